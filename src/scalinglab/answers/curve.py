@@ -71,7 +71,7 @@ def _add_law(found: Answers, table: Table, asked: Sequence[str]) -> Answers:
     if rising.is_complement(sizes, values, (x, y)):
         values, y = 1 - values, f"1 - {y}"
     law = fitting.fit(fitting.automatic(sizes), sizes, values, runs=table.runs, error=table.error)
-    notes = (*found.notes, *fitting.odd_run(law, y, x=x), *scatter_caution(law.dof, law.points))
+    notes = (*found.notes, *fitting.outlier_note(law, y, x=x), *scatter_caution(law.dof, law.points))
     bend: Bend | Reason
     try:
         bend = questions.still_power_law(sizes, values)

@@ -13,7 +13,7 @@ from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE
 from scalinglab.errors import NotDetermined, ScalinglabError
 from scalinglab.laws.fitting.data import rising
 from scalinglab.laws.fitting.data.from_curves import Table, points_of
-from scalinglab.laws.fitting.fit import odd_run
+from scalinglab.laws.fitting.fit import outlier_note
 from scalinglab.laws.optimum import WIDE, Optimal, rises_with, too_far
 from scalinglab.laws.planning import questions
 from scalinglab.laws.surface import Surface
@@ -42,7 +42,7 @@ def answer_surface(curves: Curves, y: str, compute: float | None) -> Answers:
     try:
         rising.refuse(spent, table.y, ("compute", y))
         fitted = fit_surface(*table.x, table.y, runs=table.runs)
-        notes = (*notes, *odd_run(fitted.law, y, **names))
+        notes = (*notes, *outlier_note(fitted.law, y, **names))
     except ScalinglabError as error:
         curve = _longest_curve(table)
         command = Command("answer", *curve, "--y", y) if curve else Command("report")

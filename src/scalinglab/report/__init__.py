@@ -56,9 +56,9 @@ def _sections(curves: Curves, live: bool) -> list[Section]:
 
     laws: Sequence[Section | None] = surface_sections.of_runs(curves)
     if not laws:
-        said = None if live else sections.answers(curves)
+        answers = None if live else sections.answers(curves)
         dynamical = sections.dynamical_laws(curves)
-        laws = [said, *dynamical] if dynamical else [said, sections.size_law(curves)]
+        laws = [answers, *dynamical] if dynamical else [answers, sections.size_law(curves)]
     found = [
         *laws,
         sections.learning_curves(curves),

@@ -49,10 +49,10 @@ def learning_curves(curves: Curves) -> Section | None:
         return None
     x, by, shown = found.x, found.by, found.started
     plots = [Plot(by_size(shown, x, y, by), f"{label(y)} against {label(x)}".capitalize()) for y in found.y]
-    said = [f"Colours run with {label(by)}." if by != "run" else "", styles_in_words(shown, by)]
+    text = [f"Colours run with {label(by)}." if by != "run" else "", styles_in_words(shown, by)]
     if found.averaged:
-        said.insert(0, "Lines are means over seeds, bands one standard error.")
-    return Section("Learning curves", [" ".join(filter(None, said))], plots)
+        text.insert(0, "Lines are means over seeds, bands one standard error.")
+    return Section("Learning curves", [" ".join(filter(None, text))], plots)
 
 
 def against_norm(curves: Curves) -> Section | None:
@@ -79,17 +79,17 @@ def against_norm(curves: Curves) -> Section | None:
 def runs(curves: Curves, limit: int = LISTED) -> Section:
     """The runs themselves, as text: setting, and the best and last measurement."""
     found = numbers.runs_of(curves)
-    said = [f"{counted(curves)}."]
+    text = [f"{counted(curves)}."]
     if found.constant:
-        said.append(
+        text.append(
             "The same in all: "
             + ", ".join(f"{label(k)} {worded(k, v)}" for k, v in found.constant.items())
             + "."
         )
     if len(found.table) > limit:
-        said.append(f"The first {limit} are listed; the CSV has all.")
+        text.append(f"The first {limit} are listed; the CSV has all.")
     if read := curves.understood.partition(": ")[2]:  # without the path: a page may be sent to others
-        said.insert(1, f"As read: {read}.")
+        text.insert(1, f"As read: {read}.")
     names = {"diverged_at": "diverged at", "n_params": label("n_params"), "n_data": label("n_data")}
     table = found.table.head(limit)
     if len(curves) == len(curves.runs):  # the best, the last and the only checkpoint are one
@@ -102,7 +102,7 @@ def runs(curves: Curves, limit: int = LISTED) -> Section:
     for size in {"n_params", "n_data"} & set(table.select_dtypes("number")):
         if table[size].min() >= 1000:  # read off a figure, they are not whole; a share of the data is small
             table = table.assign(**{size: table[size].round()})
-    return Section("Runs", said, tables=[("", table.rename(columns=names), found.table)])
+    return Section("Runs", text, tables=[("", table.rename(columns=names), found.table)])
 
 
 def answers(curves: Curves) -> Section | None:
@@ -110,17 +110,17 @@ def answers(curves: Curves) -> Section | None:
     found = numbers.answers_of(curves)
     if found is None:
         return None
-    said = [f.text for f in found.findings if f.question != "compute-optimal"]
+    text = [f.text for f in found.findings if f.question != "compute-optimal"]
     notes = [f"Note: {note}." for note in found.notes]
     ahead = numbers.continued(found)
     if ahead is None or ahead.points is None:
-        return Section("The answers", [*said, *notes])
+        return Section("The answers", [*text, *notes])
     figure = canvas(found.x, found.y)
     points(figure, ahead.points.x, ahead.points.y, name="runs")
     band(figure, ahead.at, ahead.low, ahead.high, PALETTE[1])
     line(figure, ahead.at, ahead.mean, "predicted", PALETTE[1], dash="dash")
     caption = f"{label(found.y)} to ten times the largest size; the band holds 95 % of runs like these."
-    return Section("The answers", [*said, *notes], [Plot(finish(legend_above(figure)), caption.capitalize())])
+    return Section("The answers", [*text, *notes], [Plot(finish(legend_above(figure)), caption.capitalize())])
 
 
 def size_law(curves: Curves) -> Section | None:
@@ -137,17 +137,17 @@ def size_law(curves: Curves) -> Section | None:
     grid, values, low, high = found.curve()
     band(figure, grid, low, high)
     line(figure, grid, values, f"{law.form.equation}")
-    said = ["The best checkpoint of every run, averaged over runs of the same size."]
+    text = ["The best checkpoint of every run, averaged over runs of the same size."]
     if found.lost:
-        said.append(f"{found.lost} of {found.runs} runs have no {label(y)} and are left out.")
+        text.append(f"{found.lost} of {found.runs} runs have no {label(y)} and are left out.")
     if found.diverged:
-        said.append(f"{found.diverged} of {found.runs} runs diverged and count with their best checkpoint.")
+        text.append(f"{found.diverged} of {found.runs} runs diverged and count with their best checkpoint.")
     if found.others:
-        said.append(f"At each size the {', '.join(map(label, found.others))} with the lowest mean counts.")
+        text.append(f"At each size the {', '.join(map(label, found.others))} with the lowest mean counts.")
     if law.unidentified:
-        said.append(f"The exponent is not determined by these points: {law.unidentified}.")
-    said += [paragraph(str(reason)) for reason in law.diagnosis.reasons]
-    said += [f"Note: {note}." for note in law.notes]
+        text.append(f"The exponent is not determined by these points: {law.unidentified}.")
+    text += [paragraph(str(reason)) for reason in law.diagnosis.reasons]
+    text += [f"Note: {note}." for note in law.notes]
     plots = [Plot(finish(legend_above(figure)), f"{title}, with the fitted law and its 95 % interval.")]
     listed = "The points" if len(table) <= LISTED else f"The points, the first {LISTED} of {len(table)}"
     tables = [(listed, table.head(LISTED))]
@@ -155,7 +155,7 @@ def size_law(curves: Curves) -> Section | None:
         tables.insert(
             0, ("The law", numbers.parameter_table(law.parameters, law.parameter_intervals, law.undetermined))
         )
-    return Section(title, said, plots, tables)
+    return Section(title, text, plots, tables)
 
 
 def dynamical_laws(curves: Curves) -> list[Section]:
@@ -180,11 +180,11 @@ def in_words(found: Dynamical) -> Section:
         ],
         columns=["exponent", "value", "standard error", "95 % interval"],
     )
-    said = [
+    text = [
         *reading.of_dynamical(found, data_unit()),
         *(paragraph(note) for note in found.notes),
     ]
-    return Section("In words", said, tables=[("Exponents", table)])
+    return Section("In words", text, tables=[("Exponents", table)])
 
 
 def the_collapse(found: Dynamical) -> Section:
@@ -192,9 +192,9 @@ def the_collapse(found: Dynamical) -> Section:
     held = "No three sizes fall on one master curve."
     if found.collapse_from is not None:
         held = f"The dashed master curve holds {found.collapse.extent(data_unit())}."
-    said = f"Each curve divided by the height of its optimum and by its position along the norm. {held}"
+    text = f"Each curve divided by the height of its optimum and by its position along the norm. {held}"
     caption = "Test error over the smallest, against norm over the curve's position."
-    return Section("The collapse", [said], [Plot(collapsed(found.collapse), caption)])
+    return Section("The collapse", [text], [Plot(collapsed(found.collapse), caption)])
 
 
 def the_laws(found: Dynamical) -> Section:

@@ -11,7 +11,7 @@ from scalinglab.curves import Curves, is_seed
 from scalinglab.curves.columns import MEASURES, varying_within
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting.data.from_curves import Table
-from scalinglab.laws.fitting.fit import automatic, fit, odd_run
+from scalinglab.laws.fitting.fit import automatic, fit, outlier_note
 from scalinglab.laws.fitting.law import Law
 from scalinglab.results.types import Reason, reason_of
 
@@ -82,7 +82,7 @@ def size_law_of(curves: Curves) -> SizeLaw | None:
         chosen = best.frame.merge(table[[by, *others]], on=[by, *others])
         sizes, values = (chosen[name].to_numpy(float) for name in (by, y))
         law = fit(automatic(sizes), Table(sizes, values, None, None, names=(by,), measured=y))
-        odd_run(law, y, x=by)  # refuses what the answers refuse
+        outlier_note(law, y, x=by)  # refuses what the answers refuse
         if law.dof < 1:
             problem, law = law.unidentified, None
     except BadInput as reason:

@@ -44,9 +44,9 @@ def of_runs(curves: Curves) -> list[Section]:
         return []
     if "n_params" not in found.x:
         return []
-    said = [f.text for f in found.findings]
+    text = [f.text for f in found.findings]
     notes = [f"Note: {note}." for note in found.notes]
-    sections = [Section("The answers", [*said, *notes])]
+    sections = [Section("The answers", [*text, *notes])]
     unit = curves.data_unit
     if found.surface is None:
         return [*sections, the_losses(curves, found.y, unit)]
@@ -94,23 +94,23 @@ def isoflops(fitted: Surface, y: str, unit: str) -> Section:
         if has_runs:
             points(figure, each.n_params, each.loss, name=name, color=shade)
         line(figure, each.sizes, each.fitted, "fit" if has_runs else name, shade, legend=not has_runs)
-    said = [
+    text = [
         f"Points are {_points(fitted)}, coloured by the nearest of {len(found)} computes; lines are the "
         "fitted surface at that compute."
     ]
     best = minima_of(fitted)
     if isinstance(best, Reason):
-        said.append(f"No minimum is marked: {_why(best, unit)}")
+        text.append(f"No minimum is marked: {_why(best, unit)}")
     else:
         figure.add_scatter(
             x=best.n_params, y=best.loss, mode="markers", name="minimum",
             marker={"symbol": "diamond", "size": 10, "color": INK, "line": {"color": "white", "width": 1}},
             hovertemplate="%{x:.4g} parameters<extra>minimum</extra>",
         )  # fmt: skip
-        said.append("Diamonds mark the minimum of each line, the compute-optimal model.")
+        text.append("Diamonds mark the minimum of each line, the compute-optimal model.")
     return Section(
         "IsoFLOP curves",
-        [" ".join(said)],
+        [" ".join(text)],
         [Plot(finish(figure), f"{label(y).capitalize()} at equal compute.")],
     )
 
@@ -148,7 +148,7 @@ def the_frontier(fitted: Surface, y: str, unit: str) -> Section:
         ],
         label(y): [f"{r['loss']:.4g} [{r['loss_low']:.4g}, {r['loss_high']:.4g}]" for r in rows],
     })  # fmt: skip
-    said = (
+    text = (
         f"With k = 6 FLOPs per parameter and {unit.rstrip('s')}. Bands are 95 % intervals "
         f"({'profile likelihood' if found.method == 'profile' else 'bootstrap over runs'}); dashed lines lie "
         "beyond the largest run."
@@ -157,7 +157,7 @@ def the_frontier(fitted: Surface, y: str, unit: str) -> Section:
         Plot(finish(legend_above(size)), "The compute-optimal number of parameters."),
         Plot(finish(legend_above(loss)), f"The best {y} that a compute can reach, over the runs."),
     ]
-    return Section(title, [said], plots, [("Compute-optimal models, with 95 % intervals", shown, table)])
+    return Section(title, [text], plots, [("Compute-optimal models, with 95 % intervals", shown, table)])
 
 
 def _points(fitted: Surface) -> str:
@@ -196,14 +196,14 @@ def the_backtest(found: Answers, unit: str) -> Section:
                  "arrayminus": (test.predicted - test.low)[order], "width": 0},
     )  # fmt: skip
     points(figure, test.compute, test.measured, name="measured")
-    said = (
+    text = (
         f"The {len(test.measured)} points of more than a tenth of the largest compute, predicted by a "
         f"surface fitted to the {test.cheaper} cheaper ones alone: off by {100 * test.error:.2g} % (root "
         f"mean square); the 95 % intervals hold {100 * test.inside:.0f} % of them."
     )
     if test.inside < ENOUGH:
-        said += " That is too few: beyond its runs this surface is less certain than its intervals say."
-    return Section(title, [said], [Plot(finish(legend_above(figure)), "Predicted before, measured after.")])
+        text += " That is too few: beyond its runs this surface is less certain than its intervals say."
+    return Section(title, [text], [Plot(finish(legend_above(figure)), "Predicted before, measured after.")])
 
 
 # --- the fit -------------------------------------------------------------------------------------------
@@ -225,11 +225,11 @@ def the_fit(fitted: Surface, unit: str) -> Section:
     figure.update_layout(showlegend=False)
     lost = fitted.undetermined
     table = parameter_table(law.parameters, fitted.parameter_intervals(), lost)
-    said = [f"L = {law.form.equation}, N parameters and D {unit}, fitted to {len(law.points.y)} points."]
+    text = [f"L = {law.form.equation}, N parameters and D {unit}, fitted to {len(law.points.y)} points."]
     if lost:
-        said.append(f"These runs do not determine {', '.join(lost)}.")
+        text.append(f"These runs do not determine {', '.join(lost)}.")
     plot = Plot(finish(figure), "Residuals: a surface that holds leaves no trend with compute or size.")
-    return Section("The fit", [" ".join(said)], [plot], [("The law", table)])
+    return Section("The fit", [" ".join(text)], [plot], [("The law", table)])
 
 
 def _decades(values: np.ndarray) -> dict[str, object]:

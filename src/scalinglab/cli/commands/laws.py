@@ -198,7 +198,7 @@ def surface(
     from scalinglab.figures import laws as figures
     from scalinglab.laws import forms, surface
     from scalinglab.laws.fitting.data.points import positive
-    from scalinglab.laws.fitting.fit import odd_run
+    from scalinglab.laws.fitting.fit import outlier_note
 
     positive(compute=1 if compute is None else compute)
     chosen = forms.get(form)
@@ -220,7 +220,7 @@ def surface(
     }  # fmt: skip
     if compute is not None:
         with query.named():
-            odd_run(fitted.law, query.y, **columns)  # as answer refuses it
+            outlier_note(fitted.law, query.y, **columns)  # as answer refuses it
             optimal = fitted.compute_optimal(compute, **cost)
         text += "\n\n" + optimal.summary(query.names, caution=False)
         best = optimal.table()

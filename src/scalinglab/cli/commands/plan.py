@@ -37,12 +37,13 @@ def optimal(table: Surface, compute: Numbers) -> Output:
         compute: compute in FLOPs: '1e21', '1e20,1e22' or 'low:high:n'.
     """
     from scalinglab.laws import surface
-    from scalinglab.laws.fitting.fit import odd_run
+    from scalinglab.laws.fitting.fit import outlier_note
 
     query = table.query_surface()
     with query.named():
         fitted = surface.fit(query.frame, **query.points)
-        odd_run(fitted.law, query.y, n_params=table.n_params, n_data=table.n_data)  # as answer refuses it
+        # refuses few runs with an outlier, as answer does
+        outlier_note(fitted.law, query.y, n_params=table.n_params, n_data=table.n_data)
         best = fitted.compute_optimal(compute, flops_per_param_example=table.flops_per_param_example)
     notes, rows = fitted.law.points.notes, best.table()
     document = {
@@ -64,14 +65,15 @@ def inference(table: Surface, loss: float, used: Numbers) -> Output:
     import pandas as pd
 
     from scalinglab.laws import surface
-    from scalinglab.laws.fitting.fit import odd_run
+    from scalinglab.laws.fitting.fit import outlier_note
     from scalinglab.laws.planning.inference import inference_optimal
 
     query = table.query_surface()
     cost = {"flops_per_param_example": table.flops_per_param_example}
     with query.named():
         fitted = surface.fit(query.frame, **query.points)
-        odd_run(fitted.law, query.y, n_params=table.n_params, n_data=table.n_data)
+        # refuses few runs with an outlier, as answer does
+        outlier_note(fitted.law, query.y, n_params=table.n_params, n_data=table.n_data)
         plans = [inference_optimal(fitted, loss, amount, **cost) for amount in used]
     rows = pd.DataFrame([vars(plan) for plan in plans]).drop(columns=["compute_optimal", "loss_interval"])
     rows[["loss_low", "loss_high"]] = [plan.loss_interval for plan in plans]

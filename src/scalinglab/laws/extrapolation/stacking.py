@@ -41,7 +41,7 @@ from scalinglab.laws.extrapolation.shapes import require_continuable, shape_of
 from scalinglab.laws.fitting.data import points, rising
 from scalinglab.laws.fitting.data.from_curves import points_from
 from scalinglab.laws.fitting.data.points import FEWEST_SIZES
-from scalinglab.laws.fitting.fit import odd_run_of
+from scalinglab.laws.fitting.fit import table_outlier_note
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.support.validation import real_array
 
@@ -179,7 +179,7 @@ def extrapolate(
         measured = 1 - measured
     usable = points.check(sizes_given, measured, nan_policy=nan_policy)
     found = _continued(usable, targets, level)
-    notes = (*table.notes, *usable.notes, *found.notes, *odd_run_of(table, nan_policy))
+    notes = (*table.notes, *usable.notes, *found.notes, *table_outlier_note(table, nan_policy))
     found = replace(found, points=usable, notes=notes, largest=float(usable.x.max()))
     return _complement(found) if is_rising else found
 

@@ -15,12 +15,12 @@ import numpy as np
 
 from scalinglab.errors import BadInput, NotConverged, NotDetermined, ScalinglabError, nearest
 from scalinglab.laws import forms
-from scalinglab.laws.fitting import least_squares, odd_points
+from scalinglab.laws.fitting import least_squares, outliers
 from scalinglab.laws.fitting.data import points, rising
 from scalinglab.laws.fitting.data.from_curves import Table, points_from
 from scalinglab.laws.fitting.data.points import Points
 from scalinglab.laws.fitting.law import Law
-from scalinglab.laws.fitting.odd_points import OddPoint
+from scalinglab.laws.fitting.outliers import Outlier
 from scalinglab.laws.fitting.solution import Certificate, Solution, problem_of
 from scalinglab.laws.fitting.statistics import robust_scale
 from scalinglab.laws.forms.base import Form
@@ -107,7 +107,7 @@ def fit(
     _enough(found, usable)
     solved = fit_points(found, usable, loss=loss, delta=delta, log=space == "log", starts=starts, noise=noise)
     names = dict(zip(solved.form.variables, table.names, strict=False))  # arrays have none
-    notes = (*usable.notes, *_odd_note(solved, table.measured, names))
+    notes = (*usable.notes, *_outlier_notes(solved, table.measured, names))
     return Law(replace(solved, points=replace(usable, notes=notes)))
 
 
@@ -124,12 +124,12 @@ def _check_options(loss: str, space: str, delta: float | None, starts: int, nois
         raise BadInput(f"noise={noise!r} must be positive: the standard deviation of one residual")
 
 
-def odd_point(law: Solution) -> OddPoint | None:
+def find_outlier(law: Solution) -> Outlier | None:
     """The point that does not follow the others, or None."""
-    return odd_points.find(law, lambda data: fit_points(law.form, data, loss="squared"))
+    return outliers.find(law, lambda data: fit_points(law.form, data, loss="squared"))
 
 
-def odd_run(law: Law, y: str = "y", **names: str) -> tuple[Reason, ...]:
+def outlier_note(law: Law, y: str = "y", **names: str) -> tuple[Reason, ...]:
     """The note on the run that does not follow the others; none where all do.
 
     Args:
@@ -138,14 +138,14 @@ def odd_run(law: Law, y: str = "y", **names: str) -> tuple[Reason, ...]:
     Raises:
         NotDetermined: the others are too few to outweigh it.
     """
-    note = _odd_note(law.solution, y, names)
+    note = _outlier_notes(law.solution, y, names)
     if note and len(np.unique(law.points.runs)) < points.MANY * len(law.form.parameters):
         raise NotDetermined(note[0])
     return note
 
 
-def odd_run_of(table: Table, nan_policy: str = "raise") -> tuple[Reason, ...]:
-    """`odd_run` of a table of one variable; of arrays, which have no names, the caller knows the points."""
+def table_outlier_note(table: Table, nan_policy: str = "raise") -> tuple[Reason, ...]:
+    """`outlier_note` of a table of one variable; none of arrays, whose points the caller knows."""
     if not table.names:
         return ()
     try:
@@ -157,12 +157,12 @@ def odd_run_of(table: Table, nan_policy: str = "raise") -> tuple[Reason, ...]:
         law = Law(fit_points(form, data))
     except ScalinglabError:  # without a law there is none to follow
         return ()
-    return odd_run(law, table.measured, x=table.names[0])
+    return outlier_note(law, table.measured, x=table.names[0])
 
 
-def _odd_note(law: Solution, y: str, names: Mapping[str, str]) -> tuple[Reason, ...]:
-    odd = odd_point(law)
-    return () if odd is None else (odd.reason(y, **names),)
+def _outlier_notes(law: Solution, y: str, names: Mapping[str, str]) -> tuple[Reason, ...]:
+    outlier = find_outlier(law)
+    return () if outlier is None else (outlier.reason(y, **names),)
 
 
 # judged: rows "one variable, 4 sizes" to "6 sizes" of benchmarks/coverage.py; degrees of freedom: the median
@@ -185,9 +185,9 @@ def automatic(x: Any, bounds: Mapping[str, tuple[float, float]] | None = None) -
     return AUTO if enough or "offset" in (bounds or {}) else "power_law"
 
 
-def _automatically(table: Table, options: Mapping[str, Any]) -> tuple[str, Table, tuple[str, ...]]:
+def _automatically(table: Table, options: Mapping[str, Any]) -> tuple[str, Table, tuple[str | Reason, ...]]:
     """The form of "auto", the points that it is fitted to, and notes on both."""
-    notes: tuple[str, ...] = ()
+    notes: tuple[str | Reason, ...] = ()
     if rising.is_complement(np.ravel(np.asarray(table.x, float)), np.ravel(np.asarray(table.y, float))):
         table, notes = table.complement(), (rising.NOTE,)
     name = automatic(table.x, options["bounds"])
@@ -195,7 +195,7 @@ def _automatically(table: Table, options: Mapping[str, Any]) -> tuple[str, Table
 
 
 def _why(name: str, table: Table, options: Mapping[str, Any]) -> str:
-    """What "auto" stands for, and what the other form would have said."""
+    """What "auto" stands for, and what the other form would have given."""
     if name != AUTO:
         return (
             f"form: {name}; three sizes or fewer do not show whether the curve flattens, which it assumes not"
@@ -369,14 +369,16 @@ def _solution(problem: least_squares.Problem, data: Points, minimum: least_squar
     values = problem.to_parameters(z)
     reached = minimum.objective <= minimum.objective[index] * (1 + 1e-6) + 1e-20
     low, high = problem.bounds
-    held = (z <= low) | (z >= high)
+    at_bound = (z <= low) | (z >= high)
     certificate = Certificate(
         objective=objective,
         starts=len(minimum.objective),
         agree=float(np.mean(reached)),
         converged=bool(minimum.converged[index]),
-        condition=_condition(problem.jacobian(z[None])[0][:, ~held] * np.sqrt(problem.counts[0])[:, None]),
-        at_bound=tuple(n for n, at in zip(form.names, held, strict=True) if at),
+        condition=_condition(
+            problem.jacobian(z[None])[0][:, ~at_bound] * np.sqrt(problem.counts[0])[:, None]
+        ),
+        at_bound=tuple(n for n, at in zip(form.names, at_bound, strict=True) if at),
     )
     dof = len(data.y) - len(form.parameters) + len(problem.priors)
     parameters = dict(zip(form.names, map(float, values), strict=True))

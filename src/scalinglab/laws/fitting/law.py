@@ -169,9 +169,9 @@ class Law(NotebookResult):
                 lines.append(f"  {name:<14} {value:<12.6g} {why}")
             else:
                 ends = _ends(self.parameter_intervals[name])
-                said = "" if name in self.undetermined else f"{value:<12.6g} "
+                shown = "" if name in self.undetermined else f"{value:<12.6g} "
                 doubt = "" if self._identified[name] else "  not identified"
-                lines.append(f"  {name:<14} {said}95 % {ends}{doubt}")
+                lines.append(f"  {name:<14} {shown}95 % {ends}{doubt}")
         if callable(self.form.exponent):
             ends = _ends(self.parameter_intervals["exponent"])
             lines.append(f"  {'exponent':<14} {self.form.get_exponent(self.parameters):<12.6g} 95 % {ends}")

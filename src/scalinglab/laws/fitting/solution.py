@@ -1,4 +1,4 @@
-"""Solution: a form with fitted parameters, before anything is said about how sure they are.
+"""Solution: a form with fitted parameters, without how sure they are.
 
 Intervals, tests of residuals and plans are made from it; a `Law` is what a user reads of it, with intervals.
 """
@@ -137,10 +137,10 @@ class Solution:
         In a law of one variable a parameter at its bound was not estimated, and does not count: the variance
         of the residuals then has so many degrees of freedom more, and is smaller by their ratio.
         """
-        held = sum(name in self.certificate.at_bound for name in self.form.names)
-        if self.dof < 1 or not held or len(self.form.variables) > 1:
+        at_bound = sum(name in self.certificate.at_bound for name in self.form.names)
+        if self.dof < 1 or not at_bound or len(self.form.variables) > 1:
             return level_quantile(level, self.dof)
-        return level_quantile(level, self.dof + held) * float(np.sqrt(self.dof / (self.dof + held)))
+        return level_quantile(level, self.dof + at_bound) * float(np.sqrt(self.dof / (self.dof + at_bound)))
 
     @property
     def unit(self) -> float:

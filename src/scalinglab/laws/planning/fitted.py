@@ -11,7 +11,7 @@ from scalinglab.laws import forms, surface
 from scalinglab.laws.extrapolation.continuation import Continuation, continuation
 from scalinglab.laws.fitting.data import rising
 from scalinglab.laws.fitting.data.from_curves import Rows, is_table, points_from
-from scalinglab.laws.fitting.fit import fit, odd_run, odd_run_of
+from scalinglab.laws.fitting.fit import fit, outlier_note, table_outlier_note
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.forms.base import Form
 from scalinglab.laws.surface import Surface
@@ -23,7 +23,7 @@ def law_or_surface(
 ) -> Law | Surface:  # fmt: skip
     """A law or surface as it is, or that of a table: a law where x is one column, else a surface.
 
-    Few runs of a table of which one does not follow the others are refused (`fit.odd_run`).
+    Few runs of a table of which one does not follow the others are refused (`fit.outlier_note`).
 
     Args:
         given: a `Law`, a `Surface`, or a table of curves.
@@ -42,7 +42,7 @@ def law_or_surface(
     law = found.law if isinstance(found, Surface) else found
     columns = (law.form.variables, "loss") if isinstance(found, Surface) else ("n_data", None)
     table = points_from((given,), x, y, columns=columns, reduce=reduce, **_of_one(rows))
-    odd_run(law, table.measured, **dict(zip(law.form.variables, table.names, strict=True)))
+    outlier_note(law, table.measured, **dict(zip(law.form.variables, table.names, strict=True)))
     return found
 
 
@@ -79,7 +79,7 @@ def law_or_continuation(
         policy = kept.pop("nan_policy", "raise")
         table = points_from((given,), x, y, reduce=reduce, **kept)
         found = continuation(table.x, table.y, nan_policy=policy)
-        notes = (*table.notes, *found.points.notes, *odd_run_of(table, policy))
+        notes = (*table.notes, *found.points.notes, *table_outlier_note(table, policy))
         return replace(found, points=replace(found.points, notes=notes))
     law = law_or_surface(given, x, y, form, reduce, **rows)
     if isinstance(law, Surface) or len(law.form.variables) > 1:

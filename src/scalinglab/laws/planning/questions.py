@@ -23,7 +23,7 @@ from scalinglab.laws.extrapolation.continuation import Continuation
 from scalinglab.laws.fitting import bend, intervals
 from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.data.from_curves import Rows, is_table, points_from
-from scalinglab.laws.fitting.fit import AUTO, fit_points, odd_run_of
+from scalinglab.laws.fitting.fit import AUTO, fit_points, table_outlier_note
 from scalinglab.laws.fitting.form_error import Places
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.fitting.statistics import level_quantile
@@ -106,8 +106,8 @@ def size_for(
             "read): give 0.05 for 5 %, and of an accuracy what it lacks to 1"
         )
     high = law.points.x.max()
-    looked = _looked(law, target, level, farthest)
-    grid = np.geomspace(*looked, 400)
+    searched = _search_range(law, target, level, farthest)
+    grid = np.geomspace(*searched, 400)
     curve = np.asarray(law.predict(grid))
     if curve[-1] > curve[0]:
         raise BadInput(
@@ -115,7 +115,7 @@ def size_for(
             f"not bring it down to {measured} = {target:g}"
         )
     value = _crossing(grid, curve, target)
-    first, last = _interval_of_size(law, target, value, level, looked)
+    first, last = _interval_of_size(law, target, value, level, searched)
     asked = {"x": Column(size), "y": Column(measured), "target": float(target)}
     ends = {"level": level, "low": float(first), "high": float(last)}
     if value <= grid[0]:
@@ -129,10 +129,12 @@ def size_for(
         there = {"at": float(grid[-1]), "there": float(curve[-1])}
         code = "never_but_perhaps" if np.isfinite(first) else "never"
         reason = Reason(code, **asked, **there, **ends)
-    return Answer(float(value), low=float(first), high=float(last), reason=reason, **_behind(law))
+    return Answer(float(value), low=float(first), high=float(last), reason=reason, **_provenance(law))
 
 
-def _looked(law: Law | Continuation, target: float, level: float, farthest: float) -> tuple[float, float]:
+def _search_range(
+    law: Law | Continuation, target: float, level: float, farthest: float
+) -> tuple[float, float]:
     """The smallest and the largest size to look at.
 
     A continuation begins at the points, and is not needed for a target that is reached within them.
@@ -145,15 +147,15 @@ def _looked(law: Law | Continuation, target: float, level: float, farthest: floa
 
 
 def _interval_of_size(
-    law: Law | Continuation, target: float, value: float, level: float, looked: tuple[float, float]
+    law: Law | Continuation, target: float, value: float, level: float, searched: tuple[float, float]
 ) -> tuple[float, float]:
     """The ends of the sizes at which the target lies within the law's interval.
 
     Args:
         value: the size at which the law itself reaches the target; infinite if it does not.
-        looked: the smallest and the largest size to look at.
+        searched: the smallest and the largest size to look at.
     """
-    start, end = looked
+    start, end = searched
     coarse = np.geomspace(start, end, 60)
     ends = law.interval(coarse, level)
     first, last = _crossing(coarse, ends.low, target), _crossing(coarse, ends.high, target)
@@ -218,7 +220,7 @@ def gain_from(
     ends = {"change": 100 * (value - 1), "low": 100 * (low - 1), "high": 100 * (high - 1), "level": level}
     columns = {"x": Column(x or "x"), "y": Column(y or "y")}
     reason = Reason("gain", factor=factor, start=start, before=before, after=after, **columns, **ends)
-    return Answer(value, low=low, high=high, reason=reason, **_behind(law))
+    return Answer(value, low=low, high=high, reason=reason, **_provenance(law))
 
 
 def _continued_ratio(curve: Continuation, both: np.ndarray, level: float) -> tuple[float, float]:
@@ -235,7 +237,7 @@ def _ratio(law: Law, both: np.ndarray, level: float) -> tuple[float, float]:
     return float(low[0]), float(high[0])
 
 
-def _behind(law: Law | Continuation) -> dict[str, Any]:
+def _provenance(law: Law | Continuation) -> dict[str, Any]:
     """What an answer rests on."""
     return {"form": _name(law), "notes": law.points.notes}
 
@@ -322,7 +324,7 @@ def still_power_law(
         )
     if used.sizes < 4:
         raise BadInput(Reason("few_sizes_for_a_bend", sizes=used.sizes))
-    notes = (*table.notes, *used.notes, *odd_run_of(table, nan_policy))
+    notes = (*table.notes, *used.notes, *table_outlier_note(table, nan_policy))
     u, v = np.log(used.x), np.log(used.y)
     found = _bend_of_line(u, v, level, matters, notes)
     if found.straight is None and (floor := _floor(used)).pvalue < 1 - level:

@@ -70,21 +70,21 @@ class NoiseAdvice:
         w = f" (w = {self.widening_factor:g} of park2019)" if np.isfinite(self.widening_factor) else ""
         widest = self.found.multiple[-1] if np.isfinite(self.found.multiple[-1]) else self.found.width[-1]
         lines = [
-            f"width {self.width:g}{w}: optimal normalized noise scale {_said(self.noise)}",
-            f"  at learning rate {self.learning_rate:g}: batch size {_said(self.batch_size_there)}",
-            f"  at batch size {self.batch_size:g}: learning rate {_said(self.learning_rate_there)}",
-            f"  expected error there {_said(self.error)}",
-            f"  that is {_said(self.gain)} below the best of width {widest:g}",
+            f"width {self.width:g}{w}: optimal normalized noise scale {_text(self.noise)}",
+            f"  at learning rate {self.learning_rate:g}: batch size {_text(self.batch_size_there)}",
+            f"  at batch size {self.batch_size:g}: learning rate {_text(self.learning_rate_there)}",
+            f"  expected error there {_text(self.error)}",
+            f"  that is {_text(self.gain)} below the best of width {widest:g}",
         ]
         if self.retuning is not None:
-            lines.append(f"  with the batch size and rate of width {widest:g}: {_said(self.retuning)} worse")
+            lines.append(f"  with the batch size and rate of width {widest:g}: {_text(self.retuning)} worse")
         bound = "" if self.rate_is_bound else "at least "
-        lines.append(f"  critical width {bound}{_said(self.critical_width)}: there the optimum takes batch "
+        lines.append(f"  critical width {bound}{_text(self.critical_width)}: there the optimum takes batch "
                      "size 1 at the largest rate that trained")  # fmt: skip
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
-def _said(number: Estimate) -> str:
+def _text(number: Estimate) -> str:
     if not np.isfinite(number.high):
         return f"{number.value:.3g}, 95 % from {number.low:.3g} on"
     return f"{number.value:.3g}, 95 % [{number.low:.3g}, {number.high:.3g}]"

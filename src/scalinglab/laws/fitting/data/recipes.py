@@ -41,16 +41,16 @@ def best_recipes(frame: pd.DataFrame, names: list[str], y: str, fixed: list[str]
     size = frame.groupby(names, dropna=False).ngroup().to_numpy()
     tried = frame.groupby(varied, dropna=False).ngroup().to_numpy()
     score = cost(frame[y], y).fillna(np.inf)
-    told = " and ".join(varied)
+    named = " and ".join(varied)
     valley = _valley(frame, names, varied)
     if not _differ(score.groupby(size).rank().to_numpy(), size, tried, valley):
-        return frame, f"no {told} has a better {y} by more than noise: all {len(frame)} runs count"
+        return frame, f"no {named} has a better {y} by more than noise: all {len(frame)} runs count"
     mean = score.groupby([size, tried]).transform("mean")
     rank = mean.groupby(size).rank("dense").where(np.isfinite(mean), np.inf).to_numpy()
     chosen, judged = _chosen(rank, _log_cost(frame[y], y), size, tried, valley)
     kept, by_chance = frame[chosen], frame[chosen & ~judged]
     note = (
-        f"at each size the {told} with the best {y}: {len(kept)} of {len(frame)} runs, chosen by those of "
+        f"at each size the {named} with the best {y}: {len(kept)} of {len(frame)} runs, chosen by those of "
         "the other sizes (mixed=True, laws fit --mixed takes every one)"
     )
     if alone := int((by_chance.groupby(names).size() == 1).sum()):

@@ -30,11 +30,11 @@ SUSPECT = 4.0
 TRIED = 6  # search: points that are left out, one by one: a fit each
 UNLIKELY = 1e-4  # chosen: share of tables of Gaussian noise that have such a point
 MOST_POINTS = 2000  # chosen: more outweigh any one
-ODD_FROM = 0.05  # chosen: of ln y; how far a point is off the others
+OUTLIER_FROM = 0.05  # chosen: of ln y; how far a point is off the others
 
 
 @dataclass(frozen=True)
-class OddPoint:
+class Outlier:
     """A point that does not follow the others.
 
     Attributes:
@@ -55,7 +55,7 @@ class OddPoint:
         return Reason(code, at=at, y=Column(y), measured=self.measured, expected=self.expected)
 
 
-def find(law: Solution, refit: Callable[[Points], Solution]) -> OddPoint | None:
+def find(law: Solution, refit: Callable[[Points], Solution]) -> Outlier | None:
     """The point that does not follow the others, or None.
 
     Args:
@@ -74,11 +74,11 @@ def find(law: Solution, refit: Callable[[Points], Solution]) -> OddPoint | None:
     at = data.x[..., place]
     expected = float(np.ravel(others.predict(tuple(at) if data.x.ndim > 1 else at))[0])
     off = abs(np.log(data.y[place] / expected))
-    if len(data.y) * stats.f.sf(ratio, 1, dof) > UNLIKELY or off < ODD_FROM:
+    if len(data.y) * stats.f.sf(ratio, 1, dof) > UNLIKELY or off < OUTLIER_FROM:
         return None
     sizes = dict(zip(law.form.variables, map(float, np.atleast_1d(at)), strict=True))
     end = data.x.ndim == 1 and at in (data.x[0], data.x[-1])
-    return OddPoint(sizes, float(data.y[place]), expected, bool(end))
+    return Outlier(sizes, float(data.y[place]), expected, bool(end))
 
 
 def _without(data: Points, i: np.intp) -> Points:

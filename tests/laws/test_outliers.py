@@ -7,7 +7,7 @@ import pytest
 import scalinglab as sl
 from scalinglab.errors import NotDetermined
 from scalinglab.laws import surface
-from scalinglab.laws.fitting.fit import odd_point, odd_run
+from scalinglab.laws.fitting.fit import find_outlier, outlier_note
 from scalinglab.results import reason_of
 
 
@@ -28,12 +28,12 @@ def test_a_wrong_row_of_a_surface_is_named_and_nothing_is_answered_from_it(colum
     table = grid()
     table.loc[6, column] *= factor
     fitted = surface.fit(table.params, table.tokens, table.loss)
-    odd = odd_point(fitted.law.solution)
-    assert odd.sizes == {"n_params": table.params[6], "n_data": table.tokens[6]}
+    outlier = find_outlier(fitted.law.solution)
+    assert outlier.sizes == {"n_params": table.params[6], "n_data": table.tokens[6]}
     others = table.drop(6)
-    expected = surface.fit(others.params, others.tokens, others.loss).predict(*odd.sizes.values())
-    assert odd.expected == pytest.approx(expected, rel=0.01 if column == "loss" else 0.5)
-    assert odd.reason() in fitted.law.points.notes
+    expected = surface.fit(others.params, others.tokens, others.loss).predict(*outlier.sizes.values())
+    assert outlier.expected == pytest.approx(expected, rel=0.01 if column == "loss" else 0.5)
+    assert outlier.reason() in fitted.law.points.notes
     found = sl.answer(table)
     assert [reason.code for reason in found["exponent"].reasons] == ["outlier"]
     assert found.surface is None
@@ -50,12 +50,12 @@ def test_a_wrong_point_of_a_curve_is_named():
 def test_noise_a_break_and_repeats_are_no_odd_points():
     for seed in range(10):
         table = curve(seed)
-        assert odd_point(sl.laws.fit("power_law_offset", table.n_data, table.test_error).solution) is None
+        assert find_outlier(sl.laws.fit("power_law_offset", table.n_data, table.test_error).solution) is None
     x = np.geomspace(1e3, 1e6, 9)
     broken = np.where(x < 5e4, (x / 5e4) ** -0.12, (x / 5e4) ** -0.6)
-    assert odd_point(sl.laws.fit("power_law_offset", x, broken).solution) is None
+    assert find_outlier(sl.laws.fit("power_law_offset", x, broken).solution) is None
     assert (
-        odd_point(sl.laws.fit("power_law_offset", [1e3, 2e3, 4e3, 8e3], [0.4, 0.1, 0.3, 0.2]).solution)
+        find_outlier(sl.laws.fit("power_law_offset", [1e3, 2e3, 4e3, 8e3], [0.4, 0.1, 0.3, 0.2]).solution)
         is None
     )
 
@@ -92,9 +92,9 @@ def test_an_end_that_is_off_may_be_a_break():
     y = (0.05 + 3 * x**-0.4) * np.exp(0.003 * np.random.default_rng(0).standard_normal(10))
     for place, may_break in ((0, True), (9, True), (8, False)):
         off = np.where(np.arange(10) == place, 0.7 * y, y)
-        odd = odd_point(sl.laws.fit("power_law_offset", x, off).solution)
-        assert odd.sizes == {"x": x[place]}
-        assert odd.reason().code == ("outlier_at_an_end" if may_break else "outlier")
+        outlier = find_outlier(sl.laws.fit("power_law_offset", x, off).solution)
+        assert outlier.sizes == {"x": x[place]}
+        assert outlier.reason().code == ("outlier_at_an_end" if may_break else "outlier")
 
 
 def test_many_runs_outweigh_a_wrong_one():
@@ -102,10 +102,10 @@ def test_many_runs_outweigh_a_wrong_one():
     y = (0.05 + 3 * x**-0.4) * np.exp(0.003 * np.random.default_rng(0).standard_normal(40))
     y[20] *= 1.3
     law = sl.laws.fit("power_law_offset", x, y)
-    assert [note.code for note in odd_run(law, "y")] == ["outlier"]
+    assert [note.code for note in outlier_note(law, "y")] == ["outlier"]
     few = sl.laws.fit("power_law_offset", x[::4], y[::4])
     with pytest.raises(NotDetermined) as refused:
-        odd_run(few, "y")
+        outlier_note(few, "y")
     assert reason_of(refused.value).code == "outlier"
 
 
@@ -113,10 +113,10 @@ def test_a_point_is_odd_where_three_others_and_more_determine_the_law_of_separat
     """Two parameters: of five points the other four leave two degrees of freedom, of four points one."""
     x = np.geomspace(1e3, 1e5, 5)
     y = 3 * x**-0.4 * np.where(np.arange(5) == 2, 1.5, 1.0)
-    assert odd_point(sl.laws.fit("power_law", x, y).solution).sizes == {"x": x[2]}
-    assert odd_point(sl.laws.fit("power_law", x[:4], y[:4]).solution) is None
-    assert odd_point(sl.laws.fit("power_law", x, y, space="raw").solution) is None
-    assert odd_point(sl.laws.fit("power_law", x, y, runs=[0, 0, 1, 2, 3]).solution) is None, (
+    assert find_outlier(sl.laws.fit("power_law", x, y).solution).sizes == {"x": x[2]}
+    assert find_outlier(sl.laws.fit("power_law", x[:4], y[:4]).solution) is None
+    assert find_outlier(sl.laws.fit("power_law", x, y, space="raw").solution) is None
+    assert find_outlier(sl.laws.fit("power_law", x, y, runs=[0, 0, 1, 2, 3]).solution) is None, (
         "points of a run move together"
     )
 
@@ -125,7 +125,7 @@ def test_a_point_is_odd_where_three_others_and_more_determine_the_law_of_separat
 def test_more_than_two_thousand_points_outweigh_any_one(count: int, named: bool):
     x = np.geomspace(1e3, 1e5, count)
     y = 3 * x**-0.4 * np.where(np.arange(count) == 900, 1.5, 1.0)
-    assert (odd_point(sl.laws.fit("power_law", x, y).solution) is not None) == named
+    assert (find_outlier(sl.laws.fit("power_law", x, y).solution) is not None) == named
 
 
 @pytest.mark.parametrize(("off", "named"), [(0.04, False), (0.06, True)])
@@ -133,4 +133,4 @@ def test_a_point_is_odd_from_five_percent_on_however_small_the_noise(off: float,
     x = np.geomspace(1e3, 1e5, 12)
     y = 3 * x**-0.4 * np.exp(1e-5 * np.random.default_rng(0).standard_normal(12))
     y[5] *= np.exp(off)
-    assert (odd_point(sl.laws.fit("power_law", x, y).solution) is not None) == named
+    assert (find_outlier(sl.laws.fit("power_law", x, y).solution) is not None) == named
