@@ -15,7 +15,7 @@ published curves, each up to twice its range, by number of points and by whether
 doublings, repeat values or (fewer than eight) still steepen. These are refused; with ``--refused`` they are
 continued and show what their intervals would hold, by range, too, and what wider ones would if the factor was
 chosen on the other domains. ``--form-errors`` prints how likely it is that E + A x^-c errs, given whole
-curves (`fitting.form_error`). ``--choices`` follows the protocol (docs/benchmarks/extrapolation-protocol.md):
+curves (`form_error`). ``--choices`` follows the protocol (docs/benchmarks/extrapolation-protocol.md):
 settings of the trend's two constants, chosen with one network and one data set left out. A file with further
 curves in the same columns is scored with ``--curves``.
 """
@@ -39,8 +39,9 @@ import scalinglab as sl
 from scalinglab.data.sources import search_path
 from scalinglab.errors import ScalinglabError
 from scalinglab.laws.extrapolation import averaging, few_points, forecasters, shapes
-from scalinglab.laws.fitting import bend, form_error
+from scalinglab.laws.fitting import bend
 from scalinglab.laws.fitting.data.points import FEWEST_SIZES
+from scalinglab.laws.fitting.uncertainty import form_error
 
 DOMAINS = {"IC": "images", "NMT": "translation", "LM": "language", "BB": "BIG-bench"}
 FORMS = ("m1", "m2", "m3", "m4", "broken_power_law")

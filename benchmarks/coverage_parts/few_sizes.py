@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 import scalinglab as sl
-from scalinglab.laws.fitting import form_error
+from scalinglab.laws.fitting.uncertainty import form_error
 
 Ends = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # low, high, truth, fit
 

@@ -7,11 +7,12 @@ import pytest
 from scipy import integrate, stats
 
 import scalinglab as sl
-from scalinglab.laws.fitting import bend, diagnostics, intervals, statistics
+from scalinglab.laws.fitting import bend, statistics
 from scalinglab.laws.fitting.bend import Bend, Family, Residuals
-from scalinglab.laws.fitting.form_error import Places
-from scalinglab.laws.fitting.intervals import of_parameters
-from scalinglab.laws.fitting.linear import MOST_POINTS, LinearFit, independent
+from scalinglab.laws.fitting.uncertainty import diagnostics, intervals
+from scalinglab.laws.fitting.uncertainty.form_error import Places
+from scalinglab.laws.fitting.uncertainty.intervals import of_parameters
+from scalinglab.laws.fitting.uncertainty.linear import MOST_POINTS, LinearFit, independent
 
 X = np.geomspace(100, 1e5, 32)
 FAR = np.array([1e6])

@@ -11,7 +11,7 @@ from scalinglab.errors import BadInput
 from scalinglab.laws.fitting import fit as fitting
 from scalinglab.laws.fitting import least_squares
 from scalinglab.laws.fitting.data import rising
-from scalinglab.laws.fitting.intervals import of_parameters
+from scalinglab.laws.fitting.uncertainty.intervals import of_parameters
 from tests.properties import examples
 
 X = np.geomspace(100, 1e5, 14)

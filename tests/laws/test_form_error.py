@@ -9,7 +9,7 @@ from scipy import stats
 
 import scalinglab as sl
 from scalinglab.laws import surface
-from scalinglab.laws.fitting.form_error import (
+from scalinglab.laws.fitting.uncertainty.form_error import (
     LARGEST,
     MATERN_SLOPE,
     RULED_OUT,

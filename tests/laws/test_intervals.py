@@ -6,8 +6,8 @@ from scipy import stats
 
 import scalinglab as sl
 from scalinglab.errors import BadInput
-from scalinglab.laws.fitting import intervals
-from scalinglab.laws.fitting.form_error import FormError, Places
+from scalinglab.laws.fitting.uncertainty import intervals
+from scalinglab.laws.fitting.uncertainty.form_error import FormError, Places
 from scalinglab.laws.fitting.uncertainty_budget import sources
 
 X = np.geomspace(100, 1e5, 12)

@@ -10,7 +10,7 @@ from scipy import optimize, stats
 import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.laws import plan
-from scalinglab.laws.fitting.form_error import FormError
+from scalinglab.laws.fitting.uncertainty.form_error import FormError
 from scalinglab.laws.planning import candidates, hoffmann, posterior
 
 RNG = np.random.default_rng(0)

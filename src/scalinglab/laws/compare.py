@@ -2,7 +2,7 @@
 
 Both recipes follow one law, that of A reached with e^s times less compute: L_B(C) = f(C), L_A(C) = f(C e^s),
 with s constant, or s = s₀ + s₁ ln(C/C₀) where the factor may change with compute. f is a power law with or
-without an offset. One joint fit gives s, and `fitting.intervals` its interval: of the profile where every
+without an offset. One joint fit gives s, and `uncertainty.intervals` its interval: of the profile where every
 point is a run of its own, of refits to resampled residuals of whole runs where runs have several points.
 """
 
@@ -15,8 +15,8 @@ import numpy as np
 
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting.fit import best, fit, scores
-from scalinglab.laws.fitting.intervals import Quantity, interval
 from scalinglab.laws.fitting.law import Interval, Law, bootstrap
+from scalinglab.laws.fitting.uncertainty.intervals import Quantity, interval
 from scalinglab.laws.forms.base import Form, Parameter
 from scalinglab.laws.forms.one_variable import COARSE
 from scalinglab.results.estimate import FEWEST

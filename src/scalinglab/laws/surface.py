@@ -23,19 +23,19 @@ import numpy as np
 from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE
 from scalinglab.errors import BadInput, NotDetermined, nearest
 from scalinglab.laws import forms
-from scalinglab.laws.fitting import intervals as interval_engine
 from scalinglab.laws.fitting.bend import Bend, of_surface
 from scalinglab.laws.fitting.data import rising
 from scalinglab.laws.fitting.data.from_curves import is_table, points_from
 from scalinglab.laws.fitting.data.points import MANY, positive, two_dimensional
 from scalinglab.laws.fitting.fit import fit as fit_form
 from scalinglab.laws.fitting.fit import fit_points
-from scalinglab.laws.fitting.form_error import FormError
-from scalinglab.laws.fitting.intervals import Quantity
 from scalinglab.laws.fitting.law import Law
-from scalinglab.laws.fitting.resampling import Bootstrap, bootstrap
 from scalinglab.laws.fitting.solution import Interval, Solution, open_ended, sizes_of
 from scalinglab.laws.fitting.statistics import level_quantile
+from scalinglab.laws.fitting.uncertainty import intervals as interval_engine
+from scalinglab.laws.fitting.uncertainty.form_error import FormError
+from scalinglab.laws.fitting.uncertainty.intervals import Quantity
+from scalinglab.laws.fitting.uncertainty.resampling import Bootstrap, bootstrap
 from scalinglab.laws.forms import surfaces
 from scalinglab.laws.forms.base import Form
 from scalinglab.laws.forms.surfaces import NAMES

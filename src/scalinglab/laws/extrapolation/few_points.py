@@ -17,8 +17,8 @@ from scalinglab.laws.extrapolation.shapes import require_continuable
 from scalinglab.laws.fitting import bend
 from scalinglab.laws.fitting.data.points import Points
 from scalinglab.laws.fitting.fit import AUTO, FEWEST_FOR_AN_OFFSET, fit_points
-from scalinglab.laws.fitting.form_error import FormError
 from scalinglab.laws.fitting.law import Law, scatter_caution
+from scalinglab.laws.fitting.uncertainty.form_error import FormError
 from scalinglab.laws.forms import registry
 from scalinglab.results.types import Reason
 

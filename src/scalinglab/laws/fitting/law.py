@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scalinglab.laws.fitting import intervals, resampling
-from scalinglab.laws.fitting.diagnostics import Diagnosis, diagnose
-from scalinglab.laws.fitting.resampling import Bootstrap
 from scalinglab.laws.fitting.solution import Certificate, Interval, Solution, open_ended
+from scalinglab.laws.fitting.uncertainty import intervals, resampling
+from scalinglab.laws.fitting.uncertainty.diagnostics import Diagnosis, diagnose
+from scalinglab.laws.fitting.uncertainty.resampling import Bootstrap
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.types import Reason
 from scalinglab.support.words import counted

@@ -19,8 +19,8 @@ import numpy as np
 from scipy import stats
 
 from scalinglab.laws.fitting.data.points import Points
-from scalinglab.laws.fitting.resampling import leverage
 from scalinglab.laws.fitting.solution import Solution
+from scalinglab.laws.fitting.uncertainty.resampling import leverage
 from scalinglab.results.sentences import Column
 from scalinglab.results.types import Reason
 

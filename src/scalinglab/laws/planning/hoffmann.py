@@ -22,11 +22,11 @@ import numpy as np
 
 from scalinglab.errors import BadInput
 from scalinglab.laws import surface
-from scalinglab.laws.fitting import resampling
 from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.data.from_curves import Rows, is_table
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.fitting.solution import Interval
+from scalinglab.laws.fitting.uncertainty import resampling
 from scalinglab.laws.planning.fitted import law_or_surface
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
 from scalinglab.results.estimate import FEWEST, slope

@@ -19,8 +19,8 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from scalinglab.laws.fitting import least_squares
-from scalinglab.laws.fitting.form_error import FormError, matern
 from scalinglab.laws.fitting.solution import LEAST_VARIANCE, Solution
+from scalinglab.laws.fitting.uncertainty.form_error import FormError, matern
 from scalinglab.laws.forms.base import Form
 
 # guard: eigenvalues of M with unit diagonal below this are rounding (its entries have 16 digits, its square

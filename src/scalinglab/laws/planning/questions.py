@@ -20,13 +20,14 @@ import numpy as np
 from scalinglab.errors import BadInput
 from scalinglab.laws import forms
 from scalinglab.laws.extrapolation.continuation import Continuation
-from scalinglab.laws.fitting import bend, intervals
+from scalinglab.laws.fitting import bend
 from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.data.from_curves import Rows, is_table, points_from
 from scalinglab.laws.fitting.fit import AUTO, fit_points, table_outlier_note
-from scalinglab.laws.fitting.form_error import Places
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.fitting.statistics import level_quantile
+from scalinglab.laws.fitting.uncertainty import intervals
+from scalinglab.laws.fitting.uncertainty.form_error import Places
 from scalinglab.laws.planning.fitted import column_names, law_or_continuation
 from scalinglab.laws.planning.hoffmann import Approaches, ParabolaBias, parabola_bias
 from scalinglab.laws.planning.hoffmann import compare as approaches

@@ -23,9 +23,9 @@ from functools import cached_property
 import numpy as np
 
 from scalinglab.laws.fitting.bend import SIGNIFICANT
-from scalinglab.laws.fitting.linear import MOST_POINTS, independent
 from scalinglab.laws.fitting.solution import ROUNDING, Solution
 from scalinglab.laws.fitting.statistics import HUBER, ROUNDS, level_quantile, mixture_quantile
+from scalinglab.laws.fitting.uncertainty.linear import MOST_POINTS, independent
 
 # judged: rows "smooth error", "second power" and "surface, power of a sum" of benchmarks/coverage.py, and
 # benchmarks/extrapolation.py --form-errors; the prior

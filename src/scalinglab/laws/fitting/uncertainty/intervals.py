@@ -22,12 +22,13 @@ from typing import Any
 import numpy as np
 
 from scalinglab.errors import BadInput
-from scalinglab.laws.fitting import least_squares, profile
-from scalinglab.laws.fitting.diagnostics import Diagnosis, diagnose
-from scalinglab.laws.fitting.form_error import FormError, Places
-from scalinglab.laws.fitting.resampling import Bootstrap, bootstrap
+from scalinglab.laws.fitting import least_squares
 from scalinglab.laws.fitting.solution import Interval, Solution, sizes_of
 from scalinglab.laws.fitting.statistics import level_quantile
+from scalinglab.laws.fitting.uncertainty import profile
+from scalinglab.laws.fitting.uncertainty.diagnostics import Diagnosis, diagnose
+from scalinglab.laws.fitting.uncertainty.form_error import FormError, Places
+from scalinglab.laws.fitting.uncertainty.resampling import Bootstrap, bootstrap
 
 
 @dataclass(frozen=True)

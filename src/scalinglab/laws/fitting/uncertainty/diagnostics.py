@@ -27,9 +27,9 @@ from scipy import stats
 from scalinglab.laws.fitting import bend
 from scalinglab.laws.fitting.bend import CANNOT_TELL, SIGNIFICANT, Bend, Family, Residuals
 from scalinglab.laws.fitting.data.points import FEWEST_SIZES
-from scalinglab.laws.fitting.linear import LinearFit
 from scalinglab.laws.fitting.solution import ROUNDING, Solution
 from scalinglab.laws.fitting.statistics import NoiseAverage, average_over_noise
+from scalinglab.laws.fitting.uncertainty.linear import LinearFit
 from scalinglab.results.types import Reason
 
 TRIED_PLACES = 12  # search: of a hinge, over which an interval is averaged
