@@ -77,7 +77,9 @@ def test_a_size_that_does_not_follow_the_others_leaves_no_law():
     loss[4] *= 1.4
     found = size_law_of(sl.Curves(pd.DataFrame({"n_params": x, "loss": loss, "run": np.arange(8)})))
     assert found.law is None
-    assert "the run at n_params = 51.8M does not follow the others: loss = " in found.problem
+    assert found.problem.code == "outlier"
+    assert found.problem.details["at"] == {"n_params": pytest.approx(x[4])}
+    assert found.problem.details["measured"] == pytest.approx(loss[4])
 
 
 def test_every_run_belongs_to_the_nearest_isoflop_curve():
