@@ -78,7 +78,7 @@ def test_names_of_the_file_can_be_used_for_x_y_and_where(logs: Path):
     words = ("--x", "params", "--where", "lr=0.2", "--no-figure", "--json", "--form", "power_law")
     theirs, ours = (json.loads(run("laws", "fit", logs, "--y", y, *words)) for y in ("val_loss", "test_loss"))
     assert theirs["laws"] == ours["laws"]
-    assert "n_params ← params, test_loss ← val_loss, learning_rate ← lr" in theirs["notes"][-1]
+    assert "n_params ← params, test_loss ← val_loss, learning_rate ← lr" in theirs["notes"][-1]["text"]
 
 
 @pytest.mark.parametrize(

@@ -333,7 +333,8 @@ def test_checkpoints_of_a_run_are_not_points_of_a_surface(surface: Path, command
         json.loads(run(*command.format(file).split(), "--json")) for file in ("logs.csv", "last.csv")
     )
     assert found["parameters"] == pytest.approx(last["parameters"])
-    assert "the lowest loss of each run: 48 of 144 rows" in found["notes"][0]
+    note = found["notes"][0]
+    assert (note["code"], note["rows"], note["of"]) == ("best_rows", 48, 144)
     assert "the lowest loss of each run" in run(*command.format("logs.csv").split())
 
 
@@ -352,7 +353,10 @@ def test_a_missing_loss_is_refused_or_dropped_and_counted(surface: Path, command
     for more in ((), ("--drop-highest", "1")):  # a missing loss is not a high one
         with pytest.raises(BadInput, match="1 point cannot be used"):
             run(*words, *more)
-    assert "1 of 48 points dropped: y is missing" in json.loads(run(*words, "--drop-bad", "--json"))["notes"]
+    notes = json.loads(run(*words, "--drop-bad", "--json"))["notes"]
+    dropped = next(note for note in notes if note["code"] == "dropped")
+    assert (dropped["dropped"], dropped["points"]) == (1, 48)
+    assert [why["code"] for why in dropped["why"]] == ["value_missing"]
     assert "1 of 48 points dropped" in run(*words, "--drop-bad")
 
 
@@ -385,7 +389,10 @@ def test_dropped_points_are_counted_on_the_screen_and_in_json(curves: Path, comm
     table.to_csv("zero.csv", index=False)
     words = (*command.format("zero.csv").split(), "--drop-bad")
     assert "1 of 36 points dropped" in run(*words)
-    assert "1 of 36 points dropped: y = 0 is not positive" in json.loads(run(*words, "--json"))["notes"]
+    notes = json.loads(run(*words, "--json"))["notes"]
+    dropped = next(note for note in notes if note["code"] == "dropped")
+    assert (dropped["dropped"], dropped["points"]) == (1, 36)
+    assert [(why["code"], why["value"]) for why in dropped["why"]] == [("value_not_positive", 0)]
 
 
 def test_a_run_without_any_value_is_left_out_and_told(tmp_path: Path):

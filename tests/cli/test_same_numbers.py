@@ -62,7 +62,7 @@ def test_fits_of_the_rows_asked_for(curves, words, rows):
     assert law.form.name == told["form"]
     assert law.parameters == told["parameters"]
     assert len(law.points.y) == told["points"]
-    assert [*map(str, law.points.notes)] == told["notes"]
+    assert [str(note) for note in law.points.notes] == [note["text"] for note in told["notes"]]
 
 
 def test_rows_differ_by_how_they_are_reduced(curves):
@@ -81,7 +81,7 @@ def test_auto_says_which_form_it_took_and_why():
     x = np.geomspace(10, 1e4, 12)
     law = sl.laws.fit("auto", x, 0.05 + 3 * x**-0.4)
     assert law.form.name == "power_law_offset"
-    assert law.points.notes[0].startswith("form: power_law_offset, which contains power_law (offset = 0)")
+    assert law.points.notes[0].code == "form_beside_power_law"
     assert sl.laws.fit("auto", x[:3], 3 * x[:3] ** -0.4).form.name == "power_law"
 
 

@@ -11,6 +11,7 @@ from scipy import stats
 from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.laws.extrapolation import averaging, bands, few_points, forecasters, shapes, stacking
 from scalinglab.laws.fitting.data import points
+from scalinglab.results import Reason
 
 RNG = np.random.default_rng(0)
 LOGS = np.sort(RNG.uniform(4, 9, 20))
@@ -80,9 +81,9 @@ def test_a_rise_counts_where_it_stands_out_of_the_noise():
     low, top = smooth[:12].min(), smooth[12]
     assert found.rise == pytest.approx(top - low)
     assert not found.rising, "it is over"
-    assert (
-        f"rises by {100 * np.expm1(top - low):.3g} % between x = {np.exp(x[11]):.4g} and " in found.notes[0]
-    )
+    rose = {"rise": 100 * np.expm1(top - low), "start": np.exp(x[11]), "top": np.exp(x[12])}
+    assert found.notes[0].code == "rose"
+    assert found.notes[0].details == pytest.approx(rose)
     for rise, seen in ((0.009, False), (0.011, True)):  # without noise: a hundredth of y
         bump = np.where(np.arange(24) == 12, 0.1 * (x[1] - x[0]) + rise, 0.0)
         assert (shapes.shape_of(x, np.exp(-0.1 * x + bump), slope=0.3).rise > 0) == seen
@@ -261,7 +262,8 @@ def test_few_sizes_are_continued_unless_they_steepen_with_a_caution_beyond_three
     few_points._refuse_beginnings(few(0.1 + 3 * x**-0.4, x), np.array([1e7]))
     flattens = few(0.1 + 3 * x**-0.4, x)
     assert few_points.caution(flattens, np.array([3e5])) == ()
-    assert "6 sizes and 4 times the largest" in few_points.caution(flattens, np.array([1.0, 4e5]))[0]
+    note = few_points.caution(flattens, np.array([1.0, 4e5]))[0]
+    assert note == Reason("rests_on_the_form", sizes=6, beyond=4.0)
 
 
 def test_an_interval_of_a_factor_of_a_hundred_is_no_answer(monkeypatch):

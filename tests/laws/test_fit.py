@@ -12,6 +12,7 @@ from scalinglab.laws.fitting import fit as fitting
 from scalinglab.laws.fitting import least_squares
 from scalinglab.laws.fitting.data import rising
 from scalinglab.laws.fitting.uncertainty.intervals import of_parameters
+from scalinglab.results import Reason
 from tests.properties import examples
 
 X = np.geomspace(100, 1e5, 14)
@@ -170,7 +171,8 @@ def test_bad_points_can_be_dropped_and_are_counted():
     assert law.parameters["exponent"] == pytest.approx(
         sl.laws.fit("power_law", X[keep], y[keep]).parameters["exponent"]
     )
-    assert "2 of 14 points dropped" in law.points.notes[0]
+    note = law.points.notes[0]
+    assert (note.code, note.details["dropped"], note.details["points"]) == ("dropped", 2, 14)
 
 
 def test_order_does_not_matter_and_copies_are_mentioned():
@@ -179,14 +181,14 @@ def test_order_does_not_matter_and_copies_are_mentioned():
     shuffled = sl.laws.fit("power_law_offset", X[order], y[order])
     assert shuffled.parameters == pytest.approx(sl.laws.fit("power_law_offset", X, y).parameters, rel=1e-6)
     doubled = sl.laws.fit("power_law", np.r_[X, X[:2]], np.r_[y, y[:2]])
-    assert "2 points are exact copies" in doubled.points.notes[0]
+    assert doubled.points.notes[0] == Reason("copied_points", points=2)
 
 
 def test_two_runs_may_measure_the_same_without_being_copies():
     x, y = np.repeat([100.0, 200, 400, 800], 2), np.repeat([0.4, 0.3, 0.2, 0.15], 2)
     assert sl.laws.fit("power_law", x, y, runs=np.arange(8)).points.notes == ()
     same = sl.laws.fit("power_law", x, y, runs=np.repeat(np.arange(4), 2))
-    assert "4 points are exact copies" in same.points.notes[0]
+    assert same.points.notes[0] == Reason("copied_points", points=4)
 
 
 def test_choose_takes_the_offset_only_where_the_data_ask_for_it():

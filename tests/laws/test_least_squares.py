@@ -14,6 +14,7 @@ from scalinglab.laws.fitting import least_squares as ls
 from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.solution import problem_of
 from scalinglab.laws.forms.base import Form
+from scalinglab.results import Reason
 
 RNG = np.random.default_rng(0)
 X = np.geomspace(10, 1e4, 9)
@@ -222,12 +223,14 @@ def test_points_are_ordered_counted_and_refused_with_a_reason():
     assert found.weight.tolist() == [1, 2, 1, 1]
     assert found.error.tolist() == [1, 1, 2, 3]
     assert (found.sizes, found.blocked) == (3, False)
-    assert "1 points are exact copies" in found.notes[0]
+    assert found.notes == (Reason("copied_points", points=1),)
     assert points.check([30, 10, 10], [0.3, 0.1, 0.1], runs=["a", "b", "c"]).notes == ()
     assert points.check([30, 10, 20], [0.3, 0.1, 0.1], runs=["a", "b", "a"]).blocked
     kept = points.check([1, 2, 3, 4, 5], [0.1, np.nan, 0.0, np.inf, 0.3], nan_policy="drop")
     assert kept.x.tolist() == [1, 5]
-    assert kept.notes[0].startswith("3 of 5 points dropped")
+    infinite, missing = Reason("value_infinite", name="y"), Reason("value_missing", name="y")
+    why = (Reason("value_not_positive", name="y", value=0.0), infinite, missing)
+    assert kept.notes == (Reason("dropped", dropped=3, points=5, why=why),)
     assert points.check([1, 2, 3], [0.1, 0.2, -0.3], log=False).y.tolist() == [0.1, 0.2, -0.3]
     left = points.check([1, 2, 3], [0.1, 0.2, 0.3], weights=[1, 0, 1])
     assert left.x.tolist() == [1, 3]

@@ -182,7 +182,7 @@ def test_percent_and_fraction_are_the_same_points():
     plain = points_of(pd.DataFrame({"n_data": x, "accuracy": 1 - y}), "n_data", "accuracy")
     percent = points_of(pd.DataFrame({"n_data": x, "accuracy": 100 * (1 - y)}), "n_data", "accuracy")
     assert percent.y == pytest.approx(plain.y)
-    assert "accuracy is in percent: divided by 100" in percent.notes
+    assert Reason("percent", y="accuracy") in percent.notes
     losses = points_of(pd.DataFrame({"n_data": x, "loss": 100 * y}), "n_data", "loss")
     assert losses.y == pytest.approx(100 * y)  # a loss of 3.2 is no percentage
 
@@ -238,7 +238,7 @@ def test_every_answer_from_few_sizes_says_what_tells_their_scatter(
     y = (0.1 + 12 * x**-0.7) * np.exp(noise)
     known = {} if error is None else {"error": error * y}
     law = sl.laws.fit("power_law_offset", x, y, **known)
-    places = [law.summary(), " ".join(law.to_dict()["notes"])]
+    places = [law.summary(), " ".join(note["text"] for note in law.to_dict()["notes"])]
     if error is None:
         frame = pd.DataFrame({"n_data": x, "test_error": y})
         places += [

@@ -245,7 +245,7 @@ def test_step_law_comes_back_from_the_optima_of_its_published_runs():
     assert 0.2 < ends["by_data"].low < 0.307 < ends["by_data"].high
     twice = pd.concat([optima, optima.assign(learning_rate=2 * optima.learning_rate)])
     found = sl.laws.fit("optimal_learning_rate", twice, x=("n_params", "n_data"), y="learning_rate")
-    assert not any("learning_rate" in note for note in found.points.notes)  # that is what is fitted
+    assert not any("learning_rate" in str(note) for note in found.points.notes)  # that is what is fitted
     batch = sl.laws.fit("optimal_batch_size", optima.n_data, optima.batch_size)
     low, high = batch.parameter_intervals["by_data"]
     assert 0.35 < low < 0.571 < high

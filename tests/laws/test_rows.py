@@ -7,6 +7,7 @@ import pytest
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting.data import recipes
 from scalinglab.laws.fitting.data.from_curves import points_of
+from scalinglab.results import Reason
 
 SIZES = np.geomspace(1e3, 1e5, 8)
 
@@ -33,7 +34,8 @@ def test_an_accuracy_and_its_error_are_those_of_the_same_rows():
     assert list(accuracy.runs) == list(error.runs) == [f"{n}-0.1" for n in (100, 200, 400, 800)]
     assert accuracy.y == pytest.approx(1 - error.y)
     assert error.y == pytest.approx([n**-0.3 * 1.1 * 1.2 for n in (100, 200, 400, 800)])
-    assert accuracy.notes[0].startswith("the highest test_accuracy of each run: 8 of 32 rows")
+    best = {"best": "highest", "y": "test_accuracy", "rows": 8, "of": 32, "by": ("run",)}
+    assert accuracy.notes[0] == Reason("best_rows", **best)
 
 
 @pytest.mark.parametrize(
@@ -51,10 +53,7 @@ def test_recipes_that_differ_by_noise_alone_are_not_chosen_from(repeats):
         bias.append(np.mean(np.log(found.y) + 0.3 * np.log(found.x)))
     assert np.mean(kept) >= 0.8  # 95 % expected
     assert abs(np.mean(bias)) < 0.006
-    assert (
-        any("no learning_rate has a better test_loss by more than noise" in note for note in found.notes)
-        == (kept[-1])
-    )
+    assert ("recipes_alike" in {note.code for note in found.notes}) == kept[-1]
 
 
 @pytest.mark.parametrize(("count", "shift"), [(1, 0.0), (2, 0.0), (2, 0.4)])
@@ -64,9 +63,8 @@ def test_the_best_recipe_of_each_size_counts_where_recipes_differ(count, shift):
     best = {n: 2.0 ** round(shift * i) for i, n in enumerate(SIZES)}
     expected = frame[frame["learning_rate"] == frame["n_data"].map(best)]
     assert sorted(found.y) == sorted(expected["test_loss"])
-    said = "\n".join(found.notes)
-    assert f"at each size the learning_rate with the best test_loss: {8 * count} of {56 * count} runs" in said
-    assert "chosen by those of the other sizes" in said
+    chosen = {"recipe": ("learning_rate",), "y": "test_loss", "runs": 8 * count, "of": 56 * count}
+    assert Reason("best_recipe", **chosen) in found.notes
     assert len(points_of(frame, "n_data", "test_loss", mixed=True).y) == 56 * count
     for reduce in ("best", "last", "all"):  # about checkpoints
         assert sorted(points_of(frame, "n_data", "test_loss", reduce=reduce).y) == sorted(found.y)
@@ -139,7 +137,7 @@ def test_a_rate_that_decays_within_a_run_is_no_recipe():
     )  # fmt: skip
     found = points_of(frame, "n_data", "test_loss")
     assert len(found.y) == 20
-    assert "learning_rate" not in " ".join(found.notes)
+    assert "learning_rate" not in " ".join(map(str, found.notes))
 
 
 def test_repeats_that_measure_the_same_are_no_copies():
@@ -148,7 +146,7 @@ def test_repeats_that_measure_the_same_are_no_copies():
     frame = pd.DataFrame({"n_data": n, "test_error": rng.binomial(700, 3 * n**-0.5) / 700})
     found = points_of(frame, "n_data", "test_error")
     assert len(found.y) == 80
-    assert "rows are exact copies of another and counted twice" in found.notes[0]
+    assert found.notes[0].code == "copies_counted_twice"
     assert len(points_of(frame.astype("float32").round(3), "n_data", "test_error").y) == 80
 
 
@@ -162,10 +160,7 @@ def test_rows_that_no_two_runs_share_count_once(second):
     copied = pd.concat([frame, frame[:1] if second else frame])  # a row, or the whole table twice
     found = points_of(copied, "n_data", "test_error")
     assert len(found.y) == 8
-    assert found.notes[0] == (
-        "1 row is an exact copy of another: counted once" if second
-        else "8 rows are exact copies of another: counted once"
-    )  # fmt: skip
+    assert found.notes[0] == Reason("copies_counted_once", rows=1 if second else 8)
 
 
 def test_sizes_within_some_percent_are_one():
@@ -175,13 +170,12 @@ def test_sizes_within_some_percent_are_one():
         points_of(grid, "n_params", "loss")
     line = grid[::5].assign(compute=6 * grid["n_params"] * grid["n_data"])
     for x in ("n_params", "n_data", "compute"):  # both grow together
-        said = f"a law of {x} alone holds for sizes that grow as these do"
-        assert any(said in note for note in points_of(line, x, "loss").notes)
+        assert Reason("both_vary", x=x) in points_of(line, x, "loss").notes
     nearly = pd.DataFrame(
         {"n_params": [1e6, 1e6, 2e6, 4e6], "n_data": [1000, 1001, 1000, 1000], "loss": [4, 4, 3, 2]}
     )
     assert len(points_of(nearly, "n_params", "loss").y) == 4
-    assert "alone" not in " ".join(points_of(nearly, "n_params", "loss").notes)
+    assert "both_vary" not in {note.code for note in points_of(nearly, "n_params", "loss").notes}
 
 
 def test_models_each_at_a_size_of_data_of_its_own_are_a_mixture():

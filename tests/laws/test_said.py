@@ -16,6 +16,7 @@ from scalinglab.laws.fitting.solution import Interval
 from scalinglab.laws.fitting.uncertainty_budget import Sources
 from scalinglab.laws.learning_curves.collapse_result import Collapse
 from scalinglab.laws.optimum import Optimal
+from scalinglab.results import Reason
 from scalinglab.results.estimate import Estimate
 
 
@@ -190,10 +191,11 @@ def test_the_best_the_last_or_all_rows_of_a_run():
     shuffled = ROWS.sample(frac=1, random_state=0)
     found = points(shuffled, reduce="last")
     assert sorted(found.y[found.x == 100].round(6)) == [0.45, 0.6], "by the step, not by the order of rows"
-    assert any("the last row of each run: 10 of 20 rows" in note for note in points(reduce="last").notes)
-    assert any("the lowest test_error of each run: 10 of 20" in note for note in points().notes)
+    of = {"rows": 10, "of": 20, "by": ("n_data", "seed")}
+    assert Reason("last_rows", **of) in points(reduce="last").notes
+    assert Reason("best_rows", best="lowest", y="test_error", **of) in points().notes
     unmeasured = ROWS.assign(test_error=ROWS["test_error"].where((ROWS["n_data"] > 100) | (ROWS["seed"] > 0)))
-    assert any("1 without any test_error are left out" in note for note in points(unmeasured).notes)
+    assert Reason("left_out_value", runs=1, y="test_error") in points(unmeasured).notes
 
 
 def test_standard_errors_count_where_every_row_has_one():
@@ -236,15 +238,14 @@ def test_points_that_differ_in_a_setting_and_diverged_runs_are_mentioned():
         learning_rate=np.where(ROWS["seed"] == 1, 0.1, 0.2), run=np.repeat(np.arange(10), 2).astype(str),
         status=np.where(ROWS["n_data"] == 100, "diverged", "done"),
     )  # fmt: skip
-    notes = "\n".join(points(frame).notes)
-    assert "at each size the learning_rate with the best test_error: 5 of 10 runs" in notes
-    everything = "\n".join(points(frame, reduce="all").notes)
-    assert (
-        "points of one size differ in learning_rate (0.1, 0.2): --where learning_rate=0.1 takes one"
-        in everything
-    )
-    assert "diverged runs count too (2): --where status=done leaves them out" in everything
-    assert "diverged" not in "\n".join(points(frame, where={"status": "done"}).notes)
+    chosen = {"recipe": ("learning_rate",), "y": "test_error", "runs": 5, "of": 10}
+    assert Reason("best_recipe", **chosen) in points(frame).notes
+    everything = points(frame, reduce="all").notes
+    differ = {"column": "learning_rate", "values": ("0.1", "0.2"), "first": "0.1"}
+    assert Reason("settings_differ", **differ) in everything
+    assert Reason("diverged_count", runs=2) in everything
+    done = points(frame, where={"status": "done"}).notes
+    assert "diverged_count" not in {note.code for note in done}
 
 
 # --- sources of uncertainty, bends of surfaces, collapses -------------------------------------------------
@@ -318,7 +319,7 @@ def test_checkpoints_of_runs_of_one_length_count_with_the_data_seen_there():
     taken = from_curves.points_of(frame, ["n_params", "n_data"], "loss")
     assert sorted(set(taken.x[1])) == [1e8, 3e8, 1e9, 3e9]
     assert len(taken.y) == 12
-    assert any("n_data is the same in every run" in note for note in taken.notes)
+    assert Reason("every_checkpoint") in taken.notes
     last = from_curves.points_of(frame, ["n_params", "n_data"], "loss", reduce="last")
     assert set(last.x[1]) == {3e9}
     assert len(last.y) == 3

@@ -209,7 +209,8 @@ def test_dates_are_no_settings_unless_they_recur():
 
 def test_a_size_of_unknown_name_is_not_noise_in_silence():
     notes = points_of(sl.read(TABLE.rename(columns={"params": "size"})), "n_data", "test_loss").notes
-    assert any("differ in size (2e+07, 2e+08)" in note and "--column n_params=size" in note for note in notes)
+    differs = next(note for note in notes if note.code == "unknown_differs")
+    assert (differs.details["column"], differs.details["values"]) == ("size", ("2e+07", "2e+08"))
 
 
 def test_a_missing_model_is_no_choice_to_offer():

@@ -23,7 +23,8 @@ def test_every_code_that_is_raised_has_a_sentence_and_every_sentence_a_code():
     }
     # chosen by an expression
     used |= {"steepens", "flattens", "no_fall_in_fit", "outside", "normalized"}
-    used |= {"outlier", "outlier_at_an_end"}
+    used |= {"outlier", "outlier_at_an_end", "rose", "unusable", "value_infinite"}
+    used |= {"value_negative", "value_not_positive", "settings_differ", "unknown_differs"}
     used |= {"straight", "bend_hidden", "never", "never_but_perhaps"}
     used |= {f"regime_{name}" for name in ("lazy", "rich", "worse", "unknown")}
     assert used <= set(REASONS)

@@ -21,7 +21,7 @@ from scalinglab.curves.columns import measure_of
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting.data.from_curves import DATA_SEEN
 from scalinglab.laws.fitting.data.points import positive
-from scalinglab.results.types import SOME_TABLE
+from scalinglab.results.types import SOME_TABLE, Reason
 
 MEASURED = ("loss", "validation_loss", "val_loss", "eval_loss", "accuracy")
 SIZES = ("n_data", "n_params", "tokens", "examples", "compute", "width")
@@ -57,7 +57,9 @@ def answer(
     path = (os.fspath(table),) if isinstance(table, (str, os.PathLike)) else SOME_TABLE
     options = (word for ours, theirs in columns.items() for word in ("--column", f"{ours}={theirs}"))
     found = replace(found, table=(*path, *options))
-    return found if curves is table else replace(found, notes=(f"read {curves.understood}", *found.notes))
+    if curves is table:
+        return found
+    return replace(found, notes=(Reason("read", text=curves.understood), *found.notes))
 
 
 def _answer_curves(curves: Curves, compute: float | None, x: str | None, y: str | None) -> Answers:

@@ -46,7 +46,7 @@ class Answers(NotebookResult):
     extrapolation: Extrapolation | None = None
     optimal: Optimal | None = None
     next_runs: NextRuns | None = None
-    notes: tuple[object, ...] = ()
+    notes: tuple[Reason, ...] = ()
     undetermined: tuple[str, ...] = ()
     table: tuple[str, ...] = SOME_TABLE
 
@@ -71,7 +71,7 @@ class Answers(NotebookResult):
         """Everything as plain values, for JSON."""
         document: dict[str, Any] = {
             "x": self.x, "y": self.y, "answers": [f.to_dict(self.table) for f in self.findings],
-            "notes": [*map(str, self.notes)],
+            "notes": [note.to_dict() for note in self.notes],
         }  # fmt: skip
         if self.law is not None:
             document |= {"form": self.law.form.name, "equation": self.law.form.equation}

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from scalinglab.curves import Curves
     from scalinglab.laws.forms.base import Form
     from scalinglab.readers.tables import Understood
+    from scalinglab.results.types import Reason
 
 
 def read_table(
@@ -101,9 +102,11 @@ class TableQuery:
         except ScalinglabError as error:
             raise type(error)(reason_of(error).sentence(self.names)) from error
 
-    def notes(self, notes: Sequence[object]) -> list[str]:
+    def notes(self, notes: Sequence[Reason]) -> list[dict[str, Any]]:
         """What was done to the rows, for the result."""
-        return [*map(str, notes), f"read {self.line}"]
+        from scalinglab.results.types import Reason
+
+        return [note.to_dict() for note in (*notes, Reason("read", text=self.line))]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -30,6 +30,7 @@ from scalinglab.laws.fitting.law import Interval, Law, bootstrap
 from scalinglab.laws.forms.base import Form
 from scalinglab.laws.surface import Surface
 from scalinglab.results.notebook import NotebookResult
+from scalinglab.results.types import Reason
 
 # defined: the forms of stage two, which rise or fall with L
 SECOND = {"error_from_loss": 1, "score_from_loss": -1}
@@ -51,7 +52,7 @@ class TwoStage(NotebookResult):
     loss: Law
     score: Law
     names: tuple[str, ...]
-    notes: tuple[object, ...] = ()
+    notes: tuple[Reason, ...] = ()
 
     def predict(self, x: Any) -> Any:
         """The score at sizes x, as stage one takes them."""

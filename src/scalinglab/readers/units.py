@@ -7,38 +7,30 @@ import pandas as pd
 
 from scalinglab.curves import Curves
 from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE
-from scalinglab.support.words import count
+from scalinglab.results.types import Reason
 
 FEWEST = 1e4  # tokens or parameters below which sizes may be in a larger unit
 FEWEST_EXAMPLES = 1e3  # beside as few parameters
 OTHER_COUNT = 0.05  # of ln FLOPs, by which a table counts them otherwise
 
 
-def doubts(curves: Curves) -> list[str]:
+def doubts(curves: Curves) -> list[Reason]:
     """Notes on sizes, FLOPs and runs of n_params and n_data that look as if they were counted otherwise."""
     unit = curves.data_unit
     frame = curves.frame.drop_duplicates("run", keep="last")
     n, d = frame["n_params"], frame["n_data"]
     notes = []
     if may_be_in_larger_unit(n, d, unit):
-        notes.append(
-            f"only {count(n.max())} parameters and {count(d.max())} {unit}? Sizes in millions or billions "
-            "have the unit in the name of their column, as in 'params (M)' and 'tokens (B)'"
-        )
+        largest = {"n_params": float(n.max()), "n_data": float(d.max())}
+        notes.append(Reason("small_sizes", **largest, unit=unit))
     if "compute" in frame:
         ratio = float((frame["compute"] / (FLOPS_PER_PARAM_EXAMPLE * n * d)).median())
         if abs(np.log(ratio)) > OTHER_COUNT:
-            notes.append(
-                f"FLOPs are counted here as {FLOPS_PER_PARAM_EXAMPLE:g} · parameters · {unit}; those of the "
-                f"table are {ratio:.3g} times as many: laws surface, plan optimal and plan next take "
-                f"--flops-per-param-example {ratio * FLOPS_PER_PARAM_EXAMPLE:.3g}"
-            )
+            counts = {"per": FLOPS_PER_PARAM_EXAMPLE, "theirs": ratio * FLOPS_PER_PARAM_EXAMPLE}
+            notes.append(Reason("other_flops", ratio=ratio, unit=unit, **counts))
     if len(frame) == len(curves.frame) and _may_be_checkpoints(frame):
         named = "model" if "model" in frame and frame["model"].nunique() == n.nunique() else "THEIR_COLUMN"
-        notes.append(
-            "each row counts as a run of its own; if rows of one size are checkpoints of one training, "
-            f"intervals are too narrow: name the column of trainings, as in --column run={named}"
-        )
+        notes.append(Reason("rows_as_runs", column=named))
     return notes
 
 

@@ -36,6 +36,68 @@ REASONS = {
     # rows
     "left_out_size": "left out: {points:#point} without a positive size",
     "left_out_value": "left out: {runs:#run} without a finite {y}",
+    "read": "read {text}",  # what was understood of a table
+    "small_sizes": (
+        "only {n_params:count} parameters and {n_data:count} {unit}? Sizes in millions or billions have the "
+        "unit in the name of their column, as in 'params (M)' and 'tokens (B)'"
+    ),
+    "other_flops": (
+        "here {per:g} · parameters · {unit} FLOPs are counted; those of the table are {ratio:.3g} times as "
+        "many: laws surface, plan optimal and plan next take --flops-per-param-example {theirs:.3g}"
+    ),
+    "rows_as_runs": (
+        "each row counts as a run of its own; if rows of one size are checkpoints of one training, intervals "
+        "are too narrow: name the column of trainings, as in --column run={column}"
+    ),
+    "value_missing": "{name} is missing",
+    "value_infinite": "{name} is infinite",
+    "value_negative": "{name} = {value:g} is negative",
+    "value_not_positive": "{name} = {value:g} is not positive",
+    "at_point": "point {point}: {why}",
+    "unusable": (
+        "{points:#point} cannot be used ({named:;}): drop them (nan_policy='drop', on the command line "
+        "--drop-bad) or correct them"
+    ),
+    "unusable_y": (
+        "{points:#point} cannot be used ({named:;}): drop them (nan_policy='drop', on the command line "
+        "--drop-bad) or correct them; values of y that may be zero or negative can be fitted with "
+        "space='raw' (--space raw), and an offset below zero with bounds={{'offset': (low, high)}}"
+    ),
+    "dropped": "{dropped} of {points} points dropped: {why:;}",
+    "copied_points": (
+        "exact copies of other points, counted twice: {points}; drop them if they were read twice"
+    ),
+    "copies_counted_once": "exact copies of other rows, counted once: {rows}",
+    "copies_counted_twice": "exact copies of other rows, counted twice: {rows}; was a file read twice?",
+    "last_rows": "the last row of each run: {rows} of {of} rows; runs are identified by {by:,}",
+    "best_rows": (
+        "the {best} {y} of each run: {rows} of {of} rows (other choices: last, all); runs are identified by "
+        "{by:,}"
+    ),
+    "every_checkpoint": (
+        "n_data is the same in every run: every checkpoint counts, with the data seen there"
+    ),
+    "weighted": "points count by their {column}",
+    "error_missing": ("{column} is missing or zero in {lost} of {rows} rows: all points count alike"),
+    "percent": "{y} is in percent: divided by 100",
+    "settings_differ": (
+        "points of one size differ in {column} ({values:,}): --where {column}={first} takes one"
+    ),
+    "unknown_differs": (
+        "points of one size differ in {column} ({values:,}): --where {column}={first} takes one; if it is a "
+        "size, --column n_params={column} says so"
+    ),
+    "diverged_count": "diverged runs count too ({runs}): --where status=done leaves them out",
+    "both_vary": "n_params and n_data both vary: a law of {x} alone holds for sizes that grow as these do",
+    "recipes_alike": "no {recipe} has a better {y} by more than noise: all {runs} runs count",
+    "best_recipe": (
+        "at each size the {recipe} with the best {y}: {runs} of {of} runs, chosen by those of the other "
+        "sizes (mixed=True, laws fit --mixed takes every one)"
+    ),
+    "best_of_single_runs": (
+        "at {sizes:#size} the {recipe} is the best of single runs, which is too good by chance where their "
+        "noise is not small beside the differences: a second seed shows it"
+    ),
     "outlier": (
         "the run at {at:count} does not follow the others: {y} = {measured:.4g}, where they give "
         "{expected:.4g}; correct its row or delete it"
@@ -62,6 +124,18 @@ REASONS = {
         "before you rely on a narrow interval"
     ),
     # a law
+    "form_without_a_floor": (
+        "form: {form}; three sizes or fewer do not show whether the curve flattens, which it assumes not"
+    ),
+    "form": "form: {form}",
+    "form_beside_power_law": (
+        "form: {form}, which contains power_law (offset = 0); without an offset the exponent would be "
+        "{exponent:.3f} [{low:.3f}, {high:.3f}] at {scatter:%%} scatter"
+    ),
+    "few_dof": (
+        "only {dof:#degree} of freedom for the scatter: where points lie on a curve by chance, intervals are "
+        "too narrow; repeat sizes with other seeds, or give the error of a run"
+    ),
     "no_exponent": "{form} has no exponent",
     "no_freedom_left": "{points} points for {parameters} parameters: no degrees of freedom are left",
     "exponent_from": (
@@ -144,6 +218,22 @@ REASONS = {
         "{repeated} of the {values} values repeat the one before, and none rises: they were smoothed (a "
         "running minimum) or rounded, and the {left} that are left do not show how the curve goes on "
         "beyond the largest size; give the values as they were measured, or {needed} different ones"
+    ),
+    "rests_on_the_form": (
+        "{sizes} sizes and {beyond:.3g} times the largest: the interval holds if the curve follows "
+        "E + A x^-c all the way, which so few sizes cannot show; published curves on an early plateau did "
+        "not, and fell faster"
+    ),
+    "made_monotone": (
+        "y never rises, not even by its noise: it was smoothed, which hides the noise; wider band"
+    ),
+    "rose": (
+        "y rises by {rise:.3g} % between x = {start:.4g} and {top:.4g} (double descent, or training that "
+        "went wrong) and falls again: the band is widened for another such rise"
+    ),
+    "still_rises": (
+        "y rises by {rise:.3g} % between x = {start:.4g} and {top:.4g} (double descent, or training that "
+        "went wrong) and still rises at its end: where it turns is not in the points, so no band is given"
     ),
     # how much is needed, and what it buys
     "any_size": "any {x}, according to this form: {y} = {target:g} lies above {there:.4g} at {x} = {at:.3g}",

@@ -96,15 +96,10 @@ def predict(data: Points, at: np.ndarray, level: float) -> tuple[np.ndarray, np.
     return mean, low, high
 
 
-def caution(data: Points, at: np.ndarray) -> tuple[str, ...]:
+def caution(data: Points, at: np.ndarray) -> tuple[Reason, ...]:
     """Notes where the interval rests on the form alone, or on a scatter that hardly shows."""
     notes = scatter_caution(len(data.y) - len(registry.get(OFFSET_FORM).parameters), data)
     further = at.max() / data.x.max()
     if further > FAR:
-        notes = (
-            f"{data.sizes} sizes and {further:.3g} times the largest: the interval holds if the curve "
-            "follows E + A x^-c all the way, which so few sizes cannot show; published curves on an early "
-            "plateau did not, and fell faster",
-            *notes,
-        )
+        notes = (Reason("rests_on_the_form", sizes=data.sizes, beyond=float(further)), *notes)
     return notes

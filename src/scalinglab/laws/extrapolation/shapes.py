@@ -60,14 +60,13 @@ class Shape:
     monotone: bool
     rise: float
     rising: bool
-    notes: tuple[str, ...]
+    notes: tuple[Reason, ...]
 
 
 def shape_of(log_x: np.ndarray, y: np.ndarray, slope: float) -> Shape:
     """Judge the points (ln x, y), ascending; `slope` is that of ln y against ln x at the end."""
     if made_monotone(log_x, y):
-        note = "y never rises, not even by its noise: it was smoothed, which hides the noise; wider band"
-        return Shape(True, 0.0, False, (note,))
+        return Shape(True, 0.0, False, (Reason("made_monotone"),))
     logs = np.log(y)
     above = logs - np.minimum.accumulate(logs)
     top = int(np.argmax(above))
@@ -76,15 +75,8 @@ def shape_of(log_x: np.ndarray, y: np.ndarray, slope: float) -> Shape:
         return Shape(False, 0.0, False, ())
     start = int(np.argmin(logs[: top + 1]))
     rising = slope > 0 and above[-1] > 0.5 * rise
-    note = (
-        f"y rises by {100 * np.expm1(rise):.3g} % between x = {np.exp(log_x[start]):.4g} and "
-        f"{np.exp(log_x[top]):.4g} (double descent, or training that went wrong) "
-    )
-    note += (
-        "and still rises at its end: where it turns is not in the points, so no band is given"
-        if rising
-        else "and falls again: the band is widened for another such rise"
-    )
+    ends = {"start": float(np.exp(log_x[start])), "top": float(np.exp(log_x[top]))}
+    note = Reason("still_rises" if rising else "rose", rise=float(100 * np.expm1(rise)), **ends)
     return Shape(False, rise, bool(rising), (note,))
 
 

@@ -43,6 +43,7 @@ from scalinglab.laws.fitting.data.from_curves import points_from
 from scalinglab.laws.fitting.data.points import FEWEST_SIZES
 from scalinglab.laws.fitting.fit import table_outlier_note
 from scalinglab.results.notebook import NotebookResult
+from scalinglab.results.types import Reason
 from scalinglab.support.validation import real_array
 
 
@@ -75,7 +76,7 @@ class Extrapolation(NotebookResult):
     backtest: pd.DataFrame
     level: float
     band: Band
-    notes: tuple[object, ...] = ()
+    notes: tuple[Reason, ...] = ()
     largest: float = float("nan")
     points: points.Points | None = None
     rises: bool = False

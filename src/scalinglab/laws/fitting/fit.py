@@ -185,32 +185,27 @@ def automatic(x: Any, bounds: Mapping[str, tuple[float, float]] | None = None) -
     return AUTO if enough or "offset" in (bounds or {}) else "power_law"
 
 
-def _automatically(table: Table, options: Mapping[str, Any]) -> tuple[str, Table, tuple[str | Reason, ...]]:
+def _automatically(table: Table, options: Mapping[str, Any]) -> tuple[str, Table, tuple[Reason, ...]]:
     """The form of "auto", the points that it is fitted to, and notes on both."""
-    notes: tuple[str | Reason, ...] = ()
+    notes: tuple[Reason, ...] = ()
     if rising.is_complement(np.ravel(np.asarray(table.x, float)), np.ravel(np.asarray(table.y, float))):
         table, notes = table.complement(), (rising.NOTE,)
     name = automatic(table.x, options["bounds"])
     return name, table, (_why(name, table, options), *notes)
 
 
-def _why(name: str, table: Table, options: Mapping[str, Any]) -> str:
+def _why(name: str, table: Table, options: Mapping[str, Any]) -> Reason:
     """What "auto" stands for, and what the other form would have given."""
     if name != AUTO:
-        return (
-            f"form: {name}; three sizes or fewer do not show whether the curve flattens, which it assumes not"
-        )
+        return Reason("form_without_a_floor", form=name)
     try:
         others = {**options, "bounds": None, "error": table.error, "runs": table.runs}
         pure = fit("power_law", table.x, table.y, **others)
     except ScalinglabError:
-        return f"form: {name}"
+        return Reason("form", form=name)
     low, high = pure.parameter_intervals["exponent"]
-    scatter = 100 * pure.solution.rms_residual
-    return (
-        f"form: {name}, which contains power_law (offset = 0); without an offset the exponent would be "
-        f"{pure.parameters['exponent']:.3f} [{low:.3f}, {high:.3f}] at {scatter:.2g} % scatter"
-    )
+    exponent = {"exponent": pure.parameters["exponent"], "low": float(low), "high": float(high)}
+    return Reason("form_beside_power_law", form=name, **exponent, scatter=pure.solution.rms_residual)
 
 
 def choose(candidates: Sequence[str | Form], x: Any, y: Any, **options: Any) -> str:

@@ -220,11 +220,11 @@ class Law(NotebookResult):
             "residual_std": self.residual_std,
             "points": len(self.points.y),
             "certificate": vars(self.certificate),
-            "notes": [*map(str, self.notes)],
+            "notes": [note.to_dict() for note in self.notes],
         }
 
     @property
-    def notes(self) -> tuple[object, ...]:
+    def notes(self) -> tuple[Reason, ...]:
         """Notes on the points, and a caution where next to nothing tells how much they scatter."""
         return (*self.points.notes, *scatter_caution(self.dof, self.points))
 
@@ -256,7 +256,7 @@ def _ends(interval: Interval) -> str:
     return f"[{interval.low:.4g}, {interval.high:.4g}]"
 
 
-def scatter_caution(dof: int, data: Points) -> tuple[str, ...]:
+def scatter_caution(dof: int, data: Points) -> tuple[Reason, ...]:
     """A caution where one or two degrees of freedom tell the scatter, and nothing else does.
 
     Student's intervals then hold 95 % of all tables, but fewer of those whose points happen to lie close to a
@@ -264,7 +264,4 @@ def scatter_caution(dof: int, data: Points) -> tuple[str, ...]:
     """
     if not 1 <= dof <= FEW_DOF or data.error is not None:
         return ()
-    return (
-        f"only {counted(dof, 'degree')} of freedom for the scatter: where points lie on a curve by chance, "
-        "intervals are too narrow; repeat sizes with other seeds, or give the error of a run",
-    )
+    return (Reason("few_dof", dof=int(dof)),)

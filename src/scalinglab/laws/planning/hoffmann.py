@@ -30,6 +30,7 @@ from scalinglab.laws.fitting.uncertainty import resampling
 from scalinglab.laws.planning.fitted import law_or_surface
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
 from scalinglab.results.estimate import FEWEST, slope
+from scalinglab.results.types import Reason
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class Approaches:
     compute: float
     rows: tuple[Approach, ...]
     surface: Surface
-    notes: tuple[object, ...] = ()
+    notes: tuple[Reason, ...] = ()
 
     def __getitem__(self, index: int) -> Approach:
         return self.rows[index]

@@ -71,7 +71,7 @@ class NextRuns(NotebookResult):
     after: np.ndarray
     budget: float
     unit: str = "FLOPs"
-    notes: tuple[object, ...] = ()
+    notes: tuple[Reason, ...] = ()
     quantity: str = ""
 
     @property

@@ -59,7 +59,7 @@ class Answer(Estimate):
 
     reason: Reason
     form: str = ""
-    notes: tuple[object, ...] = ()
+    notes: tuple[Reason, ...] = ()
 
     @property
     def text(self) -> str:
@@ -269,7 +269,7 @@ class Bend:
     exponent_last: float
     p_value: float
     reason: Reason
-    notes: tuple[object, ...] = ()
+    notes: tuple[Reason, ...] = ()
 
     @property
     def steepens(self) -> bool:
@@ -339,7 +339,7 @@ def _floor(used: points.Points) -> bend.Bend:
 
 
 def _bend_of_line(
-    u: np.ndarray, v: np.ndarray, level: float, matters: float, notes: tuple[object, ...]
+    u: np.ndarray, v: np.ndarray, level: float, matters: float, notes: tuple[Reason, ...]
 ) -> Bend:
     """The answer that a parabola in the logarithms u of sizes and v of what was measured gives."""
     seen = bend.of_line(u, v)

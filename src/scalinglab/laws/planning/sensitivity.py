@@ -42,7 +42,7 @@ class Sensitivity:
     compute: float
     table: pd.DataFrame
     problems: Mapping[str, Reason]
-    notes: tuple[object, ...] = ()
+    notes: tuple[Reason, ...] = ()
 
     def summary(self, names: Mapping[str, str] | None = None) -> str:
         """The table in lines, of the optimum only n_params, from which n_data follows.
@@ -146,7 +146,7 @@ class Given:
     loss: np.ndarray
     runs: np.ndarray
     flop_counts: dict[str, Any]
-    notes: tuple[object, ...] = ()
+    notes: tuple[Reason, ...] = ()
 
     @property
     def n(self) -> np.ndarray:

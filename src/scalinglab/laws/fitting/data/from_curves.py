@@ -19,6 +19,7 @@ from scalinglab.curves.columns import measure_of, no_number, tidy
 from scalinglab.errors import BadInput, nearest
 from scalinglab.laws.fitting.data import points, rows
 from scalinglab.laws.fitting.data.recipes import best_recipes
+from scalinglab.results.types import Reason
 
 DATA_SEEN = ("tokens", "examples")  # columns of the data seen at each checkpoint
 REDUCE = ("auto", "best", "last", "all")
@@ -59,7 +60,7 @@ class Table:
     y: Any
     error: Any
     runs: Any
-    notes: tuple[object, ...] = ()
+    notes: tuple[Reason, ...] = ()
     names: tuple[str, ...] = ()
     measured: str = "y"
     beside: Any = None
@@ -206,19 +207,18 @@ def points_of(
         notes.append(note)
     if several and reduce == "auto" and _one_length(frame, names):
         reduce = "all"
-        notes.append("n_data is the same in every run: every checkpoint counts, with the data seen there")
+        notes.append(Reason("every_checkpoint"))
     runs, identified_by = rows.run_names(frame.drop(columns=[beside] if beside else []), names, y, error)
     if several and reduce == "all":
         names = [_seen(frame, name) for name in names]
     # a surface takes one row of each run, with the tokens seen there; a curve along training takes them all
     keys = [name for name in names if not several or name not in DATA_SEEN]
     fixed = rows.fixed_within_runs(frame, runs)
-    frame, note = rows.reduced(frame.assign(__run=runs), ["__run", *keys], y, reduce)
-    if note:
-        notes.append(f"{note}; runs are identified by {', '.join(identified_by)}")
+    frame, done = rows.reduced(frame.assign(__run=runs), ["__run", *keys], y, reduce, identified_by)
+    notes += done
     if not mixed and not frame["__run"].duplicated().any():
-        frame, note = best_recipes(frame, names, y, fixed)
-        notes += [note] if note else []
+        frame, done = best_recipes(frame, names, y, fixed)
+        notes += done
     notes += rows.doubts(frame, names, [column for column in fixed if column != y])
     found = _as_fractions(_columns(frame, names, y, error), y, notes)
     if beside is not None:
@@ -235,12 +235,12 @@ def _columns(frame: pd.DataFrame, names: list[str], y: str, error: str | None) -
     )  # fmt: skip
 
 
-def _as_fractions(table: Table, y: str, notes: list[str]) -> Table:
+def _as_fractions(table: Table, y: str, notes: list[Reason]) -> Table:
     """The points with these notes, and without percent."""
     if not _in_percent(y, table.y):
         return replace(table, notes=tuple(notes))
     error = None if table.error is None else table.error / 100
-    return replace(table, y=table.y / 100, error=error, notes=(*notes, f"{y} is in percent: divided by 100"))
+    return replace(table, y=table.y / 100, error=error, notes=(*notes, Reason("percent", y=y)))
 
 
 def _in_percent(name: str, values: np.ndarray) -> bool:
@@ -272,10 +272,10 @@ def _numeric(frame: pd.DataFrame, names: list[str]) -> None:
             raise BadInput(f"column {name!r} must hold numbers, not {wrong!r}; {nearest(name, numbers)}")
 
 
-def _standard_error(frame: pd.DataFrame, column: str) -> tuple[str | None, str]:
+def _standard_error(frame: pd.DataFrame, column: str) -> tuple[str | None, Reason]:
     """The column, or None where some rows have no standard error (a mean of one run); and the note."""
     known = pd.to_numeric(frame[column], errors="coerce") > 0
     if known.all():
-        return column, f"points count by their {column}"
+        return column, Reason("weighted", column=column)
     lost = int((~known).sum())
-    return None, f"{column} is missing or zero in {lost} of {len(frame)} rows: all points count alike"
+    return None, Reason("error_missing", column=column, lost=lost, rows=len(frame))

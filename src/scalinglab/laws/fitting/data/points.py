@@ -11,7 +11,6 @@ from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.results.sentences import Column
 from scalinglab.results.types import Reason
 from scalinglab.support.validation import real_array
-from scalinglab.support.words import counted
 
 STRAIGHT = 0.01  # chosen: of ln size; sizes that stray less from a line, or from a value, lie on it
 # chosen: of anything whose scatter is asked for; runs to resample, repeats of sizes, recipes; two leave one
@@ -45,7 +44,7 @@ class Points:
     error: np.ndarray | None
     weight: np.ndarray
     runs: np.ndarray
-    notes: tuple[object, ...]
+    notes: tuple[Reason, ...]
     complement: bool = False
 
     @property
@@ -142,15 +141,13 @@ def check(
     if np.all(table.max(axis=1) == table.min(axis=1)):
         what = ", ".join(f"{n} = {v:g}" for n, v in zip(names, table[:, 0], strict=True))
         raise BadInput(f"all {len(measured)} points have the same size, {what}: a law needs several sizes")
-    notes = [f"{len(bad)} of {count} points dropped: {_reasons(bad)}"] if bad else []
+    dropped = {"dropped": len(bad), "points": count, "why": _first_three(_different(bad))}
+    notes = [Reason("dropped", **dropped)] if bad else []
     # two runs may well measure the same; the same run twice, or points of unknown origin, are suspicious
     origin = np.zeros(len(labels)) if runs is None else np.unique(labels, return_inverse=True)[1]
     pairs = np.unique(np.vstack([table, measured, origin]), axis=1).shape[1]
     if pairs < len(measured):
-        notes.append(
-            f"{len(measured) - pairs} points are exact copies of another and are counted twice; "
-            "drop them if they were read twice"
-        )
+        notes.append(Reason("copied_points", points=len(measured) - pairs))
     return Points(table[0] if len(names) == 1 else table, measured, errors, weight, labels, tuple(notes))
 
 
@@ -179,32 +176,30 @@ def _same(values: np.ndarray, count: int, name: str) -> np.ndarray:
     return values
 
 
-def _bad(values: np.ndarray, name: str, positive: bool, zero: bool = False) -> dict[int, str]:
+def _bad(values: np.ndarray, name: str, positive: bool, zero: bool = False) -> dict[int, Reason]:
     """Rows that cannot be used, with the reason."""
     bad = {}
     for i in np.flatnonzero(~np.isfinite(values)):
-        bad[int(i)] = f"{name} is {'missing' if np.isnan(values[i]) else 'infinite'}"
+        bad[int(i)] = Reason("value_missing" if np.isnan(values[i]) else "value_infinite", name=name)
     if positive:
+        code = "value_negative" if zero else "value_not_positive"
         for i in np.flatnonzero(values < 0 if zero else values <= 0):
-            bad[int(i)] = f"{name} = {values[i]:g} is {'negative' if zero else 'not positive'}"
+            bad[int(i)] = Reason(code, name=name, value=float(values[i]))
     return bad
 
 
-def _reasons(bad: dict[int, str]) -> str:
-    different = sorted(set(bad.values()))
-    return "; ".join(different[:3]) + ("; …" if len(different) > 3 else "")
+def _different(bad: dict[int, Reason]) -> list[Reason]:
+    return sorted(set(bad.values()), key=str)
 
 
-def _complaint(bad: dict[int, str]) -> str:
-    rows = sorted(bad)
-    named = "; ".join(f"point {i}: {bad[i]}" for i in rows[:3]) + ("; …" if len(rows) > 3 else "")
-    way = "drop them (nan_policy='drop', on the command line --drop-bad) or correct them"
-    if any(reason.startswith("y = ") for reason in bad.values()):
-        way += (
-            "; values of y that may be zero or negative can be fitted with space='raw' (--space raw), "
-            "and an offset below zero with bounds={'offset': (low, high)}"
-        )
-    return f"{counted(len(rows), 'point')} cannot be used ({named}): {way}"
+def _first_three(reasons: list[Reason]) -> tuple[Reason | str, ...]:
+    return (*reasons[:3], *(["…"] if len(reasons) > 3 else []))
+
+
+def _complaint(bad: dict[int, Reason]) -> Reason:
+    named = _first_three([Reason("at_point", point=i, why=bad[i]) for i in sorted(bad)])
+    not_positive = any(r.details["name"] == "y" and "value" in r.details for r in bad.values())
+    return Reason("unusable_y" if not_positive else "unusable", points=len(bad), named=named)
 
 
 def two_dimensional(x: np.ndarray, names: tuple[str, ...]) -> None:

@@ -20,13 +20,15 @@ import pandas as pd
 
 from scalinglab.laws.fitting.data.points import FEWEST_REPEATS
 from scalinglab.laws.fitting.data.rows import cost, rises
-from scalinglab.support.words import counted
+from scalinglab.results.types import Reason
 
 RECIPE = ("optimizer", "learning_rate", "batch_size", "momentum", "weight_decay")
 SIGNIFICANT = 0.05 / 3  # convention: of each of three tests, 5 % in all
 
 
-def best_recipes(frame: pd.DataFrame, names: list[str], y: str, fixed: list[str]) -> tuple[pd.DataFrame, str]:
+def best_recipes(
+    frame: pd.DataFrame, names: list[str], y: str, fixed: list[str]
+) -> tuple[pd.DataFrame, list[Reason]]:
     """Of each size the runs of the recipe with the best mean of y; and what was done.
 
     Args:
@@ -37,28 +39,21 @@ def best_recipes(frame: pd.DataFrame, names: list[str], y: str, fixed: list[str]
     recipe = [c for c in RECIPE if c in frame and c in fixed and c not in names]
     varied = [c for c in recipe if (frame.groupby(names)[c].nunique(dropna=False) > 1).any()]
     if not varied or y in RECIPE:  # the lowest rate is not the best
-        return frame, ""
+        return frame, []
     size = frame.groupby(names, dropna=False).ngroup().to_numpy()
     tried = frame.groupby(varied, dropna=False).ngroup().to_numpy()
     score = cost(frame[y], y).fillna(np.inf)
-    named = " and ".join(varied)
     valley = _valley(frame, names, varied)
     if not _differ(score.groupby(size).rank().to_numpy(), size, tried, valley):
-        return frame, f"no {named} has a better {y} by more than noise: all {len(frame)} runs count"
+        return frame, [Reason("recipes_alike", recipe=tuple(varied), y=y, runs=len(frame))]
     mean = score.groupby([size, tried]).transform("mean")
     rank = mean.groupby(size).rank("dense").where(np.isfinite(mean), np.inf).to_numpy()
     chosen, judged = _chosen(rank, _log_cost(frame[y], y), size, tried, valley)
     kept, by_chance = frame[chosen], frame[chosen & ~judged]
-    note = (
-        f"at each size the {named} with the best {y}: {len(kept)} of {len(frame)} runs, chosen by those of "
-        "the other sizes (mixed=True, laws fit --mixed takes every one)"
-    )
+    notes = [Reason("best_recipe", recipe=tuple(varied), y=y, runs=len(kept), of=len(frame))]
     if alone := int((by_chance.groupby(names).size() == 1).sum()):
-        note += (
-            f"; at {counted(alone, 'size')} it is the best of single runs, which is too good by chance where "
-            "their noise is not small beside the differences: a second seed tells"
-        )
-    return kept, note
+        notes.append(Reason("best_of_single_runs", recipe=tuple(varied), sizes=alone))
+    return kept, notes
 
 
 def _chosen(

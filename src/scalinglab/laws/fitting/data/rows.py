@@ -11,7 +11,7 @@ import pandas as pd
 from scalinglab.curves import OUTCOME, PROGRESS, SETTING, Curves
 from scalinglab.curves.columns import is_seed, standard_name
 from scalinglab.errors import BadInput, nearest
-from scalinglab.support.words import counted
+from scalinglab.results.types import Reason
 
 DIGITS_OF_COPIES = 5  # chosen: digits from which on two runs do not measure the same by chance
 MODEL_AND_DATA = ("n_params", "n_data")
@@ -87,7 +87,7 @@ def _names_sizes(frame: pd.DataFrame, names: list[str]) -> bool:
     )
 
 
-def without_copies(frame: pd.DataFrame, y: str) -> tuple[pd.DataFrame, list[str]]:
+def without_copies(frame: pd.DataFrame, y: str) -> tuple[pd.DataFrame, list[Reason]]:
     """Rows that are in the table twice count once, where no two runs can be so alike.
 
     Two runs may well share an error of 123 in 700. That they also share the name, the seed or a second
@@ -101,14 +101,10 @@ def without_copies(frame: pd.DataFrame, y: str) -> tuple[pd.DataFrame, list[str]
     exact = copies & certain & frame[y].map(_has_many_digits).to_numpy(bool)
     notes = []
     if exact.any():
-        notes.append(f"{_copies(int(exact.sum()))}: counted once")
+        notes.append(Reason("copies_counted_once", rows=int(exact.sum())))
     if left := int((copies & ~exact).sum()):
-        notes.append(f"{_copies(left)} and counted twice; was a file read twice?")
+        notes.append(Reason("copies_counted_twice", rows=left))
     return frame[~exact], notes
-
-
-def _copies(count: int) -> str:
-    return f"{counted(count, 'row')} {'is an exact copy' if count == 1 else 'are exact copies'} of another"
 
 
 def _tells_runs_apart(column: pd.Series, y: str) -> bool:
@@ -124,7 +120,7 @@ def _has_many_digits(value: float) -> bool:
     return bool(np.isfinite(value)) and float(f"{value:.{DIGITS_OF_COPIES - 1}g}") != value
 
 
-def doubts(frame: pd.DataFrame, names: list[str], fixed: list[str]) -> list[str]:
+def doubts(frame: pd.DataFrame, names: list[str], fixed: list[str]) -> list[Reason]:
     """What else may separate these rows, of the columns that are fixed within a run; and diverged runs."""
     notes = []
     settings = [c for c in SETTING if c in fixed and not is_seed(c)]
@@ -132,26 +128,23 @@ def doubts(frame: pd.DataFrame, names: list[str], fixed: list[str]) -> list[str]
         if frame.groupby(names)[column].nunique().max() > 1:  # a spread that would pass for noise
             kinds = sorted(frame[column].dropna().unique())
             words = [v if isinstance(v, str) else f"{v:.6g}" for v in kinds[:4]]
-            shown = ", ".join([*words, *["…"][: len(kinds) - 4]])
-            size = "" if column in SETTING else f"; if it is a size, --column n_params={column} says so"
-            notes.append(
-                f"points of one size differ in {column} ({shown}): "
-                f"--where {column}={kinds[0]} takes one{size}"
-            )
+            shown = (*words, *["…"][: len(kinds) - 4])
+            code = "settings_differ" if column in SETTING else "unknown_differs"
+            notes.append(Reason(code, column=column, values=shown, first=str(kinds[0])))
     notes += _along(frame, names)
     if {"run", "status"} <= {*frame.columns}:
         lost = frame.loc[frame["status"] == "diverged", "run"].nunique()
         if lost:
-            notes.append(f"diverged runs count too ({lost}): --where status=done leaves them out")
+            notes.append(Reason("diverged_count", runs=int(lost)))
     return notes
 
 
-def _along(frame: pd.DataFrame, names: list[str]) -> list[str]:
+def _along(frame: pd.DataFrame, names: list[str]) -> list[Reason]:
     """A note where a law of one variable is of networks and data that both grow."""
     sizes = [c for c in MODEL_AND_DATA if c in frame and frame[c].max() > (1 + SAME_SIZE) * frame[c].min()]
     if len(sizes) < 2 or len(names) > 1 or names[0] not in (*MODEL_AND_DATA, "compute"):
         return []
-    return [f"n_params and n_data both vary: a law of {names[0]} alone holds for sizes that grow as these do"]
+    return [Reason("both_vary", x=names[0])]
 
 
 def _recurring(frame: pd.DataFrame) -> list[str]:
@@ -187,22 +180,28 @@ def fixed_within_runs(frame: pd.DataFrame, runs: np.ndarray) -> list[str]:
     return fixed
 
 
-def reduced(frame: pd.DataFrame, keys: list[str], y: str, reduce: str) -> tuple[pd.DataFrame, str]:
-    """The rows that count where a run has several at one x, and what was done; empty if nothing was."""
+def reduced(
+    frame: pd.DataFrame, keys: list[str], y: str, reduce: str, by: list[str]
+) -> tuple[pd.DataFrame, list[Reason]]:
+    """The rows that count where a run has several at one x, and what was done; empty if nothing was.
+
+    Args:
+        by: the columns that identify a run.
+    """
     if reduce == "all" or not frame.duplicated(keys).any():
-        return frame, ""
+        return frame, []
     if reduce == "last":
         progress = [c for c in PROGRESS if c in frame]
         ordered = frame.sort_values(progress[0], kind="stable") if progress else frame
         kept = ordered.groupby(keys, sort=False).tail(1)
-        return kept, f"the last row of each run: {len(kept)} of {len(frame)} rows"
+        return kept, [Reason("last_rows", rows=len(kept), of=len(frame), by=tuple(by))]
     known = frame[frame[y].notna()].reset_index(drop=True)
     kept = known.loc[cost(known[y], y).groupby([known[key] for key in keys], sort=False).idxmin()]
     best = "highest" if rises(y) else "lowest"
-    note = f"the {best} {y} of each run: {len(kept)} of {len(frame)} rows (other choices: last, all)"
+    notes = [Reason("best_rows", best=best, y=y, rows=len(kept), of=len(frame), by=tuple(by))]
     if lost := len(frame[keys].drop_duplicates()) - len(kept):
-        note += f"; {lost} without any {y} are left out"
-    return kept, note
+        notes.append(Reason("left_out_value", runs=lost, y=y))
+    return kept, notes
 
 
 def run_names(
