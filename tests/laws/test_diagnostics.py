@@ -366,13 +366,18 @@ def test_noise_beyond_the_points_is_that_of_the_nearest_one(repeats):
     assert beyond == pytest.approx(largest, rel=0.1)
 
 
-def test_what_was_rejected_is_said_and_nothing_else():
+def test_what_was_rejected_is_a_reason_and_nothing_else():
     found = diagnostics.Diagnosis(Bend(0.03, place=1234.0), 0.0004, 0.01, LINE.diagnosis.noise)
-    assert len(found.sentences) == 3
-    for name in ("correlation_pvalue", "noise_pvalue"):
-        assert len(replace(found, **{name: bend.SIGNIFICANT}).sentences) == 2
-    assert len(replace(found, bend=Bend(bend.SIGNIFICANT)).sentences) == 2
-    assert len(replace(found, bend=Bend(0.03)).sentences) == 3, "also of a bend without a place"
+    assert codes(found) == ["bends_off_the_form", "correlated", "noise_changes"]
+    uncorrelated = replace(found, correlation_pvalue=bend.SIGNIFICANT)
+    assert codes(uncorrelated) == ["bends_off_the_form", "noise_changes"]
+    assert codes(replace(found, noise_pvalue=bend.SIGNIFICANT)) == ["bends_off_the_form", "correlated"]
+    assert codes(replace(found, bend=Bend(bend.SIGNIFICANT))) == ["correlated", "noise_changes"]
+    assert codes(replace(found, bend=Bend(0.03))) == ["means_off_the_form", "correlated", "noise_changes"]
+
+
+def codes(found: diagnostics.Diagnosis) -> list[str]:
+    return [reason.code for reason in found.reasons]
 
 
 def test_hubers_estimate_solves_both_of_its_equations():
