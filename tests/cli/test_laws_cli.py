@@ -206,7 +206,8 @@ def test_rows_read_twice_are_mentioned_and_equal_errors_of_two_seeds_are_not(cur
     table.assign(test_error=table.test_error.round(2)).to_csv(curves, index=False)
     assert "copies" not in run("laws", "fit", curves, "--no-figure")
     pd.concat([table, table[:5]]).to_csv(curves, index=False)
-    assert "5 rows are exact copies" in run("laws", "fit", curves, "--no-figure")
+    found = json.loads(run("laws", "fit", curves, "--no-figure", "--json"))
+    assert [note["rows"] for note in found["notes"] if note["code"] == "copies_counted_once"] == [5]
 
 
 def test_rows_are_selected_and_bad_ones_dropped(curves: Path):
