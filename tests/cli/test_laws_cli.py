@@ -396,14 +396,15 @@ def test_dropped_points_are_counted_on_the_screen_and_in_json(curves: Path, comm
     assert [(why["code"], why["value"]) for why in dropped["why"]] == [("value_not_positive", 0)]
 
 
-def test_a_run_without_any_value_is_left_out_and_told(tmp_path: Path):
+def test_a_run_without_any_value_is_left_out_with_a_note(tmp_path: Path):
     rows = [
         {"n_data": n, "step": step, "test_error": None if n == 400 else n**-0.5 * (1 + 1 / step)}
         for n in (100, 200, 400, 800, 1600) for step in (1, 2)
     ]  # fmt: skip
     pd.DataFrame(rows).to_csv(tmp_path / "logs.csv", index=False)
-    said = run("laws", "fit", tmp_path / "logs.csv", "--form", "power_law", "--no-figure")
-    assert "1 without any test_error are left out" in " ".join(said.split())
+    words = ("laws", "fit", tmp_path / "logs.csv", "--form", "power_law", "--no-figure", "--json")
+    notes = json.loads(run(*words))["notes"]
+    assert [note["runs"] for note in notes if note["code"] == "left_out_value"] == [1]
 
 
 def test_a_surface_without_compute_writes_its_parameters(surface: Path):
