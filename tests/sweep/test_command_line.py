@@ -40,7 +40,8 @@ def test_a_sweep_lists_its_failures_exits_with_1_and_can_be_done_again_from_its_
     first = scalinglab(folder, "sweep", "grid.toml", "--workers", "2")
     assert first.returncode == 1
     assert "8 runs: 4 done, 4 failed" in first.stdout
-    assert "'trouble': 'raise'}: RuntimeError: this network cannot be trained" in first.stdout
+    failed = "'trouble': 'raise'}: RuntimeError: this network cannot be trained"
+    assert failed in " ".join(first.stdout.split())  # lines are wrapped
     assert "'pause'" not in first.stdout  # which is the same in all runs
     assert "--retry-failed" in first.stdout
     assert "Traceback" not in first.stdout + first.stderr
