@@ -71,9 +71,9 @@ class Setting:
     """One run.
 
     Attributes:
-        model, width, depth, parameterization, batch_norm, dropout, initialization, initialization_factor,
-            model_options: the network, as `scalinglab.nets.build` takes them; `model_options` is what only
-            this family takes.
+        model, width, depth, parameterization, batch_norm, dropout, initialization, model_options: the
+            network, as `scalinglab.nets.build` takes them; `model_options` is what only this family takes.
+        initialization_factor: factor on the initial weights, as `scalinglab.nets.build` takes it.
         linearized: train the network's linearisation at its initial weights in its place
             (`scalinglab.nets.Linearized`); give `measure` without norms, which are those of a network.
         dataset: a name that `scalinglab.data.load` knows, or "teacher_student" or "text" with `data_options`
