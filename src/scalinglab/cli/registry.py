@@ -88,10 +88,8 @@ def _parameter(name: str, hint: Any, default: Any, text: str, owner: str = "") -
         given = typed.given | None if default is None else typed.given
     flag = "--" + name.rstrip("_").replace("_", "-")
     names = (flag, *(mark for mark in marks if isinstance(mark, str)))
-    text = text[:1].upper() + text[1:]
-    return Parameter(
-        name, given, default, text, names, typed.read if typed else None, ARGUMENT in marks, owner
-    )
+    read = typed.read if typed else None
+    return Parameter(name, given, default, _sentence(text), names, read, ARGUMENT in marks, owner)
 
 
 @dataclass(frozen=True)

@@ -78,6 +78,8 @@ def build(
         )
     if not isinstance(width, Real) or not 0 < width < math.inf:
         raise BadInput(f"width = {width}: the widening factor must be a positive number")
+    if not isinstance(initialization_factor, Real) or not 0 < initialization_factor < math.inf:
+        raise BadInput(f"initialization_factor = {initialization_factor}: give a positive number")
     if depth is not None and not _is_count(depth):
         raise BadInput(f"depth = {depth}: give a positive number of layers, or leave it out")
     if name == "mlp" and "hidden" not in options and width > 64:
@@ -96,8 +98,6 @@ def build(
         base_width = BASE_WIDTH.get(name, 1.0)
         base = Network(family(shape, n_classes, base_width, depth, batch_norm, **options), shape)
     parameterize(model, base, parameterization, initialization, name)
-    if not isinstance(initialization_factor, Real) or not 0 < initialization_factor < math.inf:
-        raise BadInput(f"initialization_factor = {initialization_factor}: give a positive number")
     scale_draws(model, float(initialization_factor))
     return initialize(model, seed)
 

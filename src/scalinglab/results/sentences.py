@@ -423,7 +423,7 @@ def fill(template: str, details: Mapping[str, Any], names: Mapping[str, str] | N
     return _Sentences(names or {}).vformat(template, (), details)
 
 
-LEAST_P = 1 / 1000  # of tests whose distribution is drawn, by `laws.fitting.bend.DRAWS`
+LEAST_P = 1 / 1000  # the smallest p-value that is printed; tests whose distribution is drawn resolve it
 OPTIONAL = re.compile(r"(.*[^+.0-9])(\.\d[efg])")  # text, then the format of a number
 
 

@@ -178,12 +178,12 @@ def _affine(rows: Tensor, columns: Tensor, draws: Tensor) -> tuple[Tensor, Tenso
     """
     height, width = rows.shape[-2:]
     turn, down, right = ((((draws >> s) & 0xFFFF).to(torch.float32) / 32768 - 1) for s in (0, 16, 32))
+    centre_y, centre_x = (height - 1) / 2, (width - 1) / 2
     angle = torch.deg2rad(TURN * turn)
-    y = rows - (height - 1) / 2 - torch.round(SHIFT * height * down)
-    x = columns - (width - 1) / 2 - torch.round(SHIFT * width * right)
+    y = rows - centre_y - torch.round(SHIFT * height * down)
+    x = columns - centre_x - torch.round(SHIFT * width * right)
     back_y = angle.cos() * y - angle.sin() * x
     back_x = angle.sin() * y + angle.cos() * x
-    centre_y, centre_x = (height - 1) / 2, (width - 1) / 2
     return torch.round(back_y + centre_y).long(), torch.round(back_x + centre_x).long()
 
 

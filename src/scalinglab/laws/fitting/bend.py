@@ -28,11 +28,12 @@ from scipy import stats
 
 from scalinglab.laws.fitting.data.points import FEWEST_REPEATS, Points
 from scalinglab.laws.fitting.solution import ROUNDING, Solution
+from scalinglab.results.sentences import LEAST_P
 
 SIGNIFICANT = 0.05  # convention: p-value below which points bend, and residuals are not what a fit assumes
 # defined: of a surface; five parameters and three columns leave as many degrees of freedom
 FEWEST_RUNS = 2 * (5 + 3)
-DRAWS = 1000  # search: p-values to 0.001, with a standard error of 0.007 at 0.05
+DRAWS = round(1 / LEAST_P)  # search: p-values as small as are printed, with a standard error of 0.007 at 0.05
 
 
 @dataclass(frozen=True)
