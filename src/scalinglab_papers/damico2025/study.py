@@ -83,18 +83,28 @@ RATES: dict[str, tuple[list[int], dict[str, list[Any]], dict[str, Any]]] = {
         {"epochs": 10, "augment": "crop"},
     ),
 }
-# the settings behind the published curves, as far as they were found by training the authors' networks: the
-# published version, sizes, axes beside them, what is changed, epochs, seeds
+# the settings behind the published curves, as far as training the authors' networks has shown them: sizes,
+# axes beside them, what is changed, epochs, seeds. What the authors do to training images they do to test
+# images too
 AFFINE = {"augment": "affine", "augment_test": True}
+CROPPED = {"augment": "crop_flip", "augment_test": True, "checkpoint_unit": "epoch"}
 PUBLISHED_MNIST = MNIST_SIZES[2:]
-AS_AUTHORS: dict[str, tuple[dict[str, list[Any]], dict[str, Any], int, int]] = {
-    "CNN MNIST, September": (
-        {"learning_rate": [0.001, 0.002]}, {"initialization_factor": 0.05, "normalize": "signed"}, 100, 3,
-    ),
+LARGEST_MNIST = MNIST_SIZES[-3:]
+SCALED_DOWN = {"initialization_factor": 0.05, "normalize": "signed"}
+AS_AUTHORS: dict[str, tuple[list[int], dict[str, list[Any]], dict[str, Any], int, int]] = {
+    "CNN MNIST, September": (PUBLISHED_MNIST, {"learning_rate": [0.001]}, SCALED_DOWN, 100, 5),
+    "CNN MNIST, September, larger rate": (LARGEST_MNIST, {"learning_rate": [0.002]}, SCALED_DOWN, 100, 3),
     "ResNet MNIST, both versions": (
-        {"learning_rate": [0.003, 0.004, 0.005]}, {"batch_size": 512, **AFFINE}, 100, 2,
+        PUBLISHED_MNIST, {"learning_rate": [0.005]}, {"batch_size": 512, **AFFINE}, 100, 3,
     ),
-    "ViT MNIST, both versions": ({}, AFFINE, 100, 3),
+    "ResNet MNIST, both versions, smaller rates": (
+        LARGEST_MNIST, {"learning_rate": [0.003, 0.004]}, {"batch_size": 512, **AFFINE}, 100, 2,
+    ),
+    "ViT MNIST, both versions": (PUBLISHED_MNIST, {}, AFFINE, 100, 3),
+    "ResNet CIFAR10, May": (
+        [6000, 11000, 16000, 21000, 31000, 46000], {"learning_rate": [0.01]}, CROPPED, 60, 3,
+    ),
+    "ResNet CIFAR100, September": ([6000, 16000, 26000, 46000], {"learning_rate": [0.005]}, CROPPED, 30, 3),
 }  # fmt: skip
 RATED = {"measure": ["norm_as_published"], "checkpoint_unit": "epoch", "checkpoints_per_decade": 8}
 SMALL: dict[str, dict[str, Any]] = {  # scale smoke, on digits
@@ -179,9 +189,9 @@ def _gpu() -> dict[str, Grid]:
     for pair, (sizes_rated, axes, change) in RATES.items():
         own = {**FAST, **_of_pair(pair), **SPARING, **RATED, **change}
         made[f"{pair}, rate"] = _grid(own, sizes_rated, 2, **axes)
-    for name, (axes, change, length, seeds) in AS_AUTHORS.items():
+    for name, (sizes_trained, axes, change, length, seeds) in AS_AUTHORS.items():
         own = {**FAST, **_of_pair(name.split(",")[0]), **SPARING, **change, "epochs": length}
-        made[name] = _grid(own, PUBLISHED_MNIST, seeds, **axes)
+        made[name] = _grid(own, sizes_trained, seeds, **axes)
     return made | _variants(FAST, epochs, sizes, 2)
 
 
@@ -242,8 +252,13 @@ def _train(grid: Grid, store: Path) -> None:
     from scalinglab.train.engine import run_many
 
     if on_gpu() or grid.setting["dataset"] == "digits":
-        # one process: what is compiled and captured serves all parts
-        run_many(grid.settings(), store=store, experiment=grid.experiment)
+        # one process: what is compiled and captured serves all parts. Small sizes first: a training that is
+        # cut off then has whole curves of them
+        sizes = sorted(grid.axes["n_data"])
+        for some in (sizes[: len(sizes) // 2], sizes[len(sizes) // 2 :]):
+            settings = [s for s in grid.settings() if s["n_data"] in some]
+            if settings:
+                run_many(settings, store=store, experiment=grid.experiment)
     else:
         # a stack for each size: one of all sizes would leave a core idle while the other trains the largest
         sweep.run(grid, store, max_stacked=len(grid.settings()) // len(grid.axes["n_data"]))
