@@ -125,3 +125,18 @@ def test_reading_into_a_store_says_how_the_table_was_understood_in_json_too(tmp_
     again = CliRunner().invoke(cli.app, words).stdout
     assert "runs_already_there: 2" in again
     assert "understood:" not in again
+
+
+def test_a_table_is_explained_column_by_column_and_nothing_is_stored(tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("their.csv").write_text(
+        "Params (M),D,eval/loss,date\n19,1e9,3.5,2024-05-01\n125,2e9,3.1,2024-05-02\n"
+    )
+    found = json.loads(CliRunner().invoke(cli.app, ["read", "their.csv", "--explain", "--json"]).stdout)
+    read = {column["theirs"]: column for column in found["columns"]}
+    assert (read["Params (M)"]["ours"], read["Params (M)"]["change"]) == ("n_params", "times 1e+06")
+    assert (read["D"]["ours"], read["eval/loss"]["role"]) == ("tokens", "measured")
+    assert (read["date"]["ours"], read["date"]["role"]) == ("", "left out")
+    shown = CliRunner().invoke(cli.app, ["read", "their.csv", "--explain"]).stdout
+    assert found["line"].split()[0] in shown
+    assert not Path("runs").exists()

@@ -10,6 +10,7 @@ import pytest
 
 from scalinglab import Curves
 from scalinglab.curves import columns, numbers, resample, run_name
+from scalinglab.curves.reading import Reading
 from scalinglab.errors import BadInput
 
 
@@ -236,5 +237,6 @@ def test_the_first_value_that_is_no_number_is_named():
 
 def test_a_table_says_what_it_was_read_from_where_it_was_read():
     rows = {"n_data": [1, 2], "test_loss": [1.0, 0.5]}
-    assert repr(Curves(rows, understood="a.csv: 2 runs")).endswith("\n  read from a.csv: 2 runs")
+    read = Reading("a.csv", runs=2, rows=2)
+    assert repr(Curves(rows, reading=read)).endswith("\n  read from a.csv: 2 runs, 2 rows")
     assert "read from" not in repr(Curves(rows))

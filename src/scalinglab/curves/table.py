@@ -28,6 +28,7 @@ from scalinglab.curves.columns import (
 )
 from scalinglab.curves.files import read_table, write_table
 from scalinglab.curves.parts import frame_of
+from scalinglab.curves.reading import Reading
 from scalinglab.curves.resample import make_grid, on_grid, running_mean
 from scalinglab.curves.validate import Roles, validate
 from scalinglab.errors import BadInput, nearest
@@ -42,7 +43,7 @@ class Curves:
         frame: columns by name; anything that `pandas.DataFrame` takes.
         settings: names of columns that are settings although they are not in the standard list.
         names: what columns were called where they were read, theirs to ours.
-        understood: one line on what was recognised in the table that was read.
+        reading: what was understood of the table that was read, column by column.
 
     Where `run` is missing it is made from the setting columns. The table is validated and copied: a
     `Curves` is never changed, every method returns a new one.
@@ -51,7 +52,7 @@ class Curves:
     frame: pd.DataFrame
     settings: tuple[str, ...] = ()
     names: dict[str, str] = field(default_factory=dict)
-    understood: str = ""
+    reading: Reading | None = None
 
     def __init__(
         self,
@@ -61,7 +62,7 @@ class Curves:
         source: str | None = None,
         experiment: str | None = None,
         names: Mapping[str, str] | None = None,
-        understood: str = "",
+        reading: Reading | None = None,
     ) -> None:
         try:
             frame = frame_of(data).reset_index(drop=True)
@@ -81,12 +82,17 @@ class Curves:
         object.__setattr__(self, "frame", frame)
         object.__setattr__(self, "settings", settings)
         object.__setattr__(self, "names", dict(names or {}))
-        object.__setattr__(self, "understood", understood)
+        object.__setattr__(self, "reading", reading)
         if "run" not in frame:
             named = [*self.setting_columns, *(name for name in IDENTITY[1:] if name in frame)]
             frame.insert(0, "run", run_names(frame, named))
         object.__setattr__(self, "frame", outcome(frame))
         validate(self.frame, Roles(self.setting_columns, self.progress_columns, self.measurement_columns))
+
+    @property
+    def understood(self) -> str:
+        """One line on what was recognised in the table that was read; empty where none was."""
+        return self.reading.line if self.reading else ""
 
     # --- roles -----------------------------------------------------------------------------------
 
@@ -163,7 +169,7 @@ class Curves:
 
     def _like(self, frame: pd.DataFrame) -> Curves:
         settings = [name for name in self.settings if name in frame]
-        return Curves(frame, settings=settings, names=self.names, understood=self.understood)
+        return Curves(frame, settings=settings, names=self.names, reading=self.reading)
 
     # --- working with them -----------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ import pandas as pd
 from scalinglab.curves import Curves
 from scalinglab.curves.names import aliases
 from scalinglab.curves.parts import DROPPED, frame_of
+from scalinglab.curves.reading import Reading
 from scalinglab.errors import BadInput, nearest
 from scalinglab.readers.folders import KINDS, Found, find, kind_of_file, read_all
 from scalinglab.readers.into_store import take_in
@@ -51,7 +52,7 @@ def read(
         columns: what a column is called there, as in ``read("log.csv", n_data="train_size")``. Usual names
             (val_loss, eval/loss, lr, tokens, params, flops, trial, …) are recognised without.
 
-    What was understood is in one line, ``curves.understood``.
+    What was understood is in one line, ``curves.understood``, and column by column in ``curves.reading``.
 
     >>> read({"N": ["19M", "125M"], "tokens": ["1B", "2B"], "eval/loss": [3.4, 3.1]})["n_params"].tolist()
     [19000000, 125000000]
@@ -151,7 +152,7 @@ def _store(
 ) -> Understood:
     curves = Store(path).curves()
     if not len(curves):
-        return Understood(curves.frame, curves.settings, {}, f"{path}: no runs yet")
+        return Understood(curves.frame, curves.settings, {}, Reading(str(path), 0, 0, notes=("no runs yet",)))
     return understand(
         curves.frame, columns, [*curves.settings, *settings], likely=likely, origin=str(path)
     )  # fmt: skip

@@ -88,8 +88,8 @@ def runs(curves: Curves, limit: int = LISTED) -> Section:
         )
     if len(found.table) > limit:
         text.append(f"The first {limit} are listed; the CSV has all.")
-    if read := curves.understood.partition(": ")[2]:  # without the path: a page may be sent to others
-        text.insert(1, f"As read: {read}.")
+    if curves.reading:  # without the path: a page may be sent to others
+        text.insert(1, f"As read: {curves.reading.contents}.")
     names = {"diverged_at": "diverged at", "n_params": label("n_params"), "n_data": label("n_data")}
     table = found.table.head(limit)
     if len(curves) == len(curves.runs):  # the best, the last and the only checkpoint are one

@@ -10,8 +10,10 @@ from scalinglab.cli.options import ARGUMENT, Columns, Folder, ending
 from scalinglab.cli.output import Output, for_programs, say
 from scalinglab.cli.registry import command
 from scalinglab.errors import BadInput
+from scalinglab.support.words import counted
 
 if TYPE_CHECKING:
+    from scalinglab.curves.reading import Reading
     from scalinglab.store import Store
 
 Place = Annotated[Path, ARGUMENT]
@@ -91,6 +93,7 @@ def read(
     store: Folder = Path("runs"),
     column: Columns | None = None,
     kind: str | None = None,
+    explain: bool = False,
 ) -> Output:
     """Import curves from logs and tables into a store, for use by laws, reports and figures.
 
@@ -98,13 +101,21 @@ def read(
 
     scalinglab read wandb/ --store runs/ --kind wandb
 
+    scalinglab read their.csv --explain
+
     Args:
         source: logs, another store, or a table: .csv, .tsv, .json, .jsonl, .parquet, .xlsx.
         store: the store (folder) to write the curves to.
         kind: accept only this format: tensorboard, wandb, mlflow, lightning, hugging_face or table.
+        explain: store nothing and show every column: its name and role here, its unit, what was changed.
     """
     import scalinglab as sl
-    from scalinglab.readers import take_in
+    from scalinglab.readers import read_table, take_in
+
+    if explain:
+        return _explained(
+            read_table(source, kind=kind, likely=None, settings=(), wanted=(), **(column or {})).reading
+        )
 
     curves = sl.read(source, kind=kind, **(column or {}))
     say(f"read {curves.understood}")
@@ -117,6 +128,19 @@ def read(
     }  # fmt: skip
     understood = {"understood": curves.understood} if for_programs() else {}  # printed already
     return Output({"store": str(store), **counts, **understood})
+
+
+def _explained(reading: Reading) -> Output:
+    """What was understood of a table, column by column."""
+    import pandas as pd
+
+    table = pd.DataFrame(reading.rows_of_table())
+    shown = table.drop(columns="varies").rename(columns={"theirs": "column", "ours": "read as"})
+    title = f"{reading.origin}: {counted(reading.runs, 'run')}, {counted(reading.rows, 'row')}"
+    way_out = "wrong? --column n_params=THEIR_COLUMN says which is which"
+    return Output(
+        reading.to_dict(), table, shown=shown, title=title, footer="\n".join([*reading.notes, way_out])
+    )
 
 
 def _store(path: Path) -> Store:

@@ -21,8 +21,9 @@ from dataclasses import dataclass
 import pandas as pd
 
 from scalinglab.curves import OUTCOME, PROGRESS, Curves, is_seed
-from scalinglab.curves.columns import IDENTITY, varying_columns
+from scalinglab.curves.columns import IDENTITY, unit_of_data
 from scalinglab.curves.parts import DROPPED, MOST_NUMBERS
+from scalinglab.curves.reading import ColumnRead, Reading, listed
 from scalinglab.readers.tables.large import LEFT_OUT, NOTES
 from scalinglab.readers.tables.naming import Naming
 from scalinglab.readers.tables.remarks import without_remarks
@@ -32,7 +33,6 @@ from scalinglab.readers.tables.runs import (
     setting_columns,
     with_data_of_isoflops,
 )
-from scalinglab.support.words import counted
 
 
 @dataclass(frozen=True)
@@ -43,18 +43,23 @@ class Understood:
         frame: its rows, with a column `run`.
         settings: columns that are settings although they are not in the standard list.
         names: what columns were called, theirs to ours.
-        line: what was recognised and assumed, in one line.
+        reading: what was recognised and assumed, column by column.
     """
 
     frame: pd.DataFrame
     settings: tuple[str, ...]
     names: dict[str, str]
-    line: str
+    reading: Reading
+
+    @property
+    def line(self) -> str:
+        """What was recognised and assumed, in one line."""
+        return self.reading.line
 
     def curves(self, frame: pd.DataFrame | None = None) -> Curves:
         """All rows, or those given, as curves."""
         rows = self.frame if frame is None else frame
-        return Curves(rows, settings=self.settings, names=self.names, understood=self.line)
+        return Curves(rows, settings=self.settings, names=self.names, reading=self.reading)
 
     def resolve(self, column: str, role: str | None = None) -> str:
         """The name of a column here, given by this name or by the one it had where it was read.
@@ -100,15 +105,17 @@ def understand(
     asked_for = [naming.names.get(name, name) for name in settings]
     stay = {*asked_for, *asked, *(columns or {})}
     large = [naming.names.get(name, name) for name in frame.attrs.get(LEFT_OUT, ())]
-    named, left_out = without_remarks(naming.frame, stay, large)
+    named, left_out, shortened = without_remarks(naming.frame, stay, large)
     declared = declared_settings(named, asked_for)
     named, assumed = with_data_of_isoflops(named)
     table, notes = find_runs(named, declared, naming.names)
     kept = tuple(name for name in declared if name in table)
     of_file = [*frame.attrs.get(NOTES, ()), *_too_many(frame.attrs.get(DROPPED, ()))]
-    remarks = [*naming.notes, *assumed, *notes, *left_out, *of_file]
-    line = "; ".join([*_contents(table, kept, naming.names), *remarks])
-    return Understood(table, kept, naming.names, f"{origin}: {line}")
+    reading = Reading(
+        origin, int(table["run"].nunique()) if "run" in table else 1, len(table),
+        _columns(table, kept, naming, left_out), (*naming.notes, *assumed, *notes, *shortened, *of_file),
+    )  # fmt: skip
+    return Understood(table, kept, naming.names, reading)
 
 
 def _too_many(columns: Sequence[str]) -> list[str]:
@@ -116,7 +123,7 @@ def _too_many(columns: Sequence[str]) -> list[str]:
     if not columns:
         return []
     way_out = f"to keep one, name it: --column '{columns[-1]}={columns[-1]}'"
-    return [f"left out of more than {MOST_NUMBERS:,} numbers: {_listed(columns)} ({way_out})"]
+    return [f"left out of more than {MOST_NUMBERS:,} numbers: {listed(columns)} ({way_out})"]
 
 
 def _ours(columns: Mapping[str, str], frame: pd.DataFrame, names: Mapping[str, str]) -> dict[str, str]:
@@ -124,31 +131,32 @@ def _ours(columns: Mapping[str, str], frame: pd.DataFrame, names: Mapping[str, s
     return {ours: c if c in frame else names.get(c, c) for ours, c in columns.items()}
 
 
-def _contents(table: pd.DataFrame, declared: Iterable[str], names: Mapping[str, str]) -> list[str]:
-    """What the table holds, column by role."""
-    runs = table["run"].nunique() if "run" in table else 1
+def _columns(
+    table: pd.DataFrame, declared: Iterable[str], naming: Naming, left_out: Sequence[str]
+) -> tuple[ColumnRead, ...]:
+    """Each column of the table with its role, and those that were left out."""
     settings = setting_columns(table, list(declared))
-    varied = varying_columns(table, settings)
-    other = {*IDENTITY, *OUTCOME, *settings, *PROGRESS}
-    groups = {
-        "": _renamed(names),
-        "settings that vary: ": [c for c in varied if not is_seed(c)],
-        "seeds: ": [c for c in varied if is_seed(c)],
-        "progress: ": [c for c in PROGRESS if c in table],
-        "measured: ": [c for c in table.columns if c not in other],
-    }
-    counts = f"{counted(runs, 'run')}, {counted(len(table), 'row')}"
-    return [counts, *(f"{title}{_listed(found)}" for title, found in groups.items() if found)]
+    theirs: dict[str, list[str]] = {}
+    for before, now in naming.names.items():
+        theirs.setdefault(now, []).append(before)
+    unit = unit_of_data(table)
+    units = {"n_params": "parameters", "n_data": unit, "compute": "FLOPs"}
+    found = []
+    for name in map(str, table.columns):
+        change = ", ".join(naming.changes.get(name, ()))
+        values = table[name]
+        facts = {
+            "role": _role(name, settings), "unit": units.get(name, ""), "change": change,
+            "missing": int(values.isna().sum()), "varies": values.nunique(dropna=False) > 1,
+        }  # fmt: skip
+        made = name not in naming.found
+        for before in theirs.get(name, [""] if made else [name]):
+            found.append(ColumnRead(before, name, **facts))
+    return (*found, *(ColumnRead(name, "", "left out") for name in left_out))
 
 
-def _renamed(names: Mapping[str, str]) -> list[str]:
-    """``n_params ← params``, each of our names once."""
-    found: dict[str, list[str]] = {}
-    for theirs, ours in names.items():
-        if theirs != ours:
-            found.setdefault(ours, []).append(theirs)
-    return [f"{ours} ← {' or '.join(theirs)}" for ours, theirs in found.items()]
-
-
-def _listed(names: Sequence[str], most: int = 12) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+def _role(name: str, settings: Sequence[str]) -> str:
+    if name in settings:
+        return "seed" if is_seed(name) else "setting"
+    roles = {"run": IDENTITY, "progress": PROGRESS, "outcome": OUTCOME}
+    return next((role for role, names in roles.items() if name in names), "measured")

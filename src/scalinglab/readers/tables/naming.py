@@ -66,7 +66,9 @@ class Naming:
     Attributes:
         frame: the table.
         names: theirs to ours.
-        notes: what was changed in the values.
+        found: the names of the columns that the table had.
+        changes: what was done to the values of columns, by our names.
+        notes: what else is to be known of columns.
     """
 
     def __init__(
@@ -76,9 +78,11 @@ class Naming:
         self.frame = tidy(frame.reset_index(drop=True))
         self.frame.attrs = {}
         self.frame.columns = [str(c) for c in self.frame.columns]
+        self.found = {*self.frame.columns}
         self.frame = rename(self.frame, columns, origin)
         renamed = {theirs: ours for ours, theirs in columns.items()}
         self.names = {theirs: renamed.pop(ours, ours) for theirs, ours in names.items()} | renamed
+        self.changes: dict[str, list[str]] = {}
         self.notes: list[str] = []
         self._refuse_sizes_as_names(origin)
         self._read_units(columns)
@@ -124,7 +128,7 @@ class Naming:
             # the first letter tells: thousand is no trillion
             power = POWERS["k" if unit.startswith("thousand") else unit[0]] if unit != "%" else -2
             self.frame[column] = values * 10.0**power
-            self.notes.append(f"{theirs} times {10.0**power:g}")
+            self._changed(column, f"times {10.0**power:g}")
             if column == theirs:
                 self._rename(column, short)
 
@@ -211,8 +215,13 @@ class Naming:
 
     def _rename(self, theirs: str, ours: str) -> None:
         self.frame = self.frame.rename(columns={theirs: ours})
+        if theirs in self.changes:
+            self.changes[ours] = self.changes.pop(theirs)
         original = next((t for t, name in self.names.items() if name == theirs), theirs)
         self.names[original] = ours
+
+    def _changed(self, column: str, change: str) -> None:
+        self.changes.setdefault(column, []).append(change)
 
     def _data_name(self, theirs: str) -> str:
         """D counts tokens in tables of language models and examples in others."""
@@ -270,7 +279,7 @@ class Naming:
                 text = str(self.frame[column][first])
                 self.frame[column] = read[0]
                 if not re.fullmatch(r"[-+\d.eE]+|\w*", text) or re.search(r"\d[A-DF-Za-df-z]", text):
-                    self.notes.append(f"{column} {text} read as {read[0][first]:.10g}")
+                    self._changed(column, f"{text} read as {read[0][first]:.10g}")
 
     def _read_percent(self) -> None:
         """Errors and accuracies in percent become fractions; an accuracy also gives the error."""
@@ -278,10 +287,10 @@ class Naming:
             for name in (error, accuracy):
                 if name in self.frame and is_numeric(self.frame[name]) and 1 < self.frame[name].max() <= 100:
                     self.frame[name] = self.frame[name] / 100
-                    self.notes.append(f"{name} read as percent, divided by 100")
+                    self._changed(name, "read as percent, divided by 100")
             if accuracy in self.frame and error not in self.frame and is_numeric(self.frame[accuracy]):
                 self.frame[error] = 1 - self.frame[accuracy]
-                self.notes.append(f"{error} = 1 − {accuracy}")
+                self._changed(error, f"= 1 − {accuracy}")
 
     def _read_perplexity(self) -> None:
         """A perplexity gives the loss, its logarithm, which is what the laws are of.
@@ -295,7 +304,7 @@ class Naming:
             values = self.frame[column]
             if certain and loss not in self.frame and is_numeric(values) and values.min() >= 1:
                 self.frame[loss] = np.log(values)
-                self.notes.append(f"{loss} = ln {column}")
+                self._changed(loss, f"= ln {column}")
 
     def _doubt_errors(self, asked: set[str]) -> None:
         """Say what a plain `error` beside a measurement may be."""

@@ -21,8 +21,8 @@ _TIME = r"\s*\d{4}-\d\d?-\d\d?(?:[T ]\d\d?:\d\d.*)?\s*"  # as ISO 8601 writes it
 
 def without_remarks(
     frame: pd.DataFrame, asked: Collection[str], before: Collection[str] = ()
-) -> tuple[pd.DataFrame, list[str]]:
-    """The table without such columns, and notes that name them.
+) -> tuple[pd.DataFrame, list[str], list[str]]:
+    """The table without such columns, these columns, and notes on others.
 
     Args:
         frame: under standard names.
@@ -35,11 +35,7 @@ def without_remarks(
     kept = frame.drop(columns=[*found, *(c for c in texts if c in before)])
     named = dict.fromkeys(c for c in (*before, *found) if c not in kept)
     partly = dict.fromkeys(c for c in before if c in kept)
-    notes = {
-        "left out, neither a setting nor a measurement: ": named,
-        "long values shortened or left out: ": partly,
-    }
-    return kept, [f"{note}{', '.join(columns)}" for note, columns in notes.items() if columns]
+    return kept, [*named], [f"long values shortened or left out: {', '.join(partly)}"] if partly else []
 
 
 def is_time(column: pd.Series) -> bool:

@@ -1,0 +1,104 @@
+"""What was understood of a table: its columns, one by one, and what was assumed or left out, as data.
+
+The line that commands print, the table of ``scalinglab read --explain`` and its JSON are all made from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from scalinglab.support.words import counted
+
+MOST_LISTED = 12  # names in a list of the line
+
+
+@dataclass(frozen=True)
+class ColumnRead:
+    """A column of a table, as it was understood.
+
+    Attributes:
+        theirs: its name in the table that was read; empty where the column was made from others.
+        ours: its name here; empty where it was left out.
+        role: `run`, `setting`, `seed`, `progress`, `measured`, `outcome`, or `left out`.
+        unit: what its numbers count or are measured in here, where that is known: "tokens", "nats".
+        change: what was done to its values, "times 1e+06"; empty where they are as they were.
+        missing: how many values are missing here.
+        varies: whether it has more than one value.
+    """
+
+    theirs: str
+    ours: str
+    role: str
+    unit: str = ""
+    change: str = ""
+    missing: int = 0
+    varies: bool = True
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What was understood of a table.
+
+    Attributes:
+        origin: what the table is called: its file, or "the table".
+        runs, rows: how many it has.
+        columns: one by one, in the order of the table.
+        notes: what was assumed, and which rows or values were left out and why.
+    """
+
+    origin: str
+    runs: int
+    rows: int
+    columns: tuple[ColumnRead, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def contents(self) -> str:
+        """The line without the name of the file."""
+        kept = [c for c in self.columns if c.ours]
+        groups = {
+            "": _renamed(kept),
+            "settings that vary: ": [c.ours for c in kept if c.role == "setting" and c.varies],
+            "seeds: ": [c.ours for c in kept if c.role == "seed" and c.varies],
+            "progress: ": [c.ours for c in kept if c.role == "progress"],
+            "measured: ": [c.ours + (f" ({c.unit})" if c.unit else "") for c in kept if c.role == "measured"],
+        }
+        parts = [f"{counted(self.runs, 'run')}, {counted(self.rows, 'row')}"]
+        parts += [f"{title}{listed(names)}" for title, names in groups.items() if names]
+        parts += [f"{c.ours} {c.change}" for c in kept if c.change]
+        parts += self.notes
+        if left_out := [c.theirs for c in self.columns if c.role == "left out"]:
+            parts.append(f"left out, neither a setting nor a measurement: {listed(left_out)}")
+        return "; ".join(parts)
+
+    @property
+    def line(self) -> str:
+        """One line: the counts, which column is what, what was done to values, and what was left out."""
+        return f"{self.origin}: {self.contents}"
+
+    def rows_of_table(self) -> list[dict[str, Any]]:
+        """The mapping as rows of a table, a row for each column."""
+        return [asdict(column) for column in self.columns]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        return {
+            "origin": self.origin, "runs": self.runs, "rows": self.rows, "columns": self.rows_of_table(),
+            "notes": list(self.notes), "line": self.line,
+        }  # fmt: skip
+
+
+def _renamed(columns: Sequence[ColumnRead]) -> list[str]:
+    """``n_params ← params``, each of our names once."""
+    found: dict[str, list[str]] = {}
+    for column in columns:
+        if column.theirs and column.theirs != column.ours:
+            found.setdefault(column.ours, []).append(column.theirs)
+    return [f"{ours} ← {' or '.join(theirs)}" for ours, theirs in found.items()]
+
+
+def listed(names: Sequence[str], most: int = MOST_LISTED) -> str:
+    """Names after one another, the first of many."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
