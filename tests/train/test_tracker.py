@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,7 +13,7 @@ from torch.nn import functional as F
 
 import scalinglab as sl
 from scalinglab.errors import BadInput
-from scalinglab.train.tracker import Tracker, hugging_face_callback, lightning_callback
+from scalinglab.train.tracker import Tracker, TrackerWarning, hugging_face_callback, lightning_callback
 
 
 def loop(tracker: Tracker, model: nn.Module, steps: int = 60) -> None:
@@ -37,7 +38,7 @@ def test_two_lines_give_norms_and_losses_at_log_spaced_steps(tmp_path) -> None:
     tracker = sl.Tracker(model, n_data=64, store=tmp_path, per_decade=5, batch_size=64, seed=3)
     loop(tracker, model)
     curves = tracker.finish()
-    assert curves["step"].tolist() == [1, 2, 3, 4, 6, 10, 16, 25, 40]
+    assert curves["step"].tolist() == [1, 2, 3, 4, 6, 10, 16, 25, 40, 60]
     assert curves["epoch"].tolist() == curves["step"].tolist()
     kept = sl.Store(tmp_path).curves()
     assert np.array_equal(kept["norm"], curves["norm"])
@@ -92,6 +93,92 @@ def test_a_killed_loop_goes_on_in_the_same_run(tmp_path) -> None:
     assert not second(1, loss=1.0)
     assert second(2, loss=1.0)
     assert second.finish()["train_loss"].tolist() == [2.0, 1.0]
+
+
+def study(store: Path, trained: list[int]) -> None:
+    """A loop over sizes as people write it."""
+    for n_data in (16, 32, 64):
+        model = small()
+        with sl.Tracker(model, n_data=n_data, seed=0, store=store, norms=False) as tracker:
+            if tracker.done:
+                continue
+            trained.append(n_data)
+            loop(tracker, model, steps=27)
+            if n_data == 32 and len(trained) == 2:
+                raise KeyboardInterrupt
+
+
+def test_a_study_started_again_trains_only_what_is_not_done(tmp_path: Path, recwarn) -> None:
+    trained: list[int] = []
+    with pytest.raises(KeyboardInterrupt):
+        study(tmp_path, trained)
+    study(tmp_path, trained)
+    assert trained == [16, 32, 32, 64]
+    study(tmp_path, trained)
+    assert trained == [16, 32, 32, 64]
+    store = sl.Store(tmp_path)
+    assert store.done({"n_data": 16, "seed": 0})
+    assert not store.done({"n_data": 16, "seed": 1})
+    frame = store.curves().frame
+    assert set(frame.status) == {"done"}
+    assert set(frame.model) == {"Sequential"}
+    assert set(frame.groupby("run").step.max()) == {27}  # no checkpoint falls on it
+    store.compact()
+    study(tmp_path, trained)
+    assert len(trained) == 4
+    assert not [w for w in recwarn if issubclass(w.category, TrackerWarning)]
+
+
+def test_a_done_run_that_is_trained_all_the_same_is_said_once_and_stays(tmp_path: Path) -> None:
+    def train_once(loss: float) -> sl.Curves:
+        tracker = sl.Tracker(small(), n_data=64, store=tmp_path, norms=False)
+        for step in range(1, 5):
+            tracker(step, loss=loss)
+        return tracker.finish()
+
+    train_once(1.0)
+    with pytest.warns(TrackerWarning, match="done") as told:
+        again = train_once(2.0)
+    assert len(told) == 1
+    assert set(again["train_loss"]) == {1.0}
+
+
+def test_another_network_under_the_same_name_is_refused(tmp_path: Path) -> None:
+    def tracker(size: int, **setting: int) -> sl.Tracker:
+        return sl.Tracker(nn.Linear(6, size), n_data=64, store=tmp_path, norms=False, **setting)
+
+    first = tracker(8)
+    first(1, loss=1.0)
+    first.writer.close()
+    with pytest.raises(BadInput, match="n_params 63"):
+        tracker(9)  # of a run that has begun
+    second = tracker(8)
+    second(2, loss=1.0)
+    second.finish()
+    with pytest.raises(BadInput, match="n_params 63"):
+        tracker(9)  # of a run that is done
+    assert tracker(8).done
+    with tracker(9, width=9) as other:
+        assert not other.done
+
+
+def test_the_last_step_is_measured_with_what_the_loop_gave_and_no_graph_is_kept() -> None:
+    model = small()
+    tracker = Tracker(model, n_data=64, norms=False, per_decade=1)
+    for step in range(1, 13):
+        tracker(step, loss=model(torch.ones(1, 6)).sum() * 0 + step)
+    assert tracker._unmeasured is not None
+    assert tracker._unmeasured[1]["loss"].grad_fn is None
+    curves = tracker.finish()
+    assert curves["step"].tolist() == [1, 10, 12]
+    assert curves["train_loss"].tolist() == [1, 10, 12]
+    assert len(tracker.finish()) == 3
+
+
+def test_a_block_in_which_nothing_was_trained_does_not_finish_the_run(tmp_path: Path) -> None:
+    with sl.Tracker(small(), n_data=64, store=tmp_path, norms=False):
+        pass
+    assert not sl.Store(tmp_path).done({"n_data": 64})
 
 
 def test_divergence_is_recorded(tmp_path) -> None:

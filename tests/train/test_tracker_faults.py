@@ -94,7 +94,7 @@ FAULTS = {
         "prepare": lambda tracker: (break_append(tracker), setattr(tracker.writer, "seal", full))
     },
     "seal": {"prepare": lambda tracker: setattr(tracker.writer, "seal", full)},
-    "progress": {"prepare": lambda tracker: setattr(tracker, "_progress", broken)},
+    "progress": {"prepare": lambda tracker: setattr(tracker, "_row", broken)},
 }
 
 
@@ -135,8 +135,7 @@ def test_a_store_that_cannot_be_used_is_reported_at_the_start(tmp_path: Path) ->
         Tracker(network(), n_data=64, store=tmp_path / "runs", norms=False)
     first(1, loss=1.0)
     first.finish()
-    with pytest.warns(TrackerWarning, match="RunDone"):
-        Tracker(network(), n_data=64, store=tmp_path / "runs", norms=False)
+    assert Tracker(network(), n_data=64, store=tmp_path / "runs", norms=False).done
 
 
 def test_a_disk_that_has_space_again_gets_all_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

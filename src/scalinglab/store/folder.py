@@ -228,6 +228,17 @@ class Store:
         """Whether the run with this setting is sealed as done or diverged."""
         return self._sealed.ended(run_name(as_setting(setting))) in ("done", "diverged")
 
+    def record(self, run: str) -> Record:
+        """The record of one run, sealed, running or unfinished."""
+        if sealed := self._sealed.record(run):
+            return sealed
+        if is_file_name(run):
+            with contextlib.suppress(FileNotFoundError):
+                return live.read(self._live / f"{run}.jsonl")[0]
+        if sealed := self._sealed.record(run):  # sealed between the two looks
+            return sealed
+        raise BadInput(f"{self.path} has no run {run!r}")
+
     def records(self) -> dict[str, Record]:
         """Every run that can be read, by name, without its rows."""
         found = {run: record for run, (record, _) in self._read_live().items()}

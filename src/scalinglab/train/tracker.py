@@ -5,6 +5,20 @@
         …                                     # the loop as it was
         tracker(step, loss=loss)              # norms at log-spaced steps, nothing in between
 
+A study is a loop over such trainings. Started again it trains nothing that is done:
+
+    for n_data in (100, 1000, 10_000):
+        model = …
+        with scalinglab.Tracker(model, n_data=n_data, seed=0, store="runs/") as tracker:
+            if tracker.done:
+                continue
+            …                                 # the last step is measured at the end of the block
+
+A run is named by what the tracker is given: `n_data`, `batch_size` and the settings. So
+``Store("runs/").done({"n_data": 100, "seed": 0})`` asks for the first of these. What the tracker finds out by
+itself, the network's class and its parameters, stands in the rows. Where they differ from those of the run of
+this name, the tracker refuses to go on and asks for the setting that makes the difference.
+
 For Lightning pass ``tracker.lightning()`` and for the Hugging Face Trainer ``tracker.hugging_face()`` among
 the callbacks. The rows go into a store as those of the engine do, so laws, figures and reports read them.
 
@@ -30,13 +44,13 @@ import numpy as np
 from torch import Tensor, distributed, nn
 
 from scalinglab.curves import Curves
-from scalinglab.curves.columns import SETTING
+from scalinglab.curves.columns import SETTING, run_name
 from scalinglab.curves.names import ACCURACY, bare, measurement
 from scalinglab.errors import BadInput, require
 from scalinglab.measure import NormTracker, flops
 from scalinglab.measure.evaluation import evaluating
 from scalinglab.measure.network_norms.tracing import unwrapped
-from scalinglab.store import Store
+from scalinglab.store import RunWriter, Store
 from scalinglab.train.checkpoints.extra_measurements import Reading, without_arrays
 from scalinglab.train.checkpoints.measuring import NORMS
 
@@ -66,6 +80,9 @@ class Tracker:
         extra: called with the network, in evaluation mode, at checkpoints, as in `scalinglab.train.run`; for
             example ``scalinglab.measure.KernelReading(x, y)``.
         setting: whatever else defines the run: `model`, `dataset`, `learning_rate`, `seed`, ….
+
+    Attributes:
+        done: whether the store has this run, done or diverged; then nothing is measured or written.
     """
 
     def __init__(
@@ -101,7 +118,6 @@ class Tracker:
         self.norms: NormTracker | None = None
         self.flops: int | None = None  # of a step
         self.batch_size = batch_size
-        setting.setdefault("model", type(model).__name__)
         self.setting = {**setting, "n_data": n_data} | ({"batch_size": batch_size} if batch_size else {})
         self.n_data, self.experiment = n_data, experiment
         self.rows: list[dict[str, Any]] = []
@@ -109,19 +125,53 @@ class Tracker:
         self._watch: Any = None
         self._reported: set[str] = set()
         self._unwritten: list[dict[str, Any]] = []
-        self.writer = None
+        self._unmeasured: tuple[int, dict[str, Any]] | None = None  # the last step, with what the loop gave
+        self.writer: RunWriter | None = None
+        self.done = False
         self._store: Store | None = None
         with self._going_on("the store"):
             kept = Store(store) if isinstance(store, (str, Path)) else store
             self._store = kept
-            if kept is not None and _is_first():
-                self.writer, self.rows = kept.resume(self.setting, experiment=experiment)
+            self.done = kept is not None and kept.done(self.setting)
+            if kept is not None and not self.done and _is_first():
+                self.writer, self.rows = kept.resume(
+                    self.setting, experiment=experiment, network=self._network()
+                )
+        self._refuse_another_network()
         self._next = self._after(self.rows[-1]["step"] if self.rows else 0)
+        if self.done:
+            return
         if norms and input_shape is not None:
             with self._going_on("measuring norms"):
                 self._start_norms(tuple(input_shape))
         elif norms:
             self._watch = model.register_forward_pre_hook(self._look, with_kwargs=True)
+
+    def _network(self) -> dict[str, Any]:
+        """What the tracker knows of the network by itself; lazy layers have no number of parameters yet."""
+        lazy = any(isinstance(p, nn.parameter.UninitializedParameter) for p in self.model.parameters())
+        return {"class": type(self.model).__name__} | ({} if lazy else {"n_params": self.n_params})
+
+    def _refuse_another_network(self) -> None:
+        """Raise where the run of this name, done or begun, is of another network."""
+        before: Mapping[str, Any] = {}
+        with self._going_on("the store"):
+            if self.done and self._store is not None:
+                before = self._store.record(run_name(self.setting)).meta.get("network", {})
+            elif self.writer is not None:
+                before = self.writer.record.meta.get("network", {})
+        now = self._network()
+        differ = [name for name in now if name in before and before[name] != now[name]]
+        if not differ:
+            return
+        if self.writer is not None:
+            self.writer.close()
+        then, here = (", ".join(f"{name} {network[name]}" for name in differ) for network in (before, now))
+        given = ", ".join(f"{name}={value!r}" for name, value in self.setting.items())
+        raise BadInput(
+            f"the run of {given} is in {self._place} with another network ({then}; this one: {here}). A run "
+            "is named by what the tracker is given: add what differs, such as width= or model="
+        )
 
     @contextlib.contextmanager
     def _going_on(self, what: str) -> Iterator[None]:
@@ -132,13 +182,15 @@ class Tracker:
             self._tell(what, error)
 
     def _tell(self, what: str, error: object) -> None:
+        kind = f"{type(error).__name__}: " if isinstance(error, Exception) else ""
+        self._warn(what, f"{what} failed, and the training goes on without it: {kind}{error} (reported once)")
+
+    def _warn(self, what: str, message: str) -> None:
         if what in self._reported:
             return
         self._reported.add(what)
-        kind = f"{type(error).__name__}: " if isinstance(error, Exception) else ""
-        message = f"{what} failed, and the training goes on without it: {kind}{error} (reported once)"
         try:
-            warnings.warn(message, TrackerWarning, stacklevel=4)
+            warnings.warn(message, TrackerWarning, stacklevel=5)
         except Exception:  # warnings are errors here: they would stop the training
             with contextlib.suppress(Exception):
                 print(f"scalinglab: {message}", file=sys.stderr)
@@ -180,7 +232,7 @@ class Tracker:
 
     def due(self, step: int) -> bool:
         """Whether this step is a checkpoint; `measure` is for those."""
-        return step >= self._next
+        return step >= self._next and not self.done
 
     @property
     def should_stop(self) -> bool:
@@ -192,6 +244,8 @@ class Tracker:
     def __call__(self, step: int, **measured: Any) -> bool:
         """Say that a step is done; at a checkpoint everything is measured and written.
 
+        The last step is a checkpoint too: `finish` measures it.
+
         Args:
             step: steps done, from 1.
             measured: numbers that the loop has at hand: `loss`, `train_loss`, `test_error`, …; they are
@@ -201,16 +255,35 @@ class Tracker:
             Whether it was a checkpoint.
         """
         with self._going_on("a checkpoint"):
-            if self.due(step):
+            if self.done:
+                self._say_done()
+            elif self.due(step):
                 self.measure(step, **measured)
                 return True
+            else:
+                self._unmeasured = int(step), {name: _detached(value) for name, value in measured.items()}
         return False
+
+    def _say_done(self) -> None:
+        self._warn(
+            "done",
+            f"this run is done in {self._place}: its rows stay as they are, and what is trained now is not "
+            "measured (`if tracker.done: continue` skips it; with another seed or setting it is another run)",
+        )
+
+    @property
+    def _place(self) -> str:
+        return "memory" if self._store is None else str(self._store.path)
 
     def measure(self, step: int, **measured: Any) -> dict[str, Any]:
         """Measure now and write a row, checkpoint or not; what fails is not in it."""
         row: dict[str, Any] = {}
         with self._going_on("a checkpoint"):
-            row = self._progress(step)
+            if self.done:
+                self._say_done()
+                return row
+            row = self._row(step)
+            self._unmeasured = None
             self._next = self._after(int(step))
             if self.evaluate is not None:
                 with self._going_on("evaluate()"), _modes_restored(self.model):
@@ -228,15 +301,21 @@ class Tracker:
         """Add measurements that came later to the row of a step; an evaluation gets the norms beside it."""
         with self._going_on("a note"):
             columns = self._columns(measured)
-            if not columns:
+            if not columns or self.done:
                 return
-            row = next((r for r in reversed(self.rows) if r["step"] == step), None) or self._progress(step)
+            row = self._row(step)
             if "norm" not in row and {"test_loss", "test_error"} & set(columns):
                 row = {**row, **self._norms()}
             self._write({**row, **columns})
 
-    def _progress(self, step: int) -> dict[str, Any]:
-        row: dict[str, Any] = {"step": int(step), "n_params": self.n_params}
+    def _row(self, step: int) -> dict[str, Any]:
+        """The row of a step as far as it is known."""
+        for row in reversed(self.rows):
+            if row["step"] == step:
+                return dict(row)
+        row = {"step": int(step), "n_params": self.n_params}
+        if "model" not in self.setting:
+            row["model"] = type(self.model).__name__
         if self.batch_size:
             row |= {"examples": step * self.batch_size, "epoch": step * self.batch_size / self.n_data}
         if self.flops is not None:
@@ -292,24 +371,37 @@ class Tracker:
     # --- at the end ------------------------------------------------------------------------------
 
     def finish(self) -> Curves:
-        """Seal the run and return its curves; without rows where nothing was measured."""
+        """Measure the last step, seal the run and return its curves; without rows where nothing was measured.
+
+        Of a run that was done before, these are the curves in the store.
+        """
+        self._end()
+        if self.rows or self.done or not self._reported:  # else the reason was reported
+            with self._going_on("the curves"):
+                return self.curves()
+        return Curves({})
+
+    def _end(self) -> None:
+        if self._unmeasured is not None:
+            step, measured = self._unmeasured
+            self.measure(step, **measured)
         with self._going_on("the store"):
             if self._watch is not None:
                 self._watch.remove()
             if self.writer is not None and not self.writer.closed:
                 with contextlib.closing(self.writer):  # what cannot be sealed stays, unfinished
                     self._write_waiting()
+                    if not self.rows:
+                        return  # nothing was trained: the run is not done
                     if self.diverged_at is None:
                         self.writer.seal("done")
                     else:
                         self.writer.seal("diverged", diverged_at=self.diverged_at)
-        if self.rows or not self._reported:  # else the reason was reported
-            with self._going_on("the curves"):
-                return self.curves()
-        return Curves({})
 
     def curves(self) -> Curves:
         """What has been measured so far."""
+        if self.done and self._store is not None:
+            return self._store.curves().select(run=run_name(self.setting))
         if not self.rows:
             raise BadInput("nothing was measured yet: call the tracker with the number of steps done")
         import pandas as pd
@@ -324,7 +416,7 @@ class Tracker:
 
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
         if kind is None:
-            self.finish()
+            self._end()
         elif self.writer is not None:
             with self._going_on("the store"):
                 self.writer.close()
@@ -381,6 +473,11 @@ def hugging_face_callback(tracker: Tracker, base: type) -> Any:
             tracker.finish()
 
     return TrackerCallback()
+
+
+def _detached(value: Any) -> Any:
+    """A tensor without the graph behind it, which would keep the activations of its step."""
+    return value.detach() if isinstance(value, Tensor) else value
 
 
 def _is_first() -> bool:

@@ -102,6 +102,15 @@ class SealedFolder:
 
         return own() or self._steady(lambda: own() or self._ended_in_packs(run), self._pack_names)
 
+    def record(self, run: str) -> Record | None:
+        """The record of one run, None where it is not here."""
+        return self._steady(lambda: self._record(run), self._listed)
+
+    def _record(self, run: str) -> Record | None:
+        if is_file_name(run) and self.single(run).exists():
+            return self._footer(self.single(run)).records.get(run)
+        return next((f.records[run] for f in self._packs().values() if f and run in f.records), None)
+
     def _ended_in_packs(self, run: str) -> str | None:
         indexes = {name: index for name in self._pack_names() if (index := self._index(name))}
         replaced = {name for index in indexes.values() for name in index.replaces}
