@@ -205,10 +205,11 @@ def fitted_surface() -> Any:
             loss_interval=(np.full(len(size), 1.9), np.full(len(size), 2.2)),
         )  # fmt: skip
 
-    form = SimpleNamespace(name="sum")
+    form = SimpleNamespace(name="sum", variables=("n_params", "n_data"))
     return SimpleNamespace(
         law=SimpleNamespace(points=points, residuals=np.linspace(-0.02, 0.02, 9), form=form),
-        predict=lambda n, d: 1.5 + 400 * n**-0.34 + 400 * d**-0.28, compute_optimal=compute_optimal,
+        predict=lambda at: 1.5 + 400 * at["n_params"] ** -0.34 + 400 * at["n_data"] ** -0.28,
+        compute_optimal=compute_optimal,
     )  # fmt: skip
 
 

@@ -65,7 +65,7 @@ def test_a_law_of_several_variables_is_drawn_along_the_one_that_is_no_size():
     assert (left.get_xlabel(), left.get_ylabel()) == ("bits", "loss")
     curves = [line for line in left.lines if len(line.get_xdata()) == 80]
     assert len(curves) == len(left.get_legend().get_texts()) == 6  # of nine pairs of sizes
-    assert curves[0].get_ydata()[0] == pytest.approx(fitted.predict(1e8, 2e9, 3.0))
+    assert curves[0].get_ydata()[0] == pytest.approx(fitted.predict(n_params=1e8, n_data=2e9, bits=3.0))
     shown = [line.get_ydata() for line in left.lines if len(line.get_xdata()) == 5]
     assert len(shown) == 6
     assert set(np.concatenate(shown)) <= set(fitted.law.points.y)

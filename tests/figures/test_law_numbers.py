@@ -111,7 +111,7 @@ def several(bits: Any, losses: float = 10.0, log: bool = True) -> Any:
         solution=SimpleNamespace(log=log),
         residuals=np.full(len(y), 0.01),
     )
-    return SimpleNamespace(law=law, predict=lambda n, d, p: n / 1e8 + d / 1e9 + p)
+    return SimpleNamespace(law=law, predict=lambda at: at["n_params"] / 1e8 + at["n_data"] / 1e9 + at["bits"])
 
 
 def test_a_law_of_several_variables_is_drawn_along_the_one_that_is_no_size():

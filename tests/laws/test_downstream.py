@@ -90,7 +90,7 @@ def test_a_model_that_is_used_has_the_interval_of_its_loss_and_says_how_far_it_i
     loss = 1.8172 + 477.83 * n**-0.34731 + 2143.4 * d**-0.36717
     fitted = sl.laws.surface.fit(n, d, loss * np.exp(0.003 * noise))
     found = inference_optimal(fitted, 2.4, 1e11)
-    assert tuple(found.loss_interval) == tuple(fitted.interval(found.n_params, found.n_data))
+    assert tuple(found.loss_interval) == tuple(fitted.interval(n_params=found.n_params, n_data=found.n_data))
     assert found.loss_interval.low < 2.4 < found.loss_interval.high
     assert found.beyond == pytest.approx(found.training / (6 * n * d).max())
     assert found.beyond > 1
@@ -188,7 +188,9 @@ def test_how_far_beyond_the_runs_is_counted_in_parameters_times_data(form, sizes
     size = np.atleast_2d(sizes).prod(axis=0)
     loss = 1 + 4 * (size / size.min()) ** -0.1
     both = two_stage(form, sizes if form == "power_law" else tuple(sizes), loss, score=0.1 * loss)
-    assert both.beyond(np.array(place)) == pytest.approx(times, nan_ok=True)
+    names = both.loss.form.variables
+    at = np.array(place) if len(names) == 1 else dict(zip(names, np.array(place), strict=True))
+    assert both.beyond(at) == pytest.approx(times, nan_ok=True)
 
 
 def test_a_table_gives_what_its_columns_give_and_rows_without_a_score_count_for_the_loss():

@@ -45,7 +45,7 @@ def field_covariance(law, x: np.ndarray, reach: float) -> np.ndarray:
     """Of δ at x, with the root mean square of the two slopes of ln f by the formula of the form."""
     p = law.parameters
     falls = p["alpha"] * p["A"] * x[0] ** -p["alpha"], p["beta"] * p["B"] * x[1] ** -p["beta"]
-    slope = np.sqrt((falls[0] ** 2 + falls[1] ** 2) / 2) / law.predict(tuple(x))
+    slope = np.sqrt((falls[0] ** 2 + falls[1] ** 2) / 2) / law.solution.predict(tuple(x))
     return matern(np.log(x), np.log(x), reach) * np.outer(slope, slope)
 
 
@@ -54,7 +54,7 @@ def gradient(law, x: np.ndarray) -> np.ndarray:
     p, (n, d) = law.parameters, x
     big, many = n ** -p["alpha"], d ** -p["beta"]
     rows = [np.ones_like(n), big, many, -p["A"] * big * np.log(n), -p["B"] * many * np.log(d)]
-    return np.array(rows).T / law.predict((n, d))[:, None]
+    return np.array(rows).T / law.solution.predict((n, d))[:, None]
 
 
 def test_every_model_is_kriging_by_generalised_least_squares(law):
@@ -110,12 +110,11 @@ def test_the_best_split_moves_as_a_search_on_the_changed_surface_finds(law):
     asked = FormError(law.solution).optimum(best[:2])
     s = 1e-4
     linear = np.sum(asked.weight * s * np.log(asked.sizes[0]), axis=1)[:2]
-    assert np.sum(asked.weight[2:] * np.log(law.predict(tuple(asked.sizes[:, 2:]))), axis=1) == pytest.approx(
-        np.log(best[2])
-    ), "and the loss there"
+    there = np.log(law.solution.predict(tuple(asked.sizes[:, 2:])))
+    assert np.sum(asked.weight[2:] * there, axis=1) == pytest.approx(np.log(best[2])), "and the loss there"
     steps = np.linspace(-0.1, 0.1, 20001)[:, None]
     n = best[0] * np.exp(steps)
-    changed = np.log(law.predict((n, best[0] * best[1] / n))) + s * np.log(n)
+    changed = np.log(law.solution.predict((n, best[0] * best[1] / n))) + s * np.log(n)
     assert linear == pytest.approx(steps[changed.argmin(axis=0), 0], rel=0.02)
 
 
@@ -150,10 +149,11 @@ def test_residuals_that_the_error_of_the_form_explains_are_no_noise():
     noise = np.exp(1e-4 * np.random.default_rng(0).standard_normal(N.size))
     fitted = surface.fit(N, D, truth * noise)
     assumed, averaged = (
-        np.log(np.divide(*fitted.interval(3e9, 6e10, assume_form=a)[::-1])) for a in (True, False)
+        np.log(np.divide(*fitted.interval(n_params=3e9, n_data=6e10, assume_form=a)[::-1]))
+        for a in (True, False)
     )
     assert averaged < 0.5 * assumed
-    low, high = fitted.interval(3e9, 6e10)
+    low, high = fitted.interval(n_params=3e9, n_data=6e10)
     assert low <= 1.5 + (1.2 * 30**-0.6 + 0.9 * 30**-0.5) ** 0.5 <= high
 
 
@@ -191,7 +191,8 @@ def test_an_outlier_is_no_error_of_the_form_and_a_bend_is_no_outlier():
 
 
 def test_exact_runs_and_few_runs_are_not_widened():
-    ends = [surface.fit(N, D, losses(N, D)).interval(*FAR, assume_form=a) for a in (True, False)]
+    exact, far = surface.fit(N, D, losses(N, D)), dict(zip(("n_params", "n_data"), FAR, strict=True))
+    ends = [exact.interval(far, assume_form=a) for a in (True, False)]
     assert np.array(ends[0]) == pytest.approx(np.array(ends[1]), rel=1e-12)
     nearly = surface.fit(
         N, D, losses(N, D) * np.exp(1e-12 * np.random.default_rng(1).standard_normal(N.size))
@@ -210,7 +211,5 @@ def test_runs_of_a_table_hold_in_forecasts_of_ten_times_the_compute():
     fitted = surface.fit(known["n_params"], known["n_data"], known["loss"])
     assert len(later) >= 5
     for assume, share in ((True, 0.0), (False, 1.0)):
-        low, high = fitted.interval(
-            later["n_params"].to_numpy(), later["n_data"].to_numpy(), of="measurement", assume_form=assume
-        )
+        low, high = fitted.interval(later[["n_params", "n_data"]], of="measurement", assume_form=assume)
         assert np.mean((low <= later["loss"]) & (later["loss"] <= high)) == share

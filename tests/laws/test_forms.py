@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import scalinglab as sl
@@ -199,7 +200,7 @@ def test_surfaces_give_their_parameters_back(name: str):
     third = {"time": t, "n_unique": unique}
     fitted = sl.laws.surface.fit(*x[:2], form(np.array(x), *truth), form=name, **third)
     assert [fitted.parameters[k] for k in form.names] == pytest.approx(truth, rel=1e-7)
-    assert np.allclose(fitted.predict(*x), form(np.array(x), *truth))
+    assert np.allclose(fitted.predict(dict(zip(form.variables, x, strict=True))), form(np.array(x), *truth))
 
 
 def test_starts_stay_within_bounds_and_are_deterministic():
@@ -455,3 +456,25 @@ def test_how_many_breaks_and_domains_a_form_may_have():
             forms.get(wrong)
     assert len(forms.get("data_mixing_2").variables) == 2
     assert len(forms.get("data_mixing_30").variables) == 30
+
+
+def test_a_surface_predicts_by_name_and_refuses_sizes_by_place():
+    """In the wrong order sizes would give another number without a word."""
+    n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e6, 1e9, 5), np.geomspace(1e8, 1e11, 5)))
+    fitted = sl.laws.surface.fit(n, d, 1.8 + 480 * n**-0.35 + 2100 * d**-0.37)
+    truth = 1.8 + 480 * 1e9**-0.35 + 2100 * 2e10**-0.37
+    for found in (fitted, fitted.law):
+        assert found.predict(n_data=2e10, n_params=1e9) == pytest.approx(truth, rel=1e-6)
+        assert found.predict({"n_data": 2e10, "n_params": 1e9}) == pytest.approx(truth, rel=1e-6)
+        frame = pd.DataFrame({"n_data": [2e10, 2e10], "n_params": [1e9, 1e9]})
+        assert np.asarray(found.predict(frame)) == pytest.approx([truth, truth], rel=1e-6)
+        with pytest.raises(BadInput, match="by name"):
+            found.predict((1e9, 2e10))
+        with pytest.raises(BadInput, match="n_data"):
+            found.predict(n_params=1e9)
+        with pytest.raises(BadInput, match="n_dat"):
+            found.predict(n_params=1e9, n_data=1e9, n_dat=2e10)
+    with pytest.raises(TypeError):
+        fitted.predict(1e9, 2e10)
+    with pytest.raises(BadInput, match="by name"):
+        fitted.interval((1e9, 2e10))

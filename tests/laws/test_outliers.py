@@ -31,7 +31,7 @@ def test_a_wrong_row_of_a_surface_is_named_and_nothing_is_answered_from_it(colum
     outlier = find_outlier(fitted.law.solution)
     assert outlier.sizes == {"n_params": table.params[6], "n_data": table.tokens[6]}
     others = table.drop(6)
-    expected = surface.fit(others.params, others.tokens, others.loss).predict(*outlier.sizes.values())
+    expected = surface.fit(others.params, others.tokens, others.loss).predict(outlier.sizes)
     assert outlier.expected == pytest.approx(expected, rel=0.01 if column == "loss" else 0.5)
     assert outlier.reason() in fitted.law.points.notes
     found = sl.answer(table)

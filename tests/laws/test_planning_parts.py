@@ -284,10 +284,11 @@ def test_next_runs_of_any_form_promise_the_variance_of_the_fit_with_them():
     y = loss * np.exp(0.003 * np.random.default_rng(1).standard_normal(n.size))
     table = pd.DataFrame({"n_params": n, "n_data": d, "bits": bits, "loss": y})
     at = (1e10, 1e12, 5.0)
+    sizes = dict(zip(("n_params", "n_data", "bits"), at, strict=True))
     found = plan.next_runs(table, form="precision", budget=1e21, at=at, most=3)
     fitted = sl.laws.surface.fit(table, form="precision")
-    low, high = fitted.interval(*at)
-    assert found.before == pytest.approx((high - low) / 2 / fitted.predict(*at))
+    low, high = fitted.interval(sizes)
+    assert found.before == pytest.approx((high - low) / 2 / fitted.predict(sizes))
     assert found.variables == ("n_params", "n_data", "bits")
     assert set(found.runs[:, 2]) <= {3.0, 4.0, 6.0, 16.0}
     assert found.cost == pytest.approx(6 * found.runs[:, 0] * found.runs[:, 1] * found.seeds)
@@ -314,7 +315,7 @@ def test_next_runs_on_a_surface_are_the_best_of_all():
     one = plan.next_runs(fitted, budget=budget, at=target, candidates=grid, most=1)
     assert one.index.tolist() == [best]
     found = plan.next_runs(fitted, budget=budget, at=target, most=4)
-    low, high = fitted.interval(*target)
+    low, high = fitted.interval(n_params=target[0], n_data=target[1])
     assert found.before == pytest.approx((high - low) / 2 / found.prediction[0]), "as laws surface prints it"
     rest = left_open(fitted.law, [target], made_by(found))[0]
     assert found.after[-1] / found.before == pytest.approx(np.sqrt(rest / now), rel=1e-4)

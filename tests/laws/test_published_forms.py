@@ -86,7 +86,7 @@ def test_distillation_law_is_recovered_with_the_supervised_law_held():
         loss=loss, form="distillation", n_params=x[0], n_data=x[1], teacher_loss=x[2],
         bounds={n: (v, v) for n, v in zip(names, supervised, strict=True)}, delta=np.inf,
     )  # fmt: skip
-    assert law.predict(*x) == pytest.approx(loss, rel=1e-4)
+    assert law.predict(dict(zip(form.variables, x, strict=True))) == pytest.approx(loss, rel=1e-4)
     assert law.c0 == pytest.approx(2.549, rel=0.05)
 
 
@@ -113,9 +113,9 @@ def test_mixtures_allow_shares_of_zero(name):
     x /= x.sum(0)
     y = form(x, *truth) * np.exp(1e-4 * np.random.default_rng(1).standard_normal(x.shape[1]))
     law = surface.fit(loss=y, form=name, variables=dict(zip(form.variables, x, strict=True)))
-    assert law.predict(*x) == pytest.approx(y, rel=1e-3)
+    assert law.predict(dict(zip(form.variables, x, strict=True))) == pytest.approx(y, rel=1e-3)
     with pytest.raises(BadInput, match=r"share_2=-0\.1"):
-        law.predict(1.0, -0.1, 0.1, 0.0, 0.0)
+        law.predict(dict(zip(form.variables, (1.0, -0.1, 0.1, 0.0, 0.0), strict=True)))
 
 
 def test_a_domain_that_helps_less_than_the_others_is_fitted():
@@ -123,7 +123,7 @@ def test_a_domain_that_helps_less_than_the_others_is_fitted():
     form, x = forms.get("mixture_power_3"), np.random.default_rng(2).dirichlet(np.ones(3), size=15).T
     y = form(x, 1.2, 0.8, 0.3, 8.0, 3.0)
     law = sl.laws.fit(form, tuple(x), y)
-    assert law.predict(tuple(x)) == pytest.approx(y, rel=1e-3)
+    assert law.predict(dict(zip(form.variables, x, strict=True))) == pytest.approx(y, rel=1e-3)
 
 
 def test_as_many_runs_as_parameters_are_said_to_give_no_interval():

@@ -41,7 +41,7 @@ def test_the_fit_to_repeated_data_is_below_the_published_objective_and_flat_in_t
             loss=loss, form="data_constrained", tie={"beta": "alpha"}, delta=1e-3, bounds=bounds,
             n_params=n, n_data=d, n_unique=unique,
         )  # fmt: skip
-        return huber(np.log(loss / found.predict(n, d, unique)))
+        return huber(np.log(loss / found.predict(n_params=n, n_data=d, n_unique=unique)))
 
     ours = best(repeat_data=(30.0, 30.0))
     assert ours < 0.5 * theirs

@@ -98,10 +98,11 @@ def test_a_surface_tells_its_parameters_with_errors_and_intervals(fitted):
 
 
 def test_an_interval_of_a_surface_is_that_of_its_profile(fitted):
-    low, high = fitted.interval(1e9, 1e10)
-    assert low < fitted.predict(1e9, 1e10) < high
-    assert fitted.interval(1e9, 1e10, method="profile") == pytest.approx((low, high), rel=1e-6)
-    inner = fitted.interval(1e9, 1e10, level=0.5)
+    at = {"n_params": 1e9, "n_data": 1e10}
+    low, high = fitted.interval(at)
+    assert low < fitted.predict(at) < high
+    assert fitted.interval(at, method="profile") == pytest.approx((low, high), rel=1e-6)
+    inner = fitted.interval(n_params=1e9, n_data=1e10, level=0.5)
     assert low < inner.low < inner.high < high
 
 
@@ -143,8 +144,8 @@ def test_intervals_come_from_resampled_runs_from_ten_runs_a_parameter_on():
     few, many = surface.fit(n, d, loss), surface.fit(*(np.append(v, v[0] * 1.01) for v in (n, d, loss)))
     assert (few.method, many.method) == ("profile", "bootstrap")
     drawn = sl.laws.bootstrap(many.law, draws=400)
-    low, high = many.interval(1e9, 1e10)
-    assert low < many.predict(1e9, 1e10) < high
+    low, high = many.interval(n_params=1e9, n_data=1e10)
+    assert low < many.predict(n_params=1e9, n_data=1e10) < high
     assert many.errors == drawn.errors()
     ends = many.parameter_intervals(0.9)
     expected = np.quantile(drawn.values[:, 3], drawn.tails(0.9))

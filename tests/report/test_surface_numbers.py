@@ -14,8 +14,8 @@ from scalinglab.results import Reason
 N, D = (v.ravel() for v in np.meshgrid([1e8, 1e9, 1e10], [1e9, 1e10, 1e11]))
 
 
-def loss(n: Any, d: Any) -> Any:
-    return 1.5 + 400 * n**-0.34 + 400 * d**-0.28
+def loss(n_params: Any, n_data: Any) -> Any:
+    return 1.5 + 400 * n_params**-0.34 + 400 * n_data**-0.28
 
 
 class Known:

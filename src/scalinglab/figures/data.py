@@ -53,7 +53,8 @@ def isoflop_curves(
     for budget in np.geomspace(spent.min(), spent.max(), budgets):
         data = budget / flops_per_param_example / sizes
         seen = (data > d.min() / 3) & (data < d.max() * 3)
-        yield float(budget), sizes[seen], fitted.predict(sizes[seen], data[seen])
+        at = dict(zip(fitted.law.form.variables, (sizes[seen], data[seen]), strict=True))
+        yield float(budget), sizes[seen], fitted.predict(at)
 
 
 @dataclass(frozen=True)

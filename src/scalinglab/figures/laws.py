@@ -188,7 +188,8 @@ def sections(fitted: Surface, *, along: str | None = None, title: str = "", loss
         loss: label of what was measured.
     """
     law, x, y = fitted.law, fitted.law.points.x, fitted.law.points.y
-    names, expected = law.form.variables, fitted.predict(*x)
+    names = law.form.variables
+    expected = fitted.predict(dict(zip(names, x, strict=True)))
     if along is not None and along not in names:
         raise BadInput(f"along={along!r}; {nearest(along, names)}")
     figure, axes = panels(1, 2, size=(4.6, 3.6))
@@ -228,7 +229,8 @@ def _draw_sections(axis: Axes, fitted: Surface, place: int) -> None:
         mine = which == setting
         others = np.repeat(x[:, mine][:, :1], len(sizes), axis=1)
         others[place] = sizes
-        axis.plot(sizes, fitted.predict(*others), color=color, label=_setting(names, others[:, 0], place))
+        along = fitted.predict(dict(zip(names, others, strict=True)))
+        axis.plot(sizes, along, color=color, label=_setting(names, others[:, 0], place))
         points(axis, at[mine], y[mine], color=color, markersize=4)
     few = f"{len(chosen)} of {len(np.unique(which))} settings"
     axis.legend(fontsize="x-small", title=few, title_fontsize="x-small", loc="upper right")

@@ -97,7 +97,7 @@ class Speedup(NotebookResult):
         spent, (seen, _, places) = np.asarray(compute, float), self.law.points.x
         start = np.log(seen).max() - places.max()  # from which the change of the factor is counted
         place = np.zeros_like(spent) if self.parallel else np.maximum(np.log(spent) - start, 0.0)
-        return self.law.predict((spent, np.full_like(spent, recipe == "A"), place))
+        return self.law.solution.predict((spent, np.full_like(spent, recipe == "A"), place))
 
     def summary(self) -> str:
         """The answer in a sentence."""

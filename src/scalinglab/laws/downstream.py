@@ -27,6 +27,7 @@ from scalinglab.laws import forms
 from scalinglab.laws.fitting.data.from_curves import is_table, points_from
 from scalinglab.laws.fitting.fit import fit
 from scalinglab.laws.fitting.law import Interval, Law, bootstrap
+from scalinglab.laws.fitting.solution import by_name
 from scalinglab.laws.forms.base import Form
 from scalinglab.laws.surface import Surface
 from scalinglab.results.notebook import NotebookResult
@@ -54,16 +55,18 @@ class TwoStage(NotebookResult):
     names: tuple[str, ...]
     notes: tuple[Reason, ...] = ()
 
-    def predict(self, x: Any) -> Any:
-        """The score at sizes x, as stage one takes them."""
-        return self.score.predict(self.loss.predict(x))
+    def predict(self, x: Any = None, **sizes: Any) -> Any:
+        """The score at sizes, of one variable by place, of several by name, as stage one takes them."""
+        return self.score.predict(self.loss.predict(x, **sizes))
 
-    def interval(self, x: Any, level: float = 0.95, *, draws: int = 400, seed: int = 0) -> Interval:
-        """The interval of the score of one more run at x."""
+    def interval(
+        self, x: Any = None, level: float = 0.95, *, draws: int = 400, seed: int = 0, **sizes: Any
+    ) -> Interval:
+        """The interval of the score of one more run at sizes, as in `predict`."""
         if not 0 < level < 1:
             raise BadInput(f"level={level!r} must lie between 0 and 1, as in 0.95")
         random = np.random.default_rng(seed)
-        losses = bootstrap(self.loss, draws=draws, seed=seed).predict(x)
+        losses = bootstrap(self.loss, draws=draws, seed=seed).predict(by_name(self.loss.form, x, sizes))
         scatter = random.standard_normal(losses.shape) * self.loss.residual_std
         losses = losses * np.exp(scatter) if self.loss.solution.log else losses + scatter
         scored = bootstrap(self.score, draws=draws, seed=seed + 1)
@@ -76,7 +79,7 @@ class TwoStage(NotebookResult):
 
     def beyond(self, x: Any) -> np.ndarray:
         """How many times the largest run the sizes x are, in N D or in the only variable; NaN for others."""
-        variables = self.loss.form.variables
+        variables, x = self.loss.form.variables, by_name(self.loss.form, x, {})
         if len(variables) > 1 and not {*PAIR} <= {*variables}:
             return np.full(np.shape(x)[1:], np.nan)
         chosen = [i for i, name in enumerate(variables) if len(variables) == 1 or name in PAIR]
@@ -87,20 +90,21 @@ class TwoStage(NotebookResult):
         """One row a place: the sizes, the loss, the score with its interval, and how far beyond the runs."""
         low, high = self.interval(x, level)
         *sizes, loss, score = self.names
+        places = np.atleast_2d(by_name(self.loss.form, x, {}))
         return pd.DataFrame({
-            **dict(zip(sizes, np.atleast_2d(x), strict=True)), loss: self.loss.predict(x),
+            **dict(zip(sizes, places, strict=True)), loss: self.loss.predict(x),
             score: self.predict(x), "low": low, "high": high, "beyond": self.beyond(x),
         })  # fmt: skip
 
-    def optimal_sizes(self, compute: Any, *, flops_per_param_example: float = 6.0) -> np.ndarray:
-        """(2, computes): the n_params and n_data at which a compute gives the lowest loss."""
+    def optimal_sizes(self, compute: Any, *, flops_per_param_example: float = 6.0) -> dict[str, Any]:
+        """The n_params and n_data, (computes,) each, at which a compute gives the lowest loss."""
         if (variables := self.loss.form.variables) != PAIR:
             raise BadInput(
                 f"the best n_params and n_data for a compute need a law of both, and this one is of "
                 f"{', '.join(variables)}: give --x n_params,n_data, or --at instead of --compute"
             )
         best = Surface(self.loss).compute_optimal(compute, flops_per_param_example=flops_per_param_example)
-        return np.stack([best.n_params, best.n_data])
+        return {"n_params": best.n_params, "n_data": best.n_data}
 
     def summary(self) -> str:
         """Both fits in lines."""

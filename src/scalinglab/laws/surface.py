@@ -30,7 +30,7 @@ from scalinglab.laws.fitting.data.points import MANY, positive, two_dimensional
 from scalinglab.laws.fitting.fit import fit as fit_form
 from scalinglab.laws.fitting.fit import fit_points
 from scalinglab.laws.fitting.law import Law
-from scalinglab.laws.fitting.solution import Interval, Solution, open_ended, sizes_of
+from scalinglab.laws.fitting.solution import Interval, Solution, by_name, open_ended, sizes_of
 from scalinglab.laws.fitting.statistics import level_quantile
 from scalinglab.laws.fitting.uncertainty import intervals as interval_engine
 from scalinglab.laws.fitting.uncertainty.form_error import FormError
@@ -77,9 +77,13 @@ class Surface(NotebookResult):
         """Σ w ρ(r) at the optimum."""
         return self.law.objective
 
-    def predict(self, *variables: Any) -> Any:
-        """The loss at (n_params, n_data, …), arrays that broadcast."""
-        return self.law.predict(_pair(self.law.form, variables))
+    def predict(self, at: Any = None, **sizes: Any) -> Any:
+        """The loss at sizes by name, ``predict(n_params=7e9, n_data=1e11)``: arrays that broadcast.
+
+        Args:
+            at: the same in a mapping or frame.
+        """
+        return self.law.predict(at, **sizes)
 
     # --- how sure it is --------------------------------------------------------------------------
 
@@ -101,16 +105,18 @@ class Surface(NotebookResult):
         return FormError(self.law.solution)
 
     def interval(
-        self, *variables: Any, level: float = 0.95, of: str = "law", assume_form: bool = False, **options: Any
-    ) -> Interval:
-        """The interval of the loss at (n_params, n_data, …).
+        self, at: Any = None, *, level: float = 0.95, of: str = "law", assume_form: bool = False,
+        **options: Any,
+    ) -> Interval:  # fmt: skip
+        """The interval of the loss at sizes by name, as in `predict`.
 
         Args:
             of: "law", or "measurement" for where one more run would fall.
             assume_form: leave out what the form may miss.
             options: `method` and others of `Law.interval`, instead of the surface's own `method`.
         """
-        x = _pair(self.law.form, variables)
+        sizes = {name: options.pop(name) for name in self.law.form.variables if name in options}
+        x = by_name(self.law.form, at, sizes)
         form_error = None if assume_form else self._form_error
         if options or of != "law":
             return interval_engine.of_law(
@@ -482,12 +488,6 @@ def _by_name(form: Form, named: Mapping[str, Any], first: tuple[Any, Any]) -> tu
             )
         found.append(value)
     return tuple(found)
-
-
-def _pair(form: Form, variables: tuple[Any, ...]) -> tuple[Any, ...]:
-    if len(variables) != len(form.variables):
-        raise BadInput(f"{form.name} takes {len(form.variables)} variables: {', '.join(form.variables)}")
-    return variables
 
 
 def _like(shape_of: np.ndarray, values: np.ndarray) -> Any:

@@ -72,7 +72,7 @@ def isoflops_of(surface: Surface) -> list[Isoflop]:
         sizes = np.geomspace(n.min() / 2, n.max() * 2, 90)
         data = budget / FLOPS_PER_PARAM_EXAMPLE / sizes
         seen = (data > d.min() / 4) & (data < d.max() * 4)
-        fitted = np.asarray(surface.predict(sizes[seen], data[seen]))
+        fitted = np.asarray(surface.predict(n_params=sizes[seen], n_data=data[seen]))
         found.append(Isoflop(float(budget), n[own], surface.law.points.y[own], sizes[seen], fitted))
     return found
 
@@ -140,8 +140,8 @@ def backtest(fitted: Surface) -> Backtest:
     )
     if lost := open_ended(early.parameter_intervals()):
         raise BadInput(f"the {cheaper} cheaper points do not determine {', '.join(lost)}")
-    low, high = early.interval(n[late], d[late])
-    predicted = np.asarray(early.predict(n[late], d[late]))
+    low, high = early.interval(n_params=n[late], n_data=d[late])
+    predicted = np.asarray(early.predict(n_params=n[late], n_data=d[late]))
     # of a single run: its scatter is added in quadrature, in logarithms
     scatter = level_quantile(0.95, early.law.dof) * early.law.residual_std
     down, up = (np.hypot(np.log(end / predicted), scatter) for end in (low, high))

@@ -111,7 +111,7 @@ def rosenfeld(scale: str) -> Reproduction:
     order = np.argsort(n * d)
     small, large = order[: len(order) * 7 // 10], order[len(order) * 7 // 10 :]
     fitted = surface.fit(n[small], d[small], loss[small])
-    predicted = fitted.predict(n, d)
+    predicted = fitted.predict(n_params=n, n_data=d)
     for part, color, name in ((small, style.PALETTE[0], "fitted"), (large, style.PALETTE[1], "predicted")):
         axis.plot(predicted[part], loss[part], ".", color=color, label=name)
     axis.plot([loss.min(), loss.max()], [loss.min(), loss.max()], color=style.INK, lw=1)

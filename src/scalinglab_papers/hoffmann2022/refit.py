@@ -46,7 +46,7 @@ def refit(scale: str) -> Reproduction:
             "n_params": n,
             "n_data": d,
             "test_loss": loss,
-            "fitted_loss": fitted.predict(n, d),
+            "fitted_loss": fitted.predict(n_params=n, n_data=d),
             "compute": 6 * n * d,
         },
         source="read",
@@ -145,7 +145,8 @@ def _figure(fitted: Surface, found: Any) -> Any:
         sizes = np.geomspace(n.min(), n.max(), 60)
         data = budget / 6 / sizes
         seen = (data > d.min() / 2) & (data < d.max() * 2)
-        left.plot(sizes[seen], fitted.predict(sizes[seen], data[seen]), color=MUTED, linewidth=0.8)
+        along = fitted.predict(n_params=sizes[seen], n_data=data[seen])
+        left.plot(sizes[seen], along, color=MUTED, linewidth=0.8)
     along = np.geomspace(compute.min(), COMPUTE, 40)
     best = fitted.compute_optimal(along, intervals=False)
     left.plot(best.n_params, best.loss, color=PALETTE[1], label="compute-optimal")

@@ -368,14 +368,14 @@ def downstream(
     roles = {role: roles[role] for role in ("n_params", "n_data") if role in roles}
     query = table.query(names if len(names) > 1 else x, y, roles=roles, usual="loss", score=score)
     both = two_stage(first, query.frame, second=form, **query.points)
-    places = at
+    places: Any = at
     if compute is not None:
         places = both.optimal_sizes(compute, flops_per_param_example=flops_per_param_example)
     elif at is not None:
         positive(at=at)
         if len(names) > 1 and len(at) != len(names):
             raise BadInput(f"--at: give one value of each of {', '.join(first.variables)}")
-        places = at if len(names) == 1 else at[:, None]
+        places = at if len(names) == 1 else dict(zip(first.variables, at[:, None], strict=True))
     rows = pd.DataFrame() if places is None else both.predictions(places, level)
     rows = rows.rename(columns=dict(zip(both.names, (*names, query.y, score), strict=True)))  # as typed
     lines = [both.summary()]

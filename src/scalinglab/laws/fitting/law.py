@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scalinglab.laws.fitting.solution import Certificate, Interval, Solution, open_ended
+from scalinglab.laws.fitting.solution import Certificate, Interval, Solution, by_name, open_ended
 from scalinglab.laws.fitting.uncertainty import intervals, resampling
 from scalinglab.laws.fitting.uncertainty.diagnostics import Diagnosis, diagnose
 from scalinglab.laws.fitting.uncertainty.resampling import Bootstrap
@@ -77,9 +77,13 @@ class Law(NotebookResult):
         """The standard deviation of one (weighted) residual; robust where the loss is."""
         return self.solution.residual_std
 
-    def predict(self, x: Any) -> Any:
-        """The law at x (an array, or a pair of arrays for a surface)."""
-        return self.solution.predict(x)
+    def predict(self, x: Any = None, **sizes: Any) -> Any:
+        """The law at sizes: a number or an array of one variable, several by name, ``n_params=1e9, …``.
+
+        Args:
+            x: the sizes, of one variable; or a mapping or frame with the variables by name.
+        """
+        return self.solution.predict(by_name(self.form, x, sizes))
 
     @property
     def exponent(self) -> float:
@@ -95,9 +99,9 @@ class Law(NotebookResult):
     # --- how sure it is --------------------------------------------------------------------------
 
     def interval(
-        self, x: Any, level: float = 0.95, method: str = "auto", of: str = "law", **options: Any
+        self, x: Any = None, level: float = 0.95, method: str = "auto", of: str = "law", **options: Any
     ) -> Interval:
-        """The interval of the law at x.
+        """The interval of the law at sizes, which are given as in `predict`.
 
         Args:
             level: of confidence.
@@ -106,9 +110,11 @@ class Law(NotebookResult):
                 that depends on size or is correlated along the curve (`diagnosis`).
             of: "law" (where the curve is) or "measurement" (where one more point would fall).
         """
+        sizes = {name: options.pop(name) for name in self.form.variables if name in options}
         return intervals.of_law(
-            self.solution, x, level, method, of, diagnosis=lambda: self.diagnosis, **options
-        )
+            self.solution, by_name(self.form, x, sizes), level, method, of,
+            diagnosis=lambda: self.diagnosis, **options,
+        )  # fmt: skip
 
     @cached_property
     def diagnosis(self) -> Diagnosis:

@@ -327,7 +327,7 @@ def parabola_bias(
     for i, span in enumerate(spans):
         for j, total in enumerate(budgets):
             n = truth[j] * off[j] * np.geomspace(1 / span, span, sizes)
-            found[i, j] = vertex(n, fitted.predict(n, total / flops_per_param_example / n))
+            found[i, j] = vertex(n, fitted.predict(n_params=n, n_data=total / flops_per_param_example / n))
     exponents = np.array([_slope(budgets, row) for row in found])
     true_exponent = slope(np.log(budgets), np.log(truth)).value
     return ParabolaBias(budgets, truth, np.asarray(spans, float), found, true_exponent, exponents)

@@ -92,7 +92,7 @@ def inference_optimal(
         """ln n_data at which a model of that size reaches the loss; infinite where it never does."""
 
         def above(log_d: float) -> float:
-            return float(surface.predict(np.exp(log_n), np.exp(log_d))) - loss
+            return float(surface.predict(n_params=np.exp(log_n), n_data=np.exp(log_d))) - loss
 
         low, high = 0.0, 120.0
         if above(high) > 0:
@@ -121,5 +121,5 @@ def inference_optimal(
     return InferenceOptimal(
         float(loss), float(used), float(n), float(d), float(training), float(inference),
         (float(np.exp(alone)), float(np.exp(data_for(alone)))), float(other / (training + inference) - 1),
-        surface.interval(n, d), float(optimal.beyond),
+        surface.interval(n_params=n, n_data=d), float(optimal.beyond),
     )  # fmt: skip
