@@ -1,4 +1,6 @@
-"""Fault injection: sweeps whose workers and drivers are killed at random moments, until all is done."""
+"""Fault injection: sweeps whose workers, drivers, nodes, raylets and control stores are killed at random
+moments, until all is done.
+"""
 
 import json
 import os
@@ -7,7 +9,8 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -23,9 +26,10 @@ warnings.simplefilter("ignore")
 faulthandler.register(signal.SIGUSR1)
 from scalinglab.sweep import Grid, execute
 path, engine, address, grid = sys.argv[1:]
+from scalinglab.sweep.pools import ray_engine
+ray_engine.GONE = 5.0  # a lost cluster is noticed sooner than by default
 outcome = execute(
     Grid.from_dict(json.loads(grid)), path, engine=engine, address=address or None, workers=2, max_stacked=4,
-    attempts=100,
 )
 print(outcome.summary())
 sys.exit(130 if outcome.interrupted else 0)
@@ -68,53 +72,70 @@ def workers_of(driver, engine):
     return found
 
 
+# what is killed in turn, as far as an engine has it; a control store (gcs) takes its whole cluster with it
+KILLS = [
+    "worker", "worker", "driver", "node", "worker", "raylet", "worker",
+    "driver", "node", "worker", "gcs", "worker", "driver", "raylet",
+]  # fmt: skip
+
+
 @dataclass
 class Kills:
-    """What was killed: processes and nodes, and how many kills left a run unfinished."""
+    """What was killed, by kind, how many kills left a run unfinished, and how often the sweep was started."""
 
-    workers: int = 0
-    drivers: int = 0
-    nodes: int = 0
+    kinds: Counter = field(default_factory=Counter)
     torn: int = 0
-    started: int = 0  # how often the sweep was
+    started: int = 0
 
     @property
     def total(self):
-        return self.workers + self.drivers + self.nodes
+        return self.kinds.total()
 
 
-def inject(path, engine, kills, wanted=None, address="", lose_node=None):
-    """Kill workers (two in three) and the driver (one in three) until `kills` are done and the sweep is over.
+def inject(path, engine, kills, wanted=None, address="", lose=None, killed=None, until=None):
+    """Kill what the turn is on (`KILLS`) until `kills` are done and the sweep is over.
 
-    Every tenth kill takes a whole node, where `lose_node` does that. Three in four strike while runs are
-    being written, the others whenever they come.
+    Three in four strike while runs are being written, the others whenever they come.
+
+    Args:
+        lose: functions that take away a node, a raylet or the control store of a cluster, by their names.
+        killed: what was killed before, to go on with.
+        until: of `time.monotonic`; from then on the sweep is interrupted and left for the next call.
     """
-    chance = random.Random(0)
-    wanted = wanted or grid()
-    killed = Kills()
+    killed = killed or Kills()
+    chance = random.Random(killed.total)
+    wanted, lose = wanted or grid(), lose or {}
+    turns = [kind for kind in KILLS if kind in ("worker", "driver", *lose)]
     while killed.started < 20 * kills:
         killed.started += 1
         process = start_driver(path, engine, address, wanted)
-        while process.poll() is None and killed.total < kills:
+        while process.poll() is None and killed.total < kills and not _over(until):
             if chance.random() < 0.75:
-                _wait_for_runs(process, path)
+                _wait_for_runs(process, path, until)
             time.sleep(chance.uniform(0.0, 0.1))
-            if lose_node is not None and killed.total % 10 == 9 and running(path):
-                lose_node()
-                killed.nodes += 1
-                continue
-            if killed.workers >= 2 * (killed.drivers + 1):
+            turn = turns[killed.total % len(turns)]
+            if turn == "driver":
                 process.kill()
-                killed.drivers += 1
-                break
-            victims = workers_of(process.pid, engine)
-            if victims and kill(chance.choice(victims)):
-                killed.workers += 1
+            elif turn in lose:
+                if not running(path):
+                    continue
+                lose[turn]()
+            else:
+                victims = workers_of(process.pid, engine)
+                if not (victims and kill(chance.choice(victims))):
+                    continue
                 time.sleep(0.01)
                 killed.torn += bool(Store(path).unfinished())
+            killed.kinds[turn] += 1
+            if turn == "driver":
+                break
+        if _over(until) and process.poll() is None:
+            process.send_signal(signal.SIGINT)  # ends after the tasks that run
         output = process.communicate(timeout=300)[0]
-        if process.returncode not in (0, -signal.SIGKILL):
+        if process.returncode not in (0, 130, -signal.SIGKILL):
             raise AssertionError(output)
+        if _over(until):
+            return killed
         if process.returncode == 0:
             if killed.total >= kills:
                 return killed
@@ -124,10 +145,14 @@ def inject(path, engine, kills, wanted=None, address="", lose_node=None):
     raise AssertionError("the sweep did not come to its end")
 
 
-def _wait_for_runs(driver, path, seconds=300):
+def _over(until):
+    return until is not None and time.monotonic() > until
+
+
+def _wait_for_runs(driver, path, until=None, seconds=300):
     """Wait until a run is being written or the driver is over; what it does instead is in the error."""
     try:
-        wait_until(lambda: driver.poll() is not None or running(path), seconds)
+        wait_until(lambda: driver.poll() is not None or running(path) or _over(until), seconds)
     except AssertionError:
         driver.send_signal(signal.SIGUSR1)
         time.sleep(2)

@@ -79,6 +79,8 @@ def train(settings, store, experiment):
             for setting, writer in zip(settings, writers, strict=True):
                 if setting.get("trouble") == "kill" and step == 2:
                     os.kill(os.getpid(), signal.SIGKILL)
+                if setting.get("trouble") == "crash" and step == 2:
+                    os.abort()
                 if setting.get("trouble") == "raise" and step == 2:
                     raise RuntimeError("this network cannot be trained")
                 if (

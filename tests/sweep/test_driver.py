@@ -9,7 +9,8 @@ from scalinglab.curves import run_name
 from scalinglab.store import StoreError
 from scalinglab.sweep import Task, driver
 from scalinglab.sweep.display import Display, clock
-from scalinglab.sweep.driver import PATIENCE, Driver, Interrupt
+from scalinglab.sweep.driver import LOSSES, PATIENCE, Driver, Interrupt
+from scalinglab.sweep.pools.engines import cause_of_death
 
 SETTINGS = tuple({"seed": k} for k in range(4))
 NAMES = tuple(map(run_name, SETTINGS))
@@ -22,13 +23,16 @@ class PretendStore:
 
     def __init__(self, **status):
         self.statuses = {NAMES[int(key[1:])]: value for key, value in status.items()}
-        self.discarded, self.sealed = [], []
+        self.discarded, self.sealed, self.sizes = [], [], {}
 
     def status(self, name):
         return self.statuses.get(name, "missing")
 
     def discard(self, name):
         self.discarded.append(name)
+
+    def written(self, name):
+        return self.sizes.get(name, 0)
 
     def resume(self, setting, experiment):
         return SimpleNamespace(seal=lambda kind, error: self.sealed.append((setting, kind, error))), []
@@ -65,30 +69,73 @@ def test_a_task_that_is_done_is_over_and_its_time_is_counted(made):
     assert failed.waiting == [], "its worker recorded the failure"
 
 
-def test_a_dead_worker_costs_a_try_of_its_group_and_then_the_group_is_halved(made):
+LOST = {"ok": False, "kind": "died", "message": "NodeDiedError: the node is gone"}
+CRASHED = {"ok": False, "kind": "crashed", "message": "killed"}
+
+
+def test_what_is_lost_with_its_worker_uses_up_no_attempt_while_it_gets_further(made):
+    store = PretendStore()
+    found = made(store, attempts=1)
+    for row in range(5 * LOSSES):
+        store.sizes[NAMES[0]] = 100 * (row // (LOSSES - 1))  # a checkpoint more now and then
+        found.deal(task(0), LOST)
+        assert runs(found.waiting) == [[0]], f"loss {row}"
+        found.waiting.pop()
+    assert (store.sealed, found.left) == ([], [])
+    assert len(found.causes) == 5 * LOSSES
+
+
+def test_what_is_lost_again_and_again_without_a_row_more_is_halved_then_left_unfinished(made):
+    store = PretendStore()
+    found = made(store, attempts=1)
+    for _ in range(LOSSES - 1):
+        found.deal(task(0, 1, 2), LOST)
+        assert runs(found.waiting) == [[0, 1, 2]], "in the same group: another one rounds differently"
+        found.waiting.pop()
+    store.sizes[NAMES[2]] = 100  # further at last
+    for _ in range(LOSSES):
+        assert found.waiting == []
+        found.deal(task(0, 1, 2), LOST)
+        found.waiting, left = [], found.waiting
+    assert runs(left) == [[0], [1, 2]]
+    for _ in range(LOSSES):
+        found.deal(task(0), LOST)
+    assert (found.left, store.sealed, store.discarded) == ([NAMES[0]], [], [])
+
+
+def test_a_crash_costs_a_try_of_its_group_and_then_the_group_is_halved(made):
     found = made(attempts=3)
     found.waiting = [task(3)]
     for _ in range(2):
-        found.deal(task(0, 1, 2), {"ok": False, "kind": "died", "message": "killed"})
+        found.deal(task(0, 1, 2), CRASHED)
         assert runs(found.waiting) == [[0, 1, 2], [3]]
         found.waiting.pop(0)
-    found.deal(task(0, 1, 2), {"ok": False, "kind": "died", "message": "killed"})
+    found.deal(task(0, 1, 2), CRASHED)
     assert runs(found.waiting) == [[0], [1, 2], [3]]
     assert found.suspects == {NAMES[1:3]}
     assert found.causes == ["killed"] * 3
     found.waiting = []
-    found.deal(task(1, 2), {"ok": False, "kind": "died", "message": "killed"})
+    found.deal(task(1, 2), CRASHED)
     assert runs(found.waiting) == [[1], [2]], "of a suspected part one death is enough"
 
 
-def test_a_run_whose_worker_dies_as_often_as_allowed_has_failed(made):
+def test_a_run_that_crashes_its_worker_as_often_as_allowed_has_failed(made):
     store = PretendStore()
     found = made(store, attempts=2)
-    found.deal(task(0), {"ok": False, "kind": "died", "message": "signal 9"})
+    found.deal(task(0), CRASHED)
     assert runs(found.waiting) == [[0]]
     assert store.sealed == []
-    found.deal(task(0), {"ok": False, "kind": "died", "message": "signal 9"})
-    assert store.sealed == [({"seed": 0}, "failed", "signal 9")]
+    found.deal(task(0), CRASHED)
+    assert store.sealed == [({"seed": 0}, "failed", "killed")]
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [(-9, "died"), (-15, "died"), (-1, "died"), (0, "died"), (None, "died"),
+     (-11, "crashed"), (-6, "crashed"), (-7, "crashed"), (3, "crashed")],
+)  # fmt: skip
+def test_a_signal_from_outside_is_told_from_a_crash(code, kind):
+    assert cause_of_death(code)["kind"] == kind
 
 
 def test_a_group_in_which_a_run_raised_is_halved_and_its_failures_are_forgotten_until_it_stands_alone(made):

@@ -224,6 +224,12 @@ class Store:
                 return "running" if live.busy(self._live / f"{name}.jsonl") else "unfinished"
         return "missing"
 
+    def written(self, run: str) -> int:
+        """Bytes that a run in progress has written so far; 0 where there is none of this name."""
+        with contextlib.suppress(FileNotFoundError):
+            return (self._live / f"{run}.jsonl").stat().st_size if is_file_name(run) else 0
+        return 0
+
     def done(self, setting: Any) -> bool:
         """Whether the run with this setting is sealed as done or diverged."""
         return self._sealed.ended(run_name(as_setting(setting))) in ("done", "diverged")

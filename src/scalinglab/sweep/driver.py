@@ -1,9 +1,10 @@
 """Running a sweep: the driver submits tasks to an engine and handles failures.
 
-The store is the single source of truth: a run is done if the store records it as done. The task of a killed
-worker is resubmitted; a task that fails is split until the failing run is isolated and recorded with its
-traceback; a store that cannot be written stops the sweep. The first Ctrl-C lets running tasks
-finish and starts no more, the second stops at once; both leave a store that the next sweep continues.
+The store is the single source of truth: a run is done if the store records it as done. The task of a worker
+that was lost is resubmitted, and never counts against its runs; a task that fails is split until the failing
+run is isolated and recorded with its traceback; a store that cannot be written stops the sweep. The first
+Ctrl-C lets running tasks finish and starts no more, the second stops at once; both leave a store that the
+next sweep continues.
 """
 
 from __future__ import annotations
@@ -38,11 +39,12 @@ from scalinglab.sweep.plan import (
     split,
 )
 from scalinglab.sweep.pools.engines import open_pool, start_early, take_turns
-from scalinglab.sweep.pools.pool import DIED, Answer, Pool
+from scalinglab.sweep.pools.pool import CRASHED, DIED, Answer, Pool
 from scalinglab.sweep.runner import load
 
 COMPACT_FROM = 200  # sealed runs after which they are put into one file
 PATIENCE = 40  # times that a run which another process writes is asked for again
+LOSSES = 10  # times in a row that a task is lost without a row more, before the sweep goes on without it
 
 
 class SweepWarning(UserWarning):
@@ -60,6 +62,7 @@ class Outcome:
         interrupted: whether Ctrl-C ended it.
         seconds: how long it took.
         deaths: why workers died, one text each; what they were doing was done again.
+        left: runs that are left unfinished, because whatever ran them was lost again and again.
         quarantined: what was wrong with damaged files, by the paths to which they were moved.
         phases: what the workers spent their time on, in seconds of all of them.
     """
@@ -72,6 +75,7 @@ class Outcome:
     deaths: tuple[str, ...] = ()
     quarantined: Mapping[str, str] = field(default_factory=dict)
     phases: Mapping[str, float] = field(default_factory=dict)
+    left: tuple[str, ...] = ()
 
     def count(self, *statuses: str) -> int:
         """The number of runs with one of these statuses."""
@@ -92,6 +96,11 @@ class Outcome:
         lines += [f"damaged, moved to {path}: {reason}" for path, reason in self.quarantined.items()]
         for cause, times in Counter(self.deaths).items():
             lines.append(f"{counted(times, 'worker')} died and the work was begun again: {cause}")
+        if self.left:
+            lines.append(
+                f"{counted(len(self.left), 'run')} left unfinished, not failed: what ran them was lost {LOSSES} "
+                "times in a row without a checkpoint more (too little memory?); sweep again to go on"
+            )
         if (others := self.count("running")) and not self.interrupted:
             what = "1 run is" if others == 1 else f"{others} runs are"
             lines.append(f"{what} being written by another process: sweep again when it has ended")
@@ -157,7 +166,8 @@ def execute(
         max_stacked: the largest number of runs in a task.
         memory_limit: bytes a task may take; larger ones are split.
         retry_failed: also do again what failed before.
-        attempts: how often a run whose worker dies is tried before it counts as failed.
+        attempts: how often a run that crashes its worker (a segmentation fault, an abort) is tried before it
+            counts as failed. A worker, node or cluster that is lost uses up none.
         progress: show a live display in an interactive terminal.
     """
     start = time.monotonic()
@@ -211,7 +221,8 @@ def execute(
     failed = {name: records[name] for name, kind in status.items() if kind == "failed"}
     seconds = time.monotonic() - start
     causes, phases = tuple(driver.causes), dict(driver.phases)
-    return Outcome(plan, status, failed, interrupt.soon, seconds, causes, quarantined, phases)
+    left = tuple(name for name in driver.left if status.get(name) not in ("done", "diverged", "failed"))
+    return Outcome(plan, status, failed, interrupt.soon, seconds, causes, quarantined, phases, left)
 
 
 @dataclass
@@ -257,6 +268,9 @@ class Driver:
         default_factory=set
     )  # parts of a group of which one run is to blame
     refusals: dict[tuple[str, ...], int] = field(default_factory=dict)
+    losses: dict[tuple[str, ...], int] = field(default_factory=dict)  # in a row, without a row more
+    reached: dict[tuple[str, ...], tuple[int, int]] = field(default_factory=dict)  # the furthest so far
+    left: list[str] = field(default_factory=list)  # runs that were lost too often
     causes: list[str] = field(default_factory=list)  # of the deaths, for the summary
     phases: Counter[str] = field(default_factory=Counter)  # where the workers' time went, in seconds
     count: int = 0
@@ -283,7 +297,7 @@ class Driver:
 
     def deal(self, task: Task, answer: Answer) -> None:
         self.phases.update(answer.get("seconds", {}))
-        if answer.get("kind") == DIED:
+        if answer.get("kind") in (DIED, CRASHED):
             self.causes.append(answer["message"])
         sealed = ("done", "diverged", "failed") if answer["ok"] else ("done", "diverged")
         left = remaining(task, self.store, sealed)
@@ -296,6 +310,9 @@ class Driver:
             self.wait_for_others(left)
             return
         if kind == DIED:
+            self.deal_with_loss(left, key)
+            return
+        if kind == CRASHED:
             self.deaths[key] = self.deaths.get(key, 0) + 1
             if self.deaths[key] < (1 if key in self.suspects else self.attempts):
                 self.waiting.insert(0, left)  # in the same group: another one would round differently
@@ -310,6 +327,25 @@ class Driver:
             self.waiting = parts + self.waiting
         elif self.store.status(key[0]) != "failed":
             self._record(left, answer)
+
+    def deal_with_loss(self, left: Task, key: tuple[str, ...]) -> None:
+        """Submit a task again whose worker, node or cluster was lost, in the same group.
+
+        It is no attempt of its runs. Where it is lost `LOSSES` times in a row and no checkpoint more was
+        written, its group may be too large for the machine: it is halved. A single run is left unfinished,
+        for the next sweep.
+        """
+        sealed = len(key) - len(left.runs)
+        reached = (sealed, sum(self.store.written(name) for name in left.runs))
+        further = reached > self.reached.get(key, (-1, -1))
+        self.losses[key] = 1 if further else self.losses[key] + 1
+        self.reached[key] = max(reached, self.reached.get(key, reached))
+        if self.losses[key] < LOSSES:
+            self.waiting.insert(0, left)  # in the same group: another one would round differently
+        elif len(key) > 1:
+            self.waiting = split(left) + self.waiting
+        else:
+            self.left += left.runs
 
     def wait_for_others(self, task: Task) -> None:
         """Retry later the runs that another process is writing; run the rest after half the retries."""

@@ -186,7 +186,7 @@ def sweep(
         if outcome.interrupted:
             status = 130
             break
-        if counts.get("failed"):
+        if counts.get("failed") or outcome.left:
             status = 1
     where = f"in {place.path}; look at them with: scalinglab report {shlex.quote(str(place.path))}"
     document = outcomes[0] if len(outcomes) == 1 else {"sweeps": outcomes}

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import queue
+import signal
 import subprocess
 import sys
 import threading
@@ -16,9 +17,13 @@ from pathlib import Path
 from scalinglab.errors import BadInput, nearest
 from scalinglab.support.processors import cores
 from scalinglab.sweep.pools.bytecode import keeping_bytecode
-from scalinglab.sweep.pools.pool import DIED, Answer, Pool, Task
+from scalinglab.sweep.pools.pool import CRASHED, DIED, Answer, Pool, Task
 
 __all__ = ["DIED", "Answer", "LocalPool", "Pool", "Task", "default_workers", "open_pool"]
+
+# signals that a process raises by what it computes; any other comes from outside
+_OWN = ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP", "SIGSYS")
+OWN_SIGNALS = {getattr(signal, name) for name in _OWN if hasattr(signal, name)}
 
 
 class LocalPool(Pool):
@@ -77,7 +82,7 @@ class LocalPool(Pool):
         return 1 / workers if workers > 1 and (device or "").startswith("cuda") else None
 
     def wait(self, seconds: float) -> list[Answer]:
-        """Results received so far; a worker that died returns `died`."""
+        """Results received so far; a worker that ended answers with what ended it."""
         answers: list[Answer] = []
         timeout: float | None = seconds
         while True:
@@ -90,9 +95,7 @@ class LocalPool(Pool):
             if answer is None:
                 code = self._dismiss(number)
                 if task is not None:
-                    answers.append(
-                        {"task": task["task"], "ok": False, "kind": DIED, "message": cause_of_death(code)}
-                    )
+                    answers.append({"task": task["task"], "ok": False, **cause_of_death(code)})
             else:
                 answers.append(answer)
 
@@ -173,11 +176,13 @@ def start_early(task: Task) -> subprocess.Popen[str] | None:
     return process
 
 
-def cause_of_death(code: int | None) -> str:
+def cause_of_death(code: int | None) -> Answer:
+    """Kind and message of a worker that ended with this status, minus the signal where one ended it."""
     if code is not None and code < 0:
         hint = " (out of memory?)" if code == -9 else ""
-        return f"the worker was killed by signal {-code}{hint}"
-    return f"the worker ended with status {code}"
+        kind = CRASHED if -code in OWN_SIGNALS else DIED
+        return {"kind": kind, "message": f"the worker was killed by signal {-code}{hint}"}
+    return {"kind": CRASHED if code else DIED, "message": f"the worker ended with status {code}"}
 
 
 def open_pool(

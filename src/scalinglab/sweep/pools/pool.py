@@ -8,17 +8,25 @@ from typing import Any
 
 Task = dict[str, Any]
 Answer = dict[str, Any]
-DIED = "died"
+DIED = "died"  # what ran the task was lost: infrastructure, which never counts against a run
+CRASHED = "crashed"  # the worker ended itself in the task's code (a segmentation fault, an abort, exit)
 
 
 class Pool(ABC):
     """Workers that execute tasks, on this machine or on others.
 
     A task is a JSON object; its number, `task`, comes back in the answer. An answer has `ok`; where that is
-    false, `kind` ("busy", "store", "memory", "error" or `DIED`) and `message`. A pool promises:
+    false, `kind` and `message`:
 
-    - one answer to every task that was submitted, whatever becomes of its worker: one that dies, with its
-      machine if need be, answers with the kind `DIED`;
+    - `error`, `memory`: the run's own exception, and too little memory for its group;
+    - `CRASHED`: the worker's process ended itself, in the run's code;
+    - `DIED`: infrastructure. The worker was killed from outside (preemption, out of memory by whoever's
+      fault), its node, its raylet or the whole cluster is gone. What cannot be told from this counts here;
+    - `busy`: another process writes the run; `store`: the store cannot be written.
+
+    Only the first two kinds can make a run failed. A pool promises:
+
+    - one answer to every task that was submitted, whatever becomes of its worker or its machine;
     - a task is done once: a pool never submits it again by itself, the driver decides that;
     - the death of one worker costs the task of that worker and no other;
     - a task runs in a process of its own, so that a crash does not end the driver;

@@ -2,18 +2,22 @@
 
 Ray places each task on a node with the processors and GPUs it asks for. If a worker or node dies,
 Ray reports it and the driver resubmits the task, as on one machine; Ray's own retries are off, so
-that one rule counts the attempts. All nodes must see the store's folder under the same path, which is tried
-on every node before anything is trained, and by every task.
+that one rule counts the attempts. If Ray itself dies under the driver (its raylet, or the cluster's control
+store, GCS), every task of it is lost, and the pool starts Ray again or joins the cluster again. All nodes
+must see the store's folder under the same path, which is tried on every node before anything is trained, and
+by every task.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import re
 import socket
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Mapping
 from math import ceil
@@ -27,6 +31,9 @@ from scalinglab.sweep.pools.preflight import check_answer, leave_token, remove_t
 
 PREFLIGHT = 60.0  # seconds in which nodes are asked for the store's folder, all together
 CONNECT = 15.0  # seconds within which a cluster must answer
+LOOK = 2.0  # seconds that the cluster's control store may take to answer
+GONE = 30.0  # seconds without it after which the cluster is lost; Ray itself ends the process after 60
+REJOIN = 120.0  # seconds in which a cluster that was lost may come back
 
 
 class RayPool(Pool):
@@ -49,23 +56,69 @@ class RayPool(Pool):
         self._running: dict[Any, Task] = {}
         self._token: tuple[Path, str] | None = None
         self._started = not self._ray.is_initialized()
+        self._address, self._cpus, self._gpus, self._workers = address, cpus, gpus, workers
         if self._started:
-            os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-            os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # no usage statistics are sent
-            own = [path for path in sys.path if path and not path.startswith((sys.prefix, sys.base_prefix))]
-            options = {
-                # without an address Ray would join a cluster that it finds on this machine
-                "address": address or "local", "log_to_driver": False, "include_dashboard": False,
-                "num_cpus": ceil(workers * cpus) if workers and address is None else None,
-                "configure_logging": False, "runtime_env": {"env_vars": {"PYTHONPATH": os.pathsep.join(own)}},
-            }  # fmt: skip
-            if address is None:
-                self._ray.init(**options)
-            else:
-                connect(self._ray, address, options)
-        self._cpus, self._gpus, self._workers = cpus, gpus, workers
+            self._start()
+        self._slots, self._seen = 1, time.monotonic()  # when the control store was seen last
+        self._watched = self._is_there()  # a client outside of the cluster does not see it
         self._check_fits(alone=self._started and address is None)
         self._work = self._ray.remote(num_cpus=cpus, num_gpus=gpus, max_retries=0)(execute_task)
+
+    def _start(self) -> None:
+        """Start Ray here, or join the cluster at the address; one sentence where that fails."""
+        os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # no usage statistics are sent
+        own = [path for path in sys.path if path and not path.startswith((sys.prefix, sys.base_prefix))]
+        workers, alone = self._workers, self._address is None
+        options = {
+            # without an address Ray would join a cluster that it finds on this machine
+            "address": self._address or "local", "log_to_driver": False, "include_dashboard": False,
+            "num_cpus": ceil(workers * self._cpus) if workers and alone else None,
+            "configure_logging": False, "runtime_env": {"env_vars": {"PYTHONPATH": os.pathsep.join(own)}},
+        }  # fmt: skip
+        if self._address is not None:
+            connect(self._ray, self._address, options)
+            return
+        try:
+            self._ray.init(**options)
+        except Exception as error:
+            raise ScalinglabError(
+                f"Ray could not be started on this machine ({_first_line(error)}); engine='local' needs none"
+            ) from error
+
+    def _rejoin(self) -> None:
+        """Start or join Ray anew, after it died under the driver."""
+        if not self._started:
+            raise ScalinglabError(
+                "Ray, to which this process was connected before the sweep, has died; what was stored is "
+                "intact: connect again (ray.shutdown(), ray.init()), and sweep again"
+            )
+        end = time.monotonic() + REJOIN
+        while True:
+            with contextlib.suppress(Exception):  # of a cluster that is gone
+                self._ray.shutdown()
+            try:
+                self._start()
+                break
+            except ScalinglabError as error:
+                if time.monotonic() > end:
+                    raise ScalinglabError(
+                        f"Ray died under the sweep and did not come back in {REJOIN:g} s ({error}); what was "
+                        "stored is intact: sweep again when it runs"
+                    ) from error
+                time.sleep(LOOK)
+        self._seen = time.monotonic()
+        self._work = self._ray.remote(num_cpus=self._cpus, num_gpus=self._gpus, max_retries=0)(execute_task)
+
+    def _is_there(self) -> bool:
+        """Whether the cluster's control store takes connections; calls to Ray hang where it does not."""
+        try:
+            host, _, port = self._ray.get_runtime_context().gcs_address.rpartition(":")
+            socket.create_connection((host.strip("[]"), int(port)), LOOK).close()
+        except (OSError, ValueError):
+            return False
+        self._seen = time.monotonic()
+        return True
 
     def preflight(self, store: Path) -> None:
         """Write and read a token in the store's folder through every node that can take a task.
@@ -124,7 +177,10 @@ class RayPool(Pool):
         """How many tasks fit on the cluster now; it may grow and shrink."""
         if self._workers is not None:
             return self._workers
-        return max(1, sum(self._tasks_on(node["Resources"]) for node in self._ray.nodes() if node["Alive"]))
+        if not self._watched or self._is_there():
+            alive = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
+            self._slots = max(1, sum(map(self._tasks_on, alive)))
+        return self._slots
 
     def _tasks_on(self, resources: Mapping[str, float]) -> int:
         """How many tasks fit on a node; parts of different GPUs make no task."""
@@ -146,6 +202,8 @@ class RayPool(Pool):
         """Answers that have come; a task whose worker or node died answers with `died`."""
         if not self._running:
             return []
+        if self._watched and not self._is_there() and time.monotonic() - self._seen > GONE:
+            return self._lost("the Ray cluster's control store (GCS) no longer answers")
         ready, _ = self._ray.wait(list(self._running), num_returns=1, timeout=seconds)
         answers = []
         for reference in ready:
@@ -153,9 +211,17 @@ class RayPool(Pool):
             try:
                 answers.append({"task": task["task"], **self._ray.get(reference)})
             except self._ray.exceptions.RayError as error:
-                message = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
-                answers.append({"task": task["task"], "ok": False, "kind": DIED, "message": message})
+                kind, message = _kind(error), f"{type(error).__name__}: {_first_line(error)}"
+                answers.append({"task": task["task"], "ok": False, "kind": kind, "message": message})
+                if "LocalRayletDiedError" in _names(error):
+                    answers += self._lost(message)
         return answers
+
+    def _lost(self, message: str) -> list[Answer]:
+        """Answers for all that ran on a cluster that died under the driver; another one takes its place."""
+        running, self._running = list(self._running.values()), {}
+        self._rejoin()
+        return [{"task": t["task"], "ok": False, "kind": DIED, "message": message} for t in running]
 
     def close(self) -> None:
         """Leave the cluster."""
@@ -203,8 +269,23 @@ def connect(ray: Any, address: str, options: dict[str, Any]) -> None:
         raise ScalinglabError(f"{failure} (no answer in {CONNECT:g} s)")
     if isinstance(outcome[0], ConnectionError):
         raise ScalinglabError(failure) from outcome[0]
+    if isinstance(outcome[0], Exception):
+        raise ScalinglabError(f"{failure} ({_first_line(outcome[0])})") from outcome[0]
     if outcome[0] is not None:
         raise outcome[0]
+
+
+def _names(error: BaseException) -> list[str]:
+    return [cls.__name__ for cls in type(error).__mro__]
+
+
+def _kind(error: BaseException) -> str:
+    """An exception of the task's code is its own; a lost worker, node, raylet or memory is infrastructure."""
+    return "error" if "RayTaskError" in _names(error) else DIED
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
 
 
 def see_folder(store: str, token: str, node: str) -> str | None:
