@@ -278,6 +278,7 @@ CASES = (
     Case("offset", fit_case("power_law_offset", offset)),
     Case("offset, squares", fit_case("power_law_offset", offset, loss="squared")),
     Case("offset, 7 sizes", fit_case("power_law_offset", offset, x=np.geomspace(100, 1e5, 7))),
+    Case("offset, 8 sizes", fit_case("power_law_offset", offset, x=np.geomspace(100, 1e5, 8))),
     Case("offset, 24 sizes", fit_case("power_law_offset", offset, x=np.geomspace(100, 1e5, 24))),
     Case("offset, heavy tails (t3)", fit_case("power_law_offset", offset, noise=heavy)),
     Case("offset, 20 runs, bootstrap over runs", runs_case(True)),

@@ -383,9 +383,9 @@ def test_one_size_does_not_determine_exponents():
 def test_noise_at_a_critical_point_is_that_of_repeats_or_of_the_scatter():
     own = pd.DataFrame({"mean": [1.0, 2.0, 3.0], "std": [0.2, 0.0, 0.4], "count": [4, 4, 3]})
     error = np.array([0.1, 0.0, 0.4 / np.sqrt(3)])
-    least = critical.LEAST_NOISE * np.sqrt(np.mean(error**2))
+    shared, left = SHARED * np.mean(error**2), np.array([3, 3, 2])
     found, freedom = critical.standard_errors(own, np.arange(3.0), own["mean"].to_numpy())
-    assert found == pytest.approx([0.1, least, 0.4 / np.sqrt(3)])
+    assert found == pytest.approx(np.sqrt((left * error**2 + shared) / (left + SHARED)))
     assert freedom == np.inf
     single = pd.DataFrame({"mean": Y, "std": np.nan, "count": 1})
     found, freedom = critical.standard_errors(single, X, Y)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scalinglab.errors import BadInput
-from scalinglab.laws.extrapolation.few_points import MOST_AHEAD
+from scalinglab.laws.extrapolation.few_points import reach_of
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.fitting.solution import Interval
 from scalinglab.laws.forms.base import Form
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 REACH = 60.0  # search: of ln n_params on both sides, a factor of 1e26: no optimum lies farther out
 # chosen: times the largest run; answered whatever the range of the runs; the report draws as far
 NEAR = 100.0
-# chosen: intervals of a larger ratio are shown without a value: a size √10 off costs 1.6 times the compute,
-# with the exponents of Chinchilla's runs
+# chosen: intervals of a larger ratio are shown without a value, and no run is proposed farther off the best
+# size: one √10 off costs 1.6 times the compute, with the exponents of Chinchilla's runs
 WIDE = 10.0
 
 
@@ -128,10 +128,10 @@ class Optimal(NotebookResult):
 def too_far(compute: Any, spent: np.ndarray) -> Reason | None:
     """Why runs of these computes do not determine the optimum of another one; None where they do.
 
-    They do as far, in ln compute, as `MOST_AHEAD` times their range, and always up to `NEAR` times beyond.
+    They do as far as `reach_of` says, and always up to `NEAR` times beyond.
     """
     smallest, largest = float(spent.min()), float(spent.max())
-    reach = (1 + 1e-9) * max((largest / smallest) ** MOST_AHEAD, NEAR)  # the report draws up to `NEAR`
+    reach = (1 + 1e-9) * max(reach_of(smallest, largest), NEAR)  # the report draws up to `NEAR`
     far = [c for c in np.ravel(compute) if not smallest / reach <= c <= largest * reach]
     if not far:
         return None

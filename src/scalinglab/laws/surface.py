@@ -47,7 +47,6 @@ from scalinglab.results.types import Reason
 if TYPE_CHECKING:
     import pandas as pd
 
-UNKNOWN = 1e6  # chosen: ratio of the ends of an amplitude's interval, beyond which it is not known
 # published: Hoffmann et al. (2022); Huber's threshold on ln loss, usual for such fits since
 USUAL_DELTA = 1e-3
 
@@ -163,11 +162,8 @@ class Surface(NotebookResult):
 
     @cached_property
     def undetermined(self) -> tuple[str, ...]:
-        """The parameters without a value: with an open 95 % interval, or amplitudes with one of `UNKNOWN`."""
-        ends = self.parameter_intervals()
-        amplitudes = {p.name for p in self.law.form.parameters if p.log}
-        vast = {n for n in amplitudes if ends[n].high > UNKNOWN * ends[n].low}
-        return tuple(n for n in ends if n in vast.union(open_ended(ends)))
+        """The parameters without a value: those with an open 95 % interval."""
+        return tuple(open_ended(self.parameter_intervals()))
 
     @property
     def determined(self) -> dict[str, float | None]:

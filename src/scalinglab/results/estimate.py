@@ -91,7 +91,9 @@ def is_zero(difference: Estimate, resolution: float) -> str:
     return HOLDS if -resolution < low and high < resolution else CANNOT_TELL
 
 
-FEWEST = 3  # points that give a slope and its error
+# of anything whose scatter is asked for: points of a line, runs to resample, repeats of a size; two leave one
+# degree of freedom, whose Student quantile is 13, or none
+FEWEST = 3
 
 
 def slopes(x: Any, y: Any) -> np.ndarray:

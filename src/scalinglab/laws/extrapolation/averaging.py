@@ -9,19 +9,19 @@ from scipy.linalg import solve_triangular
 from scipy.optimize import nnls
 
 from scalinglab.laws.extrapolation import forecasters
-from scalinglab.laws.extrapolation.forecasters import NAMES, damped_trend, forecast, recent_line
+from scalinglab.laws.extrapolation.forecasters import MEMORIES, NAMES, damped_trend, forecast, recent_line
+from scalinglab.laws.fitting.data.points import FEWEST_FOR_AN_OFFSET
 
 # measured: benchmarks/extrapolation.py, as docs/benchmarks/extrapolation-protocol.md says, as are those of
 # `bands` and `forecasters`
-FEWEST_BEFORE_A_CUT = 4
 MOST_CUTS = 24
 HORIZON = np.log(3.0)  # how far a backtest looks ahead, in ln x
 NEAREST = 0.2  # errors at smaller distances in ln x count as if they were this far
-RECENT = 3.0  # a cut counts by exp(−distance from the end/RECENT), in ln x
+RECENT = MEMORIES[-1]  # defined: a cut counts by exp(−distance from the end/RECENT), the longest memory
 RIDGE = 0.3
 CHOSEN = 8.0  # the weights were chosen on the same cuts: variances grow by 1 + CHOSEN/cuts
 CLEARLY = 3.0  # the trend fades where the backtests of the forms are better by more than this, in variance
-SPARSE, DENSE = 2.0, 3.0  # effective points within the memory of the trend: none of it, all of it
+SPARSE = 2.0  # effective points within the memory of the trend: with so many none of it, with one more all
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Backtest:
 
 def backtests(log_x: np.ndarray, y: np.ndarray) -> list[Backtest]:
     """The forecasts made from what lies before each of up to `MOST_CUTS` of the curve's points."""
-    possible = np.arange(FEWEST_BEFORE_A_CUT, log_x.size)
+    possible = np.arange(FEWEST_FOR_AN_OFFSET, log_x.size)
     kept = np.unique(np.linspace(0, possible.size - 1, min(MOST_CUTS, possible.size)).astype(int))
     tests = []
     for count in possible[kept]:
@@ -145,7 +145,7 @@ def method_of(log_x: np.ndarray, y: np.ndarray, tests: list[Backtest]) -> Method
     trust = min(1.0, CLEARLY * by_stack / max(by_trend, 1e-300))
     return Method(
         weights=weights,
-        dense=float(np.clip((effective - SPARSE) / (DENSE - SPARSE), 0.0, 1.0)),
+        dense=float(np.clip(effective - SPARSE, 0.0, 1.0)),
         stacked=1 - trust * (1 - 0.5 * len(tests) / MOST_CUTS),
         unit=float(share @ each / share.sum() * (1.0 + CHOSEN / cuts)),
         cuts=cuts,

@@ -15,15 +15,13 @@ import numpy as np
 from scalinglab.errors import NotDetermined
 from scalinglab.laws.extrapolation.shapes import require_continuable
 from scalinglab.laws.fitting import bend
-from scalinglab.laws.fitting.data.points import Points
-from scalinglab.laws.fitting.fit import AUTO, FEWEST_FOR_AN_OFFSET, fit_points
+from scalinglab.laws.fitting.data.points import FEWEST_FOR_AN_OFFSET, MOST_SCATTER, Points
+from scalinglab.laws.fitting.fit import AUTO, fit_points
 from scalinglab.laws.fitting.law import Law, scatter_caution
 from scalinglab.laws.fitting.uncertainty.form_error import FormError
 from scalinglab.laws.forms import registry
 from scalinglab.results.types import Reason
 
-# judged: row "one variable, 6 sizes, a break" of benchmarks/coverage.py, and `coverage.py --curves`
-MOST_SCATTER = 0.05  # of ln y; larger scatter at few sizes may be a bend that the form lacks
 WIDEST = 100.0  # chosen: ratio of an interval's ends beyond which it is no answer
 OFFSET_FORM = AUTO
 FAR = 3.0  # chosen: times the largest size, beyond which few points need a caution
@@ -57,8 +55,13 @@ def ends(data: Points, at: np.ndarray, level: float) -> tuple[np.ndarray, np.nda
 
 def furthest(data: Points) -> float:
     """The largest size for which these few sizes can tell anything."""
-    largest = float(data.x.max())
-    return largest * (largest / float(data.x.min())) ** MOST_AHEAD
+    smallest, largest = float(data.x.min()), float(data.x.max())
+    return largest * reach_of(smallest, largest)
+
+
+def reach_of(smallest: float, largest: float) -> float:
+    """How many times beyond the largest size (or compute, or width) sizes of this range tell anything."""
+    return (largest / smallest) ** MOST_AHEAD
 
 
 def _refuse_beginnings(data: Points, at: np.ndarray) -> None:

@@ -26,8 +26,9 @@ from functools import cached_property
 import numpy as np
 from scipy import stats
 
-from scalinglab.laws.fitting.data.points import FEWEST_REPEATS, Points
+from scalinglab.laws.fitting.data.points import Points
 from scalinglab.laws.fitting.solution import ROUNDING, Solution
+from scalinglab.results.estimate import FEWEST
 from scalinglab.results.sentences import LEAST_P
 
 SIGNIFICANT = 0.05  # convention: p-value below which points bend, and residuals are not what a fit assumes
@@ -184,7 +185,7 @@ def of_sizes(residuals: Residuals, sizes: np.ndarray) -> Bend:
     """A fit to repeated sizes (n,), against a level of its own for every size."""
     different, which = np.unique(sizes, return_inverse=True)
     spare, repeats = len(different) - residuals.basis.shape[1], len(sizes) - len(different)
-    if repeats < FEWEST_REPEATS or spare < 1:
+    if repeats < FEWEST or spare < 1:
         return CANNOT_TELL
     levels, _, _ = np.linalg.svd(residuals.beside(np.eye(len(different))[which]), full_matrices=False)
     family = Family(residuals, levels[None, :, :spare])

@@ -170,7 +170,6 @@ def _outlier_notes(law: Solution, y: str, names: Mapping[str, str]) -> tuple[Rea
 FEWEST_TO_ESTIMATE_DELTA = 6
 LEAST_NOISE = 1e-4  # guard: of ln y, against which priors are weighed: points on a curve would outweigh any
 AUTO = "power_law_offset"  # the form of "auto": a pure power law is its case offset = 0
-FEWEST_FOR_AN_OFFSET = 4  # defined: sizes; three determine E + A x^-c and leave nothing to judge it by
 
 
 def automatic(x: Any, bounds: Mapping[str, tuple[float, float]] | None = None) -> str:
@@ -181,7 +180,7 @@ def automatic(x: Any, bounds: Mapping[str, tuple[float, float]] | None = None) -
     profile of the offset form runs over both.
     """
     sizes = np.unique(np.asarray(x, float))
-    enough = np.isfinite(sizes).sum() >= FEWEST_FOR_AN_OFFSET
+    enough = np.isfinite(sizes).sum() >= points.FEWEST_FOR_AN_OFFSET
     return AUTO if enough or "offset" in (bounds or {}) else "power_law"
 
 

@@ -12,6 +12,7 @@ from scalinglab.laws.fitting.solution import Certificate, Interval, Solution, by
 from scalinglab.laws.fitting.uncertainty import intervals, resampling
 from scalinglab.laws.fitting.uncertainty.diagnostics import Diagnosis, diagnose
 from scalinglab.laws.fitting.uncertainty.resampling import Bootstrap
+from scalinglab.results.estimate import FEWEST
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.types import Reason
 from scalinglab.support.words import counted
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from scalinglab.laws.forms.base import Form
 
 __all__ = ["Certificate", "Interval", "Law"]
-
-FEW_DOF = 2  # chosen: degrees of freedom that hardly tell a scatter
 
 
 @dataclass(frozen=True, repr=False)
@@ -268,6 +267,6 @@ def scatter_caution(dof: int, data: Points) -> tuple[Reason, ...]:
     Student's intervals then hold 95 % of all tables, but fewer of those whose points happen to lie close to a
     curve: these have the narrow intervals.
     """
-    if not 1 <= dof <= FEW_DOF or data.error is not None:
+    if not 1 <= dof < FEWEST or data.error is not None:
         return ()
     return (Reason("few_dof", dof=int(dof)),)

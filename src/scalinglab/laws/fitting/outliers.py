@@ -18,8 +18,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import stats
 
-from scalinglab.laws.fitting.data.points import Points
+from scalinglab.laws.fitting.data.points import MOST_SCATTER, Points
 from scalinglab.laws.fitting.solution import Solution
+from scalinglab.laws.fitting.uncertainty.linear import MOST_POINTS
 from scalinglab.laws.fitting.uncertainty.resampling import leverage
 from scalinglab.results.sentences import Column
 from scalinglab.results.types import Reason
@@ -29,8 +30,6 @@ from scalinglab.results.types import Reason
 SUSPECT = 4.0
 TRIED = 6  # search: points that are left out, one by one: a fit each
 UNLIKELY = 1e-4  # chosen: share of tables of Gaussian noise that have such a point
-MOST_POINTS = 2000  # chosen: more outweigh any one
-OUTLIER_FROM = 0.05  # chosen: of ln y; how far a point is off the others
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ def find(law: Solution, refit: Callable[[Points], Solution]) -> Outlier | None:
     at = data.x[..., place]
     expected = float(np.ravel(others.predict(tuple(at) if data.x.ndim > 1 else at))[0])
     off = abs(np.log(data.y[place] / expected))
-    if len(data.y) * stats.f.sf(ratio, 1, dof) > UNLIKELY or off < OUTLIER_FROM:
+    if len(data.y) * stats.f.sf(ratio, 1, dof) > UNLIKELY or off < MOST_SCATTER:
         return None
     sizes = dict(zip(law.form.variables, map(float, np.atleast_1d(at)), strict=True))
     end = data.x.ndim == 1 and at in (data.x[0], data.x[-1])

@@ -9,6 +9,10 @@ from scipy import special, stats
 
 from scalinglab.errors import BadInput
 
+# measured: benchmarks/extrapolation.py --cuts and benchmarks/coverage.py --curves, on both sides of it; n − p
+# from which on residuals tell the noise of a curve, and how it depends on size
+FEWEST_LEFT = 5
+
 
 def level_quantile(level: float, dof: float) -> float:
     """Student's two-sided quantile."""
@@ -33,8 +37,7 @@ CORRELATIONS = 8  # search: between neighbours that are tried
 LONGEST_MEMORY = 4.0  # of the noise, over the range of the points
 MOST_UNEVEN = 7.5  # largest logarithm of the ratio of the noise at the two ends
 NOISE_EXPONENTS = np.linspace(-1, 1, 17)  # search: over the steepest; Jeffreys' prior of γ is flat, cut here
-FEWEST_LEFT = 5  # n − p below which residuals say next to nothing of γ, and it counts as …
-USUAL_NOISE = 0.4  # … Gaussian with this standard deviation, over the steepest
+USUAL_NOISE = 0.4  # below `FEWEST_LEFT` γ counts as Gaussian with this standard deviation, over the steepest
 HUBER = 2.0  # threshold in standard deviations: outliers count less, Gaussian noise hardly
 ROUNDS = 20  # search: of reweighting
 NEGLIGIBLE = 1e-4  # search: share of the average below which a noise model is left out

@@ -23,10 +23,6 @@ from scalinglab.laws.learning_curves.scaling_fit import Points, ScalingFit, mast
 from scalinglab.laws.learning_curves.smoothing import smooth
 from scalinglab.results.estimate import FEWEST
 
-# judged: benchmarks/collapse.py --only percolation; of the rms error of a curve: a point where all runs agree
-# by chance is no better than that; lattices span all or none far from p_c, and would decide the fit
-LEAST_NOISE = 0.3
-
 
 def collapse_at_critical_point(
     curves: Curves | pd.DataFrame, x: str, y: str, size: str, tolerance: float
@@ -106,15 +102,18 @@ def _points(
 def standard_errors(own: pd.DataFrame, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, float]:
     """Standard error of every mean, and its degrees of freedom where it is one number for the whole curve.
 
-    Over runs where every x was repeated, infinite degrees of freedom then; else from the scatter in x.
+    Over runs where every x was repeated, infinite degrees of freedom then; else from the scatter in x. A
+    point where all runs agree by chance is drawn towards the others: lattices span all or none far from p_c.
     """
     if (own["count"] >= FEWEST).all():
-        error, freedom = (own["std"] / np.sqrt(own["count"])).to_numpy(float), np.inf
-        least = LEAST_NOISE * float(np.sqrt(np.mean(error**2)))
+        over_runs, count = (own[name].to_numpy(float) for name in ("std", "count"))
+        over_runs = over_runs / np.sqrt(count)
+        typical = float(np.sqrt(np.mean(over_runs**2)))
+        error, freedom = np.sqrt(pooled_variance(over_runs, count - 1, typical)), np.inf
     else:
         curve = smooth(x, y)
-        error, freedom, least = np.full(x.size, curve.noise), max(x.size - curve.dof, 0.0), 0.0
-    return np.asarray(np.maximum(error, max(least, 1e-9 * float(np.abs(y).max()), 1e-300))), freedom
+        error, freedom = np.full(x.size, curve.noise), max(x.size - curve.dof, 0.0)
+    return np.asarray(np.maximum(error, max(1e-9 * float(np.abs(y).max()), 1e-300))), freedom
 
 
 def judge(points: Points, found: ScalingFit, one: int, members: np.ndarray) -> tuple[float, np.ndarray]:

@@ -18,7 +18,8 @@ from scalinglab.errors import BadInput, nearest
 from scalinglab.laws.learning_curves.smoothing import Smooth, smooth
 from scalinglab.results.estimate import FEWEST
 
-FEWEST_POINTS = 6  # chosen: of a curve; with fewer the four that smoothing takes leave no noise to speak of
+# defined: of a curve; three make a parabola, which smoothing leaves as it is, `FEWEST` more show the noise
+FEWEST_POINTS = 3 + FEWEST
 
 
 @dataclass(frozen=True)

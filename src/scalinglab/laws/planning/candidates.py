@@ -14,12 +14,9 @@ import numpy as np
 
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting.law import Law
-from scalinglab.laws.optimum import best_split
+from scalinglab.laws.optimum import WIDE, best_split
 
 SIZES = ("n_params", "n_data", "step", "compute", "non_vocab_params", "n_chars", "n_tuned")
-# chosen: candidates lie within this factor of the n_params that is best for their compute: a size √10 off
-# costs 1.6 times the compute with the exponents of Chinchilla's runs
-PLAUSIBLE = 10.0
 BEYOND = 4.0  # chosen: times the largest size at hand
 MOST_SETTINGS = 200  # search: that were tried and are tried again; a limit on time and memory
 
@@ -69,7 +66,7 @@ def plausible_runs(law: Law, *, optimum: bool) -> np.ndarray:
     if len(x) > 2 or not optimum:
         return grid
     best = best_split(law.form, law.solution.values[None], grid[:, 0] * grid[:, 1])[0, 0]
-    plausible = np.abs(np.log(grid[:, 0] / best)) <= np.log(PLAUSIBLE)
+    plausible = np.abs(np.log(grid[:, 0] / best)) <= np.log(WIDE)
     return grid[plausible] if plausible.any() else grid
 
 

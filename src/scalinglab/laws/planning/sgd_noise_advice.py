@@ -17,14 +17,13 @@ import numpy as np
 from scalinglab.curves import Curves
 from scalinglab.curves.columns import varying_columns
 from scalinglab.errors import BadInput
+from scalinglab.laws.extrapolation.few_points import reach_of
 from scalinglab.laws.noise import OptimalNoise
 from scalinglab.laws.noise.optimum import from_ends, powers
 from scalinglab.laws.noise.runs import Ends, ends
 from scalinglab.laws.noise.selection import resampled
 from scalinglab.laws.optimum import WIDE
 from scalinglab.results.estimate import Estimate, slopes
-
-FARTHEST = 8.0  # chosen: no advice beyond so many times the largest width of the runs
 
 
 @dataclass(frozen=True)
@@ -113,10 +112,11 @@ def noise(
     if not found.bounded or not np.isfinite(found.power.low):
         raise BadInput(f"no advice for width {width:g}: {found.reason}")
     w = width * _units(found)
-    if w > FARTHEST * found.width[-1] or w < found.width[0] / FARTHEST:
+    reach = (1 + 1e-9) * reach_of(found.width[0], found.width[-1])
+    if w > reach * found.width[-1] or w < found.width[0] / reach:
         raise BadInput(
             f"no advice for width {width:g}: the runs end at {found.width[-1] / _units(found):g}, and more "
-            f"than {FARTHEST:g} times that is a guess; run a width in between"
+            f"than {reach:.3g} times that is a guess; run a width in between"
         )
     scale, power = _lines(found)
     optimum = _power_law(scale, power, w)

@@ -8,17 +8,20 @@ from typing import Any
 import numpy as np
 
 from scalinglab.errors import BadInput, NotDetermined
+from scalinglab.laws.fitting.statistics import FEWEST_LEFT
+from scalinglab.results.estimate import FEWEST
 from scalinglab.results.sentences import Column
 from scalinglab.results.types import Reason
 from scalinglab.support.validation import real_array
 
-STRAIGHT = 0.01  # chosen: of ln size; sizes that stray less from a line, or from a value, lie on it
-# chosen: of anything whose scatter is asked for; runs to resample, repeats of sizes, recipes; two leave one
-# degree of freedom, whose Student quantile is 13
-FEWEST_REPEATS = 3
-# measured: benchmarks/extrapolation.py --cuts and benchmarks/coverage.py --curves, on both sides of it; sizes
-# from which on residuals and backtests tell anything of a curve; below, one law predicts it
-FEWEST_SIZES = 8
+SAME_SIZE = 0.03  # chosen: of ln size; sizes that differ by less are one, and less off a line they lie on it
+FEWEST_FOR_AN_OFFSET = 4  # defined: sizes; three determine E + A x^-c and leave nothing to judge it by
+# judged: row "one variable, 6 sizes, a break" of benchmarks/coverage.py, and `coverage.py --curves`; of ln y:
+# few sizes that scatter more may have a bend that the form lacks; a point that is off by less is no outlier
+MOST_SCATTER = 0.05
+# defined: sizes from which on residuals of E + A x^−c, and backtests, tell anything of a curve; one law
+# predicts fewer
+FEWEST_SIZES = 3 + FEWEST_LEFT
 # judged: rows "surface, 3 × 3 runs" to "5 × 5 runs" of benchmarks/coverage.py; runs a parameter, from which
 # on they tell their noise and outweigh a wrong one: intervals of fewer are profiles, those of more resample
 # runs
@@ -72,7 +75,7 @@ class Points:
     @property
     def resampled(self) -> bool:
         """Whether some run has more than one point, and there are enough runs to resample them."""
-        return self.blocked and len(np.unique(self.runs)) >= FEWEST_REPEATS
+        return self.blocked and len(np.unique(self.runs)) >= FEWEST
 
     @property
     def along_runs(self) -> bool:
@@ -210,12 +213,12 @@ def two_dimensional(x: np.ndarray, names: tuple[str, ...]) -> None:
     """
     first, second = np.log(x[:2])
     for name, values in zip(names, (first, second), strict=False):
-        if np.ptp(values) < STRAIGHT:
+        if np.ptp(values) < SAME_SIZE:
             raise BadInput(Reason("constant_size", size=Column(name), value=float(np.exp(values[0]))))
-        different = 1 + int(np.sum(np.diff(np.sort(values)) > STRAIGHT))
+        different = 1 + int(np.sum(np.diff(np.sort(values)) > SAME_SIZE))
         if different < 3:
             raise NotDetermined(Reason("few_values", size=Column(name), values=different))
     slope, constant = np.polyfit(first, second, 1)
-    if np.std(second - slope * first - constant) < STRAIGHT:
+    if np.std(second - slope * first - constant) < SAME_SIZE:
         line = {"factor": float(np.exp(constant)), "power": float(slope)}
         raise BadInput(Reason("sizes_on_a_line", first=Column(names[0]), second=Column(names[1]), **line))

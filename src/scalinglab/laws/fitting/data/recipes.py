@@ -18,8 +18,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from scalinglab.laws.fitting.data.points import FEWEST_REPEATS
 from scalinglab.laws.fitting.data.rows import cost, rises
+from scalinglab.results.estimate import FEWEST
 from scalinglab.results.types import Reason
 
 RECIPE = ("optimizer", "learning_rate", "batch_size", "momentum", "weight_decay")
@@ -68,7 +68,7 @@ def _chosen(
         value, size, recipe, terms: as of `_by_other_sizes`.
     """
     tried = pd.Series(recipe).groupby(size).transform("nunique").to_numpy()
-    better = np.isfinite(rank) & (rank <= np.maximum(FEWEST_REPEATS, np.ceil(tried / 2)))
+    better = np.isfinite(rank) & (rank <= np.maximum(FEWEST, np.ceil(tried / 2)))
     expected = _by_other_sizes(value, size, recipe, terms, better)
     judged = (tried == 1) | pd.Series(np.isfinite(expected)).groupby(size).transform("any").to_numpy()
     choice = pd.Series(np.where(judged, expected, rank))

@@ -11,11 +11,11 @@ import pandas as pd
 from scalinglab.curves import OUTCOME, PROGRESS, SETTING, Curves
 from scalinglab.curves.columns import is_seed, standard_name
 from scalinglab.errors import BadInput, nearest
+from scalinglab.laws.fitting.data.points import SAME_SIZE
 from scalinglab.results.types import Reason
 
 DIGITS_OF_COPIES = 5  # chosen: digits from which on two runs do not measure the same by chance
 MODEL_AND_DATA = ("n_params", "n_data")
-SAME_SIZE = 0.03  # chosen: sizes that differ by less, as a share, are one
 
 
 def select(frame: pd.DataFrame, where: Mapping[str, str]) -> pd.DataFrame:

@@ -10,9 +10,9 @@ from scipy import stats
 
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting import least_squares
-from scalinglab.laws.fitting.data.points import FEWEST_REPEATS
 from scalinglab.laws.fitting.solution import Interval, Solution, sizes_of
 from scalinglab.laws.fitting.statistics import level_quantile
+from scalinglab.results.estimate import FEWEST
 
 
 @dataclass(frozen=True)
@@ -69,10 +69,9 @@ def bootstrap(law: Solution, draws: int = 1000, seed: int = 0, scheme: str = "au
     labels, which = np.unique(data.runs, return_inverse=True)
     if draws < 2:
         raise BadInput(f"draws={draws} must be at least 2")
-    if len(labels) < FEWEST_REPEATS:
+    if len(labels) < FEWEST:
         raise BadInput(
-            f"a bootstrap over runs needs at least {FEWEST_REPEATS} runs, these points come from "
-            f"{len(labels)}"
+            f"a bootstrap over runs needs at least {FEWEST} runs, these points come from {len(labels)}"
         )
     if scheme == "auto":
         many = len(labels) >= 10 * len(law.form.parameters)
