@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 import scalinglab as sl
 from scalinglab.cli import app
 from scalinglab.errors import BadInput
+from scalinglab.results.types import Reason
 
 WIDTHS = (1.0, 2.0, 4.0)
 KAPPA = 55_000 / 0.1 / 2  # N / ((1 − m) σ0²), NTK
@@ -80,7 +81,8 @@ def test_a_batch_below_one_is_said():
     found = sl.laws.plan.noise(runs(power=2.0), 30)
     assert found.batch_size_there.value < 1
     assert "below one" in found.summary()
-    assert any("fails" in note for note in found.notes)
+    assert [note.code for note in found.notes] == ["batch_below_one", "power_of_the_runs"]
+    assert found.notes[1].details["verdict"] == "fails"
 
 
 def test_refusals_name_the_reason():
@@ -196,6 +198,6 @@ def test_a_retuning_beyond_the_search_and_batch_norm_are_left_open():
     short = table.frame.drop(columns="run").query("width < 4 or batch_size <= 128")
     assert sl.laws.plan.noise(sl.Curves(short), 32).retuning is None  # at an eighth of the noise: B = 275
     notes = sl.laws.plan.noise(sl.Curves({**table.frame.drop(columns="run"), "batch_norm": True}), 8).notes
-    assert len(notes) == len(sl.laws.plan.noise(table, 8).notes) + 1
+    assert notes == (*sl.laws.plan.noise(table, 8).notes, Reason("noise_with_batch_norm"))
     with pytest.raises(BadInput, match="batch_size"):
         sl.laws.plan.noise(sl.Curves(table.frame.drop(columns=["run", "batch_size"])), 8)

@@ -7,6 +7,7 @@ from scalinglab.errors import BadInput
 from scalinglab.laws.learning_curves.collapse import collapse
 from scalinglab.laws.learning_curves.dynamical import dynamical
 from scalinglab.results.estimate import Estimate
+from scalinglab.results.types import Reason
 from tests.laws.synthetic import family, lucky, other_shapes_below
 
 SIZES = (500, 1000, 2000, 4000, 8000, 16000, 32000)
@@ -23,7 +24,7 @@ def test_curves_of_one_master_curve_collapse_onto_it(by):
     assert found.y_exponent.value == pytest.approx(0.5, abs=0.02)
     assert found.deviation.max() < 0.05
     assert found.quality < (10 if by == "optimum" else 2)  # a flat minimum is placed less well
-    assert (found.quality > 3) == any("a quality of" in note for note in found.notes)
+    assert (found.quality > 3) == ("optima_differ" in {note.code for note in found.notes})
     # Φ = y/y_opt against x/x_opt, known in closed form up to the place of its minimum
     z = np.geomspace(0.05, 5, 40)
     law = z**-0.5 * (1 + z**4) ** 0.15
@@ -111,8 +112,8 @@ def test_what_could_not_be_used_is_said():
     curves.loc[curves.index[curves["n_data"] == sizes[2]][:3], "test_error"] = -1.0
     for found in (collapse(curves), dynamical(curves)):
         assert found.notes == (
-            f"n_data = {sizes[1]:,} left out: fewer than 6 usable points",
-            "3 points left out: norm or test_error is missing or not positive",
+            Reason("short_curves", size="n_data", sizes=(float(sizes[1]),), needed=6),
+            Reason("points_not_positive", points=3, x="norm", y="test_error"),
         )
         assert f"note: {found.notes[0]}" in found.summary()
         assert sizes[1] not in getattr(found, "collapse", found).sizes
@@ -185,7 +186,7 @@ def test_a_small_size_off_the_scaling_is_set_aside_and_named():
     small = table["L"] == 16
     table.loc[small, "y"] += 0.25
     found = collapse(table, x="p", y="y", size="L", by="critical")
-    assert "L = 16 left out" in found.notes[-1]
+    assert found.notes[-1] == Reason("sizes_off_the_curve", size="L", sizes=(16.0,))
     assert found.holds.tolist() == [False, True, True, True]
     assert abs(found.critical.value - 0.593) < 4 * found.critical.stderr
 

@@ -56,6 +56,7 @@ def test_details_are_written_by_their_formats():
         fill("{columns}; {columns:,}; {columns:;}", {"columns": tuple("abc")})
         == "a, b and c; a, b, c; a; b; c"
     )
+    assert fill("{sizes:,.10g}", {"sizes": (16.0, 1000.5)}) == "16, 1,000.5"
     assert fill("{p:p}", {"p": 0.01234}) == "p = 0.012"
     assert fill("{p:p}", {"p": 0.001}) == "p = 0.001"
     assert fill("{p:p}", {"p": 0.0}) == "p < 0.001"

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scalinglab.errors import BadInput
+from scalinglab.results.types import Reason
 from scalinglab.support.whole_files import write_whole
 
 if TYPE_CHECKING:
@@ -159,6 +160,8 @@ def plain(value: Any) -> Any:
 
     if isinstance(value, pd.DataFrame):
         return plain(value.to_dict("records"))
+    if isinstance(value, Reason):
+        return plain(value.to_dict())
     if is_dataclass(value) and not isinstance(value, type):
         return plain(vars(value))
     if isinstance(value, Mapping):

@@ -21,6 +21,8 @@ from scalinglab.laws.forms.base import Form, Parameter
 from scalinglab.laws.forms.one_variable import COARSE
 from scalinglab.results.estimate import FEWEST
 from scalinglab.results.notebook import NotebookResult
+from scalinglab.results.sentences import with_notes
+from scalinglab.results.types import Reason
 from scalinglab.support.words import percent
 
 PARAMETERS = (
@@ -85,7 +87,7 @@ class Speedup(NotebookResult):
     at: tuple[float, ...]
     law: Law
     parallel: bool
-    notes: tuple[str, ...] = ()
+    notes: tuple[Reason, ...] = ()
 
     @property
     def interval(self) -> Interval:
@@ -111,11 +113,7 @@ class Speedup(NotebookResult):
             best = f"best estimate {1 / self.factor:.3g} times"
         else:
             text = f"no significant difference: {self.low:.3g}–{self.high:.3g} times less compute than B"
-        lines = [
-            f"{text}{where} ({percent(self.level)}; {best})",
-            *(f"note: {note}" for note in self.notes),
-        ]
-        return "\n".join(lines)
+        return with_notes([f"{text}{where} ({percent(self.level)}; {best})"], self.notes)
 
 
 def speedup(
@@ -158,11 +156,9 @@ def speedup(
     drawn = bootstrap(law, draws, seed, scheme="wild") if law.points.resampled else None
     (low,), (high,) = interval(law.solution, factor, level, drawn=drawn)
     first, last = compute.min(), compute.max()
-    notes: tuple[str, ...] = ()
+    notes: tuple[Reason, ...] = ()
     if min(place) < first or max(place) > last:
-        notes = (
-            f"the runs cover {first:.3g} … {last:.3g}: beyond them the answer rests on the form of the law",
-        )
+        notes = (Reason("beyond_the_runs", first=float(first), last=float(last)),)
     value = float(np.exp(law.solution.values @ weights))
     return Speedup(value, float(low), float(high), level, place, law, parallel, notes)
 

@@ -31,6 +31,7 @@ from scalinglab.laws.fitting.solution import by_name
 from scalinglab.laws.forms.base import Form
 from scalinglab.laws.surface import Surface
 from scalinglab.results.notebook import NotebookResult
+from scalinglab.results.sentences import with_notes
 from scalinglab.results.types import Reason
 
 # defined: the forms of stage two, which rise or fall with L
@@ -108,10 +109,8 @@ class TwoStage(NotebookResult):
 
     def summary(self) -> str:
         """Both fits in lines."""
-        return "\n".join([
-            f"stage 1, the loss\n{self.loss.summary()}\nstage 2, the score\n{self.score.summary()}",
-            *(f"note: {note}" for note in self.notes),
-        ])  # fmt: skip
+        stages = f"stage 1, the loss\n{self.loss.summary()}\nstage 2, the score\n{self.score.summary()}"
+        return with_notes([stages], self.notes)
 
 
 def form_of_loss(form: str | Form, variables: int) -> Form:

@@ -21,7 +21,7 @@ from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.fitting.solution import Interval
 from scalinglab.laws.forms.base import Form
 from scalinglab.results.notebook import NotebookResult
-from scalinglab.results.sentences import Column
+from scalinglab.results.sentences import Column, with_notes
 from scalinglab.results.types import Reason
 
 if TYPE_CHECKING:
@@ -120,9 +120,8 @@ class Optimal(NotebookResult):
             if row["times_below"] > 1:
                 far = f"{row['times_below']:.3g} times less than the smallest compute measured"
                 lines.append(f"{'':>10}{far}")
-        if caution and self.caution and np.max(self.beyond) > 1:
-            lines.append(f"note: {self.caution}")
-        return "\n".join(lines)
+        shown = caution and self.caution and np.max(self.beyond) > 1
+        return with_notes(lines, [self.caution] if shown else [])
 
 
 def too_far(compute: Any, spent: np.ndarray) -> Reason | None:

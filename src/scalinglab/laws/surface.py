@@ -41,7 +41,7 @@ from scalinglab.laws.forms.base import Form
 from scalinglab.laws.forms.surfaces import NAMES
 from scalinglab.laws.optimum import REACH, Optimal, best_split, rises_with, too_far, why_no_optimum
 from scalinglab.results.notebook import NotebookResult
-from scalinglab.results.sentences import Column
+from scalinglab.results.sentences import Column, with_notes
 from scalinglab.results.types import Reason
 
 if TYPE_CHECKING:
@@ -329,7 +329,7 @@ class Surface(NotebookResult):
             lines.append(f"  at a bound     {', '.join(c.at_bound)}: not determined by these data")
         if caution := _caution(self.bend):
             lines.append(f"  lack of fit: {caution}")
-        return "\n".join([*lines, *(f"  note: {note}" for note in law.points.notes)])
+        return with_notes(lines, law.points.notes, indent="  ")
 
 
 def _caution(bend: Bend) -> Reason | None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from scalinglab.results.estimate import Estimate
 from scalinglab.results.plans import amount, gain
-from scalinglab.results.sentences import listed
+from scalinglab.results.sentences import listed, with_notes
 from scalinglab.results.types import SOME_TABLE, Command, Reason, Status
 from scalinglab.support.words import count, counted, two_digits
 
@@ -75,12 +75,12 @@ def summary(findings: Iterable[Finding], notes: Iterable[object], table: Sequenc
         lines.append(finding.text)
         if finding.command is not None:
             lines.append(f"    {finding.command.line(table)}")
-    return "\n".join([*lines, *(f"note: {note}" for note in notes)])
+    return with_notes(lines, notes)
 
 
-def paragraph(*sentences: str) -> str:
-    """Sentences with a capital and a full stop each."""
-    return " ".join(f"{s[0].upper()}{s[1:]}." for s in sentences if s)
+def paragraph(*sentences: object) -> str:
+    """Sentences, or reasons, with a capital and a full stop each."""
+    return " ".join(f"{s[0].upper()}{s[1:]}." for s in map(str, sentences) if s)
 
 
 def _reasons(found: Finding) -> list[str]:

@@ -8,6 +8,7 @@ with these formats as well:
     {names}         a, b and c for a tuple, {names:or} a, b or c; columns by the names that the caller gives
     {p:p}           p = 0.012, or p < 0.001 below what tests by draws resolve
     {notes:;}       a; b; c for a tuple, {names:,} a, b, c
+    {sizes:,.10g}   1,000, 2,000 for a tuple of numbers
     {at:count}      n_params = 1.33B, n_data = 2B for sizes by column
     {error: ± .3f}  text before a number, both left out where the number is None or 0
 
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from string import Formatter
 from typing import Any
 
@@ -386,6 +387,30 @@ REASONS = {
     "loss_at_the_end": "test loss at the end: {loss:.4g}",
     "measured_doubling": "measured, twice the {resource}: loss × {factor:.3f} (slope {slope:.2f})",
     "no_runs_beside": "{resources}: the store has no other runs that differ in {columns:or} alone",
+    # learning curves
+    "short_curves": "{size} = {sizes:,.10g} left out: fewer than {needed} usable points",
+    "points_missing": "{points:#point} left out: {x} or {y} is missing",
+    "points_not_positive": "{points:#point} left out: {x} or {y} is missing or not positive",
+    "rows_without_size": "{rows:#row} left out: no {size} is given",
+    "sizes_off_the_curve": ("{size} = {sizes:,.10g} left out: with them the sizes do not fall on one curve"),
+    "critical_outside": "x_c lies outside the measured {x}, {low:g} to {high:g}: measure around it",
+    "optima_differ": (
+        "a quality of {quality:.2g} by optimum: the curves differ, or the places of their flat minima are "
+        "uncertain by more than the noise; by='position' (--by position) needs none of these"
+    ),
+    "early_slopes_drift": (
+        "early slopes change with size, from {first:.3g} to {last:.3g} ({trend:+.2g} per e-fold): gamma_1 is "
+        "their average, not one exponent"
+    ),
+    # recipes
+    "beyond_the_runs": (
+        "the runs cover {first:.3g} … {last:.3g}: beyond them the answer rests on the form of the law"
+    ),
+    "batch_below_one": "the batch size is below one: the optimum cannot be reached at this learning rate",
+    "power_of_the_runs": "p = 1 {verdict}: {why}; the power of the runs is used",
+    "noise_with_batch_norm": (
+        "with batch norm the noise scale is not defined; read the ratio of rate to batch alone"
+    ),
     # a plan
     "law_open": (
         "these runs do not determine the law, so it does not show which run would help; add larger sizes"
@@ -405,6 +430,16 @@ def listed(words: Sequence[str], last: str = "and") -> str:
     ('a', 'a, b and c')
     """
     return f"{', '.join(words[:-1])} {last} {words[-1]}" if len(words) > 1 else "".join(words)
+
+
+def with_notes(lines: Iterable[str], notes: Iterable[object], indent: str = "") -> str:
+    """The lines of a summary, and its notes below them.
+
+    >>> print(with_notes(["0.31 ± 0.02"], ["one seed a size"]))
+    0.31 ± 0.02
+    note: one seed a size
+    """
+    return "\n".join([*lines, *(f"{indent}note: {note}" for note in notes)])
 
 
 def fill(template: str, details: Mapping[str, Any], names: Mapping[str, str] | None = None) -> str:
@@ -439,6 +474,8 @@ class _Sentences(Formatter):
             return ", ".join(f"{name} = {size}" for name, size in ends)
         if hasattr(value, "sentence"):  # a reason within a reason
             return str(value.sentence(self.names))
+        if isinstance(value, (tuple, list)) and spec.endswith("g"):
+            return ", ".join(format(each, spec) for each in value)
         if isinstance(value, (tuple, list)):
             words = [self.format_field(each, "") for each in value]
             return f"{spec} ".join(words) if spec in (",", ";") else listed(words, spec or "and")

@@ -43,6 +43,7 @@ from scalinglab.laws.fitting.data.from_curves import points_from
 from scalinglab.laws.fitting.data.points import FEWEST_SIZES
 from scalinglab.laws.fitting.fit import table_outlier_note
 from scalinglab.results.notebook import NotebookResult
+from scalinglab.results.sentences import with_notes
 from scalinglab.results.types import Reason
 from scalinglab.support.validation import real_array
 
@@ -120,14 +121,14 @@ class Extrapolation(NotebookResult):
                 "curve follows it, for points that scatter as these do (a single run scatters more than "
                 "means or smoothed points)"
             )
-            return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+            return with_notes(lines, self.notes)
         heavy = sorted(self.weights.items(), key=lambda item: -item[1])[:4]
         lines.append("weights: " + ", ".join(f"{name} {weight:.2f}" for name, weight in heavy) + ", …")
         lines.append(
             f"backtests: {self.backtest['cut'].nunique()} cuts, error {self.backtest_error:.3g} of ln y "
             f"(repeating the last value {_rmsle(self.backtest, 'last_value'):.3g})"
         )
-        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+        return with_notes(lines, self.notes)
 
 
 def _far(times: float) -> str:

@@ -14,6 +14,7 @@ from scalinglab.laws.fitting.uncertainty.diagnostics import Diagnosis, diagnose
 from scalinglab.laws.fitting.uncertainty.resampling import Bootstrap
 from scalinglab.results.estimate import FEWEST
 from scalinglab.results.notebook import NotebookResult
+from scalinglab.results.sentences import with_notes
 from scalinglab.results.types import Reason
 from scalinglab.support.words import counted
 
@@ -194,7 +195,7 @@ class Law(NotebookResult):
         lines += [f"  {reason}" for reason in self.diagnosis.reasons]
         if self.form.exponent is not None and self.unidentified:
             lines.append(f"  NOT IDENTIFIED: {self.unidentified}")
-        return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
+        return with_notes(lines, self.notes, indent="  ")
 
     def notebook_table(self) -> pd.DataFrame:
         """One row a parameter: its value, its 95 % interval and whether the points determine it."""

@@ -40,6 +40,7 @@ from scalinglab.laws.learning_curves.mean_curves import SizeCurve, left_out, siz
 from scalinglab.laws.learning_curves.quality import GRID, Family
 from scalinglab.laws.learning_curves.shape import level_crossings, power_law_window
 from scalinglab.results.estimate import FEWEST, Estimate, slope
+from scalinglab.results.types import Reason
 
 
 def collapse(
@@ -75,10 +76,7 @@ def collapse(
     position, height = np.array([curve.smoothed.minimum() for curve in found]).T
     made = collapse_curves(found, position, height, tolerance, by)
     if made.quality > GOOD:
-        notes += (
-            f"a quality of {made.quality:.2g} by optimum: the curves differ, or the places of their flat "
-            "minima are uncertain by more than the noise; by='position' (--by position) needs none of these",
-        )
+        notes += (Reason("optima_differ", quality=made.quality),)
     return replace(made, notes=notes)
 
 

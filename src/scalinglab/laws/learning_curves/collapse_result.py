@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.results.estimate import Estimate
+from scalinglab.results.sentences import with_notes
+from scalinglab.results.types import Reason
 
 WAYS = ("position", "optimum", "exponents", "critical")
 SCALES = {
@@ -59,7 +61,7 @@ class Collapse:
     x_exponent: Estimate
     y_exponent: Estimate
     rescaled: pd.DataFrame
-    notes: tuple[str, ...] = ()
+    notes: tuple[Reason, ...] = ()
     critical: Estimate | None = None
 
     def extent(self, unit: str = "") -> str:
@@ -77,7 +79,7 @@ class Collapse:
             far = (
                 f"at most {100 * self.deviation[self.holds].max():.2g} % from the master curve of the others"
             )
-        return "\n".join(
+        return with_notes(
             [
                 f"{'by ' + self.by:<12} {SCALES[self.by]}",
                 f"holds        {self.extent()}; outliers: {outliers}",
@@ -89,6 +91,6 @@ class Collapse:
                     f"x_c          {self.critical}   "
                     f"(x is counted from it; nu = {-1 / self.x_exponent.value:.4g})",
                 ) if self.critical is not None else ()),
-                *(f"note: {note}" for note in self.notes),
-            ]
+            ],
+            self.notes,
         )  # fmt: skip

@@ -17,11 +17,12 @@ from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.laws.learning_curves import scaling_fit
 from scalinglab.laws.learning_curves.collapse_result import GOOD, WITHIN, Collapse
-from scalinglab.laws.learning_curves.mean_curves import FEWEST_POINTS, check_columns
+from scalinglab.laws.learning_curves.mean_curves import FEWEST_POINTS, check_columns, short_curves
 from scalinglab.laws.learning_curves.quality import GRID, pooled_variance
 from scalinglab.laws.learning_curves.scaling_fit import Points, ScalingFit, master_of
 from scalinglab.laws.learning_curves.smoothing import smooth
 from scalinglab.results.estimate import FEWEST
+from scalinglab.results.types import Reason
 
 
 def collapse_at_critical_point(
@@ -45,11 +46,11 @@ def collapse_at_critical_point(
             break
         first += 1
     if first:
-        named = ", ".join(f"{value:g}" for value in sizes[:first])
-        notes = (*notes, f"{size} = {named} left out: with them the sizes do not fall on one curve")
+        off = tuple(sizes[:first].tolist())
+        notes = (*notes, Reason("sizes_off_the_curve", size=size, sizes=off))
     centre = found.estimates[2]
     if not low <= centre.value <= high:
-        notes = (*notes, f"x_c lies outside the measured {x}, {low:g} to {high:g}: measure around it")
+        notes = (*notes, Reason("critical_outside", x=x, low=float(low), high=float(high)))
     deviation = np.array([apart for apart, _ in judged])
     excess = np.array([scores.mean() if scores.size else np.inf for _, scores in judged])
     holds = (np.arange(sizes.size) >= first) & ((deviation <= tolerance) | (excess <= WITHIN**2))
@@ -58,7 +59,7 @@ def collapse_at_critical_point(
 
 def _points(
     curves: Curves | pd.DataFrame, x: str, y: str, size: str
-) -> tuple[np.ndarray, Points, tuple[str, ...]]:
+) -> tuple[np.ndarray, Points, tuple[Reason, ...]]:
     """The sizes, one point for each size and x with the error of its mean, and what was left out."""
     frame = curves.frame if isinstance(curves, Curves) else curves
     check_columns(frame, x, y, size)
@@ -83,11 +84,9 @@ def _points(
         )
     notes = []
     if short:
-        notes.append(
-            f"{size} = {', '.join(f'{v:g}' for v in short)} left out: fewer than {FEWEST_POINTS} points"
-        )
+        notes.append(short_curves(size, short))
     if lost := int((~good).sum()):
-        notes.append(f"{lost} points left out: {x} or {y} is missing")
+        notes.append(Reason("points_missing", points=lost, x=x, y=y))
     if all(np.isfinite(freedom) for _, freedom in noise):  # no size was repeated: each lends to the others
         typical = float(np.median([error[0] for error, _ in noise]))
         errors = [np.sqrt(pooled_variance(error, np.array(freedom), typical)) for error, freedom in noise]
@@ -138,7 +137,7 @@ def _result(
     holds: np.ndarray,
     deviation: np.ndarray,
     quality: float,
-    notes: tuple[str, ...],
+    notes: tuple[Reason, ...],
 ) -> Collapse:
     used = points.of(members)
     master = master_of(used, found.values, found.coefficients, found.noise_factor)

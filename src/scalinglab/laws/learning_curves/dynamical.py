@@ -43,6 +43,8 @@ from scalinglab.laws.learning_curves.mean_curves import SizeCurve, left_out, siz
 from scalinglab.laws.learning_curves.shape import level_crossings, optimum, power_law_window
 from scalinglab.results.estimate import Estimate, is_zero, product, slope, slopes
 from scalinglab.results.notebook import NotebookResult
+from scalinglab.results.sentences import with_notes
+from scalinglab.results.types import Reason
 
 WAYS = ("optimum", "collapse")
 RESOLUTION = 0.1  # chosen: of γ; the smallest difference between γ₁γ₂ and γ that matters
@@ -73,7 +75,7 @@ class Dynamical(NotebookResult):
     gamma_2_optimum: Estimate
     sigma: float
     collapse: Collapse
-    notes: tuple[str, ...] = ()
+    notes: tuple[Reason, ...] = ()
 
     @property
     def gamma_predicted_optimum(self) -> Estimate:
@@ -129,7 +131,7 @@ class Dynamical(NotebookResult):
             ("collapse", self.collapse.extent(), ""),
         ]  # fmt: skip
         lines = [f"{name:<16} {value!s:<18} {what}".rstrip() for name, value, what in rows]
-        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+        return with_notes(lines, self.notes)
 
 
 def dynamical(
@@ -155,7 +157,7 @@ def dynamical(
     return laws_of(found, left_out(curves, found, x, y, size), seed)
 
 
-def laws_of(found: list[SizeCurve], notes: tuple[str, ...] = (), seed: int = 0) -> Dynamical:
+def laws_of(found: list[SizeCurve], notes: tuple[Reason, ...] = (), seed: int = 0) -> Dynamical:
     """The dynamical scaling laws of mean curves, one a size; `notes` go before those of the fit.
 
     For callers that need the mean curves too: to smooth them takes most of the time of `dynamical`.
@@ -207,13 +209,10 @@ def laws_of(found: list[SizeCurve], notes: tuple[str, ...] = (), seed: int = 0) 
     )
 
 
-def _drift_note(logs: np.ndarray, early: np.ndarray) -> tuple[str, ...]:
+def _drift_note(logs: np.ndarray, early: np.ndarray) -> tuple[Reason, ...]:
     """A note where the early slopes change with size: γ₁ is then an average over what is not constant."""
     trend = slope(logs, early)
     if not trend.low * trend.high > 0:  # the 95 % interval holds zero, or there is none
         return ()
-    verb = "grow" if trend.value > 0 else "fall"
-    return (
-        f"early slopes {verb} with size, from {early[np.argmin(logs)]:.3g} to {early[np.argmax(logs)]:.3g} "
-        f"({trend.value:+.2g} per e-fold): gamma_1 is their average, not one exponent",
-    )
+    ends = {"first": float(early[np.argmin(logs)]), "last": float(early[np.argmax(logs)])}
+    return (Reason("early_slopes_drift", **ends, trend=trend.value),)

@@ -7,6 +7,7 @@ live on log axes.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,6 +18,7 @@ from scalinglab.curves.columns import is_numeric, no_number, varying_within
 from scalinglab.errors import BadInput, nearest
 from scalinglab.laws.learning_curves.smoothing import Smooth, smooth
 from scalinglab.results.estimate import FEWEST
+from scalinglab.results.types import Reason
 
 # defined: of a curve; three make a parabola, which smoothing leaves as it is, `FEWEST` more show the noise
 FEWEST_POINTS = 3 + FEWEST
@@ -81,21 +83,25 @@ def check_columns(frame: pd.DataFrame, x: str, y: str, size: str) -> None:
         raise BadInput(f"{size} = {smallest:g} must be positive: it is a size")
 
 
+def short_curves(size: str, sizes: Iterable[float]) -> Reason:
+    """The sizes whose curves have too few points."""
+    return Reason("short_curves", size=size, sizes=tuple(map(float, sizes)), needed=FEWEST_POINTS)
+
+
 def left_out(
     curves: Curves | pd.DataFrame, found: list[SizeCurve], x: str, y: str, size: str
-) -> tuple[str, ...]:
-    """What `size_curves` could not use, in words."""
+) -> tuple[Reason, ...]:
+    """What `size_curves` could not use."""
     sizes = (curves.frame if isinstance(curves, Curves) else curves)[size]
     short = sorted({*sizes.dropna()} - {curve.size for curve in found})
     lost = sum(curve.dropped for curve in found)
     notes = []
     if short:
-        named = ", ".join(f"{value:,.10g}" for value in short)
-        notes.append(f"{size} = {named} left out: fewer than {FEWEST_POINTS} usable points")
+        notes.append(short_curves(size, short))
     if lost:
-        notes.append(f"{lost} points left out: {x} or {y} is missing or not positive")
+        notes.append(Reason("points_not_positive", points=lost, x=x, y=y))
     if missing := int(sizes.isna().sum()):
-        notes.append(f"{missing} rows left out: they have no {size}")
+        notes.append(Reason("rows_without_size", rows=missing, size=size))
     return tuple(notes)
 
 

@@ -24,6 +24,8 @@ from scalinglab.laws.noise.runs import Ends, ends
 from scalinglab.laws.noise.selection import resampled
 from scalinglab.laws.optimum import WIDE
 from scalinglab.results.estimate import Estimate, slopes
+from scalinglab.results.sentences import with_notes
+from scalinglab.results.types import Reason
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class NoiseAdvice:
     rate_is_bound: bool
     found: OptimalNoise
     scheme: str
-    notes: tuple[str, ...] = ()
+    notes: tuple[Reason, ...] = ()
 
     def summary(self) -> str:
         """The advice in sentences."""
@@ -80,7 +82,7 @@ class NoiseAdvice:
         bound = "" if self.rate_is_bound else "at least "
         lines.append(f"  critical width {bound}{_text(self.critical_width)}: there the optimum takes batch "
                      "size 1 at the largest rate that trained")  # fmt: skip
-        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+        return with_notes(lines, self.notes)
 
 
 def _text(number: Estimate) -> str:
@@ -238,14 +240,14 @@ def _divided(number: Estimate, by: float) -> Estimate:
     return Estimate(number.value / by, number.stderr / by, number.low / by, number.high / by)
 
 
-def _notes(runs: Ends, batch: Estimate, found: OptimalNoise) -> tuple[str, ...]:
+def _notes(runs: Ends, batch: Estimate, found: OptimalNoise) -> tuple[Reason, ...]:
     notes = []
     if batch.value < 1:
-        notes.append("the batch size is below one: the optimum cannot be reached at this learning rate")
+        notes.append(Reason("batch_below_one"))
     if found.verdict != "holds":
-        notes.append(f"p = 1 {found.verdict}: {found.reason}; the power of the runs is used")
+        notes.append(Reason("power_of_the_runs", verdict=found.verdict, why=found.reason))
     if "batch_norm" in runs.frame and runs.frame["batch_norm"].eq(True).any():
-        notes.append("with batch norm the noise scale is not defined; read the ratio of rate to batch alone")
+        notes.append(Reason("noise_with_batch_norm"))
     return tuple(notes)
 
 
