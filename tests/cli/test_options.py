@@ -145,7 +145,7 @@ def test_a_forecast_is_sealed_and_scored():
     made = run("forecast make t.csv --at 2e5 --seal forecast.json")
     assert made["low"] <= made["mean"] <= made["high"]
     scored = run("forecast score forecast.json --tally scores.jsonl --measured", made["mean"])
-    assert (scored["held"], scored["scored"]) == (True, 1)
+    assert (scored["inside"], scored["scored"]) == (True, 1)
     assert len(Path("scores.jsonl").read_text().splitlines()) == 1
 
 

@@ -170,7 +170,7 @@ def test_a_held_exponent_is_what_it_was_held_at(form: str, held: dict[str, float
     assert law.to_dict()["identified"] is True
     low, high = law.parameter_intervals["amplitude"]
     assert low < 3 < high
-    assert len(re.findall("held", law.summary())) == len(held)
+    assert len(re.findall("fixed", law.summary())) == len(held)
     assert law.unidentified is None
     assert figures.law(law).axes[0].texts[0].get_text() == "exponent 0.400, fixed"
 

@@ -23,8 +23,8 @@ def test_a_sealed_forecast_is_scored_and_counted_once(forecast, tmp_path):
     document = sealed.load(forecast)
     inside = sealed.score(forecast, document["mean"])
     outside = sealed.score(forecast, 2 * document["high"])
-    assert inside.held
-    assert not outside.held
+    assert inside.inside
+    assert not outside.inside
     assert inside.error == pytest.approx(0, abs=1e-12)
     tally = sealed.keep(inside, forecast, tmp_path / "tally.jsonl")
     assert tally.calibration == 1

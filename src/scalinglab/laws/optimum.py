@@ -174,7 +174,7 @@ def best_split(form: Form, values: np.ndarray, product: np.ndarray) -> np.ndarra
         product: (computes,), compute over the FLOPs per parameter and example.
     """
     columns = [values[:, j, None] for j in range(values.shape[1])]
-    if form.name == "chinchilla" and not (form.held or form.tied):
+    if form.name == "chinchilla" and not (form.fixed or form.tied):
         _, a, b, alpha, beta = columns
         total = np.maximum(alpha + beta, 1e-12)
         with np.errstate(all="ignore"):

@@ -310,7 +310,7 @@ class Surface(NotebookResult):
         errors, ends = self.errors, self.parameter_intervals()
         for name, value in law.parameters.items():
             if name not in ends:
-                why = f"tied to {law.form.tied[name]}" if name in law.form.tied else "held"
+                why = f"tied to {law.form.tied[name]}" if name in law.form.tied else "fixed"
                 lines.append(f"  {name:<14} {value:<12.6g} {why}")
             elif name in self.undetermined:
                 lines.append(f"  {name:<14} not determined by these runs; 95 % {_range(*ends[name])}")
@@ -453,7 +453,7 @@ def fit(
     law = fit_form(chosen, replace(table, x=tuple(table.x)), delta=threshold, bounds=bounds, **options)
     if chosen.variables == NAMES:
         rising.refuse(np.prod(law.points.x, axis=0), law.points.y, ("compute", y or "loss"))
-    if not (law.form.held or law.form.tied or law.form.zeros):
+    if not (law.form.fixed or law.form.tied or law.form.zeros):
         two_dimensional(law.points.x, chosen.variables)
     return Surface(law, seed)
 

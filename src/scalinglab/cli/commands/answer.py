@@ -117,6 +117,6 @@ def score(forecast: File, measured: float, tally: Path = Path("tally.jsonl")) ->
         **vars(found), "scored": len(kept.scores), "calibration": kept.calibration,
         "sharpness": kept.sharpness, "rmsle": kept.rmsle,
     }  # fmt: skip
-    verdict = "inside" if found.held else "OUTSIDE"
+    verdict = "inside" if found.inside else "OUTSIDE"
     text = f"{found.what}: {verdict} the interval, error {found.error:+.3g} of ln y\n{kept.summary()}"
     return Output(document, pd.DataFrame([document]), text)

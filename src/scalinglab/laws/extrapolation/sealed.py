@@ -78,11 +78,11 @@ def load(path: str | Path) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Score:
-    """A forecast beside its result: whether the interval held, and the error of ln y."""
+    """A forecast beside its result: whether it lies inside the interval, and the error of ln y."""
 
     what: str
     measured: float
-    held: bool
+    inside: bool
     error: float
     half_width: float
     level: float
@@ -97,7 +97,7 @@ class Tally:
     @property
     def calibration(self) -> float:
         """The share of intervals that held; to be compared with their level."""
-        return float(np.mean([score.held for score in self.scores]))
+        return float(np.mean([score.inside for score in self.scores]))
 
     @property
     def sharpness(self) -> float:
@@ -128,7 +128,7 @@ def score(path: str | Path, measured: float) -> Score:
     return Score(
         what=document["what"],
         measured=float(measured),
-        held=bool(document["low"] <= measured <= document["high"]),
+        inside=bool(document["low"] <= measured <= document["high"]),
         error=float(np.log(document["mean"] / measured)),
         half_width=float(np.log(document["high"] / max(document["low"], 1e-300)) / 2),
         level=document["level"],

@@ -170,8 +170,8 @@ class Law(NotebookResult):
         )
         lines.append(f"  {n} points at {sizes} sizes{span}")
         for name, value in self.parameters.items():
-            if name in self.form.held or name in self.form.tied:
-                why = "held" if name in self.form.held else f"tied to {self.form.tied[name]}"
+            if name in self.form.fixed or name in self.form.tied:
+                why = "fixed" if name in self.form.fixed else f"tied to {self.form.tied[name]}"
                 lines.append(f"  {name:<14} {value:<12.6g} {why}")
             else:
                 ends = _ends(self.parameter_intervals[name])

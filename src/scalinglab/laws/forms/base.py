@@ -83,7 +83,7 @@ class Form:
         variables: what x is; a surface has two or more, and its function takes x of shape (variables, …).
         zeros: variables that may be zero (a share of a mixture, say); the others must be positive.
         doc: one line on where it comes from, with the number of the equation.
-        held: parameters that `bounded` holds at a value.
+        fixed: parameters that `bounded` holds at a value.
         tied: parameters that `tying` sets equal to another.
     """
 
@@ -99,7 +99,7 @@ class Form:
     variables: tuple[str, ...] = ("x",)
     zeros: tuple[str, ...] = ()
     doc: str = ""
-    held: Mapping[str, float] = field(default_factory=dict)
+    fixed: Mapping[str, float] = field(default_factory=dict)
     tied: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -133,8 +133,8 @@ class Form:
 
     @property
     def rescalable(self) -> bool:
-        """Whether the fit may work in other units: none is part of a bound, prior, held or tied value."""
-        if self.rescale is None or self.held or self.tied:
+        """Whether the fit may work in other units: none is part of a bound, prior, fixed or tied value."""
+        if self.rescale is None or self.fixed or self.tied:
             return False
         moved = self.rescale(dict.fromkeys(self.names, 1.5), 2.0, 3.0)
         free = (0.0, -np.inf, np.inf)
@@ -150,8 +150,8 @@ class Form:
         return values[self.exponent] if isinstance(self.exponent, str) else self.exponent
 
     def expand(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """The free parameters with those that are held or tied."""
-        found = {**values, **self.held}
+        """The free parameters with those that are fixed or tied."""
+        found = {**values, **self.fixed}
         return found | {name: found[other] for name, other in self.tied.items()}
 
     def with_priors(self, priors: Mapping[str, tuple[float, float]]) -> Form:
@@ -189,48 +189,48 @@ class Form:
                 raise BadInput(f"bounds of {name!r}: {ends!r} must be two numbers, (low, high)") from error
             if not low <= high:
                 raise BadInput(f"bounds of {name!r}: low={low:g} must not exceed high={high:g}")
-        held = {n: float(low) for n, (low, high) in bounds.items() if low == high}
+        fixed = {n: float(low) for n, (low, high) in bounds.items() if low == high}
         free = []
         for p in self.parameters:
-            if p.name in held:
+            if p.name in fixed:
                 continue
             if p.name in bounds:
                 low, high = map(float, bounds[p.name])
                 p = replace(p, low=low, high=high, log=p.log and low >= 0)
             free.append(p)
         return replace(
-            self, parameters=tuple(free), function=_holding(self, held), exponent=_exponent(self, held),
-            derived=_also(self.derived, held), complete=_completing(self, held), held={**self.held, **held},
-            gradient=None if held else self.gradient,
+            self, parameters=tuple(free), function=_holding(self, fixed), exponent=_exponent(self, fixed),
+            derived=_also(self.derived, fixed), complete=_completing(self, fixed),
+            fixed={**self.fixed, **fixed}, gradient=None if fixed else self.gradient,
         )  # fmt: skip
 
 
-def _holding(form: Form, held: Mapping[str, float]) -> Callable[..., Any]:
+def _holding(form: Form, fixed: Mapping[str, float]) -> Callable[..., Any]:
     def function(x: Any, *values: Any) -> Any:
         free = iter(values)
-        return form.function(x, *(held[n] if n in held else next(free) for n in form.names))
+        return form.function(x, *(fixed[n] if n in fixed else next(free) for n in form.names))
 
-    return function if held else form.function
-
-
-def _also(function: Any, held: Mapping[str, float]) -> Any:
-    return (lambda values: function({**values, **held})) if function and held else function
+    return function if fixed else form.function
 
 
-def _exponent(form: Form, held: Mapping[str, float]) -> Any:
-    if form.exponent is None or not held:
+def _also(function: Any, fixed: Mapping[str, float]) -> Any:
+    return (lambda values: function({**values, **fixed})) if function and fixed else function
+
+
+def _exponent(form: Form, fixed: Mapping[str, float]) -> Any:
+    if form.exponent is None or not fixed:
         return form.exponent
     try:
-        return float(form.get_exponent(held))  # what follows from held parameters alone is held, too
+        return float(form.get_exponent(fixed))  # what follows from fixed parameters alone is fixed, too
     except KeyError:
-        return _also(form.exponent, held) if callable(form.exponent) else form.exponent
+        return _also(form.exponent, fixed) if callable(form.exponent) else form.exponent
 
 
-def _completing(form: Form, held: Mapping[str, float]) -> Any:
+def _completing(form: Form, fixed: Mapping[str, float]) -> Any:
     given = form.complete
-    if given is None or not held:
+    if given is None or not fixed:
         return given
-    return lambda x, y, starts: {k: v for k, v in given(x, y, {**starts, **held}).items() if k not in held}
+    return lambda x, y, starts: {k: v for k, v in given(x, y, {**starts, **fixed}).items() if k not in fixed}
 
 
 def _tied(form: Form, tie: Mapping[str, str]) -> Form:

@@ -32,7 +32,7 @@ def optimal(low=1e9, beyond=4.0, caution="it bends"):
     )  # fmt: skip
 
 
-def test_an_optimum_is_told_with_its_intervals_and_how_far_it_lies():
+def test_an_optimum_is_printed_with_its_intervals_and_how_far_it_lies():
     head, values, ends, ratio, far, note = optimal().summary().splitlines()
     assert head.split() == ["compute", "n_params", "n_data", "loss"]
     assert values.split() == ["1e+21", "5e+09", "3.3e+10", "2.1"], "known within a factor of ten"
@@ -77,7 +77,7 @@ def fitted():
     return surface.fit(*grid(4, 4))
 
 
-def test_a_surface_tells_its_parameters_with_errors_and_intervals(fitted):
+def test_a_surface_prints_its_parameters_with_errors_and_intervals(fitted):
     lines = fitted.summary().splitlines()
     assert lines[0] == "chinchilla: L = E + A N^-alpha + B D^-beta   (n_params, n_data)"
     assert lines[1].strip() == "16 points at 16 sizes"
@@ -106,26 +106,26 @@ def test_an_interval_of_a_surface_is_that_of_its_profile(fitted):
     assert low < inner.low < inner.high < high
 
 
-def test_held_tied_and_open_parameters_are_told_apart():
+def test_fixed_tied_and_open_parameters_are_distinguished():
     n, d, loss = grid(4, 4)
-    held = surface.fit(n, d, loss, bounds={"alpha": (0.35, 0.35)}, tie={"beta": "alpha"}).summary()
-    assert "alpha          0.35         held" in held
-    assert "beta           0.35         tied to alpha" in held
+    fixed = surface.fit(n, d, loss, bounds={"alpha": (0.35, 0.35)}, tie={"beta": "alpha"}).summary()
+    assert "alpha          0.35         fixed" in fixed
+    assert "beta           0.35         tied to alpha" in fixed
     open_ended = surface.fit(n, d, loss, bounds={"alpha": (0.0, 0.36)})
     assert "alpha" in open_ended.undetermined
-    said = next(line for line in open_ended.summary().splitlines() if line.split()[0] == "alpha")
-    assert said.split(None, 1)[1].startswith("not determined by these runs; 95 % at least 0.31")
+    printed = next(line for line in open_ended.summary().splitlines() if line.split()[0] == "alpha")
+    assert printed.split(None, 1)[1].startswith("not determined by these runs; 95 % at least 0.31")
     row = open_ended.notebook_table().set_index("parameter").loc["alpha"]
     assert row["determined"] == "no"
     assert np.isnan(row["value"])
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "said"),
+    ("low", "high", "printed"),
     [(-np.inf, np.inf, "any value"), (-np.inf, 2.0, "at most 2"), (0.5, np.inf, "at least 0.5")],
 )
-def test_ranges_that_are_open(low, high, said):
-    assert surface._range(low, high) == said
+def test_ranges_that_are_open(low, high, printed):
+    assert surface._range(low, high) == printed
 
 
 def test_an_end_at_a_bound_is_open_but_for_a_natural_zero():
@@ -291,7 +291,7 @@ def test_forms_are_weighed_by_how_they_predict_the_largest_fifth():
         sl.laws.sources(x, y / y[0], at=1e6, n_test=100)
 
 
-def test_a_collapse_is_told_with_its_extent_and_deviation():
+def test_a_collapse_is_printed_with_its_extent_and_deviation():
     one = Estimate(0.5, 0.1, 0.3, 0.7)
     made = Collapse(
         "critical", *[np.zeros(2)] * 3, np.array([100.0, 1770.0, 3000.0]), np.ones(3), np.ones(3),
