@@ -339,6 +339,7 @@ def test_checkpoints_of_a_run_are_not_points_of_a_surface(surface: Path, command
     assert "the lowest loss of each run" in run(*command.format("logs.csv").split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [
@@ -434,6 +435,7 @@ def test_losses_below_zero_are_drawn_on_a_linear_axis(curves: Path):
     assert Path("below.png").stat().st_size > 10_000
 
 
+@pytest.mark.slow
 def test_a_model_that_is_used_more_is_planned_smaller_and_trained_longer(surface: Path):
     said = json.loads(run("plan", "inference", surface, "--loss", "2.5", "--used", "0,1e13", "--json"))
     alone, used = said["plans"]

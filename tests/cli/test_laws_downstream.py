@@ -67,6 +67,7 @@ def test_a_score_far_beyond_the_runs_is_refused_as_the_optimum_is(runs: Path):
         run(runs, *SURFACE, "--score", "task_error", "--compute", 1e35)
 
 
+@pytest.mark.slow
 def test_score_of_the_best_model_for_a_compute(runs: Path):
     words = (*SURFACE, "--score", "task_error", "--compute", 1e23, "--level", 0.99)
     (row,) = json.loads(run(runs, *words, "--figure", "score.png", "--json"))["predictions"]

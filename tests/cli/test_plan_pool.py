@@ -18,6 +18,7 @@ from scalinglab.laws.planning import candidates
 PAGE = Path(__file__).parents[2] / "docs" / "laws" / "recipes.md"
 
 
+@pytest.mark.slow
 def test_pool_chooses_affordable_experiments_for_any_form(tmp_path):
     x = np.geomspace(1e2, 1e4, 12)
     runs = pd.DataFrame({"n_params": np.tile(x, 3), "n_data": np.repeat([1e5, 3e5, 1e6], 12)})

@@ -101,6 +101,7 @@ def test_extrapolations(curves):
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_plans_of_one_size(curves):
     rows = {"where": {"model": "mlp"}}
     table, words = sl.read(curves), ("--where", "model=mlp")
@@ -136,6 +137,7 @@ def test_surfaces_and_their_plans(surface):
     assert found.cost.tolist() == [row["cost"] for row in told["runs"]]
 
 
+@pytest.mark.slow
 def test_sensitivity(surface):
     words = ("--n-params", "n_params,n_other", "--flop-counts", "attention")
     told = run("plan", "sensitivity", surface, "--compute", 1e21, *words)

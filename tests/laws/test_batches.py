@@ -83,6 +83,7 @@ def test_sequence_goes_on_where_it_began():
     assert first.spent < more.spent <= 5e4
 
 
+@pytest.mark.slow
 def test_several_outputs_share_one_choice():
     """A second output that is twice the first wants the same runs."""
     one = sequence("power_law_offset", SIZES, SIZES, [1e6], measure, budget=2e4)

@@ -167,6 +167,7 @@ def test_a_speedup_is_told_with_where_it_holds():
         assert same.summary().startswith("no significant difference")
 
 
+@pytest.mark.slow
 def test_a_speedup_holds_where_both_recipes_were_run_and_is_noted_beyond():
     a, b = recipe(1.3, 0.002, 1), recipe(1.0, 0.002, 2, compute=10 * COMPUTE)
     assert sl.laws.speedup(a, b).at == (1e19, 1e21)

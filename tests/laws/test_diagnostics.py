@@ -230,6 +230,7 @@ def test_exponents_interval_counts_with_the_noise_too():
     assert np.mean([holds(of_parameters(law.solution, method="profile")) for law in laws[:24]]) < 0.75
 
 
+@pytest.mark.slow
 def test_many_points_are_judged_in_blocks():
     rng = np.random.default_rng(10)
     x = np.geomspace(100, 1e5, 20_000)

@@ -63,6 +63,7 @@ def test_without_use_the_optimum_is_the_compute_optimal_one(surface):
     assert plan.saved == pytest.approx(0, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_the_cheapest_model_is_that_of_a_fine_grid(surface):
     """Along the curve of equal loss, by the formula of the surface; with other FLOPs, too."""
     loss = surface.compute_optimal(1e21, intervals=False).loss
@@ -84,6 +85,7 @@ def test_the_cheapest_model_is_that_of_a_fine_grid(surface):
     assert sizes[0] > sizes[2] > sizes[1], "the more use counts, the smaller the model"
 
 
+@pytest.mark.slow
 def test_a_model_that_is_used_has_the_interval_of_its_loss_and_says_how_far_it_is():
     n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 1e9, 4), np.geomspace(2e9, 4e10, 4)))
     noise = np.random.default_rng(0).standard_normal(n.size)
@@ -176,6 +178,7 @@ def test_checkpoints_of_a_run_are_resampled_together():
 SIZES = [v.ravel() for v in np.meshgrid(np.geomspace(1e8, 1e9, 4), np.geomspace(1e9, 1e11, 4))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("form", "sizes", "place", "times"),
     [
@@ -193,6 +196,7 @@ def test_how_far_beyond_the_runs_is_counted_in_parameters_times_data(form, sizes
     assert both.beyond(at) == pytest.approx(times, nan_ok=True)
 
 
+@pytest.mark.slow
 def test_a_table_gives_what_its_columns_give_and_rows_without_a_score_count_for_the_loss():
     random = np.random.default_rng(1)
     loss = LOSS * np.exp(0.003 * random.standard_normal(12))

@@ -115,6 +115,7 @@ def test_flat_data_do_not_identify_an_exponent():
     assert law.to_dict()["identified"] is False
 
 
+@pytest.mark.slow
 def test_a_law_with_more_than_the_data_can_tell_says_so():
     law = sl.laws.fit("broken_power_law", X, 3 * X**-0.4)  # noise-free, but no break to find
     low, high = law.parameter_intervals["break"]
@@ -131,6 +132,7 @@ def test_a_law_with_more_than_the_data_can_tell_says_so():
     assert all(sl.laws.fit("power_law_offset", X, noisy(0)).to_dict()["identified_parameters"].values())
 
 
+@pytest.mark.slow
 def test_waves_in_the_residuals_are_noticed():
     y = 3 * X**-0.3 * np.exp(0.05 * np.sin(np.log(X)))
     assert sl.laws.fit("power_law", X, y).diagnosis.bend.seen
@@ -215,6 +217,7 @@ def test_a_batch_gives_what_single_fits_give():
         assert sl.laws.fit(form, X, row, loss="squared").solution.values == pytest.approx(values, rel=1e-5)
 
 
+@pytest.mark.slow
 @examples(15)
 @example(1804.0, 1.0, 27)
 @given(st.floats(1e-6, 1e6), st.floats(1e-4, 1e4), st.integers(0, 10_000))

@@ -118,6 +118,7 @@ def test_the_best_split_moves_as_a_search_on_the_changed_surface_finds(law):
     assert linear == pytest.approx(steps[changed.argmin(axis=0), 0], rel=0.02)
 
 
+@pytest.mark.slow
 def test_ends_are_those_of_the_average_of_student_distributions(law):
     """By scanning its distribution; of an interval twice the linearised one the fit counts twice, of one half
     as wide the error of the form counts half, too."""

@@ -254,6 +254,7 @@ def test_predictions_do_not_depend_on_units(name):
         assert there.objective == pytest.approx(here.objective, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_bounds_that_speak_of_units_are_kept():
     x = np.geomspace(100, 1e5, 14)
     y = 2 * x**-0.3 + 0.05

@@ -432,6 +432,7 @@ def test_where_to_stop_is_a_new_observation_on_the_line_of_optima():
         stopping_point(curves, 0)
 
 
+@pytest.mark.slow
 def test_slopes_in_time_are_of_all_sizes_and_of_those_that_count():
     """V-shaped curves whose error is smallest at x = 3, 5, 11 and 19 times 100, one step a place."""
     rows = []

@@ -77,6 +77,7 @@ def test_another_power_fails(power):
     assert found.power.low < power < found.power.high
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "design",
     [

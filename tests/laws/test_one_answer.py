@@ -44,6 +44,7 @@ def said(*words) -> dict:
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_fit_extrapolate_plan_and_python_give_the_same_prediction(table):
     fit = said("laws", "fit", table, "--at", "1e6", "--no-figure")["predictions"][0]
     further = said("laws", "extrapolate", table, "--at", "1e6", "--no-figure")
@@ -196,6 +197,7 @@ def test_questions_of_a_continuation_follow_its_band():
     assert low[1] < 0.07 < high[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sizes", [6, 12])
 def test_a_target_within_the_points_needs_no_continuation(sizes):
     """Sizes over a factor of 4 are not continued, and show where the curve passes between them."""

@@ -24,6 +24,7 @@ def curve(seed: int = 0) -> pd.DataFrame:
     return pd.DataFrame({"n_data": x, "test_error": (0.05 + 3 * x**-0.4) * noise})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("column", "factor"), [("loss", 10), ("loss", 1.08), ("params", 1e-3)])
 def test_a_wrong_row_of_a_surface_is_named_and_nothing_is_answered_from_it(column, factor):
     table = grid()
@@ -61,6 +62,7 @@ def test_noise_a_break_and_repeats_are_no_odd_points():
     )
 
 
+@pytest.mark.slow
 def test_a_wrong_point_among_few_gets_the_same_refusal_from_every_question():
     x = np.geomspace(1e3, 1e6, 8)
     table = pd.DataFrame({"n_data": x, "test_error": 0.05 + 3 * x**-0.4})

@@ -176,6 +176,7 @@ def test_a_bend_is_seen_where_there_is_one():
         plan.still_power_law(X[:3], X[:3])
 
 
+@pytest.mark.slow
 def test_false_alarms_of_a_bend_come_at_their_rate():
     alarms = 0
     for seed in range(200):
@@ -217,6 +218,7 @@ def test_next_runs_for_a_surface_respect_the_budget_and_the_shapes_tried(fitted)
         plan.next_runs(fitted, budget=1e22)
 
 
+@pytest.mark.slow
 def test_sensitivity_shows_every_choice_in_one_table():
     n, d, y = runs(3)
     found = plan.sensitivity(
@@ -234,6 +236,7 @@ def test_sensitivity_shows_every_choice_in_one_table():
     assert "over all choices" in found.summary()
 
 
+@pytest.mark.slow
 def test_a_choice_that_gives_no_optimum_has_its_reason():
     n, d = (v.ravel() for v in np.meshgrid([1e7, 1e8, 1e9], np.geomspace(1e8, 1e11, 5)))
     noise = np.exp(0.002 * np.random.default_rng(0).standard_normal(15))

@@ -276,6 +276,7 @@ def test_a_plan_without_a_form_narrows_the_printed_prediction_by_what_runs_tell(
     assert found.before**2 - found.after[-1] ** 2 == pytest.approx(saved, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_next_runs_of_any_form_promise_the_variance_of_the_fit_with_them():
     """Three variables, of which bits are no size: tried values at sizes up to four times beyond."""
     grid = np.meshgrid(np.geomspace(1e7, 1e9, 4), np.geomspace(1e9, 1e11, 4), [3.0, 4.0, 6.0, 16.0])
@@ -298,6 +299,7 @@ def test_next_runs_of_any_form_promise_the_variance_of_the_fit_with_them():
         plan.next_runs(table, form="precision", budget=1e21, at=1e10)
 
 
+@pytest.mark.slow
 def test_next_runs_on_a_surface_are_the_best_of_all():
     """Every candidate tried by itself, with what the form may miss; then all runs of a plan at once."""
     n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 1e10, 5), np.geomspace(2e9, 2e11, 4)))

@@ -104,6 +104,7 @@ def test_learning_rate_and_batch_paraboloid_is_recovered():
     assert list(law.parameters.values()) == pytest.approx(truth, rel=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["data_mixing_5", "mixture_power_5"])
 def test_mixtures_allow_shares_of_zero(name):
     form = forms.get(name)
@@ -243,6 +244,7 @@ def test_names_of_bits_of_mixtures_and_of_sizes_behind_compute_are_no_mixture():
     assert len(points_of(named, "share", "loss").y) == 12  # a name for every mixture
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.skipif(not (DATA / "learning-curves/scalebench").is_dir(), reason="scalebench is not at hand")
 def test_data_constrained_points_leave_the_half_life_of_repeats_open():

@@ -49,6 +49,7 @@ def test_a_law_of_one_size_is_refused_where_points_differ_in_the_other():
     assert len(sl.laws.fit("power_law", line, x="n_data", y="loss").points.y) == 2
 
 
+@pytest.mark.slow
 def test_every_use_of_an_optimum_is_refused_where_an_exponent_is_open():
     n, d = (v.ravel() for v in np.meshgrid([1e8, 2e8, 4e8], [2e9, 4e9, 8e9], indexing="ij"))
     y = measured(n, d, 0, noise=0.02)

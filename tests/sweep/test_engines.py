@@ -95,6 +95,7 @@ def test_a_run_that_raises_is_recorded_and_the_others_finish(engine, tmp_path):
     assert all(record.started > started[name] for name, record in Store(tmp_path).failed().items())
 
 
+@pytest.mark.slow
 def test_a_group_without_memory_is_split_until_it_fits(engine, tmp_path):
     wanted = grid(seeds=4, trouble=["memory"])
     outcome = execute(wanted, tmp_path, engine=engine, workers=1, max_stacked=4)
@@ -121,6 +122,7 @@ def test_a_run_whose_worker_is_killed_every_time_is_left_unfinished_and_not_fail
     assert "1 run left unfinished, not failed" in outcome.summary()
 
 
+@pytest.mark.slow
 def test_a_run_that_crashes_its_worker_by_itself_is_tried_again_and_at_last_recorded(tmp_path):
     wanted = Grid(axes={"trouble": ["crash", "none"]}, runner=RUNNER)
     outcome = execute(wanted, tmp_path, workers=2, attempts=2)
@@ -145,6 +147,7 @@ def test_a_full_disk_stops_the_sweep_and_what_was_stored_is_intact(engine, tmp_p
     check(Store(tmp_path), grid(seeds=4))
 
 
+@pytest.mark.slow
 def test_a_damaged_run_is_done_again(engine, tmp_path):
     wanted = grid(seeds=3)
     run(wanted, tmp_path, engine=engine, workers=1)
@@ -158,6 +161,7 @@ def test_a_damaged_run_is_done_again(engine, tmp_path):
     check(Store(tmp_path), wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("why", ["newer", "inaccessible", "too many files"])
 @pytest.mark.parametrize("packed", [False, True])
 def test_intact_results_that_cannot_be_read_stop_the_sweep_and_stay(tmp_path, monkeypatch, why, packed):
@@ -488,6 +492,7 @@ def test_the_second_ctrl_c_stops_at_once(tmp_path):
     assert {r.status for r in Store(tmp_path).records().values()} == {"unfinished"}
 
 
+@pytest.mark.slow
 def test_two_sweeps_at_once_share_the_store(tmp_path):
     wanted = grid(seeds=6, pause=[0.01])
     outcomes = []

@@ -28,6 +28,7 @@ def compilations(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return sizes
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The .grad attribute")  # the compiler looks at it
 def test_one_program_serves_every_block(compilations: list[int]) -> None:
     plain = vit()

@@ -22,7 +22,7 @@ from scalinglab.laws.fitting.data.points import Points
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.fitting.outliers import Outlier
 from scalinglab.laws.fitting.solution import Certificate, Solution, problem_of
-from scalinglab.laws.fitting.statistics import robust_scale
+from scalinglab.laws.fitting.statistics import FEWEST_LEFT, robust_scale
 from scalinglab.laws.forms.base import Form
 from scalinglab.results.types import Reason
 
@@ -165,9 +165,6 @@ def _outlier_notes(law: Solution, y: str, names: Mapping[str, str]) -> tuple[Rea
     return () if outlier is None else (outlier.reason(y, **names),)
 
 
-# judged: rows "one variable, 4 sizes" to "6 sizes" of benchmarks/coverage.py; degrees of freedom: the median
-# of fewer residuals is no scatter
-FEWEST_TO_ESTIMATE_DELTA = 6
 LEAST_NOISE = 1e-4  # guard: of ln y, against which priors are weighed: points on a curve would outweigh any
 AUTO = "power_law_offset"  # the form of "auto": a pure power law is its case offset = 0
 
@@ -281,8 +278,8 @@ def fit_points(
     if log and form.rescalable:
         return _in_standard_units(form, data, loss=loss, delta=delta, starts=starts, noise=noise)
     squares = problem_of(form, data, log, np.inf, noise or 0.0)
-    if delta is None and len(data.y) - len(form.parameters) < FEWEST_TO_ESTIMATE_DELTA:
-        loss = "squared"
+    if delta is None and len(data.y) - len(form.parameters) < FEWEST_LEFT:
+        loss = "squared"  # the median of so few residuals is no scatter
     if start is None:
         nodes = least_squares.grid_starts(squares, starts)
     else:

@@ -9,8 +9,9 @@ from scipy import special, stats
 
 from scalinglab.errors import BadInput
 
-# measured: benchmarks/extrapolation.py --cuts and benchmarks/coverage.py --curves, on both sides of it; n − p
-# from which on residuals tell the noise of a curve, and how it depends on size
+# measured: benchmarks/extrapolation.py --cuts and benchmarks/coverage.py --curves, on both sides of it, and
+# rows "offset, 7 sizes" and "8 sizes"; n − p from which on residuals tell the noise of a curve, by which the
+# threshold of a robust fit is set, and how it depends on size
 FEWEST_LEFT = 5
 
 

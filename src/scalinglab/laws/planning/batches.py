@@ -20,13 +20,12 @@ from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.forms.base import Form
 from scalinglab.laws.planning.candidates import checked_costs
 from scalinglab.laws.planning.posterior import after_fit, before_fit
-from scalinglab.laws.planning.search import best_plan
+from scalinglab.laws.planning.search import TOLERANCE, best_plan
 from scalinglab.support.words import percent
 
 # judged: benchmarks/next_run.py, measured with these; of the budget that is left, spent between two refits,
 # and of all of it, at most, before the first fit
 SHARE, PILOT_SHARE = 0.25, 0.5
-TOLERANCE = 0.01  # of the standard deviation: the loop ends where no experiment saves as much
 
 
 @dataclass(frozen=True)
