@@ -35,10 +35,11 @@ if TYPE_CHECKING:
     from scalinglab.readers import read
     from scalinglab.spectrum import Spectrum
     from scalinglab.store import Store
+    from scalinglab.sweep.grid import grid
     from scalinglab.train.tracker import Tracker
 
 __all__ = [
-    "Curves", "Spectrum", "Store", "Tracker", "answer", "board", "data", "explain", "figures", "laws",
+    "Curves", "Spectrum", "Store", "Tracker", "answer", "board", "data", "explain", "figures", "grid", "laws",
     "measure", "nets", "read", "readers", "report", "simulate", "studies", "sweep", "theory", "train",
 ]  # fmt: skip
 
@@ -50,7 +51,7 @@ __getattr__, _names = lazily(
     __name__,
     {
         "Curves": "curves", "Spectrum": "spectrum", "Store": "store", "Tracker": "train.tracker",
-        "answer": "answers", "explain": "explanations", "read": "readers",
+        "answer": "answers", "explain": "explanations", "grid": "sweep.grid", "read": "readers",
     },
     modules={name: name for name in _PACKAGES},
 )  # fmt: skip

@@ -43,6 +43,7 @@ class Dataset:
         white: the largest stored pixel value, 255 for most image sets, 16 for digits.
         classes: the classes' names, where known.
         groupings: named maps from class to superclass, each an (n_classes,) array.
+        as_given: whether a network sees inputs as they are, of any shape and type, without offset and scale.
         parts: tasks of one kind that lie one after another in equal parts of the training and of the test set
             (several teachers, say): a run of data seed s sees part s mod parts and nothing else.
     """
@@ -59,6 +60,7 @@ class Dataset:
     classes: tuple[str, ...] = ()
     groupings: Mapping[str, np.ndarray] = field(default_factory=dict)
     parts: int = 1
+    as_given: bool = False
 
     def __post_init__(self) -> None:
         for split in ("train", "test"):
@@ -81,11 +83,14 @@ class Dataset:
     @property
     def n_outputs(self) -> int:
         """What a network for it must put out: one number a class, or one a target."""
-        return self.n_classes or int(self.train_y.shape[1])
+        return self.n_classes or int(np.prod(self.train_y.shape[1:], dtype=int))
 
     def inputs(self, split: str = "train", rows: slice | np.ndarray = slice(None)) -> np.ndarray:
         """What a network sees, float32: (x − offset) / scale."""
-        x = self._split(split)[rows].astype(np.float32)
+        x = self._split(split)[rows]
+        if self.as_given:
+            return x
+        x = x.astype(np.float32)
         shape = (-1,) + (1,) * (x.ndim - 2)
         return (x - self.offset.reshape(shape)) / self.scale.reshape(shape)
 
@@ -199,6 +204,8 @@ class Dataset:
             raise BadInput(f"input noise of strength {strength}: it is a standard deviation, 0 or more")
         if strength == 0:
             return self
+        if self.as_given and self.train_x.dtype != np.float32:
+            raise BadInput(f"input noise of {self.name}: its inputs are whole numbers, as of tokens")
         random = _random(seed, INPUT_NOISE)
         noisy = []
         for split in ("train", "test"):

@@ -40,6 +40,7 @@ from scalinglab.support import toml
 
 Setting = dict[str, Any]
 _KEYS = ("setting", "axes", "zip", "when", "parts", "seeds", "experiment", "runner")
+LISTS = ("measure", "metrics", "superclass")  # keys of a setting whose values are lists themselves
 MOST_RUNS = 1_000_000  # of a grid: as many settings take 2 s and 500 MB to write out
 _RANGES = {frozenset(("from", "to", "points")), frozenset(("largest", "ratio", "count"))}
 
@@ -97,6 +98,12 @@ class Grid:
         empty = {"setting": {}, "axes": {}, "zip": [], "when": [], "parts": [], "runner": "train"}
         return {name: v for name, v in values.items() if v is not None and v != empty.get(name)}
 
+    def __iter__(self) -> Iterator[Setting]:
+        return iter(self.settings())
+
+    def __len__(self) -> int:
+        return len(self.settings())
+
     def settings(self) -> list[Setting]:
         """Every run's setting, in the order of the axes, the last one fastest."""
         found = list(self._expand())
@@ -135,6 +142,26 @@ class Grid:
             when=[*self.when, *part.get("when", ())],
             seeds=part.get("seeds", self.seeds),
         )
+
+
+def grid(**values: Any) -> Grid:
+    """Settings from keys: lists, ranges and arrays are axes, of which every combination is a run.
+
+    Everything else is the same in every run. ``{"from": 1e-3, "to": 1e-1, "points": 3}`` is an axis, too, as
+    in a `Grid`; `measure`, which is a list itself, is the same in every run unless it holds lists.
+
+    >>> len(grid(n_data=[100, 1000], seed=range(5), epochs=20))
+    10
+    """
+    axes = {name: value for name, value in values.items() if _is_axis(name, plain(value))}
+    return Grid({name: value for name, value in values.items() if name not in axes}, axes)
+
+
+def _is_axis(name: str, value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return frozenset(value) in _RANGES
+    several = isinstance(value, list)
+    return several and (name not in LISTS or any(isinstance(one, list) for one in value))
 
 
 def _at_most(count: int, what: str) -> None:

@@ -36,11 +36,32 @@ def dataset_of(setting: Setting) -> Dataset:
     superclass = setting.superclass if setting.superclass is None else _hashable(setting.superclass)
     # a noisy set is one set, from which every seed draws its subset
     noise_seed = setting.data_seed or 0 if setting.input_noise or setting.label_noise else 0
+    if setting.owns("dataset"):
+        views = (setting.input_noise, setting.label_noise, noise_seed, setting.test_size)
+        return _own(setting.own_data(), *views)
     return _dataset(
         setting.dataset, options, setting.normalize, setting.pool, superclass,
         setting.input_noise, setting.label_noise, noise_seed, setting.test_size,
         setting.augment if setting.augment_test else "none",
     )  # fmt: skip
+
+
+def _viewed(
+    loaded: Dataset, input_noise: float, label_noise: float, seed: int, test_size: int | None
+) -> Dataset:
+    """Data with noise on inputs and labels, and fewer test examples."""
+    loaded = loaded.noise(input_noise, seed)
+    loaded = loaded.label_noise(label_noise, seed) if label_noise else loaded
+    if test_size is None:
+        return loaded
+    available = len(loaded.test_x) // loaded.parts
+    if test_size > available:
+        raise BadInput(f"test_size={test_size}: {loaded.name} has {available} test examples")
+    few = (available * np.arange(loaded.parts)[:, None] + np.arange(test_size)).ravel()
+    return replace(loaded, test_x=loaded.test_x[few], test_y=loaded.test_y[few])
+
+
+_own = lru_cache(maxsize=8)(_viewed)  # the same object for the same data
 
 
 def _hashable(superclass: str | Sequence[int]) -> str | tuple[int, ...]:
@@ -59,14 +80,7 @@ def _dataset(
         loaded = (loaded.pool(pool) if pool > 1 else loaded).normalize(normalize)
     if superclass is not None:
         loaded = loaded.superclass(superclass)
-    loaded = loaded.noise(input_noise, seed)
-    loaded = loaded.label_noise(label_noise, seed) if label_noise else loaded
-    if test_size is not None:
-        available = len(loaded.test_x) // loaded.parts
-        if test_size > available:
-            raise BadInput(f"test_size={test_size}: {name} has {available} test examples")
-        few = (available * np.arange(loaded.parts)[:, None] + np.arange(test_size)).ravel()
-        loaded = replace(loaded, test_x=loaded.test_x[few], test_y=loaded.test_y[few])
+    loaded = _viewed(loaded, input_noise, label_noise, seed, test_size)
     return loaded if test_transform == "none" else _with_transformed_test(loaded, test_transform)
 
 
@@ -99,7 +113,8 @@ class Resident:
         self.parts = dataset.parts
         self.n_outputs = dataset.n_outputs
         self.input_shape = dataset.input_shape
-        self.is_image = len(self.input_shape) == 3
+        self.as_given = dataset.as_given
+        self.is_image = len(self.input_shape) == 3 and not self.as_given
         self.train_x, self.test_x = (self._place(x) for x in (dataset.train_x, dataset.test_x))
         self.train_y, self.test_y = (
             torch.from_numpy(np.array(y)).to(device) for y in (dataset.train_y, dataset.test_y)
@@ -129,6 +144,8 @@ class Resident:
 
     def inputs(self, stored: Tensor) -> Tensor:
         """What a network sees of stored examples, (…, channels, height, width) float32, channels last."""
+        if self.as_given:
+            return stored
         x = (stored.to(torch.float32) - self.offset) / self.scale
         return x.movedim(-1, -3) if self.is_image else x
 

@@ -9,7 +9,7 @@ for; with a store every row is on disk at once, and a killed run goes on from it
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -33,9 +33,10 @@ from scalinglab.train.checkpoints.saving import Saving
 from scalinglab.train.jobs import Job, resident_of, size_of
 from scalinglab.train.kernels import fused_mlp
 from scalinglab.train.memory import SHARE
+from scalinglab.train.own.references import taken_in, tell_changes
 from scalinglab.train.replicas import Place, drop_idle, idle_memory, program, streams
-from scalinglab.train.setting import Setting
-from scalinglab.train.training_step import drawn
+from scalinglab.train.setting import Setting, with_torch_optimizer
+from scalinglab.train.training_step import drawn, is_own, probe
 
 POLL_SECONDS = 2e-4  # seconds that the host rests when every group has its turns queued
 SAVE_EVERY = 60.0  # seconds
@@ -53,6 +54,7 @@ def run(
     device: str | None = None,
     progress: bool = True,
     extra: Reading | None = None,
+    **own: Any,
 ) -> Curves:
     """Train one network and return its curves.
 
@@ -64,18 +66,26 @@ def run(
         extra: called with the network, in evaluation mode, at every checkpoint; returns further columns, as
             in ``extra=lambda model: {"kernel": sl.measure.ntk(model, x).trace()}``. Arrays among them are
             kept in the store, `Store.arrays(run)`, and nowhere without one.
+        own: the user's own network, data and the rest, as `run_many` takes them.
 
     Returns:
         One row a checkpoint: `step`, `epoch`, `examples`, `compute`, `train_loss`, `train_error`,
         `test_loss`, `test_error`, `norm` and `norm_*`. Early stopping is a reading of the curve:
         ``curves.best("test_error")``.
     """
-    return run_many([setting], store=store, device=device, progress=progress, extra=extra)
+    return run_many([setting], store=store, device=device, progress=progress, extra=extra, **own)
 
 
 def run_many(
-    settings: Sequence[Setting | Mapping[str, Any]],
+    settings: Iterable[Setting | Mapping[str, Any]],
     *,
+    model: Any = None,
+    data: Any = None,
+    loss: Any = None,
+    optimizer: Any = None,
+    schedule: Any = None,
+    metrics: Any = None,
+    version: str | None = None,
     store: Store | str | Path | None = None,
     device: str | None = None,
     max_stacked: int | None = None,
@@ -87,8 +97,18 @@ def run_many(
     """Train many networks at once on one device and return all their curves.
 
     Args:
-        settings: in any order; equal ones are trained once. Those that are done in the store are not
-            trained again.
+        settings: in any order, a list or what `scalinglab.grid` makes; equal ones are trained once. Those
+            that are done in the store are not trained again.
+        model: a network of one's own for all settings: a function of the setting that makes one, a class, a
+            network whose weights every run begins with, or "module:name"; a built-in name as well.
+        data: (x, y, test_x, test_y) as tensors or arrays, a pair of PyTorch data sets, a function that
+            returns either, or "module:function"; a built-in name as well.
+        loss: a function of (outputs, targets) of a batch, or a name.
+        optimizer: a class as those of `torch.optim`, a function of (parameters, setting), or a name.
+        schedule: a function of (step, steps) that returns the factor on the learning rate, or a name.
+        metrics: functions of (outputs, targets) of the whole test set, by the names of their columns.
+        version: stands for the code of all these in the identity of the runs; without it, a fingerprint of
+            the code does, and a change of it is another run.
         max_stacked: the largest number of runs whose parameters are stacked; default: chosen by the
             network's size. On a GPU, groups run concurrently, each on its own stream.
         experiment: the study the runs belong to.
@@ -100,11 +120,15 @@ def run_many(
     """
     if isinstance(settings, (Setting, Mapping)):
         raise BadInput("run_many takes a list of settings; for a single one there is run")
-    wanted = {s.run: s for s in map(as_setting, settings)}
+    given = {"model": model, "dataset": data, "loss": loss, "optimizer": optimizer, "schedule": schedule}
+    given |= {"metrics": metrics, "version": version}
+    wanted = {s.run: s for s in with_own(settings, {k: v for k, v in given.items() if v is not None})}
     if not wanted:
         raise BadInput("no settings: give at least one")
     kept = Store(store) if isinstance(store, (str, Path)) else store
     todo = [s for s in wanted.values() if kept is None or not kept.done(s.identity())]
+    if kept is not None:
+        tell_changes([s.identity() for s in todo], kept)
     jobs = _train(todo, todo, kept, device, max_stacked, progress, experiment, save_every, extra)
     if kept is not None:
         return kept.curves().select(run=list(wanted))
@@ -166,6 +190,27 @@ def as_setting(setting: Setting | Mapping[str, Any]) -> Setting:
     return setting if isinstance(setting, Setting) else Setting.from_dict(setting)
 
 
+def with_own(settings: Iterable[Setting | Mapping[str, Any]], given: Mapping[str, Any]) -> list[Setting]:
+    """Settings, all with the user's own network, data and so on, of which fingerprints are taken once."""
+    own = taken_in(with_torch_optimizer(given))
+    code = own.pop("code", {})
+    defaults = {name: own.pop(name) for name in list(own) if name not in given}  # of a class of torch.optim
+    found = []
+    for setting in settings:
+        if isinstance(setting, Mapping) and own:
+            merged = {**defaults, **setting, **own}
+            if code or setting.get("code"):
+                merged["code"] = {**setting.get("code", {}), **code}
+            if "loss" not in merged and given.get("dataset") is not None:
+                data = dataset_of(as_setting({**merged, "loss": "mse"}))
+                merged |= {} if data.n_classes else {"loss": "mse"}
+            setting = merged
+        elif own:
+            raise BadInput("model, data and so on go with settings that are dictionaries, not with a Setting")
+        found.append(as_setting(setting))
+    return found
+
+
 # --- which runs go together ----------------------------------------------------------------------
 
 
@@ -215,6 +260,8 @@ def mixes(setting: Setting, device: torch.device) -> bool:
     On a GPU where there are kernels for it. On a CPU smaller batches are filled up, which pays where a step
     costs calls more than work: small batches of small perceptrons (benchmarks/training.py, part mixing).
     """
+    if setting.owns("loss") or setting.owns("optimizer"):  # which know of whole batches alone
+        return False
     if device.type != "cpu" or setting.model != "mlp" or setting.batch_norm or setting.full_batch:
         return fused_mlp.suits(setting, device)
     batch = setting.batch(size_of(setting))
@@ -232,6 +279,8 @@ _COSTS: dict[str, float] = {}  # operations for one example, by kind
 def step_flops(setting: Setting) -> float:
     """Operations of one training step of a setting's network."""
     dataset = dataset_of(setting)
+    if setting.owns("model"):
+        return probe(setting).cost.step * setting.batch(size_of(setting))
     options = dict(setting.model_options) | ({} if setting.dropout is None else {"dropout": setting.dropout})
     # no weights are drawn, with what the compiler loads anyway and otherwise takes longer than they do
     with torch.device("meta") if setting.compile else nullcontext():
@@ -252,6 +301,8 @@ def stack_size(setting: Setting, device: torch.device) -> int:
     if fused_mlp.suits(setting, device):
         parameters = step_flops(setting) / (6 * setting.batch(size_of(setting)))  # dense: 6 operations each
         return max(1, min(fused_mlp.STACK, int(fused_mlp.STACK_BYTES / (8 * parameters))))
+    if is_own(setting) and not probe(setting).abilities.stacks:
+        return 1
     largest, limit = STACK.get(device.type, (1, 0.0))
     return largest if largest > 1 and step_flops(setting) < limit else 1
 
@@ -331,4 +382,5 @@ def _draw_ahead(job: Job, drawing: ThreadPoolExecutor) -> None:
     if job.initial is None:
         resident = resident_of(dataset_of(job.settings[0]), job.device)
         model = program(job.settings[0], resident, len(job.settings)).model
-        job.initial = drawing.submit(drawn, job.settings, model)
+        if not job.settings[0].owns("model"):  # whose factory may not be called beside another
+            job.initial = drawing.submit(drawn, job.settings, model, resident)

@@ -19,7 +19,7 @@ from scalinglab.measure.network_norms.cuda_graphs import Arriving, Replays
 from scalinglab.train import memory
 from scalinglab.train.batches import Resident, Ring, Stream
 from scalinglab.train.setting import Setting
-from scalinglab.train.training_step import Named, Program, is_large, objective, precision
+from scalinglab.train.training_step import Named, Program, is_large, precision
 
 PIECE = 1 << 10  # examples in one piece of an evaluation on a CPU, all runs together
 SHARE = 1 / 512  # of a GPU's memory: what one piece of an evaluation of dense layers may take
@@ -43,10 +43,12 @@ class Evaluation:
         found: dict[int, dict[str, float]] = {r: {} for r in self.rows}
         for rows, split, examples, sums in self.parts:
             loss, wrong = sums.wait().tolist()
+            split, _, average = split.partition("_")
+            ending = f"_{average}" if average else ""
             for place, r in enumerate(rows):
-                found[r][f"{split}_loss"] = loss[place] / examples
+                found[r][f"{split}_loss{ending}"] = loss[place] / examples
                 if self.classes:
-                    found[r][f"{split}_error"] = wrong[place] / examples
+                    found[r][f"{split}_error{ending}"] = wrong[place] / examples
         return [found[r] for r in self.rows]
 
 
@@ -66,6 +68,7 @@ class Evaluator:
         # training examples that are looked at: where a captured evaluation reads them
         shape = (runs, min(self.setting.evaluate_at_most, len(self.resident.train_x)))
         self.examples = torch.zeros(shape, dtype=torch.int64, device=self.resident.device)
+        self.classes = bool(self.resident.n_classes)  # whether there is an error beside the loss
         # test examples of each run, where every run has its own
         self.tests = self.resident.test_index(stream.subsets)
         self.restart()
@@ -90,8 +93,10 @@ class Evaluator:
         if len(self.replays.made) > GRAPHS:
             self.replays = Replays(self.resident.device, self.replays.captures, share_memory=True)
 
-    def begin(self, weights: Named, buffers: Named, rows: Sequence[int]) -> Evaluation:
-        """Launch the evaluation of some of the runs, on the whole test set."""
+    def begin(
+        self, weights: Named, buffers: Named, rows: Sequence[int], averages: Named | None = None
+    ) -> Evaluation:
+        """Launch the evaluation of some of the runs, on the whole test set; of average weights, too."""
         rows = list(rows)
         sizes = {r: min(self.stream.sizes[r], self.setting.evaluate_at_most) for r in rows}
         parts: list[tuple[list[int], str, int, Arriving]] = []
@@ -107,7 +112,13 @@ class Evaluator:
             n = len(self.resident.test_x) // self.resident.parts
             sums = self._sums(weights, buffers, rows, "test", self.tests, n)
             parts.append((rows, "test", n, Arriving(sums)))
-            return Evaluation(parts, rows, bool(self.resident.n_classes))
+            if averages:
+                sums = self._over_pieces(
+                    {k: v[rows] for k, v in averages.items()}, {k: v[rows] for k, v in buffers.items()},
+                    len(rows), "test", None if self.tests is None else self.tests[rows], n,
+                )  # fmt: skip
+                parts.append((rows, "test_ema", n, Arriving(sums)))
+            return Evaluation(parts, rows, self.classes)
 
     def _sums(
         self, weights: Named, buffers: Named, rows: list[int], split: str, index: Tensor | None, n: int
@@ -140,11 +151,16 @@ class Evaluator:
             if fixed:
                 stored = _filled(stored, fixed, 0 if index is None else 1)
             logits = self.program.logits(weights, buffers, resident.inputs(stored), shared=index is None)
-            logits = logits[:, : part.stop - part.start]
-            loss += objective(logits, y, self.setting, plain=True).double() * (part.stop - part.start)
-            if resident.n_classes:
+            if fixed:
+                logits = logits[:, : part.stop - part.start]
+            loss += self.program.objective(logits, y, plain=True).double() * (part.stop - part.start)
+            if self.classes:
+                logits = getattr(logits, "logits", logits)
+                if not isinstance(logits, Tensor) or logits.shape[:-1] != y.shape:
+                    self.classes = False  # outputs that are no scores of classes
+                    continue
                 missed = (logits.argmax(-1) != y).double()
-                wrong += (missed.mean(-1) if missed.ndim > 2 else missed).sum(-1)
+                wrong += (missed.flatten(2).mean(-1) if missed.ndim > 2 else missed).sum(-1)
         return torch.stack([loss, wrong])
 
 

@@ -188,6 +188,7 @@ class Job:
             or self.group.runs > 1  # runs that end leave the stack
             or self.extra is not None
             or bool(WITH_NETWORK & set(self.group.setting.measure))
+            or bool(self.group.setting.metrics)
             or self.group.step >= max(self.group.totals, default=0)
         )
 
@@ -239,7 +240,8 @@ class Job:
         """End a run that is complete, that diverged, or that failed by park2019's rule."""
         group, s = self.group, self.group.settings[r]
         late = step > s.fail_after * group.totals[r]
-        hopeless = s.fail_below is not None and late and 1 - measured["test_error"] < s.fail_below
+        error = measured.get("test_error", 0.0)
+        hopeless = s.fail_below is not None and late and 1 - error < s.fail_below
         # the last update before a checkpoint may be the one that breaks the network
         broken = not math.isfinite(measured["train_loss"])
         if diverged_at >= 0 or hopeless or broken:
@@ -327,7 +329,8 @@ def build(settings: list[Setting], device: torch.device, initial: Named | None =
         for s in settings
     ]
     group = group_of(settings, resident_of(dataset, device), subsets, initial)
-    if "norm_path" in settings[0].measure and not paths_exist(group.model):
+    own = settings[0].owns("model")
+    if "norm_path" in settings[0].measure and not own and not paths_exist(group.model):
         raise BadInput(
             f"measure='norm_path': paths have no meaning in a {settings[0].model}, with layer norm or "
             "activations other than rectifiers: leave it out"
@@ -339,7 +342,7 @@ def _check_fit(s: Setting, dataset: Dataset) -> None:
     """Raise if a setting needs something that data of this kind do not have."""
     if not dataset.n_classes:
         here = f"{dataset.name} has real-valued targets"
-        if s.loss != "mse":
+        if s.loss != "mse" and not s.owns("loss"):
             raise BadInput(f"{here}: set loss='mse'")
         if s.fail_below is not None:
             raise BadInput(f"fail_below={s.fail_below} is an accuracy, and {here}: leave it out")

@@ -20,7 +20,9 @@ from scalinglab import nets
 from scalinglab.curves import plain
 from scalinglab.data.sources import SOURCES
 from scalinglab.errors import BadInput
+from scalinglab.train.batches import dataset_of
 from scalinglab.train.kernels import fused_mlp
+from scalinglab.train.modules import networks
 from scalinglab.train.setting import Setting
 from scalinglab.train.training_step import evaluation_piece
 
@@ -60,7 +62,7 @@ def examples_at_once(s: Setting) -> int:
 
 def _piece(s: Setting, runs: int) -> int | None:
     """Examples that a compiled evaluation on a GPU takes, None where it is not compiled."""
-    if not s.compile or sizes(s) == UNKNOWN:
+    if not s.compile or s.owns("model") or sizes(s) == UNKNOWN:
         return None
     return evaluation_piece(s, _network(*_architecture(s)), runs, torch.device("cuda"))
 
@@ -86,7 +88,26 @@ def sizes(s: Setting) -> tuple[int, int, int]:
 
     A network that cannot be built for data of this shape is refused here, before anything runs.
     """
+    if s.owns("model"):
+        return _own_sizes(s.kind(), s)
     return _sizes(*_architecture(s), s.compile)
+
+
+_OWN: dict[str, tuple[int, int, int]] = {}
+
+
+def _own_sizes(kind: str, s: Setting) -> tuple[int, int, int]:
+    """Of a network of the user's own, which is built and called once."""
+    if kind not in _OWN:
+        try:
+            data = dataset_of(s)
+            model = networks.build(s, data.input_shape, data.n_outputs, data.n_classes)
+            _OWN[kind] = networks.activations(model, torch.from_numpy(data.inputs("train", slice(0, 1))))
+        except BadInput:
+            raise
+        except Exception:  # an estimate must not stop a sweep
+            _OWN[kind] = UNKNOWN
+    return _OWN[kind]
 
 
 def _architecture(s: Setting) -> tuple[str, float, int | None, str, bool | None, str, int]:

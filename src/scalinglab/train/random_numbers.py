@@ -73,12 +73,14 @@ class Dropout(nn.Dropout):
         return torch.where(keep, input / (1 - self.p), torch.zeros_like(input))
 
 
-def seed_dropout(model: nn.Module) -> list[str]:
-    """Replace every `nn.Dropout` that drops, in place, by one with a key; returns the names of the keys."""
-    names = []
+def seed_dropout(model: nn.Module) -> None:
+    """Replace every `nn.Dropout` that drops, in place, by one with a key."""
     for position, (name, module) in enumerate(list(model.named_modules(remove_duplicate=False))):
-        if isinstance(module, nn.Dropout) and module.p:
+        if isinstance(module, nn.Dropout) and module.p and name:
             parent = model.get_submodule(name.rpartition(".")[0])
             setattr(parent, name.rpartition(".")[2], Dropout(module.p, position))
-            names.append(f"{name}.key")
-    return names
+
+
+def dropout_keys(model: nn.Module) -> list[str]:
+    """Names of the buffers that hold the keys of dropout."""
+    return [f"{name}.key" for name, module in model.named_modules() if isinstance(module, Dropout)]

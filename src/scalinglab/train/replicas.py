@@ -25,8 +25,10 @@ from scalinglab.train import random_numbers as rn
 from scalinglab.train.batches import Resident, Ring, Stream
 from scalinglab.train.evaluation import Evaluation, Evaluator
 from scalinglab.train.kernels import fused_mlp
+from scalinglab.train.modules.networks import put
 from scalinglab.train.setting import Setting
 from scalinglab.train.training_step import Clock, Named, Program, drawn, placed, precision
+from scalinglab.train.updates.rules import Moments, Rule
 
 # steps in one captured graph, the most first; fused steps are shorter
 UNROLL, FUSED_UNROLL = (8, 1), (32, 4, 1)
@@ -131,6 +133,8 @@ def place_of(
     else:
         own = all(size == batch for size, batch in zip(sizes, batches))
     rate = rates.pop() if len(rates) == 1 else None
+    if settings[0].owns("schedule"):  # a table of its factors
+        own = (own, tuple(s.total_steps(size) for s, size in zip(settings, sizes)))
     key = (settings[0].kind(), id(resident), len(settings), own, rate)
     return key, None if stream is None else stream.cuda_stream
 
@@ -142,12 +146,12 @@ def _takes_ring(setting: Setting, device: torch.device, batches: Sequence[int]) 
 class Snapshot:
     """Tensors at one moment, on their way to the host: training may change them meanwhile."""
 
-    def __init__(self, step: int, tensors: Sequence[Tensor]) -> None:
-        self.step, self.arriving = step, Arriving(*tensors)
+    def __init__(self, step: int, tensors: Sequence[Tensor], more: dict[str, Any]) -> None:
+        self.step, self.arriving, self.more = step, Arriving(*tensors), more
 
     def wait(self) -> dict[str, Any]:
         """What `Group.restore` takes."""
-        return {"step": self.step, "tensors": self.arriving.wait_all()}
+        return {"step": self.step, "tensors": self.arriving.wait_all(), "more": self.more}
 
 
 class Group:
@@ -184,9 +188,9 @@ class Group:
         else:
             self.stream = Stream(list(subsets), seeds, self.batches[0], self.device)
         self.program = program(self.setting, resident, self.runs)
-        initial = drawn(settings, self.program.model) if initial is None else initial
+        initial = drawn(settings, self.program.model, resident) if initial is None else initial
         self.parameters = {
-            k: placed(v, self.setting, self.device).requires_grad_() for k, v in initial.items()
+            k: placed(initial[k], self.setting, self.device).requires_grad_() for k in self.program.names
         }
         self.buffers = {
             k: placed(v.detach().clone(), self.setting, self.device)
@@ -197,7 +201,8 @@ class Group:
         self.working = self.program.working(self.parameters)
         self.leaves = self.program.leaves(self.working)
         self.clock = Clock.at_start(self.runs, self.device)
-        self.captures = self.setting.graphs and self.device.type == "cuda"
+        self.average = self._fresh_average()
+        self.captures = self.device.type == "cuda" and self.program.captures
         self._choose_steps()
         self.evaluator = Evaluator(self.program, self.stream, self.runs, self.captures)
         self._graphs: dict[int, Callable[[], None]] = {}
@@ -214,6 +219,8 @@ class Group:
         self.fused: fused_mlp.FusedSteps | None = None
         if fused_mlp.suits(self.setting, self.device):
             assert isinstance(self.stream, Ring)
+            assert isinstance(self.program.rule, Rule)
+            assert isinstance(self.moments, Moments)
             self.fused = fused_mlp.FusedSteps(
                 self.setting, self.model, self.program.rule, self.resident, self.stream, self.parameters,
                 self.moments, self.clock.counter, self.clock.diverged_at,
@@ -230,16 +237,24 @@ class Group:
         seeds = self._take(settings, subsets)
         self.stream.restart(list(subsets), seeds)
         self.run_keys.copy_(rn.keys(seeds, rn.DROPOUT, self.device))
-        initial = drawn(settings, self.program.model) if initial is None else initial
-        for name, value in initial.items():
-            self.parameters[name].copy_(value, non_blocking=True)
+        initial = drawn(settings, self.program.model, self.resident) if initial is None else initial
+        for name in self.program.names:
+            self.parameters[name].copy_(initial[name], non_blocking=True)
             if self.working[name] is not self.parameters[name]:
                 self.working[name].copy_(self.parameters[name])
         for name, buffer in self.program.start_buffers(initial).items():
             self.buffers[name].copy_(buffer)
         self.moments.restart(settings, self.totals)
+        for name, value in self.average.items():
+            value.copy_(self.parameters[name])
         self.clock.restart()
         self.evaluator.restart()
+
+    def _fresh_average(self) -> Named:
+        """The moving average of the weights before training, where one is asked for."""
+        if self.setting.ema is None:
+            return {}
+        return {name: value.detach().clone() for name, value in self.parameters.items()}
 
     @property
     def runs(self) -> int:
@@ -254,24 +269,29 @@ class Group:
     # --- steps -----------------------------------------------------------------------------------
 
     def _one_step(self) -> None:
-        dropout = [name for name in self.buffers if name.endswith(".key")]
         step_key = None
-        if dropout or self.setting.augment != "none":
+        if self.program.dropout or self.setting.augment != "none":
             step_key = rn.mix(self.run_keys, self.clock.counter)
-            for name in dropout:
+            for name in self.program.dropout:
                 self.buffers[name].copy_(step_key)
         if isinstance(self.stream, Ring):
             x, y = self.program.examples(self.stream.index(self.clock.counter, 1)[0].long(), step_key)
         else:
             x, y = self.program.batch(self.stream.indices, self.clock.position, step_key)
         losses, buffers = self.program.loss(self.leaves, self.buffers, x, y, self.live)
-        gradients = torch.autograd.grad(losses.sum(), list(self.leaves.values()))
+        if self.program.random:  # the same numbers after a resume
+            torch.manual_seed(hash((self.settings[0].seed_of("order"), self.step)) % (1 << 63))
+        own = self.program.abilities is not None  # a loss may not depend on every parameter
+        gradients = torch.autograd.grad(losses.sum(), list(self.leaves.values()), materialize_grads=own)
         changed = [(self.buffers[name], new) for name, new in buffers.items()]
         with torch.no_grad(), self._low_priority_stream():
             self.program.finish(
                 list(self.parameters.values()), list(self.working.values()), gradients, self.moments,
                 changed, losses.detach(), self.clock, not self.stream.full,
             )  # fmt: skip
+            if self.setting.ema is not None:
+                for name, value in self.average.items():
+                    value.lerp_(self.parameters[name], 1 - self.setting.ema)
 
     def _steps(self, count: int) -> None:
         if self.fused is not None:
@@ -299,7 +319,7 @@ class Group:
     def advance(self, steps: int) -> None:
         """Train all runs for this many steps more."""
         end = self.step + steps
-        with precision(self.setting, self.device):
+        with precision(self.setting, self.device), self._own_random_numbers():
             while self.step < end:
                 block = self.stream.fill(self.step, end)
                 if isinstance(self.stream, Stream):
@@ -308,6 +328,15 @@ class Group:
                     count = next(n for n in self.unroll if n <= block - self.step) if self.captures else 1
                     (self._captured(count) if self.captures else partial(self._steps, 1))()
                     self.step += count
+
+    @contextmanager
+    def _own_random_numbers(self) -> Iterator[None]:
+        """Give the random numbers that a network draws by itself back to whoever drew before."""
+        if not self.program.random:
+            yield
+            return
+        with torch.random.fork_rng(devices=[self.device] if self.device.type == "cuda" else []):
+            yield
 
     def _captured(self, steps: int) -> Callable[[], None]:
         """So many steps as a CUDA graph: captured at the first call, replayed afterwards."""
@@ -344,12 +373,13 @@ class Group:
 
     def begin_evaluation(self, rows: Sequence[int]) -> Evaluation:
         """Launch `evaluate` on the device; training may continue before the result is read."""
-        return self.evaluator.begin({k: v.detach() for k, v in self.working.items()}, self.buffers, rows)
+        weights = {k: v.detach() for k, v in self.working.items()}
+        averages = {k: v.to(weights[k].dtype) for k, v in self.average.items()}
+        return self.evaluator.begin(weights, self.buffers, rows, averages)
 
     def module(self, row: int) -> nn.Module:
         """The network of one run as it stands, for measurements that take a module."""
-        state = {k: v[row].detach() for k, v in (*self.parameters.items(), *self.buffers.items())}
-        self.model.load_state_dict(state)
+        put(self.model, {k: v[row].detach() for k, v in (*self.parameters.items(), *self.buffers.items())})
         return self.model
 
     # --- keeping and dropping --------------------------------------------------------------------
@@ -367,7 +397,8 @@ class Group:
         self.program = program(self.setting, self.resident, self.runs)
         self.working = self.program.working(self.parameters)
         self.leaves = self.program.leaves(self.working)
-        self.moments.keep(rows)
+        self.average = {k: v[rows] for k, v in self.average.items()}
+        self.moments.keep(rows, self.parameters)
         self._choose_steps()
         self.evaluator = Evaluator(self.program, self.stream, self.runs, self.captures)
         self._graphs = {}
@@ -375,13 +406,14 @@ class Group:
     def tensors(self) -> list[Tensor]:
         """Everything that training changes."""
         masters = [*self.parameters.values(), *self.buffers.values(), *self.moments.tensors()]
+        masters += self.average.values()
         copies = [w for name, w in self.working.items() if w is not self.parameters[name]]
         clock = (self.clock.position, self.clock.counter, self.clock.diverged_at)
         return [*(t.detach() for t in (*masters, *copies)), *clock]
 
     def state(self) -> Snapshot:
         """Everything that a resumed group needs, on its way to the host."""
-        return Snapshot(self.step, self.tensors())
+        return Snapshot(self.step, self.tensors(), self.moments.more())
 
     @torch.no_grad()
     def restore(self, state: dict[str, Any]) -> None:
@@ -389,3 +421,4 @@ class Group:
         self.step = state["step"]
         for tensor, value in zip(self.tensors(), state["tensors"], strict=True):
             tensor.copy_(value)
+        self.moments.restore(state.get("more", {}))

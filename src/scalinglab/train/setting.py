@@ -16,23 +16,26 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from scalinglab.curves import run_name
-from scalinglab.data import NORMALIZATIONS, SOURCES
+from scalinglab.data import NORMALIZATIONS, SOURCES, Dataset
 from scalinglab.errors import BadInput, nearest
+from scalinglab.train.own.data import own_data
+from scalinglab.train.own.references import KEYS, is_own, resolve, taken_in
 
 # data that functions of `scalinglab.data` make of `data_options`, and examples of each by default
 GENERATED = {"teacher_student": 10_000, "text": 4096}
 CHOICES: dict[str, tuple[str, ...]] = {
     "dataset": (*SOURCES, *GENERATED),
     "normalize": tuple(NORMALIZATIONS),
-    "optimizer": ("sgd", "nesterov", "adam", "adamw"),
+    "optimizer": ("sgd", "nesterov", "adam", "adamw", "lion", "muon"),
     "loss": ("cross_entropy", "mse"),
-    "schedule": ("constant", "cosine"),
+    "schedule": ("constant", "cosine", "linear", "wsd"),
     "augment": ("none", "flip", "crop", "crop_flip", "affine"),
     "checkpoint_unit": ("step", "epoch"),
     "precision": ("fp32", "tf32", "bf16"),
@@ -46,10 +49,17 @@ MEASURES = (
 POSITIVE = (
     "width", "depth", "learning_rate", "batch_size", "epochs", "steps", "min_epochs", "min_steps",
     "reference_learning_rate", "checkpoints_per_decade", "checkpoints_from", "pool", "n_data",
-    "evaluate_at_most", "test_size", "complexity", "initialization_factor",
+    "evaluate_at_most", "test_size", "complexity", "initialization_factor", "warmup", "cooldown", "clip",
 )  # fmt: skip
-FRACTIONS = ("momentum", "label_smoothing", "label_noise", "dropout", "fail_below", "fail_after")
-BELOW_ONE = ("momentum", "dropout")
+FRACTIONS = (
+    "momentum", "label_smoothing", "label_noise", "dropout", "fail_below", "fail_after", "beta1", "beta2",
+    "ema", "cooldown",
+)  # fmt: skip
+BELOW_ONE = ("momentum", "dropout", "beta1", "beta2", "ema")
+# what a built-in family is made of; a network of one's own gets them as it gets any other option
+OF_FAMILIES = (
+    "width", "depth", "parameterization", "batch_norm", "dropout", "initialization", "initialization_factor",
+)  # fmt: skip
 SEEDS = ("seed", "init_seed", "order_seed", "data_seed")
 # what may differ between runs that share a step
 FREE = {
@@ -63,6 +73,10 @@ UNNAMED: dict[str, Any] = {
     "linearized": False, "online": False, "augment_test": False, "initialization_factor": 1.0,
     "momentum_precision": "fp32",
 }  # fmt: skip
+TORCH_OPTIMIZERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "Adam": ("adam", {}), "AdamW": ("adamw", {"weight_decay": 0.01}), "SGD": ("sgd", {}),
+}  # fmt: skip
+MISSPELT = 0.85  # how alike an option and a key are where one is taken for the other
 MOST_ONLINE = 50_000_000  # examples of a teacher that a run may see online
 
 
@@ -72,12 +86,14 @@ class Setting:
 
     Attributes:
         model, width, depth, parameterization, batch_norm, dropout, initialization, model_options: the
-            network, as `scalinglab.nets.build` takes them; `model_options` is what only this family takes.
+            network, as `scalinglab.nets.build` takes them; `model_options` is what only this family takes. Or
+            a network of one's own, "module:name" (docs/your-own-network.md): further keys are its options.
         initialization_factor: factor on the initial weights, as `scalinglab.nets.build` takes it.
         linearized: train the network's linearisation at its initial weights in its place
             (`scalinglab.nets.Linearized`); give `measure` without norms, which are those of a network.
         dataset: a name that `scalinglab.data.load` knows, or "teacher_student" or "text" with `data_options`
-            for the function of that name in `scalinglab.data`. Text goes with model "decoder".
+            for the function of that name in `scalinglab.data`. Text goes with model "decoder". Or
+            "module:function" of one's own, called with `data_options`.
         n_data: training examples; None takes all. Subsets of one seed contain each other.
         data_block: which block of `n_data` examples of the seed's permutation, counted from 0; the blocks of
             one seed do not overlap.
@@ -85,9 +101,23 @@ class Setting:
         augment: random flips, crops (4 pixels of padding), or both, or "affine" (turned by up to 10°, shifted
             by up to a tenth of each side); "none" unless asked for.
         augment_test: measure on test images that went through the same random transform, drawn once.
-        optimizer, learning_rate, momentum, weight_decay, schedule: `momentum` is for sgd (0 unless given)
-            and nesterov (0.9); weight decay is decoupled in adamw and part of the gradient otherwise.
-        loss: "cross_entropy", or "mse" (mean over outputs; one-hot targets for classes).
+        optimizer, learning_rate, momentum, weight_decay: `momentum` is for sgd (0 unless given), nesterov
+            (0.9) and muon (0.95); weight decay is decoupled in adamw, lion and muon and part of the gradient
+            otherwise. Or "module:name" of one's own, a class as those of `torch.optim`, or a function of
+            (parameters, setting).
+        beta1, beta2: of adam and adamw (0.9, 0.999), lion (0.9, 0.99), and of muon's adamw (0.9, 0.95).
+        clip: the largest length of a gradient, all parameters together; longer ones are shortened to it.
+        schedule: "constant", "cosine" or "linear" (to zero), "wsd" (constant, then linear to zero over the
+            last part `cooldown`, 0.2 unless given), or "module:function" of one's own, which takes
+            (step, steps) and returns the factor on the learning rate.
+        warmup: steps in which the learning rate rises linearly, or the fraction of all steps, if below 1.
+        ema: decay of an exponential moving average of the weights, such as 0.999: its losses and errors are
+            measured beside those of the weights, in columns that end in _ema; training does not see it.
+        loss: "cross_entropy", or "mse" (mean over outputs; one-hot targets for classes), or "module:function"
+            of one's own, which takes (outputs, targets) of a batch and returns its mean loss.
+        metrics: further columns, "module:function" by name, of (outputs, targets) of the whole test set.
+        code, version: what stands behind the names of one's own: fingerprints, which are found by
+            themselves, or a version that the user gives in their place.
         label_smoothing: probability taken from the true class and spread over all.
         online: fresh examples at every step, each seen once: teacher_student without end, text while it
             lasts, or images under random augmentation, which stand in for fresh ones (then `augment` must be
@@ -139,9 +169,18 @@ class Setting:
     optimizer: str = "adam"
     learning_rate: float = 1e-3
     momentum: float | None = None
+    beta1: float | None = None
+    beta2: float | None = None
     weight_decay: float = 0.0
+    clip: float | None = None
     schedule: str = "constant"
+    warmup: float | None = None
+    cooldown: float | None = None
+    ema: float | None = None
     loss: str = "cross_entropy"
+    metrics: Mapping[str, str] | None = None
+    code: Mapping[str, str] = field(default_factory=dict)
+    version: str | None = None
     label_smoothing: float = 0.0
     batch_size: int | None = None
     full_batch: bool = False
@@ -178,7 +217,7 @@ class Setting:
                 whole = "int" in str(item.type) and "float" not in str(item.type)
                 object.__setattr__(self, item.name, int(value) if whole else float(value))
         for name, known in CHOICES.items():
-            if (value := getattr(self, name)) is not None and value not in known:
+            if (value := getattr(self, name)) is not None and value not in known and not self.owns(name):
                 raise BadInput(f"{name}={value!r} is not known; {nearest(str(value), known)}")
         _check_ranges(self)
         _check_agreement(self)
@@ -188,13 +227,18 @@ class Setting:
         if self.online and self.dataset in GENERATED:
             _draw_once(self)
         if self.n_data is None:
-            source = SOURCES.get(self.dataset)
-            size = source.n_train if source else self.data_options.get("n_data", GENERATED[self.dataset])
-            object.__setattr__(self, "n_data", size)
+            object.__setattr__(self, "n_data", self._all_data())
         if self.batch_size is None and not self.full_batch:
             object.__setattr__(self, "batch_size", 128)
-        if self.momentum is None and self.optimizer in ("sgd", "nesterov"):
-            object.__setattr__(self, "momentum", 0.9 if self.optimizer == "nesterov" else 0.0)
+        if self.momentum is None and self.optimizer in MOMENTUM:
+            object.__setattr__(self, "momentum", MOMENTUM[self.optimizer])
+
+    def _all_data(self) -> int:
+        """Training examples that there are."""
+        if self.owns("dataset"):
+            return self.own_data().n_data
+        source = SOURCES.get(self.dataset)
+        return int(source.n_train if source else self.data_options.get("n_data", GENERATED[self.dataset]))
 
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> Setting:
@@ -203,14 +247,37 @@ class Setting:
         >>> Setting.from_dict({"model": "cnn", "dataset": "digits", "epochs": 3}).batch_size
         128
         """
+        for name in ("model", "dataset"):
+            if values.get(name) is None:
+                raise BadInput(f"a setting needs {name!r}, for example {name} = {_EXAMPLE[name]!r}")
+        values = taken_in(with_torch_optimizer(values))
         known = [f.name for f in fields(Setting)]
+        if is_own("model", values["model"]):
+            values = _with_options(values, known)
         for name in values:
             if name not in known:
                 raise BadInput(f"a setting has no {name!r}; {nearest(name, known)}")
-        for name in ("model", "dataset"):
-            if name not in values:
-                raise BadInput(f"a setting needs {name!r}, for example {name} = {_EXAMPLE[name]!r}")
         return Setting(**values)
+
+    # --- what is the user's own ------------------------------------------------------------------
+
+    def owns(self, key: str) -> bool:
+        """Whether what a key names is the user's own: a network, data, an optimizer, a loss, a schedule."""
+        return key in KEYS and key != "metrics" and is_own(key, getattr(self, key))
+
+    def own(self, key: str, name: str | None = None, place: str = "") -> Any:
+        """What of the user's own a key names."""
+        return resolve(key, name or getattr(self, key), self.code, self.version, place)
+
+    def own_data(self) -> Dataset:
+        """The user's own data, loaded once."""
+        stamp = self.code.get("dataset", self.version)
+        return own_data(self.dataset, stamp, self.data_options, lambda: self.own("dataset"))
+
+    def as_given(self) -> dict[str, Any]:
+        """What a factory of the user's own is given: the setting, without defaults that are not its own."""
+        identity = self.identity()
+        return {name: value for name, value in identity.items() if name not in ("code", "version")}
 
     # --- what follows from it --------------------------------------------------------------------
 
@@ -254,6 +321,11 @@ class Setting:
     def identity(self) -> dict[str, Any]:
         """Everything that defines the run, without what was left out; its hash is the run's name."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
+        if self.owns("model"):  # options have columns of their own
+            values = {k: v for k, v in values.items() if k not in (*OF_FAMILIES, "model_options")}
+            values |= self.model_options
+        if self.owns("dataset"):
+            values = {k: v for k, v in values.items() if k not in ("normalize", "pool")}
         kept = {k: v for k, v in values.items() if v is not None and v != {}}
         if not self.data_block:
             del kept["data_block"]  # the first block is the subset that every run has
@@ -278,6 +350,39 @@ class Setting:
 
 
 _EXAMPLE = {"model": "cnn", "dataset": "mnist"}
+MOMENTUM = {"sgd": 0.0, "nesterov": 0.9, "muon": 0.95}  # where none is given
+
+
+def _with_options(values: Mapping[str, Any], known: Sequence[str]) -> dict[str, Any]:
+    """A setting of a network of one's own: its options in `model_options`, among them those of families."""
+    options = dict(values.get("model_options") or {})
+    for name, value in values.items():
+        if name in OF_FAMILIES or name not in known:
+            whole = isinstance(value, float) and value.is_integer()  # 32.0 of the command line
+            options[name] = int(value) if whole else value
+    for name in options:
+        near = [] if name in OF_FAMILIES else get_close_matches(name, known, 1, MISSPELT)
+        if near and near[0] not in values:
+            raise BadInput(
+                f"{name} = {options[name]!r}: did you mean {near[0]!r}? An option needs another name"
+            )
+    return {
+        **{k: v for k, v in values.items() if k in known and k not in OF_FAMILIES},
+        "model_options": options,
+    }
+
+
+def with_torch_optimizer(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Adam, AdamW and SGD of `torch.optim` by their names here, with PyTorch's own weight decay."""
+    optimizer = values.get("optimizer")
+    if optimizer is None or isinstance(optimizer, str):
+        module, _, name = str(optimizer).partition(":")
+    else:
+        module, name = str(getattr(optimizer, "__module__", "")), str(getattr(optimizer, "__name__", ""))
+    if not module.startswith("torch.optim") or name not in TORCH_OPTIMIZERS:
+        return values
+    ours, own = TORCH_OPTIMIZERS[name]
+    return {**own, **values, "optimizer": ours}
 
 
 def _check_kind(name: str, value: Any, kind: str) -> None:
@@ -339,8 +444,9 @@ def _check_agreement(s: Setting) -> None:
         raise BadInput(
             "reference_learning_rate scales min_epochs and min_steps (park2019 eq. 17): give those"
         )
-    if s.momentum is not None and s.optimizer in ("adam", "adamw"):
+    if s.momentum is not None and s.optimizer in ("adam", "adamw", "lion"):
         raise BadInput(f"momentum={s.momentum} is for sgd and nesterov; {s.optimizer} has its own")
+    _check_optimizer(s)
     if s.momentum_precision and s.optimizer == "sgd" and not s.momentum:
         raise BadInput(f"momentum_precision={s.momentum_precision!r}: sgd has no momentum unless you give it")
     if s.linearized:
@@ -351,14 +457,14 @@ def _check_agreement(s: Setting) -> None:
         raise BadInput(f"full_batch and batch_size={s.batch_size} contradict each other: leave one out")
     if s.label_smoothing and s.loss == "mse":
         raise BadInput("label_smoothing goes with loss='cross_entropy'")
-    if s.data_options and s.dataset not in GENERATED:
+    if s.data_options and s.dataset not in GENERATED and not s.owns("dataset"):
         raise BadInput(f"data_options are for dataset={' or '.join(map(repr, GENERATED))}, not {s.dataset!r}")
     if s.dataset in GENERATED and (s.pool != 1 or s.normalize != "channel"):
         key = "pool" if s.pool != 1 else "normalize"
         raise BadInput(
             f"{key}={getattr(s, key)!r} is for images, and dataset={s.dataset!r} has none: leave it out"
         )
-    if (s.dataset == "text") != (s.model == "decoder"):
+    if (s.dataset == "text") != (s.model == "decoder") and not (s.owns("dataset") or s.owns("model")):
         raise BadInput(
             f"model={s.model!r} with dataset={s.dataset!r}: a decoder takes text, and text takes a decoder"
         )
@@ -368,6 +474,23 @@ def _check_agreement(s: Setting) -> None:
         raise BadInput("augment_test puts test images through the transform of `augment`: give it as well")
     if s.graphs and s.full_batch:
         raise BadInput("graphs need batches of one fixed size: leave out full_batch or graphs")
+
+
+def _check_optimizer(s: Setting) -> None:
+    if (s.beta1 is not None or s.beta2 is not None) and s.optimizer in ("sgd", "nesterov"):
+        raise BadInput(f"beta1 and beta2 are for adam, adamw, lion and muon; {s.optimizer} has momentum")
+    if s.cooldown is not None and s.schedule != "wsd":
+        raise BadInput(f"cooldown={s.cooldown} is the last part of schedule='wsd', not of {s.schedule!r}")
+    if s.owns("model"):
+        given = {"linearized": s.linearized, "complexity": s.complexity}
+        for name, value in given.items():
+            if value is not None and value is not False:
+                raise BadInput(f"{name}={value} is for built-in networks, not for {s.model!r}: leave it out")
+    if s.owns("dataset"):
+        usual = {"superclass": None, "pool": 1, "online": None, "augment": "none", "normalize": "channel"}
+        for name, default in usual.items():
+            if (found := getattr(s, name)) != default:
+                raise BadInput(f"{name}={found!r} is for built-in data; do it in {s.dataset!r} itself")
 
 
 def _check_text(s: Setting) -> None:

@@ -11,22 +11,30 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn import functional as F
+from torch.utils import _pytree as trees
 
 from scalinglab import nets
+from scalinglab.data import Dataset
+from scalinglab.errors import BadInput
+from scalinglab.measure import Flops
 from scalinglab.nets.parameterization import Network, draw
 from scalinglab.train import random_numbers as rn
-from scalinglab.train.batches import Resident
+from scalinglab.train.batches import Resident, dataset_of
 from scalinglab.train.kernels.blocks import compiled_blocks, repeats
 from scalinglab.train.kernels.compiling import compiled
 from scalinglab.train.kernels.gpu_layers import rewritten
-from scalinglab.train.optimizers import Moments, Rule
+from scalinglab.train.modules import networks
 from scalinglab.train.setting import Setting
+from scalinglab.train.updates.rules import Moments, Rule
+from scalinglab.train.updates.torch_optimizers import TorchMoments, TorchRule
 
 Named = dict[str, Tensor]
+TRIED = 4  # examples on which a network of the user's own is tried
 PIECE = 2000  # examples of a compiled evaluation: a fifth of the usual test set
 
 
@@ -60,6 +68,69 @@ class Clock:
         self.diverged_at.fill_(-1)
 
 
+class Objective:
+    """The loss of runs that share a step: built in, or a function of the user's own."""
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+        self.own: Callable[..., Tensor] | None = setting.own("loss") if setting.owns("loss") else None
+
+    def __call__(self, outputs: Any, y: Tensor, plain: bool = False, live: Tensor | None = None) -> Tensor:
+        """Mean loss over examples of each run, (runs,); `plain` without label smoothing.
+
+        Outputs are (runs, examples, …), for a loss of the user's own also several in a tuple or dictionary.
+        """
+        if self.own is None:
+            logits = getattr(outputs, "logits", outputs)
+            if not isinstance(logits, Tensor):
+                raise BadInput(
+                    f"the network returns a {type(outputs).__name__}: loss = {self.setting.loss!r} takes a "
+                    "tensor; give a loss of your own, a function of (outputs, targets)"
+                )
+            return objective(logits.float(), y, self.setting, plain, live)
+        assert live is None
+        if len(y) == 1:
+            return self.of_one(without_stack(outputs), y[0])[None]
+        return torch.vmap(self.of_one)(outputs, y)
+
+    def of_one(self, outputs: Any, y: Tensor) -> Tensor:
+        """The loss of one run, (), on outputs (examples, …)."""
+        if self.own is None:
+            return self(as_stack(outputs), y[None])[0]
+        found = self.own(outputs, y)
+        return found.reshape(()) if isinstance(found, Tensor) and found.numel() == 1 else found
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What a network of the user's own, or a built-in one with a loss of the user's own, can do and costs."""
+
+    abilities: networks.Abilities
+    cost: Flops
+
+
+_PROBES: dict[str, Probe] = {}
+
+
+def is_own(setting: Setting) -> bool:
+    """Whether the engine has to try what it can do with a network and its loss."""
+    return setting.owns("model") or setting.owns("loss")
+
+
+def probe(setting: Setting) -> Probe:
+    """What the engine can do with the network of a setting, tried once on a few examples, on the CPU."""
+    kind = setting.kind("any")
+    if kind not in _PROBES:
+        data = dataset_of(setting)
+        model = network(setting, data).train()
+        few = slice(0, TRIED)
+        x = torch.from_numpy(np.ascontiguousarray(data.inputs("train", few)))
+        y = torch.from_numpy(np.array(data.train_y[few]))
+        abilities = networks.tried(model, Objective(setting).of_one, x, y)
+        _PROBES[kind] = Probe(abilities, networks.cost(model, x, networks.trained_names(model)))
+    return _PROBES[kind]
+
+
 class Program:
     """Forward pass, loss and update for a number of runs of one architecture.
 
@@ -70,6 +141,9 @@ class Program:
 
     Attributes:
         model: the network, for evaluation and measurements.
+        names: of the parameters that are trained.
+        abilities: what can be done with a network of the user's own; None for a family of `nets`.
+        dropout: buffers that hold the keys of dropout.
         fresh_buffers: its buffers before training.
         trained: what is trained: the network, maybe in another form (`scalinglab.train.kernels.gpu_layers`).
         piece: examples that a compiled evaluation takes, always as many; None where it is not compiled.
@@ -77,9 +151,16 @@ class Program:
 
     def __init__(self, setting: Setting, resident: Resident, runs: int) -> None:
         self.setting, self.resident, self.runs = setting, resident, runs
-        self.model = network(setting, resident).to(resident.device).train().requires_grad_(False)
-        self.rule = Rule(setting, self.model)
-        self.fresh_buffers = {name: buffer.clone() for name, buffer in self.model.named_buffers()}
+        model = network(setting, resident)
+        self.dropout = rn.dropout_keys(model)
+        self.names = networks.trained_names(model)
+        self.objective = Objective(setting)
+        self.abilities = probe(setting).abilities if is_own(setting) else None
+        self.model = model.to(resident.device).train()
+        kind = TorchRule if setting.owns("optimizer") else Rule
+        self.rule: Rule | TorchRule = kind(setting, self.model)
+        self.fresh_buffers = {name: value.clone() for name, value in networks.fixed(self.model).items()}
+        self.model.requires_grad_(False)
         self.batch = self._compiled(self._batch)
         self.examples = self._compiled(self._examples)
         self.finish = self._compiled(self._finish)
@@ -87,19 +168,30 @@ class Program:
             f"{name}.{kind}"
             for name, module in self.model.named_modules() if isinstance(module, nn.BatchNorm2d)
             for kind in ("running_mean", "running_var")
-        ]  # fmt: skip
+        ] if self.abilities is None else list(self.abilities.changes)  # fmt: skip
         self.halved = _halved(self.model) if setting.precision == "bf16" else set()
         if self.halved and runs > 1:
             _convert_inputs(self.model)
         self.trained = self.model
-        if resident.device.type == "cuda" and setting.compile and setting.precision != "fp32":
+        family = not setting.owns("model")
+        if family and resident.device.type == "cuda" and setting.compile and setting.precision != "fp32":
             self.trained = rewritten(self.model)
-        blocks = setting.compile and runs == 1 and repeats(self.trained)
+        blocks = family and setting.compile and runs == 1 and repeats(self.trained)
         if blocks:
             self.trained = compiled_blocks(self.trained)
         self.loss: Callable[..., Any] = self._loss if blocks else self._compiled(self._loss)
         self.piece = evaluation_piece(setting, self.model, runs, resident.device)
         self.evaluated: Callable[..., Tensor] = self._evaluated if blocks else self._compiled(self._evaluated)
+
+    @property
+    def random(self) -> bool:
+        """Whether a training pass draws random numbers of PyTorch's generator."""
+        return self.abilities is not None and self.abilities.random
+
+    @property
+    def captures(self) -> bool:
+        """Whether steps on a GPU are captured: where asked for, if they can be."""
+        return self.setting.graphs and self.rule.captures and not self.random
 
     def _compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
         return compiled(function) if self.setting.compile else function
@@ -107,6 +199,8 @@ class Program:
     def start_buffers(self, initial: Named) -> Named:
         """The runs' buffers before training, (runs, …); a linearised network keeps its initial weights."""
         runs = len(next(iter(initial.values())))
+        if self.setting.owns("model"):
+            return {name: initial[name] for name in self.fresh_buffers}
         stacked = {name: buffer.expand(runs, *buffer.shape) for name, buffer in self.fresh_buffers.items()}
         if isinstance(self.model, nets.Linearized):
             stacked |= {start: initial[name] for name, start in self.model.starts().items()}
@@ -146,15 +240,16 @@ class Program:
         """
         with self.autocast():
             if self.runs == 1:
-                logits, new = self.apply(leaves, _only(buffers), x[0])
-                logits, new = logits[None], {k: v[None] for k, v in new.items()}
+                outputs, new = self.apply(leaves, _only(buffers), x[0])
+                outputs, new = as_stack(outputs), {k: v[None] for k, v in new.items()}
             else:
-                logits, new = torch.vmap(self.apply)(leaves, buffers, x)
-        return objective(logits.float(), y, self.setting, live=live), new
+                outputs, new = torch.vmap(self.apply)(leaves, buffers, x)
+        return self.objective(outputs, y, live=live), new
 
     def _finish(
-        self, masters: list[Tensor], working: list[Tensor], gradients: Sequence[Tensor], moments: Moments,
-        buffers: list[tuple[Tensor, Tensor]], losses: Tensor, clock: Clock, moving: bool,
+        self, masters: list[Tensor], working: list[Tensor], gradients: Sequence[Tensor],
+        moments: Moments | TorchMoments, buffers: list[tuple[Tensor, Tensor]], losses: Tensor, clock: Clock,
+        moving: bool,
     ) -> None:  # fmt: skip
         """All that a step writes: parameters, buffers (old, new), and the clock."""
         for old, new in buffers:
@@ -163,21 +258,23 @@ class Program:
         clock.diverged_at.copy_(torch.where(failed, clock.counter, clock.diverged_at))
         if self.runs == 1:
             gradients = [g[None] for g in gradients]
-        self.rule.update(masters, working, gradients, moments)
+        self.rule.update(masters, working, gradients, moments)  # type: ignore[arg-type]
         clock.counter += 1
         if moving:
             clock.position += 1
 
-    def logits(self, weights: Named, buffers: Named, x: Tensor, shared: bool) -> Tensor:
-        """Logits of any number of runs, (runs, examples, outputs), on their own inputs or on shared ones."""
+    def logits(self, weights: Named, buffers: Named, x: Tensor, shared: bool) -> Any:
+        """Outputs of any number of runs, (runs, examples, …), on their own inputs or on shared ones."""
         x = self._laid_out(x)
         if self.piece is not None:
             return self.evaluated(_only(weights), _only(buffers), x if shared else x[0])[None]
         with self.autocast():
             if len(next(iter(weights.values()))) == 1:
-                return self._logits(_only(weights), _only(buffers), x if shared else x[0])[None].float()
-            in_dims = (0, 0, None if shared else 0)
-            return torch.vmap(self._logits, in_dims=in_dims)(weights, buffers, x).float()
+                outputs = as_stack(self._logits(_only(weights), _only(buffers), x if shared else x[0]))
+            else:
+                in_dims = (0, 0, None if shared else 0)
+                outputs = torch.vmap(self._logits, in_dims=in_dims)(weights, buffers, x)
+            return trees.tree_map_only(Tensor, _widened, outputs)
 
     def _evaluated(self, weights: Named, buffers: Named, x: Tensor) -> Tensor:
         """Logits of one run in the form in which it is trained, in evaluation mode."""
@@ -192,8 +289,12 @@ class Program:
         return x.to(torch.bfloat16) if self.halved and x.is_floating_point() else x
 
     def _laid_out(self, x: Tensor) -> Tensor:
-        """Channels last, but first in full fp32 on a GPU, for which its libraries have the faster kernels."""
-        return x if channels_last(self.setting, self.resident.device) else x.contiguous()
+        """Channels last, but first in full fp32 on a GPU, for which its libraries have the faster kernels.
+
+        A network of the user's own may count on images that lie in the order of their axes.
+        """
+        usual = self.setting.owns("model") or not channels_last(self.setting, self.resident.device)
+        return x.contiguous() if usual else x
 
     def autocast(self) -> contextlib.AbstractContextManager[Any]:
         """Half precision where the setting asks for it."""
@@ -213,8 +314,17 @@ class Program:
         }
 
 
-def network(setting: Setting, resident: Resident) -> Network:
-    """The network of a setting, with its initial weights."""
+def network(setting: Setting, resident: Resident | Dataset) -> nn.Module:
+    """The network of a setting, with its initial weights, for data of this shape."""
+    if setting.owns("model"):
+        own = networks.build(setting, resident.input_shape, resident.n_outputs, resident.n_classes)
+        rn.seed_dropout(own)
+        return own
+    return family_network(setting, resident)
+
+
+def family_network(setting: Setting, resident: Resident | Dataset) -> Network:
+    """The network of a setting that names a family of `scalinglab.nets`."""
     options = dict(setting.model_options)
     if setting.dropout is not None:
         options["dropout"] = setting.dropout
@@ -228,9 +338,16 @@ def network(setting: Setting, resident: Resident) -> Network:
     return nets.Linearized(model) if setting.linearized else model
 
 
-def drawn(settings: Sequence[Setting], model: Network) -> Named:
-    """The runs' initial parameters, stacked, in the host's memory."""
-    columns = [draw(model, s.seed_of("init")) for s in settings]
+def drawn(settings: Sequence[Setting], model: nn.Module, resident: Resident | None = None) -> Named:
+    """The runs' initial parameters, stacked, in the host's memory.
+
+    Networks of the user's own are built for it, for the data that they learn, and give their buffers too.
+    """
+    if isinstance(model, Network):
+        columns = [draw(model, s.seed_of("init")) for s in settings]
+    else:
+        assert resident is not None
+        columns = [networks.numbers(network(s, resident)) for s in settings]
     return {name: torch.stack([column[name] for column in columns]) for name in columns[0]}
 
 
@@ -256,6 +373,9 @@ def objective(
     """
     if setting.loss == "mse":
         target = F.one_hot(y, logits.shape[-1]).to(logits.dtype) if y.dtype == torch.int64 else y
+        target = target[..., None] if target.ndim == logits.ndim - 1 else target  # one number an example
+        if target.shape != logits.shape:
+            raise BadInput(f"outputs {tuple(logits.shape[1:])} and targets {tuple(target.shape[1:])} differ")
         each = (logits - target).square()
         if live is None:
             return each.mean((-2, -1))
@@ -279,6 +399,8 @@ def evaluation_piece(setting: Setting, model: nn.Module, runs: int, device: torc
     """
     rewrites = device.type == "cuda" and setting.precision != "fp32"
     another_form = setting.compile and runs == 1 and (rewrites or repeats(model))
+    if setting.owns("model"):
+        return None
     return PIECE if another_form and is_large(model) and not setting.linearized else None
 
 
@@ -286,6 +408,20 @@ def is_large(model: nn.Module) -> bool:
     """Whether an evaluation takes long enough for compiled code: a network with more than dense layers."""
     layers = [m for m in model.modules() if not list(m.children())]
     return not all(isinstance(m, (nn.Linear, nn.ReLU, nn.Flatten)) for m in layers)
+
+
+def as_stack(outputs: Any) -> Any:
+    """Outputs of one run as those of a stack."""
+    return trees.tree_map_only(Tensor, lambda t: t[None], outputs)
+
+
+def without_stack(outputs: Any) -> Any:
+    """Outputs of the only run of a stack."""
+    return trees.tree_map_only(Tensor, lambda t: t[0], outputs)
+
+
+def _widened(value: Tensor) -> Tensor:
+    return value.float() if value.is_floating_point() else value
 
 
 def _only(values: Named) -> Named:

@@ -12,21 +12,24 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
+import torch
 from torch import Tensor, nn
+from torch.utils import _pytree as trees
 
+from scalinglab.errors import BadInput
 from scalinglab.measure import KernelReading, fisher_rao, gradient_noise
-from scalinglab.measure.evaluation import evaluating
+from scalinglab.measure.evaluation import batches, evaluating
 from scalinglab.train.replicas import Group
 from scalinglab.train.training_step import network
 
 Reading = Callable[[nn.Module], Mapping[str, Any]]
 
 
-def _fisher_rao(model: nn.Module, x: Tensor, y: Tensor, loss: str) -> dict[str, float]:
+def _fisher_rao(model: nn.Module, x: Tensor, y: Tensor, loss: Any) -> dict[str, float]:
     return {"norm_fisher_rao": fisher_rao(model, x, y, loss)}
 
 
-def _gradient_noise(model: nn.Module, x: Tensor, y: Tensor, loss: str) -> dict[str, float]:
+def _gradient_noise(model: nn.Module, x: Tensor, y: Tensor, loss: Any) -> dict[str, float]:
     found = gradient_noise(model, x, y, loss)
     return {
         "gradient_noise": found.trace,
@@ -35,7 +38,33 @@ def _gradient_noise(model: nn.Module, x: Tensor, y: Tensor, loss: str) -> dict[s
     }
 
 
+def _metrics(group: Group, row: int, model: nn.Module) -> dict[str, float]:
+    """The user's own metrics of one run, on its whole test set at once."""
+    setting, data = group.setting, group.resident
+    part = data.test_index([group.stream.subsets[row]])
+    index: Any = slice(None) if part is None else part[0]
+    x, y = data.inputs(data.test_x[index]).contiguous(), data.test_y[index]
+    with evaluating(model), torch.no_grad():
+        pieces = [model(piece) for (piece,) in batches(METRIC_PIECE, x)]
+    outputs = trees.tree_map(
+        lambda *leaves: torch.cat(leaves) if isinstance(leaves[0], Tensor) else leaves[0], *pieces
+    )
+    found = {}
+    for column, name in (setting.metrics or {}).items():
+        metric = setting.own("metrics", name, f"metrics.{column}")
+        try:
+            found[column] = float(metric(outputs, y))
+        except Exception as error:
+            raise BadInput(f"metrics.{column} = {name!r} of (outputs, targets): {error}") from error
+    return found
+
+
+def _joined(*parts: Any) -> Any:
+    return torch.cat(parts) if isinstance(parts[0], Tensor) else parts[0]
+
+
 READINGS = {"fisher_rao": _fisher_rao, "gradient_noise": _gradient_noise}
+METRIC_PIECE = 1024  # test examples that pass through a network at a time, for metrics
 KERNEL_INPUTS = 250  # test inputs on which kernels are read
 _KERNELS: WeakKeyDictionary[Group, dict[str, KernelReading]] = WeakKeyDictionary()
 
@@ -62,10 +91,10 @@ def read(group: Group, row: int, extra: Reading | None = None) -> dict[str, Any]
     """
     setting = group.setting
     named = [READINGS[name] for name in setting.measure if name in READINGS]
-    if not named and extra is None and "kernel" not in setting.measure:
+    if not (named or extra is not None or "kernel" in setting.measure or setting.metrics):
         return {}
     model = group.module(row)
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = _metrics(group, row, model) if setting.metrics else {}
     if "kernel" in setting.measure:
         found |= kernel_reading(group, row)(model)
     if named:
@@ -75,7 +104,7 @@ def read(group: Group, row: int, extra: Reading | None = None) -> dict[str, Any]
         if setting.loss == "mse" and group.resident.n_classes:
             y = nn.functional.one_hot(y, group.resident.n_classes).to(x.dtype)
         for reading in named:
-            found |= reading(model, x, y, setting.loss)
+            found |= reading(model, x, y, group.program.objective.own or setting.loss)
     if extra is not None:
         with evaluating(model):
             found |= {

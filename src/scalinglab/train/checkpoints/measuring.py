@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 
 from scalinglab.measure import Flops, NormTracker, flops, margins
 from scalinglab.measure.network_norms.cuda_graphs import Arriving
 from scalinglab.measure.network_norms.device_reads import Readers
+from scalinglab.measure.network_norms.graph import Graph
 from scalinglab.measure.network_norms.tracker import CHEAP, Measurement
 from scalinglab.support.phases import phase
 from scalinglab.train.evaluation import Evaluation
 from scalinglab.train.replicas import Group
+from scalinglab.train.training_step import probe
 
 # name in `measure.norms` -> column
 NORMS = {
@@ -36,6 +40,10 @@ MARGINS = {"margin", "margin_histogram"}
 BINS = 40  # of the histogram of margins
 
 
+class MeasureWarning(UserWarning):
+    """Something that a setting asks for is not defined for its network."""
+
+
 def bin_column(k: int) -> str:
     """The column that holds the fraction of margins in the k-th bin."""
     return f"margin_bin_{k:02d}"
@@ -47,6 +55,7 @@ class _Shared:
 
     cost: Flops | None = None
     readers: dict[tuple[str, tuple[str, ...]], Readers] = field(default_factory=dict)
+    no_norms: str | None = None  # why there are none, of the user's own network; empty where there are
 
 
 _SHARED: WeakKeyDictionary[nn.Module, _Shared] = WeakKeyDictionary()
@@ -58,7 +67,7 @@ class Measure:
     def __init__(self, group: Group) -> None:
         self.group = group
         self.norms: list[tuple[NormTracker, dict[str, str]]] = []
-        wanted = group.setting.measure
+        wanted = group.setting.measure if self._has_norms() else ()
         if "norm" in wanted:
             self.norms.append((self._tracker(), NORMS))
         if "norm_as_published" in wanted:
@@ -68,10 +77,40 @@ class Measure:
         shared = _SHARED.setdefault(group.model, _Shared())
         if shared.cost is None:
             graph = self.norms[0][0].graph if self.norms else None
-            # a linearised network is charged what the network itself would take
-            network: Any = getattr(group.model, "network", group.model)
-            shared.cost = flops(network, group.resident.input_shape, graph=graph)
+            shared.cost = self._cost(graph)
         self.n_params, self.flops = shared.cost.n_params, shared.cost.step  # the latter for one example
+
+    def _cost(self, graph: Graph | None) -> Flops:
+        """What a pass of one example costs."""
+        model, data = self.group.model, self.group.resident
+        if self.group.setting.owns("model"):
+            return probe(self.group.setting).cost
+        # a linearised network is charged what the network itself would take
+        network: Any = getattr(model, "network", model)
+        return flops(network, data.input_shape, graph=graph)
+
+    def _has_norms(self) -> bool:
+        """Whether norms are defined; of a network of the user's own they may not be, which is told once."""
+        setting, data = self.group.setting, self.group.resident
+        if not setting.owns("model"):
+            return True
+        if data.train_x.dtype == torch.int64:
+            reason = "its inputs are whole numbers"
+        else:
+            shared = _SHARED.setdefault(self.group.model, _Shared())
+            if shared.no_norms is None:
+                try:
+                    self._tracker().begin({k: v[:1].detach() for k, v in self._numbers().items()}).result()
+                    shared.no_norms = ""
+                except Exception as error:  # whatever a network may do
+                    shared.no_norms = " ".join(str(error).split())
+            reason = shared.no_norms
+        if reason and any(name.startswith("norm") for name in setting.measure):
+            warnings.warn(f"no norms of {setting.model}: {reason}", MeasureWarning, stacklevel=2)
+        return not reason
+
+    def _numbers(self) -> dict[str, Tensor]:
+        return {**self.group.parameters, **self.group.buffers}
 
     def _tracker(self, definition: str = "bartlett", which: tuple[str, ...] = CHEAP) -> NormTracker:
         """A tracker of the group's network, which shares what groups of one architecture can share."""

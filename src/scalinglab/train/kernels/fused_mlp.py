@@ -16,8 +16,8 @@ from torch import Tensor, nn
 
 from scalinglab.nets.layers import Dense
 from scalinglab.train.batches import Resident, Ring
-from scalinglab.train.optimizers import Moments, Rule
 from scalinglab.train.setting import Setting
+from scalinglab.train.updates.rules import Moments, Rule
 
 # for tensor cores, fp32 numbers are split into two of TF32, whose three larger products are summed
 PRODUCTS = {"fp32": "tf32x3", "tf32": "tf32"}

@@ -20,7 +20,7 @@ from scalinglab.nets.layers import Dense, scaled
 from scalinglab.nets.parameterization import Network
 from scalinglab.train import Setting
 from scalinglab.train.batches import Resident, dataset_of
-from scalinglab.train.training_step import Named, drawn, network, objective, precision
+from scalinglab.train.training_step import Named, drawn, family_network, objective, precision
 
 STACKED = 2e8  # numbers in the training inputs of a stack, of all its permutations
 FEWEST = 192  # numbers that an example counts for at least: hidden layers have theirs, too
@@ -92,7 +92,7 @@ def partition_losses(settings: Sequence[Setting], population: int) -> Iterator[l
         members = list(same)
         first = members[0][0]
         resident = Resident(dataset_of(first), _device())
-        model = network(first, resident).eval()
+        model = family_network(first, resident).eval()
         at_once = max(1, int(STACKED // (population * max(FEWEST, math.prod(resident.input_shape)))))
         for place in range(0, len(members), at_once):
             yield from _partitions(members[place : place + at_once], population, resident, model)

@@ -29,7 +29,7 @@ from scalinglab.nets.layers import Dense
 from scalinglab.nets.parameterization import Network
 from scalinglab.train import Setting
 from scalinglab.train.batches import Resident, dataset_of
-from scalinglab.train.training_step import Named, drawn, network, objective, precision
+from scalinglab.train.training_step import Named, drawn, family_network, objective, precision
 from scalinglab_papers.bahri2021.stacks.descent import descend, outputs, test_losses
 
 STACKED = 3e8  # parameters in a stack, of all its networks
@@ -125,7 +125,7 @@ def _empty(setting: Setting, device: torch.device, models: dict[str, Network]) -
     resident = Resident(dataset.subset(setting.n_data or dataset.n_data, setting.seed_of("data")), device)
     shape = replace(setting, seed=0, init_seed=None, loss="mse", learning_rate=1.0).run
     if shape not in models:
-        models[shape] = network(setting, resident).eval()
+        models[shape] = family_network(setting, resident).eval()
     return Stack([], resident, models[shape])
 
 

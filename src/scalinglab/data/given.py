@@ -1,0 +1,89 @@
+"""A `Dataset` of what a user has: tensors, arrays, a pair of PyTorch data sets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from scalinglab.data.dataset import Dataset
+from scalinglab.errors import BadInput
+
+SHAPES = "give (x, y, test_x, test_y), a pair (training set, test set) of PyTorch data sets, or a Dataset"
+
+
+def as_dataset(value: Any, name: str) -> Dataset:
+    """A data set as the engine takes it; inputs reach the network as they are.
+
+    Args:
+        value: (x, y, test_x, test_y) as tensors or arrays, a dictionary with these keys, a pair (training
+            set, test set) of PyTorch data sets of (input, target), or a `Dataset`.
+        name: what it is called in `Curves`.
+
+    Targets that are whole numbers are classes, others are real targets. Numbers are float32 or int64.
+    """
+    if isinstance(value, Dataset):
+        return value
+    if isinstance(value, dict):
+        keys = ("x", "y", "test_x", "test_y")
+        if missing := [key for key in keys if key not in value]:
+            raise BadInput(f"{name}: a dictionary of data needs {', '.join(keys)}; {missing[0]} is missing")
+        value = tuple(value[key] for key in keys)
+    if not isinstance(value, (tuple, list)):
+        raise BadInput(f"{name} is a {type(value).__name__}: {SHAPES}")
+    if len(value) == 2 and all(hasattr(part, "__getitem__") and hasattr(part, "__len__") for part in value):
+        pair = [_of_pairs(part, name) for part in value if _has_pairs(part)]
+        if len(pair) == 2:
+            value = (*pair[0], *pair[1])
+    if len(value) != 4:
+        raise BadInput(f"{name} has {len(value)} parts: {SHAPES}; without a test set, hold some examples out")
+    train_x, train_y, test_x, test_y = (_array(part, name) for part in value)
+    for x, y, kind in ((train_x, train_y, "training"), (test_x, test_y, "test")):
+        if x.ndim == 0 or len(x) != len(y) or len(x) == 0:
+            raise BadInput(f"{name}: {len(x) if x.ndim else 0} {kind} inputs and {len(y)} {kind} targets")
+    if train_x.shape[1:] != test_x.shape[1:] or train_y.shape[1:] != test_y.shape[1:]:
+        raise BadInput(
+            f"{name}: training examples have shapes {train_x.shape[1:]} and {train_y.shape[1:]}, test "
+            f"examples {test_x.shape[1:]} and {test_y.shape[1:]}: they must agree"
+        )
+    classes = train_y.dtype == np.int64 and test_y.dtype == np.int64
+    n_classes = int(max(train_y.max(), test_y.max())) + 1 if classes else 0
+    if not classes:
+        train_y, test_y = (y.astype(np.float32) for y in (train_y, test_y))
+    none = np.zeros(1, np.float32)
+    return Dataset(
+        name, train_x, train_y, test_x, test_y, n_classes, none, none + 1, white=1.0, as_given=True
+    )
+
+
+def _has_pairs(part: Any) -> bool:
+    """Whether it is a data set of (input, target), not an array."""
+    return (
+        not isinstance(part, np.ndarray)
+        and not hasattr(part, "detach")
+        and isinstance(part[0], (tuple, list))
+    )
+
+
+def _of_pairs(dataset: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
+    pairs = [dataset[k] for k in range(len(dataset))]
+    if any(len(pair) != 2 for pair in pairs):
+        raise BadInput(f"{name}: every example of a data set must be (input, target)")
+    try:
+        x, y = (np.stack([_array(pair[k], name) for pair in pairs]) for k in (0, 1))
+    except ValueError as error:
+        raise BadInput(f"{name}: examples of one data set must have one shape: {error}") from error
+    return x, y
+
+
+def _array(part: Any, name: str) -> np.ndarray:
+    """Whole numbers as int64, others as float32."""
+    if hasattr(part, "detach"):
+        part = part.detach().cpu()
+        part = part.float().numpy() if str(part.dtype) == "torch.bfloat16" else part.numpy()
+    found = np.asarray(part)
+    if found.dtype.kind in "iub":
+        return found.astype(np.int64)
+    if found.dtype.kind != "f":
+        raise BadInput(f"{name} holds {found.dtype}: give numbers")
+    return found.astype(np.float32)

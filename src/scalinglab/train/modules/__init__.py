@@ -1,0 +1,1 @@
+"""Modules of the user's own as networks of the engine: built, tried, and counted."""

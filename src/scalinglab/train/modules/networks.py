@@ -1,0 +1,222 @@
+"""A network of the user's own as one more family: built, drawn, and tried for what the engine can do with it.
+
+A family of `scalinglab.nets` stacks by construction. A module of the user's own is tried once, on two
+examples: whether `torch.func` gives for a stack of two what each gives by itself, which buffers a pass
+changes, and whether it draws random numbers of its own.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+from torch.utils import _pytree as trees
+
+from scalinglab.errors import BadInput
+from scalinglab.measure import Flops
+from scalinglab.measure.evaluation import evaluating
+from scalinglab.train.modules.operations import Operations
+from scalinglab.train.own.references import call
+from scalinglab.train.setting import Setting
+
+Named = dict[str, Tensor]
+Loss = Callable[[Any, Tensor], Tensor]
+SAME = 1e-4  # how far a stack may be from its runs one by one, relative to the largest number
+
+
+def build(setting: Setting, input_shape: tuple[int, ...], n_outputs: int, n_classes: int) -> nn.Module:
+    """The network of a setting, with the initial weights of its seed.
+
+    PyTorch's generator is set to the seed, as by ``torch.manual_seed``, and afterwards back to what it was.
+    """
+    factory = setting.own("model")
+    if isinstance(factory, nn.Module):  # every run begins with its weights
+        return copy.deepcopy(factory)
+    if not callable(factory):
+        raise BadInput(
+            f"model = {setting.model!r} is a {type(factory).__name__}: give a class of networks, a function "
+            "that makes one of a setting, or a network"
+        )
+    facts = {"input_shape": input_shape, "n_outputs": n_outputs, "n_classes": n_classes}
+    offered = {**facts, **setting.as_given()}
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(setting.seed_of("init"))
+        model = call(factory, offered, f"model = {setting.model!r}", must=setting.model_options)
+    if not isinstance(model, nn.Module):
+        raise BadInput(f"model = {setting.model!r} made a {type(model).__name__}, and no torch.nn.Module")
+    if not any(p.requires_grad for p in model.parameters()):
+        raise BadInput(f"model = {setting.model!r} has no parameters to train")
+    return model
+
+
+def trained_names(model: nn.Module) -> list[str]:
+    """Names of the parameters that are trained."""
+    return [name for name, p in model.named_parameters() if p.requires_grad]
+
+
+def fixed(model: nn.Module) -> Named:
+    """Buffers, and parameters that are not trained."""
+    frozen = {name: p.detach() for name, p in model.named_parameters() if not p.requires_grad}
+    return {**dict(model.named_buffers()), **frozen}
+
+
+def numbers(model: nn.Module) -> Named:
+    """Everything that a run of the network begins with."""
+    return {name: value.detach() for name, value in (*model.named_parameters(), *model.named_buffers())}
+
+
+def put(model: nn.Module, values: Mapping[str, Tensor]) -> None:
+    """Let the network have these parameters and buffers."""
+    with torch.no_grad():
+        for name, place in (*model.named_parameters(), *model.named_buffers()):
+            place.copy_(values[name])
+
+
+@dataclass(frozen=True)
+class Abilities:
+    """What the engine can do with a network.
+
+    Attributes:
+        stacks: whether runs can be stacked.
+        why: the reason where they cannot.
+        changes: buffers that a training pass changes.
+        random: whether a training pass draws random numbers of PyTorch's generator.
+    """
+
+    stacks: bool
+    why: str
+    changes: tuple[str, ...]
+    random: bool
+
+
+def tried(model: nn.Module, loss: Loss, x: Tensor, y: Tensor) -> Abilities:
+    """What can be done with a network, from a training pass on a few examples.
+
+    Args:
+        model: in training mode.
+        loss: of (outputs, targets).
+        x, y: examples, (n, …).
+
+    Raises:
+        BadInput: the network or the loss cannot take the examples.
+    """
+    trained = trained_names(model)
+    state = {name: value.clone() for name, value in numbers(model).items()}
+
+    def single(weights: Named, others: Named) -> tuple[Tensor, Named]:
+        both = {**weights, **others}
+        value = loss(functional_call(model, both, (x,)), y)
+        return value, {name: both[name] for name in others}
+
+    weights = {name: state[name] for name in trained}
+    others = {name: value for name, value in state.items() if name not in weights}
+    before = torch.get_rng_state()
+    with torch.random.fork_rng(devices=[]):
+        value, after = _first(single, weights, {k: v.clone() for k, v in others.items()}, model, x)
+        random = not torch.equal(before, torch.get_rng_state())
+    _check_loss(value, x, y)
+    changes = tuple(name for name, new in after.items() if not torch.equal(new, others[name]))
+    if random:
+        return Abilities(False, "it draws random numbers of its own in training", changes, True)
+    why = _stacks(single, weights, others)
+    return Abilities(not why, why, changes, False)
+
+
+def _first(
+    single: Callable[[Named, Named], tuple[Tensor, Named]], weights: Named, others: Named, model: nn.Module,
+    x: Tensor,
+) -> tuple[Tensor, Named]:  # fmt: skip
+    try:
+        return single(weights, others)
+    except Exception as error:
+        raise BadInput(
+            f"{type(model).__name__} and its loss cannot take a batch of inputs {tuple(x.shape)}, {x.dtype}: "
+            f"{type(error).__name__}: {_line(error)}"
+        ) from error
+
+
+def _check_loss(value: Any, x: Tensor, y: Tensor) -> None:
+    if not isinstance(value, Tensor) or value.numel() != 1:
+        shape = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
+        raise BadInput(
+            f"the loss of a batch of {len(x)} is {shape}: return one number, the mean over the batch"
+        )
+
+
+def _stacks(single: Callable[[Named, Named], tuple[Tensor, Named]], weights: Named, others: Named) -> str:
+    """Why runs cannot be stacked; nothing where a stack of two gives what each gives by itself."""
+    pair = [
+        {name: v * (1 + 0.01 * k) if v.is_floating_point() else v for name, v in weights.items()}
+        for k in (0, 1)
+    ]
+    stacked = {name: torch.stack([one[name] for one in pair]).requires_grad_() for name in weights}
+    beside = {name: torch.stack([v, v]) for name, v in others.items()}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)  # what torch.func has no rule for it does in a loop
+            values, _ = torch.vmap(single)(stacked, beside)
+            found = torch.autograd.grad(values.sum(), list(stacked.values()), allow_unused=True)
+        for k, one in enumerate(pair):
+            leaves = {name: v.clone().requires_grad_() for name, v in one.items()}
+            value, _ = single(leaves, {name: v.clone() for name, v in others.items()})
+            alone = torch.autograd.grad(value, list(leaves.values()), allow_unused=True)
+            if not all(_close(a, b, k) for a, b in zip(found, alone)) or not _close(values, value, k):
+                return "a stack of two gives other gradients than each by itself"
+    except Exception as error:
+        return f"torch.func cannot stack it: {_line(error)}"
+    return ""
+
+
+def _close(stacked: Tensor | None, alone: Tensor | None, k: int) -> bool:
+    if stacked is None or alone is None:
+        return stacked is None and alone is None
+    return bool((stacked[k] - alone).abs().max() <= SAME * alone.abs().max().clamp(min=1e-8))
+
+
+def _line(error: BaseException) -> str:
+    """The first sentence of an error."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= 160 else text[:157] + "…"
+
+
+# --- its size ----------------------------------------------------------------------------------------
+
+
+def cost(model: nn.Module, x: Tensor, trained: Sequence[str]) -> Flops:
+    """Parameters, and operations of a pass and of a training step on one example, counted as they happen.
+
+    Args:
+        model: the network.
+        x: inputs, of which the first counts.
+        trained: names of the parameters that are trained.
+    """
+    own = copy.deepcopy(model)
+    for name, parameter in own.named_parameters():
+        parameter.requires_grad_(name in trained)
+    with evaluating(own), torch.enable_grad(), Operations() as count:
+        own(x[:1])
+    n_params = sum(p.numel() for name, p in own.named_parameters() if name in trained)
+    return Flops(n_params, count.forward, count.forward + count.backward, {})
+
+
+def activations(model: nn.Module, x: Tensor) -> tuple[int, int, int]:
+    """Parameters, activations of one example, and those of the largest layer."""
+    own, seen = copy.deepcopy(model), [1]
+
+    def add(_module: Any, _inputs: Any, output: Any) -> None:
+        leaves = [leaf for leaf in trees.tree_leaves(output) if isinstance(leaf, Tensor)]
+        seen.append(sum(math.prod(leaf.shape) for leaf in leaves))
+
+    for layer in own.modules():
+        if not list(layer.children()):
+            layer.register_forward_hook(add)
+    with evaluating(own), torch.no_grad():
+        own(x[:1])
+    return sum(p.numel() for p in own.parameters()), sum(seen), max(seen)
