@@ -85,12 +85,18 @@ def test_constants_of_softmax_bound_every_jacobian_and_are_approached(activation
 
 
 @pytest.mark.parametrize("normed", [False, True])
-def test_bound_of_attention_is_the_written_formula(normed: bool):
-    """√heads ‖O‖ ‖V‖ (√n + (1+√n) R² scale ‖Q‖ ‖K‖) with R = √dim; after a layer norm √dim max|γ| + ‖β‖."""
+def test_attention_counts_and_is_bounded_by_the_written_formulas(normed: bool):
+    """In R it is √heads ‖O‖ ‖V‖ (√n + (1+√n) r² scale ‖Q‖ ‖K‖) with r = √dim, after a norm √dim max|γ| + ‖β‖.
+
+    The bound is ‖O‖ ‖V‖ (√n + scale r ‖K‖ (r ‖Q‖ + √n (r ‖Q‖ + ‖b‖))) with r the length of a token at most,
+    and of a layer norm max|γ|/√ε.
+    """
     tokens, dim, heads = 7, 6, 2
     torch.manual_seed(0)
     attention = nets.Attention(dim, heads)
     model = nn.Sequential(nn.LayerNorm(dim), attention) if normed else nn.Sequential(attention)
+    with torch.no_grad():
+        attention.query.bias.copy_(torch.linspace(0.0, 1.0, dim))
     radius, gain = math.sqrt(dim), 1.0
     if normed:
         with torch.no_grad():
@@ -105,8 +111,19 @@ def test_bound_of_attention_is_the_written_formula(normed: bool):
     root, scale = math.sqrt(tokens), 1 / math.sqrt(dim / heads)
     mixing = root + (1 + root) * radius**2 * scale * norm["query"] * norm["key"]
     expected = gain * math.sqrt(heads) * norm["output"] * norm["value"] * mixing
-    found = measure.spectral_complexity(model, (tokens, dim))
-    assert found.log_lipschitz == pytest.approx(math.log(expected), abs=1e-5)
+    inputs = torch.randn(5, tokens, dim)
+    found = measure.spectral_complexity(model, (tokens, dim), inputs=inputs)
+    shares = {layer.name.split(".")[-1]: layer.share for layer in found.layers}
+    pattern = (1 + root) * radius**2 * scale * norm["query"] * norm["key"] / mixing
+    assert shares == pytest.approx({"query": pattern, "key": pattern, "value": 1.0, "output": 1.0}, rel=1e-5)
+    terms = sum((layer.share * layer.rows / layer.spectral) ** (2 / 3) for layer in found.layers) ** 1.5
+    assert found.log_value == pytest.approx(math.log(expected * terms), abs=1e-5)
+    r = radius if normed else float(inputs.flatten(1).norm(dim=1).max())
+    bias = float(attention.query.bias.detach().norm())
+    keys = scale * r * norm["key"] * (r * norm["query"] + root * (r * norm["query"] + bias))
+    bound = norm["output"] * norm["value"] * (root + keys) * (gain / math.sqrt(1e-5) if normed else 1.0)
+    assert found.log_lipschitz == pytest.approx(math.log(bound), abs=1e-5)
+    assert found.radius == (None if normed else pytest.approx(r))
 
 
 def test_the_published_number_is_log_r_for_attention_and_r_without():

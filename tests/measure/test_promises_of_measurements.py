@@ -11,7 +11,7 @@ from torch import nn
 
 import scalinglab as sl
 from scalinglab.measure.network_norms import lanczos
-from scalinglab.measure.network_norms.layers import attention_layers
+from scalinglab.measure.network_norms.reading.layers import attention_layers
 from scalinglab.measure.tangent_kernel import products
 
 

@@ -181,6 +181,46 @@ def test_a_block_in_which_nothing_was_trained_does_not_finish_the_run(tmp_path: 
     assert not sl.Store(tmp_path).done({"n_data": 64})
 
 
+class Gated(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b = nn.Linear(6, 3), nn.Linear(6, 3)
+
+    def forward(self, x):
+        return self.a(x) * self.b(x)
+
+
+def test_the_ball_of_a_bound_or_the_reason_why_there_is_none_stands_in_the_same_row(tmp_path: Path) -> None:
+    def rows(model: nn.Module, seed: int):
+        with sl.Tracker(model, n_data=64, store=tmp_path, seed=seed) as tracker:
+            for step in range(1, 4):
+                model(step * torch.ones(2, 6))
+                tracker(step, loss=1.0)
+        frame = sl.Store(tmp_path).curves().frame
+        return frame[frame.seed == seed]
+
+    gated = rows(Gated(), 0)
+    radii = [step * np.sqrt(6) for step in (1, 2, 3)]
+    assert gated.norm_radius.tolist() == pytest.approx(radii, rel=1e-6)
+    assert gated.norm_spectral.is_monotonic_increasing
+    assert gated.norm_spectral.iloc[0] < gated.norm_spectral.iloc[2]
+    recurrent = rows(nn.Sequential(nn.Linear(6, 6), nn.Unflatten(1, (1, 6)), Last()), 1)
+    assert recurrent.norm_spectral.isna().all()
+    assert recurrent.norm.isna().all()
+    assert recurrent.norm_l2.notna().all()
+    assert recurrent.norm_missing.str.contains("lstm").all()
+    assert "norm_missing" not in sl.Store(tmp_path).curves().measurement_columns
+
+
+class Last(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.rnn = nn.LSTM(6, 3, batch_first=True)
+
+    def forward(self, x):
+        return self.rnn(x)[0][:, -1]
+
+
 def test_divergence_is_recorded(tmp_path) -> None:
     with Tracker(small(), n_data=64, store=tmp_path) as tracker:
         tracker(1, loss=1.0)

@@ -26,7 +26,8 @@ SETTING = (
 )  # fmt: skip
 PROGRESS = ("step", "epoch", "examples", "tokens", "compute", "time")
 REPEATS = ("trial", "rep", "repeat", "replicate", "replica", "repetition", "fold")  # seeds under other names
-OUTCOME = ("status", "diverged_at")  # how the run ended: neither chosen nor measured
+REASONS = ("norm_missing",)  # words in a row: why a measurement is NaN
+OUTCOME = ("status", "diverged_at", *REASONS)  # how the run ended: neither chosen nor measured
 NUMBERS = ("train_error", "test_error", "train_loss", "test_loss", "norm", "n_data", "n_params")
 MEASURES = ("test_error", "test_loss", "train_error", "train_loss", "loss")  # what a law is fitted to, first
 ACCURACIES = ("test_accuracy", "accuracy")  # laws are of 1 - accuracy

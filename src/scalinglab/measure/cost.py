@@ -67,6 +67,9 @@ def flops(
         count = 4 * windows * tokens**2 * dim * batch_size
         layers[f"attention {position}"] = count
         backward += 2 * count
+    for name, multiplications in graph.products.items():
+        layers[name] = 2 * multiplications * batch_size
+        backward += 2 * layers[name]
     forward = sum(layers.values())
     trainable = sum(p.numel() for p in model.parameters() if p.requires_grad)
     return Flops(trainable or sum(p.numel() for p in model.parameters()), forward, forward + backward, layers)

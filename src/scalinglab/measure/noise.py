@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 from torch.nn import functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from scalinglab.errors import BadInput, nearest
 from scalinglab.measure.evaluation import batches, evaluating
@@ -58,7 +59,8 @@ def gradient_noise(
         model: A network (batch norm acts by its running statistics, or examples would not be single).
         x: Inputs (n, ...), tensors or arrays, n ≥ 2.
         y: Targets (n, ...).
-        loss: "cross_entropy", "mse", or a function of (outputs, targets) of a batch of one.
+        loss: "cross_entropy", "mse", or your own: a function of (outputs, targets) of a batch of one, which
+            returns one number.
         batch_size: Gradients held at a time.
     """
     x, y = torch.as_tensor(x), torch.as_tensor(y)
@@ -75,12 +77,18 @@ def gradient_noise(
     buffers = dict(model.named_buffers())
 
     def single(parameters: dict[str, Tensor], one: Tensor, target: Tensor) -> Tensor:
-        return measure(functional_call(model, {**parameters, **buffers}, (one[None],)), target[None])
+        value = measure(functional_call(model, {**parameters, **buffers}, (one[None],)), target[None])
+        if value.numel() != 1:
+            raise BadInput(
+                f"the loss of one example is a tensor of shape {tuple(value.shape)}, and must be one number: "
+                "average over what an example holds"
+            )
+        return value.reshape(())
 
     device = next(model.parameters()).device
     total = {name: torch.zeros_like(p, dtype=torch.float64) for name, p in parameters.items()}
     squares = 0.0
-    with evaluating(model):
+    with evaluating(model), sdpa_kernel(SDPBackend.MATH):  # fused attention has no batched derivative
         for part, target in batches(batch_size, x, y):
             gradients = vmap(grad(single), in_dims=(None, 0, 0))(
                 parameters, part.to(device), target.to(device)

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from scalinglab.curves import PROGRESS, SETTING
+from scalinglab.curves.columns import REASONS
 from scalinglab.store.record import Record
 
 COUNTS = ("step", "examples")  # whole numbers by default
@@ -30,11 +31,16 @@ def to_table(record: Record, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     text = {"experiment": pa.string()}  # of one kind also where no run has one
     columns = {name: _array([value] * len(latest), text.get(name)) for name, value in constant.items()}
     columns |= {
-        name: _array([row.get(name) for row in latest.values()], None if name in COUNTS else pa.float64())
+        name: _array([row.get(name) for row in latest.values()], _kind(name))
         for name in names
         if name not in columns
     }
     return pa.table(columns)
+
+
+def _kind(name: str) -> pa.DataType | None:
+    """Of a measurement."""
+    return pa.string() if name in REASONS else None if name in COUNTS else pa.float64()
 
 
 def _array(values: list[Any], kind: pa.DataType | None = None) -> pa.Array:

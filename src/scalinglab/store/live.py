@@ -25,6 +25,7 @@ from typing import Any, Self
 
 from scalinglab._version import __version__
 from scalinglab.curves import IDENTITY, OUTCOME, PROGRESS, SETTING, json_line, plain, run_name
+from scalinglab.curves.columns import REASONS
 from scalinglab.errors import BadInput
 from scalinglab.store.files import (
     NewerFormat,
@@ -43,7 +44,7 @@ from scalinglab.store.record import FORMAT, SEALED, Record, encodable
 
 Row = dict[str, Any]
 _PLAIN = (float, int, bool, type(None))
-_RESERVED = (*IDENTITY, *OUTCOME)
+_RESERVED = (*IDENTITY, *(name for name in OUTCOME if name not in REASONS))
 LARGEST = int(sys.float_info.max)
 _END = re.compile(rb', "crc32": "([0-9a-f]{8})"\}$')
 _HEADER = ("setting", "source", "experiment", "meta", "started")
@@ -240,6 +241,8 @@ def _check(row: Mapping[str, Any], writer: RunWriter) -> Row:
                 )
             if name in writer.record.setting:
                 continue
+        elif name in REASONS:
+            value = None if value is None else str(value)
         elif not isinstance(name, str) or not isinstance(value, (int, float, type(None))):
             raise BadInput(
                 f"run {run}: {name}={value!r} in a row; a cell holds one number, text belongs to the setting"

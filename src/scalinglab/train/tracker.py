@@ -41,6 +41,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor, distributed, nn
 
 from scalinglab.curves import Curves
@@ -74,7 +75,9 @@ class Tracker:
         batch_size: examples a step, for `epoch`, `examples` and `compute`.
         per_decade: checkpoints in each factor of ten of steps.
         evaluate: called at checkpoints; returns measurements by name, such as ``{"test_error": 0.1}``.
-        norms: measure norms; a network of parts that have none is reported, and has none in its rows.
+        norms: measure norms. Where a bound depends on how large inputs are, it holds for the inputs that the
+            network was called with so far: `norm_radius` is the largest ℓ2 length of one. What is not known
+            is NaN, with the reason in `norm_missing`.
         stop_at_norm: a norm beyond which `should_stop` is true, such as the optimal norm that
             `scalinglab.laws.stopping_norm` extrapolates from smaller sets. The tracker itself stops nothing.
         extra: called with the network, in evaluation mode, at checkpoints, as in `scalinglab.train.run`; for
@@ -123,6 +126,7 @@ class Tracker:
         self.rows: list[dict[str, Any]] = []
         self.diverged_at: int | None = None
         self._watch: Any = None
+        self._radius: Tensor | None = None  # the largest length of an input, on its device
         self._reported: set[str] = set()
         self._unwritten: list[dict[str, Any]] = []
         self._unmeasured: tuple[int, dict[str, Any]] | None = None  # the last step, with what the loop gave
@@ -141,11 +145,11 @@ class Tracker:
         self._next = self._after(self.rows[-1]["step"] if self.rows else 0)
         if self.done:
             return
+        if norms:
+            self._watch = model.register_forward_pre_hook(self._look, with_kwargs=True)
         if norms and input_shape is not None:
             with self._going_on("measuring norms"):
                 self._start_norms(tuple(input_shape))
-        elif norms:
-            self._watch = model.register_forward_pre_hook(self._look, with_kwargs=True)
 
     def _network(self) -> dict[str, Any]:
         """What the tracker knows of the network by itself; lazy layers have no number of parameters yet."""
@@ -196,23 +200,32 @@ class Tracker:
                 print(f"scalinglab: {message}", file=sys.stderr)
 
     def _look(self, module: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
-        """Read the shape of one input off the model's first call."""
+        """Read the shape of an input off the first call, and how large inputs are if norms need that."""
         with self._going_on("measuring norms"):
             tensors = [value for value in (*inputs, *named.values()) if isinstance(value, Tensor)]
-            if tensors and self._watch is not None:
-                self._watch.remove()
-                self._watch = None
-                first = next((x for x in tensors if x.is_floating_point()), tensors[0])
+            if not tensors or self._watch is None:
+                return
+            first = next((x for x in tensors if x.is_floating_point()), tensors[0])
+            if self.norms is None:
                 self._start_norms(tuple(first.shape[1:]))
+            if self.norms is not None and self.norms.needs_radius and first.is_floating_point():
+                largest = torch.linalg.vector_norm(first.detach().flatten(1).float(), dim=1).max()
+                self._radius = largest if self._radius is None else torch.maximum(self._radius, largest)
 
     def _start_norms(self, input_shape: tuple[int, ...]) -> None:
         network = unwrapped(self.model)
+        watch, self._watch = self._watch, None  # the network is called to be read
         try:
             self.norms = NormTracker(network, input_shape)
         except BadInput as error:
             raise BadInput(
                 f"{error}. Give the tracker the network inside that maps inputs to outputs, or norms=False"
             ) from error
+        finally:
+            if self.norms is not None and self.norms.needs_radius:
+                self._watch = watch
+            elif watch is not None:
+                watch.remove()
         if self.batch_size:
             self.flops = flops(network, input_shape, self.batch_size, self.norms.graph).step
 
@@ -339,13 +352,21 @@ class Tracker:
                 self._tell("a row for the store", error)
             del self._unwritten[0]
 
-    def _norms(self) -> dict[str, float]:
+    def _norms(self) -> dict[str, Any]:
+        """The norms; with the radius of the ball on which the bound holds, or the reason where one is NaN."""
         if self.norms is None:
             return {}
         with self._going_on("measuring norms"):
+            if self._radius is not None:
+                self.norms.radius = float(self._radius)
             with evaluating(self.model):
                 found = self.norms.measure()
-            return {NORMS[name]: float(value) for name, value in found.items() if name in NORMS}
+            row: dict[str, Any] = {
+                NORMS[name]: float(value) for name, value in found.items() if name in NORMS
+            }
+            if self.norms.needs_radius and self.norms.radius is not None:
+                row["norm_radius"] = self.norms.radius
+            return row | ({} if self.norms.missing is None else {"norm_missing": self.norms.missing})
         return {}
 
     def _extra(self, step: int) -> dict[str, float]:

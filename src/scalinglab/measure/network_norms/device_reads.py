@@ -96,7 +96,7 @@ class Plan:
     @cached_property
     def sum_of_logs(self) -> tuple[Floats, Floats]:
         """log Λ where all logs are zero, (1,), and its derivatives there: where it is a sum, all of it."""
-        total, shares = self.log_lipschitz(np.zeros((len(self.layers) + len(self.graph.readings), 1)))
+        total, shares = self.log_lipschitz(np.zeros((len(self.layers) + len(self.graph.readings), 1)), 1.0)
         return total, shares[:, 0]
 
     @cached_property
@@ -104,12 +104,18 @@ class Plan:
         """Which layers are in no residual block: log Λ grows as their log norm does."""
         return self.sum_of_logs[1][: len(self.layers)] > 1 - 1e-9
 
-    def log_lipschitz(self, logs: Floats) -> tuple[Floats, Floats]:
-        """log Λ (replicas,) and its derivatives by its arguments: logs of layers' norms, then readings."""
+    def log_lipschitz(self, logs: Floats, radius: float, worst: bool = False) -> tuple[Floats, Floats]:
+        """log Λ (replicas,) and its derivatives by its arguments: logs of layers' norms, then readings.
+
+        Args:
+            logs: the arguments, (arguments, replicas).
+            radius: of the ball of inputs.
+            worst: the bound, in place of the Λ of the spectral complexity (`network_norms.graph`).
+        """
         leaf = torch.from_numpy(logs).requires_grad_()
         with torch.enable_grad():
             names = (*self.layers, *self.graph.readings)
-            total = self.graph.log_lipschitz(dict(zip(names, leaf.unbind(0), strict=True)))
+            total = self.graph.log_lipschitz(dict(zip(names, leaf.unbind(0), strict=True)), radius, worst)
             shares = torch.autograd.grad(total.sum(), leaf)[0]
         return total.detach().numpy(), shares.numpy()
 

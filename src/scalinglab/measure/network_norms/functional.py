@@ -15,7 +15,7 @@ from torch.overrides import TorchFunctionMode
 from scalinglab.errors import BadInput, nearest
 from scalinglab.measure.evaluation import batches, evaluating
 from scalinglab.measure.network_norms.graph import Graph, Stack, batch_norm_scale, layer_weight
-from scalinglab.measure.network_norms.layers import is_attention
+from scalinglab.measure.network_norms.reading.layers import is_attention
 
 # what is not positively homogeneous: f(2x) = 2 f(x)
 BARRED = (

@@ -4,10 +4,20 @@ For a chain of layers that is Π ρ_i ‖A_i‖. Where branches meet in a sum th
 residual block x + F(x) has 1 + Lip(F): with F at reference matrices zero it is the identity, which is what
 eq. 2 of damico2025 means by "reference matrix: identity for residual layers". Concatenated branches add in
 quadrature. All in logarithms; `scalinglab.measure.network_norms.tracing` makes a `Graph` of a module.
+
+The slope of a product, an exponential or attention depends on how large its factors are. Where inputs lie
+in a ball ‖x‖ ≤ radius, every activation is bounded too (`network_norms.reading.extents`), and so is the
+slope there.
+
+The constant is asked for in two ways. `worst=True` is the bound: it holds on the whole ball. `worst=False` is
+the Λ of the spectral complexity R, which is a measure and no bound: there layer norm and its relatives
+count with their gain, as for inputs of standard deviation 1 (at worst it is 1/√ε), and attention as if the
+tokens had length √dim where no norm comes before it, without the biases of queries.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -50,6 +60,7 @@ class Layer:
 Stack = dict[str, Tensor]  # parameters and buffers by name, with a leading axis of replicas
 Step = Callable[[dict[str, Tensor | None], dict[str, Tensor]], None]  # values of nodes, log norms
 Reading = Callable[[Stack], Tensor]
+RADIUS, WORST = "radius of the inputs", "at worst"  # among log norms: log ‖x‖; 1 for the bound, 0 for R
 
 
 @dataclass
@@ -57,7 +68,9 @@ class Graph:
     """Layers of a network and the rule that makes a Lipschitz constant of their norms.
 
     `readings` are the other numbers that the rule takes from parameters: their logarithms, by name. They are
-    read on the device together with the layers' norms, and the rule is applied on the host.
+    read on the device together with the layers' norms, and the rule is applied on the host. `derived` are
+    weights that are made from parameters, as by weight norm. `problems` are the reasons for which neither R
+    nor a bound is known, `bound_problems` those for which there is R, but no bound.
     """
 
     layers: list[Layer] = field(default_factory=list)
@@ -67,8 +80,18 @@ class Graph:
     assumptions: list[str] = field(default_factory=list)
     # of each: sequences of one example, tokens, dim
     attentions: list[tuple[int, int, int]] = field(default_factory=list)
+    # multiplications of activations with each other, of one example
+    products: dict[str, int] = field(default_factory=dict)
+    derived: dict[str, Reading] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    bound_problems: list[str] = field(default_factory=list)
     has_branches: bool = False
     has_concatenation: bool = False
+    has_extents: bool = False
+    needs_radius: bool = False
+    bound_needs_radius: bool = False
+    has_conventions: bool = False
+    homogeneous: bool = True  # every function of it doubles with its input, so that paths make sense
     output: str = ""
 
     @property
@@ -79,11 +102,17 @@ class Graph:
     @property
     def only_adds(self) -> bool:
         """Whether log Λ is a sum of log norms: then the shares of the layers are the same for all weights."""
-        return not (self.has_branches or self.has_concatenation or self.has_attention)
+        branches = self.has_branches or self.has_concatenation or self.has_attention
+        return not (branches or self.has_extents or self.has_conventions)
 
-    def log_lipschitz(self, log_norms: dict[str, Tensor]) -> Tensor:
+    def log_lipschitz(self, log_norms: dict[str, Tensor], radius: float, worst: bool) -> Tensor:
         """log of the Lipschitz constant of each replica, differentiable in the logs of norms and readings."""
         values: dict[str, Tensor | None] = {}
+        some = next(iter(log_norms.values())).detach()
+        log_radius = math.log(radius) if radius > 0 else -math.inf
+        log_norms = {
+            **log_norms, RADIUS: torch.full_like(some, log_radius), WORST: torch.full_like(some, float(worst))
+        }  # fmt: skip
         for step in self.steps:
             step(values, log_norms)
         result = values[self.output]

@@ -21,7 +21,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from scalinglab.measure.network_norms.device_reads import Starts
@@ -61,10 +63,12 @@ class Report:
         definition: "bartlett", "column_average" or "as_published".
         value: R; inf where it overflows, log R for transformers as published.
         log_value: log R, always finite.
-        log_lipschitz: log of the product (of the Lipschitz constant).
+        log_lipschitz: log of the bound on the Lipschitz constant (of the product, as published).
         layers: The linear layers.
         others: Lipschitz constants of the other modules that have one different from 1.
         assumptions: What had to be assumed, in words.
+        radius: The bound holds for inputs of at most this ℓ2 length; None where it holds for all.
+        missing: Why a number is NaN, in words.
     """
 
     definition: str
@@ -74,6 +78,8 @@ class Report:
     layers: tuple[LayerNorms, ...]
     others: dict[str, tuple[str, float | None]]
     assumptions: tuple[str, ...]
+    radius: float | None = None
+    missing: str | None = None
 
     def summary(self) -> str:
         """The report as a readable table."""
@@ -93,6 +99,9 @@ class Report:
             shown = "from its weights" if constant is None else f"{constant:.4g}"
             lines.append(f"{other:{name}} {what:{kind}} {shown:>9}")
         lines += [f"assumed: {text}" for text in self.assumptions]
+        if self.radius is not None:
+            lines.append(f"holds for inputs of length at most {self.radius:.4g}")
+        lines += [f"not known: {self.missing}"] if self.missing else []
         return "\n".join(lines)
 
 
@@ -102,30 +111,46 @@ def norms(
     definition: str = "bartlett",
     tolerance: float = 1e-4,
     data: tuple[Tensor, Tensor] | None = None,
-) -> dict[str, float]:
+    inputs: Tensor | None = None,
+) -> dict[str, Any]:
     """The norms of a network as plain numbers.
 
+    "spectral" is a bound on the Lipschitz constant: no slope of the network exceeds it. The slope of a
+    product, an exponential or attention depends on how large inputs are; then it holds for inputs of ℓ2
+    length at most "radius", the largest of `inputs`. What is not known is NaN, and "missing" says why.
+
     Args:
-        model: Any module made of dense and convolution layers, batch norm, layer norm, pooling, sums of
-            branches and self-attention.
+        model: Any module of dense and convolution layers, norms, pooling, sums and products of branches, and
+            attention. Tokens may be its inputs: then norms are those of the map from their vectors.
         input_shape: Shape of one input, without the batch axis.
         definition: Of the spectral complexity: "bartlett" (sum over columns), "column_average" or
             "as_published".
         tolerance: Relative tolerance of each layer's spectral norm.
         data: Inputs and class labels, for the Fisher–Rao norm.
+        inputs: Examples (n, *input_shape) that the ball contains on which the bound is to hold; else those
+            of `data`.
 
     Returns:
-        "spectral_complexity" (R) and "log_spectral_complexity"; "spectral" (the Lipschitz constant that
-        the spectral norms give, their product in a chain) and "log_spectral"; "l1", "l2" (of all
-        parameters); "group21" (Σ over layers and output units of the ℓ2 norm of incoming weights) and
-        "group21_average" (Σ over layers of the average over the rows of the layer's operator);
+        "spectral_complexity" (R) and "log_spectral_complexity"; "spectral" (the bound on the Lipschitz
+        constant that the spectral norms give, their product in a chain; as published always this product)
+        and "log_spectral"; "l1", "l2" (of all parameters); "group21" (Σ over layers and output units of the
+        ℓ2 norm of incoming weights) and "group21_average" (Σ over layers of the average over the rows of the
+        layer's operator);
         "column_average" (R with that average for the sum) and "log_column_average";
         "path" (the ℓ2 path norm; absent for networks with layer norm, attention or activations other than
-        rectifiers, where paths have no meaning); "fisher_rao" where `data` are given.
+        rectifiers, where paths have no meaning); "fisher_rao" where `data` are given; "radius" where the
+        bound depends on it; "missing", a text, where something is NaN.
     """
     network = unwrapped(model)
-    found = NormTracker(network, input_shape, definition, NAMES, tolerance, capture=False).measure()
-    numbers = {name: float(value) for name, value in found.items()}
+    inputs = data[0] if inputs is None and data is not None else inputs
+    tracker = NormTracker(
+        network, input_shape, definition, NAMES, tolerance, capture=False, radius=radius_of(inputs)
+    )
+    numbers: dict[str, Any] = {name: float(value) for name, value in tracker.measure().items()}
+    if tracker.needs_radius and tracker.radius is not None:
+        numbers["radius"] = tracker.radius
+    if tracker.missing is not None:
+        numbers["missing"] = tracker.missing
     if data is not None:
         numbers["fisher_rao"] = fisher_rao(model, *data)
     return numbers
@@ -165,6 +190,7 @@ def spectral_complexity(
     input_shape: tuple[int, ...],
     definition: str = "bartlett",
     tolerance: float = 1e-4,
+    inputs: Tensor | None = None,
 ) -> Report:
     """The spectral complexity of a network with each layer's part in it and what was assumed.
 
@@ -174,9 +200,12 @@ def spectral_complexity(
         definition: "bartlett" (eq. 2 for the true operators), "column_average" (the same with the average
             over columns for their sum) or "as_published".
         tolerance: Relative tolerance of each layer's spectral norm.
+        inputs: As in `norms`.
     """
     network, which = unwrapped(model), ("spectral_complexity",)
-    tracker = NormTracker(network, input_shape, definition, which, tolerance, capture=False)
+    tracker = NormTracker(
+        network, input_shape, definition, which, tolerance, capture=False, radius=radius_of(inputs)
+    )
     found = tracker.complexity(own_state(tracker.model))
     graph = tracker.graph
     published = definition == "as_published"
@@ -198,7 +227,16 @@ def spectral_complexity(
         value = log_value
     assumptions = _published_assumptions(graph) if published else _assumptions(graph)
     others = {} if published else {n: c for n, c in graph.constants.items() if c[1] != 1.0}
-    return Report(definition, value, log_value, float(found.log_lipschitz[0]), layers, others, assumptions)
+    radius = tracker.radius if tracker.needs_radius else None
+    log_lipschitz, missing = float(found.log_lipschitz[0]), tracker.missing
+    return Report(definition, value, log_value, log_lipschitz, layers, others, assumptions, radius, missing)
+
+
+def radius_of(inputs: Tensor | None) -> float | None:
+    """The largest ℓ2 length of an example; None for tokens, which have none."""
+    if inputs is None or not (inputs := torch.as_tensor(inputs)).is_floating_point():
+        return None
+    return float(torch.linalg.vector_norm(inputs.detach().double().flatten(1), dim=1).max())
 
 
 def _published_assumptions(graph: Graph) -> tuple[str, ...]:

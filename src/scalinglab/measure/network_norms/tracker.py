@@ -54,7 +54,10 @@ class NormTracker:
         readers: Those of another tracker of the same network, definition and norms: what one captures
             serves all.
         capture: Whether to capture anything: to measure once it is not worth the memory.
+        radius: The largest ℓ2 length of an input, for networks whose slope depends on it.
 
+    Attributes:
+        radius: As given; it may be changed between measurements.
     """
 
     def __init__(
@@ -67,6 +70,7 @@ class NormTracker:
         graph: Graph | None = None,
         readers: Readers | None = None,
         capture: bool = True,
+        radius: float | None = None,
     ) -> None:
         if definition not in DEFINITIONS:
             raise BadInput(
@@ -94,12 +98,32 @@ class NormTracker:
             )
         self.readers = readers
         self.graph: Graph = readers.plan.graph
+        self.radius = radius
         self._state: Starts = {}
         self._begun: Measurement | None = None
         if not self.graph.layers:
             raise BadInput(
                 f"{type(model).__name__} has no dense or convolution layer: there is no norm to take"
             )
+
+    @property
+    def needs_radius(self) -> bool:
+        """Whether the bound depends on how large inputs are."""
+        return self.graph.needs_radius or self.graph.bound_needs_radius
+
+    @property
+    def missing(self) -> str | None:
+        """Why the spectral complexity, or the bound on the Lipschitz constant alone, is NaN; else None."""
+        if self.definition == "as_published":  # a formula of the layers, and no bound
+            return None
+        return "; ".join(dict.fromkeys([*self._missing(False), *self._missing(True)])) or None
+
+    def _missing(self, bound: bool) -> list[str]:
+        graph = self.graph
+        problems = [*graph.problems, *(graph.bound_problems if bound else [])]
+        if self.radius is None and (graph.needs_radius or (bound and graph.bound_needs_radius)):
+            problems.append("the slope depends on how large inputs are, and no inputs were given")
+        return problems
 
     @property
     def state(self) -> Starts:
@@ -128,13 +152,17 @@ class NormTracker:
             stacked = own_state(self.model)
         elif self.prefix:
             stacked = {self.prefix + name: tensor for name, tensor in stacked.items()}
-        return Measurement(self, stacked)
+        return Measurement(self, self._with_derived(stacked))
+
+    def _with_derived(self, stacked: Stack) -> Stack:
+        """With the weights that are made from parameters."""
+        return {**stacked, **{name: make(stacked) for name, make in self.graph.derived.items()}}
 
     @torch.inference_mode(mode=False)
     @torch.no_grad()
     def complexity(self, stacked: Stack) -> Complexity:
         """The spectral complexity of each replica, by layers; for trackers of that or of "spectral"."""
-        numbers, layers = Measurement(self, stacked).read()
+        numbers, layers = Measurement(self, self._with_derived(stacked)).read()
         assert layers is not None
         return self._complexity(numbers, layers)
 
@@ -192,10 +220,10 @@ class NormTracker:
             spectral, rows = np.log(layers.spectral), np.log(layers.rows)
             if self.definition != "as_published":
                 rows += np.log([[layer.positions] for layer in self.graph.layers])
-            total, shares = self._lipschitz(spectral, numbers)
             errors = dict(zip(names, layers.errors, strict=True))
             if self.definition == "as_published":
                 return _as_published(names, spectral, rows, self.readers.plan.outside, errors, self.graph)
+            total, shares, bound = self._lipschitz(spectral, numbers)
             # the columns of Aᵀ: one for each output unit
             average = rows - np.log([[layer.size[0] * layer.applications] for layer in self.graph.layers])
             carried = average if self.definition == "column_average" else rows
@@ -203,21 +231,30 @@ class NormTracker:
             log_average = total + _log_terms(shares, average, spectral)
         group21_average = np.exp(average).sum(axis=0)
         return Complexity(
-            log_value, total, names, spectral, carried, shares, errors, log_average, group21_average
+            log_value, bound, names, spectral, carried, shares, errors, log_average, group21_average
         )
 
-    def _lipschitz(self, spectral: Floats, numbers: dict[str, Floats]) -> tuple[Floats, Floats]:
-        """log Λ (replicas,) and its derivatives by the layers' log norms (layers, replicas)."""
+    def _lipschitz(self, spectral: Floats, numbers: dict[str, Floats]) -> tuple[Floats, Floats, Floats]:
+        """log Λ (replicas,), its derivatives by the layers' log norms (layers, replicas), and the bound."""
+        nowhere = np.full_like(spectral, np.nan)
+        if self._missing(bound=False):
+            return nowhere[0], nowhere, nowhere[0]
         others = [numbers[name] for name in self.graph.readings]
         logs = np.concatenate([spectral, np.stack(others)]) if others else spectral
         if self.graph.only_adds:
             offset, shares = self.readers.plan.sum_of_logs
             counts = shares != 0  # what does not count may be infinite
-            total = offset + shares[counts] @ logs[counts]
+            bound = total = offset + shares[counts] @ logs[counts]
             shares = np.broadcast_to(shares[:, None], logs.shape)
         else:
-            total, shares = self.readers.plan.log_lipschitz(logs)
-        return total, shares[: len(spectral)]
+            radius = self.radius or 0.0
+            total, shares = self.readers.plan.log_lipschitz(logs, radius)
+            bound = total
+            if self._missing(bound=True):
+                bound = nowhere[0]
+            elif self.graph.has_conventions:
+                bound, _ = self.readers.plan.log_lipschitz(logs, radius, worst=True)
+        return total, shares[: len(spectral)], bound
 
 
 class Measurement:
@@ -232,7 +269,7 @@ class Measurement:
         self.tracker, self.device = tracker, next(iter(stacked.values())).device
         self.found: tuple[dict[str, Floats], Layers | None] | Exception = ({}, None)
         self.path: Tensor | None = None
-        if "path" in tracker.which and paths_exist(tracker.model):
+        if "path" in tracker.which and tracker.graph.homogeneous and paths_exist(tracker.model):
             self.path = path_norm(tracker.model, tracker.graph, stacked, tracker.input_shape).cpu()
         if not tracker.readers.plan.reads:
             return
@@ -303,7 +340,7 @@ class Complexity:
     """A spectral complexity of each replica, and what is behind it for each layer that counts.
 
     Attributes:
-        log_value, log_lipschitz: (replicas,).
+        log_value, log_lipschitz: (replicas,) log R, and the log of the bound on the Lipschitz constant.
         names: Of the layers.
         log_spectral, log_rows, shares: (layers, replicas).
         errors: Of the spectral norms, by layer.

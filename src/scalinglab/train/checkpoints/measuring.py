@@ -222,10 +222,16 @@ class Norms:
     begun: Measurement
     rows: list[int] | None
 
-    def columns(self, names: dict[str, str]) -> dict[str, list[float]]:
-        """By column, one value a run."""
+    def columns(self, names: dict[str, str]) -> dict[str, list[Any]]:
+        """By column, one value a run; where a norm is NaN, `norm_missing` says why."""
         found = {names[k]: v for k, v in self.begun.result().items() if k in names}
-        return {k: (v if self.rows is None else v[self.rows]).tolist() for k, v in found.items()}
+        columns: dict[str, list[Any]] = {
+            k: (v if self.rows is None else v[self.rows]).tolist() for k, v in found.items()
+        }
+        missing = self.begun.tracker.missing
+        if missing is None or "norm" not in columns:
+            return columns
+        return {**columns, "norm_missing": [missing] * len(columns["norm"])}
 
 
 class Checkpoint:
@@ -249,7 +255,7 @@ class Checkpoint:
 
     def result(self) -> list[dict[str, float]]:
         """One row of the table for each of the runs."""
-        columns: dict[str, list[float]] = {}
+        columns: dict[str, list[Any]] = {}
         with phase("norms"):
             for norms, names in self.norms:
                 columns |= norms.columns(names)

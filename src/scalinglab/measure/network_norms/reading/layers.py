@@ -7,7 +7,6 @@ from typing import Any
 
 from torch import nn
 
-from scalinglab.errors import BadInput
 from scalinglab.measure.network_norms.graph import Graph, Layer
 from scalinglab.measure.network_norms.operators import ConvGeometry
 
@@ -37,11 +36,6 @@ def make_layer(
     first: bool,
 ) -> Layer:
     """A dense or convolution layer from shapes of inputs and outputs; `names` are those of parameters."""
-    if id(module.weight) not in names:
-        raise BadInput(
-            f"the weight of {type(module).__name__} ({name}) is not a parameter but made from others, as by "
-            "weight norm or pruning: remove that first (torch.nn.utils.parametrize.remove_parametrizations)"
-        )
     geometry, positions, applications = None, 1, max(1, math.prod(inputs[:-1]) // BATCH)
     if isinstance(module, nn.Conv2d):
         padding = module.padding if isinstance(module.padding, str) else pair(module.padding)
@@ -94,14 +88,6 @@ def attention_layers(name: str, module: nn.Module, inputs: tuple[int, ...], firs
                   first=first and part != "output")
         )  # fmt: skip
     return layers
-
-
-def unknown(module: nn.Module, name: str) -> str:
-    """The error message for a module without a rule."""
-    return (
-        f"{type(module).__name__} ({name}) has weights whose norm is not known here: "
-        "norms are for Linear, Conv2d, batch and layer norm, and attention"
-    )
 
 
 def pair(value: Any) -> tuple[int, int]:
