@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         theory,
         train,
     )
-    from scalinglab.answers import answer
+    from scalinglab.answers import answer, fit, predict
     from scalinglab.curves import Curves
     from scalinglab.explanations import explain
     from scalinglab.readers import read
@@ -39,8 +39,9 @@ if TYPE_CHECKING:
     from scalinglab.train.tracker import Tracker
 
 __all__ = [
-    "Curves", "Spectrum", "Store", "Tracker", "answer", "board", "data", "explain", "figures", "grid", "laws",
-    "measure", "nets", "read", "readers", "report", "simulate", "studies", "sweep", "theory", "train",
+    "Curves", "Spectrum", "Store", "Tracker", "answer", "board", "data", "explain", "figures", "fit", "grid",
+    "laws", "measure", "nets", "predict", "read", "readers", "report", "simulate", "studies",
+    "sweep", "theory", "train",
 ]  # fmt: skip
 
 _PACKAGES = (
@@ -51,7 +52,8 @@ __getattr__, _names = lazily(
     __name__,
     {
         "Curves": "curves", "Spectrum": "spectrum", "Store": "store", "Tracker": "train.tracker",
-        "answer": "answers", "explain": "explanations", "grid": "sweep.grid", "read": "readers",
+        "answer": "answers", "explain": "explanations", "fit": "answers", "grid": "sweep.grid",
+        "predict": "answers", "read": "readers",
     },
     modules={name: name for name in _PACKAGES},
 )  # fmt: skip

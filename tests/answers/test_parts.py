@@ -10,7 +10,8 @@ import pytest
 
 import scalinglab as sl
 from scalinglab.answers.curve import few_freedom, find_exponent, find_shape
-from scalinglab.answers.result import finite, next_run
+from scalinglab.answers.fitted import finite
+from scalinglab.answers.result import next_run
 from scalinglab.answers.surface import find_optimum
 from scalinglab.answers.surface import find_shape as find_surface_shape
 from scalinglab.laws import optimum

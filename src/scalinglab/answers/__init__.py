@@ -1,31 +1,89 @@
-"""One answer from a table: `answer(table, compute=None)`.
+"""From a table to a law, a prediction or an answer: `fit`, `predict` and `answer`.
 
-What a practitioner came for: the exponent and how sure it is, whether it is a power law at all, what ten
-times as much gives, the compute-optimal model, which run to make next and whether it is worth it. Each is a
+All three read the table, choose its columns and rows and fit it in one way (`fitted`). `answer` is what a
+practitioner came for: what ten times as much gives, the compute-optimal model, which run to make next and
+whether it is worth it, the exponent and how sure it is, whether it is a power law at all. Each is a
 `Finding`: values with intervals, or the reason why there are none, and the command that shows more.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from scalinglab import readers
 from scalinglab.answers.curve import answer_curve
+from scalinglab.answers.fitted import SIZES, Fit, Prediction, choose
 from scalinglab.answers.result import Answers
 from scalinglab.answers.surface import answer_surface
 from scalinglab.curves import Curves
-from scalinglab.curves.columns import measure_of
-from scalinglab.errors import BadInput
-from scalinglab.laws.fitting.data.from_curves import DATA_SEEN
 from scalinglab.laws.fitting.data.points import positive
 from scalinglab.results.types import SOME_TABLE, Reason
 
-MEASURED = ("loss", "validation_loss", "val_loss", "eval_loss", "accuracy")
-SIZES = ("n_data", "n_params", "tokens", "examples", "compute", "width")
-__all__ = ["SIZES", "Answers", "answer"]
+__all__ = ["SIZES", "Answers", "Fit", "Prediction", "answer", "fit", "predict"]
+
+
+def fit(
+    table: Any, x: str | Sequence[str] | None = None, y: str | None = None, form: str = "auto", *,
+    settings: Iterable[str] = (), **columns: str,
+) -> Fit:  # fmt: skip
+    """Fit a law to a table of runs.
+
+    Args:
+        table: a `Curves`, a DataFrame, or the path of a table, a store or a folder of logs.
+        x: the column of sizes, or several; by default n_params and n_data together where both vary.
+        y: the column that was measured; by default the test error, test loss or accuracy that the table has.
+        form: the name of a form (`scalinglab laws forms` lists them), or "auto", as in `answer`.
+        settings, columns: as in `scalinglab.read`.
+
+    >>> import numpy as np
+    >>> n = np.geomspace(1e3, 1e6, 10)
+    >>> law = fit({"n_data": n, "test_error": 0.05 + 3 * n**-0.4})
+    >>> round(law.parameters["exponent"], 6)
+    0.4
+    """
+    return choose(_read(table, x, y, settings, columns), x, y, form).fit(form)
+
+
+def predict(
+    table: Any, at: Any, x: str | Sequence[str] | None = None, y: str | None = None, form: str = "auto", *,
+    level: float = 0.95, settings: Iterable[str] = (), **columns: str,
+) -> Prediction:  # fmt: skip
+    """What further runs would give: fit a law to a table and predict at other sizes.
+
+    Args:
+        at: sizes by name, ``{"n_params": 7e9, "n_data": 6e10}``: numbers or arrays; a DataFrame with these
+            columns, or the path of a table with them; where one size varies also a number or an array.
+        level: of the interval.
+        table, x, y, form, settings, columns: as in `fit`.
+
+    >>> import numpy as np
+    >>> n = np.geomspace(1e3, 1e6, 10)
+    >>> found = predict({"n_data": n, "test_error": 0.05 + 3 * n**-0.4}, at={"n_data": 4e6})
+    >>> bool(found.low <= 0.05686 <= found.high)
+    True
+    """
+    curves = _read(table, x, y, settings, columns)
+    fitted = choose(curves, x, y, form).fit(form)
+    return fitted.predict(sizes_from(at, fitted.x, curves), level=level)
+
+
+def sizes_from(at: Any, names: Sequence[str], curves: Curves) -> Any:
+    """Sizes of a prediction by the names that columns have here.
+
+    Args:
+        at: as in `predict`.
+        names: the columns that are needed.
+        curves: the table, whose names of columns `at` may use.
+    """
+    if isinstance(at, Mapping):
+        return {curves.resolve(name): value for name, value in at.items()}
+    is_path = isinstance(at, (str, os.PathLike))
+    if is_path or (hasattr(at, "columns") and not {*names} <= {*at.columns}):
+        return readers.read_table(at).frame
+    return at
 
 
 def answer(
@@ -35,12 +93,8 @@ def answer(
     """What a table of runs shows.
 
     Args:
-        table: a `Curves`, a DataFrame, or the path of a table, a store or a folder of logs.
         compute: FLOPs at which the compute-optimal model is wanted; ten times the largest run by default.
-        x: the column of sizes; by default n_params and n_data together where both vary.
-        y: the column that was measured; by default the test error, test loss or accuracy that the table
-            has, as in `scalinglab.laws.fit`.
-        settings, columns: as in `scalinglab.read`.
+        table, x, y, settings, columns: as in `fit`.
 
     >>> import numpy as np, pandas as pd
     >>> n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 1e10, 5), np.geomspace(2e9, 2e11, 5)))
@@ -50,10 +104,10 @@ def answer(
     >>> best.low < best.value < best.high, best.unit
     (True, 'parameters')
     """
-    given = isinstance(table, Curves)
-    declared = [*settings, *([x] if x and not given else [])]
-    curves = readers.read(table, settings=declared, wanted=[y] if y else [], **columns)
-    found = _answer_curves(curves, compute, x, y)
+    curves = _read(table, x, y, settings, columns)
+    positive(compute=1 if compute is None else compute)
+    chosen = choose(curves, x, y)
+    found = answer_surface(curves, chosen, compute) if chosen.is_surface else answer_curve(curves, chosen)
     path = (os.fspath(table),) if isinstance(table, (str, os.PathLike)) else SOME_TABLE
     options = (word for ours, theirs in columns.items() for word in ("--column", f"{ours}={theirs}"))
     found = replace(found, table=(*path, *options))
@@ -62,28 +116,9 @@ def answer(
     return replace(found, notes=(Reason("read", text=curves.understood), *found.notes))
 
 
-def _answer_curves(curves: Curves, compute: float | None, x: str | None, y: str | None) -> Answers:
-    positive(compute=1 if compute is None else compute)
-    measured = curves.resolve(y) if y else _measured(curves)
-    varied = [c for c in SIZES if c in curves.frame and curves.frame[c].nunique() > 1]
-    seen = any(name in varied for name in DATA_SEEN)  # a run of one length still sees more data as it goes
-    if x is None and "n_params" in varied and ("n_data" in varied or (seen and "n_data" in curves.frame)):
-        return answer_surface(curves, measured, compute)
-    size = curves.resolve(x) if x else next(iter(varied), None)
-    if size is None:
-        raise BadInput(
-            f"no size varies in this table: it has none of {', '.join(SIZES)} with two values or more; name "
-            "the column of sizes with x= (--x)"
-        )
-    return answer_curve(curves, size, measured)
-
-
-def _measured(curves: Curves) -> str:
-    for name in (measure_of(curves.frame, curves.setting_columns), *MEASURED):
-        if curves.resolve(name) in curves.frame and curves.frame[curves.resolve(name)].notna().any():
-            return curves.resolve(name)
-    others = ", ".join(curves.measurement_columns) or "nothing"
-    raise BadInput(
-        f"no column is known to be a loss, an error or an accuracy (measured: {others}): name it with y= "
-        "(--y), or say what columns are with --column test_loss=THEIRS"
-    )
+def _read(
+    table: Any, x: str | Sequence[str] | None, y: str | None, settings: Iterable[str],
+    columns: Mapping[str, str],
+) -> Curves:  # fmt: skip
+    names = [] if x is None or isinstance(table, Curves) else [x] if isinstance(x, str) else [*x]
+    return readers.read(table, settings=[*settings, *names], wanted=[y] if y else [], **columns)

@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 from scipy import stats
 
-from scalinglab.answers.result import FURTHER, Answers, finite, next_run
+from scalinglab.answers.fitted import Chosen
+from scalinglab.answers.result import FURTHER, Answers, next_run
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.laws.extrapolation.stacking import extrapolate
-from scalinglab.laws.fitting import fit as fitting
 from scalinglab.laws.fitting.data import rising
-from scalinglab.laws.fitting.data.from_curves import Table, points_of
+from scalinglab.laws.fitting.data.from_curves import Table
 from scalinglab.laws.fitting.law import Law, scatter_caution
 from scalinglab.laws.planning import questions
 from scalinglab.laws.planning.questions import Bend
@@ -24,23 +24,21 @@ from scalinglab.results.sentences import Column
 from scalinglab.results.types import Command, Reason, Status, reason_of
 
 KNOWN_SCATTER = 3  # degrees of freedom from which on an interval is not narrow by chance alone
-UNITS = {"compute": "FLOPs", "n_params": "parameters", "step": "steps", "epoch": "epochs"}
+OF_THE_FIT = ("form", "form_beside_power_law", "form_without_a_floor", "complement")  # notes of `fit` alone
 NEEDS_BOTH = Finding(
     "compute-optimal", Status.REFUSED, reasons=(Reason("needs_both_sizes"),),
     command=Command("plan optimal", "--help", reads_table=False),
 )  # fmt: skip
 
 
-def answer_curve(curves: Curves, x: str, y: str) -> Answers:
+def answer_curve(curves: Curves, chosen: Chosen) -> Answers:
     """The findings on y against the sizes x."""
-    table, lost = finite(points_of(curves, x, y), y)
-    unit = curves.data_unit if x in ("n_data", "tokens") else UNITS.get(x, x)
-    if unit == curves.data_unit and table.x.max() <= 1:  # a share of the data
-        unit = x
+    (x,), y, table, lost = chosen.x, chosen.y, chosen.table, chosen.lost
+    unit = chosen.units[x]
     asked = ("--x", x, "--y", y, *(("--drop-bad",) if lost else ()))
     found = Answers((_read(table, x, y, unit, lost),), x, y, notes=table.notes)
     try:
-        found = _add_law(found, table, asked)
+        found = _add_law(found, chosen, asked)
     except ScalinglabError as error:
         usable = lost or (table.y > 0).all() or (table.y < 0).all()
         command = Command("laws fit", *asked, *(() if usable else ("--drop-bad",)))
@@ -65,23 +63,21 @@ def _read(table: Table, x: str, y: str, unit: str, lost: tuple[Reason, ...]) -> 
     return Finding("read", Status.DETERMINED, reasons=lost, facts=facts, command=Command("report"))
 
 
-def _add_law(found: Answers, table: Table, asked: Sequence[str]) -> Answers:
+def _add_law(found: Answers, chosen: Chosen, asked: Sequence[str]) -> Answers:
     """With the exponent, and whether it is a power law."""
-    x, y, sizes, values = found.x, found.y, table.x, table.y
-    if rising.is_complement(sizes, values, (x, y)):
-        values, y = 1 - values, f"1 - {y}"
-    law = fitting.fit(fitting.automatic(sizes), sizes, values, runs=table.runs, error=table.error)
-    notes = (*found.notes, *fitting.outlier_note(law, y, x=x), *scatter_caution(law.dof, law.points))
+    x, law = found.x, (fitted := chosen.fit()).law
+    y = f"1 - {found.y}" if law.points.complement else found.y
+    notes = (*(n for n in fitted.notes if n.code not in OF_THE_FIT), *scatter_caution(law.dof, law.points))
     bend: Bend | Reason
     try:
-        bend = questions.still_power_law(sizes, values)
+        bend = questions.still_power_law(law.points.x, law.points.y)
     except BadInput as error:
         bend = reason_of(error)
     exponent = find_exponent(law, bend, y, x, Command("laws fit", *asked))
     refused = exponent.status is not Status.DETERMINED
     findings = (*found.findings, exponent, find_shape(law, bend, Command("plan bend", *asked)))
     undetermined = law.form.names if refused else law.undetermined
-    return replace(found, findings=findings, law=law, notes=notes, undetermined=undetermined)
+    return replace(found, findings=findings, law=law, fit=fitted, notes=notes, undetermined=undetermined)
 
 
 def _add_prediction(found: Answers, curves: Curves, table: Table, unit: str, asked: Sequence[str]) -> Answers:

@@ -5,18 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from scalinglab.errors import BadInput
+from scalinglab.answers.fitted import Fit
 from scalinglab.laws.extrapolation.stacking import Extrapolation
-from scalinglab.laws.fitting.data.from_curves import Table
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.optimum import Optimal
 from scalinglab.laws.planning.next_runs import NextRuns
 from scalinglab.laws.surface import Surface
 from scalinglab.results.findings import Finding, summary
 from scalinglab.results.notebook import NotebookResult
-from scalinglab.results.sentences import Column
 from scalinglab.results.types import SOME_TABLE, Command, Reason, Status
 
 if TYPE_CHECKING:
@@ -32,7 +28,8 @@ class Answers(NotebookResult):
     Attributes:
         findings: one a question, in order.
         x, y: the columns that were used; x is "n_params, n_data" for a surface.
-        law, surface, extrapolation, optimal, next_runs: the results behind the findings, where there are.
+        law, surface, extrapolation, optimal, next_runs, fit: the results behind the findings, where there
+            are.
         notes: what was done to the rows.
         undetermined: parameters of the law or surface to which the findings give no value.
         table: the file and the options that choose its columns and rows, for commands.
@@ -46,6 +43,7 @@ class Answers(NotebookResult):
     extrapolation: Extrapolation | None = None
     optimal: Optimal | None = None
     next_runs: NextRuns | None = None
+    fit: Fit | None = None
     notes: tuple[Reason, ...] = ()
     undetermined: tuple[str, ...] = ()
     table: tuple[str, ...] = SOME_TABLE
@@ -94,23 +92,6 @@ class Answers(NotebookResult):
             else {"value": law.parameters[name], "low": float(ends[name].low), "high": float(ends[name].high)}
             for name in law.form.names
         }
-
-
-def finite(table: Table, y: str) -> tuple[Table, tuple[Reason, ...]]:
-    """The points with a positive size and a finite y, and what was left out (diverged runs, say)."""
-    sizes = np.atleast_2d(np.asarray(table.x, float))
-    known, sized = np.isfinite(table.y), np.all(np.isfinite(sizes) & (sizes > 0), axis=0)
-    if not known.any():
-        raise BadInput(f"no run has a finite {y}: name another column with y= (--y)")
-    lost: list[Reason] = []
-    if not sized.all():
-        lost.append(Reason("left_out_size", points=int((~sized).sum())))
-        table, known = table.keep(sized), known[sized]
-    if not known.all():
-        runs = {*table.runs} - {*table.runs[known]}
-        lost.append(Reason("left_out_value", runs=len(runs), y=Column(y)))
-        table = table.keep(known)
-    return table, tuple(lost)
 
 
 def next_run(planned: NextRuns, units: dict[str, str], command: Command) -> Finding:

@@ -7,17 +7,14 @@ from dataclasses import replace
 import numpy as np
 from scipy import stats
 
-from scalinglab.answers.result import FURTHER, Answers, finite, next_run
+from scalinglab.answers.fitted import Chosen
+from scalinglab.answers.result import FURTHER, Answers, next_run
 from scalinglab.curves import Curves
-from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE
 from scalinglab.errors import NotDetermined, ScalinglabError
-from scalinglab.laws.fitting.data import rising
-from scalinglab.laws.fitting.data.from_curves import Table, points_of
-from scalinglab.laws.fitting.fit import outlier_note
+from scalinglab.laws.fitting.data.from_curves import Table
 from scalinglab.laws.optimum import WIDE, Optimal, rises_with, too_far
 from scalinglab.laws.planning import questions
 from scalinglab.laws.surface import Surface
-from scalinglab.laws.surface import fit as fit_surface
 from scalinglab.readers.units import doubts
 from scalinglab.results.estimate import Estimate
 from scalinglab.results.findings import Finding
@@ -31,18 +28,15 @@ EXACT = 1e-9  # standard deviation of ln y, below which a table has no noise
 MOST_SCATTER = 0.3  # of the spread of ln y, beyond which the form is not seen to hold
 
 
-def answer_surface(curves: Curves, y: str, compute: float | None) -> Answers:
+def answer_surface(curves: Curves, selected: Chosen, compute: float | None) -> Answers:
     """The findings on y against parameters and data."""
-    table, lost = finite(points_of(curves, ["n_params", "n_data"], y), y)
-    names = {"n_params": "parameters", "n_data": curves.data_unit}
-    spent = FLOPS_PER_PARAM_EXAMPLE * table.x[0] * table.x[1]
+    y, table, lost = selected.y, selected.table, selected.lost
+    names, spent = dict(selected.units), selected.compute
     chosen = ("--y", y, *(("--drop-bad",) if lost else ()))
     notes = (*table.notes, *doubts(curves))
     read = _read(table, spent, y, names, lost)
     try:
-        rising.refuse(spent, table.y, ("compute", y))
-        fitted = fit_surface(*table.x, table.y, runs=table.runs)
-        notes = (*notes, *outlier_note(fitted.law, y, **names))
+        fit = selected.fit()
     except ScalinglabError as error:
         curve = _longest_curve(table)
         command = Command("answer", *curve, "--y", y) if curve else Command("report")
@@ -50,11 +44,15 @@ def answer_surface(curves: Curves, y: str, compute: float | None) -> Answers:
             "exponent", Status.NOT_DETERMINED, reasons=(reason_of(error),), command=command, names=names
         )
         return Answers((read, refused), "n_params, n_data", y, notes=notes)
+    fitted = fit.surface
+    assert fitted is not None
+    notes = (*fit.notes, *doubts(curves))
     more = Command("laws surface", *chosen)
     findings = (read, find_exponents(fitted, y, names, more), find_shape(fitted, Command("report")))
     found = Answers(
-        findings, "n_params, n_data", y, fitted.law, fitted, notes=notes, undetermined=fitted.undetermined
-    )
+        findings, "n_params, n_data", y, fitted.law, fitted, fit=fit, notes=notes,
+        undetermined=fitted.undetermined,
+    )  # fmt: skip
     return _add_optimum(found, fitted, spent, compute, chosen, names)
 
 

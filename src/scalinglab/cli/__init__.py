@@ -24,6 +24,9 @@ app = typer.Typer(
 GROUPS = {
     "demo": "",
     "answer": "",
+    "fit": "",
+    "predict": "",
+    "plot": "",
     "explain": "",
     "theory": "Solve the exactly solvable models.",
     "simulate": "Simulate the solvable models at finite size.",

@@ -13,6 +13,7 @@ from scalinglab.errors import BadInput
 if TYPE_CHECKING:
     import numpy as np
 
+TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".xlsx")  # endings of tables
 ARGUMENT = object()  # in an annotation: a positional argument, not an option
 
 
@@ -50,6 +51,39 @@ def numbers(option: str, text: str) -> np.ndarray:
         raise BadInput(
             f"{option} {text!r} is not a number, a list '1,2,4' or a log range 'low:high:points'"
         ) from error
+
+
+def sizes(option: str, text: str) -> Any:
+    """Sizes of a prediction: numbers in the order of the sizes, ``n_params=7e9,n_data=60B``, or a table.
+
+    >>> sizes("--at", "n_params=7e9,n_data=2e10,6e10")
+    {'n_params': array([7.e+09]), 'n_data': array([2.e+10, 6.e+10])}
+    >>> sizes("--at", "7B,60B").tolist()
+    [7000000000.0, 60000000000.0]
+    """
+    import numpy as np
+
+    from scalinglab.curves.numbers import number
+
+    if Path(text).exists():
+        return Path(text)
+    if Path(text).suffix in TABLES:
+        raise BadInput(f"{option} {text}: there is no such file")
+    named: dict[str, list[float]] = {}
+    for part in text.split(","):
+        name, equals, value = part.rpartition("=")
+        name = name.strip() if equals else next(reversed(named), "")
+        if ":" in value:
+            named.setdefault(name, []).extend(numbers(option, value))
+            continue
+        if (read := number(value)) is None:
+            raise BadInput(
+                f"{option} {text!r}: write sizes as 1e6, 7e9,6e10, n_params=7e9,n_data=60B or "
+                "low:high:points, or name a table with a row for each place"
+            )
+        named.setdefault(name, []).append(read)
+    found = {name: np.array(values) for name, values in named.items()}
+    return found.get("") if [*found] == [""] else found
 
 
 def whole(option: str, value: float) -> int:
@@ -110,6 +144,7 @@ def folder(option: str, path: Path) -> Path:
 
 
 Numbers = Annotated[Any, Typed(str, numbers)]  # Any: a default is written as it is typed
+Sizes = Annotated[Any, Typed(str, sizes)]
 Whole = Annotated[int, Typed(float, whole)]
 Folder = Annotated[Path, Typed(Path, folder)]
 File = Annotated[Path, ARGUMENT]
@@ -127,6 +162,8 @@ Priors = Annotated[
     dict[str, tuple[float, float]], two_numbers("PARAMETER=VALUE:SPREAD, as in --prior alpha=0.35:0.1")
 ]
 
+# further names of options: a compute is one of FLOPs
+ALSO = {"compute": ("--flops",)}
 # help of options that mean the same in several commands
 HELP = {
     "json": "print one JSON document on stdout and nothing else.",

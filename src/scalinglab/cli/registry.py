@@ -32,7 +32,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 import typer
 from typer.core import TyperCommand
 
-from scalinglab.cli.options import ARGUMENT, HELP, FigureFile, OutFile, Typed
+from scalinglab.cli.options import ALSO, ARGUMENT, HELP, FigureFile, OutFile, Typed
 from scalinglab.cli.output import render
 
 REQUIRED = inspect.Parameter.empty
@@ -87,7 +87,7 @@ def _parameter(name: str, hint: Any, default: Any, text: str, owner: str = "") -
     if typed is not None:
         given = typed.given | None if default is None else typed.given
     flag = "--" + name.rstrip("_").replace("_", "-")
-    names = (flag, *(mark for mark in marks if isinstance(mark, str)))
+    names = (flag, *ALSO.get(name, ()), *(mark for mark in marks if isinstance(mark, str)))
     read = typed.read if typed else None
     return Parameter(name, given, default, _sentence(text), names, read, ARGUMENT in marks, owner)
 

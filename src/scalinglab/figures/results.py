@@ -21,6 +21,7 @@ from scalinglab.figures.style import (
     panels,
     points,
 )
+from scalinglab.laws.extrapolation.stacking import extrapolate
 from scalinglab.support.words import percent
 
 if TYPE_CHECKING:
@@ -61,7 +62,9 @@ def law(axes: Axes, fitted: Law, *, x: str = "x", y: str = "y", level: float = 0
     axes.legend(frameon=False)
 
 
-def surface(axes: Axes, fitted: Surface, *, budgets: int = 6, flops_per_param_example: float = 6.0) -> None:
+def surface(
+    axes: Axes, fitted: Surface, *, budgets: int = 6, flops_per_param_example: float = 6.0, loss: str = "loss"
+) -> None:
     """Loss against n_params: runs, isoFLOP curves labelled by compute, and the line of optima."""
     n, d = fitted.law.points.x[:2]
     spent = flops_per_param_example * n * d
@@ -78,7 +81,7 @@ def surface(axes: Axes, fitted: Surface, *, budgets: int = 6, flops_per_param_ex
         axes.plot(best.n_params, best.loss, color=INK, linestyle="--", label="compute-optimal")
     except ScalinglabError:  # no optimum: nothing to draw
         pass
-    loglog(axes, "n_params", "loss")
+    loglog(axes, "n_params", loss)
     axes.legend(frameon=False, fontsize=7)
 
 
@@ -173,15 +176,45 @@ def dynamical(axes: Axes, found: Dynamical, *, x: str = "n_data", y: str = "smal
 
 
 def answers(axes: Axes, found: Any) -> None:
-    """The result that the answers rest on: the surface, or the curve with its tenfold continuation."""
-    if found.surface is not None:
-        surface(axes, found.surface)
-    elif found.extrapolation is not None:
-        extrapolation(axes, found.extrapolation, x=found.x, y=found.y)
-    elif found.law is not None:
-        law(axes, found.law, x=found.x, y=found.y)
-    else:
+    """The fit that the answers rest on."""
+    if found.fit is None:
         raise BadInput(f"these answers rest on no fit that can be drawn: {found['exponent']}")
+    fit(axes, found.fit)
+
+
+AHEAD = 10.0  # how many times the largest size a curve is drawn
+
+
+def fit(axes: Axes, found: Any, *, level: float = 0.95) -> None:
+    """A law over its runs: a surface by isoFLOP curves, a curve with its tenfold continuation."""
+    if found.surface is not None:
+        surface(axes, found.surface, loss=found.y)
+        return
+    (x,), sizes = found.x, found.chosen.table.x
+    if found.automatic:
+        try:
+            at = np.geomspace(sizes.max(), AHEAD * sizes.max(), 24)
+            ahead = extrapolate(sizes, found.chosen.table.y, at=at, level=level)
+        except ScalinglabError:  # what cannot be continued is drawn as far as it was measured
+            pass
+        else:
+            extrapolation(axes, ahead, x=x, y=found.y)
+            return
+    complement = found.law.points.complement
+    law(axes, found.law, x=x, y=f"1 - {found.y}" if complement else found.y, level=level)
+
+
+def prediction(axes: Axes, found: Any) -> None:
+    """The fit with what it predicts, as stars with their intervals."""
+    fit(axes, found.fit, level=found.level)
+    at = np.ravel(next(iter(found.at.values())))
+    mean, low, high = (np.ravel(v) for v in (found.mean, found.low, found.high))
+    if found.fit.law.points.complement and not found.fit.automatic:
+        mean, low, high = 1 - mean, 1 - high, 1 - low
+    label = f"predicted, {percent(found.level)}"
+    points(axes, at, mean, np.array([mean - low, high - mean]), color=PALETTE[1], fmt="*", markersize=9,
+           zorder=4, label=label)  # fmt: skip
+    axes.legend(frameon=False, fontsize=7)
 
 
 def explanation(axes: Axes, found: Any) -> None:
@@ -207,5 +240,5 @@ def explanation(axes: Axes, found: Any) -> None:
 DRAWINGS: dict[str, Callable[..., None]] = {
     "Law": law, "Surface": surface, "Optimal": optimal, "Extrapolation": extrapolation,
     "Explanation": explanation, "NextRuns": next_runs, "Dynamical": dynamical, "Answers": answers,
-    "TwoStage": two_stage, "Speedup": speedup,
+    "TwoStage": two_stage, "Speedup": speedup, "Fit": fit, "Prediction": prediction,
 }  # fmt: skip

@@ -117,7 +117,7 @@ class Speedup(NotebookResult):
 
 
 def speedup(
-    a: Any, b: Any, *, at: Any = None, parallel: bool = True, form: str = "auto", level: float = 0.9,
+    a: Any, b: Any, *, at: Any = None, parallel: bool = True, form: str = "auto", level: float = 0.95,
     draws: int = 999, seed: int = 0, x: str = "compute", y: str = "loss", reduce: str = "auto",
     nan_policy: str = "raise",
 ) -> Speedup:  # fmt: skip
@@ -142,7 +142,7 @@ def speedup(
     1.3
     """
     if not 0 < level < 1:
-        raise BadInput(f"level={level!r} must lie between 0 and 1, as in 0.9")
+        raise BadInput(f"level={level!r} must lie between 0 and 1, as in 0.95")
     sides = [_points(side, name, x, y, reduce) for side, name in ((a, "A"), (b, "B"))]
     law = _fit(sides, form, parallel, nan_policy)
     if law.dof < 1:

@@ -49,6 +49,8 @@ class Optimal(NotebookResult):
         beyond: `compute` over the largest compute of the runs behind the surface.
         below: the smallest compute of these runs over `compute`.
         caution: what the form is seen to miss, for which intervals allow; None where nothing is.
+        n_params_median, n_data_median, loss_median: the middles of the intervals, which allow for what the
+            form may miss; n_params, n_data and loss are the values if the form holds.
     """
 
     compute: Any
@@ -64,6 +66,9 @@ class Optimal(NotebookResult):
     beyond: Any = np.nan
     caution: Reason | None = None
     below: Any = np.nan
+    n_params_median: Any = np.nan
+    n_data_median: Any = np.nan
+    loss_median: Any = np.nan
 
     @property
     def tokens_per_param(self) -> Any:

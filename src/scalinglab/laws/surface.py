@@ -125,6 +125,18 @@ class Surface(NotebookResult):
         quantity = interval_engine.law_at(self.law.solution, inputs.reshape(len(inputs), -1))
         return interval_engine.shaped(*self._ends(quantity, level, form_error), inputs.shape[1:])
 
+    def median(self, at: Any = None, *, assume_form: bool = False, **sizes: Any) -> Any:
+        """The median of the loss at sizes by name: the middle of `interval`, with what the form may miss."""
+        x = sizes_of(self.law.form, by_name(self.law.form, at, sizes))
+        quantity = interval_engine.law_at(self.law.solution, x.reshape(len(x), -1))
+        found = self._middle(quantity, None if assume_form else self._form_error)
+        return float(found[0]) if x.ndim == 1 else found.reshape(x.shape[1:])
+
+    def _middle(self, quantity: Quantity, form_error: FormError | None) -> np.ndarray:
+        """(count,) the medians of numbers whose intervals are `_ends`."""
+        drawn = self._bootstrap if self.method == "bootstrap" else None
+        return interval_engine.median(self.law.solution, quantity, drawn=drawn, form_error=form_error)
+
     def _ends(
         self, quantity: Quantity, level: float, form_error: FormError | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -216,22 +228,22 @@ class Surface(NotebookResult):
             code = "loss_rises" if rises_with(self.law, idle) else "no_fall_in_fit"
             raise NotDetermined(Reason(code, size=Column(self.law.form.variables[idle])))
         nearby = best_split(self.law.form, values, product * 1.01)[0]
-        low = high = np.full_like(best, np.nan)
+        low = high = middle = np.full_like(best, np.nan)
         spent = flops_per_param_example * self.law.points.x[0] * self.law.points.x[1]
         if intervals or self.method == "profile":  # of few runs the profiles take no time
             self._require_exponents()
         if intervals:
             if far := too_far(flat, spent):
                 raise NotDetermined(far)
-            low, high = self._optimum_ends(best, None if assume_form else self._form_error, level)
-        shaped = [_like(total, v) for v in (*best, *low, *high)]
+            low, high, middle = self._optimum_ends(best, None if assume_form else self._form_error, level)
+        shaped = [_like(total, v) for v in (*best, *low, *high, *middle)]
         exponent = _like(total, np.log(nearby[0] / best[0]) / np.log(1.01))
         ends = [Interval(shaped[3 + i], shaped[6 + i]) for i in range(3)]
         n_params, n_data, loss = shaped[:3]
         return Optimal(
             _like(total, flat), n_params, n_data, loss, ends[0], ends[1], ends[2], exponent, level,
             self.method if intervals else "", _like(total, flat / spent.max()),
-            _caution(self.bend) if intervals else None, _like(total, spent.min() / flat),
+            _caution(self.bend) if intervals else None, _like(total, spent.min() / flat), *shaped[9:],
         )  # fmt: skip
 
     def allocation_exponent(self, level: float = 0.95) -> tuple[float, Interval]:
@@ -266,8 +278,8 @@ class Surface(NotebookResult):
 
     def _optimum_ends(
         self, best: np.ndarray, form_error: FormError | None, level: float
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The ends, each (3, computes), of n_params, n_data and loss at the optimum, `best`."""
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Ends and middle, each (3, computes), of n_params, n_data and loss at the optimum, `best`."""
         self._require_scatter()
         form, product, count = self.law.form, best[0] * best[1], best.shape[1]
 
@@ -284,7 +296,11 @@ class Surface(NotebookResult):
         low, high = (end.reshape(2, count) for end in self._ends(quantity, level, form_error))
         if not (low[0] > 0).all() or not np.isfinite(high[0]).all():
             raise NotDetermined(Reason("any_size_fits", size=Column("n_params")))
-        return np.stack([low[0], product / high[0], low[1]]), np.stack([high[0], product / low[0], high[1]])
+        middle = self._middle(quantity, form_error).reshape(2, count)
+        return (
+            np.stack([low[0], product / high[0], low[1]]), np.stack([high[0], product / low[0], high[1]]),
+            np.stack([middle[0], product / middle[0], middle[1]]),
+        )  # fmt: skip
 
     def notebook_table(self) -> pd.DataFrame:
         """One row a free parameter; no value where the runs determine none."""

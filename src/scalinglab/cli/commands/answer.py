@@ -1,15 +1,20 @@
-"""``scalinglab answer``, ``explain`` and ``forecast``: a decision, a theory, a sealed prediction."""
+"""``scalinglab answer``, ``fit``, ``predict``, ``plot``, ``explain``, ``forecast``: questions to a table."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from scalinglab.cli.options import ARGUMENT, File
+from scalinglab.cli.options import ARGUMENT, File, Sizes
 from scalinglab.cli.output import Output
 from scalinglab.cli.registry import command
 from scalinglab.cli.tables import Rows, Table
+from scalinglab.errors import BadInput
+
+if TYPE_CHECKING:
+    from scalinglab.answers import Fit
+    from scalinglab.curves import Curves
 
 
 @command("answer", figure="answer", draws_unasked=False)
@@ -38,6 +43,82 @@ def answer(rows: Rows, compute: float | None = None, x: str | None = None, y: st
         {"understood": curves.understood, **found.to_dict()}, found.notebook_table(), found.summary(),
         figure=lambda: found.plot().figure,
     )  # fmt: skip
+
+
+@command("fit", figure="fit")
+def fit(rows: Rows, x: str | None = None, y: str | None = None, form: str = "auto") -> Output:
+    """Fit a law to a table: parameters with intervals and a figure. The choices are those of answer.
+
+    scalinglab fit runs.csv
+
+    scalinglab fit runs/ --x n_data --y test_error --form power_law --no-figure
+
+    Args:
+        x: the column of the size, e.g. n_data, or several, n_params,n_data. Default: those that vary.
+        y: the column to fit. Default: the test error, loss or accuracy.
+        form: the form, e.g. power_law; 'laws forms' lists all.
+    """
+    found, _ = _fitted(rows, x, y, form)
+    return Output(
+        found.to_dict(), found.notebook_table(), found.summary(), figure=lambda: found.plot().figure
+    )
+
+
+@command("predict", figure="prediction", draws_unasked=False)
+def predict(
+    rows: Rows, at: Sizes, x: str | None = None, y: str | None = None, form: str = "auto", level: float = 0.95
+) -> Output:
+    """Predict what further runs would give, with an interval. The choices are those of answer.
+
+    scalinglab predict runs.csv --at 7e9,6e10
+
+    scalinglab predict runs.csv --at n_params=7B,n_data=60B,120B --level 0.9 --figure predicted.png
+
+    scalinglab predict curves.csv --at planned.csv --x n_data --y test_error --form power_law_offset
+
+    Args:
+        at: where: 1e6; 7e9,6e10 (parameters, data); n_data=1e6; or a table with a row for each place.
+        x: the column of the size, e.g. n_data, or several, n_params,n_data. Default: those that vary.
+        y: the column to predict. Default: the test error, loss or accuracy.
+        form: the form, e.g. power_law; 'laws forms' lists all.
+    """
+    from scalinglab import answers
+
+    found, curves = _fitted(rows, x, y, form)
+    if not isinstance(at, (dict, Path)) and len(found.x) > 1:
+        if len(at) != len(found.x):
+            raise BadInput(f"--at: give one value of each of {', '.join(found.x)}, or sizes by name")
+        at = dict(zip(found.x, at[:, None], strict=True))
+    made = found.predict(answers.sizes_from(at, found.x, curves), level=level)
+    document = {"form": found.law.form.name, **made.to_dict()}
+    return Output(document, made.notebook_table(), made.summary(), figure=lambda: made.plot().figure)
+
+
+@command("plot", figure="plot", out=False)
+def plot(rows: Rows, x: str | None = None, y: str | None = None, form: str = "auto") -> Output:
+    """Draw a table with its fit: points, law, and where it goes.
+
+    scalinglab plot runs.csv
+
+    scalinglab plot runs.csv --x n_params --y loss --form power_law --figure loss.pdf
+
+    Args:
+        x: the column of the size, e.g. n_data, or several, n_params,n_data. Default: those that vary.
+        y: the column on the y axis. Default: the test error, loss or accuracy.
+        form: the form, e.g. power_law; 'laws forms' lists all.
+    """
+    found, _ = _fitted(rows, x, y, form)
+    return Output({"x": list(found.x), "y": found.y}, text="", figure=lambda: found.plot().figure)
+
+
+def _fitted(rows: Rows, x: str | None, y: str | None, form: str) -> tuple[Fit, Curves]:
+    """The law of a table, and its rows."""
+    from scalinglab.answers.fitted import choose
+
+    columns = None if x is None else [name.strip() for name in x.split(",")]
+    curves = rows.curves(tuple(columns or ()), (y,) if y else ())
+    names = columns[0] if columns and len(columns) == 1 else columns
+    return choose(curves, names, y, form).fit(form), curves
 
 
 @command("explain", figure="explain", draws_unasked=False)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from scalinglab.cli.options import Bounds, Numbers, Priors, Tie, Variables
+from scalinglab.cli.options import Bounds, Numbers, Priors, Sizes, Tie, Variables
 from scalinglab.cli.output import Output
 from scalinglab.cli.registry import command
 from scalinglab.cli.tables import Rows, Surface, Table
@@ -78,7 +79,7 @@ def fit(
     for law in laws:
         lines.append(law.summary())
         if at is not None:
-            predicted = _predicted(law, query if plain else None, x, at, level)
+            predicted = _predicted(law, query, x, at, level, plain)
             lines += _prediction_lines(predicted, x, query.y, level, "" if plain else ", if this form holds")
             predicted.insert(0, "form", law.form.name)
             rows.append(predicted.rename(columns={"value": query.y}))
@@ -107,20 +108,15 @@ def fit(
     )
 
 
-def _predicted(law: Law, query: TableQuery | None, x: str, at: np.ndarray, level: float) -> pd.DataFrame:
-    """The prediction of y at some sizes: of `laws extrapolate` for the table asked, else of the law."""
+def _predicted(
+    law: Law, query: TableQuery, x: str, at: np.ndarray, level: float, plain: bool
+) -> pd.DataFrame:
+    """The prediction of y at some sizes: of `laws extrapolate` where nothing was chosen, else of the law."""
     import pandas as pd
 
-    import scalinglab as sl
+    from scalinglab.answers.fitted import predict_curve
 
-    if query is None:
-        low, high = law.interval(at, level)
-        values = law.predict(at)
-        if law.points.complement:  # "auto" fits 1 - y of an accuracy, other forms y as it is
-            values, low, high = 1 - values, 1 - high, 1 - low
-    else:
-        found = sl.laws.extrapolate(query.frame, at=at, level=level, **query.points)
-        values, low, high = found.mean, found.low, found.high
+    values, low, high, _ = predict_curve(law, ((query.frame,), query.points), at, level, plain)
     return pd.DataFrame({x: at, "value": values, "low": low, "high": high, "beyond": at / law.points.x.max()})
 
 
@@ -180,10 +176,14 @@ def surface(
     prior: Priors | None = None,
     tie: Tie | None = None,
     compute: Numbers | None = None,
+    at: Sizes | None = None,
+    level: float = 0.95,
 ) -> Output:
     """Fit the loss as a surface over parameters and data, or over the variables of another form.
 
     scalinglab laws surface chinchilla.csv --drop-highest 5 --compute 5.76e23
+
+    scalinglab laws surface chinchilla.csv --at n_params=7B,n_data=60B --level 0.9
 
     scalinglab laws surface moe.csv --form routed_experts --var n_experts=E
 
@@ -194,7 +194,10 @@ def surface(
         delta: Huber's threshold on ln loss; inf for least squares. Default: 1e-3 from 10 runs a parameter on,
             else from the scatter.
         compute: compute in FLOPs at which to find the best n_params and n_data, e.g. 5.76e23.
+        at: also predict the loss there: 7e9,6e10 (in the order of the variables), or by name.
+        level: confidence level of the intervals of --at and --compute, e.g. 0.95.
     """
+    from scalinglab.answers.fitted import of_surface
     from scalinglab.figures import laws as figures
     from scalinglab.laws import forms, surface
     from scalinglab.laws.fitting.data.points import positive
@@ -221,10 +224,17 @@ def surface(
     if compute is not None:
         with query.named():
             outlier_note(fitted.law, query.y, **columns)  # as answer refuses it
-            optimal = fitted.compute_optimal(compute, **cost)
+            optimal = fitted.compute_optimal(compute, level=level, **cost)
         text += "\n\n" + optimal.summary(query.names, caution=False)
         best = optimal.table()
         document["compute_optimal"] = best.to_dict("records")
+    if at is not None:
+        if not isinstance(at, dict):
+            at = dict(zip(chosen.variables, _each(at, chosen.variables), strict=True))
+        made = of_surface(fitted, tuple(columns.values()), query.y, query.unit).predict(at, level=level)
+        text += "\n\n" + made.summary()
+        best = made.notebook_table()
+        document["predictions"] = best.to_dict("records")
 
     def figure() -> Any:
         if fitted.law.form.variables != ("n_params", "n_data"):
@@ -232,6 +242,13 @@ def surface(
         return figures.surface(fitted, compute=compute, loss=query.y, **cost)
 
     return Output(document, best, text, figure=figure)
+
+
+def _each(at: Any, variables: Sequence[str]) -> Any:
+    """One value of each variable, as arrays; a table of places is for predict."""
+    if len(at) != len(variables):
+        raise BadInput(f"--at: give one value of each of {', '.join(variables)}, or sizes by name")
+    return at[:, None]
 
 
 @command("laws extrapolate", figure="extrapolation")

@@ -26,7 +26,7 @@ def speedup(
     y: str = "loss",
     at: Numbers | None = None,
     form: str = "auto",
-    level: float = 0.9,
+    level: float = 0.95,
     at_least: float | None = None,
     column: Columns | None = None,
     where: Where | None = None,
@@ -37,7 +37,7 @@ def speedup(
 
     scalinglab laws speedup new.csv old.csv --x flops --y val_loss --at 1e20,1e22 --form power_law
 
-    scalinglab laws speedup new.csv old.csv --reduce last --drop-bad --level 0.95
+    scalinglab laws speedup new.csv old.csv --reduce last --drop-bad --level 0.9
 
     scalinglab laws speedup new.csv old.csv --at-least 1.02    (a gate: status 1 where it is not reached)
 
@@ -48,7 +48,7 @@ def speedup(
         y: the column of the loss, e.g. loss.
         at: compute in FLOPs, e.g. 1e21, or 'low,high', if the factor varies with compute.
         form: form of the law: power_law, power_law_offset or auto.
-        level: confidence level of the interval, e.g. 0.9.
+        level: confidence level of the interval, e.g. 0.95.
         at_least: exit with status 1 unless the low end of the interval reaches this factor, e.g. 1.2.
     """
     import pandas as pd

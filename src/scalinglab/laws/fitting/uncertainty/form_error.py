@@ -238,12 +238,8 @@ class FormError:
         """
         if not self.shows:
             return halves
-        shares = self._shares(asked)
-        fit = np.maximum(np.sum(shares**2, axis=1) + float(measured), 1e-300)
+        fit, middle, added, noise, weight = self._average(asked, measured)
         usual = level_quantile(level, self.dof) * self.noise * np.sqrt(fit)
-        parts = [self._predicted(asked, shares, field) for field in self.fields]
-        middle, added = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
-        noise, weight = (np.concatenate([getattr(f, v) for f in self.fields]) for v in ("noise", "weight"))
         left = np.sqrt(weight @ noise**2) / self.noise if self.chance > RULED_OUT else 1.0
         found = []
         for side, half in zip((-1, 1), halves, strict=True):
@@ -253,6 +249,27 @@ class FormError:
             end = side * mixture_quantile(middle, spread, weight, self.dof, 0.5 + side * level / 2)
             found.append(np.where(np.isfinite(half), np.maximum(end, left * half), half))
         return np.array(found)
+
+    def median(self, asked: Places) -> np.ndarray:
+        """(quantities,) how far the median of the average lies above the fitted quantity."""
+        if not self.shows:
+            return np.zeros(len(asked.weight))
+        fit, middle, added, noise, weight = self._average(asked)
+        spread = noise[:, None] * np.sqrt(np.maximum(fit + added, 1e-300))
+        return mixture_quantile(middle, spread, weight, self.dof, 0.5)
+
+    def _average(self, asked: Places, measured: bool = False) -> tuple[np.ndarray, ...]:
+        """The average over errors of the form: its parts (k, quantities), their noise and weight (k,).
+
+        First the variance (quantities,) of the fitted quantities over that of the noise, then the mean of
+        each part and the variance that δ adds to it.
+        """
+        shares = self._shares(asked)
+        fit = np.maximum(np.sum(shares**2, axis=1) + float(measured), 1e-300)
+        parts = [self._predicted(asked, shares, field) for field in self.fields]
+        middle, added = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
+        noise, weight = (np.concatenate([getattr(f, v) for f in self.fields]) for v in ("noise", "weight"))
+        return fit, middle, added, noise, weight
 
     # --- before a run is made: the planner's prior ------------------------------------------------------
 

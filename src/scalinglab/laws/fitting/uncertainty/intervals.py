@@ -195,6 +195,21 @@ def interval(
     return quantity.natural(low), quantity.natural(high)
 
 
+def median(
+    law: Solution, quantity: Quantity, *, drawn: Bootstrap | None = None, form_error: FormError | None = None
+) -> np.ndarray:
+    """(count,) the middle of the interval of every number, with the same `drawn` and `form_error`.
+
+    The fitted number is what the form gives. Where the residuals show an error of the form, the numbers that
+    are likely lie to one side of it; half of them lie below the median.
+    """
+    if form_error is not None and form_error.shows and quantity.places is not None:
+        centre = quantity.at(law.values[None])[0]
+        return quantity.natural(centre + form_error.median(quantity.places))
+    draws = law.values[None] if drawn is None else drawn.values
+    return quantity.natural(np.median(quantity.at(draws), axis=0))
+
+
 def of_law(
     law: Solution, x: Any, level: float = 0.95, method: str = "auto", of: str = "law", **options: Any
 ) -> Interval:

@@ -1,0 +1,388 @@
+"""A table with a law fitted to it, and its predictions: one choice of columns, rows, form and intervals.
+
+`answer`, the report and the commands fit, predict and plot all begin with `choose` and `Chosen.fit`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scalinglab.curves import Curves
+from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE, measure_of
+from scalinglab.errors import BadInput, nearest
+from scalinglab.laws import forms
+from scalinglab.laws.extrapolation.stacking import extrapolate
+from scalinglab.laws.fitting import fit as fitting
+from scalinglab.laws.fitting.data import rising
+from scalinglab.laws.fitting.data.from_curves import DATA_SEEN, Table, points_of
+from scalinglab.laws.fitting.law import Law, known_parameters
+from scalinglab.laws.surface import Surface
+from scalinglab.laws.surface import fit as fit_surface
+from scalinglab.results.notebook import NotebookResult
+from scalinglab.results.sentences import Column
+from scalinglab.results.types import Reason
+from scalinglab.support.words import count, percent
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MEASURED = ("loss", "validation_loss", "val_loss", "eval_loss", "accuracy")
+SIZES = ("n_data", "n_params", "tokens", "examples", "compute", "width")
+PAIR = ("n_params", "n_data")
+UNITS = {"compute": "FLOPs", "n_params": "parameters", "step": "steps", "epoch": "epochs"}
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The points of a table that a law is fitted to.
+
+    Attributes:
+        x: the columns of the sizes, one of a curve, several of a surface.
+        y: the column that was measured.
+        units: what each size counts, by its column.
+        table: the points; sizes that are not positive and values that are not finite are left out.
+        lost: what was left out.
+    """
+
+    x: tuple[str, ...]
+    y: str
+    units: Mapping[str, str]
+    table: Table
+    lost: tuple[Reason, ...] = ()
+
+    @property
+    def is_surface(self) -> bool:
+        """Whether sizes are several."""
+        return len(self.x) > 1
+
+    @property
+    def compute(self) -> np.ndarray:
+        """FLOPs of every point of a surface of parameters and data, at six a parameter and example."""
+        return np.asarray(FLOPS_PER_PARAM_EXAMPLE * self.table.x[0] * self.table.x[1])
+
+    def fit(self, form: str = "auto") -> Fit:
+        """The law of this form; "auto" is the one that the answers take.
+
+        Raises:
+            NotDetermined, BadInput: the points cannot be fitted, or one of few does not follow the others.
+        """
+        if not self.is_surface:
+            if form == "auto":
+                rising.is_complement(self.table.x, self.table.y, (self.x[0], self.y))  # refuses what rises
+            law = fitting.fit(form, self.table)
+            rising.refuse_beyond_one(law.form.name, law.points, self.x[0], self.y)
+            note = fitting.outlier_note(law, self.y, x=self.x[0])
+            return Fit(self, law, automatic=form == "auto", notes=_once(law.points.notes, note))
+        rises_with = ("compute" if self.x == PAIR else self.x[0], self.y)
+        rising.refuse(np.prod(self.table.x, axis=0), self.table.y, rises_with)
+        if form == "auto":
+            surface = fit_surface(*self.table.x, self.table.y, runs=self.table.runs)
+        else:
+            sizes = dict(zip(forms.get(form).variables, self.table.x, strict=True))
+            surface = fit_surface(variables=sizes, loss=self.table.y, runs=self.table.runs, form=form)
+        columns = dict(zip(surface.law.form.variables, self.units.values(), strict=True))
+        note = fitting.outlier_note(surface.law, self.y, **columns)
+        notes = _once((*self.table.notes, *surface.law.points.notes), note)
+        return Fit(self, surface.law, surface, form == "auto", notes)
+
+
+def _once(notes: Sequence[Reason], more: Sequence[Reason]) -> tuple[Reason, ...]:
+    """Notes with others, of two with the same code the last."""
+    codes = {note.code for note in more}
+    return (*(note for note in notes if note.code not in codes), *more)
+
+
+def choose(
+    curves: Curves, x: str | Sequence[str] | None = None, y: str | None = None, form: str = "auto"
+) -> Chosen:
+    """The columns and points of a table.
+
+    Args:
+        x: the column of sizes, or several; by default those that vary: n_params and n_data together where
+            both do, and the variables of a form that has several.
+        y: the column that was measured; by default a test error, loss or accuracy.
+        form: of the law.
+    """
+    measured = curves.resolve(y) if y else _measured(curves)
+    variables = ("x",) if form == "auto" else forms.get(form).variables
+    if x is not None:
+        names = (x,) if isinstance(x, str) else tuple(x)
+    elif len(variables) > 1:
+        names = variables
+    else:
+        names = _varying(curves, single=form != "auto")
+    names = tuple(curves.resolve(name) for name in names)
+    if form != "auto" and len(names) != len(variables):
+        shown = ", ".join(variables)
+        raise BadInput(f"{form} is a law of {shown}, and x names {len(names)}: {', '.join(names)}")
+    table, lost = finite(points_of(curves, names[0] if len(names) == 1 else list(names), measured), measured)
+    return Chosen(names, measured, {name: _unit(curves, name, table) for name in names}, table, lost)
+
+
+def _varying(curves: Curves, single: bool) -> tuple[str, ...]:
+    varied = [c for c in SIZES if c in curves.frame and curves.frame[c].nunique() > 1]
+    seen = any(name in varied for name in DATA_SEEN)  # a run of one length still sees more data as it goes
+    both = "n_params" in varied and ("n_data" in varied or (seen and "n_data" in curves.frame))
+    if both and not single:
+        return PAIR
+    if not varied:
+        raise BadInput(
+            f"no size varies in this table: it has none of {', '.join(SIZES)} with two values or more; name "
+            "the column of sizes with x= (--x)"
+        )
+    return (varied[0],)
+
+
+def _measured(curves: Curves) -> str:
+    for name in (measure_of(curves.frame, curves.setting_columns), *MEASURED):
+        if curves.resolve(name) in curves.frame and curves.frame[curves.resolve(name)].notna().any():
+            return curves.resolve(name)
+    others = ", ".join(curves.measurement_columns) or "nothing"
+    raise BadInput(
+        f"no column is known to be a loss, an error or an accuracy (measured: {others}): name it with y= "
+        "(--y), or say what columns are with --column test_loss=THEIRS"
+    )
+
+
+def _unit(curves: Curves, name: str, table: Table) -> str:
+    if name not in ("n_data", "tokens", "examples"):
+        return UNITS.get(name, name)
+    share = len(table.names) == 1 and table.x.max() <= 1  # of the data
+    return name if share else curves.data_unit
+
+
+def finite(table: Table, y: str) -> tuple[Table, tuple[Reason, ...]]:
+    """The points with a positive size and a finite y, and what was left out (diverged runs, say)."""
+    sizes = np.atleast_2d(np.asarray(table.x, float))
+    known, sized = np.isfinite(table.y), np.all(np.isfinite(sizes) & (sizes > 0), axis=0)
+    if not known.any():
+        raise BadInput(f"no run has a finite {y}: name another column with y= (--y)")
+    lost: list[Reason] = []
+    if not sized.all():
+        lost.append(Reason("left_out_size", points=int((~sized).sum())))
+        table, known = table.keep(sized), known[sized]
+    if not known.all():
+        runs = {*table.runs} - {*table.runs[known]}
+        lost.append(Reason("left_out_value", runs=len(runs), y=Column(y)))
+        table = table.keep(known)
+    return table, tuple(lost)
+
+
+def of_surface(surface: Surface, x: tuple[str, ...], y: str, data_unit: str) -> Fit:
+    """A surface that was fitted with further options, to predict as one of `fit` does.
+
+    Args:
+        x, y: the columns of its variables and of what was measured.
+        data_unit: what n_data counts.
+    """
+    data = surface.law.points
+    units = {name: data_unit if name == "n_data" else UNITS.get(name, name) for name in x}
+    table = Table(np.asarray(data.x), data.y, data.error, data.runs, data.notes, x, y)
+    return Fit(Chosen(x, y, units, table), surface.law, surface, automatic=False, notes=data.notes)
+
+
+@dataclass(frozen=True)
+class Fit(NotebookResult):
+    """A law fitted to a table; made by `scalinglab.fit`.
+
+    Attributes:
+        chosen: the columns and points.
+        law: the law; of several sizes that of the surface.
+        surface: the surface, where sizes are several.
+        automatic: whether the form was chosen here: a curve is then continued by `laws.extrapolate`.
+        notes: what was done to the rows.
+    """
+
+    chosen: Chosen
+    law: Law
+    surface: Surface | None = None
+    automatic: bool = True
+    notes: tuple[Reason, ...] = ()
+
+    @property
+    def x(self) -> tuple[str, ...]:
+        """The columns of the sizes."""
+        return self.chosen.x
+
+    @property
+    def y(self) -> str:
+        """The column that was measured."""
+        return self.chosen.y
+
+    @property
+    def parameters(self) -> dict[str, float | None]:
+        """The fitted values by name; None where the points do not determine one."""
+        if self.surface is not None:
+            return dict(self.surface.determined)
+        return {name: None if np.isnan(v) else v for name, v in known_parameters(self.law).items()}
+
+    @property
+    def intervals(self) -> dict[str, Any]:
+        """The 95 % interval of every parameter; infinite ends are not determined."""
+        law = self.law
+        return law.parameter_intervals if self.surface is None else self.surface.parameter_intervals()
+
+    def predict(self, at: Any = None, *, level: float = 0.95, **sizes: Any) -> Prediction:
+        """What was measured, at other sizes, with an interval.
+
+        Args:
+            at: sizes by name in a mapping or a frame: numbers, or arrays of one length; of a curve also a
+                number or an array.
+            level: of the intervals.
+            sizes: the same as keywords.
+
+        A curve whose form was not named is continued by `laws.extrapolate`, and its interval is where one
+        more run would fall. Of a surface it is the interval of the loss that runs have on average, with what
+        the form may miss; of a form that was named for a curve, that of the law.
+        """
+        if not 0 < level < 1:
+            raise BadInput(f"level={level:g} must lie between 0 and 1, as in 0.95")
+        given = self._sizes(at, sizes)
+        arrays = np.broadcast_arrays(*(np.asarray(given[name], float) for name in self.x))
+        places = {name: np.ravel(values) for name, values in zip(self.x, arrays, strict=True)}
+        for name, values in places.items():
+            if wrong := [v for v in values if not (np.isfinite(v) and v > 0)]:
+                raise BadInput(f"at {name}={wrong[0]:g}: a size must be positive and finite")
+        mean, low, high, notes = self._at(places, level)
+        largest = np.prod(np.atleast_2d(self.chosen.table.x), axis=0).max()
+        shape, beyond = arrays[0].shape, np.prod([*places.values()], axis=0) / largest
+        return Prediction(
+            {name: _shaped(values, shape) for name, values in places.items()}, self.y,
+            _shaped(mean, shape), _shaped(low, shape), _shaped(high, shape), level, _shaped(beyond, shape),
+            self.chosen.units, notes, self,
+        )  # fmt: skip
+
+    def _sizes(self, at: Any, named: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Sizes by the columns' names; what is missing, or is no size of this law, is named."""
+        if at is None or isinstance(at, Mapping) or hasattr(at, "columns"):
+            given = {**({} if at is None else {name: at[name] for name in at}), **named}
+        elif len(self.x) == 1 and not named:
+            given = {self.x[0]: at}
+        else:
+            shown = ", ".join(f"{name}=…" for name in self.x)
+            raise BadInput(f"sizes are given by name, since a wrong order would not be seen: {shown}")
+        for name in self.x:
+            if name not in given:
+                others = ", ".join(f"{c}=" for c in self.x)
+                raise BadInput(
+                    f"{self.y} depends on {' and '.join(self.x)} in this table: give {others} all, or name "
+                    f"the one column of sizes with x= (--x)" if len(self.x) > 1 else
+                    f"this is a law of {name}: give {name}=; a law of another column takes x= (--x)"
+                )  # fmt: skip
+        wrong = [] if hasattr(at, "columns") else [name for name in given if name not in self.x]
+        if wrong:
+            raise BadInput(
+                f"{wrong[0]} is no size of this law of {' and '.join(self.x)}; {nearest(wrong[0], self.x)}"
+            )
+        return given
+
+    def _at(
+        self, places: Mapping[str, np.ndarray], level: float
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[Reason, ...]]:
+        if self.surface is not None:
+            variables = dict(zip(self.law.form.variables, places.values(), strict=True))
+            low, high = self.surface.interval(variables, level=level)
+            return np.asarray(self.surface.median(variables)), low, high, ()
+        return predict_curve(self.law, self.chosen.table, places[self.x[0]], level, self.automatic)
+
+    def summary(self) -> str:
+        """Parameters with intervals, quality of the fit and warnings, as text."""
+        names = {"n_data": "tokens"} if self.chosen.units.get("n_data") == "tokens" else {}
+        return self.law.summary() if self.surface is None else self.surface.summary(names)
+
+    def notebook_table(self) -> pd.DataFrame:
+        """One row a parameter."""
+        return (self.surface or self.law).notebook_table()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, for JSON."""
+        ends = self.intervals
+        return {
+            "x": list(self.x), "y": self.y, "form": self.law.form.name, "equation": self.law.form.equation,
+            "parameters": self.parameters, "intervals": {n: list(ends[n]) for n in ends},
+            "points": len(self.law.points.y), "residual_std": self.law.residual_std,
+            "notes": [note.to_dict() for note in (*self.chosen.lost, *self.notes)],
+        }  # fmt: skip
+
+
+def predict_curve(
+    law: Law, points: Any, at: np.ndarray, level: float = 0.95, automatic: bool = True
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[Reason, ...]]:
+    """Value, ends and notes of a curve at sizes: of `extrapolate` where no form was named, else of the law.
+
+    Args:
+        points: what the law was fitted to: a `Table`, or the arguments of `extrapolate`.
+        automatic: whether no form was named.
+    """
+    if automatic:
+        data, options = ((points.x, points.y), {}) if isinstance(points, Table) else points
+        found = extrapolate(*data, at=at, level=level, **options)
+        return found.mean, found.low, found.high, found.notes
+    values, (low, high) = np.asarray(law.predict(at)), law.interval(at, level)
+    if law.points.complement:  # "auto" fits 1 - y of an accuracy, other forms y as it is
+        values, low, high = 1 - values, 1 - np.asarray(high), 1 - np.asarray(low)
+    return values, np.asarray(low), np.asarray(high), ()
+
+
+@dataclass(frozen=True)
+class Prediction(NotebookResult):
+    """What was measured, at other sizes; made by `scalinglab.predict`.
+
+    Attributes:
+        at: the sizes by column.
+        y: the column that is predicted.
+        mean, low, high: the median of the prediction and the ends of its interval, each a number or an array
+            like those of `at`.
+        level: of the interval.
+        beyond: how many times the largest run (of several sizes: their product).
+        units: what each size counts.
+        notes: what a reader should know.
+        fit: what it was made from.
+    """
+
+    at: Mapping[str, Any]
+    y: str
+    mean: Any
+    low: Any
+    high: Any
+    level: float
+    beyond: Any
+    units: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[Reason, ...] = ()
+    fit: Fit | None = None
+
+    def notebook_table(self) -> pd.DataFrame:
+        """One row a place."""
+        import pandas as pd
+
+        columns = {**self.at, self.y: self.mean, "low": self.low, "high": self.high, "beyond": self.beyond}
+        return pd.DataFrame({name: np.ravel(values) for name, values in columns.items()})
+
+    def summary(self) -> str:
+        """One line a place, then the notes."""
+        lines = []
+        for row in self.notebook_table().to_dict("records"):
+            place = " on ".join(_sized(row[name], self.units.get(name, name), name) for name in self.at)
+            far = f", {row['beyond']:.3g} times the largest run" if row["beyond"] > 1 else ""
+            ends = f"{percent(self.level)}: {row['low']:.4g} to {row['high']:.4g}"
+            lines.append(f"{self.y} {row[self.y]:.4g} ({ends}) at {place}{far}")
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, for JSON."""
+        return {
+            "y": self.y, "level": self.level, "predictions": self.notebook_table().to_dict("records"),
+            "notes": [note.to_dict() for note in self.notes],
+        }  # fmt: skip
+
+
+def _sized(value: float, unit: str, name: str) -> str:
+    return f"{name} = {value:.4g}" if unit == name else f"{count(value)} {unit}"
+
+
+def _shaped(values: np.ndarray, shape: tuple[int, ...]) -> Any:
+    return float(np.ravel(values)[0]) if shape == () else np.asarray(values).reshape(shape)

@@ -1,0 +1,154 @@
+"""`sl.fit`, `sl.predict` and their commands: one choice of form, rows and intervals, and sizes by name."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import scalinglab as sl
+from scalinglab.answers import Fit
+from scalinglab.cli import app
+from scalinglab.errors import BadInput, NotDetermined
+from scalinglab.laws import surface
+
+
+def runs(noise: float = 0.004) -> pd.DataFrame:
+    n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 1e10, 5), np.geomspace(2e9, 2e11, 5)))
+    scatter = np.exp(noise * np.random.default_rng(0).standard_normal(n.size))
+    return pd.DataFrame({"params": n, "tokens": d, "val_loss": truth(n, d) * scatter})
+
+
+def truth(n: float | np.ndarray, d: float | np.ndarray) -> float | np.ndarray:
+    return 1.8 + 480 * n**-0.35 + 2100 * d**-0.37
+
+
+def curve(count: int = 9) -> pd.DataFrame:
+    x = np.geomspace(1e3, 1e5, count)
+    scatter = np.exp(0.01 * np.random.default_rng(0).standard_normal(count))
+    return pd.DataFrame({"n_data": x, "test_error": (0.05 + 3 * x**-0.4) * scatter})
+
+
+@pytest.fixture(scope="module")
+def fitted() -> Fit:
+    return sl.fit(runs())
+
+
+def command(*words: object) -> dict:
+    found = CliRunner().invoke(app, [*map(str, words), "--json"])
+    assert found.exit_code == 0, found.output
+    return json.loads(found.stdout)
+
+
+def test_a_table_of_parameters_and_data_gets_the_surface_of_laws(fitted):
+    table = runs()
+    direct = surface.fit(table.params, table.tokens, table.val_loss)
+    assert fitted.x == ("n_params", "n_data")
+    assert fitted.parameters == pytest.approx(direct.parameters)
+    assert fitted.chosen.units == {"n_params": "parameters", "n_data": "tokens"}
+
+
+def test_a_prediction_holds_the_truth_and_is_that_of_the_surface(fitted):
+    at = {"n_params": 3e10, "n_data": 6e11}
+    found = sl.predict(runs(), at=at)
+    assert found.low < found.mean < found.high
+    assert found.low < truth(3e10, 6e11) < found.high
+    assert (found.low, found.high) == pytest.approx(fitted.surface.interval(at))
+    assert found.beyond == pytest.approx(3e10 * 6e11 / (1e10 * 2e11))
+    narrow = fitted.predict(at, level=0.5)
+    assert found.low < narrow.low < narrow.high < found.high
+
+
+def test_places_may_be_numbers_arrays_frames_or_a_file(fitted, tmp_path: Path):
+    n, d = np.array([1e9, 3e10]), np.array([2e10, 6e11])
+    one = [fitted.predict(n_params=a, n_data=b).mean for a, b in zip(n, d, strict=True)]
+    assert fitted.predict({"n_params": n, "n_data": d}).mean == pytest.approx(one)
+    frame = pd.DataFrame({"tokens": d, "params": n})
+    frame.to_csv(tmp_path / "places.csv", index=False)
+    assert sl.predict(runs(), at=frame).mean == pytest.approx(one)
+    assert sl.predict(runs(), at=tmp_path / "places.csv").mean == pytest.approx(one)
+    assert fitted.predict(n_params=1e9, n_data=d).mean.shape == (2,)
+    assert fitted.predict(n_params=n[:, None], n_data=d).mean.shape == (2, 2)
+
+
+def test_sizes_are_taken_by_name_alone(fitted):
+    with pytest.raises(BadInput, match="by name"):
+        fitted.predict([7e9, 6e10])
+    with pytest.raises(BadInput, match="n_data="):
+        fitted.predict(n_params=7e9)
+    with pytest.raises(BadInput, match="width is no size"):
+        fitted.predict(n_params=7e9, n_data=6e10, width=3)
+    with pytest.raises(BadInput, match=r"n_params=-1"):
+        fitted.predict(n_params=-1, n_data=6e10)
+    with pytest.raises(BadInput, match=r"level=95"):
+        fitted.predict(n_params=7e9, n_data=6e10, level=95)
+
+
+def test_a_curve_is_continued_as_extrapolate_continues_it():
+    table = curve()
+    direct = sl.laws.extrapolate(table.n_data, table.test_error, at=[1e6, 4e5])
+    found = sl.predict(table, at=[1e6, 4e5])
+    assert found.mean == pytest.approx(direct.mean)
+    assert found.low == pytest.approx(direct.low)
+    assert sl.predict(table, at=1e6).high == pytest.approx(direct.high[0])
+    form = sl.predict(table, at={"n_data": 1e6}, form="power_law_offset")
+    law = sl.laws.fit("power_law_offset", table.n_data, table.test_error)
+    assert (form.mean, form.low, form.high) == pytest.approx((law.predict(1e6), *law.interval(1e6)))
+
+
+def test_an_accuracy_is_predicted_as_it_was_measured():
+    table = curve().assign(test_error=lambda t: 1 - t.test_error).rename(columns={"test_error": "acc"})
+    found, error = sl.predict(table, at=1e6, y="acc"), sl.predict(curve(), at=1e6)
+    assert found.mean == pytest.approx(1 - error.mean)
+    assert (found.low, found.high) == pytest.approx((1 - error.high, 1 - error.low))
+
+
+def test_a_form_of_several_variables_takes_its_columns():
+    found = sl.fit(runs(), x=["params", "tokens"], form="kaplan")
+    assert found.law.form.name == "kaplan"
+    assert not found.automatic
+    with pytest.raises(BadInput, match="kaplan is a law of n_params, n_data"):
+        sl.fit(runs(), x="params", form="kaplan")
+    one = sl.fit(runs().iloc[:5], x="params", form="power_law_offset")
+    assert one.x == ("n_params",)
+
+
+def test_what_the_points_do_not_determine_is_refused():
+    with pytest.raises(NotDetermined):
+        sl.predict(curve(3), at=1e9)
+
+
+def test_the_commands_give_what_the_functions_give(tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    runs().to_csv("runs.csv", index=False)
+    curve().to_csv("curve.csv", index=False)
+    pd.DataFrame({"params": [7e9], "tokens": [6e10]}).to_csv("places.csv", index=False)
+    direct = sl.predict(runs(), at={"n_params": 7e9, "n_data": 6e10})
+    for at in ("7e9,6e10", "n_data=60B,n_params=7B", "places.csv"):
+        (row,) = command("predict", "runs.csv", "--at", at)["predictions"]
+        assert (row["test_loss"], row["low"]) == pytest.approx((direct.mean, direct.low))
+    (row,) = command("laws", "surface", "runs.csv", "--at", "7e9,6e10", "--no-figure")["predictions"]
+    assert (row["test_loss"], row["high"]) == pytest.approx((direct.mean, direct.high))
+    shown = command("predict", "curve.csv", "--at", "n_data=1e6", "--level", "0.9", "--figure", "p.png")
+    assert shown["predictions"][0]["low"] == pytest.approx(sl.predict(curve(), at=1e6, level=0.9).low)
+    found = command("fit", "curve.csv", "--form", "power_law", "--no-figure")
+    law = sl.laws.fit("power_law", curve().n_data, curve().test_error)
+    assert found["parameters"] == pytest.approx(law.parameters)
+    drawn = command(
+        "plot", "runs.csv", "--x", "params,tokens", "--y", "val_loss", "--form", "kaplan", "--figure",
+        "plot.png",
+    )  # fmt: skip
+    assert (drawn["x"], drawn["y"]) == (["n_params", "n_data"], "test_loss")
+    assert Path("plot.png").stat().st_size > 10_000
+    refused = CliRunner().invoke(app, ["predict", "runs.csv", "--at", "7e9"])
+    assert isinstance(refused.exception, BadInput)
+    refused = CliRunner().invoke(app, ["predict", "runs.csv", "--at", "n_data=1e6"])
+    assert "n_params" in str(refused.exception)
+
+
+def test_a_budget_may_be_called_flops(tmp_path: Path):
+    runs().to_csv(tmp_path / "runs.csv", index=False)
+    found = command("plan", "optimal", tmp_path / "runs.csv", "--flops", "1e22")
+    assert found["optimal"][0]["compute"] == 1e22
