@@ -124,8 +124,9 @@ def best(compute: float, widest: float = 2.0) -> optimum.Optimal:
     one, size = optimum.Interval(np.array([1e9]), np.array([widest * 1e9])), np.array([1.5e9])
     total = np.array([compute])
     return optimum.Optimal(
-        total, size, size, size, one, one, one, size, 0.95, beyond=total / 1e20, below=1e18 / total
-    )
+        total, size, size, size, one, one, one, size, 0.95, beyond=total / 1e20, below=1e18 / total,
+        n_params_median=size, n_data_median=size, loss_median=size,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(("compute", "beyond", "below"), [(1e21, 10, 1e-3), (1e17, 1e-3, 10)])
@@ -141,7 +142,10 @@ def test_an_optimum_has_how_far_it_is_from_the_runs(compute: float, beyond: floa
 def test_an_optimum_beyond_a_factor_of_ten_is_only_a_range():
     assert find_optimum(best(1e20, 9.9), 0, NAMES, MORE).status is Status.DETERMINED
     wide = find_optimum(best(1e20, 10.1), 0, NAMES, MORE)
-    assert (wide.status, list(wide.values)) == (Status.RANGE, ["n_params"])
+    assert (wide.status, list(wide.values)) == (Status.RANGE, ["n_params", "n_data", "data_per_param"])
+    assumed = find_optimum(best(1e20, 10.1), 0, NAMES, MORE, assumed=best(1e20, 2.0))
+    held = assumed.values["n_params_if_the_form_holds"]
+    assert (held.value, held.high) == (1.5e9, 2e9)
     far = (Reason("too_far"),)
     assert find_optimum(best(1e20), 0, NAMES, MORE, far).status is Status.NOT_DETERMINED
 

@@ -214,3 +214,19 @@ def test_runs_of_a_table_hold_in_forecasts_of_ten_times_the_compute():
     for assume, share in ((True, 0.0), (False, 1.0)):
         low, high = fitted.interval(later[["n_params", "n_data"]], of="measurement", assume_form=assume)
         assert np.mean((low <= later["loss"]) & (later["loss"] <= high)) == share
+
+
+def test_the_median_lies_within_the_interval_and_moves_with_what_the_form_misses():
+    """A smooth error of the form on one side: half of the average lies on that side of the fitted value."""
+    far = {"n_params": np.array([1e9, 1e11]), "n_data": np.array([2e10, 2e12])}
+    exact = surface.fit(N, D, losses(N, D))
+    assert exact.median(far) == pytest.approx(exact.predict(far))
+    bent = surface.fit(N, D, losses(N, D) * np.exp(0.02 * np.cos(np.log(N * D) / 4)))
+    low, high = bent.interval(far)
+    middle = bent.median(far)
+    assert ((low < middle) & (middle < high)).all()
+    assert bent.median(far, assume_form=True) == pytest.approx(bent.predict(far), rel=0.02)
+    best = bent.compute_optimal([1e20, 1e23])
+    for name in ("n_params", "n_data", "loss"):
+        low, high = getattr(best, f"{name}_interval")
+        assert ((low < getattr(best, f"{name}_median")) & (getattr(best, f"{name}_median") < high)).all()

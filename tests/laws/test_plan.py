@@ -374,3 +374,15 @@ def test_envelope_and_parabolas_of_few_model_sizes_have_intervals_that_hold():
     for row in found.rows:
         assert row.exponent_interval.low <= 0.37 / 0.72 <= row.exponent_interval.high
         assert row.exponent_interval.low <= row.exponent <= row.exponent_interval.high
+
+
+def test_the_cheapest_plan_with_most_of_the_gain_is_taken_and_no_tiny_runs():
+    n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e7, 1e10, 6), np.geomspace(1e9, 2e11, 6)))
+    noise = np.exp(0.005 * np.random.default_rng(0).standard_normal(n.size))
+    fitted = sl.laws.surface.fit(n, d, (1.8 + 480 * n**-0.35 + 2100 * d**-0.37) * noise)
+    largest = 6e10 * 2e11
+    whole = plan.next_runs(fitted, budget=largest, compute=10 * largest)
+    most = plan.next_runs(fitted, budget=largest, compute=10 * largest, share=0.8)
+    assert most.cost.sum() < whole.cost.sum()
+    assert whole.before - most.after[-1] >= 0.7 * (whole.before - whole.after[-1])  # of widths, not variances
+    assert (6 * most.runs.prod(axis=1) >= 0.01 * largest).all()

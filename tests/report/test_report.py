@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 import scalinglab as sl
-from scalinglab import report
 from scalinglab.errors import BadInput
 from scalinglab.report import numbers, reading, sections
 from scalinglab.report.size_law import size_law_of
@@ -84,7 +83,7 @@ def test_page_stands_alone_and_escapes_what_it_shows():
     page = sl.report.build(named, title="a < b & c")
     assert "a &lt; b &amp; c" in page
     assert "</script><b>" not in page
-    assert page.count("</script>") == 2  # Plotly and the figures, inlined
+    assert page.count("</script>") == 2  # Plotly, packed, and the figures, inlined
     assert "src=" not in page.split("<script>")[0]
 
 
@@ -335,19 +334,3 @@ def test_a_report_on_tokens_speaks_of_tokens():
     assert "training tokens" in page
     assert "training examples" not in page
     assert "0 examples" not in page
-
-
-def test_a_table_of_sizes_opens_with_the_answers_and_the_prediction_of_extrapolate():
-    x = np.geomspace(1e3, 1e5, 8)
-    noise = np.exp(0.01 * np.random.default_rng(0).standard_normal(8))
-    curves = sl.read(pd.DataFrame({"n_data": x, "test_error": (0.05 + 3 * x**-0.5) * noise}))
-    answers = sections.answers(curves)
-    further = sl.laws.extrapolate(x, curves["test_error"], at=1e6)
-    said = " ".join(answers.paragraphs)
-    assert f"test_error = {further.mean[0]:.4g}" in said
-    assert f"{further.low[0]:.4g} to {further.high[0]:.4g}" in said
-    drawn = answers.plots[0].figure.data[-1]
-    assert (drawn.x[-1], drawn.y[-1]) == pytest.approx((1e6, further.mean[0]))
-    assert '"1M"' in answers.plots[0].figure.to_json()
-    titles = [section.title for section in report._sections(curves, live=True)]
-    assert "The answers" not in titles  # a live page is made anew every few seconds

@@ -12,7 +12,17 @@ from scalinglab import report
 from scalinglab.errors import BadInput
 from scalinglab.figures.style import PALETTE
 from scalinglab.laws.fitting.bend import Bend
-from scalinglab.report import explained_run, numbers, page, plots, reading, sections, surface_sections
+from scalinglab.report import (
+    card,
+    explained_run,
+    explore,
+    numbers,
+    page,
+    plots,
+    reading,
+    sections,
+    surface_sections,
+)
 from scalinglab.report.size_law import size_law_of
 from scalinglab.report.surface_numbers import Isoflop
 from scalinglab.results import Estimate, Reason
@@ -173,59 +183,6 @@ def test_single_checkpoints_have_one_column_of_what_was_measured():
     assert shown["test loss"].tolist() == pytest.approx([0.2, 0.3, 0.1, 0.2, 0.05, 0.15])
 
 
-def ahead(**more: Any) -> Any:
-    usual = {
-        "points": SimpleNamespace(x=np.array([100.0, 1000]), y=np.array([0.4, 0.2])),
-        "at": np.array([2e3, 1e4]),
-        "low": np.array([0.1, 0.05]), "high": np.array([0.2, 0.15]), "mean": np.array([0.15, 0.1]),
-    }  # fmt: skip
-    return SimpleNamespace(**{**usual, **more})
-
-
-@pytest.mark.parametrize("drawn", [True, False])
-def test_answers_stand_without_those_on_compute_and_with_a_band_where_the_curve_is_continued(
-    monkeypatch, drawn
-):
-    said = [SimpleNamespace(question=name, text=name) for name in ("exponent", "compute-optimal", "bend")]
-    found = SimpleNamespace(findings=said, notes=("one row was left out",), x="n_data", y="test_loss")
-    monkeypatch.setattr(numbers, "answers_of", lambda _: found)
-    monkeypatch.setattr(numbers, "continued", lambda _: ahead() if drawn else None)
-    section = sections.answers(curves())
-    assert section.paragraphs == ["exponent", "bend", "Note: one row was left out."]
-    assert len(section.plots) == drawn
-    if drawn:
-        figure = section.plots[0].figure
-        assert named(figure, "runs").y.tolist() == [0.4, 0.2]
-        assert named(figure, "predicted").y.tolist() == [0.15, 0.1]
-        assert named(figure, "predicted").line.dash == "dash"
-        assert named(figure, "95 % interval").y.tolist() == [0.2, 0.15, 0.05, 0.1]
-    monkeypatch.setattr(numbers, "answers_of", lambda _: None)
-    assert sections.answers(curves()) is None
-
-
-def test_the_curve_is_continued_from_the_largest_size_to_the_one_that_was_asked_for(monkeypatch):
-    asked: dict[str, Any] = {}
-
-    def extrapolate(x: Any, y: Any, at: Any) -> Any:
-        asked.update(x=x, y=y, at=at)
-        if x[0] == 0:
-            raise BadInput("too few")
-        return "continued"
-
-    monkeypatch.setattr(numbers, "extrapolate", extrapolate)
-    assert numbers.continued(SimpleNamespace(extrapolation=ahead())) == "continued"
-    assert asked["at"] == pytest.approx(np.geomspace(1000, 1e4, 12))
-    assert asked["y"].tolist() == [0.4, 0.2]
-    zero = ahead(points=SimpleNamespace(x=np.array([0.0, 1000]), y=np.array([0.4, 0.2])))
-    for refused in (None, ahead(points=None), zero):
-        assert numbers.continued(SimpleNamespace(extrapolation=refused)) is None
-
-
-def test_questions_that_cannot_be_asked_have_no_answers():
-    assert numbers.answers_of(curves().select(n_data=100)) is None
-    assert numbers.answers_of(curves(test_loss=np.nan)) is None  # a loss at no checkpoint
-
-
 def size_law(**more: Any) -> Any:
     fitted = SimpleNamespace(
         form=SimpleNamespace(equation="a x^-b"), unidentified=None, parameters={"b": 0.4},
@@ -243,7 +200,7 @@ def size_law(**more: Any) -> Any:
 
 
 def written(monkeypatch: pytest.MonkeyPatch, **more: Any) -> Any:
-    monkeypatch.setattr(sections, "size_law_of", lambda _: size_law(**more))
+    monkeypatch.setattr(sections, "size_law_of", lambda *_: size_law(**more))
     return sections.size_law(curves())
 
 
@@ -355,17 +312,19 @@ def test_a_live_page_has_no_answers_and_openings_stand_in_place_of_sections_of_t
     monkeypatch.setattr(
         "scalinglab.report.page.render", lambda *a: titles.append([s.title for s in a[2]]) or ""
     )
-    monkeypatch.setattr(sections, "answers", lambda _: sections.Section("The answers"))
-    monkeypatch.setattr(sections, "size_law", lambda _: None)
+    monkeypatch.setattr(card, "answered", lambda _: Reason("no_fall_seen"))
+    monkeypatch.setattr(card, "section", lambda *_: sections.Section("The answer"))
+    monkeypatch.setattr(explore, "section", lambda _: None)
+    monkeypatch.setattr(sections, "size_law", lambda *_: None)
     report.build(curves())
     report.build(curves(), refresh=2.0)
     report.build(curves(), opening=[sections.Section("Runs"), sections.Section("State")])
     monkeypatch.setattr(sections, "dynamical_laws", lambda _: [sections.Section("In words")])
     report.build(curves())  # the exponent of laws fit stands above that of the dynamical laws
     assert titles == [
-        ["The answers", "Learning curves", "Runs"], ["Learning curves", "Runs"],
-        ["Runs", "State", "The answers", "Learning curves"],
-        ["The answers", "In words", "Learning curves", "Runs"],
+        ["The answer", "Learning curves", "Runs"], ["Learning curves", "Runs"],
+        ["Runs", "State", "The answer", "Learning curves"],
+        ["The answer", "In words", "Learning curves", "Runs"],
     ]  # fmt: skip
 
 
@@ -399,26 +358,6 @@ def test_runs_without_a_value_of_another_setting_count_in_the_law_of_size():
 def test_losses_and_errors_come_before_other_measurements():
     frame = curves().frame.drop(columns="test_loss").assign(score=2.0, my_error=0.5, speed=1.0, my_loss=1.0)
     assert numbers.measures(sl.Curves(frame)) == ["my_error", "my_loss", "score", "speed"]
-
-
-def test_no_answers_are_asked_of_a_setting_that_is_no_size(monkeypatch):
-    monkeypatch.setattr(numbers, "answer", lambda *_, **__: "answers")
-    assert numbers.answers_of(curves()) == "answers"
-    frame = (
-        curves().frame.rename(columns={"n_data": "momentum"}).assign(momentum=lambda f: f["momentum"] / 2000)
-    )
-    assert numbers.answers_of(sl.Curves(frame, settings=["momentum"])) is None
-
-
-def test_predictions_have_the_colour_of_their_band(monkeypatch):
-    found = SimpleNamespace(findings=[], notes=(), x="n_data", y="test_loss")
-    monkeypatch.setattr(numbers, "answers_of", lambda _: found)
-    monkeypatch.setattr(numbers, "continued", lambda _: ahead())
-    figure = sections.answers(curves()).plots[0].figure
-    assert named(figure, "predicted").line.color == PALETTE[1]
-    red, green, blue = (int(PALETTE[1][k : k + 2], 16) for k in (1, 3, 5))
-    assert named(figure, "95 % interval").fillcolor.startswith(f"rgba({red},{green},{blue}")
-    assert named(figure, "runs").marker.color == PALETTE[0]
 
 
 def test_sizes_and_losses_of_the_frontier_have_their_colours():

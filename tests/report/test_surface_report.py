@@ -9,8 +9,8 @@ import pytest
 
 import scalinglab as sl
 from scalinglab.errors import BadInput
+from scalinglab.report import card, surface_numbers, surface_sections
 from scalinglab.report import sections as plain_sections
-from scalinglab.report import surface_numbers, surface_sections
 from scalinglab.report.plots import _tick, _ticks, counting, label
 from tests.browser import Browser, needs_browser
 
@@ -24,15 +24,19 @@ def runs(sizes: int = 5, data: int = 5) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def sections():
-    return {s.title: s for s in surface_sections.of_runs(sl.read(runs()))}
+    curves = sl.read(runs())
+    return {s.title: s for s in surface_sections.of_runs(curves, sl.answer(curves))}
 
 
 @pytest.mark.slow
 def test_an_n_by_d_table_gets_answers_isoflops_frontier_backtest_and_fit(sections):
     assert list(sections) == [
-        "The answers", "IsoFLOP curves", "Compute-optimal frontier", "Backtest", "The fit",
+        "IsoFLOP curves",
+        "Compute-optimal frontier",
+        "Backtest",
+        "The fit",
         "Loss against tokens",
-    ]  # fmt: skip
+    ]
     _, table, numbers = sections["Compute-optimal frontier"].tables[0]
     assert "tokens per parameter" in table.columns
     assert (numbers["n_params_low"] < numbers["n_params"]).all(), "the CSV has numbers, not words"
@@ -102,8 +106,10 @@ def test_backtest_predicts_the_expensive_runs_from_the_cheap_ones():
 
 
 def test_six_runs_are_reported_with_a_sentence_instead_of_an_optimum():
-    said, drawn = surface_sections.of_runs(sl.read(runs(3, 2)))
-    assert any("only 2 different values of tokens" in text for text in said.paragraphs)
+    curves = sl.read(runs(3, 2))
+    found = sl.answer(curves)
+    (drawn,) = surface_sections.of_runs(curves, found)
+    assert any("only 2 different values of tokens" in text for text in card.section(curves, found).card)
     assert [len(trace.x) for trace in drawn.plots[0].figure.data] == [3, 3], "a line for each data size"
 
 
@@ -151,8 +157,7 @@ def test_no_minimum_is_marked_where_the_surface_is_not_determined():
 def test_a_public_table_is_reported_with_a_backtest_that_fails_and_says_so():
     """Gemstones (McLeish et al. 2025): checkpoints of 22 networks, as on the page "From your logs"."""
     curves = sl.read(Path(__file__).parents[1] / "laws" / "published" / "gemstones2025.csv")
-    found = {section.title: section for section in surface_sections.of_runs(curves)}
-    assert "22 runs of 48.4M to 2.01B parameters on 10B to 100B tokens" in found["The answers"].paragraphs[0]
+    found = {section.title: section for section in surface_sections.of_runs(curves, sl.answer(curves))}
     assert "That is too few" in found["Backtest"].paragraphs[0]
     assert len(found["IsoFLOP curves"].plots[0].figure.data) > 7
 

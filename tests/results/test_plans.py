@@ -23,7 +23,7 @@ def test_next_runs_are_listed_in_order_with_what_they_cost_and_narrow():
     assert runs[0].split() == ["1e+08", "2e+09", "1", "1.2e+18", "1.8", "%"]
     assert runs[1].split() == ["3e+08", "5e+09", "3", "9e+18", "1.5", "%"]
     assert spent == "1.02e+19 of 2e+19 FLOPs; expected if the trend continues"
-    assert verdict == "worth it: 1.02e+19 FLOPs in all narrow the prediction from ± 2 % to ± 1.5 %"
+    assert verdict == "worth it: 1.02e19 FLOPs in all narrow the prediction from ± 2 % to ± 1.5 %"
     assert plans.summary(replace(PLAN, before=2.3e4)).splitlines()[0].endswith("± 2,300,000 % (95 %)")
     assert plans.summary(NONE).splitlines()[1] == "no run fits into 2e+19 FLOPs, or none would help"
 
@@ -37,9 +37,9 @@ def test_several_targets_are_counted():
 def test_a_verdict_says_what_runs_leave():
     far = replace(PLAN, before=5.2, after=np.array([4.5, 3.9]), quantity="1 - y")
     assert plans.verdict(far) == (
-        "not worth it: 1.02e+19 FLOPs in all leave the prediction of 1 - y open (± 100 % and more)"
+        "not worth it: 1.02e19 FLOPs in all leave the prediction of 1 - y open (± 100 % and more)"
     )
-    assert plans.verdict(NONE) == "not worth it: no run within 2e+19 FLOPs narrows the prediction"
+    assert plans.verdict(NONE) == "not worth it: no run within 2e19 FLOPs narrows the prediction"
     same = replace(PLAN, after=np.array([0.02, 0.01999]), unit="examples")
     assert plans.verdict(same).endswith("examples in all leave the prediction at ± 2 %")
     assert plans.verdict(replace(same, unit="")) == "not worth it: they leave the prediction at ± 2 %"

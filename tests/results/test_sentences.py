@@ -135,7 +135,7 @@ def test_what_was_read():
     surface = {"runs": 25, "units": NAMES, "y": "loss", "ends": (3.5, 2.5), "compute": (1e18, 1e22),
                "sizes": {"n_params": (1e8, 1e10), "n_data": (2e9, 2e11)}}  # fmt: skip
     assert found("read", facts=surface).text == (
-        "25 runs of 100M to 10B parameters on 2B to 200B tokens, 1e+18 to 1e+22 FLOPs; loss from 3.5 to 2.5."
+        "25 runs of 100M to 10B parameters on 2B to 200B tokens, 1e18 to 1e22 FLOPs; loss from 3.5 to 2.5."
     )
     images = surface | {"units": {"n_params": "parameters", "n_data": "examples"}}
     assert "1e+22 FLOPs in one pass over them; loss" in found("read", facts=images).text
@@ -197,17 +197,17 @@ def test_ten_times_as_much():
     few = (Reason("few_freedom", runs=4, dof=1),)
     curve = found("ten times", values=value, facts={"x": "n_data", "at": 1e6, "unit": "tokens"}, reasons=few)
     assert curve.text == (
-        "Ten times as much, 1M tokens: loss = 2 (95 % of such runs: 1.9 to 2.25), if the trend continues. 4 runs "
+        "Ten times the data, 1M tokens: loss 2 (95 % of runs: 1.9 to 2.25) if the trend continues. 4 runs "
         "leave 1 degree of freedom for their scatter: repeat sizes with other seeds before you rely on a narrow "
         "interval."
     )
     surface = found("ten times", values=value, facts={"compute": 1.2e23, "now": 2.5})
     assert surface.text == (
-        "Ten times the largest run (1.2e+23 FLOPs) takes the best loss from 2.5 to 2 (95 %: 1.9 to 2.25), if the "
-        "exponents stay the same."
+        "Ten times the compute, 1.2e23 FLOPs: loss 2 (95 %: 1.9 to 2.25), down from 2.5 for the compute of the "
+        "largest run."
     )
     refused = found("ten times", Status.NOT_DETERMINED, reasons=(Reason("message", text="few sizes"),))
-    assert refused.text == "Ten times as much is not determined: few sizes."
+    assert refused.text == "Ten times as much: not determined. Few sizes."
 
 
 BEST = {
@@ -225,26 +225,30 @@ BEST = {
 def test_a_compute_optimal_model(beyond: float, below: float, far: str):
     facts = {"compute": 1e21, "beyond": beyond, "below": below}
     assert found("compute-optimal", values=BEST, facts=facts).text == (
-        f"For 1e+21 FLOPs{far}: 1.5B parameters (95 %: 1B to 2B) on 30B tokens (20B to 40B), 20 tokens per "
+        f"Best model for 1e21 FLOPs{far}: 1.5B parameters (95 %: 1B to 2B) on 30B tokens (20B to 40B), 20 tokens per "
         "parameter (10 to 40)."
     )
 
 
 def test_a_compute_optimal_model_that_is_open_or_refused():
     facts = {"compute": 1e21, "beyond": 0.5, "below": 0.5}
-    wide = found("compute-optimal", Status.RANGE, values={"n_params": BEST["n_params"]}, facts=facts)
-    assert wide.text == "For 1e+21 FLOPs: 1B to 2B parameters, which these runs do not narrow down further."
+    held = {f"{name}_if_the_form_holds": BEST[name] for name in ("n_params", "n_data")}
+    wide = found("compute-optimal", Status.RANGE, values=BEST | held, facts=facts)
+    assert wide.text == (
+        "Best model for 1e21 FLOPs: 1.5B parameters (95 %: 1B to 2B) on 30B tokens (20B to 40B); if the form "
+        "holds, 1.5B (1B to 2B) on 30B tokens."
+    )
     far = Reason("too_far", smallest=1e18, largest=1e20, compute=1e40, reach=1e3)
     other = found("compute-optimal", Status.NOT_DETERMINED, values=BEST, facts=facts, reasons=(far,))
     assert other.text.startswith(
-        "Not determined: runs of 1e+18 to 1e+20 FLOPs do not determine the best model"
+        "Best model: not determined. Runs of 1e+18 to 1e+20 FLOPs do not determine the best model"
     )
-    assert ". For 1e+21 FLOPs: 1.5B parameters" in other.text
+    assert ". Best model for 1e21 FLOPs: 1.5B parameters" in other.text
     rises = (Reason("loss_rises", size=Column("n_params")),)
     none = found("compute-optimal", Status.NOT_DETERMINED, reasons=rises, names=NAMES)
-    assert none.text.startswith("Not determined: the loss rises with parameters, so no use of compute is the")
+    assert none.text.startswith("Best model: not determined. The loss rises with parameters, so no use of")
     one = found("compute-optimal", Status.REFUSED, reasons=(Reason("needs_both_sizes"),))
-    assert one.text.startswith("A compute-optimal model needs runs in which n_params and n_data vary, each")
+    assert one.text.startswith("Best model: not determined. A compute-optimal model needs runs in which")
 
 
 def plan(runs: list[dict[str, float]], **more) -> Finding:
@@ -258,12 +262,15 @@ def plan(runs: list[dict[str, float]], **more) -> Finding:
 def test_the_next_runs_are_named_up_to_three_with_their_seeds():
     runs = [{"n_params": k * 1e7, "n_data": k * 2e8, "seeds": 2 if k == 2 else 1} for k in range(1, 6)]
     assert plan(runs).text == (
-        "Next, run 10M parameters on 200M tokens, 20M parameters on 400M tokens (2 seeds), 30M parameters on 600M "
-        "tokens and 2 more runs. Worth it: 3e+19 FLOPs in all narrow the prediction from ± 2 % to ± 1 %."
+        "Next run: 10M parameters on 200M tokens, 20M parameters on 400M tokens (2 seeds), 30M parameters on 600M "
+        "tokens and 2 more runs. Worth it: 3e19 FLOPs in all narrow the prediction from ± 2 % to ± 1 %."
     )
     assert plan(runs[:3], worth_it=False, after=0.02).text == (
-        "No next run is worth it: 3e+19 FLOPs in all leave the prediction at ± 2 %. The best would be 10M "
-        "parameters on 200M tokens, 20M parameters on 400M tokens (2 seeds) and 30M parameters on 600M tokens."
+        "Next run: none is worth it; the best, for 3e19 FLOPs, would leave the prediction at ± 2 %."
+    )
+    assert plan(runs[:3], worth_it=False, after=0.018).text == (
+        "Next run: none is worth it; the best, for 3e19 FLOPs, would narrow the prediction from ± 2 % to ± 1.8 % "
+        "only."
     )
 
 
@@ -272,19 +279,17 @@ def test_a_cost_is_named_where_sizes_add_up():
     text = plan(one, units={"width": "width"}, unit="", quantity="1 - accuracy").text
     assert (
         text
-        == "Next, run width 500. Worth it: they narrow the prediction of 1 - accuracy from ± 2 % to ± 1 %."
+        == "Next run: width 500. Worth it: they narrow the prediction of 1 - accuracy from ± 2 % to ± 1 %."
     )
     text = plan(one, units={"width": "width"}, unit="", worth_it=False, after=1.0).text
-    assert text.startswith("No next run is worth it: they leave the prediction open (± 100 % and more).")
+    assert text == "Next run: none is worth it; the best would leave the prediction at ± 2 % or more."
 
 
 def test_no_run_and_no_plan_have_sentences_too():
-    assert plan([]).text == "No next run is worth it: none within 1e+20 FLOPs narrows the prediction."
-    assert plan([], unit="tokens").text.startswith(
-        "No next run is worth it: none within 1e+20 tokens narrows"
-    )
+    assert plan([]).text == "Next run: none is worth it; nothing within 1e20 FLOPs narrows the prediction."
+    assert plan([], unit="tokens").text.startswith("Next run: none is worth it; nothing within 1e+20 tokens")
     refused = found("next run", Status.NOT_DETERMINED, reasons=(Reason("no_optimum"),))
-    assert refused.text == "No next run: these runs do not determine the compute-optimal model."
+    assert refused.text == "Next run: not determined. These runs do not determine the compute-optimal model."
 
 
 def test_a_question_without_a_sentence_shows_values_and_reasons():

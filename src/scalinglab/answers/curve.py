@@ -9,7 +9,7 @@ import numpy as np
 from scipy import stats
 
 from scalinglab.answers.fitted import Chosen
-from scalinglab.answers.result import FURTHER, Answers, next_run
+from scalinglab.answers.result import FURTHER, MOST_OF_THE_GAIN, Answers, next_run
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.laws.extrapolation.stacking import extrapolate
@@ -58,7 +58,7 @@ def _read(table: Table, x: str, y: str, unit: str, lost: tuple[Reason, ...]) -> 
     facts = {
         "runs": len(np.unique(table.runs)), "values": len(np.unique(sizes)), "units": {x: unit}, "y": y,
         "sizes": {x: (float(sizes.min()), float(sizes.max()))},
-        "ends": (float(values[np.argmin(sizes)]), float(values[np.argmax(sizes)])),
+        "ends": tuple(float(values[sizes == end].mean()) for end in (sizes.min(), sizes.max())),
     }  # fmt: skip
     return Finding("read", Status.DETERMINED, reasons=lost, facts=facts, command=Command("report"))
 
@@ -92,9 +92,13 @@ def _add_prediction(found: Answers, curves: Curves, table: Table, unit: str, ask
         Command("laws extrapolate", *asked, "--at", f"{at:g}"),
     )  # fmt: skip
     found = replace(found, findings=(*found.findings, tenfold), extrapolation=further)
-    command = Command("plan next", *asked, "--at", f"{at:g}", "--budget", f"{budget:g}")
+    command = Command(
+        "plan next", *asked, "--at", f"{at:g}", "--budget", f"{budget:g}", "--share", f"{MOST_OF_THE_GAIN:g}"
+    )
     try:
-        planned = questions.next_runs(curves, x=x, y=y, budget=budget, at=at, nan_policy="drop")
+        planned = questions.next_runs(
+            curves, x=x, y=y, budget=budget, at=at, share=MOST_OF_THE_GAIN, nan_policy="drop"
+        )
     except ScalinglabError as error:
         refused = Finding("next run", Status.NOT_DETERMINED, reasons=(reason_of(error),), command=command)
         return replace(found, findings=(*found.findings, refused))

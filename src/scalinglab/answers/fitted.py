@@ -116,6 +116,8 @@ def choose(
     else:
         names = _varying(curves, single=form != "auto")
     names = tuple(curves.resolve(name) for name in names)
+    if len(names) > 1 and "n_data" in curves.frame:  # of a run, and not what its checkpoints have seen
+        names = tuple("n_data" if name in DATA_SEEN else name for name in names)
     if form != "auto" and len(names) != len(variables):
         shown = ", ".join(variables)
         raise BadInput(f"{form} is a law of {shown}, and x names {len(names)}: {', '.join(names)}")

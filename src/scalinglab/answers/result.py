@@ -12,12 +12,14 @@ from scalinglab.laws.optimum import Optimal
 from scalinglab.laws.planning.next_runs import NextRuns
 from scalinglab.laws.surface import Surface
 from scalinglab.results.findings import Finding, summary
-from scalinglab.results.notebook import NotebookResult
+from scalinglab.results.notebook import NotebookResult, as_png, card_html
 from scalinglab.results.types import SOME_TABLE, Command, Reason, Status
 
 if TYPE_CHECKING:
     import pandas as pd
 
+CARD = ("ten times", "compute-optimal", "next run")  # questions of the decision card
+MOST_OF_THE_GAIN = 0.8  # of what the whole budget would narrow, for which the cheapest plan is stated
 FURTHER = 10.0  # how many times beyond the data the answers look
 
 
@@ -55,9 +57,38 @@ class Answers(NotebookResult):
                 return finding
         raise KeyError(question)
 
+    @property
+    def card(self) -> tuple[Finding, ...]:
+        """The findings on which one decides: ten times as much, the best model, the next run.
+
+        Of a table that cannot be fitted, the one with the reason comes first.
+        """
+        found = [f for name in CARD for f in self.findings if f.question == name]
+        if not any(f.question == CARD[0] for f in found):
+            found = [f for f in self.findings if f.question == "exponent" and not f.values] + found
+        return tuple(found)
+
+    @property
+    def details(self) -> tuple[Finding, ...]:
+        """The other findings: what was read, the exponent, whether it is a power law."""
+        return tuple(f for f in self.findings if f not in self.card)
+
     def summary(self) -> str:
-        """The findings in words, each followed by the command that shows more."""
-        return summary(self.findings, self.notes, self.table)
+        """The card, then the rest, each followed by the command that shows more."""
+        card = [f"{finding.text}" for finding in self.card]
+        commands = [f.command.line(self.table) for f in self.card if f.command is not None]
+        more = summary(self.details, self.notes, self.table)
+        return "\n".join([*card, "", more, *(["more:"] if commands else []), *(f"    {c}" for c in commands)])
+
+    def _repr_html_(self) -> str:
+        """The card, its figure, and the rest folded."""
+        return card_html([f.text for f in self.card], self._picture(), summary(self.details, self.notes))
+
+    def _picture(self) -> bytes | None:
+        """The figure as PNG; None where there is none."""
+        if self.fit is None:
+            return None
+        return as_png(self)
 
     def notebook_table(self) -> pd.DataFrame:
         """One row a question."""

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import stats
 
 from scalinglab.answers.fitted import Chosen
-from scalinglab.answers.result import FURTHER, Answers, next_run
+from scalinglab.answers.result import FURTHER, MOST_OF_THE_GAIN, Answers, next_run
 from scalinglab.curves import Curves
 from scalinglab.errors import NotDetermined, ScalinglabError
 from scalinglab.laws.fitting.data.from_curves import Table
@@ -76,7 +76,8 @@ def _add_optimum(
     largest = float(spent.max())
     far = None if compute is None else too_far(compute, spent)
     target = float(compute) if compute is not None and far is None else FURTHER * largest
-    plan = Command("plan next", *chosen, "--budget", f"{largest:.2g}", "--compute", f"{target:.3g}")
+    plan = Command("plan next", *chosen, "--budget", f"{largest:.2g}", "--compute", f"{target:.3g}",
+                   "--share", f"{MOST_OF_THE_GAIN:g}")  # fmt: skip
     try:
         best = fitted.compute_optimal([largest, FURTHER * largest, target])
     except NotDetermined as error:
@@ -86,16 +87,17 @@ def _add_optimum(
             Finding("next run", Status.NOT_DETERMINED, {}, (Reason("no_optimum"),), {}, plan, names),
         )
         return replace(found, findings=(*found.findings, *refused))
+    assumed = fitted.compute_optimal(best.compute, assume_form=True)
     tenfold = Command("laws surface", *chosen, "--compute", f"{best.compute[1]:.3g}")
     optimal = Command("plan optimal", *chosen, "--compute", f"{target:.3g}")
     findings = (
         *found.findings,
         _ten_times(best, found.y, tenfold),
-        find_optimum(best, 2, names, optimal, () if far is None else (far,)),
+        find_optimum(best, 2, names, optimal, () if far is None else (far,), assumed),
     )
     runs = None
     try:
-        runs = questions.next_runs(fitted, budget=largest, compute=target)
+        runs = questions.next_runs(fitted, budget=largest, compute=target, share=MOST_OF_THE_GAIN)
         last = next_run(runs, names, plan)
     except ScalinglabError as error:
         last = Finding("next run", Status.NOT_DETERMINED, {}, (reason_of(error),), {}, plan, names)
@@ -167,31 +169,41 @@ def find_shape(fitted: Surface, command: Command) -> Finding:
 
 def _ten_times(best: Optimal, y: str, command: Command) -> Finding:
     low, high = (float(end[1]) for end in best.loss_interval)
-    values = {y: Estimate(float(best.loss[1]), low=low, high=high)}
-    facts = {"compute": float(best.compute[1]), "now": float(best.loss[0])}
+    values = {y: Estimate(float(best.loss_median[1]), low=low, high=high)}
+    facts = {"compute": float(best.compute[1]), "now": float(best.loss_median[0])}
     return Finding("ten times", Status.DETERMINED, values, (), facts, command)
 
 
+def _sizes(best: Optimal, i: int, names: dict[str, str]) -> dict[str, Estimate]:
+    """The sizes of the i-th compute: the medians of their intervals."""
+    ends = {name: tuple(float(end[i]) for end in getattr(best, f"{name}_interval")) for name in names}
+    return {
+        name: Estimate(float(getattr(best, f"{name}_median")[i]), low=low, high=high, unit=names[name])
+        for name, (low, high) in ends.items()
+    }
+
+
 def find_optimum(
-    best: Optimal, i: int, names: dict[str, str], command: Command, far: tuple[Reason, ...] = ()
-) -> Finding:
+    best: Optimal, i: int, names: dict[str, str], command: Command, far: tuple[Reason, ...] = (),
+    assumed: Optimal | None = None,
+) -> Finding:  # fmt: skip
     """The best model of the i-th compute.
 
     Args:
         far: why the compute that was asked for is refused, and another one is answered.
+        assumed: the same if the form holds, which is said beside a wide interval.
     """
-    ends = {name: tuple(float(end[i]) for end in getattr(best, f"{name}_interval")) for name in names}
-    values = {
-        name: Estimate(float(getattr(best, name)[i]), low=low, high=high, unit=names[name])
-        for name, (low, high) in ends.items()
-    }
-    (n_low, n_high), (d_low, d_high) = ends.values()
+    values = _sizes(best, i, names)
+    n, d = values["n_params"], values["n_data"]
     per = f"{names['n_data']} per parameter"
-    ratio = float(best.tokens_per_param[i])
-    values["data_per_param"] = Estimate(ratio, low=d_low / n_high, high=d_high / n_low, unit=per)
+    ratio = Estimate(d.value / n.value, low=d.low / n.high, high=d.high / n.low, unit=per)
+    values["data_per_param"] = ratio
     status = Status.DETERMINED
-    if n_high / n_low > WIDE:
-        values, status = {"n_params": values["n_params"]}, Status.RANGE
+    if n.high / n.low > WIDE:
+        status = Status.RANGE
+        if assumed is not None:
+            held = _sizes(assumed, i, names)
+            values |= {f"{name}_if_the_form_holds": value for name, value in held.items()}
     facts = {
         "compute": float(best.compute[i]), "beyond": float(best.beyond[i]), "below": float(best.below[i])
     }  # fmt: skip

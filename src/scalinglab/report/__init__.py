@@ -51,18 +51,20 @@ def build(
 
 
 def _sections(curves: Curves, live: bool) -> list[Section]:
-    """What the curves show: answers (not on a live page) and laws first, then the curves, then the runs."""
-    from scalinglab.report import sections, surface_sections
+    """What the curves show: the card (not on a live page) and laws first, then the curves, then the runs."""
+    from scalinglab.report import card, explore, sections, surface_sections
 
-    laws: Sequence[Section | None] = surface_sections.of_runs(curves)
+    surface = surface_sections.is_surface(curves)
+    answered = card.answered(curves) if surface or not live else None
+    laws: Sequence[Section | None] = surface_sections.of_runs(curves, answered)
     if not laws:
-        answers = None if live else sections.answers(curves)
-        dynamical = sections.dynamical_laws(curves)
-        laws = [answers, *dynamical] if dynamical else [answers, sections.size_law(curves)]
+        laws = sections.dynamical_laws(curves) or [sections.size_law(curves, answered)]
     found = [
+        None if live or answered is None else card.section(curves, answered),
         *laws,
         sections.learning_curves(curves),
         sections.against_norm(curves),
+        None if live else explore.section(curves),
         sections.runs(curves),
     ]
     return [section for section in found if section is not None]

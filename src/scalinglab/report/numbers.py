@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from scalinglab.answers import SIZES, Answers, answer
 from scalinglab.curves import Curves, is_seed
 from scalinglab.curves.columns import MEASURES
 from scalinglab.errors import BadInput
-from scalinglab.laws.extrapolation.stacking import Extrapolation, extrapolate
 from scalinglab.laws.fitting.solution import Interval
 from scalinglab.laws.learning_curves.dynamical import Dynamical
 from scalinglab.report.size_law import size_column
@@ -50,29 +48,6 @@ def seed_average(curves: Curves) -> Curves:
         return curves.average(several) if several else curves
     except BadInput:  # a seed for every size, or no common checkpoints: each run is a line of its own
         return curves
-
-
-def answers_of(curves: Curves) -> Answers | None:
-    """What runs of several sizes say; None where no size varies or nothing can be asked."""
-    size = size_column(curves)
-    if size not in SIZES:
-        return None
-    try:
-        return answer(curves, x=size)
-    except BadInput:
-        return None
-
-
-def continued(found: Answers, count: int = 12) -> Extrapolation | None:
-    """The curve at `count` sizes from the largest to the one that the answers look at; None if refused."""
-    ahead = found.extrapolation
-    if ahead is None or ahead.points is None:
-        return None
-    sizes, values = ahead.points.x, ahead.points.y
-    try:
-        return extrapolate(sizes, values, at=np.geomspace(sizes.max(), float(ahead.at[-1]), count))
-    except BadInput:
-        return None
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,14 @@ report can be mailed, archived and opened years later.
 
 from __future__ import annotations
 
+import base64
+import gzip
 import html
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,10 +36,34 @@ class Plot:
 
 
 @dataclass(frozen=True)
-class Section:
-    """A part of the page: prose (one string a paragraph), then figures, then tables.
+class Slider:
+    """A slider along a size or a compute, with values and their bands, computed in the page from draws.
 
     Attributes:
+        name, unit: of what the slider moves along.
+        at: (places,) its range, evenly in the logarithm or not.
+        draws: by name, (draws, places) curves of the fit.
+        kinds: how each is written: "count" for a size.
+        start: where it begins.
+    """
+
+    name: str
+    unit: str
+    at: Sequence[float]
+    draws: Mapping[str, Sequence[Sequence[float]]]
+    kinds: Mapping[str, str]
+    start: float
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page: a card or prose (one string a paragraph), then figures, a slider, then tables.
+
+    Attributes:
+        card: the lines of a decision card, before everything else.
+        folded: paragraphs to be unfolded.
+        slider: below the figures.
+        explore: rows of a table whose axes, colours and rows a reader picks.
         tables: captions and tables; the numbers behind a table of words, for its download, may follow.
     """
 
@@ -44,6 +71,10 @@ class Section:
     paragraphs: Sequence[str] = ()
     plots: Sequence[Plot] = ()
     tables: Sequence[tuple[str, pd.DataFrame] | tuple[str, pd.DataFrame, pd.DataFrame]] = field(default=())
+    card: Sequence[str] = ()
+    folded: Sequence[str] = ()
+    slider: Slider | None = None
+    explore: Mapping[str, Any] | None = None
 
     @property
     def anchor(self) -> str:
@@ -70,7 +101,7 @@ def render(title: str, subtitle: str, sections: Sequence[Section], refresh: floa
         "body": body,
         "refresh": f'<meta http-equiv="refresh" content="{refresh:g}">' if refresh else "",
         "figures": "[" + ",".join(figures) + "]",
-        "plotly": plotly.get_plotlyjs(),
+        "plotly": _packed(plotly.get_plotlyjs()),
     }
     # in one pass: a run may be called {{plotly}}
     return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], template)
@@ -86,6 +117,9 @@ def write(page: str, path: str | Path) -> Path:
 
 def _section(section: Section, figures: list[str]) -> str:
     parts = [f'<section id="{section.anchor}"><h2>{html.escape(section.title)}</h2>']
+    if section.card:
+        lines = "".join(f"<li>{_bold_start(text)}</li>" for text in section.card)
+        parts.append(f'<ul class="card">{lines}</ul>')
     parts += [f"<p>{html.escape(text)}</p>" for text in section.paragraphs]
     if section.plots:
         parts.append('<div class="plots">')
@@ -97,10 +131,34 @@ def _section(section: Section, figures: list[str]) -> str:
             )
             figures.append(_json(plot.figure))
         parts.append("</div>")
+    if section.slider is not None:
+        parts.append(f'<div class="slider" data-slider="{_attribute(vars(section.slider))}"></div>')
+    if section.explore is not None:
+        parts.append(f'<div class="explore" data-explore="{_attribute(section.explore)}"></div>')
+    if section.folded:
+        text = "".join(f"<p>{html.escape(each)}</p>" for each in section.folded)
+        parts.append(f"<details><summary>What this rests on</summary>{text}</details>")
     for caption, table, *numbers in section.tables:
         text = html.escape([table, *numbers][-1].to_csv(index=False), quote=True)
         parts.append(f'<div class="table" data-csv="{text}">{_table(caption, table)}</div>')
     return "\n".join([*parts, "</section>"])
+
+
+def _bold_start(text: str) -> str:
+    """A line of a card, with what it is about in bold."""
+    start, colon, rest = text.partition(": ")
+    return f"<b>{html.escape(start)}:</b> {html.escape(rest)}" if colon else html.escape(text)
+
+
+def _attribute(value: Any) -> str:
+    """A value as JSON in an attribute."""
+    return html.escape(json.dumps(value), quote=True)
+
+
+@cache
+def _packed(script: str) -> str:
+    """A script compressed (gzip) and as text, which the page unpacks: Plotly is 4.8 MB, and 2.0 MB so."""
+    return base64.b64encode(gzip.compress(script.encode(), 9, mtime=0)).decode()
 
 
 def _json(figure: Any) -> str:

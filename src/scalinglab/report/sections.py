@@ -8,10 +8,13 @@ from __future__ import annotations
 import pandas as pd
 import plotly.graph_objects as go
 
+from scalinglab.answers import Answers
 from scalinglab.curves import Curves, is_seed
+from scalinglab.curves.columns import MEASURES
 from scalinglab.errors import BadInput
 from scalinglab.figures.data import laws_of_error, laws_of_norm
 from scalinglab.figures.style import PALETTE
+from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.learning_curves.collapse_result import Collapse
 from scalinglab.laws.learning_curves.dynamical import Dynamical, dynamical
 from scalinglab.report import numbers, reading
@@ -31,6 +34,7 @@ from scalinglab.report.plots import (
 )
 from scalinglab.report.size_law import size_column, size_law_of
 from scalinglab.results.findings import paragraph
+from scalinglab.results.types import Reason
 from scalinglab.support.words import counted as number_of
 
 LISTED = 200  # rows of a table of runs or points
@@ -70,8 +74,8 @@ def against_norm(curves: Curves) -> Section | None:
         figure = by_size(found.started, found.x, "norm", found.by)
         plots.append(Plot(figure, "How the norm grows while the network trains."))
     text = (
-        "Training makes the norm of the network grow. Seen against this norm instead of time, the early "
-        "parts of the curves for all data sizes lie on one line; more data lets a run follow it further."
+        "The same runs against the norm of the network instead of time. Where curves of several data sizes "
+        "coincide early on, more data lets a run follow the same line further."
     )
     return Section("Error against norm", [text], plots)
 
@@ -105,27 +109,13 @@ def runs(curves: Curves, limit: int = LISTED) -> Section:
     return Section("Runs", text, tables=[("", table.rename(columns=names), found.table)])
 
 
-def answers(curves: Curves) -> Section | None:
-    """What runs of several sizes say, in sentences, and where the curve goes; None where they say nothing."""
-    found = numbers.answers_of(curves)
-    if found is None:
-        return None
-    text = [f.text for f in found.findings if f.question != "compute-optimal"]
-    notes = [f"Note: {note}." for note in found.notes]
-    ahead = numbers.continued(found)
-    if ahead is None or ahead.points is None:
-        return Section("The answers", [*text, *notes])
-    figure = canvas(found.x, found.y)
-    points(figure, ahead.points.x, ahead.points.y, name="runs")
-    band(figure, ahead.at, ahead.low, ahead.high, PALETTE[1])
-    line(figure, ahead.at, ahead.mean, "predicted", PALETTE[1], dash="dash")
-    caption = f"{label(found.y)} to ten times the largest size; the band holds 95 % of runs like these."
-    return Section("The answers", [*text, *notes], [Plot(finish(legend_above(figure)), caption.capitalize())])
+def size_law(curves: Curves, answered: Answers | Reason | None = None) -> Section | None:
+    """The best value of every run against its size, with a power law and its 95 % interval.
 
-
-def size_law(curves: Curves) -> Section | None:
-    """The best value of every run against its size, with a power law and its 95 % interval."""
-    found = size_law_of(curves)
+    Args:
+        answered: what the table answers, whose law is shown where it is one of these columns.
+    """
+    found = size_law_of(curves, _law_of(curves, answered))
     if found is None:
         return None
     by, y, table, law = found.size, found.y, found.table, found.law
@@ -156,6 +146,14 @@ def size_law(curves: Curves) -> Section | None:
             0, ("The law", numbers.parameter_table(law.parameters, law.parameter_intervals, law.undetermined))
         )
     return Section(title, text, plots, tables)
+
+
+def _law_of(curves: Curves, answered: Answers | Reason | None) -> Law | None:
+    """The law of the answers, where it is one of the size and the measure that are shown here."""
+    if not isinstance(answered, Answers) or answered.law is None or answered.x != size_column(curves):
+        return None
+    shown = next((c for c in MEASURES if c in curves.frame and curves.frame[c].notna().any()), None)
+    return answered.law if answered.y == shown and not answered.law.points.complement else None
 
 
 def dynamical_laws(curves: Curves) -> list[Section]:

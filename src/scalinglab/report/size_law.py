@@ -63,8 +63,12 @@ def also_varied(curves: Curves, by: str) -> list[str]:
     return varying_within(curves.frame, by, settings)
 
 
-def size_law_of(curves: Curves) -> SizeLaw | None:
-    """The law of the best values against size; None where no size or no measurement varies."""
+def size_law_of(curves: Curves, known: Law | None = None) -> SizeLaw | None:
+    """The law of the best values against size; None where no size or no measurement varies.
+
+    Args:
+        known: the law that the answers give for these columns, so that a page has one exponent.
+    """
     by = size_column(curves)
     y = next((c for c in MEASURES if c in curves.frame and curves.frame[c].notna().any()), None)
     if by is None or y is None:
@@ -81,7 +85,7 @@ def size_law_of(curves: Curves) -> SizeLaw | None:
         # every run counts, as in `laws fit`: a mean of means would hide how many stand behind it
         chosen = best.frame.merge(table[[by, *others]], on=[by, *others])
         sizes, values = (chosen[name].to_numpy(float) for name in (by, y))
-        law = fit(automatic(sizes), Table(sizes, values, None, None, names=(by,), measured=y))
+        law = known or fit(automatic(sizes), Table(sizes, values, None, None, names=(by,), measured=y))
         outlier_note(law, y, x=by)  # refuses what the answers refuse
         if law.dof < 1:
             problem, law = law.unidentified, None

@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from scalinglab.answers import Answers, answer
+from scalinglab.answers import Answers
 from scalinglab.curves import Curves
-from scalinglab.errors import BadInput, ScalinglabError
+from scalinglab.errors import ScalinglabError
 from scalinglab.figures.style import INK, PALETTE
 from scalinglab.laws.fitting.data.from_curves import points_of
 from scalinglab.laws.optimum import WIDE
@@ -34,23 +34,18 @@ MOST_LINES = 12  # of loss along one size, so that a legend holds them
 ENOUGH = 0.8  # share of runs that 95 % intervals hold below which a backtest has failed
 
 
-def of_runs(curves: Curves) -> list[Section]:
-    """The sections on L(n_params, n_data); none where the table is not of that kind."""
-    if not is_surface(curves):
+def of_runs(curves: Curves, found: Answers | Reason | None) -> list[Section]:
+    """The sections on L(n_params, n_data); none where the table is not of that kind.
+
+    Args:
+        found: what the table answers.
+    """
+    if not is_surface(curves) or not isinstance(found, Answers) or "n_params" not in found.x:
         return []
-    try:
-        found = answer(curves)
-    except BadInput:
-        return []
-    if "n_params" not in found.x:
-        return []
-    text = [f.text for f in found.findings]
-    notes = [f"Note: {note}." for note in found.notes]
-    sections = [Section("The answers", [*text, *notes])]
     unit = curves.data_unit
     if found.surface is None:
-        return [*sections, the_losses(curves, found.y, unit)]
-    sections.append(isoflops(found.surface, found.y, unit))
+        return [the_losses(curves, found.y, unit)]
+    sections = [isoflops(found.surface, found.y, unit)]
     sections.extend(filter(None, [the_frontier(found.surface, found.y, unit), the_backtest(found, unit)]))
     sections.append(the_fit(found.surface, unit))
     if len(curves) == len(curves.runs):  # of checkpoints there are learning curves

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scalinglab.results.estimate import Estimate
-from scalinglab.results.plans import amount, gain
+from scalinglab.results.plans import amount, gain, not_worth
 from scalinglab.results.sentences import listed, with_notes
 from scalinglab.results.types import SOME_TABLE, Command, Reason, Status
-from scalinglab.support.words import count, counted, two_digits
+from scalinglab.support.words import count, counted, flops, two_digits
 
 MOST_NAMED = 3  # runs of a plan that a sentence names
 WHOLE = ("parameters", "examples", "tokens", "steps")  # units of counts
@@ -109,7 +109,7 @@ def _read(found: Finding) -> str:
     else:
         sizes = " on ".join(f"{ends} {f['units'][x]}" for x, ends in ranges.items())
         one_pass = " in one pass over them" if f["units"]["n_data"] == "examples" else ""
-        spent = f"{f['compute'][0]:.2g} to {f['compute'][1]:.2g} FLOPs{one_pass}"
+        spent = f"{flops(f['compute'][0], unit='')} to {flops(f['compute'][1])}{one_pass}"
         runs = f"{counted(f['runs'], 'run')} of {sizes}, {spent}"
     return " ".join([f"{runs}; {y}.", *filter(None, [paragraph(*_reasons(found))])])
 
@@ -153,41 +153,42 @@ def _power_law(found: Finding) -> str:
 
 def _ten_times(found: Finding) -> str:
     """values: y; facts: x, its unit and where (`at`) of one size; compute and the best y now of two."""
-    if not found.values:
-        return f"Ten times as much is not determined: {_why(found)}."
     f = found.facts
+    if not found.values:
+        return f"Ten times as much: not determined. {paragraph(_why(found))}"
     ((y, value),) = found.values.items()
     ends = f"{value.low:.4g} to {value.high:.4g}"
     if "compute" in f:
-        largest = f"Ten times the largest run ({f['compute']:.2g} FLOPs)"
-        text = f"{largest} takes the best {y} from {f['now']:.4g} to {value.value:.4g} (95 %: {ends})"
-        return f"{text}, if the exponents stay the same."
-    text = f"Ten times as much, {sized(f['at'], f['unit'], f['x'])}: {y} = {value.value:.4g} "
-    text += f"(95 % of such runs: {ends}), if the trend continues."
+        text = f"Ten times the compute, {flops(f['compute'])}: {y} {value.value:.4g} (95 %: {ends})"
+        return f"{text}, down from {f['now']:.4g} for the compute of the largest run."
+    more = {"n_data": "data", "n_params": "parameters"}.get(f["x"], f["x"])
+    text = f"Ten times the {more}, {sized(f['at'], f['unit'], f['x'])}: {y} {value.value:.4g} "
+    text += f"(95 % of runs: {ends}) if the trend continues."
     return " ".join([text, *filter(None, [paragraph(*_reasons(found))])])
 
 
 def _compute_optimal(found: Finding) -> str:
-    """values: n_params, n_data and n_data per parameter; facts: compute, how far from the runs."""
+    """values: n_params, n_data and n_data per parameter, also if the form holds; facts: compute, how far."""
     f = found.facts
-    refused = f"Not determined: {_why(found)}." if found.status is Status.NOT_DETERMINED else ""
+    refused = f"Best model: not determined. {paragraph(_why(found))}" if found.reasons else ""
     if not found.values:
-        return refused or paragraph(*_reasons(found))
+        return refused
+    n, d, ratio = (found.values[name] for name in ("n_params", "n_data", "data_per_param"))
     far = f", {f['beyond']:.3g} times the largest run" if f["beyond"] > 1 else ""
     if f["below"] > 1:
         far = f", {f['below']:.3g} times less than the smallest run"
-    n, d, ratio = (found.values.get(name) for name in ("n_params", "n_data", "data_per_param"))
-    start = f"For {f['compute']:.3g} FLOPs{far}:"
-    assert n is not None
-    ends = f"{count(n.low)} to {count(n.high)}"
-    if d is None or ratio is None:
-        text = f"{start} {ends} parameters, which these runs do not narrow down further."
-    else:
-        text = (
-            f"{start} {count(n.value)} parameters (95 %: {ends}) on {count(d.value)} {d.unit} "
-            f"({count(d.low)} to {count(d.high)}), {ratio.value:.3g} {ratio.unit} "
-            f"({two_digits(ratio.low)} to {two_digits(ratio.high)})."
+    start = f"Best model for {flops(f['compute'])}{far}:"
+    on = f"on {count(d.value)} {d.unit} ({count(d.low)} to {count(d.high)})"
+    text = f"{start} {count(n.value)} parameters (95 %: {count(n.low)} to {count(n.high)}) {on}"
+    if (held := found.values.get("n_params_if_the_form_holds")) is not None:
+        data = found.values["n_data_if_the_form_holds"]
+        text += (
+            f"; if the form holds, {count(held.value)} ({count(held.low)} to {count(held.high)}) on "
+            f"{count(data.value)} {data.unit}."
         )
+    else:
+        per = f"{two_digits(ratio.value)} {ratio.unit} ({two_digits(ratio.low)} to {two_digits(ratio.high)})"
+        text += f", {per}."
     return f"{refused} {text}".strip()
 
 
@@ -195,11 +196,14 @@ def _next_run(found: Finding) -> str:
     """facts: runs (sizes and seeds), cost and budget with their unit, half-widths before and after."""
     f = found.facts
     if found.reasons:
-        return f"No next run: {_why(found)}."
+        return f"Next run: not determined. {paragraph(_why(found))}"
     if not f["runs"]:
         prediction = f"the prediction of {f['quantity']}" if f["quantity"] else "the prediction"
-        return f"No next run is worth it: none within {amount(f['budget'], f['unit'])} narrows {prediction}."
-    change = gain(f["cost"], f["unit"], f["before"], f["after"], f["quantity"])
+        within = f"nothing within {amount(f['budget'], f['unit'])}"
+        return f"Next run: none is worth it; {within} narrows {prediction}."
+    change = f["cost"], f["unit"], f["before"], f["after"], f["quantity"]
+    if not f["worth_it"]:
+        return f"Next run: none is worth it; {not_worth(*change)}."
     named = [
         " on ".join(sized(float(f"{v:.3g}"), f["units"][x], x) for x, v in run.items() if x != "seeds")
         + (f" ({run['seeds']} seeds)" if run["seeds"] > 1 else "")
@@ -207,9 +211,7 @@ def _next_run(found: Finding) -> str:
     ]
     left = len(f["runs"]) - len(named)
     runs = listed([*named, *([counted(left, "more run")] if left else [])])
-    if f["worth_it"]:
-        return paragraph(f"next, run {runs}", f"worth it: {change}")
-    return paragraph(f"no next run is worth it: {change}", f"the best would be {runs}")
+    return f"Next run: {runs}. {paragraph(f'worth it: {gain(*change)}')}"
 
 
 def sized(value: float, unit: str, name: str) -> str:

@@ -6,8 +6,10 @@ that draws (`draw_with`).
 
 from __future__ import annotations
 
+import base64
 import html
-from collections.abc import Callable
+import io
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -30,6 +32,25 @@ def as_html(summary: str, table: pd.DataFrame | None = None) -> str:
         return words
     shown = table.to_html(index=False, float_format=lambda v: f"{v:.4g}", border=0)
     return f"{shown}<details><summary>in words</summary>{words}</details>"
+
+
+def card_html(lines: Sequence[str], picture: bytes | None, folded: str) -> str:
+    """A decision card: its lines, the figure, and the rest to be unfolded."""
+    text = "".join(f"<p style='margin:.2em 0'>{html.escape(line)}</p>" for line in lines)
+    if picture is not None:
+        text += (
+            f'<img src="data:image/png;base64,{base64.b64encode(picture).decode()}" style="max-width:32em">'
+        )
+    return f"{text}<details><summary>more</summary><pre>{html.escape(folded)}</pre></details>"
+
+
+def as_png(result: NotebookResult) -> bytes:
+    """The drawing of a result."""
+    buffer = io.BytesIO()
+    figure = result.plot().figure
+    figure.savefig(buffer, format="png", dpi=110)
+    figure.clear()
+    return buffer.getvalue()
 
 
 class NotebookResult:

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from scalinglab.support.words import count, counted, two_digits
+from scalinglab.support.words import count, counted, flops, two_digits
 
 
 class Runs(Protocol):
@@ -59,6 +59,15 @@ def gain(cost: float, unit: str, before: float, after: float, quantity: str = ""
     return f"{spent} narrow {what} from ± {_percent(before)} to ± {_percent(after)}"
 
 
+def not_worth(cost: float, unit: str, before: float, after: float, quantity: str = "") -> str:
+    """Why no run is worth it: what the best ones would do."""
+    best = f"the best, for {amount(cost, unit)}, " if unit else "the best "
+    what = f"the prediction of {quantity}" if quantity else "the prediction"
+    if after >= 1 or _percent(after) == _percent(before):
+        return f"{best}would leave {what} at ± {_percent(min(before, 1.0))}{' or more' if after >= 1 else ''}"
+    return f"{best}would narrow {what} from ± {_percent(before)} to ± {_percent(after)} only"
+
+
 def summary(plan: Runs, names: Mapping[str, str] | None = None) -> str:
     """A table in lines, then the verdict; variables by their names."""
     variables = [(names or {}).get(name, name) for name in plan.variables]
@@ -80,7 +89,7 @@ def summary(plan: Runs, names: Mapping[str, str] | None = None) -> str:
 
 def amount(cost: float, unit: str) -> str:
     """A cost with its unit."""
-    return f"{cost:.3g} FLOPs" if unit == "FLOPs" else f"{count(cost)} {unit}".rstrip()
+    return flops(cost) if unit == "FLOPs" else f"{count(cost)} {unit}".rstrip()
 
 
 def _predicted(plan: Runs) -> str:

@@ -44,3 +44,12 @@ def count(value: float) -> str:
         if size <= abs(value) < 1e15:
             return f"{value / size:.3g}{letter}"
     return f"{value:.3g}"
+
+
+def flops(value: float, unit: str = " FLOPs") -> str:
+    """A number of operations as people write it.
+
+    >>> flops(1.3e23), flops(5.88e23, unit="")
+    ('1.3e23 FLOPs', '5.88e23')
+    """
+    return f"{value:.3g}".replace("e+", "e") + unit

@@ -140,12 +140,15 @@ def next_runs(
     most: int = 8,
     seeds: int = 3,
     tolerance: float = 5e-4,
+    share: float = 1.0,
 ) -> Output:
     """Find the runs, within a budget, that shrink the interval of a target prediction most.
 
     With a list of possible runs, their costs and a whole region to predict: scalinglab plan pool.
 
     scalinglab plan next chinchilla.csv --budget 1e22 --compute 5.76e23
+
+    scalinglab plan next chinchilla.csv --budget 1e22 --compute 5.76e23 --share 0.8
 
     scalinglab plan next curves.csv --x n_data --y test_error --at 1e6 --budget 5e14 --cost 1e9 --most 2
 
@@ -160,9 +163,12 @@ def next_runs(
         form: any form of 'scalinglab laws forms'. Default: auto, which is chinchilla, or with --x the form of
             'laws fit --form auto'.
         cost: with --x: FLOPs per unit of x, e.g. 1e9. Default: x is the cost.
+        share: print the cheapest plan with this share of what the whole budget narrows, e.g. 0.8.
     """
     from scalinglab.laws import plan
 
+    if not 0 < share <= 1:
+        raise BadInput(f"--share {share:g} must lie between 0 and 1, as in 0.8")
     if form in (None, "auto") and x is None and compute is None and at is not None and len(at) == 1:
         x = "n_data"  # one size is that of a law of one variable
     query, columns, wanted = _plan_of(table, form, x, var)
@@ -172,8 +178,8 @@ def next_runs(
         wanted["cost"] = lambda size: cost * size
     with query.named():
         found = plan.next_runs(
-            query.frame, budget=budget, at=at, most=most, seeds=seeds, tolerance=tolerance, **wanted,
-            **query.points,
+            query.frame, budget=budget, at=at, most=most, seeds=seeds, tolerance=tolerance, share=share,
+            **wanted, **query.points,
         )  # fmt: skip
     if len(columns) == 1:
         found = replace(found, unit="FLOPs" if cost is not None else _unit(query))

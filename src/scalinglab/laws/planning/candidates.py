@@ -18,6 +18,8 @@ from scalinglab.laws.optimum import WIDE, best_split
 
 SIZES = ("n_params", "n_data", "step", "compute", "non_vocab_params", "n_chars", "n_tuned")
 BEYOND = 4.0  # chosen: times the largest size at hand
+# chosen: of the cost of the largest run; what a smaller one tells of larger ones rests on the form alone
+LEAST = 0.01
 MOST_SETTINGS = 200  # search: that were tried and are tried again; a limit on time and memory
 
 
@@ -34,6 +36,12 @@ def price_of(names: tuple[str, ...], flops_per_param_example: float) -> tuple[Ca
         unit = "FLOPs" if names[sizes[0]] == "compute" else f"units of {names[sizes[0]]}"
         return lambda *v: v[sizes[0]], unit
     return lambda *v: np.ones_like(v[0]), "runs"
+
+
+def large_enough(places: np.ndarray, prices: np.ndarray, largest: float, budget: float) -> np.ndarray:
+    """(n,) which candidates are not far smaller than the largest run; all where none of these is paid for."""
+    large = prices >= LEAST * largest
+    return large if (large & (prices <= budget)).any() else np.ones(len(places), bool)
 
 
 def checked_costs(costs: Any, count: int, budget: float) -> np.ndarray:

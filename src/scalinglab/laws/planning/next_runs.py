@@ -20,10 +20,10 @@ from scalinglab.laws.fitting.data.from_curves import Rows, is_table
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.fitting.solution import check_sizes
 from scalinglab.laws.forms.base import Form
-from scalinglab.laws.planning.candidates import checked_costs, plausible_runs, price_of
+from scalinglab.laws.planning.candidates import checked_costs, large_enough, plausible_runs, price_of
 from scalinglab.laws.planning.fitted import law_or_surface
 from scalinglab.laws.planning.posterior import after_fit
-from scalinglab.laws.planning.search import TOLERANCE, best_plan
+from scalinglab.laws.planning.search import TOLERANCE, best_plan, cheapest_plan
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
 from scalinglab.results import plans
 from scalinglab.results.notebook import NotebookResult
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 # chosen: a plan is worth it that narrows the interval by a fifth and by 0.1 % of the prediction
 WORTH, NOTICEABLE = 0.8, 1e-3
+UNLIKE = 4.0  # chosen: ratio of the planner's variance to that of the interval, beyond which that counts
 USELESS = 1.0  # defined: an interval of ± 100 % of the prediction reaches 0
 
 
@@ -119,6 +120,7 @@ def next_runs(
     most: int = 8,
     seeds: int = 3,
     tolerance: float = TOLERANCE,
+    share: float = 1.0,
     options: Mapping[str, Any] | None = None,
     **rows: Unpack[Rows],
 ) -> NextRuns:
@@ -142,6 +144,8 @@ def next_runs(
         most: how many runs at most.
         seeds: how many runs at most of one candidate.
         tolerance: the least share of the interval that a run has to save.
+        share: of what the whole budget would narrow, that the plan has to: below 1 it is the cheapest of the
+            plans for smaller budgets that does.
         x, y, reduce, rows: columns of a table and which rows of it count, as in `scalinglab.laws.fit`.
         form: any registered form, or a `Form`; by default "auto" of one column x, else "chinchilla".
         options: of the fit to a table, as in `scalinglab.laws.fit` (space, bounds, …).
@@ -159,26 +163,47 @@ def next_runs(
     names = law.form.variables
     _require_plannable(law)
     targets = _targets(fitted, law.form, at, compute, flops_per_param_example)
+    generated = candidates is None
     if candidates is None:
         candidates = plausible_runs(law, optimum=isinstance(fitted, Surface))
     places = np.asarray(candidates, float).reshape(-1, len(names))
     check_sizes(tuple(places.T) if len(names) > 1 else places[:, 0], law.form)
     price, unit = price_of(names, flops_per_param_example) if cost is None else (cost, "of that cost")
     prices = checked_costs(price(*places.T) if callable(price) else price, len(places), budget)
+    if generated and cost is None and isinstance(fitted, Surface):
+        kept = large_enough(places, prices, float(np.max(price(*law.points.x))), budget)
+        places, prices = places[kept], prices[kept]
     if not (prices <= budget).any():
         raise BadInput(
             f"no candidate costs {budget:.3g} {unit} or less; the cheapest candidate costs {prices.min():.3g}"
         )
     posterior = after_fit(law.solution, places, targets)
-    plan = best_plan([posterior], prices, budget, seeds=seeds, most=most, tolerance=tolerance)
+    limits: dict[str, Any] = {"seeds": seeds, "most": most, "tolerance": tolerance}
+    plan = best_plan([posterior], prices, budget, **limits)
     deviations = np.sqrt(np.maximum(posterior.own[len(places) :], 0.0))
     extrapolates = is_table(given) and named is None and len(names) == 1
     stated = (_extrapolated if extrapolates else _of_the_form)(fitted, law, targets, deviations)
+    known = _stated_variance(law, stated, plan.before)
+    if share < 1 and len(plan.index):
+        enough = plan.after[-1] + (1 - share) * (known - plan.after[-1])
+        plan = cheapest_plan([posterior], prices, budget, enough, plan, **limits)
     return NextRuns(
         names, places[plan.index], plan.index, plan.seeds, prices[plan.index] * plan.seeds, targets,
-        stated.prediction, stated.before, stated.after(plan.after / plan.before), float(budget), unit,
-        law.notes, "1 - y" if law.points.complement else "",
+        stated.prediction, stated.before, stated.after(np.minimum(plan.after / known, 1.0)), float(budget),
+        unit, law.notes, "1 - y" if law.points.complement else "",
     )  # fmt: skip
+
+
+def _stated_variance(law: Law, stated: _Prediction, variance: float) -> float:
+    """The variance of the predictions before any run: never more than the intervals state that runs narrow.
+
+    Of several points of a run the planner counts the last alone, so that runs of one length leave it an
+    exponent that their checkpoints determine: what a run tells of that is known already.
+    """
+    if not law.solution.log:
+        return variance
+    narrowed = float(np.mean((stated.narrowed / law.solution.quantile(0.95)) ** 2))
+    return narrowed if variance > UNLIKE * narrowed else variance
 
 
 @dataclass(frozen=True)

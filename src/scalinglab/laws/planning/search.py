@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,9 @@ NARROWER = 0.9
 # chosen: of the standard deviation at the targets, that a run has to save; small, since many cheap runs may
 # narrow an interval as much as a few that cost far more
 TOLERANCE = 5e-4
+# search: budgets that are tried for a cheaper plan, evenly in the logarithm, and how far below the whole one
+# they begin
+BUDGETS, SMALLEST = 7, 1000.0
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,25 @@ def best_plan(
         after.append(_variance(now))
     repeats = np.array([chosen.count(i) for i in index], int)
     return Plan(np.array(index, int), repeats, _variance(posteriors), np.array(after))
+
+
+def cheapest_plan(
+    posteriors: Sequence[Posterior], costs: np.ndarray, budget: float, enough: float, otherwise: Plan,
+    **limits: Any,
+) -> Plan:  # fmt: skip
+    """The plan of the smallest of `BUDGETS` that leaves a variance of at most `enough`.
+
+    Args:
+        otherwise: the plan of the whole budget.
+        limits: as in `best_plan`.
+    """
+    least = float(costs.min())
+    for part in np.geomspace(1 / SMALLEST, 1, BUDGETS)[:-1]:
+        if part * budget >= least:
+            plan = best_plan(posteriors, costs, part * budget, **limits)
+            if len(plan.after) and plan.after[-1] <= enough:
+                return plan
+    return otherwise
 
 
 def _greedy(

@@ -1,0 +1,163 @@
+"""The decision card that opens a report: the lines of `answer`, one figure, a slider, and the rest folded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from scalinglab.answers import Answers, answer
+from scalinglab.answers.fitted import choose
+from scalinglab.curves import Curves
+from scalinglab.errors import ScalinglabError
+from scalinglab.figures.style import PALETTE
+from scalinglab.laws.extrapolation.stacking import Extrapolation, extrapolate
+from scalinglab.laws.optimum import Optimal
+from scalinglab.report.page import Plot, Section, Slider
+from scalinglab.report.plots import band, canvas, finish, label, legend_above, line, points
+from scalinglab.report.surface_numbers import spent
+from scalinglab.results.types import Reason, reason_of
+
+TITLE = "The answer"
+STEPS = 33  # places of the slider, and of a figure's line
+DRAWS = 200  # curves from which the slider's bands are computed in the browser
+AHEAD = 10.0  # times the largest size or compute, to which figures and slider reach
+
+
+def answered(curves: Curves) -> Answers | Reason:
+    """What the table answers, or why it is refused."""
+    try:
+        return answer(curves)
+    except ScalinglabError as error:
+        return reason_of(error)
+
+
+def section(curves: Curves, found: Answers | Reason) -> Section:
+    """The card of these curves."""
+    if isinstance(found, Reason):
+        plot = measured(curves)
+        return Section(TITLE, [f"No answer: {found}."], [plot] if plot else [])
+    folded = [*(f.text for f in found.details), *(f"Note: {note}." for note in found.notes)]
+    plot, slider = figure(found)
+    if plot is None:
+        plot = measured(curves)
+    return Section(
+        TITLE, plots=[plot] if plot else [], card=[f.text for f in found.card], folded=folded, slider=slider
+    )
+
+
+def measured(curves: Curves) -> Plot | None:
+    """The points of a table without a fit; None where nothing can be drawn."""
+    try:
+        chosen = choose(curves)
+    except ScalinglabError:
+        return None
+    x, table = chosen.x[0], chosen.table
+    drawn = canvas(x, chosen.y, log_y=bool((table.y > 0).all()))
+    points(drawn, np.atleast_2d(table.x)[0], table.y, name="runs")
+    return Plot(finish(legend_above(drawn)), f"{label(chosen.y)} of every run.".capitalize())
+
+
+def figure(found: Answers) -> tuple[Plot | None, Slider | None]:
+    """The figure of the card, and its slider; None where there is no fit."""
+    if found.fit is None:
+        return None, None
+    return of_surface(found) if found.surface is not None else of_curve(found)
+
+
+# --- one size --------------------------------------------------------------------------------------------
+
+
+def of_curve(found: Answers) -> tuple[Plot | None, Slider | None]:
+    """Runs and the continued curve."""
+    assert found.fit is not None
+    table, unit = found.fit.chosen.table, found.fit.chosen.units[found.x]
+    drawn = canvas(found.x, found.y)
+    points(drawn, table.x, table.y, name="runs")
+    try:
+        inside = np.geomspace(table.x.min(), AHEAD * table.x.max(), STEPS)
+        ahead = extrapolate(table.x, table.y, at=np.union1d(inside, table.x.max()))
+    except ScalinglabError as error:
+        caption = f"{label(found.y)} of every run. No prediction beyond them: {reason_of(error)}."
+        return Plot(finish(legend_above(drawn)), caption[0].upper() + caption[1:]), None
+    later = ahead.at >= table.x.max()
+    band(drawn, ahead.at[later], ahead.low[later], ahead.high[later], PALETTE[1], "95 % of further runs")
+    line(drawn, ahead.at[later], ahead.mean[later], "prediction", PALETTE[1], dash="dash")
+    slider = Slider(
+        f"{label(found.x)}", unit, [float(v) for v in ahead.at],
+        {found.y: draws(ahead.mean, ahead.low, ahead.high)}, {found.y: ""}, float(table.x.max()),
+    )  # fmt: skip
+    return Plot(finish(legend_above(drawn)), curve_caption(found, ahead)), slider
+
+
+def curve_caption(found: Answers, ahead: Extrapolation) -> str:
+    """What is true of this figure: where the band applies, and how many of the largest runs lie in it."""
+    assert found.fit is not None
+    table = found.fit.chosen.table
+    largest = table.x.max()
+    place = int(np.argmin(np.abs(ahead.at - largest)))
+    runs = table.y[table.x == largest]
+    held = int(np.sum((ahead.low[place] <= runs) & (runs <= ahead.high[place])))
+    of = f"{held} of the {len(runs)} runs" if len(runs) > 1 else ("the run" if held else "not the run")
+    shown = label(found.y)
+    return (
+        f"{shown[0].upper()}{shown[1:]} of every run and its prediction to ten times the largest size, with "
+        f"a 95 % interval for one more run. At the largest size the interval holds {of}."
+    )
+
+
+# --- parameters and data -----------------------------------------------------------------------------------
+
+
+def of_surface(found: Answers) -> tuple[Plot | None, Slider | None]:
+    """Runs against compute, and the best loss that a compute gives."""
+    assert found.surface is not None
+    assert found.fit is not None
+    surface, total = found.surface, spent(found.surface)
+    drawn = canvas("compute", found.y)
+    points(drawn, total, surface.law.points.y, name="runs", color="#9aa1ad")
+    budgets = np.geomspace(total.min(), AHEAD * total.max(), STEPS)
+    try:
+        best = surface.compute_optimal(budgets)
+    except ScalinglabError:
+        return Plot(finish(legend_above(drawn)), f"{label(found.y)} of every run.".capitalize()), None
+    band(drawn, budgets, best.loss_interval[0], best.loss_interval[1], PALETTE[1])
+    inside = budgets <= total.max()
+    line(drawn, budgets[inside], best.loss_median[inside], f"best {label(found.y)}", PALETTE[1])
+    line(drawn, budgets[~inside], best.loss_median[~inside], "beyond the runs", PALETTE[1], dash="dash")
+    caption = (
+        f"{label(found.y)} of every run, and the lowest that a compute gives, to ten times the largest run; "
+        "the band is its 95 % interval, the line its median."
+    )
+    return Plot(finish(legend_above(drawn)), caption[0].upper() + caption[1:]), _budget(found, best, total)
+
+
+def _budget(found: Answers, best: Optimal, total: np.ndarray) -> Slider:
+    assert found.fit is not None
+    units = found.fit.chosen.units
+    values = {
+        found.y: draws(best.loss_median, *best.loss_interval),
+        units["n_params"]: draws(best.n_params_median, *best.n_params_interval),
+        units["n_data"]: draws(best.n_data_median, *best.n_data_interval),
+    }
+    return Slider(
+        "compute", "FLOPs", [float(v) for v in best.compute], values,
+        {found.y: "", units["n_params"]: "count", units["n_data"]: "count"}, float(total.max()),
+    )  # fmt: skip
+
+
+def draws(middle: Any, low: Any, high: Any) -> list[list[float]]:
+    """(draws, places) curves whose median and 95 % interval at every place are these, in logarithms.
+
+    ln v = ln middle + z · (ln end − ln middle)/1.96 with one z a curve, evenly spaced in probability: the end
+    is `high` for z > 0 and `low` below. Ends that are open are drawn as far as the other one.
+    """
+    middle, low, high = (np.asarray(v, float) for v in (middle, low, high))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        centre = np.log(middle)
+        down, up = centre - np.log(low), np.log(high) - centre
+    down, up = np.where(np.isfinite(down), down, up), np.where(np.isfinite(up), up, down)
+    z = stats.norm.ppf((np.arange(DRAWS) + 0.5) / DRAWS) / stats.norm.ppf(0.975)
+    curves = np.exp(centre + np.where(z[:, None] > 0, z[:, None] * up, z[:, None] * down))
+    return [[float(f"{v:.4g}") for v in row] for row in curves]

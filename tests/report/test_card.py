@@ -1,0 +1,149 @@
+"""The card that opens a report: the lines of `answer`, a figure for every table, a slider in a browser."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import scalinglab as sl
+from scalinglab.answers import Answers
+from scalinglab.report import card, explore
+from scalinglab.results import Reason
+from tests.browser import Browser, needs_browser
+
+
+def curve(count: int = 8, x: str = "n_data") -> pd.DataFrame:
+    sizes = np.geomspace(1e3, 1e5, count)
+    noise = np.exp(0.01 * np.random.default_rng(0).standard_normal(count))
+    return pd.DataFrame({x: sizes, "test_error": (0.05 + 3 * sizes**-0.5) * noise})
+
+
+def runs() -> pd.DataFrame:
+    n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 1e10, 4), np.geomspace(2e9, 2e11, 4)))
+    noise = np.exp(0.004 * np.random.default_rng(0).standard_normal(n.size))
+    loss = (1.8 + 480 * n**-0.35 + 2100 * d**-0.37) * noise
+    return pd.DataFrame({"n_params": n, "tokens": d, "loss": loss, "optimizer": ["adam", "sgd"] * 8})
+
+
+@pytest.fixture(scope="module")
+def surface() -> tuple[sl.Curves, Answers]:
+    curves = sl.read(runs().drop(columns="optimizer"))
+    return curves, sl.answer(curves)
+
+
+@pytest.mark.parametrize("x", ["n_data", "n_params", "tokens", "compute", "width"])
+def test_every_size_that_answers_reads_gets_a_figure(x):
+    curves = sl.read(curve(x=x))
+    found = card.section(curves, card.answered(curves))
+    (plot,) = found.plots
+    assert plot.figure.data[0].x.tolist() == pytest.approx(curve()["n_data"].tolist())
+    assert len(found.card) == 3
+
+
+def test_the_lines_the_figure_and_the_slider_give_the_prediction_of_extrapolate():
+    curves = sl.read(curve())
+    section = card.section(curves, sl.answer(curves))
+    ahead = sl.laws.extrapolate(curve().n_data, curves["test_error"], at=1e6)
+    assert f"{ahead.mean[0]:.4g} (95 % of runs: {ahead.low[0]:.4g} to {ahead.high[0]:.4g})" in section.card[0]
+    line = section.plots[0].figure.data[-1]
+    assert (line.x[-1], line.y[-1]) == pytest.approx((1e6, ahead.mean[0]))
+    slider = section.slider
+    last = np.array(slider.draws["test_error"])[:, -1]
+    assert slider.at[-1] == pytest.approx(1e6)
+    assert np.median(last) == pytest.approx(ahead.mean[0], rel=1e-3)
+    ends = np.quantile(last, [0.025, 0.975], method="hazen")
+    assert ends == pytest.approx([ahead.low[0], ahead.high[0]], rel=5e-3)
+
+
+def test_a_table_that_is_refused_says_why_and_shows_its_points():
+    curves = sl.read(curve(2))
+    section = card.section(curves, card.answered(curves))
+    assert "not determined" in section.card[0].lower()
+    assert len(section.plots) == 1
+    refused = card.section(sl.read(runs()), Reason("no_fall_seen"))
+    assert refused.paragraphs == ["No answer: no fall is seen."]
+    assert len(refused.plots) == 1
+
+
+def test_the_caption_counts_the_largest_runs_in_the_band():
+    table = pd.concat([curve(), curve().iloc[-1:].assign(test_error=[0.5])])
+    curves = sl.read(table)
+    found = sl.answer(curves)
+    (plot,) = card.section(curves, found).plots
+    data = found.fit.chosen.table
+    ahead = sl.laws.extrapolate(data.x, data.y, at=1e5)
+    last = table.test_error.to_numpy()[-2:]
+    held = int(np.sum((ahead.low[0] <= last) & (last <= ahead.high[0])))
+    assert f"holds {held} of the 2 runs" in plot.caption
+
+
+def test_draws_have_the_median_and_the_ends():
+    found = np.array(card.draws([2.0], [1.0], [8.0]))[:, 0]
+    assert np.quantile(found, [0.025, 0.5, 0.975], method="hazen") == pytest.approx([1, 2, 8], rel=0.01)
+    open_end = np.array(card.draws([2.0], [0.0], [8.0]))
+    assert np.isfinite(open_end).all()
+
+
+def test_the_slider_of_a_surface_has_the_optimum(surface):
+    curves, found = surface
+    slider = card.section(curves, found).slider
+    assert [*slider.draws] == ["loss" if "loss" in slider.draws else found.y, "parameters", "tokens"]
+    best = found.surface.compute_optimal(slider.at[-1])
+    last = {name: np.median(np.array(rows)[:, -1]) for name, rows in slider.draws.items()}
+    assert last["parameters"] == pytest.approx(best.n_params_median, rel=1e-3)
+    assert last["tokens"] == pytest.approx(best.n_data_median, rel=1e-3)
+
+
+def test_what_a_reader_can_pick():
+    section = explore.section(sl.read(runs()))
+    assert {"n_params", "n_data", "test_loss"} <= {*section.explore["numbers"]} | {"test_loss"}
+    assert "optimizer" in section.explore["groups"]
+    assert len(section.explore["rows"]["n_params"]) == 16
+    assert json.dumps(section.explore)
+    assert explore.section(sl.read(pd.DataFrame({"n_data": [1, 1], "test_error": [0.1, 0.1]}))) is None
+
+
+SET = """(() => {{
+    const part = document.querySelector('{part}');
+    part.value = {value};
+    part.dispatchEvent(new Event('{event}'));
+}})()"""
+# how many legends reach beyond their plots
+CUT = """[...document.querySelectorAll('.legend')].filter(legend => {
+    const own = legend.getBoundingClientRect(), plot = legend.closest('.plot').getBoundingClientRect();
+    return own.right > plot.right + 1 || own.bottom > plot.bottom + 1;
+}).length"""
+
+
+@needs_browser
+@pytest.mark.browser
+@pytest.mark.slow
+def test_the_slider_and_the_picked_axes_work_in_a_browser(tmp_path: Path, surface):
+    curves, found = surface
+    path = sl.report.write(curves, tmp_path / "report.html")
+    assert path.stat().st_size < 2.3e6, "Plotly is packed"
+    slider = card.section(curves, found).slider
+    with Browser() as browser:
+        browser.call(
+            "Emulation.setDeviceMetricsOverride", width=400, height=900, deviceScaleFactor=1, mobile=False
+        )
+        browser.open_report(path)
+        browser.wait_for("document.querySelector('.explore .trace')")
+        shown = "document.querySelector('.slider').innerText"
+        before = browser.evaluate(shown)
+        browser.evaluate(SET.format(part=".slider input", value=1000, event="input"))
+        after = browser.evaluate(shown)
+        assert before != after
+        assert "10 times the largest run" in after
+        last = float(np.median(np.array(slider.draws["parameters"])[:, -1]))
+        assert f"{last / 1e9:.3g}B (95 %" in after
+        browser.evaluate(SET.format(part=".explore select[name=x]", value="'n_params'", event="change"))
+        title = "document.querySelector('.explore .xtitle').textContent"
+        browser.wait_for(f"{title} == 'parameters'")
+        assert browser.evaluate(CUT) == 0, "legends are whole"
+        assert browser.errors() == []
+        assert browser.requests() == []
+        words = "document.querySelector('header').innerText + ' ' + document.querySelector('.card').innerText"
+        assert len(browser.evaluate(words).split()) <= 120
