@@ -181,11 +181,11 @@ def test_a_surface_that_bends_is_told_apart_from_one_that_does_not(tmp_path: Pat
     # said wherever intervals beyond the runs are printed, and once
     best = [fitted.compute_optimal(1e24) for fitted in fits]
     for said in ([fitted.summary() for fitted in fits], [found.summary() for found in best]):
-        assert [text.count("residuals bend with size") for text in said] == [0, 1]
+        assert [text.count("runs bend away from the form") for text in said] == [0, 1]
     monkeypatch.chdir(tmp_path)
     bent.to_csv("runs.csv")
     shown = CliRunner().invoke(app, ["laws", "surface", "runs.csv", "--compute", "1e24"])
-    assert shown.output.count("residuals bend with size") == 1
+    assert shown.output.count("runs bend away from the form") == 1
     within = fits[1].compute_optimal(1e20)
     assert "residuals bend" not in within.summary()
 

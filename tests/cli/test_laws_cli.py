@@ -122,7 +122,7 @@ def test_best_row_of_every_run_counts_where_runs_have_many(tmp_path: Path):
     pd.DataFrame(rows).to_csv(tmp_path / "logs.csv", index=False)
     said = run("laws", "fit", tmp_path / "logs.csv", "--form", "power_law", "--no-figure")
     assert "the lowest test_error of each run: 5 of 245 rows" in said
-    assert "identified by n_data" in " ".join(said.split())
+    assert "a run is one value of n_data" in " ".join(said.split())
     assert "5 points at 5 sizes" in said
     assert "245 points" in run(
         "laws", "fit", tmp_path / "logs.csv", "--form", "power_law", "--no-figure", "--reduce", "all"
@@ -134,7 +134,7 @@ def test_diverged_runs_are_mentioned(tmp_path: Path):
     table = pd.DataFrame(rows, columns=["n_data", "status", "test_error"]).assign(run=list("abcd"))
     table.to_csv(tmp_path / "logs.csv", index=False)
     words = ("laws", "fit", tmp_path / "logs.csv", "--form", "power_law", "--no-figure")
-    assert "diverged runs count too (1)" in run(*words)
+    assert "1 diverged run included" in run(*words)
     assert "3 points at 3 sizes" in run(*words, "--where", "status=done")
 
 
@@ -290,12 +290,12 @@ def test_a_misspelt_bound_of_an_automatic_form_is_named(curves: Path):
 
 def test_an_automatic_form_is_shown_beside_the_other(curves: Path):
     said = " ".join(run("laws", "fit", curves, "--no-figure").split())
-    assert "power_law_offset, which contains power_law (offset = 0); without an offset the exponent" in said
+    assert "power_law_offset; a pure power law, without the offset, would have the exponent" in said
     three = curves.parent / "three.csv"
     pd.read_csv(curves).groupby("n_data").head(1).head(3).to_csv(three, index=False)
     said = run("laws", "fit", three, "--no-figure")
     said = " ".join(said.split())
-    assert "form: power_law; three sizes or fewer do not show whether the curve flattens" in said
+    assert "form: power_law, which has no floor: three sizes or fewer" in said
 
 
 @pytest.mark.parametrize(
@@ -420,7 +420,7 @@ def test_a_mean_of_one_run_has_no_error_and_still_counts(curves: Path):
     table = pd.read_csv(curves)
     sl.Curves(table).average().write("means.csv")
     sl.Curves(table.iloc[2:]).average().write("gap.csv")  # one seed is left of the smallest size
-    assert "points count by their test_error_stderr" in run("laws", "fit", "means.csv", "--no-figure")
+    assert "points are weighted by test_error_stderr" in run("laws", "fit", "means.csv", "--no-figure")
     said = run("laws", "fit", "gap.csv", "--no-figure")
     assert "test_error_stderr is missing or zero in 1 of 12 rows" in said
     assert "12 points at 12 sizes" in said

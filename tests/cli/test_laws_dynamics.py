@@ -106,7 +106,7 @@ def test_where_chooses_rows_before_they_must_make_curves(tmp_path):
     page = tmp_path / "report.html"
     told = json.loads(run("report", str(path), "--where", "Net=2", "-o", str(page), "--json"))
     assert told["checkpoints"] == len(second)
-    assert "about as the power −0.30 of the data" in page.read_text()
+    assert "roughly as data^−0.30" in page.read_text()
     with pytest.raises(BadInput, match="two rows for the same run"):
         run("report", str(path), "-o", str(page))
 

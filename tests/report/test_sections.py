@@ -108,7 +108,7 @@ def test_a_collapse_has_a_master_curve_where_one_holds(holds):
     ("agrees", "sigma", "said"),
     [
         (True, 0.01, "They agree"),
-        (False, 0.006, "cannot tell from chance"),  # 0.025 is 4.17 standard errors; the limit of 3 sizes 4.30
+        (False, 0.006, "may be chance"),  # 0.025 is 4.17 standard errors; the limit of 3 sizes 4.30
         (False, 0.0057, "They do not agree"),  # 4.39
     ],
 )
@@ -117,7 +117,7 @@ def test_the_product_of_exponents_in_words(agrees, sigma, said):
     assert said in product
     assert "The product is 0.38 ± 0.03; the direct fit of error against data gives 0.35 ± 0.01." in product
     assert "From 100 to 10,000 training tokens" in first
-    assert "from 0.4 to 0.1, about as the power −0.35" in first
+    assert "from 0.4 to 0.1, roughly as data^−0.35" in first
     assert "twice the data removes 22 % of the errors" in first  # 1 − 2^−0.35 = 0.215
     assert last.endswith("from 1,000 tokens on.")
 

@@ -127,8 +127,8 @@ def test_what_was_read():
              "sizes": {"n_data": (1e3, 1e5)}}  # fmt: skip
     lost = (Reason("left_out_size", points=1), Reason("left_out_value", runs=2, y=Column("loss")))
     assert found("read", facts=curve, reasons=lost).text == (
-        "6 runs at 3 values of n_data, 1k to 100k examples; loss from 0.5 to 0.25. Left out: 1 point without a "
-        "positive size. Left out: 2 runs without a finite loss."
+        "6 runs at 3 values of n_data, 1k to 100k examples; loss from 0.5 to 0.25. Left out: 1 point without "
+        "a positive size. Left out: 2 runs without a finite loss."
     )
     width = curve | {"units": {"width": "width"}, "sizes": {"width": (32, 64)}}
     assert found("read", facts=width).text.startswith("6 runs at 3 values of width, 32 to 64; loss")
@@ -138,7 +138,7 @@ def test_what_was_read():
         "25 runs of 100M to 10B parameters on 2B to 200B tokens, 1e18 to 1e22 FLOPs; loss from 3.5 to 2.5."
     )
     images = surface | {"units": {"n_params": "parameters", "n_data": "examples"}}
-    assert "1e+22 FLOPs in one pass over them; loss" in found("read", facts=images).text
+    assert "1e22 FLOPs in one pass over them; loss" in found("read", facts=images).text
 
 
 POWER = {"y": "loss", "along": {"exponent": "n_data"}, "floor": "offset"}
@@ -166,12 +166,12 @@ def test_an_exponent_without_a_floor_and_exponents_of_a_surface():
     values = {"alpha": Estimate(0.34, low=0.3, high=0.4), "beta": Estimate(0.28, low=0.2, high=0.3)}
     both = found("exponent", values=values, facts=surface, names=NAMES)
     assert both.text == (
-        "loss falls with exponent 0.340 in parameters (95 %: 0.300 to 0.400) and 0.280 in tokens (95 %: 0.200 "
-        "to 0.300)."
+        "loss falls with exponent 0.340 in parameters (95 %: 0.300 to 0.400) and 0.280 in tokens (95 %: "
+        "0.200 to 0.300)."
     )
     rises = Reason("rises_with", y=Column("loss"), size=Column("n_params"))
     one = found("exponent", values={"beta": values["beta"]}, facts=surface, reasons=(rises,), names=NAMES)
-    assert one.text.endswith("exponent 0.280 in tokens (95 %: 0.200 to 0.300). With parameters, loss rises.")
+    assert one.text.endswith("exponent 0.280 in tokens (95 %: 0.200 to 0.300). Loss rises with parameters.")
 
 
 def test_an_exponent_that_is_refused():
@@ -198,13 +198,13 @@ def test_ten_times_as_much():
     curve = found("ten times", values=value, facts={"x": "n_data", "at": 1e6, "unit": "tokens"}, reasons=few)
     assert curve.text == (
         "Ten times the data, 1M tokens: loss 2 (95 % of runs: 1.9 to 2.25) if the trend continues. 4 runs "
-        "leave 1 degree of freedom for their scatter: repeat sizes with other seeds before you rely on a narrow "
-        "interval."
+        "leave 1 degree of freedom for their scatter: repeat sizes with other seeds before you rely on a "
+        "narrow interval."
     )
     surface = found("ten times", values=value, facts={"compute": 1.2e23, "now": 2.5})
     assert surface.text == (
-        "Ten times the compute, 1.2e23 FLOPs: loss 2 (95 %: 1.9 to 2.25), down from 2.5 for the compute of the "
-        "largest run."
+        "Ten times the compute, 1.2e23 FLOPs: loss 2 (95 %: 1.9 to 2.25), down from 2.5 for the compute of "
+        "the largest run."
     )
     refused = found("ten times", Status.NOT_DETERMINED, reasons=(Reason("message", text="few sizes"),))
     assert refused.text == "Ten times as much: not determined. Few sizes."
@@ -225,8 +225,8 @@ BEST = {
 def test_a_compute_optimal_model(beyond: float, below: float, far: str):
     facts = {"compute": 1e21, "beyond": beyond, "below": below}
     assert found("compute-optimal", values=BEST, facts=facts).text == (
-        f"Best model for 1e21 FLOPs{far}: 1.5B parameters (95 %: 1B to 2B) on 30B tokens (20B to 40B), 20 tokens per "
-        "parameter (10 to 40)."
+        f"Best model for 1e21 FLOPs{far}: 1.5B parameters (95 %: 1B to 2B) on 30B tokens (20B to 40B), 20 "
+        "tokens per parameter (10 to 40)."
     )
 
 
@@ -246,7 +246,7 @@ def test_a_compute_optimal_model_that_is_open_or_refused():
     assert ". Best model for 1e21 FLOPs: 1.5B parameters" in other.text
     rises = (Reason("loss_rises", size=Column("n_params")),)
     none = found("compute-optimal", Status.NOT_DETERMINED, reasons=rises, names=NAMES)
-    assert none.text.startswith("Best model: not determined. The loss rises with parameters, so no use of")
+    assert none.text.startswith("Best model: not determined. The loss rises with parameters, so no split")
     one = found("compute-optimal", Status.REFUSED, reasons=(Reason("needs_both_sizes"),))
     assert one.text.startswith("Best model: not determined. A compute-optimal model needs runs in which")
 
@@ -262,15 +262,15 @@ def plan(runs: list[dict[str, float]], **more) -> Finding:
 def test_the_next_runs_are_named_up_to_three_with_their_seeds():
     runs = [{"n_params": k * 1e7, "n_data": k * 2e8, "seeds": 2 if k == 2 else 1} for k in range(1, 6)]
     assert plan(runs).text == (
-        "Next run: 10M parameters on 200M tokens, 20M parameters on 400M tokens (2 seeds), 30M parameters on 600M "
-        "tokens and 2 more runs. Worth it: 3e19 FLOPs in all narrow the prediction from ± 2 % to ± 1 %."
+        "Next run: 10M parameters on 200M tokens, 20M parameters on 400M tokens (2 seeds), 30M parameters on "
+        "600M tokens and 2 more runs. Worth it: 3e19 FLOPs in all narrow the prediction from ± 2 % to ± 1 %."
     )
     assert plan(runs[:3], worth_it=False, after=0.02).text == (
         "Next run: none is worth it; the best, for 3e19 FLOPs, would leave the prediction at ± 2 %."
     )
     assert plan(runs[:3], worth_it=False, after=0.018).text == (
-        "Next run: none is worth it; the best, for 3e19 FLOPs, would narrow the prediction from ± 2 % to ± 1.8 % "
-        "only."
+        "Next run: none is worth it; the best, for 3e19 FLOPs, would narrow the prediction from ± 2 % to ± "
+        "1.8 % only."
     )
 
 

@@ -107,13 +107,16 @@ class Speedup(NotebookResult):
         where = f" at a compute of {place}" if not self.parallel else ""
         best = f"best estimate {self.factor:.3g} times"
         if self.low > 1:
-            text = f"A needs {self.low:.3g}–{self.high:.3g} times less compute than B"
+            text = f"A needs {self.low:.3g} to {self.high:.3g} times less compute than B"
         elif self.high < 1:
-            text = f"A needs {1 / self.high:.3g}–{1 / self.low:.3g} times more compute than B"
+            text = f"A needs {1 / self.high:.3g} to {1 / self.low:.3g} times the compute of B"
             best = f"best estimate {1 / self.factor:.3g} times"
         else:
-            text = f"no significant difference: {self.low:.3g}–{self.high:.3g} times less compute than B"
-        return with_notes([f"{text}{where} ({percent(self.level)}; {best})"], self.notes)
+            ends = f"{1 / self.high:.3g} to {1 / self.low:.3g}"
+            text, best = f"no significant difference: A needs {ends} times the compute of B", ""
+        return with_notes(
+            [f"{text}{where} ({'; '.join(filter(None, [percent(self.level), best]))})"], self.notes
+        )
 
 
 def speedup(

@@ -15,13 +15,13 @@ def of_dynamical(found: Dynamical, unit: str = "examples") -> list[str]:
     paragraphs = [
         f"From {smallest['size']:,.0f} to {largest['size']:,.0f} training {unit} the smallest test error "
         f"of the curves averaged over seeds falls from {smallest['y_optimum']:.2g} to "
-        f"{largest['y_optimum']:.2g}, about as the power −{found.gamma_measured.value:.2f} of the data "
-        f"(exponent γ): twice the data removes {100 * fewer:.0f} % of the errors. γ is the slope of a "
-        "straight line through these; the answers and laws fit take the best checkpoint of every run and "
-        "allow a floor, so that their exponent is another one.",
-        f"Early in training the error falls as the power −{found.gamma_1.value:.2f} of the norm (exponent "
-        "γ₁). More data lets training follow it further: the norm of the smallest error grows as the "
-        f"power {found.gamma_2.value:.2f} of the data (exponent γ₂).",
+        f"{largest['y_optimum']:.2g}, roughly as data^−{found.gamma_measured.value:.2f} (exponent γ): twice "
+        f"the data removes {100 * fewer:.0f} % of the errors. Why two exponents: γ is the slope of a "
+        "straight line through these means; the exponent of answer and fit belongs to a curve with a floor "
+        "through every run, and is larger where the curve flattens.",
+        f"Early in training the error falls as norm^−{found.gamma_1.value:.2f} (exponent γ₁). With more data "
+        f"training follows this further: the norm at the smallest error grows as "
+        f"data^{found.gamma_2.value:.2f} (exponent γ₂).",
     ]
     product = (
         "If the curves of all sizes are one shape shifted along the norm, the exponents multiply: γ = γ₁·γ₂. "
@@ -36,13 +36,13 @@ def of_dynamical(found: Dynamical, unit: str = "examples") -> list[str]:
         )
     elif difference < t.ppf(0.975, len(found.table) - 1) * found.sigma:  # 0 lies in its 95 % interval
         product += (
-            f"They differ by {difference / found.sigma:.1f} standard errors, which "
-            f"{len(found.table)} sizes cannot tell from chance: it stays open whether they multiply."
+            f"They differ by {difference / found.sigma:.1f} standard errors; with {len(found.table)} sizes "
+            "that may be chance, so whether the exponents multiply is open."
         )
     else:
         product += (
-            "They do not agree within their uncertainty: on this range the curves are not one shape shifted "
-            "along the norm, so the exponents should not be carried far beyond it."
+            "They do not agree within their uncertainty: over this range the curves are not one shape "
+            "shifted along the norm, so do not carry the exponents far beyond it."
         )
     paragraphs.append(product)
     paragraphs.append(_collapse(found.collapse, unit))

@@ -83,7 +83,7 @@ def summary(plan: Runs, names: Mapping[str, str] | None = None) -> str:
     for run, seeds, cost, after in zip(plan.runs, plan.seeds, plan.cost, plan.after, strict=True):
         sizes = "".join(f"{v:>12.3g}" for v in run)
         lines.append(f"{sizes}{seeds:>7}{cost:>12.3g} {_percent(after):>10}")
-    lines.append(f"{plan.cost.sum():.3g} of {plan.budget:.3g} {plan.unit}; expected if the trend continues")
+    lines.append(f"{plan.cost.sum():.3g} of {plan.budget:.3g} {plan.unit}; if the trend continues")
     return "\n".join([*lines, verdict(plan)])
 
 

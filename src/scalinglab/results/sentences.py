@@ -65,39 +65,39 @@ REASONS = {
         "space='raw' (--space raw), and an offset below zero with bounds={{'offset': (low, high)}}"
     ),
     "dropped": "{dropped} of {points} points dropped: {why:;}",
-    "copied_points": (
-        "exact copies of other points, counted twice: {points}; drop them if they were read twice"
-    ),
-    "copies_counted_once": "exact copies of other rows, counted once: {rows}",
-    "copies_counted_twice": "exact copies of other rows, counted twice: {rows}; was a file read twice?",
-    "last_rows": "the last row of each run: {rows} of {of} rows; runs are identified by {by:,}",
+    "copied_points": ("{points} points are exact copies of others; drop them if they were read twice"),
+    "copies_counted_once": "{rows} rows are exact copies of others and are counted once",
+    "copies_counted_twice": "{rows} rows are exact copies of others and are counted; was a file read twice?",
+    "last_rows": "used the last row of each run ({rows} of {of} rows; a run is one value of {by:,})",
     "best_rows": (
-        "the {best} {y} of each run: {rows} of {of} rows (other choices: last, all); runs are identified by "
-        "{by:,}"
+        "used the {best} {y} of each run ({rows} of {of} rows; a run is one value of {by:,}); --reduce last "
+        "or all changes that"
     ),
     "every_checkpoint": (
-        "n_data is the same in every run: every checkpoint counts, with the data seen there"
+        "all runs have the same n_data, so every checkpoint is used as a point, at the data it had seen"
     ),
-    "weighted": "points count by their {column}",
-    "error_missing": ("{column} is missing or zero in {lost} of {rows} rows: all points count alike"),
-    "percent": "{y} is in percent: divided by 100",
+    "weighted": "points are weighted by {column}",
+    "error_missing": (
+        "{column} is missing or zero in {lost} of {rows} rows, so all points have the same weight"
+    ),
+    "percent": "{y} was in percent and is divided by 100",
     "settings_differ": (
-        "points of one size differ in {column} ({values:,}): --where {column}={first} takes one"
+        "points of the same size differ in {column} ({values:,}); --where {column}={first} picks one"
     ),
     "unknown_differs": (
-        "points of one size differ in {column} ({values:,}): --where {column}={first} takes one; if it is a "
-        "size, --column n_params={column} says so"
+        "points of the same size differ in {column} ({values:,}); --where {column}={first} picks one, and if "
+        "it is a size, say so with --column n_params={column}"
     ),
-    "diverged_count": "diverged runs count too ({runs}): --where status=done leaves them out",
-    "both_vary": "n_params and n_data both vary: a law of {x} alone holds for sizes that grow as these do",
-    "recipes_alike": "no {recipe} has a better {y} by more than noise: all {runs} runs count",
+    "diverged_count": "{runs:#diverged run} included; --where status=done leaves them out",
+    "both_vary": "n_params and n_data both vary; a law of {x} alone holds only if both keep growing together",
+    "recipes_alike": "no {recipe} has a better {y} beyond noise, so all {runs} runs are used",
     "best_recipe": (
-        "at each size the {recipe} with the best {y}: {runs} of {of} runs, chosen by those of the other "
-        "sizes (mixed=True, laws fit --mixed takes every one)"
+        "at each size only the {recipe} with the best {y} is used, {runs} of {of} runs; which one is judged "
+        "on the other sizes (mixed=True or laws fit --mixed uses all)"
     ),
     "best_of_single_runs": (
-        "at {sizes:#size} the {recipe} is the best of single runs, which is too good by chance where their "
-        "noise is not small beside the differences: a second seed shows it"
+        "at {sizes:#size} the best {recipe} was picked from single runs and may only have been lucky; a "
+        "second seed would show it"
     ),
     "outlier": (
         "the run at {at:count} does not follow the others: {y} = {measured:.4g}, where they give "
@@ -108,34 +108,33 @@ REASONS = {
         "{expected:.4g}; correct its row or delete it, or, if the curve breaks there, measure more sizes "
         "near it"
     ),
-    "complement": "y rises with x and lies between 0 and 1: 1 - y is modelled, as of an accuracy",
+    "complement": "y rises with x and lies between 0 and 1, like an accuracy, so 1 - y is fitted",
     # a curve
     "bends_away": (
         "no single exponent: {y} bends away from a power law, with or without a floor, near {x} = {at:count}"
     ),
     "falls_faster": (
-        "no single exponent: {y} falls ever faster with {x}, unlike a power law with or without a floor"
+        "no single exponent: {y} falls faster and faster with {x}, which no power law does, with or without "
+        "a floor"
     ),
-    "no_fall": "no fall of {y} with {x} is seen beyond its scatter",
+    "no_fall": "{y} does not fall with {x} beyond its scatter",
     "exponent_open": "the exponent of {y} against {x} is not determined: {because}",
     "floor_assumed": "with {sizes:#size} the floor is assumed to be 0",
     "floor_open": "these runs do not determine the floor",
     "few_freedom": (
-        "{runs:#run} leave {dof:#degree} of freedom for their scatter: repeat sizes with other seeds "
-        "before you rely on a narrow interval"
+        "{runs:#run} leave {dof:#degree} of freedom to judge the scatter by, so repeat sizes with other "
+        "seeds before you rely on a narrow interval"
     ),
     # a law
-    "form_without_a_floor": (
-        "form: {form}; three sizes or fewer do not show whether the curve flattens, which it assumes not"
-    ),
+    "form_without_a_floor": ("form: {form}, which has no floor: three sizes or fewer cannot show one"),
     "form": "form: {form}",
     "form_beside_power_law": (
-        "form: {form}, which contains power_law (offset = 0); without an offset the exponent would be "
-        "{exponent:.3f} [{low:.3f}, {high:.3f}] at {scatter:%%} scatter"
+        "form: {form}; a pure power law, without the offset, would have the exponent {exponent:.3f} "
+        "[{low:.3f}, {high:.3f}] and leave {scatter:%%} scatter"
     ),
     "few_dof": (
-        "only {dof:#degree} of freedom for the scatter: where points lie on a curve by chance, intervals are "
-        "too narrow; repeat sizes with other seeds, or give the error of a run"
+        "only {dof:#degree} of freedom to judge the scatter by: if the points lie on the curve by luck, the "
+        "intervals are too narrow; repeat sizes with other seeds, or give the error of a run"
     ),
     "no_exponent": "{form} has no exponent",
     "no_freedom_left": "{points} points for {parameters} parameters: no degrees of freedom are left",
@@ -165,21 +164,20 @@ REASONS = {
         "it is known"
     ),
     "residuals_bend": (
-        "residuals bend with size (p = {p:.1g}), which the form does not; intervals of the loss and of the "
-        "optimum allow for it, those of the parameters assume the form"
+        "the runs bend away from the form ({p:p}); intervals of the loss and of the optimum allow for it, "
+        "those of the parameters assume the form"
     ),
     # a bend of a curve
     "straight": (
-        "the local exponent, {exponent:.3f}, changes by {low:+.3f} to {high:+.3f} at most over these sizes "
-        "(p = {p:.2g})"
+        "the local exponent stays near {exponent:.3f} (its change over these sizes: {low:+.3f} to "
+        "{high:+.3f}, p = {p:.2g})"
     ),
     "bend_hidden": (
-        "no bend is seen, but these runs would not show one: the local exponent, {exponent:.3f}, could "
-        "change by {low:+.3f} to {high:+.3f} over these sizes (p = {p:.2g}); more sizes or seeds would "
-        "show it"
+        "no bend shows, but these runs could not show one: the local exponent, {exponent:.3f}, may change by "
+        "anything from {low:+.3f} to {high:+.3f} over these sizes; more sizes or seeds would tell"
     ),
-    "flattens": "it flattens, the local exponent going from {first:.3f} to {last:.3f} (p = {p:.2g})",
-    "steepens": "it steepens, the local exponent going from {first:.3f} to {last:.3f} (p = {p:.2g})",
+    "flattens": "it flattens: the local exponent goes from {first:.3f} to {last:.3f} (p = {p:.2g})",
+    "steepens": "it steepens: the local exponent goes from {first:.3f} to {last:.3f} (p = {p:.2g})",
     "floor_seen": (
         "it flattens: a floor fits better than none (p = {p:.2g}), though a parabola in the logarithms "
         "alone does not show it (p = {parabola:.2g})"
@@ -226,7 +224,7 @@ REASONS = {
         "not, and fell faster"
     ),
     "made_monotone": (
-        "y never rises, not even by its noise: it was smoothed, which hides the noise; wider band"
+        "y never rises, not even by noise, so it was smoothed; the band is wider to allow for that"
     ),
     "rose": (
         "y rises by {rise:.3g} % between x = {start:.4g} and {top:.4g} (double descent, or training that "
@@ -253,32 +251,32 @@ REASONS = {
         "({level:%%}: {low:+.3g} … {high:+.3g} %)"
     ),
     # a surface
-    "fall_open": "these runs do not determine how {y} falls with {sizes}, or whether it does",
-    "rises_with": "with {size}, {y} rises",
-    "passes_through": "a sum of two power laws passes through every run",
+    "fall_open": "these runs do not show whether {y} falls with {sizes}",
+    "rises_with": "{y} rises with {size}",
+    "passes_through": "a sum of two power laws goes through every run",
     "follows": (
-        "a sum of two power laws follows the runs within {scatter:%%} (standard deviation), and no bend is "
-        "seen (p = {p:.2g})"
+        "a sum of two power laws fits the runs within {scatter:%%} (standard deviation), and they show no "
+        "bend (p = {p:.2g})"
     ),
     "surface_bends": (
-        "the residuals, {scatter:%%}, bend with size, unlike a sum of two power laws (p = {p:.1g}); "
-        "intervals of loss and sizes below allow for that, those of the exponents do not"
+        "the runs, {scatter:%%} off a sum of two power laws, bend away from it ({p:p}); the intervals of "
+        "losses and sizes allow for that, those of the exponents do not"
     ),
     "mostly_scatter": (
-        "the runs scatter by {scatter:%%} around a sum of two power laws, and differ by only {spread:%%} "
-        "among each other"
+        "the runs scatter by {scatter:%%} around a sum of two power laws, but differ from each other by only "
+        "{spread:%%}"
     ),
     "few_runs_for_a_bend": (
-        "the runs scatter by {scatter:%%} around a sum of two power laws; {runs:#run} do not show whether "
-        "it bends"
+        "the runs scatter by {scatter:%%} around a sum of two power laws; {runs:#run} are too few to show a "
+        "bend"
     ),
     "checkpoints_move_together": (
         "the runs scatter by {scatter:%%} around a sum of two power laws; checkpoints of one run move "
-        "together and do not show whether it bends"
+        "together, so they cannot show a bend"
     ),
     "exponents_too_wide": (
-        "a sum of two power laws follows the runs within {scatter:%%} (standard deviation), but its "
-        "exponents are too uncertain to show a bend"
+        "a sum of two power laws fits the runs within {scatter:%%} (standard deviation), but its exponents "
+        "are too uncertain to show a bend"
     ),
     # a surface that cannot be fitted
     "constant_size": (
@@ -298,7 +296,7 @@ REASONS = {
         "a compute-optimal model needs runs in which n_params and n_data vary, each on its own"
     ),
     "no_fall_in_fit": (
-        "the loss does not fall with {size} in this fit, so no use of compute is the best: add runs over a "
+        "the loss does not fall with {size} in this fit, so no split of compute is best: add runs over a "
         "wider range of {size}, or drop those that hide it"
     ),
     "any_size_fits": (
@@ -306,9 +304,8 @@ REASONS = {
         "at more sizes around the optimum"
     ),
     "loss_rises": (
-        "the loss rises with {size}, so no use of compute is the best, and more runs do not change that: "
-        "look for the cause in the runs of most {size} (data that were repeated, a learning rate that is "
-        "too high, a size in another unit)"
+        "the loss rises with {size}, so no split of compute is best, and more runs will not change that; "
+        "look at the runs with the most {size} (repeated data, too high a learning rate, another unit)"
     ),
     "optimum_open": (
         "these {runs} runs do not determine {parameters} of {equation}, so no compute-optimal model "
@@ -412,9 +409,7 @@ REASONS = {
         "with batch norm the noise scale is not defined; read the ratio of rate to batch alone"
     ),
     # a plan
-    "law_open": (
-        "these runs do not determine the law, so it does not show which run would help; add larger sizes"
-    ),
+    "law_open": ("the law is not determined, so there is no telling which run would help; add larger sizes"),
     "plan_of_a_bend": (
         "the points bend away from {equation} near x = {at:.3g}, and runs are chosen by this form: name "
         "one that follows them (form=, --form broken_power_law), or measure more sizes beyond the bend"
