@@ -68,7 +68,7 @@ def test_a_table_that_is_refused_says_why_and_shows_its_points():
 
 
 def test_the_caption_counts_the_largest_runs_in_the_band():
-    table = pd.concat([curve(), curve().iloc[-1:].assign(test_error=[0.5])])
+    table = pd.concat([curve(), curve().iloc[-1:] * [1.0, 1.01]])
     curves = sl.read(table)
     found = sl.answer(curves)
     (plot,) = card.section(curves, found).plots
