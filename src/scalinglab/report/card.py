@@ -21,7 +21,7 @@ from scalinglab.results.types import Reason, reason_of
 
 TITLE = "The answer"
 STEPS = 33  # places of the slider, and of a figure's line
-DRAWS = 200  # curves from which the slider's bands are computed in the browser
+DRAWS = 220  # curves from which the browser computes bands: their 2.5 % quantile is one of them
 AHEAD = 10.0  # times the largest size or compute, to which figures and slider reach
 
 
