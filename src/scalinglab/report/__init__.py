@@ -53,9 +53,9 @@ def build(
 def _sections(curves: Curves, live: bool) -> list[Section]:
     """What the curves show: the card (not on a live page) and laws first, then the curves, then the runs."""
     from scalinglab.report import card, explore, sections, surface_sections
+    from scalinglab.report.surface_numbers import is_surface
 
-    surface = surface_sections.is_surface(curves)
-    answered = card.answered(curves) if surface or not live else None
+    answered = card.answered(curves) if is_surface(curves) or not live else None
     laws: Sequence[Section | None] = surface_sections.of_runs(curves, answered)
     if not laws:
         laws = sections.dynamical_laws(curves) or [sections.size_law(curves, answered)]

@@ -47,9 +47,8 @@ def card_html(lines: Sequence[str], picture: bytes | None, folded: str) -> str:
 def as_png(result: NotebookResult) -> bytes:
     """The drawing of a result."""
     buffer = io.BytesIO()
-    figure = result.plot().figure
+    figure: Any = result.plot().figure
     figure.savefig(buffer, format="png", dpi=110)
-    figure.clear()
     return buffer.getvalue()
 
 

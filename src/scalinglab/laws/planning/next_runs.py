@@ -170,7 +170,7 @@ def next_runs(
     check_sizes(tuple(places.T) if len(names) > 1 else places[:, 0], law.form)
     price, unit = price_of(names, flops_per_param_example) if cost is None else (cost, "of that cost")
     prices = checked_costs(price(*places.T) if callable(price) else price, len(places), budget)
-    if generated and cost is None and isinstance(fitted, Surface):
+    if generated and callable(price) and isinstance(fitted, Surface):
         kept = large_enough(places, prices, float(np.max(price(*law.points.x))), budget)
         places, prices = places[kept], prices[kept]
     if not (prices <= budget).any():
