@@ -198,8 +198,8 @@ def test_ten_times_as_much():
     curve = found("ten times", values=value, facts={"x": "n_data", "at": 1e6, "unit": "tokens"}, reasons=few)
     assert curve.text == (
         "Ten times the data, 1M tokens: loss 2 (95 % of runs: 1.9 to 2.25) if the trend continues. 4 runs "
-        "leave 1 degree of freedom for their scatter: repeat sizes with other seeds before you rely on a "
-        "narrow interval."
+        "leave 1 degree of freedom to judge the scatter by, so repeat sizes with other seeds before you rely "
+        "on a narrow interval."
     )
     surface = found("ten times", values=value, facts={"compute": 1.2e23, "now": 2.5})
     assert surface.text == (

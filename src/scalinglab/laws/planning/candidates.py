@@ -14,12 +14,10 @@ import numpy as np
 
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting.law import Law
-from scalinglab.laws.optimum import WIDE, best_split
+from scalinglab.laws.optimum import NEAR, WIDE, best_split
 
 SIZES = ("n_params", "n_data", "step", "compute", "non_vocab_params", "n_chars", "n_tuned")
 BEYOND = 4.0  # chosen: times the largest size at hand
-# chosen: of the cost of the largest run; what a smaller one tells of larger ones rests on the form alone
-LEAST = 0.01
 MOST_SETTINGS = 200  # search: that were tried and are tried again; a limit on time and memory
 
 
@@ -40,7 +38,7 @@ def price_of(names: tuple[str, ...], flops_per_param_example: float) -> tuple[Ca
 
 def large_enough(places: np.ndarray, prices: np.ndarray, largest: float, budget: float) -> np.ndarray:
     """(n,) which candidates are not far smaller than the largest run; all where none of these is paid for."""
-    large = prices >= LEAST * largest
+    large = prices >= largest / NEAR  # what a smaller run tells of larger ones rests on the form alone
     return large if (large & (prices <= budget)).any() else np.ones(len(places), bool)
 
 

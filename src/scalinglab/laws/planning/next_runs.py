@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 # chosen: a plan is worth it that narrows the interval by a fifth and by 0.1 % of the prediction
 WORTH, NOTICEABLE = 0.8, 1e-3
-UNLIKE = 4.0  # chosen: ratio of the planner's variance to that of the interval, beyond which that counts
 USELESS = 1.0  # defined: an interval of ± 100 % of the prediction reaches 0
 
 
@@ -200,10 +199,9 @@ def _stated_variance(law: Law, stated: _Prediction, variance: float) -> float:
     Of several points of a run the planner counts the last alone, so that runs of one length leave it an
     exponent that their checkpoints determine: what a run tells of that is known already.
     """
-    if not law.solution.log:
+    if not (law.solution.log and law.points.blocked):
         return variance
-    narrowed = float(np.mean((stated.narrowed / law.solution.quantile(0.95)) ** 2))
-    return narrowed if variance > UNLIKE * narrowed else variance
+    return min(variance, float(np.mean((stated.narrowed / law.solution.quantile(0.95)) ** 2)))
 
 
 @dataclass(frozen=True)
