@@ -81,7 +81,7 @@ def cheapest_plan(
     posteriors: Sequence[Posterior], costs: np.ndarray, budget: float, enough: float, otherwise: Plan,
     **limits: Any,
 ) -> Plan:  # fmt: skip
-    """The plan of the smallest of `BUDGETS` that leaves a variance of at most `enough`.
+    """The runs that leave a variance of at most `enough`, of the plan of the smallest of `BUDGETS` that does.
 
     Args:
         otherwise: the plan of the whole budget.
@@ -92,8 +92,14 @@ def cheapest_plan(
         if part * budget >= least:
             plan = best_plan(posteriors, costs, part * budget, **limits)
             if len(plan.after) and plan.after[-1] <= enough:
-                return plan
-    return otherwise
+                return _as_far_as(plan, enough)
+    return _as_far_as(otherwise, enough)
+
+
+def _as_far_as(plan: Plan, enough: float) -> Plan:
+    """The first runs of a plan, up to the one that leaves a variance of at most `enough`."""
+    count = int(np.argmax(plan.after <= enough)) + 1
+    return Plan(plan.index[:count], plan.seeds[:count], plan.before, plan.after[:count])
 
 
 def _greedy(
