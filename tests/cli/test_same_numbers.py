@@ -132,8 +132,9 @@ def test_surfaces_and_their_plans(surface):
     told = run("plan", "approaches", surface, "--compute", 1e21, "--drop-highest", 2)
     found = sl.laws.plan.approaches(table, compute=1e21, **rows)
     assert [row.n_params for row in found.rows] == [row["n_params"] for row in told["approaches"]]
-    told = run("plan", "next", surface, "--compute", 1e22, "--budget", 1e20, "--drop-highest", 2)
-    found = sl.laws.plan.next_runs(table, compute=1e22, budget=1e20, **rows)
+    words = ("--compute", 1e22, "--budget", 1e20, "--drop-highest", 2, "--share", 0.9)
+    told = run("plan", "next", surface, *words)
+    found = sl.laws.plan.next_runs(table, compute=1e22, budget=1e20, share=0.9, **rows)
     assert found.cost.tolist() == [row["cost"] for row in told["runs"]]
 
 
