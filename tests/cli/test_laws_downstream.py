@@ -54,8 +54,10 @@ def test_same_numbers_as_python_and_the_truth_lies_in_the_interval(runs: Path):
         "chinchilla", (table.params, table.tokens), table.val_loss, score=table.task_error
     )
     (row,) = told["predictions"]
-    assert row["task_error"] == pytest.approx(both.predict((1e10, 2e11)), rel=1e-9)
-    assert [row["low"], row["high"]] == pytest.approx(both.interval((1e10, 2e11), 0.99), rel=1e-6)
+    assert row["task_error"] == pytest.approx(both.predict(n_params=1e10, n_data=2e11), rel=1e-9)
+    assert [row["low"], row["high"]] == pytest.approx(
+        both.interval(n_params=1e10, n_data=2e11, level=0.99), rel=1e-6
+    )
     assert told["loss"]["parameters"] == pytest.approx(both.loss.parameters)
     assert told["score"]["parameters"] == pytest.approx(both.score.parameters)
     assert (told["loss"]["points"], told["score"]["points"]) == (25, 22)

@@ -57,8 +57,7 @@ def test_sizes_that_do_not_follow_are_named():
     assert collapse(pd.concat([flat, small])).holds_from == SIZES[3]
 
 
-@pytest.mark.parametrize("first", [0, 1, 2, 3, 4])
-@pytest.mark.parametrize("noise", [0.0, 0.01])
+@pytest.mark.parametrize(("first", "noise"), [(0, 0.01), (1, 0.0), (3, 0.01), (4, 0.0)])
 def test_the_collapse_begins_at_the_size_where_it_was_planted(first, noise):
     table = other_shapes_below(SIZES, first, noise=noise)
     found = collapse(table)

@@ -176,6 +176,7 @@ def test_empty_curves_are_refused():
         sl.report.build(learning_curves().select(n_data=-1))
 
 
+@pytest.mark.slow
 def test_words_and_figure_tell_of_the_same_collapse():
     page = sl.report.build(learning_curves(sizes=(50, 100, 200, 400, 1600, 3200)))
     told = re.findall(r"master curve (?:holds )?from ([\d,]+)\s+examples up", page)
@@ -325,6 +326,7 @@ def test_one_run_is_not_called_runs():
     assert "1 run · " in sl.report.build(sl.Curves({"n_data": [10], "test_loss": [0.5]}))
 
 
+@pytest.mark.slow
 def test_a_report_on_tokens_speaks_of_tokens():
     curves = learning_curves()
     page = sl.report.build(curves)

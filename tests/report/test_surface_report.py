@@ -47,6 +47,7 @@ def test_an_n_by_d_table_gets_answers_isoflops_frontier_backtest_and_fit(section
     assert len(minima.x) == sum(name.endswith("FLOPs") for name in names)
 
 
+@pytest.mark.slow
 def test_loss_curves_are_lines_of_one_model_size_over_tokens(sections):
     lines = sections["Loss against tokens"].plots[0].figure.data
     assert [trace.name for trace in lines] == [

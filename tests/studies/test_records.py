@@ -140,6 +140,26 @@ def test_a_changed_constant_is_named(
     assert digests[0] == digests[1] != digests[2]
 
 
+def test_a_changed_claim_in_a_call_is_named_and_its_place_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    codes = (
+        "def one():\n    row(paper=1.0)\n\ndef two():\n    row(1, expected=0.5 * x, relation='<')\n",
+        "def two():\n    row(2, expected=0.5 * y, relation='<')\n\ndef one():\n    row(paper=1.0)\n",
+        "def one():\n    row(paper=1.1)\n\ndef two():\n    row(1, expected=0.5 * x, relation='<')\n",
+        "def one():\n    row(paper=1.0)\n\ndef two():\n    row(1, expected=0.5 * x, relation='>')\n",
+    )
+    found = []
+    for place, code in enumerate(codes):
+        package = study(tmp_path / str(place), monkeypatch, ROW)
+        (package / "paper.py").write_text(code)
+        monkeypatch.delitem(sys.modules, "fake_study.paper", raising=False)
+        found.append(constants("paper"))
+    assert changed_constants(found[0], found[1]) == ()
+    for other in found[2:]:
+        assert changed_constants(found[0], other) == ("paper claims is not what the records were made with",)
+
+
 def test_constants_of_the_papers_are_those_of_their_records():
     """Numbers of the papers, rules and all scales: what scale smoke does not reach, too."""
     for paper in papers():

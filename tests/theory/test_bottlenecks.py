@@ -94,6 +94,7 @@ def test_bad_exponents_are_refused_by_name(a, b, name):
         bottlenecks.exponents(a, b)
 
 
+@pytest.mark.slow
 def test_simulated_models_saturate_at_b_not_2b():
     """a − 1 = 2 > b = 1.25: the final loss of drawn features falls as N^-b; min(a−1, 2b) would be N^-2."""
     spectrum, sizes = sl.Spectrum.power_law(3.0, 1.25, 600), (10, 40)

@@ -117,6 +117,7 @@ def test_eqs_11_and_31_responses(measured, theory):
     assert measured.r3.agrees(theory.r3)
 
 
+@pytest.mark.slow
 def test_eq_30_closes_r1_with_r02(measured, theory):
     """Printed: R₁ = 1 + R₂₄R₁/α, the loop of the features in place of that of the data."""
     assert measured.r1.agrees(theory.r1)

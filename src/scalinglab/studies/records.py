@@ -5,8 +5,8 @@ The records are ``smoke/<paper>.json`` in the package of the study, with two par
 - ``entries``: one record for each entry that runs at scale smoke, as `scalinglab.studies.results.record`
   writes it. Random numbers are seeded, so that a number differs from its record by rounding, by what a
   processor's own sums change, or because the code has changed.
-- ``constants``: a digest of every constant of the study's modules (`constants`): numbers of the paper and
-  scales that scale smoke does not reach are compared, too.
+- ``constants``: a digest of every constant of the study's modules and of every claim in the calls that make
+  rows (`constants`): numbers of the paper and scales that scale smoke does not reach are compared, too.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from scalinglab.studies.verdict import Row, from_record
 from scalinglab.support.whole_files import write_text_whole
 
 SCALE = "smoke"
+CLAIMS = ("paper", "paper_stderr", "expected", "relation", "resolution", "claim")  # keywords of rows
 SAME = ("paper", "paper_stderr", "relation", "n")  # of a row and its record
 # measured between the records of the bundled papers and another run of two thirds of them: at most 0.25
 # standard errors and 11 % of one (figures on a network trained for 40 epochs), and 0.7 % of a resolution
@@ -155,15 +156,20 @@ def _alike(a: float | None, b: float | None, value: float) -> bool:
 
 
 def constants(paper: str) -> dict[str, str]:
-    """A digest of each constant, "module.NAME", of the modules of a study whose path names the paper."""
+    """A digest of each constant, "module.NAME", of the modules of a study whose path names the paper.
+
+    With them "module claims": what rows are compared with, where that is written in the calls that make them.
+    """
     package = extension_of(paper)
     names = [found.name for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
     modules = [importlib.import_module(name) for name in names if paper in name.split(".")]
-    return {
-        f"{module.__name__.partition('.')[2]}.{name}": _digest(getattr(module, name))
-        for module in modules
-        for name in _assigned(module)
-    }
+    found = {}
+    for module in modules:
+        place, tree = module.__name__.partition(".")[2], _tree(module)
+        found |= {f"{place}.{name}": _digest(getattr(module, name)) for name in _assigned(tree)}
+        if claims := _claims(tree):
+            found[f"{place} claims"] = _digest(claims)
+    return found
 
 
 def changed_constants(known: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
@@ -172,9 +178,23 @@ def changed_constants(known: Mapping[str, str], now: Mapping[str, str]) -> tuple
     return tuple(f"{name} is not what the records were made with" for name in names)
 
 
-def _assigned(module: ModuleType) -> list[str]:
+def _tree(module: ModuleType) -> ast.Module:
+    return ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
+
+
+def _claims(tree: ast.Module) -> list[list[Any]]:
+    """[keyword, numbers and words of its value] of every claim in a call, whatever the order of the code."""
+    given = [keyword for call in ast.walk(tree) if isinstance(call, ast.Call) for keyword in call.keywords]
+    claims = [
+        [keyword.arg, [part.value for part in ast.walk(keyword.value) if isinstance(part, ast.Constant)]]
+        for keyword in given
+        if keyword.arg in CLAIMS
+    ]
+    return sorted((claim for claim in claims if claim[1]), key=repr)
+
+
+def _assigned(tree: ast.Module) -> list[str]:
     """The names in capitals that a module assigns itself, in order."""
-    tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
     targets: list[ast.expr] = []
     for node in tree.body:
         targets += node.targets if isinstance(node, ast.Assign) else []
