@@ -59,6 +59,7 @@ def required() -> list[tuple[str, str, str | None]]:
     return found
 
 
+@pytest.mark.slow
 def test_what_is_installed_is_imported_and_what_is_imported_is_installed():
     ours, extra = names(PROJECT["dependencies"]), set()
     for name in EXTRAS:

@@ -11,6 +11,7 @@ SEEN = averages.Task(6, 8, noise=0.3, steps=12)
 WIDE = averages.Task(4, 5, 3, steps=15)
 
 
+@pytest.mark.slow
 def test_the_coefficient_is_that_of_differences_of_losses():
     def loss(weights: np.ndarray) -> float:
         return float(averages.loss_of_weights(SEEN, torch.from_numpy(weights)))

@@ -180,6 +180,7 @@ SMALL = Setting(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", [1024, 88])
 def test_the_loss_of_a_partition_is_the_mean_of_what_the_engine_trains_on_its_blocks(
     piece: int, monkeypatch: pytest.MonkeyPatch
@@ -219,6 +220,7 @@ def test_networks_whose_training_loss_rises_are_counted(rate: float, rising: int
     assert rows[-1]["networks_rose"] == rising
 
 
+@pytest.mark.slow
 def test_steps_below_the_rounding_of_a_weight_add_up():
     setting = replace(SMALL, learning_rate=1e-8, steps=1000)
     resident = Resident(dataset_of(setting).subset(352, 0), torch.device("cpu"))

@@ -163,7 +163,7 @@ def constants(paper: str) -> dict[str, str]:
     package = extension_of(paper)
     names = [found.name for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
     modules = [importlib.import_module(name) for name in names if paper in name.split(".")]
-    found = {}
+    found: dict[str, str] = {}
     for module in modules:
         place, tree = module.__name__.partition(".")[2], _tree(module)
         found |= {f"{place}.{name}": _digest(getattr(module, name)) for name in _assigned(tree)}
