@@ -104,6 +104,7 @@ def test_numbers_of_data_that_differ_between_machines_match_within_three_standar
 
 
 def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *rows: Row) -> Path:
+    sys.modules.pop("fake_study.paper", None)  # of an earlier study
     entry = Entry("paper/fig1", "a claim", scales=("smoke",), make="fake_study:make")
     return fake_study.install(monkeypatch, tmp_path, [entry], make=lambda scale: made(*rows))
 
@@ -135,7 +136,6 @@ def test_a_changed_constant_is_named(
     for place, value in enumerate((before, before, after)):
         package = study(tmp_path / str(place), monkeypatch, ROW)
         (package / "paper.py").write_text(f"{head}TABLE = {value}\n")
-        monkeypatch.delitem(sys.modules, "fake_study.paper", raising=False)
         digests.append(constants("paper")["paper.TABLE"])
     assert digests[0] == digests[1] != digests[2]
 
@@ -153,7 +153,6 @@ def test_a_changed_claim_in_a_call_is_named_and_its_place_is_none(
     for place, code in enumerate(codes):
         package = study(tmp_path / str(place), monkeypatch, ROW)
         (package / "paper.py").write_text(code)
-        monkeypatch.delitem(sys.modules, "fake_study.paper", raising=False)
         found.append(constants("paper"))
     assert changed_constants(found[0], found[1]) == ()
     for other in found[2:]:
