@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from scalinglab import data
-from scalinglab.data import fetch, loading, records, sources
+from scalinglab.data import fetch, loading, records, sources, tables
 from scalinglab.data.loading import COARSE
 from scalinglab.data.sources import Url
 from scalinglab.errors import BadInput, ScalinglabError
@@ -299,7 +299,7 @@ def test_the_command_lists_sets() -> None:
     from scalinglab.cli.commands.files import list_sets
 
     document = list_sets().document
-    assert [s["name"] for s in document["sets"]] == [*sources.SOURCES, "damico2025-curves"]
+    assert [s["name"] for s in document["sets"]] == [*sources.SOURCES, *tables.table_sets()]
     assert document["sets"][0]["here"] is True
 
 

@@ -197,3 +197,23 @@ def test_changed_curves_are_refused(own: Path) -> None:
 def test_a_folder_without_the_tables_is_named(own: Path, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"does not hold damico2025-curves: expected CNN_MNIST.npy"):
         tables.get_tables(NAME, tmp_path)
+
+
+def test_versions_of_a_set_are_kept_apart(own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    later = own / "analysis" / "CNN_MNIST.npy"
+    earlier = tmp_path / "earlier"
+    earlier.mkdir()
+    np.save(earlier / "CNN_MNIST.npy", arrays(mean_val_error_arr=0.5 * ERRORS))
+    known = {"CNN_MNIST": tables.numbers(read_arrays(earlier / "CNN_MNIST.npy")), "ViT_MNIST": ""}
+    monkeypatch.setitem(TABLES, f"{NAME}-may", replace(TABLES[f"{NAME}-may"], pairs=known))
+    for folder, version in ((own, "september"), (earlier, "may")):
+        found = CliRunner().invoke(
+            app, ["data", "get", NAME, "--version", version, "--from", str(folder), "--json"]
+        )
+        assert found.exit_code == 0, found.output
+    first, second = (tables.tables_of(str(tables.key_of(NAME, v)))[0] for v in ("september", "may"))
+    assert np.allclose(second["test_error"], 0.5 * first["test_error"])
+    with pytest.raises(BadInput, match="of version may but those of september"):
+        tables.get_tables(f"{NAME}-may", later.parent)
+    with pytest.raises(BadInput, match="its versions: september, may"):
+        tables.key_of(NAME, "june")

@@ -11,6 +11,7 @@ from scalinglab.errors import BadInput
 from scalinglab.studies import entry
 from scalinglab.studies.trained import RunStorage, storing_in
 from scalinglab_papers.damico2025 import beyond, curves, margins, pairs, robustness, study, tables
+from scalinglab_papers.damico2025.published import Windows, authors_exponents
 
 
 def planted_pair() -> pairs.Pair:
@@ -209,7 +210,7 @@ def test_rates_are_judged_by_the_first_norm_and_the_curve(tmp_path: Path, monkey
         for n in (6000, 11000, 21000) for x in np.geomspace(1, 40, 30) * 0.005 * n
     ])  # fmt: skip
     pair = pairs.analysed("ResNet CIFAR10", pairs.PUBLISHED, pairs.AS_PUBLISHED, theirs)
-    monkeypatch.setattr(robustness, "published", lambda: (pair,))
+    monkeypatch.setattr(robustness, "published", lambda version: (pair,))
     with storing_in(tmp_path / "curves.parquet"):
         made = robustness.published_settings("gpu")
     found = {row.quantity: row.measured for row in made.table}
@@ -223,7 +224,7 @@ def test_rates_are_judged_by_the_first_norm_and_the_curve(tmp_path: Path, monkey
     single = pd.DataFrame(rows[:1]).assign(
         norm=lambda frame: frame["norm_as_published"]
     )  # a run cut off early
-    assert robustness.against_published(single, pair) == (pytest.approx(np.log(1.25 * 0.001 / 0.005)), None)
+    assert robustness.against_published([single], pair.runs[0]) is None
     assert found[f"ResNet CIFAR10, rate 0.001: {same}"] is None  # its norms stay below the published ones
 
 
@@ -263,3 +264,41 @@ def test_the_printed_tables_agree_with_each_other(name: str):
     gamma_1, error_1, gamma_2, error_2 = tables.TABLE_2[name]
     assert predicted == pytest.approx(gamma_1 * gamma_2, abs=0.0125)
     assert sigma == pytest.approx(predicted * np.hypot(error_1 / gamma_1, error_2 / gamma_2), abs=0.01)
+
+
+def test_slopes_in_the_authors_windows_are_those_of_planted_curves():
+    """ε = λ^−0.5 below λ_opt = P/100 and rising above it: γ₁ = 0.5, γ₂ = 1, also from the third size on."""
+    made = []
+    for size in (1000, 2000, 4000, 8000):
+        norm = np.geomspace(size * 1e-6, size, 200)
+        best = norm[np.argmin(np.abs(norm - size / 100))]
+        error = np.where(norm <= best, norm**-0.5, best**-0.5 * norm / best)
+        made.append(pd.DataFrame({"n_data": size, "norm": norm, "test_error": error}))
+    table = pd.concat(made)
+    for windows in (Windows(1, 0.0, 0.5), Windows(3, 1e-2, 0.5), Windows(3, 0.0, 0.5, all_optima=True)):
+        assert authors_exponents(table, windows) == pytest.approx((0.5, 1.0), abs=1e-9)
+    # in a window beyond the optimum errors rise
+    assert authors_exponents(table, Windows(1, 2.0, 50.0))[0] == pytest.approx(-1.0)
+
+
+def test_the_printed_gamma_1_comes_out_of_mays_curves_to_its_last_digit():
+    if not tables.tables_of(tables.MAY):
+        pytest.skip("no curves of May 2025 here: scalinglab data get damico2025-curves --version may")
+    rows = [row for row in tables.authors_windows("laptop").table if row.quantity.endswith("γ₁")]
+    assert len(rows) >= 5
+    for row in rows:
+        assert f"{row.measured:.{len(str(row.paper).partition('.')[2])}f}" == str(row.paper)
+
+
+def test_runs_of_one_size_are_averaged_before_they_are_compared():
+    """Errors 0.1 above and below the published ones average out; half of the seeds must reach a norm."""
+    norm = np.geomspace(1, 100, 21)
+    table = pd.DataFrame({"n_data": 1000, "norm": norm, "test_error": 0.5 * norm**-0.1})
+    tables_of_sizes = pd.concat([table.assign(n_data=n) for n in (1000, 2000, 4000)])
+    curve = pairs.analysed("x", pairs.PUBLISHED, pairs.AS_PUBLISHED, tables_of_sizes).runs[0]
+    above, below = (table.assign(test_error=table["test_error"] + d) for d in (0.1, -0.1))
+    assert robustness.against_published([above, below], curve) == pytest.approx(0.0, abs=1e-6)
+    assert robustness.against_published([above], curve) == pytest.approx(0.1, abs=1e-6)
+    short = above[above["norm"] < 3]
+    assert robustness.against_published([below, below, short], curve) == pytest.approx(0.1, abs=0.03)
+    assert robustness.against_published([short, short, table], curve) == pytest.approx(0.0667, abs=1e-3)

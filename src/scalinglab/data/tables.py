@@ -28,6 +28,7 @@ class TableSet:
     """Published learning curves.
 
     Attributes:
+        version: which of several published ones; "" where there is one only.
         folder: under ``learning-curves/``.
         pairs: names of the authors' files without ending, and the MD5 sum of the numbers of the table made
             of each (`numbers`); "" where no sum is known here. Those with a sum make the set: the others are
@@ -50,6 +51,12 @@ class TableSet:
     licence: str
     columns: tuple[str, ...]
     read: Callable[[Path], pd.DataFrame]
+    version: str = ""
+
+    @property
+    def how(self) -> str:
+        """The command that brings it."""
+        return f"scalinglab data get {self.name}" + (f" --version {self.version}" if self.version else "")
 
     @property
     def place(self) -> Path:
@@ -63,11 +70,25 @@ class TableSet:
 
 
 def table_sets() -> dict[str, TableSet]:
-    """The sets by name: ``TABLES`` of the extensions that define it (`scalinglab.support.extensions`)."""
+    """The sets by key: ``TABLES`` of the extensions that define it (`scalinglab.support.extensions`).
+
+    The key of a set is its name; of several versions those after the first have it behind the name.
+    """
     found: dict[str, TableSet] = {}
     for module in extensions():
         found |= getattr(module, "TABLES", {})
     return found
+
+
+def key_of(name: str, version: str | None = None) -> str | None:
+    """The key of a set in a version, the first one by default; None where no set has this name."""
+    keys = {t.version: key for key, t in table_sets().items() if t.name == name}
+    if version is None:
+        return next(iter(keys.values()), None)
+    if version not in keys:
+        has = f"its versions: {', '.join(keys)}" if any(keys) else "it has no versions"
+        raise BadInput(f"{name} in version {version!r}: {has}")
+    return keys[version]
 
 
 # --- reading ---------------------------------------------------------------------------------------------
@@ -158,7 +179,7 @@ def _fetched(known: TableSet, progress: Progress | None) -> dict[str, pd.DataFra
                 + "\n".join(failures)
                 + f"\nThe authors publish it at "
                 f"{known.address}; licence: {known.licence}. From a folder that holds their files, or tables "
-                f"made of them: scalinglab data get {known.name} --from FOLDER"
+                f"made of them: {known.how} --from FOLDER"
             )
     return made
 
@@ -195,8 +216,16 @@ def _verified(known: TableSet, pair: str, table: pd.DataFrame, origin: Path | st
         raise BadInput(f"{origin} is no table of {known.name}: it lacks {', '.join(missing)}")
     expected, found = known.pairs[pair], numbers(table)
     if expected and found != expected:
+        other = _other_version(known, pair, found)
         raise BadInput(
-            f"{origin} does not hold the published curves: the MD5 sum of its numbers is {found}, not "
+            f"{origin} does not hold the published curves{other}: the MD5 sum of its numbers is {found}, not "
             f"{expected}: get it again"
         )
     return table
+
+
+def _other_version(known: TableSet, pair: str, found: str) -> str:
+    """Words for the version that a table belongs to, where it is not the wanted one."""
+    others = (t.version for t in table_sets().values() if t.name == known.name and t.pairs.get(pair) == found)
+    other = next(others, None)
+    return f" of version {known.version} but those of {other}" if other else ""

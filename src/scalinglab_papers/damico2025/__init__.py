@@ -30,6 +30,8 @@ ENTRIES = listed(
           make="tables:table1", scales=UP_TO_PAPER, gpu_hours=176),
     Entry("table2", "fitted exponents gamma_1 and gamma_2",
           make="tables:table2", scales=UP_TO_PAPER, gpu_hours=176),
+    Entry("table2-authors-windows", "exponents of the curves of May 2025 in the authors' own windows",
+          make="tables:authors_windows", scales=("laptop",), laptop_minutes=0.02),
     Entry("talk-relative-error", "perceptron error relative to its zero-sharpness value",
           make="scaling:relative_error", laptop_minutes=0.082),
     Entry("talk-table1", "the newer table of predicted and measured exponents",

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.curves import Curves
-from scalinglab.data.tables import tables_of
+from scalinglab.data.tables import key_of, tables_of
 from scalinglab.errors import BadInput
 from scalinglab.laws.learning_curves.dynamical import Dynamical, laws_of
 from scalinglab.laws.learning_curves.mean_curves import SizeCurve, size_curves
@@ -83,11 +83,13 @@ def pairs(scale: str, storage: RunStorage) -> tuple[Pair, ...]:
 
 
 @shared
-def published() -> tuple[Pair, ...]:
-    """The published pairs; none where their tables are not here."""
-    tables = tables_of(CURVES.name)
-    named = {f"{t['model'].iloc[0]} {t['dataset'].iloc[0]}": t for t in tables}
-    return tuple(analysed(n, PUBLISHED, AS_PUBLISHED, named[n]) for n in study.PAIRS if n in named)
+def published(version: str = CURVES.version) -> tuple[Pair, ...]:
+    """The published pairs, as in September by default; none where their tables are not here."""
+    tables = tables_of(str(key_of(CURVES.name, version)))
+    named = {f"{t['model'].iloc[0]} {t['dataset'].iloc[0]}".lower(): t for t in tables}
+    return tuple(
+        analysed(n, PUBLISHED, AS_PUBLISHED, named[n.lower()]) for n in study.PAIRS if n.lower() in named
+    )
 
 
 def ours(

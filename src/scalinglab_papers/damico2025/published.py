@@ -12,6 +12,7 @@ A pickle can run any code when it is loaded, so it is never loaded: `pickled_arr
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,8 @@ def _dictionary(path: Path) -> dict[str, Any]:
 
 CURVES = TableSet(
     name="damico2025-curves",
-    title="test error against norm, averaged over seeds, of the pairs of damico2025",
+    version="september",
+    title="test error against norm, averaged over seeds, of the pairs of damico2025 (September 2025)",
     folder="damico2025",
     pairs={
         "CNN_CIFAR10": "230fd4b875809c8fe53b41ee1270f0cc",
@@ -100,4 +102,76 @@ CURVES = TableSet(
     columns=("model", "dataset", "n_data", "norm", "test_error", "n_seeds"),
     read=read_arrays,
 )
-TABLES = {CURVES.name: CURVES}
+# to which the printed Tables 1 and 2 belong; in September five pairs were trained anew
+MAY_CURVES = replace(
+    CURVES,
+    version="may",
+    title=CURVES.title.replace("September 2025", "May 2025, of the printed tables"),
+    folder="damico2025-may",
+    pairs=dict.fromkeys(CURVES.pairs, "")
+    | {
+        "CNN_CIFAR10": "7dc496f21876a143eab5d4eb50e59db3",
+        "CNN_MNIST": "93fc6f77443b2f0a8b21463f0f9cc7c0",
+        "ResNet_CIFAR10": "d41a5b5e00e9f5304ee829575f820833",
+        "ResNet_MNIST": "510b08325c192fb65446a364b21a14f8",
+        "ViT_CIFAR100": "f48ddc910fe06fb87fe1f8cb286060b2",
+    },
+    commits=("8ae83b4",),
+)
+TABLES = {CURVES.name: CURVES, f"{CURVES.name}-may": MAY_CURVES}
+
+
+# --- the authors' own analysis ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Where the authors' notebooks fit a pair.
+
+    Attributes:
+        first_size: of those whose slopes are averaged for γ₁, counted from 1.
+        low, high: of norm / norm at the minimum, where a slope is fitted.
+        all_optima: γ₂ is fitted to the optima of all sizes, and not from `first_size` on.
+    """
+
+    first_size: int
+    low: float
+    high: float
+    all_optima: bool = False
+
+
+# of May's curves
+WINDOWS = {
+    "CNN MNIST": Windows(10, 0.0, 2e-2, all_optima=True),
+    "CNN CIFAR10": Windows(7, 0.0, 0.3),
+    "CNN CIFAR100": Windows(7, 0.0, 0.3),
+    "ResNet MNIST": Windows(5, 8e-2, 0.3),
+    "ResNet CIFAR10": Windows(3, 1e-3, 9e-3, all_optima=True),
+    "ResNet CIFAR100": Windows(5, 1e-3, 1e-2, all_optima=True),
+    "ViT MNIST": Windows(10, 0.0, 1e-25),
+    "ViT CIFAR10": Windows(4, 0.0, 1e-20, all_optima=True),
+    "ViT CIFAR100": Windows(5, 0.0, 1e-16, all_optima=True),
+}
+
+
+def authors_exponents(table: pd.DataFrame, windows: Windows) -> tuple[float, float]:
+    """γ₁ and γ₂ as the authors' notebooks compute them from mean curves.
+
+    γ₁: the mean over sizes of the slopes of −ln(error) against ln(norm) in the window. γ₂: the slope of
+    ln(norm at the minimum) against ln P.
+
+    Args:
+        table: columns `n_data`, `norm`, `test_error`.
+    """
+    sizes, optima, slopes = [], [], []
+    for count, (size, curve) in enumerate(table.sort_values("norm").groupby("n_data"), start=1):
+        norm, error = curve["norm"].to_numpy(float), curve["test_error"].to_numpy(float)
+        best = norm[np.argmin(error)]
+        sizes.append(size)
+        optima.append(best)
+        inside = (norm >= windows.low * best) & (norm <= windows.high * best)
+        if count >= windows.first_size and inside.sum() > 1:
+            slopes.append(-np.polyfit(np.log(norm[inside]), np.log(error[inside]), 1)[0])
+    kept = slice(None) if windows.all_optima else slice(windows.first_size - 1, None)
+    gamma_2 = np.polyfit(np.log(sizes[kept]), np.log(optima[kept]), 1)[0]
+    return float(np.mean(slopes)), float(gamma_2)

@@ -11,14 +11,22 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import pandas as pd
+
+from scalinglab.curves import Curves
+from scalinglab.data.tables import tables_of
+from scalinglab.errors import BadInput
 from scalinglab.laws.learning_curves.dynamical import RESOLUTION
 from scalinglab.results.estimate import Estimate
 from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.verdict import Row, rounded
+from scalinglab.studies.verdict import NUMERICAL, Row, rounded
 from scalinglab_papers.damico2025.curves import analysed
 from scalinglab_papers.damico2025.pairs import AS_PUBLISHED, OURS, PUBLISHED, STAND_IN, Pair, together
 from scalinglab_papers.damico2025.pairs import analysed as analysed_pair
+from scalinglab_papers.damico2025.published import MAY_CURVES, TABLES, WINDOWS, authors_exponents
 from scalinglab_papers.damico2025.study import PAIRS
+
+MAY = next(key for key, tables in TABLES.items() if tables is MAY_CURVES)
 
 # γ_pred, γ_meas, σ
 TABLE_1 = {
@@ -91,6 +99,33 @@ def table2(scale: str) -> Reproduction:
         rows.append(_row(pair, "γ₂, optima", two, two_error, _counted(pair)))
         rows.append(_row(pair, "γ₂, collapse", two, two_error))
     return Reproduction(together(made), None, (*rows, *_like_for_like(made), *_absent(made, TABLE_2)))
+
+
+def authors_windows(scale: str) -> Reproduction:
+    """γ₁ and γ₂ of May's curves in the authors' own windows, against Table 2."""
+    tables = {f"{t['model'].iloc[0]} {t['dataset'].iloc[0]}": t for t in tables_of(MAY)}
+    if not tables:
+        raise BadInput(f"this needs the published curves: {MAY_CURVES.how}")
+    names = {name.lower(): name for name in PAIRS}
+    rows = []
+    for key, table in tables.items():
+        name = names[key.lower()]
+        one, two = authors_exponents(table, WINDOWS[name])
+        printed_one, _, printed_two, sigma_two = TABLE_2[name]
+        digit = 10.0 ** -_digits(printed_one)
+        rows += [
+            Row(f"{name}, May, the authors' windows: γ₁", one, NUMERICAL * one, table["n_data"].nunique(),
+                paper=printed_one, paper_stderr=rounded(digit), note="to the last printed digit"),
+            Row(f"{name}, May, the authors' windows: γ₂, optima of mean curves", two, NUMERICAL * two,
+                table["n_data"].nunique(), paper=printed_two, paper_stderr=sigma_two,
+                note="the minimum of the mean curve; the authors' optima are not in their files"),
+        ]  # fmt: skip
+    return Reproduction(Curves(pd.concat(list(tables.values()), ignore_index=True)), None, tuple(rows))
+
+
+def _digits(printed: float) -> int:
+    """Digits behind the point of a printed number."""
+    return len(f"{printed:.12g}".partition(".")[2])
 
 
 def _like_for_like(made: tuple[Pair, ...]) -> list[Row]:

