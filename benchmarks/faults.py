@@ -72,7 +72,7 @@ def cluster(engine):
         port = int(there["cluster"].address.rpartition(":")[2])
         there["cluster"].head_node.kill_gcs_server()
         there["cluster"].shutdown()
-        start(port=port)
+        start(gcs_server_port=port)
 
     start()
     try:

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from scalinglab.errors import BadInput, nearest
+from scalinglab.support.validation import checked
 
 MLP_UNITS = 128  # units of a hidden layer of an mlp at width 1
 WEIGHT_VARIANCE = {"critical": 2.0, "torch": 1 / 3}  # σ0² by initialization, where all layers share one
@@ -34,6 +35,7 @@ OPTIMIZERS = ("sgd", "nesterov")
 COLUMNS = ("noise_scale", "normalized_noise_scale", "widening_factor")
 
 
+@checked
 def noise_scale(
     learning_rate: ArrayLike, batch_size: ArrayLike, n_data: ArrayLike, momentum: ArrayLike = 0.0
 ) -> Any:
@@ -56,6 +58,7 @@ def noise_scale(
     return float(scale) if scale.ndim == 0 else scale
 
 
+@checked
 def normalized_noise_scale(
     learning_rate: ArrayLike,
     batch_size: ArrayLike,

@@ -302,7 +302,7 @@ def test_an_optimum_without_a_power_has_points_and_the_proportional_line_alone(a
     )
     noise.draw_optimum(axis, unknown, name="MNIST")
     assert legend(axis) == ["a w", "MNIST"]
-    assert title(axis) == "p = nan [nan, nan]"
+    assert title(axis) == "p = not determined"
     assert bars(axis) == [[[2.0, 4.0], [4.0, 8.0]]]
     noise.draw_optimum(axis, search(power=estimate(0.75)))
     assert not [c for c in axis.collections if not isinstance(c, LineCollection)], "no interval, no band"

@@ -38,7 +38,9 @@ def test_minus_an_estimate_turns_its_interval_around():
 
 def test_written_with_two_digits_of_the_error():
     assert str(Estimate(0.123456, 0.0123)) == "0.123 ± 0.012"
-    assert str(Estimate(12.3, float("nan"))) == "12.3000 ± nan"
+    assert str(Estimate(12.3, float("nan"))) == "12.3"
+    assert str(Estimate(2.5e-9, float("nan"))) == "2.5e-09"
+    assert str(Estimate(float("nan"))) == "not determined"
 
 
 def test_a_new_point_on_a_line_scatters_as_the_others_and_more_the_farther_it_lies():

@@ -27,7 +27,7 @@ faulthandler.register(signal.SIGUSR1)
 from scalinglab.sweep import Grid, execute
 path, engine, address, grid = sys.argv[1:]
 from scalinglab.sweep.pools import ray_engine
-ray_engine.GONE = 5.0  # a lost cluster is noticed sooner than by default
+ray_engine.GONE = ray_engine.ASK = 5.0  # a lost cluster is noticed sooner than by default
 outcome = execute(
     Grid.from_dict(json.loads(grid)), path, engine=engine, address=address or None, workers=2, max_stacked=4,
 )
@@ -67,7 +67,7 @@ def workers_of(driver, engine):
         except (OSError, ValueError):
             continue
         local = engine == "local" and parent == driver and "scalinglab.sweep.pools.worker" in words
-        if local or (engine == "ray" and words.startswith("ray::_execute")):
+        if local or (engine == "ray" and words.startswith("ray::execute_task")):
             found.append(int(entry))
     return found
 

@@ -54,7 +54,7 @@ class PretendRay:
     exceptions = SimpleNamespace(RayError=RayError)
 
     def get_runtime_context(self):
-        return SimpleNamespace(gcs_address=self.gcs)
+        return SimpleNamespace(gcs_address=self.gcs, get_node_id=lambda: "n")
 
     def is_initialized(self):
         return self.running
@@ -273,6 +273,22 @@ def test_a_control_store_that_no_longer_answers_loses_all_tasks_and_ray_is_start
     assert pool.wait(0.1) == [], "it may come back"
     monkeypatch.setattr(ray_engine, "GONE", 0.0)
     assert [(answer["task"], answer["kind"]) for answer in pool.wait(0.1)] == [(1, "died")]
+    assert len(ray.begun) == 2
+
+
+def test_a_control_store_that_was_started_anew_at_its_address_does_not_answer_for_old_tasks(ray, monkeypatch):
+    monkeypatch.setattr(ray_engine, "ASK", 0.0)
+    ray.running = False
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        ray.gcs = f"127.0.0.1:{server.getsockname()[1]}"
+        pool = RayPool(None, None)
+        ray.late = [{"task": 1, "device": None, "token": None, "share": 0}]
+        pool.submit({"task": 1})
+        assert pool.wait(0.1) == []
+        monkeypatch.setattr(ray_engine, "GONE", 0.0)
+        assert pool.wait(0.1) == [], "it knows the driver's node"
+        ray.machines = [machine(4, name="of another cluster")]
+        assert [answer["kind"] for answer in pool.wait(0.1)] == ["died"]
     assert len(ray.begun) == 2
 
 

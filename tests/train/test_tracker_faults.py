@@ -138,6 +138,23 @@ def test_a_store_that_cannot_be_used_is_reported_at_the_start(tmp_path: Path) ->
     assert Tracker(network(), n_data=64, store=tmp_path / "runs", norms=False).done
 
 
+def test_a_full_disk_is_told_once_whether_rows_or_arrays_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = network()
+    tracker = Tracker(
+        model, n_data=64, store=tmp_path, norms=False, extra=lambda _: {"number": 2.0, "kernel": np.ones(3)}
+    )
+    monkeypatch.setattr(sl.Store, "keep_arrays", full)
+    break_append(tracker)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        tracker(1, loss=1.0)
+        tracker(2, loss=1.0)
+    assert len([w for w in told if issubclass(w.category, TrackerWarning)]) == 1
+    assert tracker.rows[0]["number"] == 2.0  # what does not fail is measured
+
+
 def test_a_disk_that_has_space_again_gets_all_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tracker = Tracker(network(), n_data=64, store=tmp_path, norms=False)
     tracker(1, loss=1.0)

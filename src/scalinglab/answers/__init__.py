@@ -21,6 +21,7 @@ from scalinglab.answers.surface import answer_surface
 from scalinglab.curves import Curves
 from scalinglab.laws.fitting.data.points import positive
 from scalinglab.results.types import SOME_TABLE, Reason
+from scalinglab.support.validation import checked
 
 __all__ = ["SIZES", "Answers", "Fit", "Prediction", "answer", "fit", "predict"]
 
@@ -86,6 +87,7 @@ def sizes_from(at: Any, names: Sequence[str], curves: Curves) -> Any:
     return at
 
 
+@checked
 def answer(
     table: Any, compute: float | None = None, *, x: str | None = None, y: str | None = None,
     settings: Iterable[str] = (), **columns: str,

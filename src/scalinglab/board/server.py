@@ -19,6 +19,7 @@ from scalinglab.report import build
 from scalinglab.report.page import render
 from scalinglab.report.sections import learning_curves
 from scalinglab.store import Store, StoreWarning
+from scalinglab.support.validation import checked
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -68,6 +69,7 @@ class Page:
             return render(self.title, f"no figures yet: {error}", [first], refresh)
 
 
+@checked
 def app(
     store: Store | str | Path,
     *,
@@ -105,6 +107,7 @@ def app(
     return Starlette(routes=routes, middleware=[Middleware(Guard, names=tuple(hosts), token=token)])
 
 
+@checked
 def serve(
     store: Store | str | Path,
     *,

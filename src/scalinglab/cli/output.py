@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from scalinglab.errors import BadInput
 from scalinglab.results.types import Reason
 from scalinglab.support.whole_files import write_whole
+from scalinglab.support.words import without_nan
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -150,7 +151,7 @@ def wrap(text: str) -> str:
             line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
         )
 
-    return "\n".join(map(one, text.split("\n")))
+    return "\n".join(map(one, without_nan(text).split("\n")))
 
 
 def plain(value: Any) -> Any:

@@ -77,4 +77,6 @@ def cell(value: Any, digits: int = 6) -> str:
     """A value formatted for display."""
     if isinstance(value, (bool, np.bool_)):
         return "yes" if value else "no"
+    if value is pd.NA or (isinstance(value, (float, np.floating)) and np.isnan(value)):
+        return ""  # no number is no text either
     return f"{value:.{digits}g}" if isinstance(value, (float, np.floating)) else str(value)

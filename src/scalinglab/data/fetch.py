@@ -22,6 +22,7 @@ from scalinglab.data import records
 from scalinglab.data.loading import available, source_of
 from scalinglab.data.sources import Debian, Npm, Route, Source, Url, folder
 from scalinglab.errors import BadInput, ScalinglabError
+from scalinglab.support.validation import checked
 from scalinglab.support.whole_files import write_whole
 
 Progress = Callable[[int, int | None], None]  # bytes so far, bytes in all where known
@@ -29,6 +30,7 @@ CHUNK = 1 << 18
 TIMEOUT = 20.0  # seconds without a byte
 
 
+@checked
 def get(name: str, origin: str | Path | None = None, progress: Progress | None = None) -> Path:
     """Fetch a set into the data folder, verify it, and return the folder it lies in.
 

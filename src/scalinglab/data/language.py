@@ -16,6 +16,7 @@ import numpy as np
 
 from scalinglab.data.dataset import Dataset
 from scalinglab.errors import BadInput
+from scalinglab.support.validation import checked
 
 VOCABULARY = 256  # bytes
 HELD_OUT = 10  # one file, or one stretch of a single file, in so many is for the test
@@ -24,6 +25,7 @@ ENDINGS = {".txt", ".md", ".rst", ".py", ".c", ".h", ".tex", ".html", ".json"}  
 APART = {"test", "tests", "idle_test", "site-packages", "dist-packages", "__pycache__", "lib-dynload"}
 
 
+@checked
 def text(n_data: int = 4096, n_test: int = 512, *, context: int = 64, path: str | None = None) -> Dataset:
     """Windows of a text for language models.
 

@@ -15,6 +15,7 @@ from scalinglab.data import records
 from scalinglab.data.dataset import Dataset
 from scalinglab.data.sources import SOURCES, Debian, Source, search_path
 from scalinglab.errors import BadInput, missing, nearest
+from scalinglab.support.validation import checked
 
 CLASSES = {
     "fashion-mnist": "t-shirt trouser pullover dress coat sandal shirt sneaker bag boot",
@@ -49,6 +50,7 @@ def source_of(name: str) -> Source:
     return SOURCES[name]
 
 
+@checked
 def available(name: str) -> Path | None:
     """The folder in which a set lies, or None; digits lie in scikit-learn itself."""
     source = source_of(name)
@@ -59,6 +61,7 @@ def available(name: str) -> Path | None:
     return next((place for place in places if records.find(source, place)), None)
 
 
+@checked
 def load(name: str, normalize: str = "channel", labels: str = "fine") -> Dataset:
     """Load an image set: digits, mnist, fashion-mnist, cifar10, cifar100 or svhn.
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from scalinglab.data.dataset import Dataset
 from scalinglab.errors import BadInput
+from scalinglab.support.validation import checked
 
 BLOCK = 4096  # examples are drawn in blocks of this many, each with its own stream
 WEIGHTS, TRAIN, TEST, SCALE = range(4)
@@ -50,6 +51,7 @@ class Teacher:
         return x, self(x).astype(np.float32)
 
 
+@checked
 def random_teacher(
     dimension: int, *, width: int = 96, depth: int = 2, outputs: int = 1, seed: int = 0
 ) -> Teacher:
@@ -70,6 +72,7 @@ def random_teacher(
     return Teacher(dimension, tuple(weights), tuple(biases), raw.mean(0), raw.std(0), seed)
 
 
+@checked
 def teacher_student(
     dimension: int = 4,
     n_data: int = 10_000,

@@ -29,6 +29,7 @@ from scalinglab.results.notebook import NotebookResult  # noqa: E402
 from scalinglab.results.sentences import Column  # noqa: E402
 from scalinglab.results.types import Reason  # noqa: E402
 from scalinglab.store import Store  # noqa: E402
+from scalinglab.support.validation import checked  # noqa: E402
 from scalinglab.train import run as train_run  # noqa: E402
 from scalinglab.train.setting import Setting  # noqa: E402
 
@@ -221,6 +222,7 @@ def _effect(d: Doubling) -> Reason:
     return Reason("doubling", resource=resource, **details, measured=d.measured if seen else None)
 
 
+@checked
 def explain(
     run: Setting | Mapping[str, Any] | Curves | str,
     model: nn.Module | None = None,

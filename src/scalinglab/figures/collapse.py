@@ -8,6 +8,7 @@ import numpy as np
 
 from scalinglab.figures.data import laws_of_norm
 from scalinglab.figures.style import INK, MUTED, PALETTE, band, colors, loglog, panels, points, through_middle
+from scalinglab.support.validation import checked
 from scalinglab.support.words import percent
 
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ def draw_law(
     plain_ticks(axis, plain)
 
 
+@checked
 def dynamical(
     found: Dynamical, runs: Any, x: str = "norm", y: str = "test error", size: str = "size"
 ) -> Figure:
@@ -149,6 +151,7 @@ def draw_predicted(axis: Axes, found: Dynamical) -> None:
                   label=f"γ₁γ₂ = {gamma}, {name}")  # fmt: skip
 
 
+@checked
 def collapse(found: Collapse, x: str = "norm", y: str = "test error", size: str = "size") -> Figure:
     """The collapse left, and how far each size is from the master curve right."""
     figure, axes = panels(1, 2, size=(4.6, 3.4))
@@ -167,6 +170,7 @@ def collapse(found: Collapse, x: str = "norm", y: str = "test error", size: str 
     return figure
 
 
+@checked
 def extrapolation(
     found: Extrapolation, x: Any, y: Any, *, x_label: str = "x", y_label: str = "y", title: str = ""
 ) -> Figure:

@@ -23,6 +23,7 @@ from scalinglab.figures.style import (
     panels,
     points,
 )
+from scalinglab.support.validation import checked
 from scalinglab.support.words import percent
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class Predicted(NamedTuple):
     high: Any
 
 
+@checked
 def law(
     fitted: Law,
     *others: Law,
@@ -132,6 +134,7 @@ def slope_text(fitted: Law) -> str:
     return f"exponent {fitted.exponent:.3f} [{low:.3f}, {high:.3f}]"
 
 
+@checked
 def surface(
     fitted: Surface,
     *,
@@ -180,6 +183,7 @@ SIZES = ("n_params", "n_data", "compute", "non_vocab_params", "n_chars")
 LINES = 6  # of settings, so that a legend holds them
 
 
+@checked
 def sections(fitted: Surface, *, along: str | None = None, title: str = "", loss: str = "loss") -> Figure:
     """A law of several variables along one of them, a line for each setting of the others; residuals right.
 
@@ -249,6 +253,7 @@ def _setting(names: Sequence[str], values: np.ndarray, place: int) -> str:
     return ", ".join(f"{n} {v:.3g}" for i, (n, v) in enumerate(zip(names, values, strict=True)) if i != place)
 
 
+@checked
 def approaches(found: Approaches, fitted: Surface, *, flops_per_param_example: float = 6.0) -> Figure:
     """The three ways to the compute-optimal model, over each other."""
     figure, axes = panels(1, 1, size=(5.2, 3.6))

@@ -21,6 +21,7 @@ from scalinglab.figures.style import (
     sparse,
     through_middle,
 )
+from scalinglab.support.words import UNKNOWN
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -113,7 +114,8 @@ def draw_optimum(axis: Axes, found: OptimalNoise, color: str = PALETTE[0], name:
     sparse(axis.yaxis)
     verdict = "not decided" if found.verdict == "cannot tell" else found.verdict
     claim = f": p = {found.claim:g} {verdict}" if np.isfinite(found.claim) else ""
-    axis.set_title(f"p = {p.value:.2f} [{p.low:.2f}, {p.high:.2f}]{claim}", fontsize=9)
+    shown = f"{p.value:.2f} [{p.low:.2f}, {p.high:.2f}]" if np.isfinite(p.value) else UNKNOWN
+    axis.set_title(f"p = {shown}{claim}", fontsize=9)
     axis.legend(fontsize=7)
 
 

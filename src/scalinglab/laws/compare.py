@@ -23,6 +23,7 @@ from scalinglab.results.estimate import FEWEST
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.sentences import with_notes
 from scalinglab.results.types import Reason
+from scalinglab.support.validation import checked
 from scalinglab.support.words import percent
 
 PARAMETERS = (
@@ -119,6 +120,7 @@ class Speedup(NotebookResult):
         )
 
 
+@checked
 def speedup(
     a: Any, b: Any, *, at: Any = None, parallel: bool = True, form: str = "auto", level: float = 0.95,
     draws: int = 999, seed: int = 0, x: str = "compute", y: str = "loss", reduce: str = "auto",

@@ -33,6 +33,7 @@ from scalinglab.laws.surface import Surface
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.sentences import with_notes
 from scalinglab.results.types import Reason
+from scalinglab.support.validation import checked
 
 # defined: the forms of stage two, which rise or fall with L
 SECOND = {"error_from_loss": 1, "score_from_loss": -1}
@@ -120,6 +121,7 @@ def form_of_loss(form: str | Form, variables: int) -> Form:
     return forms.get(form)
 
 
+@checked
 def two_stage(
     form: str | Form,
     *data: Any,

@@ -27,6 +27,7 @@ from scalinglab.laws.fitting.statistics import level_quantile
 from scalinglab.laws.forms import schedules
 from scalinglab.laws.forms.base import Form
 from scalinglab.laws.forms.schedules import Run
+from scalinglab.support.validation import checked
 
 # measured: benchmarks/schedules.py --choices, where none is best for schedules to come, so that predictions
 # are averaged over all, the first's parameters printed; Huber's thresholds of ln loss: from absolute errors,
@@ -101,12 +102,14 @@ def _warm(peak: float, warmup: float) -> tuple[np.ndarray, np.ndarray]:
     return step, peak * step / warmup
 
 
+@checked
 def constant(peak: float, total: float, warmup: float = 0) -> Schedule:
     """Linear warm-up, then the peak until the end."""
     step, rate = _warm(peak, warmup)
     return Schedule(np.append(step, total), np.append(rate, peak))
 
 
+@checked
 def cosine(peak: float, total: float, warmup: float = 0, final: float = 0.0) -> Schedule:
     """Linear warm-up, then half a cosine down to `final`."""
     step, rate = _warm(peak, warmup)
@@ -115,6 +118,7 @@ def cosine(peak: float, total: float, warmup: float = 0, final: float = 0.0) -> 
     return Schedule(np.append(step, warmup + share * (total - warmup)), np.append(rate, fall))
 
 
+@checked
 def wsd(
     peak: float, total: float, decay_from: float, warmup: float = 0, final: float = 0.0,
     shape: str = "exponential",
@@ -133,12 +137,14 @@ def wsd(
     return Schedule(np.append(step, decay_from + share * (total - decay_from)), np.append(rate, fall))
 
 
+@checked
 def drop(peak: float, total: float, at: float, to: float, warmup: float = 0) -> Schedule:
     """Warm-up, the peak until step `at`, and another constant from there on."""
     step, rate = _warm(peak, warmup)
     return Schedule(np.append(step, [at, at, total]), np.append(rate, [peak, to, to]))
 
 
+@checked
 def recorded(step: Any, rate: Any, warmup: float = 0) -> Schedule:
     """A schedule from the rates that a log recorded, after a linear warm-up to the first of them."""
     at, rates = np.asarray(step, float).ravel(), np.asarray(rate, float).ravel()
@@ -298,6 +304,7 @@ def prepare(plan: Schedule, steps: np.ndarray, group: str = "", peak: float | No
     )  # fmt: skip
 
 
+@checked
 def fit(
     runs: Sequence[tuple[Schedule, Any, Any]] | Mapping[str, Sequence[tuple[Schedule, Any, Any]]],
     law: str = "multi_power",

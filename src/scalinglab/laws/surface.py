@@ -43,6 +43,7 @@ from scalinglab.laws.optimum import REACH, Optimal, best_split, rises_with, too_
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.sentences import Column, with_notes
 from scalinglab.results.types import Reason
+from scalinglab.support.validation import checked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -395,6 +396,7 @@ def _design_effect(law: Solution) -> float:
     return float(max(np.sum(np.bincount(which, r) ** 2) / max(np.sum(r**2), 1e-300), 1.0))
 
 
+@checked
 def fit(
     *data: Any,
     n_params: Any = None,

@@ -13,8 +13,10 @@ from scalinglab.errors import BadInput
 from scalinglab.measure.eigen import eigh
 from scalinglab.measure.tangent_kernel import ntk
 from scalinglab.spectrum import Spectrum
+from scalinglab.support.validation import checked
 
 
+@checked
 def alignment(kernel: ArrayLike, targets: ArrayLike) -> float:
     """A = yᵀKy / (yᵀy ‖K‖_F), eq. 134; 1 for K = y yᵀ. Outputs are summed over.
 
@@ -29,6 +31,7 @@ def alignment(kernel: ArrayLike, targets: ArrayLike) -> float:
     return float(np.sum(y * (matrix @ y)) / (np.sum(y**2) * np.linalg.norm(matrix)))
 
 
+@checked
 def drift(kernel: ArrayLike, initial: ArrayLike) -> float:
     """1 − ⟨K, K0⟩/(‖K‖‖K0‖): 0 for a kernel that only changed its scale (Fort et al. 2020)."""
     now, then = np.asarray(kernel, float), np.asarray(initial, float)

@@ -15,6 +15,7 @@ from torch import nn
 from scalinglab.errors import BadInput
 from scalinglab.measure.network_norms.graph import Graph
 from scalinglab.measure.network_norms.tracing import trace, unwrapped
+from scalinglab.support.validation import checked
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class Flops:
         return "\n".join(lines)
 
 
+@checked
 def flops(
     model: nn.Module, input_shape: tuple[int, ...], batch_size: int = 1, graph: Graph | None = None
 ) -> Flops:

@@ -8,9 +8,12 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from scalinglab.support.validation import checked
+
 SMALL = 256  # rows up to which the copies to a GPU and back cost more than the solution
 
 
+@checked
 def eigh(matrix: np.ndarray, device: str | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvalues (n,), rising, and eigenvectors (n, n) as columns of a symmetric matrix, in float64.
 

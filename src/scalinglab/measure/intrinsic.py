@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from scalinglab.errors import BadInput, nearest, require
 from scalinglab.results.estimate import Estimate
+from scalinglab.support.validation import checked
 
 METHODS = ("neighbours", "two_nn", "mle")
 
@@ -46,6 +47,7 @@ class Dimension(Estimate):
         return f"intrinsic dimension {self.value:.3g} ± {self.stderr:.2g} ({self.method}, {self.n} points)"
 
 
+@checked
 def dimension(
     x: ArrayLike,
     method: str = "neighbours",

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from scalinglab.errors import BadInput
 from scalinglab.measure.evaluation import batches, evaluating
 from scalinglab.measure.network_norms.report import spectral_complexity
+from scalinglab.support.validation import checked
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,7 @@ class Margins:
 
 
 @torch.no_grad()
+@checked
 def margins(
     model: nn.Module,
     x: Tensor,

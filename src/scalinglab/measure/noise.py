@@ -18,6 +18,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from scalinglab.errors import BadInput, nearest
 from scalinglab.measure.evaluation import batches, evaluating
 from scalinglab.sgd_noise import noise_scale, normalized_noise_scale
+from scalinglab.support.validation import checked
 
 __all__ = [
     "GradientNoise", "gradient_noise", "noise_from_two_batches", "noise_scale", "normalized_noise_scale",
@@ -46,6 +47,7 @@ class GradientNoise:
 
 
 @torch.inference_mode(mode=False)
+@checked
 def gradient_noise(
     model: nn.Module,
     x: Tensor,
@@ -102,6 +104,7 @@ def gradient_noise(
     return GradientNoise(mean_square - trace / n, trace, n)
 
 
+@checked
 def noise_from_two_batches(
     small_square: float, large_square: float, small_batch: int, large_batch: int
 ) -> GradientNoise:

@@ -15,6 +15,7 @@ from scalinglab.errors import BadInput, is_whole, nearest
 from scalinglab.nets import convnets, perceptrons, resnets, transformers
 from scalinglab.nets.parameterization import Network, initialize, parameterize, scale_draws
 from scalinglab.sgd_noise import MLP_UNITS
+from scalinglab.support.validation import checked
 
 FAMILIES: dict[str, Callable[..., nn.Module]] = {
     "mlp": perceptrons.mlp,
@@ -30,6 +31,7 @@ FAMILIES: dict[str, Callable[..., nn.Module]] = {
 BASE_WIDTH = {"lenet": 2.0, "wide_resnet": 2.0}
 
 
+@checked
 def build(
     name: str,
     input_shape: tuple[int, ...],

@@ -25,6 +25,7 @@ from torch import Tensor, nn
 
 from scalinglab.errors import BadInput, nearest
 from scalinglab.nets.layers import Attention, Conv, Dense
+from scalinglab.support.validation import checked
 
 SCHEMES = ("standard", "ntk", "mup")
 INITIALIZATIONS = ("critical", "torch", "customary")
@@ -167,6 +168,7 @@ def _vector(name: str, initialization: str) -> Draw:
     return Draw("constant", 1.0 if name.endswith("weight") else 0.0)
 
 
+@checked
 def initialize(model: Network, seed: int | None = None) -> Network:
     """Draw all parameters anew, in place; the same seed gives the same network.
 
@@ -203,6 +205,7 @@ def draw(model: Network, seed: int | None = None) -> dict[str, Tensor]:
     return drawn
 
 
+@checked
 def learning_rate_scales(model: Network, optimizer: str) -> dict[str, float]:
     """The factor on the learning rate of each parameter: 1 unless the parameterization is `mup`.
 

@@ -27,6 +27,7 @@ from scalinglab.readers.tables.naming import STANDARD
 from scalinglab.readers.tables.runs import lacks_data_of_isoflops
 from scalinglab.store import Store
 from scalinglab.support.progress import track
+from scalinglab.support.validation import checked
 
 Source: TypeAlias = (
     str | os.PathLike[str] | pd.DataFrame | Mapping[str, Any] | list[Mapping[str, Any]] | Curves
@@ -35,6 +36,7 @@ SIMILAR, SIMILAR_ANY = 0.88, 0.91  # how alike a misspelt name is: with its firs
 __all__ = ["ReadingWarning", "read", "read_table", "take_in"]
 
 
+@checked
 def read(
     source: Source, *, kind: str | None = None, settings: Iterable[str] = (), wanted: Iterable[str] = (),
     **columns: str,
@@ -67,6 +69,7 @@ def read(
     return understood.curves()
 
 
+@checked
 def read_table(
     source: Source,
     *,

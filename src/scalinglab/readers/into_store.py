@@ -10,6 +10,7 @@ import pandas as pd
 
 from scalinglab.curves import PROGRESS, Curves
 from scalinglab.store import Store
+from scalinglab.support.validation import checked
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ class ImportResult:
     unchanged: list[str]
 
 
+@checked
 def take_in(curves: Curves, store: Store | str | Path, *, origin: str = "") -> ImportResult:
     """Keep curves in a store.
 

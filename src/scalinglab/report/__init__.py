@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from scalinglab._version import __version__
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
+from scalinglab.support.validation import checked
 
 if TYPE_CHECKING:
     from scalinglab.report.page import Section
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["build", "write"]
 
 
+@checked
 def write(
     curves: Curves,
     path: str | Path = "report.html",
@@ -28,6 +30,7 @@ def write(
     return page.write(build(curves, title, opening=opening), path)
 
 
+@checked
 def build(
     curves: Curves,
     title: str = "Learning curves",

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from scalinglab.support.words import UNKNOWN
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -58,8 +60,12 @@ class Estimate:
         return Estimate(-self.value, self.stderr, -self.high, -self.low, unit=self.unit)
 
     def __str__(self) -> str:
+        if math.isnan(self.value):
+            return UNKNOWN
+        if not math.isfinite(self.stderr):  # an error that is not known is not written
+            return f"{self.value:.4g}"
         digits = 4
-        if 0 < self.stderr < math.inf:  # two digits of the error, but not those of rounding
+        if self.stderr > 0:  # two digits of the error, but not those of rounding
             digits = min(max(0, 1 - math.floor(math.log10(self.stderr))), 6)
         return f"{self.value:.{digits}f} ± {self.stderr:.{digits}f}"
 

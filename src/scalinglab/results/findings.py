@@ -6,6 +6,7 @@ Most questions are asked of a curve (one size) or of a surface (parameters and d
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +15,7 @@ from scalinglab.results.estimate import Estimate
 from scalinglab.results.plans import amount, gain, not_worth
 from scalinglab.results.sentences import listed, with_notes
 from scalinglab.results.types import SOME_TABLE, Command, Reason, Status
-from scalinglab.support.words import count, counted, flops, two_digits
+from scalinglab.support.words import count, counted, flops, two_digits, without_nan
 
 MOST_NAMED = 3  # runs of a plan that a sentence names
 WHOLE = ("parameters", "examples", "tokens", "steps")  # units of counts
@@ -46,7 +47,18 @@ class Finding:
     @property
     def text(self) -> str:
         """In words."""
-        return SENTENCES.get(self.question, _plain)(self)
+        return without_nan(SENTENCES.get(self.question, _plain)(self))
+
+    def __post_init__(self) -> None:
+        """A number that is none determines nothing: it is left out, with a reason where none is left."""
+        known = {name: value for name, value in self.values.items() if not math.isnan(value.value)}
+        if len(known) == len(self.values):
+            return
+        object.__setattr__(self, "values", known)
+        if not known:
+            lost = tuple(name for name in self.values if name not in known)
+            object.__setattr__(self, "status", Status.NOT_DETERMINED)
+            object.__setattr__(self, "reasons", (*self.reasons, Reason("no_number", of=lost)))
 
     def __str__(self) -> str:
         return self.text

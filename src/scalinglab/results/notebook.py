@@ -10,7 +10,10 @@ import base64
 import html
 import io
 from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import TYPE_CHECKING, Any
+
+from scalinglab.support.words import without_nan
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +33,7 @@ def as_html(summary: str, table: pd.DataFrame | None = None) -> str:
     words = f"<pre>{html.escape(summary)}</pre>"
     if table is None:
         return words
-    shown = table.to_html(index=False, float_format=lambda v: f"{v:.4g}", border=0)
+    shown = table.to_html(index=False, float_format=lambda v: f"{v:.4g}", border=0, na_rep="")
     return f"{shown}<details><summary>in words</summary>{words}</details>"
 
 
@@ -53,7 +56,16 @@ def as_png(result: NotebookResult) -> bytes:
 
 
 class NotebookResult:
-    """A result with `summary()` that notebooks show as HTML, and that `.plot()` draws."""
+    """A result with `summary()` that notebooks show as HTML, and that `.plot()` draws.
+
+    Whatever a class writes into its summary, a number that is none is not printed as one.
+    """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "summary" in cls.__dict__:
+            written = cls.__dict__["summary"]
+            cls.summary = wraps(written)(lambda self, *a, **k: without_nan(written(self, *a, **k)))  # type: ignore[method-assign]
 
     def summary(self) -> str:
         """The result in lines."""

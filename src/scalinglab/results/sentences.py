@@ -23,7 +23,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from string import Formatter
 from typing import Any
 
-from scalinglab.support.words import count, counted, two_digits
+from scalinglab.support.words import count, counted, two_digits, without_nan
 
 
 class Column(str):
@@ -34,6 +34,7 @@ class Column(str):
 
 REASONS = {
     "message": "{text}",  # an error that has only its sentence
+    "no_number": "these data give no number for {of}",
     # rows
     "left_out_size": "left out: {points:#point} without a positive size",
     "left_out_value": "left out: {runs:#run} without a finite {y}",
@@ -450,7 +451,7 @@ def fill(template: str, details: Mapping[str, Any], names: Mapping[str, str] | N
     >>> fill("no {lost}: ± {width:%%}", {"lost": ("E", "alpha", "beta"), "width": 0.042})
     'no E, alpha and beta: ± 4.2 %'
     """
-    return _Sentences(names or {}).vformat(template, (), details)
+    return without_nan(_Sentences(names or {}).vformat(template, (), details))
 
 
 LEAST_P = 1 / 1000  # the smallest p-value that is printed; tests whose distribution is drawn resolve it

@@ -28,6 +28,7 @@ from scalinglab.errors import BadInput
 from scalinglab.studies.registry import RECORDS, Entry, entries, extension_of, papers
 from scalinglab.studies.results import record, run
 from scalinglab.studies.verdict import Row, from_record
+from scalinglab.support.validation import checked
 from scalinglab.support.whole_files import write_text_whole
 
 SCALE = "smoke"
@@ -59,6 +60,7 @@ class Checked:
     differences: tuple[str, ...]
 
 
+@checked
 def check(paper: str | None = None, write: bool = False, records: Path | None = None) -> Iterator[Checked]:
     """Reproduce every entry that runs at scale smoke, one after another, and compare it with its record.
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from scalinglab.errors import BadInput, nearest
 from scalinglab.studies.verdict import Row
 from scalinglab.support.extensions import extensions
+from scalinglab.support.validation import checked
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -101,6 +102,7 @@ def listed(package: str, *own: Entry) -> tuple[Entry, ...]:
     )
 
 
+@checked
 def entries() -> dict[str, Entry]:
     """Every entry by its key, in the order of the extensions."""
     found: dict[str, Entry] = {}
@@ -122,6 +124,7 @@ def extension_of(paper: str) -> ModuleType:
     return next(m for m in extensions() if any(entry.paper == paper for entry in m.ENTRIES))
 
 
+@checked
 def entry(key: str) -> Entry:
     """The entry of that key, or an error that names the nearest one."""
     known = entries()

@@ -27,11 +27,13 @@ from scalinglab.studies import trained
 from scalinglab.studies.registry import RECORDS, SCALES, Reproduction, entry, extension_of
 from scalinglab.studies.shared import counted
 from scalinglab.studies.verdict import Row
+from scalinglab.support.validation import checked
 from scalinglab.support.whole_files import write_text_whole
 
 COLUMNS = ("quantity", "paper", "measured", "n", "verdict")
 
 
+@checked
 def reproduce(
     key: str,
     scale: str = "laptop",

@@ -1,19 +1,197 @@
-"""Numbers that a user gave, as arrays: real, of shapes that fit together, within what doubles can hold."""
+"""What a user gave: arguments of the types that a function declares, and numbers as arrays.
+
+`checked` stands above every public function. It reads the function's annotations, refuses by name what none
+of them allows, and hands on what they allow in the form that they name: a whole number as an `int`, a list as
+an array. What a value may be beyond its type (positive, below one) is the function's own rule.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import inspect
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial, wraps
+from numbers import Real
+from pathlib import PurePath
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from scalinglab.errors import BadInput
+from scalinglab.errors import BadInput, ScalinglabError, is_whole
 
 LARGEST = 1e150  # of numbers that are squared on the way
+P, R = ParamSpec("P"), TypeVar("R")
+_active = threading.local()  # whether a checked function runs: what it calls was not given by a user
+
+
+def checked(function: Callable[P, R]) -> Callable[P, R]:
+    """Check the arguments of a public function against its annotations, and convert them.
+
+    Where numbers or shapes of the right type cannot be computed with together, what NumPy says about it
+    becomes an error of this package with the names and shapes of the arguments.
+
+    Raises:
+        BadInput: an argument is of no type that its annotation names, or the arguments do not fit together.
+
+    >>> @checked
+    ... def repeat(word: str, times: int = 2) -> str:
+    ...     return word * times
+    >>> repeat("ab", 3.0)
+    'ababab'
+    >>> repeat("ab", times="x")
+    Traceback (most recent call last):
+    scalinglab.errors.BadInput: times='x' must be a whole number
+    """
+    signature = inspect.signature(function)
+    rules = {name: _rules(p) for name, p in signature.parameters.items()}
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        if getattr(_active, "now", False):
+            return function(*args, **kwargs)
+        bound = signature.bind(*args, **kwargs)
+        for name, value in bound.arguments.items():
+            if rules[name] and value is not signature.parameters[name].default:
+                bound.arguments[name] = _converted(name, value, rules[name])
+        _active.now = True
+        try:
+            return function(*bound.args, **bound.kwargs)
+        except ScalinglabError:
+            raise
+        except (*ARITHMETIC, MemoryError) as error:
+            if any(callable(value) for value in bound.arguments.values()):
+                raise  # it may be the user's own
+            large = isinstance(error, MemoryError) or "too big" in str(error)  # NumPy's words for the latter
+            why = "more memory than there is; ask for less" if large else error
+            given = ", ".join(f"{name} = {_shown(value)}" for name, value in bound.arguments.items())
+            raise BadInput(f"{function.__name__} cannot compute with {given}: {why}") from error
+        finally:
+            _active.now = False
+
+    call.__dict__["checked"] = True
+    return call
+
+
+# what NumPy, SciPy and Python raise where numbers or shapes cannot be computed with
+ARITHMETIC = (ValueError, IndexError, OverflowError, ZeroDivisionError, FloatingPointError)
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """One alternative of an annotation: what it is in words, which values it allows, and their form."""
+
+    words: str
+    allows: Callable[[Any], bool]
+    convert: Callable[[Any], Any] = lambda value: value
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return value.ndim == 0 and value.dtype.kind in "iuf"
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _is_array(value: Any) -> bool:
+    if isinstance(value, (str, bytes, Mapping)) or value is None:
+        return False
+    if hasattr(value, "__array__") and not isinstance(value, np.ndarray):
+        return True  # a tensor, a column: its own conversion decides
+    try:
+        found = np.asarray(value)
+    except ValueError:  # rows of different length
+        return False
+    return found.dtype.kind in "biufcM" or found.size == 0
+
+
+def _as_array(value: Any) -> Any:
+    return np.asarray(value) if isinstance(value, (list, tuple, range, Real)) else value
+
+
+_RULES = {
+    "None": _Rule("None", lambda value: value is None),
+    "int": _Rule("a whole number", lambda v: not isinstance(v, bool) and is_whole(v), int),
+    "float": _Rule("a number", _is_number, lambda v: v.item() if isinstance(v, np.ndarray) else v),
+    "bool": _Rule("True or False", lambda value: isinstance(value, (bool, np.bool_)), bool),
+    "str": _Rule("text", lambda value: isinstance(value, str)),
+    "Path": _Rule("a path", lambda value: isinstance(value, PurePath)),
+    "ArrayLike": _Rule("an array of numbers", _is_array),
+    "ndarray": _Rule("an array of numbers", _is_array, _as_array),
+    "Mapping": _Rule("a mapping", lambda value: isinstance(value, Mapping)),
+    "dict": _Rule("a mapping", lambda value: isinstance(value, Mapping)),
+    "Callable": _Rule("a function", callable),
+}
+_ITEMS = ("Sequence", "Iterable", "list", "tuple", "Collection", "set")
+_ITEMS_RULE = _Rule("a sequence", lambda v: isinstance(v, Iterable) and not isinstance(v, (str, bytes)))
+_CLASSES = (
+    "Collapse", "Curves", "DataFrame", "Dataset", "Dynamical", "Extrapolation", "Form", "Grid", "Law",
+    "Module", "Optimal", "Setting", "Spectrum", "Store", "Surface", "Teacher", "Tensor",
+)  # fmt: skip
+
+
+def _rules(parameter: inspect.Parameter) -> tuple[_Rule, ...]:
+    """The alternatives of an annotation; none where anything goes, or one of them is not known here."""
+    if parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
+        return ()
+    found = []
+    given = parameter.annotation
+    for text in _alternatives(given if isinstance(given, str) else inspect.formatannotation(given)):
+        name = text.partition("[")[0].rpartition(".")[2]
+        if name in _ITEMS:
+            found.append(_ITEMS_RULE)
+        elif name in _RULES:
+            found.append(_RULES[name])
+        elif name in _CLASSES:  # by its name: importing it here would load its package
+            found.append(_Rule(f"a {name}", partial(_is_a, name)))
+        else:
+            return ()
+    return tuple(found)
+
+
+def _is_a(name: str, value: Any) -> bool:
+    return any(cls.__name__ == name for cls in type(value).__mro__)
+
+
+def _alternatives(annotation: str) -> list[str]:
+    """The parts of ``A | B[C | D]``, outside of brackets.
+
+    >>> _alternatives("float | Mapping[str, int | None] | None")
+    ['float', 'Mapping[str, int | None]', 'None']
+    """
+    parts, depth = [""], 0
+    for letter in annotation.strip("'\""):
+        depth += (letter == "[") - (letter == "]")
+        if letter == "|" and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.strip() for part in parts]
+
+
+def _converted(name: str, value: Any, rules: Sequence[_Rule]) -> Any:
+    for rule in rules:
+        if rule.allows(value):
+            return rule.convert(value)
+    words = list(dict.fromkeys(rule.words for rule in rules))
+    allowed = " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+    raise BadInput(f"{name}={_shown(value)} must be {allowed}")
+
+
+def _shown(value: Any) -> str:
+    """A value in a message: short ones as they are, arrays by their shape."""
+    shape = getattr(value, "shape", None)
+    if isinstance(shape, tuple) and shape:
+        return f"array of shape {shape}"
+    text = repr(value)
+    return text if len(text) <= 40 else f"{type(value).__name__} {text[:30]}…"
 
 
 def real_array(name: str, values: Any) -> np.ndarray:
     """Values as floats; complex numbers, text and integers beyond 1e308 are refused by name."""
-    given = np.asarray(values)
+    try:
+        given = np.asarray(values)
+    except ValueError as error:  # rows of different length
+        raise BadInput(f"{name} must hold numbers: {error}") from error
     if np.iscomplexobj(given):
         first = given.ravel()[0] if given.size else given.dtype
         raise BadInput(f"{name} holds complex numbers, such as {first}: give real ones")

@@ -2,6 +2,20 @@
 
 from __future__ import annotations
 
+import re
+
+UNKNOWN = "not determined"  # in place of a number that is none
+_NAN = re.compile(r"(?<![\w./=-])[-+]?nan(?![\w./])", re.IGNORECASE)
+
+
+def without_nan(text: str) -> str:
+    """Text for people: where a number is none it says so; no NaN is printed.
+
+    >>> without_nan("0.5 (95 %: nan to nan), nan_policy, banana")
+    '0.5 (95 %: not determined to not determined), nan_policy, banana'
+    """
+    return _NAN.sub(UNKNOWN, text)
+
 
 def counted(number: int, word: str) -> str:
     """A number of things.

@@ -24,6 +24,7 @@ from scalinglab._version import __version__
 from scalinglab.curves import Curves, run_name
 from scalinglab.errors import BadInput
 from scalinglab.store import Record, RunBusy, Store, StoreError
+from scalinglab.support.validation import checked
 from scalinglab.support.words import counted
 from scalinglab.sweep.display import Display
 from scalinglab.sweep.grid import Grid
@@ -98,8 +99,8 @@ class Outcome:
             lines.append(f"{counted(times, 'worker')} died and the work was begun again: {cause}")
         if self.left:
             lines.append(
-                f"{counted(len(self.left), 'run')} left unfinished, not failed: what ran them was lost {LOSSES} "
-                "times in a row without a checkpoint more (too little memory?); sweep again to go on"
+                f"{counted(len(self.left), 'run')} left unfinished, not failed: what ran them was lost "
+                f"{LOSSES} times in a row without a checkpoint more (memory?); sweep again to go on"
             )
         if (others := self.count("running")) and not self.interrupted:
             what = "1 run is" if others == 1 else f"{others} runs are"
@@ -109,6 +110,7 @@ class Outcome:
         return "\n".join(lines)
 
 
+@checked
 def run(
     grid: Grid | Mapping[str, Any] | str | Path, store: Store | str | Path = "runs", **options: Any
 ) -> Curves:
@@ -137,6 +139,7 @@ def as_store(store: Store | str | Path) -> Store:
     return store if isinstance(store, Store) else Store(store)
 
 
+@checked
 def execute(
     grid: Grid | Mapping[str, Any] | str | Path,
     store: Store | str | Path = "runs",

@@ -27,6 +27,7 @@ from scalinglab.store import Damaged, Store, StoreWarning
 from scalinglab.store.checked import read_checked, write_checked
 from scalinglab.store.files import quarantine
 from scalinglab.support.processors import cores
+from scalinglab.support.validation import checked
 from scalinglab.support.words import counted
 from scalinglab.sweep.grid import Grid, Setting
 from scalinglab.sweep.runner import RUNNERS, Runner, load
@@ -153,6 +154,7 @@ def _end_of(seconds: Sequence[float], workers: int) -> float:
     return max(ends)
 
 
+@checked
 def make_plan(
     grid: Grid,
     store: Store | None = None,

@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike
 from scalinglab.errors import BadInput
 from scalinglab.spectrum import Spectrum
 from scalinglab.support.progress import track
+from scalinglab.support.validation import checked
 from scalinglab.theory import dmft
 
 
@@ -70,6 +71,7 @@ class Exponents:
         return "\n".join(lines)
 
 
+@checked
 def exponents(task_exponent: float, spectral_exponent: float) -> Exponents:
     """All bottleneck exponents of a power-law spectrum (bordelon2024, eqs. 14 and 16).
 
@@ -114,6 +116,7 @@ class Optimum:
         return self.params_at_one * c**self.params, self.time_at_one * c**self.time
 
 
+@checked
 def sum_of_powers(
     time_exponent: float, params_exponent: float, time_factor: float = 1.0, params_factor: float = 1.0
 ) -> Optimum:
@@ -156,6 +159,7 @@ class Frontier:
         return -logs[1] / logs[0], logs[2] / logs[0], logs[3] / logs[0]
 
 
+@checked
 def compute_optimal(
     spectrum: Spectrum,
     budgets: ArrayLike,
@@ -225,6 +229,7 @@ class Tradeoff:
     bias: np.ndarray
 
 
+@checked
 def ensemble_tradeoff(
     spectrum: Spectrum,
     total_params: float,

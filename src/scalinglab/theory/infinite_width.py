@@ -23,6 +23,7 @@ import numpy as np
 from scipy import linalg
 
 from scalinglab.errors import BadInput, NotConverged, is_whole, nearest
+from scalinglab.support.validation import checked
 
 # σ_w² at which signals neither die nor explode with depth, without biases
 MOST_LAYERS = 100_000
@@ -39,6 +40,7 @@ class Kernels:
     ntk: np.ndarray
 
 
+@checked
 def kernels(
     x: np.ndarray,
     other: np.ndarray | None = None,
@@ -96,11 +98,13 @@ def kernels(
     return Kernels(nngp, ntk)
 
 
+@checked
 def nngp(x: np.ndarray, other: np.ndarray | None = None, **network: object) -> np.ndarray:
     """The NNGP kernel alone; see `kernels`."""
     return kernels(x, other, **network).nngp  # type: ignore[arg-type]
 
 
+@checked
 def ntk(x: np.ndarray, other: np.ndarray | None = None, **network: object) -> np.ndarray:
     """The neural tangent kernel alone; see `kernels`."""
     return kernels(x, other, **network).ntk  # type: ignore[arg-type]
@@ -121,6 +125,7 @@ class Regression:
     variance: np.ndarray | None = None
 
 
+@checked
 def regression(
     kernel: np.ndarray,
     targets: np.ndarray,

@@ -29,7 +29,7 @@ from scipy.special import beta, zeta
 
 from scalinglab.errors import BadInput, NotConverged
 from scalinglab.spectrum import MOST_MODES, Nodes, Spectrum
-from scalinglab.support.validation import at_most, together
+from scalinglab.support.validation import at_most, checked, together
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -114,6 +114,7 @@ class LearningCurve:
         )
 
 
+@checked
 def learning_curve(
     spectrum: Spectrum, n_data: ArrayLike, ridge: ArrayLike = 0.0, noise: ArrayLike = 0.0
 ) -> LearningCurve:
@@ -257,6 +258,7 @@ class OptimalRidge:
     loss: np.ndarray
 
 
+@checked
 def optimal_ridge(spectrum: Spectrum, n_data: ArrayLike, noise: ArrayLike = 0.0) -> OptimalRidge:
     """The best ridge for each number of examples.
 
@@ -325,6 +327,7 @@ class AsymptoticLaw:
         return self.offset + self.constant * np.asarray(n_data, float) ** -self.exponent
 
 
+@checked
 def asymptotic_law(task_exponent: float, spectral_exponent: float, noise: float = 0.0) -> AsymptoticLaw:
     r"""The law of a power-law spectrum, λ_k = k^-b and λ_k w_k² = k^-a, for 1 ≪ n ≪ n_modes without a ridge.
 

@@ -23,11 +23,13 @@ from scipy.special import betainc, gamma, gammaln
 
 from scalinglab.errors import BadInput, is_whole, nearest
 from scalinglab.spectrum import MOST_MODES, Spectrum
+from scalinglab.support.validation import checked
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
+@checked
 def sample(manifold: str, dimension: int, n: int, seed: int | list[int] = 0) -> np.ndarray:
     """Points drawn uniformly from a manifold.
 
@@ -49,6 +51,7 @@ def sample(manifold: str, dimension: int, n: int, seed: int | list[int] = 0) -> 
     return points / np.linalg.norm(points, axis=1, keepdims=True)
 
 
+@checked
 def embed(manifold: str, points: np.ndarray) -> np.ndarray:
     """Coordinates in which the manifold is smooth, for kernels on the ambient space.
 
@@ -60,6 +63,7 @@ def embed(manifold: str, points: np.ndarray) -> np.ndarray:
     return np.concatenate([np.cos(angle), np.sin(angle)], axis=-1) / (2 * np.pi)
 
 
+@checked
 def nearest_neighbours(
     manifold: str, train: np.ndarray, test: np.ndarray, k: int = 1
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -75,6 +79,7 @@ def nearest_neighbours(
     return distance, index
 
 
+@checked
 def nearest_distance(manifold: str, dimension: int, n_data: ArrayLike) -> np.ndarray:
     """The mean distance from a random point to the nearest of D others, averaged over their draws.
 
@@ -128,6 +133,7 @@ def _log_sphere_area(dimension: int) -> float:
 # --- spectra on the torus ------------------------------------------------------------------------------
 
 
+@checked
 def torus_spectrum(
     dimension: int, smoothness: float, n_modes: int = 100_000, length: float = 1.0
 ) -> Spectrum:
@@ -174,6 +180,7 @@ def torus_spectrum(
     return Spectrum(eigenvalues, eigenvalues)
 
 
+@checked
 def lattice_points(dimension: int, most: int) -> np.ndarray:
     """How many n ∈ Zᵈ have |n|² = m, for m = 0 … most; shape (most + 1,), integers.
 
@@ -218,6 +225,7 @@ class Exponents:
     kernel: float | None
 
 
+@checked
 def exponents(dimension: int, smoothness: float | None = None) -> Exponents:
     """The exponents that dimension d (and a kernel's smoothness t) predict."""
     _check("torus", dimension)
@@ -231,6 +239,7 @@ def exponents(dimension: int, smoothness: float | None = None) -> Exponents:
     )
 
 
+@checked
 def interpolation_losses(
     manifold: str,
     dimension: int,

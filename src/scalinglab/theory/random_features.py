@@ -31,7 +31,7 @@ import numpy as np
 
 from scalinglab.errors import BadInput, nearest
 from scalinglab.spectrum import Spectrum
-from scalinglab.support.validation import at_most, together
+from scalinglab.support.validation import at_most, checked, together
 from scalinglab.theory.kernel import effective_ridge, increasing_root, n_modes, shares
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 # --- exact, for given features -------------------------------------------------------------------------
 
 
+@checked
 def loss(
     population: np.ndarray, train: np.ndarray | None = None, projection: np.ndarray | None = None
 ) -> np.ndarray:
@@ -69,12 +70,14 @@ def loss(
     return np.mean((table - fitted) ** 2, axis=(-1, -2))
 
 
+@checked
 def square_root(second_moment: np.ndarray) -> np.ndarray:
     """A population of S points with the given second moment matrix 𝒞 = E[F Fᵀ], shape (S, S)."""
     values, vectors = np.linalg.eigh(second_moment)
     return np.sqrt(len(values)) * (np.sqrt(np.maximum(values, 0))[:, None] * vectors.T)
 
 
+@checked
 def data_correction(population: np.ndarray, projection: np.ndarray, draws: str = "population") -> float:
     """The coefficient c of L(D, P) = L(P) + c/D + O(1/D²), eq. (S7).
 
@@ -92,6 +95,7 @@ def data_correction(population: np.ndarray, projection: np.ndarray, draws: str =
     return _correction(table, table @ np.asarray(projection, float).T, draws)
 
 
+@checked
 def feature_correction(population: np.ndarray, train: np.ndarray, draws: str = "population") -> float:
     """The coefficient c of L(D, P) = L(D) + c/P + O(1/P²), the correction to (S10).
 
@@ -162,6 +166,7 @@ class LearningSurface:
         )
 
 
+@checked
 def learning_curve(
     spectrum: Spectrum,
     n_data: ArrayLike,

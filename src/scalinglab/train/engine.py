@@ -26,6 +26,7 @@ from scalinglab.measure.free_memory import free_memory
 from scalinglab.store import Store
 from scalinglab.support import progress as bars
 from scalinglab.support.phases import phase
+from scalinglab.support.validation import checked
 from scalinglab.train.batches import dataset_of
 from scalinglab.train.checkpoints import state as states
 from scalinglab.train.checkpoints.extra_measurements import Reading
@@ -47,6 +48,7 @@ STACK = {"cpu": (16, 1e9), "cuda": (64, 5e8)}
 MIXED = 3e5  # operations for one example below which small batches of different sizes are stacked on a CPU
 
 
+@checked
 def run(
     setting: Setting | Mapping[str, Any],
     *,
@@ -76,6 +78,7 @@ def run(
     return run_many([setting], store=store, device=device, progress=progress, extra=extra, **own)
 
 
+@checked
 def run_many(
     settings: Iterable[Setting | Mapping[str, Any]],
     *,

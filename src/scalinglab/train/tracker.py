@@ -377,7 +377,8 @@ class Tracker:
             with evaluating(self.model):
                 numbers, arrays = without_arrays(self.extra(self.model))
             if arrays and self._store is not None and self.writer is not None:
-                self._store.keep_arrays(self.writer.run, step, arrays)
+                with self._going_on("the store"):
+                    self._store.keep_arrays(self.writer.run, step, arrays)
             return {name: float(value) for name, value in numbers.items()}
         return {}
 

@@ -32,7 +32,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from scalinglab.errors import BadInput
+from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.laws.extrapolation import bands, few_points
 from scalinglab.laws.extrapolation.averaging import Backtest, backtests, method_of
 from scalinglab.laws.extrapolation.bands import Band
@@ -45,7 +45,7 @@ from scalinglab.laws.fitting.fit import table_outlier_note
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.sentences import with_notes
 from scalinglab.results.types import Reason
-from scalinglab.support.validation import real_array
+from scalinglab.support.validation import checked, real_array
 
 
 @dataclass(frozen=True)
@@ -135,6 +135,7 @@ def _far(times: float) -> str:
     return f"   {times:.3g} times the largest size" if times > 1 else ""
 
 
+@checked
 def extrapolate(
     *data: Any,
     at: Any = None,
@@ -177,6 +178,7 @@ def extrapolate(
     sizes_given, measured = (
         np.ravel(real_array(name, values)) for name, values in (("x", table.x), ("y", table.y))
     )
+    points.same_length(sizes_given, len(measured), "x")
     if is_rising := rising.is_complement(sizes_given, measured):
         measured = 1 - measured
     usable = points.check(sizes_given, measured, nan_policy=nan_policy)
@@ -208,6 +210,7 @@ def _continued(usable: points.Points, at: np.ndarray, level: float) -> Extrapola
     return _in_units(found, x_unit, y_unit)
 
 
+MOST_LOG = 650.0  # guard: of values and intervals; beyond exp of it lie no numbers
 DECADES = 100  # guard: between the smallest and the largest value
 # guard: values beyond it, or below its inverse, are divided by a unit; squares would overflow
 ORDINARY = 1e30
@@ -303,6 +306,10 @@ def _extrapolate(log_x: np.ndarray, y: np.ndarray, at: np.ndarray, level: float)
         max(abs(slope), abs(float(np.polyfit(log_x, np.log(y), 1)[0]))),
     )
     spread = band.half_width(level)  # infinite where the curve still rises
+    if np.any(lost := np.isfinite(spread) & (np.abs(mean) + spread > MOST_LOG)):
+        place = {"at": float(at[lost][0]), "beyond": float(np.exp(min(ahead[lost][0], MOST_LOG)))}
+        sizes = {"points": len(y), "sizes": len(np.unique(log_x))}
+        raise NotDetermined(Reason("value_open", **sizes, **place, low=0.0, high=float("inf")))
     return Extrapolation(
         at=at,
         mean=np.exp(mean),

@@ -25,8 +25,10 @@ from scalinglab.laws.fitting.solution import Certificate, Solution, problem_of
 from scalinglab.laws.fitting.statistics import FEWEST_LEFT, robust_scale
 from scalinglab.laws.forms.base import Form
 from scalinglab.results.types import Reason
+from scalinglab.support.validation import checked
 
 
+@checked
 def fit(
     form: str | Form,
     *data: Any,
@@ -104,6 +106,8 @@ def fit(
         runs=table.runs, log=space == "log", nan_policy=nan_policy,
     )  # fmt: skip
     usable = replace(usable, notes=(*notes, *usable.notes), complement=table.is_complement)
+    if space == "raw":
+        _squarable(usable.y)
     _enough(found, usable)
     solved = fit_points(found, usable, loss=loss, delta=delta, log=space == "log", starts=starts, noise=noise)
     names = dict(zip(solved.form.variables, table.names, strict=False))  # arrays have none
@@ -122,6 +126,15 @@ def _check_options(loss: str, space: str, delta: float | None, starts: int, nois
         raise BadInput(f"starts={starts} must be at least 1")
     if noise is not None and not noise > 0:
         raise BadInput(f"noise={noise!r} must be positive: the standard deviation of one residual")
+
+
+def _squarable(y: np.ndarray) -> None:
+    """Refuse values whose squares doubles do not hold."""
+    largest = float(np.abs(y).max())
+    if not 1e-100 < largest < 1e100:
+        raise BadInput(
+            f"space='raw' squares y, and y = {largest:g} is beyond it: space='log', or other units"
+        )
 
 
 def find_outlier(law: Solution) -> Outlier | None:

@@ -16,6 +16,7 @@ from scalinglab.results.estimate import FEWEST
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.sentences import with_notes
 from scalinglab.results.types import Reason
+from scalinglab.support.validation import checked
 from scalinglab.support.words import counted
 
 if TYPE_CHECKING:
@@ -239,6 +240,7 @@ class Law(NotebookResult):
         return f"Law({self.form.name}: {values})"
 
 
+@checked
 def bootstrap(law: Law, draws: int = 1000, seed: int = 0, scheme: str = "auto") -> Bootstrap:
     """Refit the law to resampled runs, all at once.
 

@@ -27,6 +27,7 @@ from scalinglab.laws.forms.base import Form
 TINY = 1e-300  # guard: in place of 0 where it would divide, or its logarithm be taken
 # guard: of the largest effect of a parameter on the residuals; what central differences resolve
 RESOLVED = 1e-9
+ORDINARY = (1e-3, 1e3)  # guard: sizes of parameters that are stepped as they are; squares of others run over
 FLAT = 1e-8  # search: of the objective; a step that promises less to first order starts at a minimum
 
 
@@ -64,6 +65,8 @@ class Problem:
         rows: which data sets these are, for the penalty.
         noise: standard deviation of a residual, against which the parameters' priors are weighed; the prior
             of a parameter is one more residual, noise · (z - value)/spread. At 0 priors do not count.
+        units: (p,) powers of two in which parameters are stepped that are not stepped in their logarithm, so
+            that losses of 1e-200 are fitted as losses of 1 are; by default those of the first data set.
     """
 
     form: Form
@@ -76,6 +79,11 @@ class Problem:
     penalty: Penalty | None = None
     rows: np.ndarray | None = None
     noise: float = 0.0
+    units: np.ndarray = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.units is None:
+            object.__setattr__(self, "units", _units(self))
 
     def take(self, rows: np.ndarray) -> Problem:
         """The same problem for some of the data sets, repeated as asked."""
@@ -102,11 +110,12 @@ class Problem:
 
     def to_coordinates(self, values: np.ndarray) -> np.ndarray:
         """Parameters (…, p) to coordinates."""
-        return np.where(self.logs, np.log(np.maximum(np.where(self.logs, values, 1), TINY)), values)
+        logs = np.log(np.maximum(np.where(self.logs, values, 1), TINY))
+        return np.where(self.logs, logs, values / self.units)
 
     def to_parameters(self, z: np.ndarray) -> np.ndarray:
         """Coordinates (…, p) to parameters."""
-        return np.where(self.logs, np.exp(np.minimum(np.where(self.logs, z, 0), 700)), z)
+        return np.where(self.logs, np.exp(np.minimum(np.where(self.logs, z, 0), 700)), z * self.units)
 
     # --- residuals -------------------------------------------------------------------------------
 
@@ -135,9 +144,11 @@ class Problem:
         with_prior = [(j, p) for j, p in enumerate(self.form.parameters) if p.prior is not None]
         if self.noise == 0 or not with_prior:
             return np.zeros((0, 3))
-        return np.array(
+        found = np.array(
             [(j, np.log(p.prior[0]) if p.log else p.prior[0], p.prior[1]) for j, p in with_prior if p.prior]
         )
+        found[:, 1:] /= self.units[[j for j, _ in with_prior], None]
+        return found
 
     @property
     def pseudo(self) -> int:
@@ -199,7 +210,7 @@ class Problem:
         shape = (len(z), self.x.shape[-1])
         with np.errstate(all="ignore"):
             columns = [np.broadcast_to(c, shape) for c in self.form.gradient(self.x, *inputs)]
-            slopes = np.stack(columns, axis=-1) * np.where(self.logs, values, 1.0)[:, None]
+            slopes = np.stack(columns, axis=-1) * np.where(self.logs, values, self.units)[:, None]
             if self.log:
                 slopes = slopes / self.curve(z)[..., None]
             slopes = slopes * self.weight[..., None]
@@ -229,6 +240,25 @@ class Problem:
 
 
 def natural_scale(problem: Problem) -> np.ndarray:
+    """A size, in the units of steps, for every parameter that is not stepped in its log."""
+    return _sizes(problem) / problem.units
+
+
+def _units(problem: Problem) -> np.ndarray:
+    """Of every parameter 1, or where it is far from that the power of two next to its size."""
+    if not any(not p.log for p in problem.form.parameters):
+        return np.ones(len(problem.form.parameters))
+    return _near_power_of_two(_sizes(problem))
+
+
+def _near_power_of_two(size: np.ndarray) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        power = np.exp2(np.round(np.log2(size)))
+    usual = (size >= ORDINARY[0]) & (size <= ORDINARY[1])
+    return np.where(usual | ~(np.isfinite(power) & (power > 0)), 1.0, power)
+
+
+def _sizes(problem: Problem) -> np.ndarray:
     """A size for every parameter that is not stepped in its log: that of its starting values or of y."""
     x, y = problem.x, problem.y[0]
     scales = []
@@ -290,7 +320,9 @@ def project(problem: Problem, nodes: np.ndarray, linear: list[int]) -> np.ndarra
         return np.where(np.isfinite(found), found, 0.0) * np.ones((len(nodes), 1))
 
     constant = curve(np.zeros(len(linear)))  # what linear parameters that are held add
-    design = np.stack([curve(unit) - constant for unit in np.eye(len(linear))], axis=-1) * weight[:, None]
+    one = float(_near_power_of_two(np.median(np.abs(y))))  # of their units
+    design = np.stack([curve(unit) - constant for unit in one * np.eye(len(linear))], axis=-1)
+    design = design * weight[:, None]
     size = np.maximum(np.sqrt(np.mean(design**2, axis=1)), TINY)  # columns to unit size: conditioning
     scaled = design / size[:, None]
     target = (y - constant) * weight
@@ -304,14 +336,14 @@ def project(problem: Problem, nodes: np.ndarray, linear: list[int]) -> np.ndarra
         free = [i for i in range(len(linear)) if i not in held]
         c = np.zeros_like(answer)
         for i in held:
-            c[:, i] = floors[i] * size[:, i]
+            c[:, i] = floors[i] / one * size[:, i]
         rest = target - np.einsum("bni,bi->bn", scaled, c)
         if free:
             part = scaled[:, :, free]
             gram = np.einsum("bni,bnj->bij", part, part) + 1e-13 * y.size * np.eye(len(free))
             c[:, free] = np.linalg.solve(gram, np.einsum("bni,bn->bi", part, rest)[..., None])[..., 0]
-        natural = c / size
-        allowed = np.all(natural >= floors - 1e-12, axis=1)
+        natural = c / size * one
+        allowed = np.all(natural >= floors - 1e-12 * one, axis=1)
         cost = np.sum((target - np.einsum("bni,bi->bn", scaled, c)) ** 2, axis=1)
         better = allowed & (cost < best)
         best = np.where(better, cost, best)
@@ -319,6 +351,7 @@ def project(problem: Problem, nodes: np.ndarray, linear: list[int]) -> np.ndarra
     solved = nodes.copy()
     solved[:, linear] = answer
     typical = np.median(np.abs(y)) / np.maximum(np.median(np.abs(design / weight[:, None]), axis=1), TINY)
+    typical = typical * one
     for i, j in enumerate(linear):
         if form.parameters[j].log:  # a logarithm cannot start at zero
             solved[:, j] = np.maximum(solved[:, j], 1e-4 * typical[:, i])

@@ -21,6 +21,7 @@ from scalinglab.laws.fitting import fit as fitting
 from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.forms.base import Form
+from scalinglab.support.validation import checked
 
 FORMS = ("power_law", "power_law_offset", "m4", "broken_power_law")
 
@@ -49,6 +50,7 @@ class Sources:
         return "\n".join([*lines, f"  forms       {shares}"])
 
 
+@checked
 def sources(
     x: Any,
     y: Any,

@@ -25,12 +25,14 @@ import numpy as np
 from scalinglab.laws.forms.base import Form, Parameter
 from scalinglab.laws.forms.registry import register_form
 from scalinglab.laws.forms.surfaces import ALPHA, BY_DATA, BY_PARAMS, COARSE, FLOOR, power
+from scalinglab.support.validation import checked
 
 SPARSE = (0.1, 0.3, 0.6)  # search: starts of exponents
 COARSE_ALPHA = Parameter("alpha", 0.0, 5.0, start=COARSE)
 COARSE_BETA = Parameter("beta", 0.0, 5.0, start=COARSE)
 
 
+@checked
 def effective_experts(experts: Any, e_start: Any, e_max: Any) -> Any:
     """Ê: what `experts` count for; e_start at one expert, e_max at infinitely many."""
     inner = 1 / (1 / e_start - 1 / e_max)

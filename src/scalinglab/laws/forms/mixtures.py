@@ -17,6 +17,7 @@ import numpy as np
 from scalinglab.errors import BadInput
 from scalinglab.laws.forms.base import Form, Parameter
 from scalinglab.laws.forms.registry import family, register_form
+from scalinglab.support.validation import checked
 
 
 def _count(domains: Any) -> int:
@@ -27,6 +28,7 @@ def _count(domains: Any) -> int:
 
 
 @family(r"data_mixing_(\d+)")
+@checked
 def data_mixing(domains: Any = 5) -> Form:
     """Ye et al. 2024, eq. 7, for that many domains."""
     count = _count(domains)
@@ -51,6 +53,7 @@ def data_mixing(domains: Any = 5) -> Form:
 
 
 @family(r"mixture_power_(\d+)")
+@checked
 def mixture_power(domains: Any = 5) -> Form:
     """A power law of the share of the domain itself, to which the other shares count with a weight."""
     count = _count(domains)

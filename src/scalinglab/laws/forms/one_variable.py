@@ -35,6 +35,7 @@ from scipy.special import expit
 from scalinglab.errors import BadInput
 from scalinglab.laws.forms.base import Form, Parameter, Start
 from scalinglab.laws.forms.registry import family, register_form
+from scalinglab.support.validation import checked
 
 # --- where fits start ----------------------------------------------------------------------------------
 
@@ -188,6 +189,7 @@ def _damico_thresholds(values: Mapping[str, float]) -> dict[str, float]:
     return {"p_plus": p_plus}
 
 
+@checked
 def equation_6(
     n_data: Any, k_1: float, q_1: float, gamma_1: float, k_2: float, q_2: float, gamma_2: float
 ) -> tuple[np.ndarray, float, float]:
@@ -209,6 +211,7 @@ def equation_6(
     return error, float((q_2 / k_2) ** (1 / gamma_2)), float(p_plus)
 
 
+@checked
 def broken_power_law(breaks: int = 1) -> Form:
     """Caballero et al. 2023, eq. 1: a power law whose slope changes smoothly at each of `breaks` places.
 

@@ -10,11 +10,13 @@ from collections.abc import Callable
 
 from scalinglab.errors import BadInput, nearest
 from scalinglab.laws.forms.base import Form
+from scalinglab.support.validation import checked
 
 FORMS: dict[str, Form] = {}
 _FAMILIES: dict[str, Callable[..., Form]] = {}
 
 
+@checked
 def register_form(form: Form, *aliases: str) -> Form:
     """Add a form, under its name and aliases, for `fit` and the command line."""
     for name in (form.name, *aliases):
@@ -47,6 +49,7 @@ def load(name: str) -> Form:
     return form
 
 
+@checked
 def get(form: str | Form) -> Form:
     """The form of that name, or an error that names the nearest one; a `Form` is returned as it is.
 

@@ -25,6 +25,7 @@ import numpy as np
 
 from scalinglab.laws.forms.base import Form, Parameter
 from scalinglab.laws.forms.registry import register_form
+from scalinglab.support.validation import checked
 
 # search: starts of exponents, fewer where a form has several
 GRID = (0.08, 0.15, 0.22, 0.3, 0.38, 0.47, 0.6, 0.8, 1.1)
@@ -51,6 +52,7 @@ def _chinchilla_gradient(x: Any, floor: Any, a: Any, b: Any, alpha: Any, beta: A
     return np.ones_like(by_a), by_a, by_b, -a * by_a * log_n, -b * by_b * log_d
 
 
+@checked
 def coupled(x: Any, floor: Any, a: Any, b: Any, alpha: Any, beta: Any, gamma: Any) -> Any:
     """E + (A N^-α + B D^-β)^γ."""
     return floor + (a * power(x[0], alpha) + b * power(x[1], beta)) ** gamma

@@ -41,8 +41,10 @@ from scalinglab.laws.learning_curves.quality import GRID, Family
 from scalinglab.laws.learning_curves.shape import level_crossings, power_law_window
 from scalinglab.results.estimate import FEWEST, Estimate, slope
 from scalinglab.results.types import Reason
+from scalinglab.support.validation import checked
 
 
+@checked
 def collapse(
     curves: Curves | pd.DataFrame,
     x: str = "norm",

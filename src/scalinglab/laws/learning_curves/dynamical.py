@@ -45,6 +45,7 @@ from scalinglab.results.estimate import Estimate, is_zero, product, slope, slope
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.sentences import with_notes
 from scalinglab.results.types import Reason
+from scalinglab.support.validation import checked
 
 WAYS = ("optimum", "collapse")
 RESOLUTION = 0.1  # chosen: of γ; the smallest difference between γ₁γ₂ and γ that matters
@@ -134,6 +135,7 @@ class Dynamical(NotebookResult):
         return with_notes(lines, self.notes)
 
 
+@checked
 def dynamical(
     curves: Curves | pd.DataFrame,
     x: str = "norm",

@@ -25,6 +25,7 @@ from scalinglab.laws.learning_curves.mean_curves import FEWEST_POINTS, size_curv
 from scalinglab.laws.learning_curves.shape import optimum
 from scalinglab.results.estimate import FEWEST, Estimate, slope
 from scalinglab.results.notebook import NotebookResult
+from scalinglab.support.validation import checked
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,7 @@ class OptimumInTime(NotebookResult):
         return self.slopes
 
 
+@checked
 def optimum_in_time(
     curves: Curves,
     x: str = "norm",

@@ -17,8 +17,10 @@ from scalinglab.errors import BadInput
 from scalinglab.laws.learning_curves.mean_curves import SizeCurve, size_curves
 from scalinglab.laws.learning_curves.shape import optimum
 from scalinglab.results.estimate import FEWEST, Estimate, new_point
+from scalinglab.support.validation import checked
 
 
+@checked
 def stopping_norm(
     curves: Curves | pd.DataFrame,
     at: float,

@@ -28,6 +28,7 @@ from scalinglab.errors import BadInput
 from scalinglab.laws.noise.runs import TRAINED_ABOVE, UNITS, Ends, ends
 from scalinglab.laws.noise.selection import DRAWS, Search, interval_of, middles, open_ended, resampled, select
 from scalinglab.results.estimate import CANNOT_TELL, FAILS, FEWEST, HOLDS, Estimate, slopes
+from scalinglab.support.validation import checked
 
 
 @dataclass(frozen=True)
@@ -152,6 +153,7 @@ class OptimalNoise:
         return f"p = {self.claim:g} {self.verdict}: {self.reason}"
 
 
+@checked
 def optimal_noise(
     curves: Curves,
     *,

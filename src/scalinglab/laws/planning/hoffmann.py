@@ -31,6 +31,7 @@ from scalinglab.laws.planning.fitted import law_or_surface
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
 from scalinglab.results.estimate import FEWEST, slope
 from scalinglab.results.types import Reason
+from scalinglab.support.validation import checked
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,7 @@ class Approaches:
         return "\n".join(lines)
 
 
+@checked
 def compare(
     *data: Any,
     compute: float,
@@ -292,6 +294,7 @@ class ParabolaBias:
         return "\n".join(lines)
 
 
+@checked
 def parabola_bias(
     fitted: Surface,
     compute: Any = None,

@@ -28,6 +28,7 @@ from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
 from scalinglab.results import plans
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.types import Reason
+from scalinglab.support.validation import checked
 from scalinglab.support.words import counted
 
 if TYPE_CHECKING:
@@ -103,6 +104,7 @@ class NextRuns(NotebookResult):
         return plans.summary(self, names)
 
 
+@checked
 def next_runs(
     given: Law | Surface | Any,
     *,

@@ -123,7 +123,8 @@ def derivatives(law: Solution, sizes: np.ndarray) -> np.ndarray:
     """(n, parameters) of ln f (or f) at sizes (n, variables), by the coordinates in which the fit steps."""
     x = sizes.T if sizes.shape[1] > 1 else sizes[:, 0]
     ones = np.ones((1, len(sizes)))
-    return least_squares.Problem(law.form, x, ones, ones, ones, law.log).jacobian(law.coordinates[None])[0]
+    problem = least_squares.Problem(law.form, x, ones, ones, ones, law.log, units=law.problem.units)
+    return problem.jacobian(law.coordinates[None])[0]
 
 
 def _inverse(information: np.ndarray) -> np.ndarray:

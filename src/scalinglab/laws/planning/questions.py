@@ -37,6 +37,7 @@ from scalinglab.laws.planning.sgd_noise_advice import NoiseAdvice, noise
 from scalinglab.results.estimate import Estimate
 from scalinglab.results.sentences import Column
 from scalinglab.results.types import Reason
+from scalinglab.support.validation import checked
 
 __all__ = [
     "Answer", "Approaches", "Bend", "NextRuns", "NoiseAdvice", "ParabolaBias", "Sensitivity", "approaches",
@@ -75,6 +76,7 @@ class Answer(Estimate):
         return {**vars(self), "text": self.text, "reason": self.reason.to_dict()}
 
 
+@checked
 def size_for(
     given: Law | Continuation | Any,
     target: float,
@@ -186,6 +188,7 @@ def _crossing(x: np.ndarray, y: Any, level: float) -> float:
     return float(np.exp(np.log(x[i - 1]) + share * np.log(x[i] / x[i - 1])))
 
 
+@checked
 def gain_from(
     given: Law | Continuation | Any,
     start: float | None = None,
@@ -290,6 +293,7 @@ class Bend:
         return {**vars(self), "text": self.text, "reason": self.reason.to_dict()}
 
 
+@checked
 def still_power_law(
     *data: Any,
     x: Any = None,

@@ -21,6 +21,7 @@ from scalinglab.laws.forms.surfaces import NAMES
 from scalinglab.laws.optimum import Optimal
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
 from scalinglab.results.types import Reason, reason_of
+from scalinglab.support.validation import checked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,6 +69,7 @@ class Sensitivity:
         return "\n".join(lines)
 
 
+@checked
 def sensitivity(
     *data: Any,
     compute: float,

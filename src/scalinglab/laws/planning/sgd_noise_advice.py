@@ -26,6 +26,9 @@ from scalinglab.laws.optimum import WIDE
 from scalinglab.results.estimate import Estimate, slopes
 from scalinglab.results.sentences import with_notes
 from scalinglab.results.types import Reason
+from scalinglab.support.validation import checked
+
+FARTHEST = 8.0  # chosen: no advice beyond so many times the largest width of the runs
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,7 @@ def _text(number: Estimate) -> str:
     return f"{number.value:.3g}, 95 % [{number.low:.3g}, {number.high:.3g}]"
 
 
+@checked
 def noise(
     curves: Curves, width: float, *, y: str | None = None, draws: int = 2000, seed: int = 0
 ) -> NoiseAdvice:

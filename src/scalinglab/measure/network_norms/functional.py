@@ -16,6 +16,7 @@ from scalinglab.errors import BadInput, nearest
 from scalinglab.measure.evaluation import batches, evaluating
 from scalinglab.measure.network_norms.graph import Graph, Stack, batch_norm_scale, layer_weight
 from scalinglab.measure.network_norms.reading.layers import is_attention
+from scalinglab.support.validation import checked
 
 # what is not positively homogeneous: f(2x) = 2 f(x)
 BARRED = (
@@ -92,6 +93,7 @@ _POOL = ("input", "kernel_size", "stride", "padding", "ceil_mode", "count_includ
 
 @torch.inference_mode(mode=False)
 @torch.enable_grad()
+@checked
 def fisher_rao(
     model: nn.Module, x: Tensor, y: Tensor, loss: str = "cross_entropy", batch_size: int = 1000
 ) -> float:

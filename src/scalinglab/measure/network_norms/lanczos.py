@@ -33,6 +33,7 @@ from torch.nn import functional as F
 
 from scalinglab.errors import BadInput, NotConverged
 from scalinglab.measure.network_norms.operators import ConvGeometry, full_precision, normal_product
+from scalinglab.support.validation import checked
 
 Floats = NDArray[np.float64]
 
@@ -67,6 +68,7 @@ class Spectral:
     proven: bool
 
 
+@checked
 def spectral_norm(
     weight: Tensor,
     geometry: ConvGeometry | None = None,

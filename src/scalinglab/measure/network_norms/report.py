@@ -31,6 +31,7 @@ from scalinglab.measure.network_norms.functional import fisher_rao
 from scalinglab.measure.network_norms.graph import Graph, Layer, Stack
 from scalinglab.measure.network_norms.tracing import unwrapped
 from scalinglab.measure.network_norms.tracker import NAMES, NormTracker, own_state
+from scalinglab.support.validation import checked
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,7 @@ class Report:
         return "\n".join(lines)
 
 
+@checked
 def norms(
     model: nn.Module,
     input_shape: tuple[int, ...],
@@ -156,6 +158,7 @@ def norms(
     return numbers
 
 
+@checked
 def norms_batched(
     model: nn.Module,
     stacked: Stack,
@@ -185,6 +188,7 @@ def norms_batched(
     return tracker.measure(stacked), tracker.state
 
 
+@checked
 def spectral_complexity(
     model: nn.Module,
     input_shape: tuple[int, ...],

@@ -31,6 +31,7 @@ from scalinglab.measure.tangent_kernel.products import (
     passes,
     pieces,
 )
+from scalinglab.support.validation import checked
 
 OUTPUTS = ("mean", "trace", "pseudo", "each", "full")
 MEMORY = 2**30  # bytes of Jacobians in memory on a CPU
@@ -41,6 +42,7 @@ __all__ = ["ntk"]
 
 
 @torch.inference_mode(mode=False)
+@checked
 def ntk(
     model: nn.Module,
     x: Tensor,

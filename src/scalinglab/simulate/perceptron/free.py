@@ -29,6 +29,7 @@ from scalinglab.errors import BadInput, nearest
 from scalinglab.simulate.perceptron.problem import Problem, observe, rows
 from scalinglab.store.files import Damaged, StoreWarning, quarantine
 from scalinglab.support.progress import track
+from scalinglab.support.validation import checked
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 METHODS = ("gradient", "sgd", "normalized", "line_search")
 
 
+@checked
 def free_norm(
     problem: Problem,
     steps: int = 1000,

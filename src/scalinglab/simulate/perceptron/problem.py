@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scalinglab.errors import BadInput, nearest, require, usable_device
+from scalinglab.support.validation import checked
 
 if TYPE_CHECKING:
     import torch
@@ -67,6 +68,7 @@ class Problem:
         return product / math.sqrt(self.n_params)
 
 
+@checked
 def draw(
     load: float,
     n_params: int = 1000,

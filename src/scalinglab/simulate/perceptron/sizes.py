@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scalinglab.errors import BadInput
+from scalinglab.support.validation import checked
 
 if TYPE_CHECKING:
     from scalinglab.curves import Curves
@@ -36,6 +37,7 @@ class InfiniteSize:
     dof: int
 
 
+@checked
 def infinite_size(curves: Curves, y: str = "test_error") -> InfiniteSize:
     """Extrapolate fixed-norm simulations of several sizes to N → ∞.
 

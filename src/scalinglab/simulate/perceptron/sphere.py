@@ -20,6 +20,7 @@ import numpy as np
 from scalinglab.errors import BadInput, NotConverged
 from scalinglab.simulate.perceptron.problem import Problem, observe, rows
 from scalinglab.support.progress import track
+from scalinglab.support.validation import checked
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -31,6 +32,7 @@ BATCHED = 500  # weights up to which the matrices of all seeds are factorised to
 NEGLIGIBLE = 1e-6  # of the largest curvature: such examples are left out where matrices are large
 
 
+@checked
 def fixed_norm(problem: Problem, sharpness: Any, tolerance: float = 1e-8, most: int = 100) -> Curves:
     """Minimise the loss on the sphere at each sharpness and observe the minimiser.
 
@@ -67,6 +69,7 @@ def fixed_norm(problem: Problem, sharpness: Any, tolerance: float = 1e-8, most: 
     return Curves(rows(problem, observed), settings=["inputs", "labels"], source="simulate")
 
 
+@checked
 def minimisers(problem: Problem, sharpness: float, tolerance: float = 1e-8, most: int = 100) -> Tensor:
     """The minimising weights themselves at one sharpness, (seeds, n_params), double."""
     import torch

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 from scalinglab.errors import BadInput, require, usable_device
 from scalinglab.spectrum import PowerLaw, Spectrum
 from scalinglab.support.progress import track
+from scalinglab.support.validation import checked
 from scalinglab.theory.dmft import GradientFlow, OnePassSGD
 from scalinglab.theory.dmft.dynamics import Dynamics
 from scalinglab.theory.dmft.losses import check_times
@@ -32,6 +33,7 @@ MEMORY = 3e8  # bytes of the features and data of one stack of draws
 FEATURES, DATA, NOISE, BATCHES = range(4)  # streams of random numbers of a draw
 
 
+@checked
 def train(
     spectrum: Spectrum,
     times: ArrayLike,

@@ -13,6 +13,7 @@ import numpy as np
 
 from scalinglab.errors import BadInput, nearest
 from scalinglab.spectrum import Spectrum
+from scalinglab.support.validation import checked
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +152,7 @@ def _choose(available: int, wanted: int, how: str, what: str, seed: list[int]) -
     return rng.permutation(available)[:wanted]
 
 
+@checked
 def relu_features(
     x: np.ndarray, n_features: int, *, depth: int = 1, width: int | None = None, seed: int = 0
 ) -> np.ndarray:

@@ -15,8 +15,10 @@ from scipy.linalg import solve_triangular
 from scalinglab.errors import BadInput, NotConverged
 from scalinglab.simulate.random_features.static import whole_sizes
 from scalinglab.support.progress import track
+from scalinglab.support.validation import checked
 
 
+@checked
 def nested_loss(
     matrix: np.ndarray,
     sizes: Sequence[int] | np.ndarray,

@@ -24,6 +24,7 @@ from scipy.linalg import solve_triangular
 from scalinglab.errors import BadInput
 from scalinglab.simulate.random_features.features import Draw, Pool
 from scalinglab.support.progress import track
+from scalinglab.support.validation import checked
 
 if TYPE_CHECKING:
     from scalinglab.curves import Curves
@@ -32,6 +33,7 @@ MEMORY = 2e8  # bytes of one stack of draws
 SINGULAR = 1e-12  # smaller pivots than this part of the largest: solve with the pseudo-inverse instead
 
 
+@checked
 def sweep(
     pool: Pool,
     n_data: Sequence[int] | np.ndarray | int,

@@ -19,7 +19,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ from scalinglab.sweep.pools.preflight import check_answer, leave_token, remove_t
 PREFLIGHT = 60.0  # seconds in which nodes are asked for the store's folder, all together
 CONNECT = 15.0  # seconds within which a cluster must answer
 LOOK = 2.0  # seconds that the cluster's control store may take to answer
+ASK = 10.0  # seconds between questions whether it still knows the driver
 GONE = 30.0  # seconds without it after which the cluster is lost; Ray itself ends the process after 60
 REJOIN = 120.0  # seconds in which a cluster that was lost may come back
 
@@ -59,8 +60,8 @@ class RayPool(Pool):
         self._address, self._cpus, self._gpus, self._workers = address, cpus, gpus, workers
         if self._started:
             self._start()
-        self._slots, self._seen = 1, time.monotonic()  # when the control store was seen last
-        self._watched = self._is_there()  # a client outside of the cluster does not see it
+        self._slots, self._watched = 1, True
+        self._watched = self._look()  # a client outside of the cluster does not see its control store
         self._check_fits(alone=self._started and address is None)
         self._work = self._ray.remote(num_cpus=cpus, num_gpus=gpus, max_retries=0)(execute_task)
 
@@ -107,17 +108,33 @@ class RayPool(Pool):
                         "stored is intact: sweep again when it runs"
                     ) from error
                 time.sleep(LOOK)
-        self._seen = time.monotonic()
+        self._look()
         self._work = self._ray.remote(num_cpus=self._cpus, num_gpus=self._gpus, max_retries=0)(execute_task)
 
+    def _look(self) -> bool:
+        """Note the cluster to which the driver is connected; whether its control store can be watched."""
+        self._seen = self._asked = time.monotonic()  # when it was seen, and asked for its nodes
+        self._node = self._ray.get_runtime_context().get_node_id()
+        return self._is_there()
+
     def _is_there(self) -> bool:
-        """Whether the cluster's control store takes connections; calls to Ray hang where it does not."""
+        """Whether the cluster's control store takes connections; calls to Ray hang where it does not.
+
+        Now and then also whether it is still the same: one that was started anew at its address does not
+        know the driver's node, and would never answer for its tasks.
+        """
+        now = time.monotonic()
         try:
             host, _, port = self._ray.get_runtime_context().gcs_address.rpartition(":")
             socket.create_connection((host.strip("[]"), int(port)), LOOK).close()
         except (OSError, ValueError):
             return False
-        self._seen = time.monotonic()
+        if now - self._asked > ASK:
+            nodes = in_time(self._ray.nodes, CONNECT)
+            if not any(node["NodeID"] == self._node and node["Alive"] for node in nodes or ()):
+                return False
+            self._asked = now
+        self._seen = now
         return True
 
     def preflight(self, store: Path) -> None:
@@ -273,6 +290,20 @@ def connect(ray: Any, address: str, options: dict[str, Any]) -> None:
         raise ScalinglabError(f"{failure} ({_first_line(outcome[0])})") from outcome[0]
     if outcome[0] is not None:
         raise outcome[0]
+
+
+def in_time(ask: Callable[[], Any], seconds: float) -> Any:
+    """What a call answers, None where it fails or takes longer."""
+    answers: list[Any] = []
+
+    def call() -> None:
+        with contextlib.suppress(Exception):
+            answers.append(ask())
+
+    thread = threading.Thread(target=call, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    return answers[0] if answers else None
 
 
 def _names(error: BaseException) -> list[str]:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from scalinglab.spectrum import Spectrum
+from scalinglab.support.validation import checked
 from scalinglab.theory.dmft.dynamics import Dynamics, GradientFlow
 from scalinglab.theory.dmft.losses import check_times
 from scalinglab.theory.dmft.solver.correlation import Points, double_integral
@@ -44,6 +45,7 @@ class Early:
         return self.limit + self.per_params / n_params + self.per_data / n_data
 
 
+@checked
 def early(
     spectrum: Spectrum, times: ArrayLike, noise: float = 0.0, dynamics: Dynamics | None = None
 ) -> Early:
@@ -84,6 +86,7 @@ def _kernels(
     return shared + modes * tilted, shared + squares * (signal + noise**2 / (s[:, None] * s_))
 
 
+@checked
 def early_transfer(
     spectrum: Spectrum, k: int, times: np.ndarray, n_params: float = math.inf, n_data: float = math.inf
 ) -> np.ndarray:

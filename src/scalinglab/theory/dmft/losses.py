@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 
 from scalinglab.errors import BadInput
 from scalinglab.spectrum import PowerLaw, Spectrum
+from scalinglab.support.validation import checked
 from scalinglab.theory.dmft import sgd
 from scalinglab.theory.dmft.dynamics import Dynamics, GradientFlow, OnePassSGD
 from scalinglab.theory.dmft.solver.problem import Problem, Responses
@@ -110,6 +111,7 @@ class Solution:
         )
 
 
+@checked
 def solve(
     spectrum: Spectrum,
     times: ArrayLike,

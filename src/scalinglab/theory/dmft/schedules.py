@@ -19,6 +19,7 @@ from scipy import optimize
 
 from scalinglab.errors import BadInput
 from scalinglab.spectrum import Spectrum
+from scalinglab.support.validation import checked
 from scalinglab.theory.dmft.solver.contour import ellipses
 from scalinglab.theory.dmft.solver.correlation import at_points, single_integral
 from scalinglab.theory.dmft.solver.problem import Problem
@@ -84,6 +85,7 @@ class ScheduledSGD:
     drift: np.ndarray
 
 
+@checked
 def one_pass(
     spectrum: Spectrum, rates: np.ndarray, batch_size: float, n_params: float = math.inf, noise: float = 0.0
 ) -> ScheduledSGD:
@@ -112,6 +114,7 @@ def one_pass(
     return ScheduledSGD(steps, total, drift + noise**2)
 
 
+@checked
 def best_schedule(
     spectrum: Spectrum,
     steps: int,

@@ -17,7 +17,7 @@ import numpy as np
 
 from scalinglab.errors import BadInput
 from scalinglab.spectrum import Spectrum
-from scalinglab.support.validation import at_most
+from scalinglab.support.validation import at_most, checked
 from scalinglab.theory.dmft.solver.contour import Contour
 from scalinglab.theory.dmft.solver.correlation import correlate, respond
 from scalinglab.theory.dmft.solver.response import System
@@ -46,6 +46,7 @@ class Final:
     kappa: float
 
 
+@checked
 def final(
     spectrum: Spectrum,
     n_params: float = math.inf,

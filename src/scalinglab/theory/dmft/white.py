@@ -16,6 +16,7 @@ from scipy.optimize import minimize_scalar
 
 from scalinglab.errors import BadInput
 from scalinglab.spectrum import Spectrum
+from scalinglab.support.validation import checked
 from scalinglab.theory.dmft.losses import Solution
 from scalinglab.theory.dmft.losses import solve as _solve
 from scalinglab.theory.dmft.stationary import Final
@@ -24,6 +25,7 @@ from scalinglab.theory.dmft.stationary import final as _final
 WHITE = Spectrum(np.ones(1), np.ones(1))
 
 
+@checked
 def solve(
     times: ArrayLike, model_ratio: float = math.inf, data_ratio: float = math.inf, noise: float = 0.0
 ) -> Solution:
@@ -31,11 +33,13 @@ def solve(
     return _solve(WHITE, times, model_ratio, data_ratio, noise)
 
 
+@checked
 def final(model_ratio: float = math.inf, data_ratio: float = math.inf, noise: float = 0.0) -> Final:
     """Losses at t → ∞; infinite at ν = α < 1."""
     return _final(WHITE, model_ratio, data_ratio, noise)
 
 
+@checked
 def kappa(s: np.ndarray, model_ratio: float, data_ratio: float = math.inf) -> np.ndarray:
     """The physical root of the cubic for κ(s), s in the upper half plane or real and positive.
 
@@ -50,6 +54,7 @@ def kappa(s: np.ndarray, model_ratio: float, data_ratio: float = math.inf) -> np
     return roots[np.arange(len(roots)), best].reshape(s.shape)
 
 
+@checked
 def slow_transfer(times: np.ndarray, model_ratio: float) -> np.ndarray:
     """H(τ) at infinite data: eq. 110 for small ν, eq. 111 (corrected, e^{−τ} cosh(τ/√ν)) for large ν."""
     t = np.asarray(times, float)
@@ -67,6 +72,7 @@ class Stopping:
     test_loss: float
 
 
+@checked
 def optimal_stopping(
     spectrum: Spectrum,
     n_params: float = math.inf,

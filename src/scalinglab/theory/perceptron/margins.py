@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import expit, ndtr, owens_t
 
 from scalinglab.errors import BadInput, NotConverged
-from scalinglab.support.validation import together
+from scalinglab.support.validation import checked, together
 from scalinglab.theory.perceptron import saddle
 from scalinglab.theory.perceptron.checks import load_array, sharpness_array
 from scalinglab.theory.perceptron.solution import fixed_norm
@@ -81,6 +81,7 @@ class MarginDistribution:
         return "\n".join(line.format(*row) for row in zip(*columns))
 
 
+@checked
 def margin_distribution(load: Any, sharpness: Any) -> MarginDistribution:
     """Margins of the training examples under a teacher (eq. 16)."""
     found = fixed_norm(load, sharpness_array(sharpness, finite=True))
@@ -88,6 +89,7 @@ def margin_distribution(load: Any, sharpness: Any) -> MarginDistribution:
     return _distribution(found.load, found.sharpness, found.stability, found.overlap / sine, sine)
 
 
+@checked
 def storage_margin_distribution(load: Any, sharpness: Any) -> MarginDistribution:
     """Margins of the training examples with random labels (eq. 17), below the capacity."""
     loads, sharpnesses = together(
@@ -98,6 +100,7 @@ def storage_margin_distribution(load: Any, sharpness: Any) -> MarginDistribution
     return _distribution(loads, sharpnesses, margin, np.zeros_like(margin), np.ones_like(margin))
 
 
+@checked
 def margin_density(margins: Any, load: Any, sharpness: Any) -> np.ndarray:
     """P(Δ) of the training margins under a teacher (eq. 16); the arguments broadcast.
 
@@ -110,6 +113,7 @@ def margin_density(margins: Any, load: Any, sharpness: Any) -> np.ndarray:
     return margin_distribution(load, sharpness).density(margins)
 
 
+@checked
 def storage_margin_density(margins: Any, load: Any, sharpness: Any) -> np.ndarray:
     """P(Δ) of the training margins with random labels (eq. 17), load below 2; the arguments broadcast.
 
@@ -122,6 +126,7 @@ def storage_margin_density(margins: Any, load: Any, sharpness: Any) -> np.ndarra
     return storage_margin_distribution(load, sharpness).density(margins)
 
 
+@checked
 def storage_stability(load: Any) -> np.ndarray:
     """Gardner's stability: the largest margin κ with which random labels can be stored, 1 = α ∫Dt (κ−t)₊².
 

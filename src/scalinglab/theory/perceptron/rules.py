@@ -20,6 +20,7 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from scalinglab.errors import BadInput, NotConverged, nearest
+from scalinglab.support.validation import checked
 from scalinglab.theory.perceptron.checks import load_array
 from scalinglab.theory.perceptron.saddle import LOADS
 from scalinglab.theory.perceptron.solution import fixed_norm
@@ -50,6 +51,7 @@ def _from_tangent(load: np.ndarray, tangent: np.ndarray) -> LearningRule:
     return LearningRule(load, 1 / np.sqrt(1 + tangent**2), np.arctan(tangent) / np.pi)
 
 
+@checked
 def hebb(load: Any) -> LearningRule:
     """Hebb's rule, w ∝ Σ y x: the limit λ → 0.
 
@@ -60,6 +62,7 @@ def hebb(load: Any) -> LearningRule:
     return _from_tangent(loads, np.sqrt(np.pi / (2 * loads)))
 
 
+@checked
 def bayes(load: Any) -> LearningRule:
     """The Bayes-optimal student, the centre of mass of the version space: no rule has a smaller error.
 
@@ -70,6 +73,7 @@ def bayes(load: Any) -> LearningRule:
     return _from_tangent(loads, _bayes_tangent(loads))
 
 
+@checked
 def gibbs(load: Any) -> LearningRule:
     """A student drawn at random from those that make no training error.
 
@@ -81,6 +85,7 @@ def gibbs(load: Any) -> LearningRule:
     return _from_tangent(loads, tangent * np.sqrt(2 + tangent**2))
 
 
+@checked
 def max_stability(load: Any) -> LearningRule:
     """The student of largest margin, where gradient descent on the logistic loss ends: the limit λ → ∞.
 
@@ -122,6 +127,7 @@ def _gibbs_kernel(overlap: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 RULES = {"hebb": hebb, "gibbs": gibbs, "bayes": bayes, "max_stability": max_stability}
 
 
+@checked
 def asymptotic_error(rule: str, load: Any) -> np.ndarray:
     """The leading large-load behaviour of a rule's error.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scalinglab.errors import BadInput, NotConverged
-from scalinglab.support.validation import together
+from scalinglab.support.validation import checked, together
 from scalinglab.theory.perceptron import saddle
 from scalinglab.theory.perceptron.checks import load_array, sharpness_array
 
@@ -67,6 +67,7 @@ class FixedNorm:
         return Curves({"model": "perceptron", **table}, source="theory")
 
 
+@checked
 def fixed_norm(load: Any, sharpness: Any) -> FixedNorm:
     """Solve the teacher–student perceptron at fixed norm (eq. 13), for any load and sharpness at once.
 
@@ -155,6 +156,7 @@ class Optimum:
 OPTIMUM_LOADS = 1e-2, 1e10  # below, the minimum is too shallow for doubles to place it to 1e-8
 
 
+@checked
 def optimal_sharpness(load: Any) -> Optimum:
     """The sharpness at which the error is smallest, as the zero of d ln error / d ln λ.
 
@@ -201,6 +203,7 @@ def find_zero(function: Any, low: np.ndarray, high: np.ndarray, most: int = 60) 
     raise NotConverged(f"the best sharpness was not found in {most} steps")
 
 
+@checked
 def master_curve(sharpness_per_load: Any) -> np.ndarray:
     """What error·load becomes at large load, as a function of sharpness/load: the curve of the collapse.
 
@@ -220,6 +223,7 @@ def master_curve(sharpness_per_load: Any) -> np.ndarray:
     return fixed_norm(high, scaled * high).error * high
 
 
+@checked
 def intermediate_error(load: Any, sharpness: Any) -> np.ndarray:
     """The power law between Hebb's rule and the optimum, (2π)^(1/4) √(ln 2 − 1/2) / (π √(αλ)), for 1 ≪ λ ≪ α.
 

@@ -23,11 +23,13 @@ from scalinglab.errors import BadInput
 from scalinglab.measure import eigh, ntk
 from scalinglab.measure.evaluation import batches, evaluating
 from scalinglab.nets import Linearized
+from scalinglab.support.validation import checked
 from scalinglab.theory.dmft import GradientDescent
 
 LARGEST = 12_000  # examples times outputs whose kernel is diagonalised
 
 
+@checked
 def linearize(model: nn.Module) -> Linearized:
     """The network linearised in its parameters as they are now, a module that trains like any other.
 
@@ -41,6 +43,7 @@ def linearize(model: nn.Module) -> Linearized:
     return Linearized(model)
 
 
+@checked
 def solve_linearized(
     model: nn.Module,
     train: tuple[Tensor, ArrayLike],

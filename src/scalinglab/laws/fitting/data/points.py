@@ -114,10 +114,10 @@ def check(
     measured = _column(y, "y")
     count = len(measured)
     for values, name in zip(columns, names, strict=True):
-        _same(values, count, name)
-    errors = None if error is None else _same(_column(error, "error"), count, "error")
-    weight = np.ones(count) if weights is None else _same(_column(weights, "weights"), count, "weights")
-    labels = np.arange(count) if runs is None else _same(np.asarray(runs).ravel(), count, "runs")
+        same_length(values, count, name)
+    errors = None if error is None else same_length(_column(error, "error"), count, "error")
+    weight = np.ones(count) if weights is None else same_length(_column(weights, "weights"), count, "weights")
+    labels = np.arange(count) if runs is None else same_length(np.asarray(runs).ravel(), count, "runs")
     if count == 0:
         raise BadInput("no points: x and y are empty")
     bad = _bad(measured, "y", log) | _bad(weight, "weights", False)
@@ -173,7 +173,8 @@ def _column(values: Any, name: str) -> np.ndarray:
     return real_array(name, values).ravel()
 
 
-def _same(values: np.ndarray, count: int, name: str) -> np.ndarray:
+def same_length(values: np.ndarray, count: int, name: str) -> np.ndarray:
+    """The values of x, where there are as many as of y."""
     if len(values) != count:
         raise BadInput(f"{name} has {len(values)} values and y has {count}: give one of each per point")
     return values

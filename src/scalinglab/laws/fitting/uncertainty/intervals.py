@@ -40,12 +40,14 @@ class Quantity:
         log: (count,) whether `value` gives the logarithm of each.
         places: the same as sums of ln law over sizes, exactly or to first order; None where it is none.
         limits: (2, count) of `value`, beyond which an end was stopped by a bound and not by the points.
+        unit: of `value`, of each that is no logarithm.
     """
 
     value: profile.Quantity
     log: np.ndarray
     places: Places | None = None
     limits: np.ndarray | None = None
+    unit: np.ndarray | float = 1.0
 
     @property
     def count(self) -> int:
@@ -60,12 +62,12 @@ class Quantity:
 
     def natural(self, values: np.ndarray) -> np.ndarray:
         """Numbers (…, count) from what `value` gives."""
-        return np.where(self.log, np.exp(np.where(self.log, values, 0.0)), values)
+        return np.where(self.log, np.exp(np.where(self.log, values, 0.0)), values * self.unit)
 
     def inner(self, numbers: np.ndarray) -> np.ndarray:
         """The inverse of `natural`."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(self.log, np.log(np.where(self.log, numbers, 1.0)), numbers)
+            return np.where(self.log, np.log(np.where(self.log, numbers, 1.0)), numbers / self.unit)
 
     def opened(self, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Ends of `value`, infinite beyond the limits."""
@@ -116,10 +118,11 @@ def _quietly(value: profile.Quantity) -> profile.Quantity:
 
 def parameters_of(law: Solution) -> Quantity:
     """The free parameters, in the form's order, and last the exponent, where the form has a free one."""
-    names, exponent, logs = law.form.names, has_exponent(law), law.problem.logs
+    names, exponent, problem = law.form.names, has_exponent(law), law.problem
+    logs, units = problem.logs, problem.units
 
     def value(parameters: np.ndarray, which: np.ndarray) -> np.ndarray:
-        columns = np.where(logs, np.log(np.maximum(parameters, least_squares.TINY)), parameters)
+        columns = np.where(logs, np.log(np.maximum(parameters, least_squares.TINY)), parameters / units)
         if exponent:
             named = law.form.expand({n: parameters[:, j] for j, n in enumerate(names)})
             columns = np.column_stack(
@@ -132,7 +135,8 @@ def parameters_of(law: Solution) -> Quantity:
     if exponent and (p := bounded.get(str(law.form.exponent))) is not None:
         margin = 1e-6 * (p.high - p.low) if np.isfinite(p.high - p.low) else 0.0
         limits[:, -1] = p.low + margin, p.high - margin
-    return Quantity(value, np.r_[logs, np.zeros(int(exponent), bool)], limits=limits)
+    every = np.r_[logs, np.zeros(int(exponent), bool)]
+    return Quantity(value, every, limits=limits, unit=np.r_[units, np.ones(int(exponent))])
 
 
 def has_exponent(law: Solution) -> bool:
