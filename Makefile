@@ -19,7 +19,7 @@ SEED    ?= 0
 RECORDS := $(patsubst src/scalinglab_papers/smoke/%.json,records-%,$(wildcard src/scalinglab_papers/smoke/*.json))
 PYTEST  := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal --durations=10 --durations-min=2
 
-.PHONY: demo test full quick slow records check lint types docs properties mutants coverage benchmarks screenshots clean help
+.PHONY: demo test full quick slow records release check lint types docs properties mutants coverage benchmarks screenshots clean help
 
 help:
 	@echo "make demo   train, fit and report on real digits, in about two minutes -> demo/report.html"
@@ -27,6 +27,7 @@ help:
 	@echo "make full   the same, then slow tests, records and docs: what continuous integration runs"
 	@echo "make quick  the quick tests alone; make slow: the others"
 	@echo "make records  reproduce the papers at scale smoke and compare with their records"
+	@echo "make release  what a release needs beside make full: dependencies locked by hash, their licences"
 	@echo "make docs   build the documentation into site/"
 	@echo "make properties  property tests with new and more examples"
 	@echo "make mutants     small random changes to the code that no test notices (PACKAGE=laws N=60 SEED=0)"
@@ -46,6 +47,9 @@ demo: $(READY)
 	@$(BIN)/scalinglab demo
 
 check: lint types
+
+release: $(READY)
+	@$(BIN)/python tools/supply_chain.py check
 
 lint: $(READY)
 	@echo "==> lint";         $(BIN)/ruff check . && $(BIN)/ruff format --check .

@@ -62,7 +62,10 @@ def public_functions():
             own = [n for n, o in vars(module).items() if getattr(o, "__module__", None) == module.__name__]
             offered = [n for n in own if not n.startswith("_")]
         for name in offered:
-            value = getattr(module, name)
+            try:
+                value = getattr(module, name)
+            except ImportError:  # an extra that is not installed here
+                continue
             if isinstance(value, types.ModuleType) and value.__name__.startswith(module.__name__):
                 walk(value)
             elif inspect.isfunction(value) and value.__module__.startswith("scalinglab"):
@@ -73,28 +76,34 @@ def public_functions():
 
 
 @cache
-def _things():
-    """Objects that functions take, by the name of their class."""
-    import torch
-
+def _things(name):
+    """Objects of a class that functions take; none of a class that is not known here."""
     rng = np.random.default_rng(0)
+    if name in ("Module", "Tensor"):
+        import torch
+
+        torch.manual_seed(0)
+        network = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
+        return [network] if name == "Module" else [torch.randn(6, 4), torch.randn(6, 3), torch.randn(0, 4)]
+    if name == "Spectrum":
+        return [sl.Spectrum.power_law(1.0, 1.0, 50), sl.Spectrum(np.array([1.0, 0.1]), np.ones(2))]
+    if name in ("Law", "Form"):
+        x = np.geomspace(1e2, 1e5, 9)
+        law = sl.laws.fit("power_law_offset", x, (0.1 + 2 * x**-0.4) * np.exp(0.01 * rng.standard_normal(9)))
+        return [law] if name == "Law" else [law.form]
     n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e6, 1e8, 4), np.geomspace(1e8, 1e10, 4)))
     loss = (1.7 + 400 * n**-0.34 + 410 * d**-0.28) * np.exp(0.01 * rng.standard_normal(len(n)))
     runs = pd.DataFrame({"n_params": n, "n_data": d, "test_loss": loss})
-    sizes = np.repeat([100, 200, 400, 800, 1600], 20)
-    step = np.tile(np.geomspace(1, 1000, 20), 5)
+    if name == "Surface":
+        return [sl.laws.surface.fit(runs, y="test_loss")]
+    sizes, step = np.repeat([100, 200, 400, 800, 1600], 20), np.tile(np.geomspace(1, 1000, 20), 5)
     error = 0.05 + sizes**-0.3 * (0.2 + step**-0.4)
     curves = pd.DataFrame({"n_data": sizes, "step": step, "norm": step**0.5, "test_error": error})
-    x = np.geomspace(1e2, 1e5, 9)
-    law = sl.laws.fit("power_law_offset", x, (0.1 + 2 * x**-0.4) * np.exp(0.01 * rng.standard_normal(9)))
-    torch.manual_seed(0)
-    return {
-        "Spectrum": [sl.Spectrum.power_law(1.0, 1.0, 50), sl.Spectrum(np.array([1.0, 0.1]), np.ones(2))],
-        "Curves": [sl.Curves(curves), sl.Curves(runs)], "DataFrame": [curves, runs, curves.iloc[:0]],
-        "Law": [law], "Form": [law.form], "Surface": [sl.laws.surface.fit(runs, y="test_loss")],
-        "Module": [torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))],
-        "Tensor": [torch.randn(6, 4), torch.randn(6, 3), torch.randn(0, 4)],
-    }  # fmt: skip
+    known = {
+        "DataFrame": lambda: [curves, runs, curves.iloc[:0]],
+        "Curves": lambda: [sl.Curves(curves), sl.Curves(runs)],
+    }
+    return known[name]() if name in known else []
 
 
 class Arguments:
@@ -143,8 +152,8 @@ class Arguments:
             return None
         if base in ("ArrayLike", "ndarray", "Sequence", "Iterable", "list", "tuple"):
             return self.array(name)
-        if base in _things():
-            return self.pick(_things()[base])
+        if _things(base):
+            return self.pick(_things(base))
         if base in ("Mapping", "dict"):
             return self.pick([{}, {"n_data": 100}, {"a": 1}])
         if base == "Any":
@@ -157,7 +166,7 @@ class Arguments:
         for p in inspect.signature(function).parameters.values():
             given = self.random.random() < 0.5
             if p.kind is p.VAR_POSITIONAL:
-                args += [self.array("x"), self.array("y")] if given else [self.pick(_things()["DataFrame"])]
+                args += [self.array("x"), self.array("y")] if given else [self.pick(_things("DataFrame"))]
             elif p.kind is p.VAR_KEYWORD or (p.default is not p.empty and not given):
                 continue
             elif p.kind is p.KEYWORD_ONLY:

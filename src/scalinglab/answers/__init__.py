@@ -26,6 +26,7 @@ from scalinglab.support.validation import checked
 __all__ = ["SIZES", "Answers", "Fit", "Prediction", "answer", "fit", "predict"]
 
 
+@checked
 def fit(
     table: Any, x: str | Sequence[str] | None = None, y: str | None = None, form: str = "auto", *,
     settings: Iterable[str] = (), **columns: str,
@@ -48,6 +49,7 @@ def fit(
     return choose(_read(table, x, y, settings, columns), x, y, form).fit(form)
 
 
+@checked
 def predict(
     table: Any, at: Any, x: str | Sequence[str] | None = None, y: str | None = None, form: str = "auto", *,
     level: float = 0.95, settings: Iterable[str] = (), **columns: str,

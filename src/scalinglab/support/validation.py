@@ -75,7 +75,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
 
 # what NumPy, SciPy and Python raise where numbers or shapes cannot be computed with
-ARITHMETIC = (ValueError, IndexError, OverflowError, ZeroDivisionError, FloatingPointError)
+ARITHMETIC = (ValueError, TypeError, IndexError, OverflowError, ZeroDivisionError, FloatingPointError)
 
 
 @dataclass(frozen=True)

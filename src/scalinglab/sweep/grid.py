@@ -37,6 +37,7 @@ from typing import Any
 from scalinglab.curves import plain
 from scalinglab.errors import BadInput, nearest
 from scalinglab.support import toml
+from scalinglab.support.validation import checked
 
 Setting = dict[str, Any]
 _KEYS = ("setting", "axes", "zip", "when", "parts", "seeds", "experiment", "runner")
@@ -144,6 +145,7 @@ class Grid:
         )
 
 
+@checked
 def grid(**values: Any) -> Grid:
     """Settings from keys: lists, ranges and arrays are axes, of which every combination is a run.
 
