@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,7 @@ from scalinglab.curves.columns import (
     is_missing,
     is_numeric,
     is_seed,
+    measure_of,
     outcome,
     rename,
     run_names,
@@ -32,7 +33,11 @@ from scalinglab.curves.reading import Reading
 from scalinglab.curves.resample import make_grid, on_grid, running_mean
 from scalinglab.curves.validate import Roles, validate
 from scalinglab.errors import BadInput, nearest
+from scalinglab.results.notebook import drawn
 from scalinglab.support.words import counted
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -354,6 +359,21 @@ class Curves:
         if self.understood:
             lines.append(f"  read from {self.understood}")
         return "\n".join(lines)
+
+    @property
+    def default_measure(self) -> str:
+        """The column that is fitted and drawn where none is named."""
+        return measure_of(self.frame, self.setting_columns)
+
+    def plot(self, axes: Axes | None = None, **options: Any) -> Axes:
+        """Draw the curves, on `axes` or on a figure of their own, and return the axes.
+
+        Args:
+            axes: of matplotlib.
+            options: `x` and `y`, columns, and `by`, the setting that colours are for; by default the
+                progress, the measure that a law is fitted to, and the first setting that differs.
+        """
+        return drawn(self, axes, **options)
 
     def _repr_html_(self) -> str:
         return f"<pre>{self!r}</pre>" + str(self.frame.head(10).to_html())

@@ -24,6 +24,7 @@ require("torch", "train", "explaining runs")
 from scalinglab.explanations import case as cases  # noqa: E402
 from scalinglab.explanations import measured, theory  # noqa: E402
 from scalinglab.explanations.case import is_without_curve  # noqa: E402
+from scalinglab.explanations.prediction import Predicted, predict  # noqa: E402
 from scalinglab.explanations.theory import Doubling, Kernel  # noqa: E402
 from scalinglab.results.notebook import NotebookResult  # noqa: E402
 from scalinglab.results.sentences import Column  # noqa: E402
@@ -48,7 +49,7 @@ WORDS = {
     "noise": "nothing",
 }
 
-__all__ = ["Doubling", "Explanation", "explain"]
+__all__ = ["Doubling", "Explanation", "Predicted", "explain"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +75,7 @@ class Explanation(NotebookResult):
         subject: what was trained, in words.
         redrawn: test loss at the checkpoints by descent with the kernel, without theory, the mean over other
             draws of the examples; None where the sample is smaller than twice the examples.
+        case: the network, its data and its training, for predictions.
     """
 
     name: str
@@ -92,6 +94,27 @@ class Explanation(NotebookResult):
     largest_rate: float = math.nan
     subject: str = ""
     redrawn: np.ndarray | None = None
+    case: cases.Case | None = field(default=None, repr=False)
+
+    def predict(
+        self,
+        n_data: ArrayLike | None = None,
+        steps: ArrayLike | None = None,
+        width: ArrayLike | None = None,
+        level: float = 0.9,
+    ) -> Predicted:
+        """The test loss at sizes that were not run, with a band for one run there.
+
+        Args:
+            n_data: Training examples, a number or several; by default those of the run.
+            steps: Steps of training, by default all of the run.
+            width: As in the setting, by default that of the run.
+            level: Probability of the band.
+
+        Raises:
+            NotDetermined: the theory gives no loss of this run, or none at that size.
+        """
+        return predict(self, n_data, steps, width, level)
 
     @property
     def ratio(self) -> np.ndarray:
@@ -316,7 +339,7 @@ def _explained(case: cases.Case, curves: Curves, setting: Setting | None = None)
     found = Explanation(
         case.name, case.steps, case.test_loss, solved, case.n_data, kernel, "unknown", (), math.nan, columns,
         case.outside, slopes, subject=subject,
-        largest_rate=math.nan if case.normalized_by_batch else largest,
+        largest_rate=math.nan if case.normalized_by_batch else largest, case=case,
     )  # fmt: skip
     return found if _without_curve(case) else _with_bottleneck(found, case, kernel)
 

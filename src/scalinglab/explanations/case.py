@@ -41,6 +41,7 @@ class Case:
         online: whether every batch is fresh.
         outside: where the theory does not apply.
         redraw: makes the network from a seed and a factor on its width; None where that is not known.
+        width: of the setting; 0 where it is not known.
     """
 
     model: nn.Module
@@ -57,6 +58,7 @@ class Case:
     outside: tuple[Reason, ...] = ()
     redraw: Any = None
     name: str = "run"
+    width: float = 0.0
 
     @property
     def n_outputs(self) -> int:
@@ -115,7 +117,7 @@ def of_setting(setting: Setting, curves: Curves, samples: int) -> Case:
         model, torch.as_tensor(dataset.inputs("train", order)), y.reshape(len(y), -1), n_data,
         setting.learning_rate, setting.momentum or 0.0, batch, frame["step"].to_numpy(float),
         frame["test_loss"].to_numpy(float), {c: frame[c].to_numpy() for c in frame}, bool(setting.online),
-        (*_outside(setting), *_outside_network(model)), redraw, setting.run,
+        (*_outside(setting), *_outside_network(model)), redraw, setting.run, setting.width,
     )  # fmt: skip
 
 

@@ -237,7 +237,64 @@ def explanation(axes: Axes, found: Any) -> None:
     axes.legend(loc="upper right")
 
 
+def predicted(axes: Axes, found: Any) -> None:
+    """Predicted losses with their band, against what differs between them."""
+    table = found.table()
+    x = next((c for c in ("n_data", "width", "steps") if table[c].nunique() > 1), "n_data")
+    table = table.sort_values(x)
+    loglog(axes, x, "test loss", f"{found.level:.0%} band")
+    axes.fill_between(table[x], table["low"], table["high"], color=PALETTE[0], alpha=0.2, lw=0)
+    points(axes, table[x], table["mean"], color=PALETTE[0], label="predicted")
+    axes.plot(table[x], table["kernel"], "--", color=INK, lw=1.0, label="descent with the kernel")
+    axes.legend(loc="upper right")
+
+
+def solution(axes: Axes, found: Any) -> None:
+    """Test and train loss of a theory against time, and the part that more models or data leave."""
+    times = np.ravel(found.times)
+    loglog(axes, "time", "loss", f"N = {found.n_params:g}, P = {found.n_data:g}")
+    for place, (name, label) in enumerate((("test_loss", "test loss"), ("train_loss", "train loss"))):
+        axes.plot(times, np.ravel(getattr(found, name)), color=PALETTE[place], label=label)
+    axes.plot(times, np.ravel(found.bias), "--", color=INK, lw=1.0, label="bias")
+    axes.legend(loc="lower left")
+
+
+MOST_LABELS = 8
+
+
+def table(axes: Axes, found: Any, x: str | None = None, y: str | None = None, by: str | None = None) -> None:
+    """Curves, a line a run, in the colour of the setting that differs most between them.
+
+    Args:
+        x: by default the first progress column; where every run has one row, the size that differs.
+        y: by default what a law would be fitted to.
+        by: the setting that colours are for.
+    """
+    frame, y = found.frame, y or found.default_measure
+    settings = [c for c in found.setting_columns if c not in found.seed_columns and frame[c].nunique() > 1]
+    lines = len(frame) > len(found.runs)
+    if x is None:
+        x = found.progress_columns[0] if lines and found.progress_columns else next(iter(settings), None)
+    x = x or "step"
+    for name in (x, y):
+        if name not in frame:
+            raise BadInput(f"these curves have no column {name!r} to draw: give x= and y=")
+    by = by or next((c for c in settings if c != x), None)
+    loglog(axes, x, y)
+    groups = [("", frame)] if by is None else list(frame.groupby(by, sort=True))
+    for place, (shade, (value, group)) in enumerate(zip(colors(groups), groups, strict=True)):
+        label = f"{by} {value:,g}" if isinstance(value, (int, float)) else str(value or "")
+        parts = group.groupby("run", sort=False) if lines else [("", group.sort_values(x))]
+        for run, part in enumerate(parts):
+            shown = label if run == 0 and by is not None and place < MOST_LABELS else None
+            axes.plot(part[1][x], part[1][y], ".-", color=shade, lw=0.9, markersize=3, label=shown)
+    if by is not None:
+        more = len(groups) - MOST_LABELS
+        axes.legend(loc="best", title=f"and {more} more" if more > 0 else None)
+
+
 DRAWINGS: dict[str, Callable[..., None]] = {
+    "Predicted": predicted, "Solution": solution, "Curves": table,
     "Law": law, "Surface": surface, "Optimal": optimal, "Extrapolation": extrapolation,
     "Explanation": explanation, "NextRuns": next_runs, "Dynamical": dynamical, "Answers": answers,
     "TwoStage": two_stage, "Speedup": speedup, "Fit": fit, "Prediction": prediction,

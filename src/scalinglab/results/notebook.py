@@ -28,6 +28,11 @@ def draw_with(draw: Callable[..., Any]) -> None:
     _draw = draw
 
 
+def drawn(result: object, axes: Axes | None = None, **options: Any) -> Axes:
+    """A result on `axes`, or on a figure of its own."""
+    return _draw(result, axes, **options)
+
+
 def as_html(summary: str, table: pd.DataFrame | None = None) -> str:
     """A result in a notebook: its table, with the summary below it to be unfolded."""
     words = f"<pre>{html.escape(summary)}</pre>"
@@ -83,4 +88,4 @@ class NotebookResult:
 
     def plot(self, axes: Axes | None = None, **options: Any) -> Axes:
         """Draw the result, on `axes` or on a figure of its own, and return the axes."""
-        return _draw(self, axes, **options)
+        return drawn(self, axes, **options)

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from scalinglab.errors import BadInput
+from scalinglab.results.notebook import NotebookResult
 from scalinglab.spectrum import PowerLaw, Spectrum
 from scalinglab.support.validation import checked
 from scalinglab.theory.dmft import sgd
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Solution:
+class Solution(NotebookResult):
     """Losses along training; arrays of the shape of `times`.
 
     Attributes:
