@@ -28,8 +28,6 @@ from scalinglab.results.sentences import with_notes
 from scalinglab.results.types import Reason
 from scalinglab.support.validation import checked
 
-FARTHEST = 8.0  # chosen: no advice beyond so many times the largest width of the runs
-
 
 @dataclass(frozen=True)
 class NoiseAdvice:
