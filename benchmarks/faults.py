@@ -96,12 +96,16 @@ def attack(folder, engine, kills, limit):
     execute(wanted, whole, workers=2, max_stacked=4, progress=False)
     kept = folder / "kills.json"
     killed, before = state_of(kept)
+
+    def keep(killed):
+        state = {"kinds": killed.kinds, "torn": killed.torn, "started": killed.started}
+        kept.write_text(json.dumps({**state, "seconds": before + time.monotonic() - begun}))
+
     with cluster(engine) as (address, lose):
         until = None if limit is None else begun + limit
-        inject(broken.path, engine, kills, wanted, address, lose, killed, until)
+        inject(broken.path, engine, kills, wanted, address, lose, killed, until, keep)
+    keep(killed)
     seconds = before + time.monotonic() - begun
-    state = {"kinds": killed.kinds, "torn": killed.torn, "started": killed.started, "seconds": seconds}
-    kept.write_text(json.dumps(state))
     names = {run_name(identity(setting)) for setting in wanted.settings()}
     records = broken.records()
     said = ", ".join(f"{number} {kind}" for kind, number in killed.kinds.items())

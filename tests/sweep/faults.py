@@ -92,7 +92,7 @@ class Kills:
         return self.kinds.total()
 
 
-def inject(path, engine, kills, wanted=None, address="", lose=None, killed=None, until=None):
+def inject(path, engine, kills, wanted=None, address="", lose=None, killed=None, until=None, keep=None):
     """Kill what the turn is on (`KILLS`) until `kills` are done and the sweep is over.
 
     Three in four strike while runs are being written, the others whenever they come.
@@ -100,6 +100,7 @@ def inject(path, engine, kills, wanted=None, address="", lose=None, killed=None,
     Args:
         lose: functions that take away a node, a raylet or the control store of a cluster, by their names.
         killed: what was killed before, to go on with.
+        keep: is called with what was killed after every kill.
         until: of `time.monotonic`; from then on the sweep is interrupted and left for the next call.
     """
     killed = killed or Kills()
@@ -127,6 +128,8 @@ def inject(path, engine, kills, wanted=None, address="", lose=None, killed=None,
                 time.sleep(0.01)
                 killed.torn += bool(Store(path).unfinished())
             killed.kinds[turn] += 1
+            if keep is not None:
+                keep(killed)
             if turn == "driver":
                 break
         if _over(until) and process.poll() is None:

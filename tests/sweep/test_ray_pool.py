@@ -141,7 +141,7 @@ def test_a_pool_joins_ray_where_it_runs_and_leaves_it_running(ray):
 
 def test_a_cluster_at_an_address_keeps_its_own_processors(ray, monkeypatch):
     ray.running = False
-    monkeypatch.setattr(ray_engine, "connect", lambda found, address, options: found.init(**options))
+    monkeypatch.setattr(ray_engine, "connect", lambda found, address, options, _: found.init(**options))
     pool = RayPool("head:6379", 3)
     assert (ray.begun[0]["address"], ray.begun[0]["num_cpus"]) == ("head:6379", None)
     pool.close()

@@ -46,6 +46,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     """
     signature = inspect.signature(function)
     rules = {name: _rules(p) for name, p in signature.parameters.items()}
+    translated = not function.__module__.startswith(OTHERS_CODE)
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -60,9 +61,9 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
             return function(*bound.args, **bound.kwargs)
         except ScalinglabError:
             raise
-        except (*ARITHMETIC, MemoryError) as error:
-            if any(callable(value) for value in bound.arguments.values()):
-                raise  # it may be the user's own
+        except (*ARITHMETIC, AttributeError, KeyError, MemoryError, RuntimeError) as error:
+            if not translated or not _is_about(error, list(bound.arguments.values())):
+                raise
             large = isinstance(error, MemoryError) or "too big" in str(error)  # NumPy's words for the latter
             why = "more memory than there is; ask for less" if large else error
             given = ", ".join(f"{name} = {_shown(value)}" for name, value in bound.arguments.items())
@@ -76,6 +77,20 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
 # what NumPy, SciPy and Python raise where numbers or shapes cannot be computed with
 ARITHMETIC = (ValueError, TypeError, IndexError, OverflowError, ZeroDivisionError, FloatingPointError)
+
+
+# packages that execute code of users: what that raises is their own
+OTHERS_CODE = tuple(f"scalinglab.{name}" for name in ("board", "explanations", "studies", "sweep", "train"))
+
+
+def _is_about(error: Exception, given: list[Any]) -> bool:
+    """Whether an error is about the arguments, and not about this package or the user's own code."""
+    if any(map(inspect.isroutine, given)):
+        return False  # it may be the user's own
+    if isinstance(error, AttributeError):  # of an argument, or of a number or text in it
+        plain = error.obj is not None and type(error.obj).__module__ in ("builtins", "numpy")
+        return plain or any(error.obj is value for value in given)
+    return not isinstance(error, RuntimeError) or type(error) is RuntimeError  # of a network's layers
 
 
 @dataclass(frozen=True)
@@ -125,8 +140,8 @@ _RULES = {
 _ITEMS = ("Sequence", "Iterable", "list", "tuple", "Collection", "set")
 _ITEMS_RULE = _Rule("a sequence", lambda v: isinstance(v, Iterable) and not isinstance(v, (str, bytes)))
 _CLASSES = (
-    "Collapse", "Curves", "DataFrame", "Dataset", "Dynamical", "Extrapolation", "Form", "Grid", "Law",
-    "Module", "Optimal", "Setting", "Spectrum", "Store", "Surface", "Teacher", "Tensor",
+    "Approaches", "Collapse", "Curves", "DataFrame", "Dataset", "Dynamical", "Extrapolation", "Form", "Grid",
+    "Law", "Module", "Optimal", "Setting", "Spectrum", "Store", "Surface", "Teacher", "Tensor",
 )  # fmt: skip
 
 

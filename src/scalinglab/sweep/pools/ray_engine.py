@@ -59,14 +59,14 @@ class RayPool(Pool):
         self._started = not self._ray.is_initialized()
         self._address, self._cpus, self._gpus, self._workers = address, cpus, gpus, workers
         if self._started:
-            self._start()
+            self._start(CONNECT)
         self._slots, self._watched = 1, True
         self._watched = self._look()  # a client outside of the cluster does not see its control store
         self._check_fits(alone=self._started and address is None)
         self._work = self._ray.remote(num_cpus=cpus, num_gpus=gpus, max_retries=0)(execute_task)
 
-    def _start(self) -> None:
-        """Start Ray here, or join the cluster at the address; one sentence where that fails."""
+    def _start(self, seconds: float) -> None:
+        """Start Ray here, or join the cluster at the address in this time; one sentence where that fails."""
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # no usage statistics are sent
         own = [path for path in sys.path if path and not path.startswith((sys.prefix, sys.base_prefix))]
@@ -78,7 +78,7 @@ class RayPool(Pool):
             "configure_logging": False, "runtime_env": {"env_vars": {"PYTHONPATH": os.pathsep.join(own)}},
         }  # fmt: skip
         if self._address is not None:
-            connect(self._ray, self._address, options)
+            connect(self._ray, self._address, options, seconds)
             return
         try:
             self._ray.init(**options)
@@ -99,7 +99,7 @@ class RayPool(Pool):
             with contextlib.suppress(Exception):  # of a cluster that is gone
                 self._ray.shutdown()
             try:
-                self._start()
+                self._start(max(CONNECT, end - time.monotonic()))
                 break
             except ScalinglabError as error:
                 if time.monotonic() > end:
@@ -255,8 +255,9 @@ class RayPool(Pool):
         self.close()
 
 
-def connect(ray: Any, address: str, options: dict[str, Any]) -> None:
-    """Connect to a cluster, or raise within seconds; Ray's own timeout is minutes."""
+def connect(ray: Any, address: str, options: dict[str, Any], seconds: float | None = None) -> None:
+    """Connect to a cluster, or raise within seconds (`CONNECT`); Ray's own timeout is minutes."""
+    seconds = CONNECT if seconds is None else seconds
     failure = (
         f"cannot connect to the Ray cluster at {address!r}: start one (ray start --head), check the address; "
         "if it runs, its token may be missing here (Ray's documentation: token authentication)"
@@ -280,10 +281,10 @@ def connect(ray: Any, address: str, options: dict[str, Any]) -> None:
 
     thread = threading.Thread(target=join, daemon=True)
     thread.start()
-    thread.join(CONNECT)
+    thread.join(seconds)
     log.setLevel(level)
     if not outcome:
-        raise ScalinglabError(f"{failure} (no answer in {CONNECT:g} s)")
+        raise ScalinglabError(f"{failure} (no answer in {seconds:g} s)")
     if isinstance(outcome[0], ConnectionError):
         raise ScalinglabError(failure) from outcome[0]
     if isinstance(outcome[0], Exception):

@@ -103,11 +103,13 @@ class Solution(NotebookResult):
     def summary(self) -> str:
         """The solution in a few lines."""
         times, test, train = (np.ravel(x) for x in (self.times, self.test_loss, self.train_loss))
+        model = f"random features, {self.spectrum!r}: n_params {self.n_params:g}, n_data {self.n_data:g}, "
+        model += f"noise {self.noise:g}, {self.dynamics}\n"
+        if not times.size:
+            return f"{model}no times were asked for"
         best = int(np.argmin(test))
         return (
-            f"random features, {self.spectrum!r}: n_params {self.n_params:g}, n_data {self.n_data:g}, "
-            f"noise {self.noise:g}, {self.dynamics}\n"
-            f"time {times[-1]:g}: test loss {test[-1]:.6g}, train loss {train[-1]:.6g}\n"
+            f"{model}time {times[-1]:g}: test loss {test[-1]:.6g}, train loss {train[-1]:.6g}\n"
             f"smallest test loss {test[best]:.6g} at time {times[best]:g}"
         )
 
