@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import copy
+import importlib
+import json
+import linecache
 import math
 
 import numpy as np
@@ -10,10 +13,14 @@ import pytest
 import torch
 from torch import nn
 from torch.nn import functional as F
+from typer.testing import CliRunner
 
+from scalinglab import sweep
+from scalinglab.cli import app
 from scalinglab.errors import BadInput
 from scalinglab.store import Store
-from scalinglab.train import run, run_many
+from scalinglab.sweep.grid import Grid
+from scalinglab.train import jobs, replicas, run, run_many
 from scalinglab.train.batches import Stream, dataset_of
 from scalinglab.train.engine import with_own
 
@@ -74,6 +81,23 @@ class Tied(nn.Module):
     def forward(self, tokens):
         h = self.embed(tokens) + self.positions
         return self.head(h + self.mix(h.cumsum(1) * self.scale))
+
+
+class Noisy(Small):
+    """Random numbers of PyTorch's generator."""
+
+    def forward(self, x):
+        return self.body(F.dropout(x, 0.3, self.training))
+
+
+class Counting(Small):
+    """A network that counts its passes."""
+
+    passes = 0
+
+    def forward(self, x):
+        self.passes += 1
+        return self.body(x) * (1 + 0.01 * self.passes)
 
 
 def plain_loop(model, data, setting, loss, make_optimizer, schedule=None, clip=None):
@@ -248,10 +272,6 @@ def test_averaged_weights_are_measured_and_not_trained() -> None:
 
 
 def test_a_network_that_draws_its_own_random_numbers_repeats_and_resumes(tmp_path) -> None:
-    class Noisy(Small):
-        def forward(self, x):
-            return self.body(F.dropout(x, 0.3, self.training))
-
     data, settings = classes(), [{**SHORT, "seed": seed} for seed in (0, 1)]
     torch.manual_seed(5)
     first = run_many(settings, model=Noisy, data=data).frame
@@ -259,6 +279,65 @@ def test_a_network_that_draws_its_own_random_numbers_repeats_and_resumes(tmp_pat
     second = run_many(settings, model=Noisy, data=data).frame
     assert torch.equal(before, torch.get_rng_state())
     np.testing.assert_array_equal(first["test_loss"], second["test_loss"])
+
+
+@pytest.mark.parametrize("model", [Small, Tied])
+def test_traced_steps_give_the_same_bits(model, monkeypatch) -> None:
+    data = classes()
+    if model is Tied:
+        x = torch.randint(0, 7, (120, 5), generator=torch.Generator().manual_seed(1))
+        data = (x[:80], (x[:80] + 1) % 7, x[80:], (x[80:] + 1) % 7)
+    settings = [{**SHORT, "seed": s, "steps": 40} for s in range(3)]
+
+    def factory(s):
+        return model(dropout=0.1) if model is Small else model()
+
+    plain = run_many(settings, model=factory, data=data).frame
+    traced = []
+    original = replicas.Program.trace
+    monkeypatch.setattr(replicas, "pays", lambda seconds: True)
+    monkeypatch.setattr(
+        replicas.Program, "trace", lambda self, *a: (original(self, *a), traced.append(self))[0]
+    )
+    monkeypatch.setattr(replicas, "_PROGRAMS", {})
+    again = run_many(settings, model=factory, data=data).frame
+    assert "gradients" in vars(traced[0])  # in the place of the method
+    np.testing.assert_array_equal(plain["test_loss"], again["test_loss"])
+
+
+class Killed(BaseException):
+    """As a signal does: not an Exception."""
+
+
+@pytest.mark.parametrize("case", ["stacked", "torch optimizer", "batch norm", "random"])
+def test_a_killed_run_resumes_to_the_same_curve(case: str, tmp_path, monkeypatch) -> None:
+    own = {"model": Small, "data": classes(), "schedule": cosine}
+    if case == "torch optimizer":
+        own["optimizer"] = torch.optim.NAdam
+    if case == "batch norm":
+        own["model"] = Normalized
+    if case == "random":
+        own["model"] = Noisy
+    settings = [{**SHORT, "steps": 30, "checkpoints_per_decade": 8, "seed": s, "ema": 0.9} for s in (0, 1)]
+    whole = run_many(settings, **own).frame.sort_values(["run", "step"], ignore_index=True)
+    original = jobs.Group.advance
+
+    def dies(self, steps: int) -> None:
+        if self.step >= 12:
+            raise Killed
+        original(self, steps)
+
+    monkeypatch.setattr(jobs.Group, "advance", dies)
+    with pytest.raises(Killed):
+        run_many(settings, store=tmp_path, save_every=0, **own)
+    monkeypatch.setattr(jobs.Group, "advance", original)
+    begun = []
+    resume = jobs.Job._resume
+    monkeypatch.setattr(jobs.Job, "_resume", lambda job: (resume(job), begun.append(job.group.step))[0])
+    resumed = run_many(settings, store=tmp_path, **own).frame.sort_values(["run", "step"], ignore_index=True)
+    assert max(begun) >= 10
+    for name in ("step", "train_loss", "test_loss", "test_error", "test_loss_ema"):
+        np.testing.assert_array_equal(resumed[name], whole[name])
 
 
 # --- the store ---------------------------------------------------------------------------------------------
@@ -304,6 +383,120 @@ def test_what_cannot_be_read_asks_for_a_version() -> None:
     with pytest.raises(BadInput, match="version"):
         run(SHORT, model=factory, data=classes())
     assert len(run(SHORT, model=factory, data=classes(), version="a").frame)
+
+
+@pytest.mark.parametrize(
+    ("model", "says"),
+    [(Small, "3 runs train as one stack"), (Branching, "one after the other: torch.func cannot stack it"),
+     (Noisy, "random numbers of its own"), (Counting, "changes its attribute 'passes'")],
+)  # fmt: skip
+def test_how_runs_are_trained_is_said_in_one_line(model, says: str, capsys) -> None:
+    run_many([{**SHORT, "seed": seed} for seed in range(3)], model=model, data=classes())
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 1
+    assert says in said[0]
+
+
+def test_a_factory_may_make_other_shapes_of_other_sizes() -> None:
+    settings = [{**SHORT, "n_data": n, "seed": s} for n in (40, 60) for s in (0, 1)]
+    frame = run_many(settings, model=lambda s: Small(s["n_data"] // 10), data=classes()).frame
+    assert frame.groupby("n_data")["n_params"].unique().map(list).to_dict() == {40: [43], 60: [63]}
+
+
+# --- in a file, and on the command line --------------------------------------------------------------------
+
+MINE = """
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+class Net(nn.Module):
+    def __init__(self, n_outputs, width=8):
+        super().__init__()
+        self.body = nn.Sequential(nn.Linear(6, width), nn.ReLU(), nn.Linear(width, n_outputs))
+    def forward(self, x):
+        return self.body(x)
+
+def load(n=80):
+    x = torch.randn(2 * n, 6, generator=torch.Generator().manual_seed(0))
+    y = (x[:, 0] > 0).long() + (x[:, 1] > 0).long()
+    return x[:n], y[:n], x[n:], y[n:]
+
+def loss(outputs, targets):
+    return F.cross_entropy(outputs, targets, label_smoothing=0.1)
+
+def decay(step, steps):
+    return 1 - step / steps
+
+def brier(outputs, targets):
+    return (outputs.softmax(-1) - F.one_hot(targets, 3)).square().sum(-1).mean()
+"""
+GRID = """
+[setting]
+model = "{module}:Net"
+dataset = "{module}:load"
+loss = "{module}:loss"
+optimizer = "torch.optim:NAdam"
+schedule = "{module}:decay"
+metrics = {{brier = "{module}:brier"}}
+steps = 6
+batch_size = 16
+measure = []
+width = 4
+data_options = {{n = 60}}
+
+[axes]
+n_data = [20, 40]
+"""
+
+
+@pytest.mark.slow
+def test_a_grid_in_toml_names_what_lies_beside_it(tmp_path, monkeypatch) -> None:
+    (tmp_path / "toml_mine.py").write_text(MINE)
+    (tmp_path / "grid.toml").write_text(GRID.format(module="toml_mine"))
+    store = tmp_path / "runs"
+    curves = sweep.run(tmp_path / "grid.toml", store, workers=1, progress=False)
+    frame = curves.frame
+    assert set(frame["n_data"]) == {20, 40}
+    assert set(frame["model"]) == {"toml_mine:Net"}
+    assert set(frame["width"]) == {4}
+    assert frame["brier"].between(0, 2).all()
+    here = run_many(Grid.read(tmp_path / "grid.toml"), progress=False).frame.sort_values(["run", "step"])
+    np.testing.assert_allclose(
+        here.sort_values(["run", "step"])["test_loss"],
+        frame.sort_values(["run", "step"])["test_loss"],
+        rtol=1e-6,
+    )
+    assert sweep.execute(tmp_path / "grid.toml", store, workers=1, progress=False).plan.tasks == ()
+    # a changed function is another run, and said
+    module = importlib.import_module("toml_mine")
+    (tmp_path / "toml_mine.py").write_text(MINE.replace("nn.ReLU()", "nn.Tanh()"))
+    linecache.checkcache()
+    importlib.reload(module)
+    with pytest.warns(UserWarning, match="model = 'toml_mine:Net' has changed since 2 runs"):
+        plan = sweep.make_plan(Grid.read(tmp_path / "grid.toml"), Store(store))
+    assert len(plan.missing) == 2
+
+
+def test_the_command_line_takes_names(tmp_path, monkeypatch) -> None:
+    (tmp_path / "line_mine.py").write_text(MINE)
+    monkeypatch.chdir(tmp_path)
+    options = ["--model", "line_mine:Net", "--dataset", "line_mine:load", "--width", "4", "--n-data", "20,40"]
+    options += [
+        "--set",
+        "loss=line_mine:loss",
+        "--set",
+        "metrics=line_mine:brier",
+        "--set",
+        "steps=4",
+        "--json",
+    ]
+    result = CliRunner().invoke(app, ["train", *options], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    table = json.loads(result.stdout)["curves"]
+    assert set(table["n_data"]) == {20, 40}
+    assert set(table["n_params"]) == {6 * 4 + 4 + 4 * 3 + 3}
+    assert all(0 <= value <= 2 for value in table["brier"])
 
 
 # --- what a first attempt gets wrong -----------------------------------------------------------------------

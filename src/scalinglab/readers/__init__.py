@@ -26,6 +26,7 @@ from scalinglab.readers.tables.large import LEFT_OUT, NOTES
 from scalinglab.readers.tables.naming import STANDARD
 from scalinglab.readers.tables.runs import lacks_data_of_isoflops
 from scalinglab.store import Store
+from scalinglab.support import extensions
 from scalinglab.support.progress import track
 from scalinglab.support.validation import checked
 
@@ -47,7 +48,8 @@ def read(
         source: a store; a folder of logs of TensorBoard, W&B, MLflow, Lightning or Hugging Face, nested and
             mixed as they may be, or one such file; a .csv, .tsv, .json, .jsonl, .parquet or .xlsx file, text
             files also with .gz; a table of pandas, polars or Arrow, a dictionary of columns, a list of rows.
-        kind: only logs of this kind: tensorboard, wandb, mlflow, lightning, hugging_face; or table.
+        kind: only logs of this kind: tensorboard, wandb, mlflow, lightning, hugging_face; or table; or what a
+            reader of one's own was registered for (`scalinglab.register.reader`).
         settings: columns that are settings although they are not in the standard list; stores, logs and
             Parquet files written here know theirs.
         wanted: columns that stay, whatever they are called, of a table of more numbers than memory holds.
@@ -96,6 +98,9 @@ def read_table(
     path = Path(source)
     if not path.exists():
         raise BadInput(f"{path} does not exist")
+    if kind is not None and kind in extensions.names("readers"):
+        read_own = extensions.added("readers", kind)
+        return understand(_frame(read_own(path)), columns, settings, likely=likely, origin=path.name)
     if kind is None and path.is_dir() and Store.is_store(path):
         return _store(path, columns, settings, likely)
     if kind != "table" and (path.is_dir() or kind is not None or kind_of_file(path) is not None):

@@ -20,7 +20,7 @@ import importlib
 import importlib.util
 import os
 import sys
-from functools import cache
+from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
@@ -43,9 +43,19 @@ def add(kind: str, name: str, value: T) -> T:
     return value
 
 
-@cache
 def _installed(kind: str) -> dict[str, EntryPoint]:
+    return _installed_in(kind, tuple(sys.path))
+
+
+@lru_cache(maxsize=64)
+def _installed_in(kind: str, path: tuple[str, ...]) -> dict[str, EntryPoint]:
+    """Looked for once, in the folders that Python imports from."""
     return {point.name: point for point in entry_points(group=f"scalinglab.{kind}")}
+
+
+def is_added(kind: str, name: str) -> bool:
+    """Whether a decorator or an installed package has added something under a name."""
+    return name in _ADDED[kind] or name in _installed(kind)
 
 
 def names(kind: str) -> list[str]:

@@ -38,6 +38,7 @@ from scalinglab.curves import plain
 from scalinglab.errors import BadInput, nearest
 from scalinglab.support import toml
 from scalinglab.support.validation import checked
+from scalinglab.support.extensions import look_in
 
 Setting = dict[str, Any]
 _KEYS = ("setting", "axes", "zip", "when", "parts", "seeds", "experiment", "runner")
@@ -82,6 +83,7 @@ class Grid:
     def read(path: str | Path) -> Grid:
         """A grid from a TOML file."""
         values = toml.read(path, "a grid")
+        look_in(Path(path).parent)  # for what is the user's own, "mine:Mixer"
         try:
             return Grid.from_dict(values)
         except BadInput as error:

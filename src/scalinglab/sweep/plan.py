@@ -184,6 +184,8 @@ def make_plan(
     for setting in grid.settings():
         full = plain(runner.identity(setting))
         runs[run_name(full)] = full
+    if store is not None:
+        runner.tell_changes(list(runs.values()), store)
     records = store.records() if store is not None else {}
     status = {run: records[run].status for run in runs if run in records}
     done = tuple(run for run in runs if status.get(run) in ("done", "diverged"))

@@ -23,9 +23,9 @@ NEEDED = ("identity", "alike", "cost", "memory", "capacity", "memory_limit", "de
 class Runner:
     """A module that executes runs; `load` resolves it once per sweep.
 
-    The module has the functions of `NEEDED`, with the arguments of the methods here. `check_here`, `prepare`
-    and `trials` may be missing, `work` may lack the parameter `group`, `memory` and `probe` the parameter
-    `device`.
+    The module has the functions of `NEEDED`, with the arguments of the methods here. `check_here`,
+    `tell_changes`, `prepare` and `trials` may be missing, `work` may lack the parameter `group`, `memory`
+    and `probe` the parameter `device`.
 
     Attributes:
         name: by which workers find it too.
@@ -78,6 +78,11 @@ class Runner:
         """Raise before the start if this machine cannot execute the runs."""
         if hasattr(self.module, "check_here"):
             self.module.check_here(settings, device)
+
+    def tell_changes(self, settings: Sequence[Setting], store: Store) -> None:
+        """Warn where the store has the same runs, made by code that has changed since."""
+        if hasattr(self.module, "tell_changes"):
+            self.module.tell_changes(settings, store)
 
     def prepare(self, settings: Sequence[Setting], device: str | None) -> None:
         """Import and load what runs need, in a worker before its first task."""

@@ -36,6 +36,7 @@ Trial = tuple[float, list[float]]  # seconds, and how many runs, steps and check
 
 def probe(settings: Sequence[Setting], device: str) -> dict[str, Any]:
     """Seconds and FLOPs of a task, and the seconds that each short training took."""
+    import pandas as pd
     import torch
 
     from scalinglab.train.engine import as_setting, mixes, run_many
@@ -51,8 +52,11 @@ def probe(settings: Sequence[Setting], device: str) -> dict[str, Any]:
         curves = run_many(short, progress=False, device=device)
         took = time.perf_counter() - start
         trials.append(round(took, 3))
-        compute = curves.frame.groupby(["width", "batch_size"], dropna=False)["compute"].max() / steps
-        flops.update(compute.to_dict())
+        frame = curves.frame
+        keys = [
+            frame[name] if name in frame else pd.Series(0, frame.index) for name in ("width", "batch_size")
+        ]
+        flops.update((frame.groupby(keys, dropna=False)["compute"].max() / steps).to_dict())
         return took, [len(sample), *_work(short)]
 
     few, many, most = (steps["mixed" if mixed else device] for steps in (FEW, MANY, MOST))
@@ -65,7 +69,9 @@ def probe(settings: Sequence[Setting], device: str) -> dict[str, Any]:
     steps, checkpoints = _work(settings)
     whole = np.array([len(settings), steps, checkpoints])
     largest = max(flops.values())
-    total = sum(flops.get((s["width"], s.get("batch_size")), largest) * _work([s])[0] for s in settings)
+    total = sum(
+        flops.get((s.get("width", 0), s.get("batch_size")), largest) * _work([s])[0] for s in settings
+    )
     return {"seconds": float(each @ whole), "flops": total, "trials": trials}
 
 

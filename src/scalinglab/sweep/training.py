@@ -37,8 +37,9 @@ def identity(setting: Mapping[str, Any]) -> Setting:
     """The complete setting; unknown, missing and contradictory keys are errors."""
     s = _setting(setting)
     source = SOURCES.get(s.dataset)
-    if source and (s.n_data or 0) > source.n_train:
-        raise BadInput(f"n_data={s.n_data}: {s.dataset} has {source.n_train} training examples")
+    here = s.own_data().n_data if s.owns("dataset") else source.n_train if source else math.inf
+    if (s.n_data or 0) > here:
+        raise BadInput(f"n_data={s.n_data}: {s.dataset} has {here} training examples")
     return dict(s.identity())
 
 
@@ -105,6 +106,15 @@ def check_here(settings: Sequence[Setting], device: str | None) -> None:
     for name in {setting["dataset"] for setting in settings} & {*SOURCES}:
         if data.available(name) is None:
             data.load(name)  # says where it looked and how to get it
+
+
+def tell_changes(settings: Sequence[Setting], store: Store) -> None:
+    """Warn where the store has the same runs with another network, loss and so on behind the same names."""
+    from scalinglab.train.own import references
+
+    new = [setting for setting in settings if setting.get("code")]
+    if new and Store.is_store(store.path):
+        references.tell_changes([s for s in new if not store.done(s)], store)
 
 
 def _cuda(device: str | None) -> bool:

@@ -8,6 +8,7 @@ for; with a store every row is on disk at once, and a killed run goes on from it
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -37,7 +38,7 @@ from scalinglab.train.memory import SHARE
 from scalinglab.train.own.references import taken_in, tell_changes
 from scalinglab.train.replicas import Place, drop_idle, idle_memory, program, streams
 from scalinglab.train.setting import Setting, with_torch_optimizer
-from scalinglab.train.training_step import drawn, is_own, probe
+from scalinglab.train.training_step import drawn, is_own, kind_of, probe
 
 POLL_SECONDS = 2e-4  # seconds that the host rests when every group has its turns queued
 SAVE_EVERY = 60.0  # seconds
@@ -45,6 +46,9 @@ STREAMS = 8  # groups that share a GPU
 DRAWING = 4  # threads that draw initial weights
 # the largest stack, and the operations a step below which runs are stacked
 STACK = {"cpu": (16, 1e9), "cuda": (64, 5e8)}
+# networks of the user's own on a CPU: the stack of those whose steps are calls more than work, and what these
+# take at most (benchmarks/own_model.py --part stacks)
+LARGEST, SMALL = 64, 1e7
 MIXED = 3e5  # operations for one example below which small batches of different sizes are stacked on a CPU
 
 
@@ -176,6 +180,8 @@ def _train(
         for members in group(together, place, max_stacked, store)
         if any(s.run in names for s in members)
     ]
+    if progress:
+        tell_how(jobs, place)
     work = _work(jobs, place)
     total = sum(job.checkpoints for job in jobs)
     try:
@@ -235,7 +241,7 @@ def group(
     alike: dict[str, list[Setting]] = {}
     for s in left.values():
         batch = fused_mlp.bracket(s.batch(size_of(s))) if mixes(s, device) else None
-        alike.setdefault(s.kind(batch), []).append(s)
+        alike.setdefault(kind_of(s, batch), []).append(s)
     for members in alike.values():
         # those that end together stay together, then those of similar batches
         members.sort(key=lambda s: (s.total_steps(size_of(s)), s.batch(size_of(s))))
@@ -307,7 +313,40 @@ def stack_size(setting: Setting, device: torch.device) -> int:
     if is_own(setting) and not probe(setting).abilities.stacks:
         return 1
     largest, limit = STACK.get(device.type, (1, 0.0))
-    return largest if largest > 1 and step_flops(setting) < limit else 1
+    operations = step_flops(setting)
+    if device.type == "cpu" and setting.owns("model") and operations < SMALL:
+        return LARGEST
+    return largest if largest > 1 and operations < limit else 1
+
+
+def tell_how(jobs: Sequence[Job], device: torch.device) -> None:
+    """Say in one line how runs of the user's own networks are trained, and why."""
+    told = dict[str, tuple[str, int]]()
+    for job in jobs:
+        setting = job.settings[0]
+        if is_own(setting):
+            largest = max(len(job.settings), told.get(setting.model, ("", 0))[1])
+            told[setting.model] = how(setting, largest, device), largest
+    for name, (text, _) in told.items():
+        print(f"{name}: {text}", file=sys.stderr)
+
+
+def how(setting: Setting, runs: int, device: torch.device) -> str:
+    """How runs of a network of the user's own are trained, and why."""
+    abilities = probe(setting).abilities
+    gpu = device.type == "cuda"
+    beside = "side by side on streams" if gpu else "one after the other"
+    graphs = ", steps captured as CUDA graphs" if gpu and abilities.stacks else ""
+    if not abilities.stacks:
+        return f"runs train {beside}: {abilities.why}"
+    if runs > 1:
+        return f"up to {runs} runs train as one stack (torch.func){graphs}"
+    limit = STACK.get(device.type, (1, 0.0))[1]
+    if step_flops(setting) >= limit:
+        return (
+            f"runs train {beside}{graphs}: a step has more than {limit:.0e} operations, a stack gains nothing"
+        )
+    return f"one run by itself{graphs}: no other shares its shapes, batch size and optimizer"
 
 
 # --- all groups at work ----------------------------------------------------------------------

@@ -22,6 +22,7 @@ from scalinglab.train.setting import Setting
 from scalinglab.train.training_step import Named, Program, is_large, precision
 
 PIECE = 1 << 10  # examples in one piece of an evaluation on a CPU, all runs together
+OWN_NUMBERS = 1 << 24  # activations in one piece, of networks of the user's own on a CPU: 64 MB
 SHARE = 1 / 512  # of a GPU's memory: what one piece of an evaluation of dense layers may take
 GRAPHS = 8  # evaluations of different sizes that stay captured
 
@@ -172,7 +173,8 @@ def examples_at_once(program: Program, resident: Resident) -> int:
     """
     model, device = program.model, resident.device
     if device.type != "cuda":
-        return PIECE
+        own = program.setting.owns("model")
+        return max(PIECE, int(OWN_NUMBERS / memory.sizes(program.setting)[1])) if own else PIECE
     if is_large(model):
         return memory.examples_at_once(program.setting)
     numbers = math.prod(resident.input_shape) + sum(

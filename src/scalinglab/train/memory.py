@@ -24,7 +24,7 @@ from scalinglab.train.batches import dataset_of
 from scalinglab.train.kernels import fused_mlp
 from scalinglab.train.modules import networks
 from scalinglab.train.setting import Setting
-from scalinglab.train.training_step import evaluation_piece
+from scalinglab.train.training_step import evaluation_piece, kind_of
 
 COPIES = 5  # weights, gradients, two moments of the optimizer, and the copy that is evaluated
 # an activation, its gradient and what is made of it; a layer's input, its output and a branch
@@ -89,7 +89,7 @@ def sizes(s: Setting) -> tuple[int, int, int]:
     A network that cannot be built for data of this shape is refused here, before anything runs.
     """
     if s.owns("model"):
-        return _own_sizes(s.kind(), s)
+        return _own_sizes(kind_of(s, "any"), s)
     return _sizes(*_architecture(s), s.compile)
 
 

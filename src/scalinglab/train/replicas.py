@@ -10,6 +10,7 @@ that steps can be captured once as a CUDA graph and replayed.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -26,8 +27,9 @@ from scalinglab.train.batches import Resident, Ring, Stream
 from scalinglab.train.evaluation import Evaluation, Evaluator
 from scalinglab.train.kernels import fused_mlp
 from scalinglab.train.modules.networks import put
+from scalinglab.train.modules.tracing import TIMED, pays
 from scalinglab.train.setting import Setting
-from scalinglab.train.training_step import Clock, Named, Program, drawn, placed, precision
+from scalinglab.train.training_step import Clock, Named, Program, drawn, kind_of, placed, precision
 from scalinglab.train.updates.rules import Moments, Rule
 
 # steps in one captured graph, the most first; fused steps are shorter
@@ -54,7 +56,7 @@ _PROGRAMS: dict[tuple[Any, ...], Program] = {}
 
 def program(setting: Setting, resident: Resident, runs: int) -> Program:
     """The program of an architecture, shared by all its groups; only the latest few stay."""
-    key = (setting.kind(), id(resident), runs)
+    key = (kind_of(setting), id(resident), runs)
     if key not in _PROGRAMS:
         while len(_PROGRAMS) >= 16:
             _PROGRAMS.pop(next(iter(_PROGRAMS)))
@@ -135,7 +137,7 @@ def place_of(
     rate = rates.pop() if len(rates) == 1 else None
     if settings[0].owns("schedule"):  # a table of its factors
         own = (own, tuple(s.total_steps(size) for s, size in zip(settings, sizes)))
-    key = (settings[0].kind(), id(resident), len(settings), own, rate)
+    key = (kind_of(settings[0]), id(resident), len(settings), own, rate)
     return key, None if stream is None else stream.cuda_stream
 
 
@@ -206,6 +208,8 @@ class Group:
         self._choose_steps()
         self.evaluator = Evaluator(self.program, self.stream, self.runs, self.captures)
         self._graphs: dict[int, Callable[[], None]] = {}
+        self._timed: list[float] = []  # when the first steps began
+        self._traced_or_not = False  # whether it is decided
 
     def _take(self, settings: Sequence[Setting], subsets: Sequence[np.ndarray]) -> list[int]:
         """Hold these runs, at their start; returns the seeds of the order of their examples."""
@@ -278,20 +282,31 @@ class Group:
             x, y = self.program.examples(self.stream.index(self.clock.counter, 1)[0].long(), step_key)
         else:
             x, y = self.program.batch(self.stream.indices, self.clock.position, step_key)
-        losses, buffers = self.program.loss(self.leaves, self.buffers, x, y, self.live)
         if self.program.random:  # the same numbers after a resume
             torch.manual_seed(hash((self.settings[0].seed_of("order"), self.step)) % (1 << 63))
-        own = self.program.abilities is not None  # a loss may not depend on every parameter
-        gradients = torch.autograd.grad(losses.sum(), list(self.leaves.values()), materialize_grads=own)
+        if self._worth_tracing():
+            self.program.trace(self.leaves, self.buffers, x, y)
+        losses, buffers, gradients = self.program.gradients(self.leaves, self.buffers, x, y, self.live)
         changed = [(self.buffers[name], new) for name, new in buffers.items()]
         with torch.no_grad(), self._low_priority_stream():
             self.program.finish(
                 list(self.parameters.values()), list(self.working.values()), gradients, self.moments,
-                changed, losses.detach(), self.clock, not self.stream.full,
+                changed, losses, self.clock, not self.stream.full,
             )  # fmt: skip
             if self.setting.ema is not None:
                 for name, value in self.average.items():
                     value.lerp_(self.parameters[name], 1 - self.setting.ema)
+
+    def _worth_tracing(self) -> bool:
+        """Whether the steps that are left take long enough, judged by the first ones."""
+        if not self.program.traceable or self._traced_or_not or self.live is not None:
+            return False
+        self._timed.append(time.perf_counter())
+        if len(self._timed) <= TIMED:
+            return False
+        self._traced_or_not = True
+        each = float(np.median(np.diff(self._timed)))  # a checkpoint between two steps does not count
+        return pays(each * (max(self.totals) - self.step))
 
     def _steps(self, count: int) -> None:
         if self.fused is not None:
@@ -326,7 +341,11 @@ class Group:
                     self.clock.position.fill_(self.stream.position(self.step))
                 while self.step < block:
                     count = next(n for n in self.unroll if n <= block - self.step) if self.captures else 1
-                    (self._captured(count) if self.captures else partial(self._steps, 1))()
+                    if self._can_capture(count):
+                        self._captured(count)()
+                    else:
+                        count = 1
+                        self._steps(1)
                     self.step += count
 
     @contextmanager
@@ -344,6 +363,24 @@ class Group:
             with phase("capture"):
                 self._capture(steps)
         return self._graphs[steps]
+
+    def _can_capture(self, steps: int) -> bool:
+        """Whether so many steps are captured; a network of the user's own may turn out not to allow it."""
+        if not self.captures:
+            return False
+        if self.program.abilities is None or steps in self._graphs:
+            return True
+        kept = [t.clone() for t in self.tensors()]
+        try:
+            self._captured(steps)
+        except RuntimeError:  # it copies from the host, say: its steps are launched one by one
+            torch.cuda.synchronize(self.device)
+            self.captures, self._graphs = False, {}
+            self.evaluator.replays.captures = False
+            with torch.no_grad():
+                for tensor, value in zip(self.tensors(), kept):
+                    tensor.copy_(value)
+        return self.captures
 
     def _capture(self, steps: int) -> None:
         kept = [t.clone() for t in self.tensors()]
@@ -402,6 +439,7 @@ class Group:
         self._choose_steps()
         self.evaluator = Evaluator(self.program, self.stream, self.runs, self.captures)
         self._graphs = {}
+        self._timed, self._traced_or_not = [], False
 
     def tensors(self) -> list[Tensor]:
         """Everything that training changes."""

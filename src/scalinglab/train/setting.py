@@ -26,7 +26,7 @@ from scalinglab.curves import run_name
 from scalinglab.data import NORMALIZATIONS, SOURCES, Dataset
 from scalinglab.errors import BadInput, nearest
 from scalinglab.train.own.data import own_data
-from scalinglab.train.own.references import KEYS, is_own, resolve, taken_in
+from scalinglab.train.own.references import KEYS, added, is_own, resolve, taken_in
 
 # data that functions of `scalinglab.data` make of `data_options`, and examples of each by default
 GENERATED = {"teacher_student": 10_000, "text": 4096}
@@ -218,7 +218,9 @@ class Setting:
                 object.__setattr__(self, item.name, int(value) if whole else float(value))
         for name, known in CHOICES.items():
             if (value := getattr(self, name)) is not None and value not in known and not self.owns(name):
-                raise BadInput(f"{name}={value!r} is not known; {nearest(str(value), known)}")
+                raise BadInput(
+                    f"{name}={value!r} is not known; {nearest(str(value), [*known, *added(name)])}"
+                )
         _check_ranges(self)
         _check_agreement(self)
         for name, default in UNNAMED.items():

@@ -19,6 +19,7 @@ from torch.nn import functional as F
 from torch.utils import _pytree as trees
 
 from scalinglab import nets
+from scalinglab.curves import run_name
 from scalinglab.data import Dataset
 from scalinglab.errors import BadInput
 from scalinglab.measure import Flops
@@ -29,7 +30,8 @@ from scalinglab.train.kernels.blocks import compiled_blocks, repeats
 from scalinglab.train.kernels.compiling import compiled
 from scalinglab.train.kernels.gpu_layers import rewritten
 from scalinglab.train.modules import networks
-from scalinglab.train.setting import Setting
+from scalinglab.train.modules.tracing import traced
+from scalinglab.train.setting import SEEDS, Setting
 from scalinglab.train.updates.rules import Moments, Rule
 from scalinglab.train.updates.torch_optimizers import TorchMoments, TorchRule
 
@@ -119,7 +121,7 @@ def is_own(setting: Setting) -> bool:
 
 def probe(setting: Setting) -> Probe:
     """What the engine can do with the network of a setting, tried once on a few examples, on the CPU."""
-    kind = setting.kind("any")
+    kind = kind_of(setting, "any")
     if kind not in _PROBES:
         data = dataset_of(setting)
         model = network(setting, data).train()
@@ -129,6 +131,34 @@ def probe(setting: Setting) -> Probe:
         abilities = networks.tried(model, Objective(setting).of_one, x, y)
         _PROBES[kind] = Probe(abilities, networks.cost(model, x, networks.trained_names(model)))
     return _PROBES[kind]
+
+
+_SHAPES: dict[str, str] = {}
+
+
+def kind_of(setting: Setting, batch: int | str | None = None) -> str:
+    """Equal for settings whose runs can share a step: `Setting.kind`, and the same shapes of parameters."""
+    return setting.kind(batch) + (_shapes(setting) if setting.owns("model") else "")
+
+
+def _shapes(setting: Setting) -> str:
+    """Equal for networks of the user's own whose parameters have the same shapes.
+
+    A factory may make another network for another data size, say.
+    """
+    identity = {k: v for k, v in setting.identity().items() if k not in SEEDS}
+    if (key := run_name(identity)) not in _SHAPES:
+        data = dataset_of(setting)
+        try:
+            with torch.device("meta"):  # no weights are drawn
+                model = networks.build(setting, data.input_shape, data.n_outputs, data.n_classes)
+        except BadInput:
+            raise
+        except Exception:  # a factory that looks at its weights
+            model = networks.build(setting, data.input_shape, data.n_outputs, data.n_classes)
+        found = {name: list(value.shape) for name, value in networks.numbers(model).items()}
+        _SHAPES[key] = run_name({"shapes": found})
+    return _SHAPES[key]
 
 
 class Program:
@@ -180,6 +210,7 @@ class Program:
         if blocks:
             self.trained = compiled_blocks(self.trained)
         self.loss: Callable[..., Any] = self._loss if blocks else self._compiled(self._loss)
+        self._is_traced = False
         self.piece = evaluation_piece(setting, self.model, runs, resident.device)
         self.evaluated: Callable[..., Tensor] = self._evaluated if blocks else self._compiled(self._evaluated)
 
@@ -190,8 +221,9 @@ class Program:
 
     @property
     def captures(self) -> bool:
-        """Whether steps on a GPU are captured: where asked for, if they can be."""
-        return self.setting.graphs and self.rule.captures and not self.random
+        """Whether steps on a GPU are captured: where asked for, and of the user's own where they stack."""
+        own = self.abilities is not None and self.abilities.stacks
+        return (self.setting.graphs or own) and self.rule.captures and not self.random
 
     def _compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
         return compiled(function) if self.setting.compile else function
@@ -245,6 +277,46 @@ class Program:
             else:
                 outputs, new = torch.vmap(self.apply)(leaves, buffers, x)
         return self.objective(outputs, y, live=live), new
+
+    def gradients(
+        self, leaves: Named, buffers: Named, x: Tensor, y: Tensor, live: Tensor | None = None
+    ) -> tuple[Tensor, Named, Sequence[Tensor]]:
+        """Training losses (runs,), new running statistics, and gradients in the order of the leaves."""
+        losses, new = self.loss(leaves, buffers, x, y, live)
+        own = self.abilities is not None  # a loss may not depend on every parameter
+        found = torch.autograd.grad(losses.sum(), list(leaves.values()), materialize_grads=own)
+        return losses.detach(), new, found
+
+    @property
+    def traceable(self) -> bool:
+        """Whether steps may be traced: stacks of the user's own networks on a CPU."""
+        stacks = self.abilities is not None and self.abilities.stacks and self.runs > 1
+        return stacks and self.resident.device.type == "cpu" and not self.setting.compile
+
+    def trace(self, leaves: Named, buffers: Named, x: Tensor, y: Tensor) -> None:
+        """Trace what `gradients` computes, once for all groups that share the program."""
+        if not self.traceable or self._is_traced:
+            return
+        self._is_traced = True
+        names, others = list(leaves), list(buffers)
+
+        def flat(weights: list[Tensor], rest: list[Tensor], x: Tensor, y: Tensor) -> Any:
+            losses, new, found = Program.gradients(
+                self, dict(zip(names, weights)), dict(zip(others, rest)), x, y
+            )
+            return losses, [new[name] for name in self.statistics], list(found)
+
+        operations = traced(flat, list(leaves.values()), list(buffers.values()), x, y)
+        if operations is None:
+            return
+
+        def gradients(
+            leaves: Named, buffers: Named, x: Tensor, y: Tensor, live: Tensor | None = None
+        ) -> tuple[Tensor, Named, Sequence[Tensor]]:
+            losses, new, found = operations(list(leaves.values()), list(buffers.values()), x, y)
+            return losses, dict(zip(self.statistics, new)), found
+
+        self.gradients = gradients  # type: ignore[method-assign]
 
     def _finish(
         self, masters: list[Tensor], working: list[Tensor], gradients: Sequence[Tensor],

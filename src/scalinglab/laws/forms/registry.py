@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
-import os
 import re
-import sys
 from collections.abc import Callable
+from typing import Any
 
 from scalinglab.errors import BadInput, nearest
 from scalinglab.laws.forms.base import Form
 from scalinglab.support.validation import checked
+from scalinglab.support import extensions
 
 FORMS: dict[str, Form] = {}
 _FAMILIES: dict[str, Callable[..., Form]] = {}
@@ -36,13 +35,11 @@ def family(pattern: str) -> Callable[[Callable[..., Form]], Callable[..., Form]]
 
 def load(name: str) -> Form:
     """The form ``module:attribute`` of the user's own code; modules of the working folder are found, too."""
-    module, _, attribute = name.partition(":")
-    if (here := os.getcwd()) not in sys.path:
-        sys.path.append(here)
-    try:
-        found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise BadInput(f"form {name!r} cannot be loaded: {error}; write module:attribute") from error
+    return made(name, extensions.load(name, "form"))
+
+
+def made(name: str, found: Any) -> Form:
+    """A form from a form, or from a function that makes one."""
     form = found() if callable(found) and not isinstance(found, Form) else found
     if not isinstance(form, Form):
         raise BadInput(f"form {name!r} is a {type(form).__name__}: it must be a scalinglab.laws.Form")
@@ -64,6 +61,8 @@ def get(form: str | Form) -> Form:
     for pattern, make in _FAMILIES.items():
         if match := re.fullmatch(pattern, form):
             return make(*match.groups())
-    if form not in FORMS:
-        raise BadInput(f"no form {form!r}; {nearest(form, FORMS)}")
-    return FORMS[form]
+    if form in FORMS:
+        return FORMS[form]
+    if form not in (more := extensions.names("forms")):
+        raise BadInput(f"no form {form!r}; {nearest(form, [*FORMS, *more])}")
+    return made(form, extensions.added("forms", form))

@@ -117,7 +117,7 @@ def tried(model: nn.Module, loss: Loss, x: Tensor, y: Tensor) -> Abilities:
 
     weights = {name: state[name] for name in trained}
     others = {name: value for name, value in state.items() if name not in weights}
-    before = torch.get_rng_state()
+    before, kept = torch.get_rng_state(), _plain_attributes(model)
     with torch.random.fork_rng(devices=[]):
         value, after = _first(single, weights, {k: v.clone() for k, v in others.items()}, model, x)
         random = not torch.equal(before, torch.get_rng_state())
@@ -125,8 +125,26 @@ def tried(model: nn.Module, loss: Loss, x: Tensor, y: Tensor) -> Abilities:
     changes = tuple(name for name, new in after.items() if not torch.equal(new, others[name]))
     if random:
         return Abilities(False, "it draws random numbers of its own in training", changes, True)
+    if counted := _counts(model, kept):
+        return Abilities(False, f"a pass changes its attribute {counted!r}", changes, False)
     why = _stacks(single, weights, others)
     return Abilities(not why, why, changes, False)
+
+
+def _plain_attributes(model: nn.Module) -> dict[str, Any]:
+    """Numbers and truth values that modules keep beside their tensors."""
+    return {
+        f"{name}.{key}".removeprefix("."): value
+        for name, module in model.named_modules()
+        for key, value in vars(module).items()
+        if isinstance(value, (bool, int, float))
+    }
+
+
+def _counts(model: nn.Module, before: Mapping[str, Any]) -> str | None:
+    """The name of a number that a pass changed, which a repeated graph would not."""
+    after = _plain_attributes(model)
+    return next((name for name, value in after.items() if before.get(name) != value), None)
 
 
 def _first(

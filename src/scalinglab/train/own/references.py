@@ -40,7 +40,13 @@ class ChangedWarning(UserWarning):
 def is_own(key: str, name: str) -> bool:
     """Whether a key of a setting names something of the user's own."""
     kind = KEYS[key]
-    return ":" in name or (kind is not None and name in extensions.names(kind))
+    return ":" in name or (kind is not None and extensions.is_added(kind, name))
+
+
+def added(key: str) -> list[str]:
+    """Names that users and packages have added for a key of a setting."""
+    kind = KEYS.get(key)
+    return extensions.names(kind) if kind else []
 
 
 def metric_names(value: Any) -> dict[str, Any]:
@@ -128,7 +134,7 @@ def _by_name(value: Any, name: str) -> bool:
 
 def _found(key: str, name: str) -> Any:
     kind = KEYS[key]
-    if kind is not None and name in extensions.names(kind):
+    if kind is not None and extensions.is_added(kind, name):
         return extensions.added(kind, name)
     if name.startswith(("__main__:", "given:")):
         raise BadInput(

@@ -1,0 +1,1 @@
+"""A plugin for scalinglab: one of each kind that can be added."""
