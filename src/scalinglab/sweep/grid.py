@@ -37,8 +37,8 @@ from typing import Any
 from scalinglab.curves import plain
 from scalinglab.errors import BadInput, nearest
 from scalinglab.support import toml
-from scalinglab.support.validation import checked
 from scalinglab.support.extensions import look_in
+from scalinglab.support.validation import checked
 
 Setting = dict[str, Any]
 _KEYS = ("setting", "axes", "zip", "when", "parts", "seeds", "experiment", "runner")

@@ -211,11 +211,19 @@ class Stream:
         subsets: for each run, the training examples it may use, in any order.
         seeds: for each run, the seed of its order.
         batch: examples a step, the same for all runs.
+        longest: steps of the longest run, where no other runs come after these.
     """
 
-    def __init__(self, subsets: list[np.ndarray], seeds: list[int], batch: int, device: torch.device) -> None:
+    def __init__(
+        self,
+        subsets: list[np.ndarray],
+        seeds: list[int],
+        batch: int,
+        device: torch.device,
+        longest: int | None = None,
+    ) -> None:
         self.batch = batch
-        self.steps = max(16, AHEAD // batch)
+        self.steps = max(16, min(AHEAD // batch, longest or AHEAD))
         self.full = all(len(subset) == batch for subset in subsets)
         shape = (len(subsets), 1 if self.full else self.steps, batch)
         self.indices = torch.zeros(shape, dtype=torch.int64, device=device)

@@ -188,7 +188,8 @@ class Group:
         if _takes_ring(self.setting, self.device, self.batches):
             self.stream: Stream | Ring = Ring(list(subsets), seeds, self.batches, self.device)
         else:
-            self.stream = Stream(list(subsets), seeds, self.batches[0], self.device)
+            longest = max(self.totals) if self.device.type == "cpu" else None
+            self.stream = Stream(list(subsets), seeds, self.batches[0], self.device, longest)
         self.program = program(self.setting, resident, self.runs)
         initial = drawn(settings, self.program.model, resident) if initial is None else initial
         self.parameters = {

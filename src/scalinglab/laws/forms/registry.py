@@ -8,8 +8,8 @@ from typing import Any
 
 from scalinglab.errors import BadInput, nearest
 from scalinglab.laws.forms.base import Form
-from scalinglab.support.validation import checked
 from scalinglab.support import extensions
+from scalinglab.support.validation import checked
 
 FORMS: dict[str, Form] = {}
 _FAMILIES: dict[str, Callable[..., Form]] = {}

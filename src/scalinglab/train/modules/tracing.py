@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 # chosen: seconds of training that must be left; the tracer takes 3 s to load, once, and 0.1 s to trace
-PAYS, PAYS_LOADED = 10.0, 1.0
+PAYS, PAYS_LOADED = 6.0, 0.5
 TIMED = 24  # steps after which it is decided
 
 

@@ -31,6 +31,7 @@ _SIMPLE = (
     type(None), bool, int, float, complex, str, bytes, type(...), PurePath, enum.Enum, np.generic, np.dtype,
 )  # fmt: skip
 _OURS = ("builtins", "scalinglab", "scalinglab_papers")
+_PROMPTS = ("<string>", "<stdin>")
 _INSTALLED = ("site-packages", "dist-packages")
 
 
@@ -52,6 +53,8 @@ def is_installed(value: Any) -> bool:
     """Whether something comes from an installed package or from Python itself, and not from the user."""
     name = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
     top = str(name or "builtins").partition(".")[0]
+    if isinstance(value, types.FunctionType) and value.__code__.co_filename in _PROMPTS:
+        return False  # typed, or executed from a text
     if top in sys.stdlib_module_names - {"__main__"} or top in (
         "builtins",
         "scalinglab",
