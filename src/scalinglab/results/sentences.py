@@ -69,10 +69,9 @@ REASONS = {
     "copied_points": ("{points} points are exact copies of others; drop them if they were read twice"),
     "copies_counted_once": "{rows} rows are exact copies of others and are counted once",
     "copies_counted_twice": "{rows} rows are exact copies of others and are counted; was a file read twice?",
-    "last_rows": "used the last row of each run ({rows} of {of} rows; a run is one value of {by:,})",
+    "last_rows": "used the last row of each run ({rows} of {of} rows)",
     "best_rows": (
-        "used the {best} {y} of each run ({rows} of {of} rows; a run is one value of {by:,}); --reduce last "
-        "or all changes that"
+        "used the {best} {y} of each run ({rows} of {of} rows); --reduce last or --reduce all changes that"
     ),
     "every_checkpoint": (
         "all runs have the same n_data, so every checkpoint is used as a point, at the data it had seen"
