@@ -201,7 +201,8 @@ def fitted_surface() -> Any:
     def compute_optimal(compute: Any, flops_per_param_example: float = 6.0, intervals: bool = True) -> Any:
         size = np.sqrt(np.asarray(compute) / flops_per_param_example)
         return SimpleNamespace(
-            n_params=size, loss=np.full(len(size), 2.0), n_params_interval=(size / 2, size * 3),
+            n_params=size, loss=np.full(len(size), 2.0), n_params_median=size,
+            loss_median=np.full(len(size), 2.0), n_params_interval=(size / 2, size * 3),
             loss_interval=(np.full(len(size), 1.9), np.full(len(size), 2.2)),
         )  # fmt: skip
 

@@ -297,13 +297,6 @@ def test_runs_that_determine_no_surface_are_lines_of_as_many_data_in_the_order_o
     assert small.y.tolist() == pytest.approx([3.0, 2.1, 2.01])
 
 
-def test_a_wide_interval_hides_the_value():
-    row = {"n_params": 1e9, "n_params_low": 5e8, "n_params_high": 2e9}
-    assert surface_sections._range(row, "n_params") == "1B [500M, 2B]"
-    wide = {**row, "n_params_high": 1e12}
-    assert surface_sections._range(wide, "n_params") == "500M to 1T"
-
-
 # --- the page --------------------------------------------------------------------------------------------
 
 

@@ -37,10 +37,12 @@ class Known:
             "compute": compute, "times_beyond": compute / 6e21, "data_per_param": 1.0, "n_params": size,
             "n_params_low": size / 2, "n_params_high": 2 * size, "n_data": size, "n_data_low": size / 4,
             "n_data_high": 4 * size, "loss": best, "loss_low": best - 0.1, "loss_high": best + 0.2,
+            "n_params_median": size, "n_data_median": size, "loss_median": best,
         }  # fmt: skip
         return SimpleNamespace(
             compute=compute, beyond=compute / 6e21, n_params=size, loss=best, method="profile",
             n_params_interval=(size / 2, 2 * size), loss_interval=(best - 0.1, best + 0.2),
+            n_params_median=size, loss_median=best,
             table=lambda: pd.DataFrame(columns),
         )  # fmt: skip
 
@@ -114,7 +116,7 @@ def test_the_frontier_goes_from_the_cheapest_run_to_a_hundred_times_the_most_exp
     ]  # fmt: skip
     assert list(shown.columns[2:5]) == ["parameters", "tokens", "tokens per parameter"]
     assert (
-        "FLOPs per parameter and token. Bands are 95 % intervals (profile likelihood)"
+        "FLOPs per parameter and token. Lines are medians, bands 95 % intervals (profile likelihood)"
         in section.paragraphs[0]
     )
 

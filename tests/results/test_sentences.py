@@ -188,7 +188,7 @@ def test_an_exponent_that_is_refused():
 @pytest.mark.parametrize("verdict", VERDICTS)
 def test_a_power_law(verdict: str):
     text = found("power law", facts={"verdict": verdict}, reasons=(Reason("no_fall_seen"),)).text
-    assert text.lower() == f"a power law? {VERDICTS[verdict]}: no fall is seen."
+    assert text.lower() == f"a power law? {VERDICTS[verdict]}. no fall is seen."
     assert text[13:][0].isupper()
 
 
@@ -248,7 +248,7 @@ def test_a_compute_optimal_model_that_is_open_or_refused():
     none = found("compute-optimal", Status.NOT_DETERMINED, reasons=rises, names=NAMES)
     assert none.text.startswith("Best model: not determined. The loss rises with parameters, so no split")
     one = found("compute-optimal", Status.REFUSED, reasons=(Reason("needs_both_sizes"),))
-    assert one.text.startswith("Best model: not determined. A compute-optimal model needs runs in which")
+    assert one.text.startswith("Best model: not determined. That takes runs in which parameters")
 
 
 def plan(runs: list[dict[str, float]], **more) -> Finding:

@@ -25,10 +25,7 @@ from scalinglab.results.types import Command, Reason, Status, reason_of
 
 KNOWN_SCATTER = 3  # degrees of freedom from which on an interval is not narrow by chance alone
 OF_THE_FIT = ("form", "form_beside_power_law", "form_without_a_floor", "complement")  # notes of `fit` alone
-NEEDS_BOTH = Finding(
-    "compute-optimal", Status.REFUSED, reasons=(Reason("needs_both_sizes"),),
-    command=Command("plan optimal", "--help", reads_table=False),
-)  # fmt: skip
+NEEDS_BOTH = Finding("compute-optimal", Status.REFUSED, reasons=(Reason("needs_both_sizes"),))
 
 
 def answer_curve(curves: Curves, chosen: Chosen) -> Answers:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -87,7 +87,8 @@ class Chosen:
         columns = dict(zip(surface.law.form.variables, self.units.values(), strict=True))
         note = fitting.outlier_note(surface.law, self.y, **columns)
         notes = _once((*self.table.notes, *surface.law.points.notes), note)
-        return Fit(self, surface.law, surface, form == "auto", notes)
+        law = Law(replace(surface.law.solution, points=replace(surface.law.points, notes=notes)))
+        return Fit(self, law, replace(surface, law=law), form == "auto", notes)
 
 
 def _once(notes: Sequence[Reason], more: Sequence[Reason]) -> tuple[Reason, ...]:

@@ -165,9 +165,9 @@ def surface(
     if compute is not None:
         best = fitted.compute_optimal(np.atleast_1d(compute), flops_per_param_example=flops_per_param_example)
         left.errorbar(
-            best.n_params, best.loss, fmt="*", color=PALETTE[1], markersize=9,
-            xerr=np.abs(np.array(best.n_params_interval) - best.n_params),
-            yerr=np.abs(np.array(best.loss_interval) - best.loss),
+            best.n_params_median, best.loss_median, fmt="*", color=PALETTE[1], markersize=9,
+            xerr=np.abs(np.array(best.n_params_interval) - best.n_params_median),
+            yerr=np.abs(np.array(best.loss_interval) - best.loss_median),
         )  # fmt: skip
     loglog(left, "n_params", loss, title or fitted.law.form.name)
     left.legend(loc="upper right", frameon=False)

@@ -82,7 +82,8 @@ class Optimal(NotebookResult):
         columns = {"compute": self.compute}
         for name in ("n_params", "n_data", "loss"):
             low, high = getattr(self, f"{name}_interval")
-            columns |= {name: getattr(self, name), f"{name}_low": low, f"{name}_high": high}
+            columns |= {name: getattr(self, name), f"{name}_median": getattr(self, f"{name}_median")}
+            columns |= {f"{name}_low": low, f"{name}_high": high}
         columns |= {
             "data_per_param": self.tokens_per_param,
             "times_beyond": self.beyond,
@@ -96,9 +97,7 @@ class Optimal(NotebookResult):
         return self.table()
 
     def summary(self, names: Mapping[str, str] | None = None, *, caution: bool = True) -> str:
-        """A table in lines, the intervals below their values.
-
-        A size that is not known within a factor of ten is shown as its interval alone.
+        """A table in lines: the medians, their intervals below them, then the values if the form holds.
 
         Args:
             names: what sizes are called, such as {"n_data": "tokens"}.
@@ -108,23 +107,23 @@ class Optimal(NotebookResult):
         lines = [f"{'compute':>10}" + "".join(f"{called.get(name, name):>23}" for name in columns)]
         for row in self.table().to_dict("records"):
             ends = {name: (row[f"{name}_low"], row[f"{name}_high"]) for name in columns}
-            values = "".join(
-                f"{f'{row[name]:.3g}' if _ratio(*ends[name]) <= WIDE else 'only a range:':>23}"
-                for name in columns
-            )
-            lines.append(f"{row['compute']:>10.3g}" + values)
-            if np.isfinite(list(ends.values())).all():
+            known = bool(np.isfinite([*ends.values()]).all())
+            values = {name: row[f"{name}_median"] if known else row[name] for name in columns}
+            lines.append(f"{row['compute']:>10.3g}" + "".join(f"{v:>23.3g}" for v in values.values()))
+            if known:
                 cells = (f"{f'{low:.3g} … {high:.3g}':>23}" for low, high in ends.values())
                 lines.append(f"{f'{100 * self.level:g} %':>10}" + "".join(cells))
-            if _ratio(*ends["n_params"]) <= WIDE:
-                data = called.get("n_data", "n_data")
-                lines.append(f"{'':>10}{row['data_per_param']:.3g} {data} per parameter")
+                held = "".join(f"{row[name]:>23.3g}" for name in columns)
+                lines.append(f"{'form':>10}" + held)
+            data = called.get("n_data", "n_data")
+            lines.append(f"{'':>10}{values['n_data'] / values['n_params']:.3g} {data} per parameter")
             if row["times_beyond"] > 1:
-                far = f"{row['times_beyond']:.3g} times the largest compute measured"
-                lines.append(f"{'':>10}{far}, if the exponents stay the same")
+                lines.append(f"{'':>10}{row['times_beyond']:.3g} times the largest compute measured")
             if row["times_below"] > 1:
                 far = f"{row['times_below']:.3g} times less than the smallest compute measured"
                 lines.append(f"{'':>10}{far}")
+        if np.isfinite(self.n_params_median).all():
+            lines.append("form: the value if the form holds; above it the median and its interval")
         shown = caution and self.caution and np.max(self.beyond) > 1
         return with_notes(lines, [self.caution] if shown else [])
 

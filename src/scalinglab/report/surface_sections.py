@@ -13,7 +13,6 @@ from scalinglab.curves import Curves
 from scalinglab.errors import ScalinglabError
 from scalinglab.figures.style import INK, PALETTE
 from scalinglab.laws.fitting.data.from_curves import points_of
-from scalinglab.laws.optimum import WIDE
 from scalinglab.laws.surface import Surface
 from scalinglab.report.numbers import parameter_table
 from scalinglab.report.page import Plot, Section
@@ -127,7 +126,7 @@ def the_frontier(fitted: Surface, y: str, unit: str) -> Section:
     loss.update_yaxes(title_text=f"best {y}")
     for figure, name, color in ((size, "n_params", PALETTE[0]), (loss, "loss", PALETTE[1])):
         low, high = getattr(found, f"{name}_interval")
-        value = getattr(found, name)
+        value = getattr(found, f"{name}_median")
         band(figure, found.compute, low, high, color)
         line(figure, found.compute[inside], value[inside], "within the runs", color)
         line(figure, found.compute[~inside], value[~inside], "beyond them", color, dash="dash")
@@ -138,13 +137,11 @@ def the_frontier(fitted: Surface, y: str, unit: str) -> Section:
         "× largest run": [f"{b:.3g}" for b in table["times_beyond"]],
         "parameters": [_range(r, "n_params") for r in rows],
         unit: [_range(r, "n_data") for r in rows],
-        f"{unit} per parameter": [
-            f"{r['data_per_param']:.3g}" if _known(r, "n_params") else "–" for r in rows
-        ],
-        label(y): [f"{r['loss']:.4g} [{r['loss_low']:.4g}, {r['loss_high']:.4g}]" for r in rows],
+        f"{unit} per parameter": [f"{r['n_data_median'] / r['n_params_median']:.3g}" for r in rows],
+        label(y): [f"{r['loss_median']:.4g} [{r['loss_low']:.4g}, {r['loss_high']:.4g}]" for r in rows],
     })  # fmt: skip
     text = (
-        f"With k = 6 FLOPs per parameter and {unit.rstrip('s')}. Bands are 95 % intervals "
+        f"With k = 6 FLOPs per parameter and {unit.rstrip('s')}. Lines are medians, bands 95 % intervals "
         f"({'profile likelihood' if found.method == 'profile' else 'bootstrap over runs'}); dashed lines lie "
         "beyond the largest run."
     )
@@ -162,12 +159,7 @@ def _points(fitted: Surface) -> str:
 
 def _range(row: dict[str, float], name: str) -> str:
     low, high = count(row[f"{name}_low"]), count(row[f"{name}_high"])
-    return f"{count(row[name])} [{low}, {high}]" if _known(row, name) else f"{low} to {high}"
-
-
-def _known(row: dict[str, float], name: str) -> bool:
-    """Whether a value is shown, as in `Optimal.summary`."""
-    return row[f"{name}_high"] <= WIDE * row[f"{name}_low"]
+    return f"{count(row[f'{name}_median'])} [{low}, {high}]"
 
 
 # --- backtest ------------------------------------------------------------------------------------------

@@ -160,7 +160,7 @@ VERDICTS = {
 def _power_law(found: Finding) -> str:
     """facts: the verdict, one of `VERDICTS`."""
     verdict = VERDICTS[found.facts["verdict"]]
-    return f"A power law? {paragraph(f'{verdict}: {_why(found)}')}"
+    return f"A power law? {paragraph(verdict, _why(found))}"
 
 
 def _ten_times(found: Finding) -> str:

@@ -170,17 +170,17 @@ REASONS = {
     # a bend of a curve
     "straight": (
         "the local exponent stays near {exponent:.3f} (its change over these sizes: {low:+.3f} to "
-        "{high:+.3f}, p = {p:.2g})"
+        "{high:+.3f}, {p:p})"
     ),
     "bend_hidden": (
         "no bend shows, but these runs could not show one: the local exponent, {exponent:.3f}, may change by "
         "anything from {low:+.3f} to {high:+.3f} over these sizes; more sizes or seeds would tell"
     ),
-    "flattens": "it flattens: the local exponent goes from {first:.3f} to {last:.3f} (p = {p:.2g})",
-    "steepens": "it steepens: the local exponent goes from {first:.3f} to {last:.3f} (p = {p:.2g})",
+    "flattens": "it flattens: the local exponent goes from {first:.3f} to {last:.3f} ({p:p})",
+    "steepens": "it steepens: the local exponent goes from {first:.3f} to {last:.3f} ({p:p})",
     "floor_seen": (
-        "it flattens: a floor fits better than none (p = {p:.2g}), though a parabola in the logarithms "
-        "alone does not show it (p = {parabola:.2g})"
+        "it flattens: a floor fits better than none ({p:p}), though a parabola in the logarithms "
+        "alone does not show it ({parabola:p})"
     ),
     "no_fall_seen": "no fall is seen",
     "few_sizes_for_a_bend": "{sizes} sizes cannot show a bend: give four or more",
@@ -195,7 +195,7 @@ REASONS = {
         "--form)"
     ),
     "still_steepens": (
-        "the curve still steepens on log axes over its {sizes} sizes (p = {p:.2g} for a power law with or "
+        "the curve still steepens on log axes over its {sizes} sizes ({p:p} for a power law with or "
         "without an offset): how far it falls beyond the largest cannot be determined; measure larger "
         "sizes, 8 or more in all, or assume a form (laws.fit, --form)"
     ),
@@ -256,7 +256,7 @@ REASONS = {
     "passes_through": "a sum of two power laws goes through every run",
     "follows": (
         "a sum of two power laws fits the runs within {scatter:%%} (standard deviation), and they show no "
-        "bend (p = {p:.2g})"
+        "bend ({p:p})"
     ),
     "surface_bends": (
         "the runs, {scatter:%%} off a sum of two power laws, bend away from it ({p:p}); the intervals of "
@@ -292,9 +292,7 @@ REASONS = {
         "separated; add runs off this line, or fit a law along it (laws.fit)"
     ),
     # an optimum
-    "needs_both_sizes": (
-        "a compute-optimal model needs runs in which n_params and n_data vary, each on its own"
-    ),
+    "needs_both_sizes": ("that takes runs in which parameters and data both vary, each on its own"),
     "no_fall_in_fit": (
         "the loss does not fall with {size} in this fit, so no split of compute is best: add runs over a "
         "wider range of {size}, or drop those that hide it"
@@ -411,8 +409,8 @@ REASONS = {
     # a plan
     "law_open": ("the law is not determined, so there is no telling which run would help; add larger sizes"),
     "plan_of_a_bend": (
-        "the points bend away from {equation} near x = {at:.3g}, and runs are chosen by this form: name "
-        "one that follows them (form=, --form broken_power_law), or measure more sizes beyond the bend"
+        "the points bend away from {equation} near x = {at:count}, so it cannot tell which run would "
+        "help: name a form that fits (form=, --form broken_power_law), or measure more sizes beyond the bend"
     ),
     "no_optimum": "these runs do not determine the compute-optimal model",
 }
