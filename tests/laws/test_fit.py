@@ -298,3 +298,10 @@ def test_a_curve_rises_where_most_pairs_do_and_its_last_size_lies_above_its_firs
     assert rising.rises(np.repeat(x[:3], 2), np.array([0.1, 0.3, 0.2, 0.4, 0.35, 0.45])), (
         "means of sizes count"
     )
+
+
+def test_the_form_may_be_named_or_come_first():
+    y = 0.05 + 3 * X**-0.4
+    first, named = sl.laws.fit("power_law", X, y), sl.laws.fit(X, y, form="power_law")
+    assert first.parameters == named.parameters
+    assert sl.laws.fit(X, y).form.name == "power_law_offset"

@@ -283,7 +283,7 @@ def test_diverged_runs_are_told_in_the_law_of_size():
     for column, values in (("status", ["done"] * 4 + ["diverged"] * 2), ("diverged", [False] * 5 + [True])):
         section = sections.size_law(sl.Curves(table.assign(**{column: values})))
         assert section is not None
-        assert "1 of 5 runs diverged and count with their best checkpoint." in section.paragraphs
+        assert "1 of 5 runs diverged and are included with their best checkpoint." in section.paragraphs
 
 
 @pytest.mark.parametrize(("sizes", "listed"), [([0.01, 0.1], [0.01, 0.1]), ([1024.4, 2e4], [1024, 2e4])])

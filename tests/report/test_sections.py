@@ -218,8 +218,8 @@ def test_the_law_of_size_is_drawn_over_its_points_and_listed(monkeypatch):
     ("more", "said"),
     [
         ({"lost": 2}, "2 of 9 runs have no test loss and are left out."),
-        ({"diverged": 3}, "3 of 9 runs diverged and count with their best checkpoint."),
-        ({"others": ["width", "depth"]}, "At each size the width, depth with the lowest mean counts."),
+        ({"diverged": 3}, "3 of 9 runs diverged and are included with their best checkpoint."),
+        ({"others": ["width", "depth"]}, "At each size only the width, depth with the lowest mean is used."),
     ],
 )  # fmt: skip
 def test_what_counts_in_the_law_of_size_is_said(monkeypatch, more, said):

@@ -123,9 +123,9 @@ def form_of_loss(form: str | Form, variables: int) -> Form:
 
 @checked
 def two_stage(
-    form: str | Form,
     *data: Any,
     score: Any,
+    form: str | Form = "auto",
     x: Any = None,
     y: Any = None,
     second: str | Form = "error_from_loss",
@@ -140,7 +140,8 @@ def two_stage(
 ) -> TwoStage:
     """Fit the loss against sizes, and a score against the loss of the models that were scored.
 
-    ``two_stage(form, x, loss, score=score)``, or ``two_stage(form, curves, x="compute", score="error")``.
+    ``two_stage(x, loss, score=score)``, or ``two_stage(curves, x="compute", score="error")``; the form may
+    also come first.
 
     Args:
         form: of the loss, a law of one variable or a surface; or "auto" (`form_of_loss`).
@@ -154,6 +155,8 @@ def two_stage(
         nan_policy: "raise" on points of the loss that cannot be used, or "drop" them.
         options: of `scalinglab.laws.fit`, for stage one.
     """
+    if data and (isinstance(data[0], (str, Form)) or len(data) == 3):
+        form, data = data[0], data[1:]
     from_table = bool(data) and is_table(data[0])
     points = points_from(
         data, x, y, columns=("compute", None), runs=runs, reduce=reduce, where=where, mixed=mixed,

@@ -131,9 +131,11 @@ def size_law(curves: Curves, answered: Answers | Reason | None = None) -> Sectio
     if found.lost:
         text.append(f"{found.lost} of {found.runs} runs have no {label(y)} and are left out.")
     if found.diverged:
-        text.append(f"{found.diverged} of {found.runs} runs diverged and count with their best checkpoint.")
+        diverged = f"{found.diverged} of {found.runs} runs diverged"
+        text.append(f"{diverged} and are included with their best checkpoint.")
     if found.others:
-        text.append(f"At each size the {', '.join(map(label, found.others))} with the lowest mean counts.")
+        chosen = ", ".join(map(label, found.others))
+        text.append(f"At each size only the {chosen} with the lowest mean is used.")
     if law.unidentified:
         text.append(f"The exponent is not determined by these points: {law.unidentified}.")
     text += [paragraph(str(reason)) for reason in law.diagnosis.reasons]
@@ -190,7 +192,7 @@ def the_collapse(found: Dynamical) -> Section:
     held = "No three sizes fall on one master curve."
     if found.collapse_from is not None:
         held = f"The dashed master curve holds {found.collapse.extent(data_unit())}."
-    text = f"Each curve divided by the height of its optimum and by its position along the norm. {held}"
+    text = f"Each curve is divided by the height of its optimum and by its position along the norm. {held}"
     caption = "Test error over the smallest, against norm over the curve's position."
     return Section("The collapse", [text], [Plot(collapsed(found.collapse), caption)])
 

@@ -101,7 +101,7 @@ def isoflops(fitted: Surface, y: str, unit: str) -> Section:
             marker={"symbol": "diamond", "size": 10, "color": INK, "line": {"color": "white", "width": 1}},
             hovertemplate="%{x:.4g} parameters<extra>minimum</extra>",
         )  # fmt: skip
-        text.append("Diamonds mark the minimum of each line, the compute-optimal model.")
+        text.append("Diamonds mark the minimum of each line: the best model if the form holds.")
     return Section(
         "IsoFLOP curves",
         [" ".join(text)],

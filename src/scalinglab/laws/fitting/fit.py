@@ -1,4 +1,4 @@
-"""Fit a form to points: `fit(form, x, y) -> Law`.
+"""Fit a form to points: `fit(x, y, form=…) -> Law`.
 
 The fit minimises Σ_i w_i ρ(g(f(x_i; θ)) - g(y_i)), g the logarithm or the identity, ρ Huber's function or the
 square (`laws.fitting.least_squares` has the method). With it comes a certificate: the objective reached,
@@ -30,8 +30,8 @@ from scalinglab.support.validation import checked
 
 @checked
 def fit(
-    form: str | Form,
     *data: Any,
+    form: str | Form = "auto",
     x: Any = None,
     y: Any = None,
     reduce: str = "auto",
@@ -50,7 +50,9 @@ def fit(
     starts: int = 8,
     nan_policy: str = "raise",
 ) -> Law:
-    """Fit a form to points: ``fit(form, x, y)``, or ``fit(form, curves, x="n_data", y="test_error")``.
+    """Fit a form to points: ``fit(x, y, form=…)``, or ``fit(curves, form=…, x="n_data", y="test_error")``.
+
+    The form may also come first, ``fit("power_law", x, y)``.
 
     Args:
         form: a name ("power_law", "power_law_offset", "m1"…"m4", "broken_power_law_2", …), a `Form`, or
@@ -90,6 +92,8 @@ def fit(
     >>> round(law.exponent, 8), round(law.parameters["offset"], 8)
     (0.4, 0.05)
     """
+    if data and (isinstance(data[0], (str, Form)) or len(data) == 3):
+        form, data = data[0], data[1:]
     table = points_from(data, x, y, error=error, runs=runs, reduce=reduce, where=where, mixed=mixed)
     notes = table.notes
     if isinstance(form, str) and form == "auto":
