@@ -112,7 +112,7 @@ def test_the_frontier_goes_from_the_cheapest_run_to_a_hundred_times_the_most_exp
     assert (size.layout.yaxis.title.text, best.layout.yaxis.title.text) == ("optimal parameters", "best loss")
     ((_, shown, _),) = section.tables
     assert shown.iloc[0].tolist() == [
-        "1e+21", "0.167", "12.9B [6.45B, 25.8B]", "3.23B to 51.6B", "1", "2 [1.9, 2.2]",
+        "1e+21", "0.167", "12.9B [6.45B, 25.8B]", "12.9B [3.23B, 51.6B]", "1", "2 [1.9, 2.2]",
     ]  # fmt: skip
     assert list(shown.columns[2:5]) == ["parameters", "tokens", "tokens per parameter"]
     assert (
