@@ -76,7 +76,7 @@ def test_places_may_be_numbers_arrays_frames_or_a_file(fitted, tmp_path: Path):
 def test_sizes_are_taken_by_name_alone(fitted):
     with pytest.raises(BadInput, match="by name"):
         fitted.predict([7e9, 6e10])
-    with pytest.raises(BadInput, match="n_data="):
+    with pytest.raises(BadInput, match="give n_data, too"):
         fitted.predict(n_params=7e9)
     with pytest.raises(BadInput, match="width is no size"):
         fitted.predict(n_params=7e9, n_data=6e10, width=3)

@@ -268,14 +268,13 @@ class Fit(NotebookResult):
         else:
             shown = ", ".join(f"{name}=…" for name in self.x)
             raise BadInput(f"sizes are given by name, since a wrong order would not be seen: {shown}")
-        for name in self.x:
-            if name not in given:
-                others = ", ".join(f"{c}=" for c in self.x)
-                raise BadInput(
-                    f"{self.y} depends on {' and '.join(self.x)} in this table: give {others} all, or name "
-                    f"the one column of sizes with x= (--x)" if len(self.x) > 1 else
-                    f"this is a law of {name}: give {name}=; a law of another column takes x= (--x)"
-                )  # fmt: skip
+        if lost := [name for name in self.x if name not in given]:
+            if len(self.x) > 1:
+                needed = f"{self.y} depends on {' and '.join(self.x)} here: give {' and '.join(lost)}, too"
+                raise BadInput(f"{needed}, or name one column of sizes with x= (--x)")
+            raise BadInput(
+                f"this is a law of {lost[0]}: give {lost[0]}=, or name another column with x= (--x)"
+            )
         wrong = [] if hasattr(at, "columns") else [name for name in given if name not in self.x]
         if wrong:
             raise BadInput(
