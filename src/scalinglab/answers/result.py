@@ -13,6 +13,7 @@ from scalinglab.laws.planning.next_runs import NextRuns
 from scalinglab.laws.surface import Surface
 from scalinglab.results.findings import Finding, summary
 from scalinglab.results.notebook import NotebookResult, as_png, card_html
+from scalinglab.results.sentences import with_notes
 from scalinglab.results.types import SOME_TABLE, Command, Reason, Status
 
 if TYPE_CHECKING:
@@ -74,11 +75,12 @@ class Answers(NotebookResult):
         return tuple(f for f in self.findings if f not in self.card)
 
     def summary(self) -> str:
-        """The card, then the rest, each followed by the command that shows more."""
-        card = [f"{finding.text}" for finding in self.card]
-        commands = [f.command.line(self.table) for f in self.card if f.command is not None]
-        more = summary(self.details, self.notes, self.table)
-        return "\n".join([*card, "", more, *(["more:"] if commands else []), *(f"    {c}" for c in commands)])
+        """The card, then the rest, then the commands that show more."""
+        texts = [*(f.text for f in self.card), "", *(f.text for f in self.details)]
+        commands = [f.command.line(self.table) for f in (*self.card, *self.details) if f.command is not None]
+        lines = with_notes(texts, self.notes).split("\n")
+        more = ["more:", *(f"    {c}" for c in dict.fromkeys(commands))] if commands else []
+        return "\n".join([*lines, *more])
 
     def _repr_html_(self) -> str:
         """The card, its figure, and the rest folded."""
