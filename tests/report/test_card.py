@@ -63,7 +63,7 @@ def test_a_table_that_is_refused_says_why_and_shows_its_points():
     assert "not determined" in section.card[0].lower()
     assert len(section.plots) == 1
     refused = card.section(sl.read(runs()), Reason("no_fall_seen"))
-    assert refused.paragraphs == ["No answer: no fall is seen."]
+    assert refused.paragraphs == ["No answer: it does not fall with size."]
     assert len(refused.plots) == 1
 
 

@@ -211,7 +211,7 @@ def test_the_law_of_size_is_drawn_over_its_points_and_listed(monkeypatch):
     assert named(figure, "a x^-b").y.tolist() == [0.41, 0.19]
     assert named(figure, "95 % interval").y.tolist() == [0.5, 0.3, 0.1, 0.3]
     assert [caption for caption, _ in section.tables] == ["The law", "The points"]
-    assert section.paragraphs[1:] == ["No fall is seen.", "Note: rounded."]
+    assert section.paragraphs[1:] == ["It does not fall with size.", "Note: rounded."]
 
 
 @pytest.mark.parametrize(

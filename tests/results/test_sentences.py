@@ -188,7 +188,7 @@ def test_an_exponent_that_is_refused():
 @pytest.mark.parametrize("verdict", VERDICTS)
 def test_a_power_law(verdict: str):
     text = found("power law", facts={"verdict": verdict}, reasons=(Reason("no_fall_seen"),)).text
-    assert text.lower() == f"a power law? {VERDICTS[verdict]}. no fall is seen."
+    assert text.lower() == f"a power law? {VERDICTS[verdict]}. it does not fall with size."
     assert text[13:][0].isupper()
 
 

@@ -173,8 +173,9 @@ REASONS = {
         "{high:+.3f}, {p:p})"
     ),
     "bend_hidden": (
-        "no bend shows, but these runs could not show one: the local exponent, {exponent:.3f}, may change by "
-        "anything from {low:+.3f} to {high:+.3f} over these sizes; more sizes or seeds would tell"
+        "these runs are too few or too noisy to tell: an exponent of {exponent:.2f} throughout fits, and so "
+        "does one that changes by {low:+.2g} to {high:+.2g} along the sizes; more sizes or seeds would settle "
+        "it"
     ),
     "flattens": "it flattens: the local exponent goes from {first:.3f} to {last:.3f} ({p:p})",
     "steepens": "it steepens: the local exponent goes from {first:.3f} to {last:.3f} ({p:p})",
@@ -182,7 +183,7 @@ REASONS = {
         "it flattens: a floor fits better than none ({p:p}), though a parabola in the logarithms "
         "alone does not show it ({parabola:p})"
     ),
-    "no_fall_seen": "no fall is seen",
+    "no_fall_seen": "it does not fall with size",
     "few_sizes_for_a_bend": "{sizes} sizes cannot show a bend: give four or more",
     # a curve beyond its sizes
     "few_sizes": (
@@ -219,9 +220,8 @@ REASONS = {
         "beyond the largest size; give the values as they were measured, or {needed} different ones"
     ),
     "rests_on_the_form": (
-        "{sizes} sizes and {beyond:.3g} times the largest: the interval holds if the curve follows "
-        "E + A x^-c all the way, which so few sizes cannot show; published curves on an early plateau did "
-        "not, and fell faster"
+        "with {sizes} sizes, a prediction at {beyond:.3g} times the largest rests on the form: the interval "
+        "holds if the curve follows E + A x^-c that far; published curves on an early plateau fell faster"
     ),
     "made_monotone": (
         "y never rises, not even by noise, so it was smoothed; the band is wider to allow for that"
