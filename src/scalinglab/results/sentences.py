@@ -174,8 +174,8 @@ REASONS = {
     ),
     "bend_hidden": (
         "these runs are too few or too noisy to tell: an exponent of {exponent:.2f} throughout fits, and so "
-        "does one that changes by {low:+.2g} to {high:+.2g} along the sizes; more sizes or seeds would settle "
-        "it"
+        "does one that changes by {low:+.2g} to {high:+.2g} along the sizes; more sizes or seeds would "
+        "settle it"
     ),
     "flattens": "it flattens: the local exponent goes from {first:.3f} to {last:.3f} ({p:p})",
     "steepens": "it steepens: the local exponent goes from {first:.3f} to {last:.3f} ({p:p})",
