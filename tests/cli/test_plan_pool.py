@@ -79,11 +79,14 @@ def one_plan(tmp_path: Path, seed: int) -> None:
         law = sl.laws.surface.fit(table, form=form).law
     grid = candidates.plausible_runs(law, optimum=not curve)
     pool = pd.DataFrame(grid, columns=names).assign(cost=grid[:, 0] if curve else 6 * grid.prod(axis=1))
+    budget = float(np.quantile(pool["cost"], 0.8))
+    if not curve:  # plan next passes over runs far smaller than the largest
+        largest = 6 * float(law.points.x.prod(axis=0).max())
+        pool = pool[candidates.large_enough(grid, pool["cost"].to_numpy(), largest, budget)]
     files = {"runs": table, "pool": pool, "target": pd.DataFrame([target], columns=names)}
     for name, frame in files.items():
         frame.to_csv(tmp_path / f"{name}.csv", index=False)
     paths = {name: str(tmp_path / f"{name}.csv") for name in files}
-    budget = float(np.quantile(pool["cost"], 0.8))
     shared = [paths["runs"], "--budget", str(budget), "--y", "loss", "--json"]
     shared += ["--x", "n_data"] if curve else []
     shared += ["--form", form] if form else []
