@@ -303,17 +303,17 @@ def test_a_notebook_shows_answers_as_html_and_figures():
 @pytest.mark.usefixtures("unplanned")
 def test_an_unknown_measurement_is_asked_for_instead_of_guessed():
     table = pd.DataFrame(
-        {"params": ["19M", "70M", "160M", "410M"], "seen": [1, 2, 3, 4], "L": [4, 3, 2.5, 2]}
+        {"params": ["19M", "70M", "160M", "410M"], "seen": [1, 2, 3, 4], "quality": [4, 3, 2.5, 2]}
     )
-    with pytest.raises(BadInput, match=r"measured: seen, L.*--column test_loss=THEIRS"):
+    with pytest.raises(BadInput, match=r"measured: seen, quality.*--column test_loss=THEIRS"):
         sl.answer(table)
-    assert sl.answer(table, test_loss="L").y == "test_loss"
+    assert sl.answer(table, test_loss="quality").y == "test_loss"
 
 
 @pytest.mark.usefixtures("unplanned")
 def test_a_single_measurement_needs_no_known_name():
     x = np.geomspace(1e3, 1e5, 6)
-    assert sl.answer(pd.DataFrame({"n_train": x, "L": 1 + 30 * x**-0.5})).y == "L"
+    assert sl.answer(pd.DataFrame({"n_train": x, "quality": 1 + 30 * x**-0.5})).y == "quality"
 
 
 @pytest.mark.usefixtures("unplanned")
@@ -325,14 +325,14 @@ def test_settings_are_declared_as_in_read():
 
 @pytest.mark.usefixtures("unplanned")
 def test_a_size_of_any_name_and_a_share_of_the_data_are_asked_for():
-    table = curve().rename(columns={"n_data": "PF-days"})
-    assert sl.answer(table, x="PF-days").x == "PF-days"
+    table = curve().rename(columns={"n_data": "GPU-days"})
+    assert sl.answer(table, x="GPU-days").x == "GPU-days"
     spaced = sl.answer(table.set_axis(["GPU hours", "test_error"], axis=1), x="GPU hours")
     command = spaced["exponent"].command.line()
     assert shlex.split(command)[3:] == ["TABLE.csv", "--x", "GPU hours", "--y", "test_error"]
-    share = sl.answer(table.assign(**{"PF-days": np.geomspace(0.01, 1, 6)}), n_data="PF-days")
+    share = sl.answer(table.assign(**{"GPU-days": np.geomspace(0.01, 1, 6)}), n_data="GPU-days")
     assert share["ten times"].facts == {"x": "n_data", "at": pytest.approx(10), "unit": "n_data"}
-    assert share.table == ("TABLE.csv", "--column", "n_data=PF-days")
+    assert share.table == ("TABLE.csv", "--column", "n_data=GPU-days")
     score = pd.DataFrame(
         {"params": np.geomspace(1e6, 1e9, 5), "log_likelihood": [-4.0, -3.0, -2.5, -2.2, -2.0]}
     )

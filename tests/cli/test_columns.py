@@ -39,7 +39,7 @@ def test_every_command_that_reads_a_table_takes_names_of_columns():
 def logs(tmp_path: Path) -> Path:
     rng = np.random.default_rng(0)
     rows = [
-        {"run_name": f"{n:g}-{d:g}", "size": n, "step": k, "toks": d * k / 20, "metric": loss}
+        {"run_name": f"{n:g}-{d:g}", "scale": n, "step": k, "seen": d * k / 20, "metric": loss}
         for n in (1e7, 3e7, 1e8, 3e8) for d in (1e9, 2e9, 4e9, 8e9) for k in range(1, 21)
         for loss in [(1.7 + 400 * n**-0.34 + 400 * (d * k / 20) ** -0.28) * np.exp(rng.normal(0, 1e-3))]
     ]  # fmt: skip
@@ -50,7 +50,7 @@ def logs(tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 def test_csv_store_and_frame_give_the_same_runs_and_intervals(logs: Path, tmp_path: Path):
-    columns = ["--column", "n_params=size", "--column", "n_data=toks", "--column", "loss=metric"]
+    columns = ["--column", "n_params=scale", "--column", "n_data=seen", "--column", "loss=metric"]
     store = tmp_path / "runs"
     assert json.loads(run("read", logs, "--store", store, *columns, "--json"))["runs_added"] == 16
     found = [
@@ -58,10 +58,10 @@ def test_csv_store_and_frame_give_the_same_runs_and_intervals(logs: Path, tmp_pa
         for words in (
             (logs, *columns),
             (store,),
-            (logs, "--n-params", "size", "--n-data", "toks", "--y", "metric"),
+            (logs, "--n-params", "scale", "--n-data", "seen", "--y", "metric"),
         )
     ]
-    frame = sl.read(logs, n_params="size", n_data="toks", loss="metric")
+    frame = sl.read(logs, n_params="scale", n_data="seen", loss="metric")
     table = points_of(frame, ["n_params", "n_data"], "loss")
     assert len(table.y) == len(set(table.runs)) == 16
     python = sl.laws.surface.fit(*table.x, table.y, runs=table.runs)
@@ -73,7 +73,7 @@ def test_csv_store_and_frame_give_the_same_runs_and_intervals(logs: Path, tmp_pa
 
 
 def test_names_of_the_file_can_be_used_for_x_y_and_where(logs: Path):
-    frame = pd.read_csv(logs).rename(columns={"size": "params", "metric": "val_loss"})
+    frame = pd.read_csv(logs).rename(columns={"scale": "params", "metric": "val_loss"})
     frame.assign(lr=np.where(frame.params > 2e8, 0.1, 0.2)).to_csv(logs, index=False)
     words = ("--x", "params", "--where", "lr=0.2", "--no-figure", "--json", "--form", "power_law")
     theirs, ours = (json.loads(run("laws", "fit", logs, "--y", y, *words)) for y in ("val_loss", "test_loss"))
@@ -99,5 +99,6 @@ def test_a_surface_is_fitted_to_the_loss_of_the_test(tmp_path: Path, measured: l
 
 
 def test_what_was_understood_is_said(logs: Path):
-    said = " ".join(run("laws", "fit", logs, "--x", "size", "--y", "metric", "--no-figure").split())
+    words = ("laws", "fit", logs, "--x", "scale", "--y", "metric", "--mixed", "--no-figure")
+    said = " ".join(run(*words).split())
     assert "read logs.csv: 16 runs, 320 rows; run ← run_name" in said

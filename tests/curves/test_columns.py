@@ -141,21 +141,26 @@ def test_a_column_of_text_is_read_where_every_value_is_a_number():
     def read(*texts, **options):
         return numbers.numbers(pd.Series(texts, dtype=object), **options)
 
-    found, percent = read("1,000", "2k", "3")
-    assert found.tolist() == [1000, 2000, 3]
-    assert found.dtype == "int64"
-    assert not percent
-    found, percent = read("36.4%", "12 %", None)
-    assert found.tolist()[:2] == [0.364, 0.12]
-    assert np.isnan(found[2])
-    assert percent
-    assert read("1", "-")[0].tolist()[0] == 1.0
+    found = read("1,000", "2k", "3")
+    assert found.values.tolist() == [1000, 2000, 3]
+    assert found.values.dtype == "int64"
+    assert (found.percent, found.scaled) == (False, True)
+    found = read("36.4%", "12 %", None)
+    assert found.values.tolist()[:2] == [0.364, 0.12]
+    assert np.isnan(found.values[2])
+    assert found.percent
+    assert read("1", "-").values.tolist()[0] == 1.0
+    measured = read("3.21 ± 0.02", "OOM", "3.1 ± 0.01")
+    assert measured.spread.tolist()[::2] == [0.02, 0.01]
+    assert measured.words == (("OOM", 1),)
+    assert read("1.5B tokens", "30B tokens").unit == "tokens"
+    assert read("71.3%", "0.9") is None, "0.9 may be a fraction or percent"
     assert read("1", "abc") is None
     assert read("nan", "-") is None, "no number at all"
     assert read() is None
-    assert read("9007199254740992", "1")[0].dtype == float, "beyond 2^53 a float is not exact"
-    assert read("9007199254740991", "1")[0].dtype == "int64"
-    assert read("1,5", "2,5", decimal_comma=True)[0].tolist() == [1.5, 2.5]
+    assert read("9007199254740992", "1").values.dtype == float, "beyond 2^53 a float is not exact"
+    assert read("9007199254740991", "1").values.dtype == "int64"
+    assert read("1,5", "2,5", decimal_comma=True).values.tolist() == [1.5, 2.5]
     assert numbers.number("0" * 399 + "7") == 7
     assert numbers.number("0" * 400 + "7") is None
     assert [numbers.number(t) for t in ("−5", "+5", "1t", "2G", "1_000", "1'000", "0,5")] == [

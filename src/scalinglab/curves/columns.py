@@ -38,17 +38,19 @@ SOURCES = ("theory", "simulate", "train", "read")
 
 
 def measure_of(frame: pd.DataFrame, settings: Iterable[str] = ()) -> str:
-    """The column to fit by default: the first of `MEASURES` that has values, an accuracy, or the only other.
+    """The column to fit by default: the first of `MEASURES` that varies, an accuracy, or the only other.
 
-    "test_error" where there is none, for the error that names what is missing.
+    A constant error beside a falling loss says nothing. "test_error" where there is none, for the error that
+    names what is missing.
 
     Args:
         settings: columns that were chosen, beside the standard ones.
     """
-    known = (*MEASURES, *ACCURACIES)
-    others = [c for c in frame if c not in (*IDENTITY, *SETTING, *PROGRESS, *OUTCOME, *settings)]
+    known = [c for c in (*MEASURES, *ACCURACIES) if c in frame and frame[c].notna().any()]
+    taken = (*IDENTITY, *SETTING, *PROGRESS, *OUTCOME, *settings)
+    others = [c for c in frame if c not in taken and not str(c).endswith("_spread")]
     usual = others[0] if len(others) == 1 else MEASURES[0]
-    return next((name for name in known if name in frame and frame[name].notna().any()), str(usual))
+    return next((c for c in known if frame[c].nunique() > 1), next(iter(known), str(usual)))
 
 
 def unit_of_data(frame: pd.DataFrame) -> str:

@@ -1,13 +1,18 @@
 """What other tables and logs call our columns: val_loss, eval/loss, lr, tokens, D, N, params, flops, trial.
 
 A name is compared without capitals, marks between words and the prefixes that loggers add
-(``config.lr``, ``hparams/lr``). A standard name always stays as it is.
+(``config.lr``, ``hparams/lr``). A standard name always stays as it is. Beyond the lists, a size is known by a
+noun (params, tokens, images, flops) among words that change nothing in it (num, total, train, seen, …), and
+a measurement by one quantity (loss, error, …) beside a split and such words. Any other word makes another
+quantity of it: tokens_per_second, train_loss_scale, lambada_loss.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 TEST = ("test", "val", "valid", "validation", "eval", "evaluation", "dev", "heldout", "held_out", "holdout")
@@ -16,6 +21,7 @@ LOSS = ("loss", "nll", "cross_entropy", "cross_entropy_loss", "xent", "ce", "ce_
 PERPLEXITY = ("ppl", "perplexity")
 ERROR = ("error", "err", "error_rate", "top1_error", "top_1_error")
 ACCURACY = ("accuracy", "acc", "acc1", "top1", "top1_acc", "top1_accuracy", "top_1_accuracy")
+BITS = ("bits", "bpb", "bpc", "bpt")
 
 # ours: theirs, the most certain first
 SETTINGS: dict[str, tuple[str, ...]] = {
@@ -26,13 +32,15 @@ SETTINGS: dict[str, tuple[str, ...]] = {
     ),
     "n_params": (
         "params", "n_parameters", "num_params", "num_parameters", "nparams", "parameters", "parameter",
-        "param_count", "parameter_count", "n_param", "total_params", "model_params", "model_size", "N",
-        "non_embedding_params", "params_non_embedding",
+        "param_count", "parameter_count", "n_param", "total_params", "model_params", "model_size",
+        "size_of_model", "network_size", "N",
+        "non_embedding_params", "params_non_embedding", "n_total", "n_active",
+        "active_params", "active_parameters",
     ),
     "n_data": (
-        "train_size", "n_train", "num_train", "dataset_size", "data_size", "trainset_size",
+        "train_size", "train_sizes", "n_train", "num_train", "dataset_size", "data_size", "trainset_size",
         "training_set_size", "n_samples", "num_samples", "train_samples", "n_examples", "num_examples",
-        "training_examples",
+        "training_examples", "train_fraction", "data_fraction", "dataset_fraction", "train_frac", "data_frac",
     ),
     "weight_decay": ("wd", "weightdecay"),
     "momentum": ("sgd_momentum",),
@@ -74,17 +82,103 @@ HYPERPARAMETERS = (
     "max_steps", "max_epochs", "num_epochs", "epochs", "gradient_clip", "grad_clip", "clip", "d_ff",
     "ffw_size", "kv_size", "head_dim", "gradient_accumulation_steps", "temperature", "input_size",
 )  # fmt: skip
-_AVERAGE = ("mean", "avg", "average")  # a table of results has the means over seeds
 _PREFIXES = ("config", "cfg", "params", "hparams", "hyperparameters", "hparam", "args", "metrics", "summary")
 _SPLITS = {**dict.fromkeys(TEST, "test"), **dict.fromkeys(TRAIN, "train")}
-_QUANTITIES = {
-    **dict.fromkeys(LOSS, "loss"), **dict.fromkeys(ERROR, "error"), **dict.fromkeys(ACCURACY, "accuracy")
-}  # fmt: skip
 _SHORT = {"N", "D", "C"}  # letters of the papers: capitals count
 _UNIT = re.compile(
     r"\s*[\[(]\s*(nats?|bits?|params|parameters|tokens|examples|images|samples|flops?|steps|#)"
     r"(\s*(/|per)\s*(token|byte|char|character))?\s*[\])]\s*$", re.IGNORECASE,
 )  # fmt: skip
+# phrases that are one quantity, as names without capitals and marks have them
+_PHRASES = (
+    (r"(cross_?entropy|log_?loss|ce|lm|nll|xent|language_modell?ing|token)_loss", "loss"),
+    (r"cross_?entropy|log_?loss|neg(ative)?_log_likelihood", "loss"),
+    (r"(mis)?classification_(error|rate)(_rate)?|misclassification|err(or)?_rate", "error"),
+    (r"top_?1_(acc(uracy)?|err(or)?)|(acc(uracy)?|err(or)?)_top_?1", r"\1\4"),
+    (r"(top|acc|prec)_?1", "accuracy"), (r"held_out|hold_out", "heldout"),
+    (r"bits_per_(byte|token|char(acter)?)", "bits"),
+)  # fmt: skip
+_KINDS = {
+    **dict.fromkeys(LOSS, "loss"), **dict.fromkeys(ERROR, "error"), **dict.fromkeys(ACCURACY, "accuracy"),
+    **dict.fromkeys(PERPLEXITY, "perplexity"), **dict.fromkeys(BITS, "bits"),
+}  # fmt: skip
+_SPREADS = {"std", "stdev", "sd", "stderr", "sem", "se", "ci", "ci95", "var", "variance", "spread", "stds"}
+_SPREADS |= {"lower", "upper", "low", "high", "margin", "uncertainty"}
+# which of a run's values a measurement is, the most certain first
+_STATISTICS = {
+    **dict.fromkeys(("mean", "avg", "average", "median"), 1),
+    **dict.fromkeys(("final", "last", "end", "at", "converged"), 2),
+    **dict.fromkeys(("best", "min", "max", "lowest", "highest", "minimum"), 3),
+}  # fmt: skip
+_OF_MEASUREMENTS = {
+    "set",
+    "model",
+    "lm",
+    "llm",
+    "the",
+    "of",
+    "on",
+    "value",
+    "metrics",
+    "metric",
+    "results",
+    "result",
+}
+_OF_MEASUREMENTS |= {"pct", "percent", "nats", "data"}
+_OF_ANY_SIZE = {
+    "n",
+    "num",
+    "number",
+    "no",
+    "nr",
+    "of",
+    "count",
+    "counts",
+    "total",
+    "the",
+    "all",
+    "in",
+    "config",
+}
+_OF_ANY_SIZE |= {
+    "cfg",
+    "summary",
+    "info",
+    "meta",
+    "sum",
+    "train",
+    "training",
+    "trained",
+    "dataset",
+    "data",
+    "run",
+}
+# of each size its nouns, and the words that change nothing in them
+_NOUNS: dict[str, tuple[set[str], set[str]]] = {
+    "n_params": (
+        {"params", "parameters", "param", "parameter", "nparams"},
+        {"model", "size", "dense", "active", "activated", "non", "nonembedding", "embedding", "emb", "embed",
+         "excl", "excluding", "without", "backbone", "trainable", "learnable", "network", "net", "llm", "lm",
+         "transformer", "decoder", "encoder"},
+    ),
+    "tokens": (
+        {"tokens", "token", "tok", "toks", "ntokens"},
+        {"seen", "consumed", "processed", "pretraining", "pretrain", "corpus", "budget", "size", "input",
+         "so", "far", "used", "on"},
+    ),
+    "n_data": (
+        {"images", "samples", "examples", "imgs", "datapoints", "image", "sample", "example", "pairs",
+         "sentences", "sentence", "utterances", "documents", "sequences"},
+        {"set", "labeled", "labelled", "size", "used"},
+    ),
+    "compute": ({"flops", "flop"}, {"compute", "estimated", "est", "budget", "spent", "used", "model"}),
+}  # fmt: skip
+# words without which a noun is another size: embedding parameters, images of a test
+_MAKE_IT_OWN = {
+    "n_params": {"non", "excl", "excluding", "without", "nonembedding"},
+    "n_data": {"train", "training", "trained", "dataset", "data", "labeled", "labelled"},
+}
+_BY_RULE = 50  # the rank of a size that the rule finds, after those of the lists
 
 
 def bare(column: Any) -> str:
@@ -104,19 +198,62 @@ def _words(column: str) -> str:
     return rest if first in _PREFIXES and rest and split_at_mark else words
 
 
+@dataclass(frozen=True)
+class Quantity:
+    """What a name says was measured.
+
+    Attributes:
+        kind: loss, error, accuracy, perplexity or bits (a loss in bits).
+        split: test, train, or empty.
+        rank: 0 for the plain name, more for a mean, a final or a best value, and for bits.
+        others: words that say something else: the data set, the task.
+        is_spread: whether it is the spread of a measurement, and none itself.
+    """
+
+    kind: str
+    split: str
+    rank: int
+    others: tuple[str, ...]
+    is_spread: bool
+
+    @property
+    def name(self) -> str:
+        """The standard name of a loss, error or accuracy: that of a perplexity is its loss."""
+        kind = "loss" if self.kind in ("perplexity", "bits") else self.kind
+        return f"{self.split}_{kind}" if self.split else kind
+
+
+@lru_cache(maxsize=1 << 14)
+def quantity(column: Any) -> Quantity | None:
+    """The quantity that a name names; None where it names none, or several.
+
+    >>> quantity("Top-1 val acc"), quantity("C4 loss").others, quantity("loss_std").is_spread
+    (Quantity(kind='accuracy', split='test', rank=0, others=(), is_spread=False), ('c4',), True)
+    """
+    text = f"_{bare(column)}_"
+    for phrase, short in _PHRASES:
+        text = re.sub(rf"(?<=_)(?:{phrase})(?=_)", short, text)
+    words = text.strip("_").split("_")
+    kinds = [_KINDS[word] for word in words if word in _KINDS]
+    splits = {_SPLITS[word] for word in words if word in _SPLITS}
+    if len(kinds) != 1 or len(splits) > 1:
+        return None
+    known = {*_KINDS, *_SPLITS, *_STATISTICS, *_SPREADS, *_OF_MEASUREMENTS}
+    others = tuple(word for word in words if word not in known)
+    rank = max((_STATISTICS.get(word, 0) for word in words), default=0) + 4 * (kinds[0] == "bits")
+    rank += 4 * ("(bit" in str(column).lower().replace("[", "("))
+    return Quantity(kinds[0], "".join(splits), rank, others, bool(_SPREADS & {*words}))
+
+
 def measurement(column: Any) -> str | None:
     """The standard name of a loss, error or accuracy on training or test data.
 
     >>> [measurement(name) for name in ("val_loss", "Loss/train", "eval/acc", "Val loss (nats)", "norm")]
     ['test_loss', 'train_loss', 'test_accuracy', 'test_loss', None]
     """
-    words = bare(column).split("_")
-    for cut in range(1, len(words)):
-        head, tail = "_".join(words[:cut]), "_".join(words[cut:])
-        for split, quantity in ((head, tail), (tail, head)):
-            if split in _SPLITS and quantity in _QUANTITIES:
-                return f"{_SPLITS[split]}_{_QUANTITIES[quantity]}"
-    return None
+    found = quantity(column)
+    certain = found is not None and found.split and not found.others and not found.is_spread
+    return found.name if found and certain and found.kind != "perplexity" else None
 
 
 def loss_of_perplexity(column: Any) -> str | None:
@@ -125,10 +262,10 @@ def loss_of_perplexity(column: Any) -> str | None:
     >>> [loss_of_perplexity(name) for name in ("val_ppl", "Perplexity", "lambada_ppl", "log_ppl")]
     ['test_loss', 'loss', None, None]
     """
-    split, _, quantity = bare(column).rpartition("_")
-    if quantity not in PERPLEXITY or (split and split not in _SPLITS):
+    found = quantity(column)
+    if found is None or found.kind != "perplexity" or found.others or found.is_spread:
         return None
-    return f"{_SPLITS[split]}_loss" if split else "loss"
+    return found.name
 
 
 def _letter(column: str) -> str:
@@ -144,18 +281,31 @@ def aliases(columns: Iterable[Any]) -> dict[str, list[Any]]:
     {'test_loss': ['val_loss', 'val_loss_avg'], 'tokens': ['Training (tokens)', 'D (tokens)']}
     """
     found: dict[str, list[tuple[int, Any]]] = {}
+    columns = list(columns)
     for column in columns:
-        averaged = "_".join(word for word in bare(column).split("_") if word not in _AVERAGE)
-        for rank, name in enumerate((column, averaged)):
-            if (measured := measurement(name)) is not None:
-                found.setdefault(measured, []).append((rank, column))
-                break
+        if (measured := measurement(column)) is not None:
+            measure = quantity(column)
+            found.setdefault(measured, []).append((measure.rank if measure else 0, column))
         named = str(column)
-        for ours, rank in _roles(named) or _roles(_UNIT.sub("", named)):
+        for ours, rank in _roles(named) or _roles(_UNIT.sub("", named)) or size_by_words(named):
             found.setdefault(ours, []).append((rank, column))
+    for ours, column in _by_last_part(columns).items():
+        found.setdefault(ours, [(_BY_RULE, column)])
     return {ours: [c for _, c in sorted(ranked, key=lambda r: r[0])] for ours, ranked in found.items()}
 
 
+def _by_last_part(columns: Iterable[Any]) -> dict[str, Any]:
+    """What the last part of a nested name says: cfg.arch.n_params, where one alone does."""
+    found: dict[str, list[Any]] = {}
+    for column in columns:
+        *before, last = re.split(r"[./]", str(column))
+        if before and before[0] in _PREFIXES:
+            for ours, _ in _roles(last) or size_by_words(last):
+                found.setdefault(ours, []).append(column)
+    return {ours: theirs[0] for ours, theirs in found.items() if len(theirs) == 1}
+
+
+@lru_cache(maxsize=1 << 14)
 def _roles(column: str) -> list[tuple[str, int]]:
     """The standard names that a column may have, a unit being a part of its name, each with its rank."""
     name, letter = _words(column), _letter(column)
@@ -165,3 +315,21 @@ def _roles(column: str) -> list[tuple[str, int]]:
         for rank, word in enumerate((ours, *theirs))
         if (letter == word if word in _SHORT else name == word)
     ]
+
+
+@lru_cache(maxsize=1 << 14)
+def size_by_words(column: str) -> list[tuple[str, int]]:
+    """The size that a name's words leave no doubt of, with its rank; none where any word says something else.
+
+    >>> [size_by_words(name) for name in ("dense_parameter_count", "tokens_per_second", "params_b")]
+    [[('n_params', 52)], [], []]
+    """
+    words = re.sub(r"_w_o_", "_without_", f"_{_words(column)}_").strip("_").split("_")
+    for ours, (nouns, allowed) in _NOUNS.items():
+        rest = [word for word in words if word not in nouns]
+        own = bool(_MAKE_IT_OWN[ours] & {*rest}) if ours in _MAKE_IT_OWN else True
+        if ours == "n_params" and not {"embedding", "emb", "embed"} & {*rest}:
+            own = True
+        if len(rest) < len(words) and own and all(word in allowed or word in _OF_ANY_SIZE for word in rest):
+            return [(ours, _BY_RULE + len(rest))]
+    return []

@@ -1,31 +1,135 @@
-"""Numbers as they are written in tables: 19M, 1.3B, 36.4%, 1,000, 2e9.
+"""Numbers as they are written in tables: 19M, 1.3B, 36.4%, 1,000, 2e9, 1.5B tokens, 3.21 ± 0.02.
 
-A column of text becomes a column of numbers where every value in it reads as one; otherwise it stays text.
+A column of text becomes a column of numbers where every value in it reads as one, or as a word for a missing
+one; otherwise it stays text.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
 
-POWERS = {"": 0, "k": 3, "m": 6, "b": 9, "g": 9, "t": 12}  # of ten, by suffix
-_NUMBER = re.compile(
-    r"(?P<sign>[-+−]?)\s*"
-    r"(?P<digits>(?:\d{1,3}(?:[,'_ \u00a0\u202f]\d{3})+|\d+)(?:\.\d*)?|\.\d+)"
-    r"(?P<power>e[-+]?\d{1,4})?"
-    r"\s*(?P<suffix>[kmbgt]?)\s*(?P<percent>%?)",
+POWERS = {"": 0, "k": 3, "m": 6, "b": 9, "g": 9, "t": 12, "mn": 6, "mio": 6, "bn": 9}  # of ten, by suffix
+POWERS |= {"thousand": 3, "million": 6, "billion": 9, "trillion": 12}
+MULTIPLIERS = r"(?:thousand|million|billion|trillion)s?|mn|mio|bn|[kmbgt]"
+UNITS = (  # words behind a number, by what they count
+    ("tokens", r"tokens?|toks?"), ("parameters", r"parameters?|params?"), ("FLOPs", r"flops?"),
+    ("examples", r"(?:training |train )?(?:examples?|images?|samples?|imgs?)"),
+    ("nats", r"nats?(?:\s*(?:/|per )\s*(?:token|tok))?"),
+    ("steps", r"steps?|iterations?"), ("epochs", r"epochs?"),
+)  # fmt: skip
+_DIGITS = (
+    r"(?:\d{1,3}(?:[,'’_ \u00a0\u202f]\d{3})+(?:\.\d*)?|\d{1,3}(?:\.\d{3}){2,}(?:,\d+)?|\d+(?:\.\d*)?|\.\d+)"
+)
+_POWER = r"(?:e[-+]?\d{1,4}|\s*[x×*·]\s*10\s*(?:\^|\*\*)?\s*\{?[-+]?\d{1,3}\}?)"
+_VALUE = rf"(?P<sign>[-+−]?)\s*(?P<digits>{_DIGITS})(?P<power>{_POWER})?\s*(?P<suffix>{MULTIPLIERS})?\s*%?"
+_SPREAD = (
+    rf"(?:\s*(?:±|\+/-|\+-|\+−)\s*(?P<spread>{_DIGITS}(?:e[-+]?\d+)?)\s*%?"
+    rf"|\s*\(\s*(?:±|\+/-)?\s*(?P<bracket>{_DIGITS})\s*%?\s*\))"
+)
+_UNIT = "|".join(pattern for _, pattern in UNITS)
+_NUMBER = re.compile(rf"[~≈]?\s*{_VALUE}(?:{_SPREAD})?(?:\s*(?P<unit>{_UNIT}))?", re.IGNORECASE)
+_DECIMAL_COMMA = re.compile(
+    r"[-+−]?(?:\d+|\d{1,3}(?:\.\d{3})+),\d+(e[-+]?\d{1,4})?\s*[kmbgt]?\s*%?(?:\s*(?:±|\+/-)\s*\d+(?:,\d+)?\s*%?)?",
     re.IGNORECASE,
 )
-_DECIMAL_COMMA = re.compile(r"[-+−]?\d+,\d+(e[-+]?\d{1,4})?\s*[kmbgt]?\s*%?", re.IGNORECASE)
+_DOTS = re.compile(r"[-+−]?\d{1,3}(?:\.\d{3})+")
 _GROUPS = re.compile(r"[-+−]?\d{1,3}(,\d{3})+\b")
 _WORDS = {
     "inf": np.inf, "+inf": np.inf, "-inf": -np.inf, "infinity": np.inf, "-infinity": -np.inf, "∞": np.inf,
-    "nan": np.nan, "": np.nan, "-": np.nan, "–": np.nan, "—": np.nan, "na": np.nan, "n/a": np.nan,
-    "none": np.nan, "null": np.nan,
+    "nan": np.nan, "": np.nan, "-": np.nan, "–": np.nan, "—": np.nan, "--": np.nan, "---": np.nan,
+    "na": np.nan, "n/a": np.nan, "n.a.": np.nan, "none": np.nan, "null": np.nan, "?": np.nan, "#n/a": np.nan,
 }  # fmt: skip
+# what stands in place of a measurement that failed, with whatever follows: "OOM (8 GPUs)"
+_FAILED = re.compile(
+    r"(?:diverge[ds]?|div\.?|oom|out of memory|failed|fail|crash(?:ed)?|killed|time ?out|timed out|tbd|todo"
+    r"|pending|running|missing|not (?:run|done|available)|did not finish|dnf|error|#\w+[!?]?)\b.*",
+    re.IGNORECASE,
+)
+_DIGIT = re.compile(r"\d")
 MOST_CHARACTERS = 400  # whatever is longer is no number of an experiment
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A number as it was written.
+
+    Attributes:
+        value: the number; NaN where a word stands for a missing one.
+        spread: what stands behind ±, or in brackets.
+        unit: what it counts, where a word says so.
+        percent: whether it was written with %; the value is a fraction.
+        scaled: whether a suffix or a power of ten was written.
+        word: the word of a measurement that failed.
+    """
+
+    value: float
+    spread: float | None = None
+    unit: str = ""
+    percent: bool = False
+    scaled: bool = False
+    word: str = ""
+
+
+@lru_cache(maxsize=1 << 14)
+def cell(text: str, *, decimal_comma: bool = False) -> Cell | None:
+    """What a text stands for, or None where it is no number.
+
+    >>> cell("1.5B tokens"), cell("3.21 (2)").spread, cell("OOM").word
+    (Cell(value=1500000000.0, spread=None, unit='tokens', percent=False, scaled=True, word=''), 0.02, 'OOM')
+    """
+    text = text.strip().strip("*$†‡§¹²³").strip()
+    if len(text) > MOST_CHARACTERS:
+        return None
+    if text.lower() in _WORDS:
+        return Cell(_WORDS[text.lower()])
+    if decimal_comma and _DECIMAL_COMMA.fullmatch(text):
+        text = text.replace(".", "").replace(",", ".")
+    elif decimal_comma and _DOTS.fullmatch(text):
+        text = text.replace(".", "")
+    match = _NUMBER.fullmatch(text)
+    if match is None or match["digits"].startswith("0,"):
+        return Cell(np.nan, word=text) if _FAILED.fullmatch(text) else None
+    power = _power(match["power"])
+    power += POWERS[(match["suffix"] or "").lower().rstrip("s")] - (2 if "%" in text else 0)
+    sign = "-" if match["sign"] in ("-", "−") else ""
+    # one reading of all digits: 1.3 times 1e9 may differ from 1300000000 in the last of them
+    value = float(f"{sign}{_plain(match['digits'])}e{power}")
+    return Cell(value, _spread(match, power), _unit(match["unit"]), "%" in text, bool(match["suffix"]))
+
+
+def _plain(digits: str) -> str:
+    """The digits without separators of thousands; 1.234.567 has two of them or more."""
+    if digits.count(".") > 1:
+        digits = digits.replace(".", "").replace(",", ".")
+    return re.sub(r"[,'’_ \u00a0\u202f]", "", digits)
+
+
+def _power(text: str | None) -> int:
+    found = re.search(r"([-+]?\d+)\}?$", text) if text else None
+    return int(found[1]) if found else 0
+
+
+def _spread(match: re.Match[str], power: int) -> float | None:
+    """What stands behind ± or in brackets; in 3.2145(21) it counts the last digits."""
+    text = match["spread"] or match["bracket"]
+    if text is None:
+        return None
+    plain = _plain(text)
+    decimals = len(match["digits"].partition(".")[2])
+    last_digits = match["bracket"] and "." not in text and decimals
+    return float(f"{plain}e{power - (decimals if last_digits else 0)}")
+
+
+def _unit(word: str | None) -> str:
+    if not word:
+        return ""
+    return next(unit for unit, pattern in UNITS if re.fullmatch(pattern, word, re.IGNORECASE))
 
 
 def number(text: str, *, decimal_comma: bool = False) -> float | None:
@@ -36,21 +140,8 @@ def number(text: str, *, decimal_comma: bool = False) -> float | None:
     >>> number("0,364", decimal_comma=True), number("0,364")
     (0.364, None)
     """
-    text = text.strip()
-    if len(text) > MOST_CHARACTERS:
-        return None
-    if text.lower() in _WORDS:
-        return _WORDS[text.lower()]
-    if decimal_comma and _DECIMAL_COMMA.fullmatch(text):
-        text = text.replace(",", ".")
-    match = _NUMBER.fullmatch(text)
-    if match is None or match["digits"].startswith("0,"):
-        return None
-    digits = re.sub(r"[,'_ \u00a0\u202f]", "", match["digits"])
-    # one reading of all digits: 1.3 times 1e9 may differ from 1300000000 in the last of them
-    power = int(match["power"][1:]) if match["power"] else 0
-    power += POWERS[match["suffix"].lower()] - (2 if match["percent"] else 0)
-    return float(f"{'-' if match['sign'] in ('-', '−') else ''}{digits}e{power}")
+    found = cell(text, decimal_comma=decimal_comma)
+    return None if found is None or found.word else found.value
 
 
 def has_decimal_comma(column: pd.Series) -> bool:
@@ -66,16 +157,71 @@ def may_have_decimal_comma(column: pd.Series) -> bool:
     return bool(with_comma) and all(map(_DECIMAL_COMMA.fullmatch, with_comma)) and "." not in "".join(texts)
 
 
-def numbers(column: pd.Series, *, decimal_comma: bool = False) -> tuple[pd.Series, bool] | None:
-    """A column of text as numbers and whether it was in percent; None where some value is no number."""
+def has_dots_for_thousands(texts: list[str]) -> bool:
+    """Whether all of these are whole numbers with dots between thousands, where commas are decimal: 1.000."""
+    return bool(texts) and all(_DOTS.fullmatch(text.strip()) or text.strip().isdigit() for text in texts)
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A column of text as numbers.
+
+    Attributes:
+        values: the numbers; missing where a word stands for one.
+        spread: what stood behind ± or in brackets; None where nothing did.
+        unit: what they count, where all words behind them agree.
+        percent: whether they were written with %.
+        scaled: whether one was written with a suffix: 19M.
+        words: how often each word stood in place of a number.
+    """
+
+    values: pd.Series
+    spread: pd.Series | None = None
+    unit: str = ""
+    percent: bool = False
+    scaled: bool = False
+    words: tuple[tuple[str, int], ...] = ()
+
+
+def numbers(column: pd.Series, *, decimal_comma: bool = False, any_word: bool = False) -> Numbers | None:
+    """A column of text as numbers; None where some value is no number.
+
+    Args:
+        any_word: whether any word without digits stands for a missing number, as among measurements.
+    """
     known = column.notna()
-    distinct = {
-        text: number(text, decimal_comma=decimal_comma) for text in column[known].astype(str).unique()
-    }
-    if not distinct or any(value is None for value in distinct.values()):
+    texts = column[known].astype(str)
+    cells: dict[str, Cell] = {}
+    for text in texts.unique():
+        found = cell(text, decimal_comma=decimal_comma)
+        if found is None and any_word and not _DIGIT.search(text):
+            found = Cell(np.nan, word=text)
+        if found is None:
+            return None
+        cells[text] = found
+    real = [each for each in cells.values() if not np.isnan(each.value)]
+    words = Counter(cells[text].word for text in texts if cells[text].word)
+    if not real or (words and 2 * sum(words.values()) >= len(texts)):
         return None
-    if all(np.isnan(value) for value in distinct.values() if value is not None):
-        return None
-    found = column.where(known, None).map(lambda text: distinct.get(str(text), np.nan)).astype(float)
-    whole = found.notna().all() and (found.abs() < 2**53).all() and (found % 1 == 0).all()
-    return (found.astype("int64") if whole else found), any("%" in text for text in distinct)
+    signed = {each.percent for each in real}
+    if len(signed) > 1:  # 71.3% and 72.1, but 0.9 beside 71.3% may be either
+        plain = [each.value for each in real if not each.percent]
+        if min(plain) <= 1:
+            return None
+        cells = {t: c if c.percent else replace(c, value=c.value / 100) for t, c in cells.items()}
+    values = _mapped(column, known, {text: each.value for text, each in cells.items()})
+    whole = values.notna().all() and (values.abs() < 2**53).all() and (values % 1 == 0).all()
+    spread = None
+    if any(each.spread is not None for each in real):
+        spread = _mapped(
+            column, known, {t: np.nan if c.spread is None else c.spread for t, c in cells.items()}
+        )
+    units = {each.unit for each in real}
+    return Numbers(
+        values.astype("int64") if whole else values, spread, units.pop() if len(units) == 1 else "",
+        True in signed, any(each.scaled for each in real), tuple(words.most_common()),
+    )  # fmt: skip
+
+
+def _mapped(column: pd.Series, known: pd.Series, values: dict[str, float]) -> pd.Series:
+    return column.where(known, None).map(lambda text: values.get(str(text), np.nan)).astype(float)

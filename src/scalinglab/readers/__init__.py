@@ -20,9 +20,9 @@ from scalinglab.readers.folders import KINDS, Found, find, kind_of_file, read_al
 from scalinglab.readers.into_store import take_in
 from scalinglab.readers.logs import ReadingWarning, table
 from scalinglab.readers.tables import Understood, understand
-from scalinglab.readers.tables.exports import unfolded
 from scalinglab.readers.tables.files import is_table, read_file
 from scalinglab.readers.tables.large import LEFT_OUT, NOTES
+from scalinglab.readers.tables.layout import rows_of
 from scalinglab.readers.tables.naming import STANDARD
 from scalinglab.readers.tables.runs import lacks_data_of_isoflops
 from scalinglab.store import Store
@@ -94,7 +94,7 @@ def read_table(
     if isinstance(source, Curves):
         return understand(source.frame, columns, [*source.settings, *settings], likely=likely)
     if not isinstance(source, (str, os.PathLike)):
-        return understand(_frame(source), columns, settings, likely=likely)
+        return understand(rows_of(_frame(source)), columns, settings, likely=likely)
     path = Path(source)
     if not path.exists():
         raise BadInput(f"{path} does not exist")
@@ -113,7 +113,7 @@ def read_table(
         frame, declared = _tables(path, stay)
     else:
         frame, declared = read_file(path, stay)
-        frame = unfolded(frame)
+        frame = rows_of(frame, path.name)
     return understand(frame, columns, [*declared, *settings], likely=likely, origin=path.name)
 
 
@@ -207,7 +207,7 @@ def _tables(folder: Path, wanted: Collection[str]) -> tuple[pd.DataFrame, tuple[
     frames, declared = [], list[str]()
     for path in track(paths, "reading tables"):
         frame, own = read_file(path, wanted)
-        frame = unfolded(frame)
+        frame = rows_of(frame, path.name)
         if len(paths) > 1 and not aliases(frame.columns).get("run"):
             frame = frame.assign(run=path.relative_to(folder).with_suffix("").as_posix().replace("/", "-"))
         frames.append(frame)

@@ -1,4 +1,4 @@
-"""Tables in files: .csv, .tsv, .json, .jsonl, .parquet, Excel; text also compressed with gzip.
+"""Tables in files: CSV, JSON, Parquet, Excel, YAML, Markdown, LaTeX, HTML; text also compressed with gzip.
 
 The separator (comma, semicolon, tab, bar) is read off the file. Files that `Curves.write` wrote come back as
 they were.
@@ -12,6 +12,7 @@ import io
 import json
 import re
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice, takewhile
@@ -22,11 +23,19 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.curves.files import SAMPLE, SPACES, errors_named, read_table, read_text, width, with_rows
-from scalinglab.curves.numbers import number
+from scalinglab.curves.names import aliases, quantity
+from scalinglab.curves.numbers import has_dots_for_thousands, number
 from scalinglab.curves.parts import Droppable, frame_of
 from scalinglab.errors import BadInput, require
+from scalinglab.readers.tables.grid import begins_with_names, table_of_cells, without_strays
 from scalinglab.readers.tables.large import LEFT_OUT, NOTES, unknown, with_short_texts
-from scalinglab.readers.tables.lines import table_of_lines, table_of_rows
+from scalinglab.readers.tables.lines import table_of_lines, table_of_rows, unfolded
+from scalinglab.readers.tables.markup import (
+    rows_of_pairs,
+    tables_of_html,
+    tables_of_latex,
+    tables_of_markdown,
+)
 from scalinglab.support.progress import opened
 
 MOST_BYTES = 8 << 30  # of a table once it is unpacked
@@ -34,12 +43,24 @@ MOST_RATIO = 300.0  # of unpacked to packed bytes; logs reach 50, a bomb 1000
 BEFORE_RATIO = 64 << 20  # unpacked bytes below which the ratio does not matter
 UTF_8 = "utf-8-sig"  # with or without a mark
 SEPARATORS = (",", ";", "\t", "|")
+MOST_OF_CELLS = 32 << 20  # bytes of a text file that may be read cell by cell, ten times slower
+FIRST_LINES = 30  # of a text file, to see where its names stand
+_COMMA = re.compile(r"\s*[-+−]?\d+,\d+(?:e[-+]?\d+)?\s*%?\s*", re.IGNORECASE)
+_PAGES = (
+    ".txt",
+    ".log",
+    ".yaml",
+    ".yml",
+    ".md",
+    ".tex",
+    ".html",
+)  # in a folder of tables they are something else
 
 
 def is_table(path: Path) -> bool:
     """Whether a file's ending is one of a table."""
     ending = Path(path.stem).suffix if path.suffix.lower() == ".gz" else path.suffix
-    return path.is_file() and ending.lower() in (*_READERS, ".parquet") and ending.lower() != ".txt"
+    return path.is_file() and ending.lower() in (*_READERS, ".parquet") and ending.lower() not in _PAGES
 
 
 def read_file(path: Path, wanted: Collection[str] = ()) -> tuple[pd.DataFrame, tuple[str, ...]]:
@@ -55,7 +76,7 @@ def read_file(path: Path, wanted: Collection[str] = ()) -> tuple[pd.DataFrame, t
     if not packed and ending == ".parquet":
         return read_table(path, unknown(wanted))
     if ending not in _READERS:
-        known = ".csv, .tsv, .txt, .json, .jsonl, .parquet, .xlsx, and .gz of the text ones"
+        known = f"{', '.join((*_READERS, '.parquet'))}, and .gz of the text ones"
         raise BadInput(f"{path}: unknown ending {''.join(path.suffixes[-2:]) or path.name!r}; use {known}")
     if not path.stat().st_size:
         raise BadInput(f"{path} is empty: a table has names and a row for every measurement")
@@ -112,16 +133,19 @@ def _text(path: Path, packed: bool) -> Iterator[IO[str]]:
 
 
 def _separator(sample: str, path: Path) -> str:
-    """The separator that splits the first lines into the same number of columns, the most columns winning."""
+    """The separator that splits most lines into the same number of columns, the most columns winning."""
     if ".tsv" in path.suffixes:
         return "\t"
-    lines = _rows(sample.splitlines())[:20]
-    if len(lines) > 1 and not any(mark in lines[0] for mark in SEPARATORS) and len(lines[0].split()) > 1:
-        return SPACES
-    counts = {mark: [width(line, mark) - 1 for line in lines] for mark in SEPARATORS}
-    regular = {mark: n[0] for mark, n in counts.items() if n and n[0] and min(n) == max(n)}
-    if not regular:
-        return max(SEPARATORS, key=lambda mark: counts[mark][0] if counts[mark] else 0)
+    lines = _rows(sample.splitlines())[:40]
+    counts = {mark: Counter(width(line, mark) - 1 for line in lines) for mark in SEPARATORS}
+    usual = {mark: max(n, key=lambda k: (n[k], k)) for mark, n in counts.items() if n}
+    share = {mark: counts[mark][n] / len(lines) for mark, n in usual.items() if n}
+    if not share or max(share.values()) <= 0.5:
+        spaced = (
+            len(lines) > 1 and not any(mark in lines[0] for mark in SEPARATORS) and len(lines[0].split()) > 1
+        )
+        return SPACES if spaced else max(SEPARATORS, key=lambda mark: width(lines[0], mark) if lines else 0)
+    regular = [mark for mark, part in share.items() if part >= 0.9 * max(share.values())]
     # 0,5;0,7 has as many commas as columns: a semicolon or tab in the header decides
     return next((m for m in ("\t", ";", "|") if m in regular), ",")
 
@@ -147,22 +171,105 @@ def _read_csv(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
     with _text(path, packed) as file:
         sample = file.read(SAMPLE)
     separator = _separator(sample, path)
-    if separator == SPACES:
-        with _text(path, packed) as file:
-            _refuse_titles(file, path)
     lines = sample.splitlines()
     comments = list(takewhile(lambda line: line.startswith("#"), lines))
     rows, left_out = _rows(lines), dict[Any, None]()
-    frame = read_text(
-        path, lambda: _text(path, packed), rows, separator, droppable,
-        lambda part: with_short_texts(part, left_out), skipinitialspace=True, skiprows=len(comments),
-        names=_names(comments, rows, separator),
-    )  # fmt: skip
+    small = path.stat().st_size <= MOST_OF_CELLS
+    if separator == "|" and tables_of_markdown(sample) and small:
+        return _read_markdown(path, packed, droppable)
+    if separator == SPACES:
+        with _text(path, packed) as file:
+            wide = [re.split(r"\s{2,}|\t", line.strip()) for line in _rows(file)] if small else []
+        if len({*map(len, wide)}) == 1 < len(wide[0]):
+            return table_of_cells(wide, path)
+        with _text(path, packed) as file:
+            _refuse_titles(file, path)
+    if small and (pairs := rows_of_pairs(rows[:FIRST_LINES])) and len(pairs) == len(rows[:FIRST_LINES]):
+        with _text(path, packed) as file:
+            return table_of_rows(rows_of_pairs(_rows(file)), path, droppable)
+    cells = [*islice(_all_fields(rows, separator), FIRST_LINES)]
+    if small and not _names(comments, rows, separator) and not begins_with_names(cells):
+        table = table_of_cells(_cells_of(path, packed, separator), path)
+        table.attrs["decimal_comma"] = separator != ","
+        return table
+    try:
+        frame = read_text(
+            path, lambda: _text(path, packed), rows, separator, droppable,
+            lambda part: with_short_texts(part, left_out), as_text=_dotted(cells, separator),
+            skipinitialspace=True, skiprows=len(comments), names=_names(comments, rows, separator),
+        )  # fmt: skip
+    except pd.errors.ParserError as error:  # a footnote with more separators than there are columns
+        table = (
+            _with_numbers(_cells_of(path, packed, separator), path) if small and separator != SPACES else None
+        )
+        if table is None:
+            raise error
+        table.attrs["decimal_comma"] = separator != ","
+        return table
     frame.attrs |= {LEFT_OUT: list(left_out), "decimal_comma": separator != ","}
     if not packed and len(frame) > 1 and _ends_within_a_row(path, len(frame.columns), separator):
         frame = frame.iloc[:-1]
         frame.attrs[NOTES] = ["the last row is cut short: left out"]
-    return frame
+    return without_strays(frame)
+
+
+def _cells_of(path: Path, packed: bool, separator: str) -> list[list[str]]:
+    """The cells of a text file in which the first line has no names, or lines have other lengths."""
+    with _text(path, packed) as file:
+        return [*_all_fields(_rows(file), separator)]
+
+
+def _all_fields(lines: Iterable[str], separator: str) -> Iterator[list[str]]:
+    """The values of lines; a name in quotes may go on in the next one."""
+    if separator == SPACES:
+        return (_fields(line, separator) for line in lines)
+    whole = (line if line.endswith("\n") else f"{line}\n" for line in lines)
+    return csv.reader(whole, delimiter=separator, skipinitialspace=True)
+
+
+def _dotted(cells: list[list[str]], separator: str) -> list[str]:
+    """Columns with dots between thousands, in a file with decimal commas: 1.000 is no one."""
+    if (
+        separator == ","
+        or len(cells) < 2
+        or not any(_COMMA.fullmatch(text) for row in cells[1:] for text in row)
+    ):
+        return []
+    columns = {name: [row[k] for row in cells[1:] if k < len(row)] for k, name in enumerate(cells[0])}
+    return [c for c, texts in columns.items() if "." in "".join(texts) and has_dots_for_thousands(texts)]
+
+
+def _read_markup(
+    tables: Callable[[str], list[list[list[str]]]],
+) -> Callable[[Path, bool, Droppable], pd.DataFrame]:
+    """The reader of a page with a table in it."""
+
+    def read(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
+        with _text(path, packed) as file:
+            found = tables(file.read())
+        return _only([table for rows in found if (table := _with_numbers(rows, path)) is not None], path)
+
+    return read
+
+
+def _with_numbers(rows: list[list[Any]], path: Path) -> pd.DataFrame | None:
+    """The table in rows of cells; None where there is none, as in notes."""
+    try:
+        return table_of_cells(rows, path)
+    except BadInput:
+        return None
+
+
+def _only(tables: list[pd.DataFrame], path: Path) -> pd.DataFrame:
+    """The table, or all of equal names as one."""
+    if not tables:
+        raise BadInput(f"{path} holds no table with names and rows of numbers")
+    if len({tuple(table.columns) for table in tables}) > 1:
+        shapes = "; ".join(", ".join(map(str, table.columns[:4])) for table in tables[:3])
+        raise BadInput(f"{path} has {len(tables)} tables ({shapes}): keep the one that is meant")
+    if len(tables) > 1:
+        tables = [table.assign(table=f"table {k}") for k, table in enumerate(tables, 1)]
+    return pd.concat(tables, ignore_index=True) if len(tables) > 1 else tables[0]
 
 
 def _ends_within_a_row(path: Path, columns: int, separator: str) -> bool:
@@ -201,13 +308,26 @@ def _read_json(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
     if len(first) > 1 and all(map(_is_object, first)):  # JSON lines under another ending
         return _read_lines(path, packed, droppable)
     with _text(path, packed) as file:
-        document = loads(file.read())
+        return _table_of_document(loads(file.read()), path, droppable)
+
+
+def _read_yaml(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
+    yaml = require("yaml", "readers", "reading YAML files")
+    with _text(path, packed) as file:
+        try:
+            return _table_of_document(yaml.safe_load(file), path, droppable)
+        except yaml.YAMLError as error:
+            raise BadInput(f"{path} is no YAML: {str(error).splitlines()[0]}") from error
+
+
+def _table_of_document(document: Any, path: Path, droppable: Droppable) -> pd.DataFrame:
+    """The table in nested lists and dictionaries: a list of rows, columns, or either by the run's name."""
     if isinstance(document, dict):
-        tables = [v for v in document.values() if isinstance(v, list) and v and isinstance(v[0], dict)]
-        if len(tables) == 1:  # {"data": [{…}, …]}
-            document = tables[0]
+        document = _inner_table(document)
     if isinstance(document, list) and document and all(isinstance(row, dict) for row in document):
         return table_of_rows(document, path, droppable)
+    if isinstance(document, list) and document and all(isinstance(row, list) for row in document):
+        return table_of_cells(document, path)
     try:
         if isinstance(document, dict) and all(isinstance(v, dict) for v in document.values()):
             return pd.DataFrame.from_dict(document)  # {"loss": {"0": …}}, as pandas writes
@@ -217,6 +337,33 @@ def _read_json(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
             f'{path} holds no table: write a list of objects, [{{"n_params": 1e6, "loss": 3.2}}, …], '
             "or an object of columns"
         ) from error
+
+
+def _inner_table(document: dict[str, Any]) -> Any:
+    """The rows within a dictionary: its only table, or those of each run under the run's name."""
+    names, rows = (next((document[k] for k in keys if isinstance(document.get(k), list)), None)
+                   for keys in (("columns", "header", "headers"), ("data", "rows", "values")))  # fmt: skip
+    if names and rows and all(isinstance(row, list) for row in rows):  # as pandas writes with orient="split"
+        return [names, *rows]
+    tables = {k: v for k, v in document.items() if isinstance(v, list) and v and isinstance(v[0], dict)}
+    if len(tables) == 1:  # {"data": [{…}, …]}
+        return next(iter(tables.values()))
+    if tables and len(tables) == len(document):
+        return [
+            {"run": name, **row} for name, part in tables.items() for row in part if isinstance(row, dict)
+        ]
+    inner = [v for v in document.values() if isinstance(v, dict)]
+    if inner and len(inner) == len(document) and _names_quantities(inner[0]):
+        return [{"run": name, **row} for name, row in document.items()]
+    if len(inner) == 1 and len(document) > 1 and all(not isinstance(v, list) for v in document.values()):
+        return _inner_table(inner[0])  # {"date": "May", "runs": {"a": {…}, …}}
+    return document
+
+
+def _names_quantities(row: dict[str, Any]) -> bool:
+    """Whether a dictionary has the quantities of one run, nested or not."""
+    names = [name for name, _ in unfolded(row)]
+    return any(quantity(name) is not None or aliases([name]) for name in names)
 
 
 def _is_object(line: str) -> bool:
@@ -239,17 +386,25 @@ def _read_excel(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
         size, sizes = path.stat().st_size, sum(entry.file_size for entry in book.infolist())
     if sizes > MOST_BYTES or (sizes > BEFORE_RATIO and sizes > MOST_RATIO * size):
         raise BadInput(f"{path} unpacks {size:,} bytes to {sizes:,}: that is no table; save it as .csv")
-    sheets = pd.read_excel(path, sheet_name=None, engine="openpyxl")
-    full = {name: sheet for name, sheet in sheets.items() if len(sheet)}
-    if len(full) > 1:
+    sheets = pd.read_excel(path, sheet_name=None, engine="openpyxl", header=None)
+    cells = {
+        name: sheet.astype(object).where(sheet.notna(), None).to_numpy().tolist()
+        for name, sheet in sheets.items()
+    }
+    found = {name: table for name, rows in cells.items() if (table := _with_numbers(rows, path)) is not None}
+    if len(found) > 1:
         raise BadInput(
-            f"{path} has {len(full)} sheets with rows ({', '.join(map(str, full))}): save the one with the "
+            f"{path} has {len(found)} sheets with rows ({', '.join(map(str, found))}): save the one with the "
             "table as .csv"
         )
-    return next(iter(full.values()), pd.DataFrame())
+    return next(iter(found.values()), pd.DataFrame())
 
 
+_read_markdown = _read_markup(tables_of_markdown)
 _READERS: dict[str, Callable[[Path, bool, Droppable], pd.DataFrame]] = {
-    ".csv": _read_csv, ".tsv": _read_csv, ".txt": _read_csv, ".tab": _read_csv, ".json": _read_json,
+    ".csv": _read_csv, ".tsv": _read_csv, ".txt": _read_csv, ".tab": _read_csv,
+    ".log": _read_csv, ".json": _read_json,
     ".jsonl": _read_lines, ".ndjson": _read_lines, ".xlsx": _read_excel,
+    ".yaml": _read_yaml, ".yml": _read_yaml,
+    ".md": _read_markdown, ".tex": _read_markup(tables_of_latex), ".html": _read_markup(tables_of_html),
 }  # fmt: skip

@@ -71,7 +71,7 @@ def _plain(row: dict[str, Any], left_out: dict[str, None], where: str) -> dict[s
     if not any(map(_is_large, row.values())):
         return row
     found: dict[str, Any] = {}
-    for name, value in _unfolded(row, ""):
+    for name, value in unfolded(row):
         if name in found:
             raise BadInput(f"{where} has two values called {name!r}: rename one of them")
         short = _short_array(value) if isinstance(value, list) else value
@@ -86,10 +86,11 @@ def _is_large(value: Any) -> bool:
     return isinstance(value, (dict, list)) or is_long(value)
 
 
-def _unfolded(row: dict[str, Any], prefix: str, depth: int = 1) -> Iterator[tuple[str, Any]]:
+def unfolded(row: dict[str, Any], prefix: str = "", depth: int = 1) -> Iterator[tuple[str, Any]]:
+    """The values of a nested object, each with its whole name."""
     for key, value in row.items():
         if isinstance(value, dict) and depth < DEEPEST_OBJECT:
-            yield from _unfolded(value, f"{prefix}{key}.", depth + 1)
+            yield from unfolded(value, f"{prefix}{key}.", depth + 1)
         else:
             yield f"{prefix}{key}", value
 

@@ -16,22 +16,21 @@ from scalinglab.curves.names import (
     ERROR,
     HYPERPARAMETERS,
     LOSS,
+    Quantity,
     aliases,
     bare,
     loss_of_perplexity,
     measurement,
+    quantity,
+    size_by_words,
 )  # fmt: skip
-from scalinglab.curves.numbers import POWERS, has_decimal_comma, may_have_decimal_comma, number, numbers
 from scalinglab.errors import BadInput
+from scalinglab.readers.tables.headers import Header, header
+from scalinglab.readers.tables.values import COUNTS, TEXT, Values
 
 STANDARD = (*IDENTITY, *SETTING, *PROGRESS, *OUTCOME, *MEASURES, *ACCURACIES, "norm")
-TEXT = (*IDENTITY, "model", "dataset", "optimizer", "parameterization", "status")  # never read as numbers
-COUNTS = ("n_data", "n_params", "step", "examples", "tokens", "batch_size")  # whole: 1,000 is a thousand
-IMAGES = ("images", "samples")
+SIZES = ("n_params", "n_data", "tokens", "examples", "compute")
 FEWEST_TOKENS = 1e7  # a D below this counts examples
-_WORDS = "(?:thousand|million|billion|trillion)s?"
-_UNIT = re.compile(rf"\s*[\[(]\s*(?:in\s+)?([kmbgt%]|{_WORDS})\s*[\])]\s*$", re.I)
-_SUFFIX = re.compile(rf"(?<=[a-z]{{2}})_([kmb]|{_WORDS})$")  # N_t and x_m are symbols with an index
 _COUNTED = {
     *COUNTS,
     "compute",
@@ -40,7 +39,29 @@ _COUNTED = {
 _LETTERS = {"d": ("tokens", FEWEST_TOKENS), "c": ("compute", 1e12), "n": ("n_params", 1e7)}
 FEWEST_PARAMS = 1e3  # of an n beside tokens; a smaller one counts repeats
 MOST_OF_A_UNIT = 1e5  # a larger count is in ones, whatever its suffix
-_KNOWN = {*STANDARD, *LOSS, *ERROR, *ACCURACY, *HYPERPARAMETERS, *_LETTERS, *IMAGES}
+MOST_OF_A_SIZE = 1e17  # parameters or tokens: a larger count has its unit twice
+_RATIOS = ("tokens_per_param", "tokens_per_parameter", "tokens_param", "token_param_ratio", "tpp", "d_n")
+_OF_UNITS = {"parameters": "params", "tokens": "tokens", "FLOPs": "flops", "examples": "train examples"}
+_NO_MEASUREMENT = {
+    "log",
+    "scale",
+    "weight",
+    "coef",
+    "coefficient",
+    "fn",
+    "function",
+    "type",
+    "gap",
+    "time",
+    "ratio",
+}
+_KNOWN = {*STANDARD, *LOSS, *ERROR, *ACCURACY, *HYPERPARAMETERS, *_LETTERS}
+# a size within a name: Pythia-160M, opt_1.3b, but neither gpt2 nor 10Btok
+SIZE_IN_NAME = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?) ?([KMBkmb])(?![A-Za-z0-9])")
+
+_TOKENS_IN_NAME = re.compile(
+    r"(?<![\d.])(\d+(?:\.\d+)?) ?([KMBTkmbt])[-_ ]?(?:tokens?|toks?)\b", re.IGNORECASE
+)
 
 
 def is_known(column: Any) -> bool:
@@ -49,9 +70,14 @@ def is_known(column: Any) -> bool:
     >>> [is_known(name) for name in ("Params (M)", "tokens_b", "d", "val_ppl", "train_loss", "gpu_util")]
     [True, True, True, True, True, False]
     """
-    short = _SUFFIX.sub("", _UNIT.sub("", str(column)))
+    short = header(str(column)).name
     known = short in _KNOWN or bare(short) in _KNOWN or loss_of_perplexity(short) is not None
-    return known or is_seed(short) or bool(aliases([short]))
+    return known or is_seed(short) or bool(aliases([short])) or _counts_examples(short)
+
+
+def _counts_examples(name: str) -> bool:
+    """Whether a name counts images, samples or sentence pairs, and does not say that they are of training."""
+    return not aliases([name]) and [*dict(size_by_words(f"train {name}"))] == ["n_data"]
 
 
 class Naming:
@@ -68,131 +94,250 @@ class Naming:
         names: theirs to ours.
         found: the names of the columns that the table had.
         changes: what was done to the values of columns, by our names.
+        units: of losses, by our names.
         notes: what else is to be known of columns.
     """
 
     def __init__(
         self, frame: pd.DataFrame, columns: dict[str, str], origin: str, names: dict[str, str]
     ) -> None:
-        self._decimal_comma = bool(frame.attrs.get("decimal_comma"))
-        self.frame = tidy(frame.reset_index(drop=True))
-        self.frame.attrs = {}
-        self.frame.columns = [str(c) for c in self.frame.columns]
-        self.found = {*self.frame.columns}
-        self.frame = rename(self.frame, columns, origin)
+        table = tidy(frame.reset_index(drop=True))
+        table.attrs = {}
+        table.columns = [str(c) for c in table.columns]
+        self.found = {*table.columns}
+        self._values = Values(
+            rename(table, columns, origin).copy(deep=False), bool(frame.attrs.get("decimal_comma"))
+        )
+        self.frame, self.changes = self._values.frame, self._values.changes
+        self._cells = dict(self._values.read)
         renamed = {theirs: ours for ours, theirs in columns.items()}
         self.names = {theirs: renamed.pop(ours, ours) for theirs, ours in names.items()} | renamed
-        self.changes: dict[str, list[str]] = {}
+        self.units: dict[str, str] = {}
         self.notes: list[str] = []
-        self._refuse_sizes_as_names(origin)
-        self._read_units(columns)
+        self._read_units(columns, origin)
         self._read_names(set(columns), origin)
-        self._read_numbers()
+        self._read_sizes_in_names(set(columns))
+        self._fill_groups()
+        self._read_ratio()
         self._read_percent()
         self._read_perplexity()
+        self._keep_spreads()
         self._doubt_errors(set(columns))
 
-    # --- names -----------------------------------------------------------------------------------
+    # --- units -----------------------------------------------------------------------------------
 
-    def _refuse_sizes_as_names(self, origin: str) -> None:
-        """Refuse a column a size (19M, 125M, …), and a first row of numbers where names should be."""
-        sizes = [c for c in self.frame.columns if number(c) is not None]
-        others = [c for c in self.frame.columns if c not in sizes]
-        if len(sizes) < 2 or any(measurement(c) or not aliases([c]) for c in others):
-            return
-        keep = f"{others}, " if others else ""
-        size = "tokens" if "n_params" in aliases(others) else "n_params"
-        shown = ", ".join([*sizes[:3], *["…"][: len(sizes) - 3]])
-        raise BadInput(
-            f"{origin} has columns named by numbers ({shown}), "
-            "and names say what columns hold. A file without names needs them in its first line; where each "
-            f"column has one size, make rows: frame.melt({keep}var_name='{size}', value_name='loss')"
-        )
-
-    def _read_units(self, columns: Mapping[str, str]) -> None:
+    def _read_units(self, columns: Mapping[str, str], origin: str) -> None:
         """Units in headers: "Params (M)" is a column of millions, asked for by that name or not."""
         for column in list(self.frame.columns):
             theirs = columns.get(column, column)
-            found = _UNIT.search(theirs) or _SUFFIX.search(theirs)
-            values = self._numbers(column) if found else None
-            if found is None or values is None:
+            found = header(theirs)
+            if found.unit:
+                self.units[column] = found.unit
+            if not is_numeric(self.frame[column]) or (
+                column == theirs != found.name and found.name in self.frame
+            ):
                 continue
-            short, unit = theirs[: found.start()], found[1].lower()
-            counted = bool(_COUNTED & {*aliases([short])})
-            if found.re is _SUFFIX and not (counted and self._has_suffix(short, values)):
+            values = self._in_ones(column, theirs, found, origin)
+            if values is None:
                 continue
-            if len(unit) == 1 and unit != "%" and not (counted or column in _COUNTED):
-                continue
-            if column == theirs and short in self.frame:
-                continue
-            # the first letter tells: thousand is no trillion
-            power = POWERS["k" if unit.startswith("thousand") else unit[0]] if unit != "%" else -2
-            self.frame[column] = values * 10.0**power
-            self._changed(column, f"times {10.0**power:g}")
-            if column == theirs:
-                self._rename(column, short)
+            self.frame[column] = values
+            if column == theirs != found.name:
+                self._rename(column, found.name)
+
+    def _in_ones(self, column: str, theirs: str, found: Header, origin: str) -> pd.Series | None:
+        """The values without the unit of the name; None where the name has none."""
+        values, cells = self.frame[column], self._cells.get(column)
+        if found.name == "compute" != column != theirs:  # asked for as another size
+            return None
+        if found.log is not None:
+            return self._of_logarithm(column, theirs, found, origin)
+        if found.percent:
+            if cells is not None and cells.percent:
+                return values
+            self._doubt_percent(theirs, found.name, values, origin)
+            self._changed(column, "percent, divided by 100")
+            return values / 100
+        counted = bool(_COUNTED & {column, *aliases([found.name])}) or _counts_examples(found.name)
+        if found.is_suffix and not (counted and self._has_suffix(found.name, values)):
+            return None
+        if found.scale == 1 or (found.by_letter and not counted):
+            return None
+        if cells is not None and cells.scaled:
+            return values
+        scaled = values * found.scale
+        if counted and scaled.max() > MOST_OF_A_SIZE and "compute" not in (column, *aliases([found.name])):
+            raise BadInput(
+                f"{origin}: {theirs} has values up to {values.max():g}, in ones or times {found.scale:g}? "
+                "Rename the column without its unit, or divide"
+            )
+        self._changed(column, f"times {found.scale:g}")
+        return scaled
+
+    def _of_logarithm(self, column: str, theirs: str, found: Header, origin: str) -> pd.Series | None:
+        """The sizes of which a column has the logarithms."""
+        values = self.frame[column]
+        if not {*SIZES} & {column, *aliases([found.name])} or values.max() > 80:
+            return None
+        base = found.log
+        if base == 1:  # log N: by its values, where one base is not possible
+            lowest, highest = float(values.min()), float(values.max())
+            if lowest < np.log(FEWEST_PARAMS):
+                base = 10
+            elif highest > 17:
+                base = 0
+            else:
+                raise BadInput(
+                    f"{origin}: {theirs} from {lowest:g} to {highest:g} may be log10 or ln: name it "
+                    "log10_… or ln_…"
+                )
+        self._changed(column, f"{base or 'e'} to the power of {theirs}")
+        power = 10.0**values if base == 10 else 2.0**values if base == 2 else np.exp(values)
+        return pd.Series(power).round(0) if power.min() >= FEWEST_PARAMS else pd.Series(power)
+
+    def _doubt_percent(self, theirs: str, name: str, values: pd.Series, origin: str) -> None:
+        measured = quantity(name)
+        if (
+            measured
+            and not measured.is_spread
+            and measured.kind in ("accuracy", "error")
+            and values.max() <= 1
+        ):
+            raise BadInput(
+                f"{origin}: {theirs} has values up to {values.max():g}: percent below one, or fractions? "
+                "Write 71.3 or 71.3% in the cells, or leave % out of the name"
+            )
 
     def _has_suffix(self, short: str, values: pd.Series) -> bool:
         """Whether an ending is a unit: in params_m, but not in params_b beside params_a."""
-        return values.max() < MOST_OF_A_UNIT and f"{short}_a" not in self.frame
+        return bool(values.max() < MOST_OF_A_UNIT) and f"{short}_a" not in self.frame
+
+    # --- names -----------------------------------------------------------------------------------
 
     def _read_names(self, asked: set[str], origin: str) -> None:
         """Give recognised columns their standard names; one that is there already is not replaced."""
-        for size in (c for c in self.frame.columns if c in _COUNTED and self._numbers(c) is None):
+        for size in (c for c in self.frame.columns if c in _COUNTED and not is_numeric(self.frame[c])):
             self._doubt_text(size, origin)
         free = [c for c in self.frame.columns if c not in asked]
         for ours, found in aliases(free).items():
+            if ours == "n_params":
+                self._doubt_active(found, origin)
             for theirs in found:
                 name = self._data_name(theirs) if theirs == "D" else ours
                 if name in self.frame or theirs not in self.frame:
                     continue
                 if self._fits(name, theirs):
                     self._rename(theirs, name)
+                    self._name_others(name, theirs, found)
                     break
-                if name in _COUNTED and self._numbers(theirs) is None:
+                if name in _COUNTED and not is_numeric(self.frame[theirs]):
                     self._doubt_text(theirs, origin)
-        self._read_only_measurement(asked)
+        self._read_units_of_cells(asked)
+        self._read_only_measurement(asked, origin)
         self._read_letters(asked)
         self._read_images(asked)
         both = {"loss", "test_loss"} <= {*self.frame.columns}
         if both and "loss" not in asked and "train_loss" not in self.frame:
             self._rename("loss", "train_loss")
 
+    def _name_others(self, ours: str, taken: str, found: list[Any]) -> None:
+        """Say which other columns a size could have been, where they have other values."""
+        others = [c for c in found if c != taken and c in self.frame and is_numeric(self.frame[c])]
+        differ = [c for c in others if not np.allclose(self.frame[c], self.frame[ours], equal_nan=True)]
+        if ours in SIZES and differ and is_numeric(self.frame[ours]):
+            self.notes.append(
+                f"beside {ours}: {', '.join(differ)} (--column '{ours}={differ[0]}' takes that)"
+            )
+
+    def _doubt_active(self, found: list[Any], origin: str) -> None:
+        """Refuse active beside total parameters of experts, where these are not proportional."""
+        active = [c for c in found if "active" in bare(c) or "activated" in bare(c)]
+        others = [c for c in found if c not in active]
+        if not active or not others or "n_params" in self.frame:
+            return
+        pair = [self.frame[c] for c in (active[0], others[0])]
+        if all(map(is_numeric, pair)) and (pair[0] / pair[1]).nunique() > 1:
+            raise BadInput(
+                f"{origin} has {active[0]} and {others[0]}: say which of them the law is of, --column "
+                f"'n_params={active[0]}' or --column 'n_params={others[0]}'"
+            )
+
     def _doubt_text(self, column: str, origin: str) -> None:
         """Refuse a size in which most values are numbers and some are not; say where all of it is text."""
-        known = self.frame[column].dropna().astype(str)
-        comma = self._has_decimal_comma(column)
-        wrong = known[[number(text, decimal_comma=comma) is None for text in known]]
+        wrong = self._values.wrong(column)
         if wrong.empty:
             return
         value = wrong.iloc[0][:40]
-        if 2 * len(wrong) < len(known):
+        if 2 * len(wrong) < self.frame[column].count():
             raise BadInput(
                 f"{origin}, row {wrong.index[0] + 1}: {column} = {value!r} does not read as a number. "
                 "Correct it, leave it empty where it is not known, or rename the column if it is no size"
             )
         self.notes.append(f"{column} is text: {value!r} does not read as a number")
 
-    def _read_only_measurement(self, asked: set[str]) -> None:
+    def _read_units_of_cells(self, asked: set[str]) -> None:
+        """What cells say that they count: "1 billion tokens" under Training data."""
+        for column in [c for c in self._cells if c in self.frame and c not in (*asked, *STANDARD)]:
+            unit = self._cells[column].unit
+            name = "" if column.startswith("Unnamed: ") else column
+            for ours, _ in size_by_words(f"{name} {_OF_UNITS[unit]}") if unit in _OF_UNITS else ():
+                if ours not in self.frame:
+                    self._rename(column, ours)
+
+    def _read_only_measurement(self, asked: set[str], origin: str) -> None:
         """An error, loss or accuracy of no named split is that of the test, where nothing else was measured.
 
-        Beside another measurement, a loss too, a column `error` may be that one's standard error.
+        Beside another measurement, a loss too, a column `error` may be that one's standard error. A
+        measurement on a named data set counts where it is the only one.
         """
         if self._has_measure():
             return
-        for ours, words in (("test_accuracy", ACCURACY), ("loss", LOSS), ("test_error", ERROR)):
-            found = [c for c in self.frame.columns if bare(c) in words]
-            if len(found) == 1 and found[0] not in asked and self._numbers(found[0]) is not None:
-                self._rename(found[0], ours)
+        found = {c: q for c in self.frame if (q := self._measured(c)) is not None}
+        plain = {c: q for c, q in found.items() if not q.others and not q.split}
+        for ours, kinds in (
+            ("test_accuracy", ("accuracy",)),
+            ("loss", ("loss", "bits")),
+            ("test_error", ("error",)),
+        ):
+            of_kind = {c: q.rank for c, q in plain.items() if q.kind in kinds}
+            best = [c for c, rank in of_kind.items() if rank == min(of_kind.values())]
+            if len(best) == 1 and best[0] not in asked:
+                self._rename(best[0], ours)
                 return
-            if found and words is ACCURACY:
+            if of_kind and ours == "test_accuracy":
                 return
+        if any(q.kind == "perplexity" for q in plain.values()):
+            return
+        if "L" in self.frame and "L" not in asked and is_numeric(self.frame["L"]) and not found:
+            self._rename("L", "loss")
+        others = [c for c, q in found.items() if q.others and q.split != "train" and c not in asked]
+        if len(others) == 1:
+            name, kind = others[0], found[others[0]].kind
+            self.notes.append(f"{name} is the only measurement")
+            if kind == "perplexity" and self.frame[name].min() >= 1:
+                self.frame["test_loss"] = np.log(self.frame[name])
+                self._changed("test_loss", f"= ln {name}")
+            else:
+                self._rename(
+                    name, {"accuracy": "test_accuracy", "error": "test_error"}.get(kind, "test_loss")
+                )
+
+    def _measured(self, column: str) -> Quantity | None:
+        found = quantity(column) if is_numeric(self.frame[column]) else None
+        if found is None or found.is_spread or {*found.others} & _NO_MEASUREMENT:
+            return None
+        return found
 
     def _read_letters(self, asked: set[str]) -> None:
         """The letters N, D and C of the papers in small ones, where their sizes leave no doubt."""
+        if "size" in self.frame and "size" not in asked and "n_params" not in self.frame:
+            sized = is_numeric(self.frame["size"]) and self.frame["size"].min() >= 1e6
+            if sized and "tokens" in self.frame:
+                self._rename("size", "n_params")
         for letter, (ours, least) in _LETTERS.items():
-            values = self._numbers(letter) if letter in self.frame and letter not in asked else None
-            if values is None or ours in self.frame:
+            if letter not in self.frame or letter in asked or ours in self.frame:
+                continue
+            values = self.frame[letter]
+            if not is_numeric(values):
                 continue
             if values.max() >= least or (letter == "n" and self._is_size_of_model(values)):
                 self._rename(letter, ours)
@@ -202,21 +347,22 @@ class Naming:
 
     def _read_images(self, asked: set[str]) -> None:
         """Images or samples are the data where no other column says how much: else those of the test, say."""
-        found = [c for c in self.frame.columns if bare(c) in IMAGES and c not in asked]
+        found = [c for c in self.frame.columns if c not in asked and _counts_examples(c)]
         known = any(name in self.frame for name in ("n_data", "tokens", "examples"))
-        if len(found) == 1 and not known and self._numbers(found[0]) is not None:
+        if len(found) == 1 and not known and is_numeric(self.frame[found[0]]):
             self._rename(found[0], "n_data")
 
     def _is_size_of_model(self, values: pd.Series) -> bool:
-        return "tokens" in self.frame and values.min() >= FEWEST_PARAMS
+        return "tokens" in self.frame and bool(values.min() >= FEWEST_PARAMS)
 
     def _has_measure(self) -> bool:
         return any(name in self.frame for name in (*MEASURES, "test_accuracy", "train_accuracy"))
 
     def _rename(self, theirs: str, ours: str) -> None:
         self.frame = self.frame.rename(columns={theirs: ours})
-        if theirs in self.changes:
-            self.changes[ours] = self.changes.pop(theirs)
+        for kept in (self.changes, self.units, self._cells):
+            if theirs in kept:
+                kept[ours] = kept.pop(theirs)  # type: ignore[assignment]
         original = next((t for t, name in self.names.items() if name == theirs), theirs)
         self.names[original] = ours
 
@@ -225,8 +371,8 @@ class Naming:
 
     def _data_name(self, theirs: str) -> str:
         """D counts tokens in tables of language models and examples in others."""
-        values = self._numbers(theirs)
-        return "tokens" if values is not None and values.max() >= FEWEST_TOKENS else "n_data"
+        values = self.frame[theirs]
+        return "tokens" if is_numeric(values) and values.max() >= FEWEST_TOKENS else "n_data"
 
     def _fits(self, ours: str, theirs: str) -> bool:
         """Whether a column can have a role: a learning rate that decays is no setting."""
@@ -234,7 +380,9 @@ class Naming:
             return bare(theirs) != "name" or self._identifies(theirs)
         if ours in ("model", "dataset", "optimizer"):
             return not is_numeric(self.frame[theirs])
-        if (ours in PROGRESS or (ours in SETTING and ours not in TEXT)) and self._numbers(theirs) is None:
+        if (ours in PROGRESS or (ours in SETTING and ours not in TEXT)) and not is_numeric(
+            self.frame[theirs]
+        ):
             return False
         return ours not in SETTING or ours == "n_data" or not self._changes_within_runs(theirs)
 
@@ -248,38 +396,65 @@ class Naming:
         keys = list(dict.fromkeys([column, *steps]))
         return bool(self.frame[column].notna().all() and not self.frame.duplicated(keys).any())
 
-    # --- numbers ---------------------------------------------------------------------------------
+    # --- sizes that stand elsewhere ----------------------------------------------------------------
 
-    def _numbers(self, column: str) -> pd.Series | None:
-        values = self.frame[column]
-        if is_numeric(values):
-            return values
-        read = numbers(values, decimal_comma=self._has_decimal_comma(column))
-        return None if read is None else read[0]
-
-    def _has_decimal_comma(self, column: str) -> bool:
-        """Whether commas are decimal points: as in 0,364, and in 4,081 where it is a loss."""
-        values = self.frame[column]
-        if not self._decimal_comma or is_numeric(values):
-            return False
-        measured = measurement(column) is not None or bare(column) in (*LOSS, *ERROR, *ACCURACY)
-        return has_decimal_comma(values) or (measured and may_have_decimal_comma(values))
-
-    def _read_numbers(self) -> None:
-        """Columns of text that hold numbers as they are written: 19M, 36.4%, 1,000."""
-        texts = [c for c in self.frame.columns if c not in TEXT and not is_numeric(self.frame[c])]
-        certain = self._decimal_comma and any(has_decimal_comma(self.frame[c]) for c in texts)
+    def _read_sizes_in_names(self, asked: set[str]) -> None:
+        """Parameters from names such as Pythia-160M, where no column says them; the rest is the family."""
+        if "n_params" in self.frame or "width" in self.frame:
+            return
+        texts = [c for c in ("model", "run", "experiment") if c in self.frame]
+        texts += [c for c in self.frame if c not in (*texts, *asked, *TEXT) and not is_numeric(self.frame[c])]
         for column in texts:
-            if is_seed(column) and set(map(type, self.frame[column].dropna())) == {int}:
-                continue  # beyond 64 bits, where floats would merge seeds
-            comma = self._has_decimal_comma(column) or (certain and column not in COUNTS)
-            read = numbers(self.frame[column], decimal_comma=comma)
-            if read is not None:
-                first = self.frame[column].notna().idxmax()
-                text = str(self.frame[column][first])
-                self.frame[column] = read[0]
-                if not re.fullmatch(r"[-+\d.eE]+|\w*", text) or re.search(r"\d[A-DF-Za-df-z]", text):
-                    self._changed(column, f"{text} read as {read[0][first]:.10g}")
+            names = self.frame[column].dropna().astype(str)
+            sizes = {name: SIZE_IN_NAME.findall(name) for name in names.unique()}
+            if len(names) < len(self.frame) or any(len(found) != 1 for found in sizes.values()):
+                continue
+            powers = {"k": 3, "m": 6, "b": 9, "t": 12}
+            read = {name: float(f"{n}e{powers[letter.lower()]}") for name, ((n, letter),) in sizes.items()}
+            family = {name: SIZE_IN_NAME.sub("", name).strip(" -_/.") for name in sizes}
+            if column == "experiment" and "run" not in self.frame and names.is_unique:
+                self._rename(column, "run")
+            self.frame["n_params"] = names.map(read)
+            first = next(iter(sizes))
+            self._changed("n_params", f"from {column}: {first} has {read[first]:g}")
+            tokens = {name: _TOKENS_IN_NAME.findall(name) for name in sizes}
+            if all(len(found) == 1 for found in tokens.values()) and not {"tokens", "n_data"} & {*self.frame}:
+                seen = {
+                    name: float(f"{n}e{powers[letter.lower()]}") for name, ((n, letter),) in tokens.items()
+                }
+                self.frame["tokens"] = names.map(seen)
+                self._changed("tokens", f"from {column}: {first} has {seen[first]:g}")
+                family = {name: _TOKENS_IN_NAME.sub("", text).strip(" -_/.") for name, text in family.items()}
+            if len({*family.values()}) > 1:
+                self.frame["family"] = names.map(family)
+            return
+
+    def _fill_groups(self) -> None:
+        """Sizes that are written once for a group of rows, as merged cells are."""
+        sizes = [c for c in self.frame if c in SIZES and is_numeric(self.frame[c])]
+        for column in sizes:
+            values = self.frame[column]
+            known = values.dropna()
+            gaps = len(values) - len(known)
+            if gaps < len(known) or not known.is_unique or len(known) < 2 or values.isna().iloc[0]:
+                continue
+            filled = values.ffill()
+            keys = [c for c in self.frame if c != column and (c in SIZES or c in SETTING or is_seed(c))]
+            keys = [c for c in keys if self.frame[c].notna().all()]
+            if keys and not self.frame.assign(**{column: filled}).duplicated([column, *keys]).any():
+                self.frame[column] = filled
+                self._changed(column, f"filled down in {gaps} rows")
+
+    def _read_ratio(self) -> None:
+        """Tokens from tokens per parameter, where no column says how many."""
+        ratio = next((c for c in self.frame if bare(c) in _RATIOS and is_numeric(self.frame[c])), None)
+        if ratio is None or "n_params" not in self.frame or {"tokens", "n_data", "examples"} & {*self.frame}:
+            return
+        if is_numeric(self.frame["n_params"]):
+            self.frame["tokens"] = self.frame[ratio] * self.frame["n_params"]
+            self._changed("tokens", f"= {ratio} × n_params")
+
+    # --- measurements ------------------------------------------------------------------------------
 
     def _read_percent(self) -> None:
         """Errors and accuracies in percent become fractions; an accuracy also gives the error."""
@@ -305,6 +480,16 @@ class Naming:
             if certain and loss not in self.frame and is_numeric(values) and values.min() >= 1:
                 self.frame[loss] = np.log(values)
                 self._changed(loss, f"= ln {column}")
+
+    def _keep_spreads(self) -> None:
+        """What stood behind ±: a standard error or a standard deviation, which the table does not say."""
+        for column, cells in self._cells.items():
+            name = f"{column}_spread"
+            if cells.spread is not None and column in self.frame and name not in self.frame:
+                self.frame[name] = cells.spread
+                self.notes.append(
+                    f"{name} has what stands behind ± (as a standard error: laws fit --error {name})"
+                )
 
     def _doubt_errors(self, asked: set[str]) -> None:
         """Say what a plain `error` beside a measurement may be."""

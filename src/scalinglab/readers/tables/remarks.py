@@ -11,8 +11,8 @@ from collections.abc import Collection
 import pandas as pd
 
 from scalinglab.curves.columns import PROGRESS, SETTING, is_numeric, is_seed
-from scalinglab.readers.tables.naming import TEXT
 from scalinglab.readers.tables.runs import CHECKPOINTS, FEWEST_CHECKPOINTS
+from scalinglab.readers.tables.values import TEXT
 
 FEWEST_TEXTS = 6  # different texts within runs before they count as messages
 NEARLY_ALL = 0.9  # of the texts differ where they are messages

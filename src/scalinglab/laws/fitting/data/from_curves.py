@@ -18,7 +18,7 @@ from scalinglab.curves import Curves
 from scalinglab.curves.columns import measure_of, no_number, tidy
 from scalinglab.errors import BadInput, nearest
 from scalinglab.laws.fitting.data import points, rows
-from scalinglab.laws.fitting.data.recipes import best_recipes
+from scalinglab.laws.fitting.data.recipes import RECIPE, best_recipes
 from scalinglab.results.types import Reason
 
 DATA_SEEN = ("tokens", "examples")  # columns of the data seen at each checkpoint
@@ -219,6 +219,8 @@ def points_of(
     if not mixed and not frame["__run"].duplicated().any():
         frame, done = best_recipes(frame, names, y, fixed)
         notes += done
+    if not mixed:
+        rows.one_category(frame, names, y, RECIPE)
     notes += rows.doubts(frame, names, [column for column in fixed if column != y])
     found = _as_fractions(_columns(frame, names, y, error), y, notes)
     if beside is not None:

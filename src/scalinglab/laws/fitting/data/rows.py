@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import shlex
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
 from scalinglab.curves import OUTCOME, PROGRESS, SETTING, Curves
-from scalinglab.curves.columns import is_seed, standard_name
+from scalinglab.curves.columns import IDENTITY, is_seed, standard_name
 from scalinglab.errors import BadInput, nearest
+from scalinglab.laws.fitting.data import categories
 from scalinglab.laws.fitting.data.points import SAME_SIZE
 from scalinglab.results.types import Reason
 
 DIGITS_OF_COPIES = 5  # chosen: digits from which on two runs do not measure the same by chance
 MODEL_AND_DATA = ("n_params", "n_data")
+SIGNIFICANT = 0.01  # convention: of all columns that are tested together
 
 
 def select(frame: pd.DataFrame, where: Mapping[str, str]) -> pd.DataFrame:
@@ -53,13 +56,40 @@ def one_kind(frame: pd.DataFrame, names: list[str]) -> None:
         if column in frame and column not in names and frame[column].nunique(dropna=False) > 1:
             if column == "model" and _names_sizes(frame, names):
                 continue
-            kinds = [str(v) for v in frame[column].dropna().unique()]
-            missing = ["none"] if frame[column].isna().any() else []
-            shown = ", ".join([*missing, *kinds][:4]) + ("…" if len(kinds) + len(missing) > 4 else "")
-            raise BadInput(
-                f"the rows mix {len(kinds) + len(missing)} values of {column} ({shown}): choose one "
-                f"(--where {column}={kinds[0]}), or fit all in one (mixed=True, laws fit --mixed)"
-            )
+            raise _mixed(frame, column)
+
+
+def _mixed(frame: pd.DataFrame, column: str, why: str = "") -> BadInput:
+    """The refusal of rows of several kinds, with the choices."""
+    kinds = [v if isinstance(v, str) else f"{v:.6g}" for v in frame[column].dropna().unique()]
+    missing = ["none"] if frame[column].isna().any() else []
+    shown = ", ".join([*missing, *kinds][:4]) + ("…" if len(kinds) + len(missing) > 4 else "")
+    choice = shlex.quote(f"{column}={kinds[0]}")
+    return BadInput(
+        f"the rows mix {len(kinds) + len(missing)} values of {column} ({shown}){why}: choose one "
+        f"(--where {choice}), or fit all in one (mixed=True, laws fit --mixed)"
+    )
+
+
+def one_category(frame: pd.DataFrame, names: list[str], y: str, recipe: Sequence[str]) -> None:
+    """Refuse rows that a column of any name separates beyond their scatter: two evaluation sets, two recipes.
+
+    Args:
+        frame: the rows that are fitted.
+        recipe: columns of which the best value of each size is taken already.
+    """
+    known = {*names, *recipe, *PROGRESS, *OUTCOME, *MODEL_AND_DATA, *IDENTITY, y, "__run"}
+    single = frame.drop_duplicates("__run", keep="last") if "__run" in frame else frame
+    numeric = {
+        c for c in SETTING if c in frame and pd.api.types.is_numeric_dtype(frame[c])
+    }  # `doubts` names them
+    free = [c for c in map(str, frame.columns) if c not in known | numeric and not is_seed(c)]
+    recurring = [c for c in free if 1 < single[c].nunique(dropna=False) <= len(single) / 2]
+    texts = [c for c in recurring if not pd.api.types.is_float_dtype(single[c])]
+    tested = {c: categories.splits(single, names, y, c) for c in (*texts, *_recurring(single[recurring]))}
+    for column, p in tested.items():
+        if p is not None and p < SIGNIFICANT / len(tested):
+            raise _mixed(single, column, f", which separate {y} beyond its scatter (p = {p:.1g})")
 
 
 def _differs_at_one(frame: pd.DataFrame, size: str, other: str) -> bool:
@@ -98,7 +128,10 @@ def without_copies(frame: pd.DataFrame, y: str) -> tuple[pd.DataFrame, list[Reas
     copies = compared.duplicated().to_numpy()
     often = compared.groupby([*compared.columns], dropna=False).size() if copies.any() else pd.Series([1])
     certain = often.nunique() == 1 or any(_tells_runs_apart(frame[c], y) for c in compared)
-    exact = copies & certain & frame[y].map(_has_many_digits).to_numpy(bool)
+    many_digits = frame[y].map(_has_many_digits).to_numpy(bool)
+    if often.nunique() == 1 and often.iloc[0] > 1:  # every row equally often: most of them tell
+        many_digits = many_digits | (many_digits.mean() > 0.5)
+    exact = copies & certain & many_digits
     notes = []
     if exact.any():
         notes.append(Reason("copies_counted_once", rows=int(exact.sum())))

@@ -1,0 +1,167 @@
+"""Known laws, the points drawn from them, and what a table made of them should be read as."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Truth:
+    """The points that a fit should see, and the law's value at ten times the largest.
+
+    Attributes:
+        points: columns by our names; the last one is what was measured.
+        ten_times: the noiseless value there; of a surface the lowest at ten times the largest compute.
+    """
+
+    points: Mapping[str, Array]
+    ten_times: float
+
+    def rows(self, chosen: Array) -> Truth:
+        """Some of the points; the largest must be among them."""
+        return Truth({name: values[chosen] for name, values in self.points.items()}, self.ten_times)
+
+    def times(self, factor: float) -> Truth:
+        """The measurement in another unit."""
+        *sizes, y = self.points
+        scaled = {name: self.points[name] for name in sizes} | {y: self.points[y] * factor}
+        return Truth(scaled, self.ten_times * factor)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A table: the files, and what is right.
+
+    Attributes:
+        files: contents by name; the first is given to the front door, or the folder of several.
+        truth: what should be read; None where a choice is asked for.
+        choices: words that a refusal must contain to count as right: the column, and one of its values.
+    """
+
+    name: str
+    kind: str
+    files: Mapping[str, str | bytes | Callable[[Path], None]]
+    truth: Truth | None = None
+    choices: tuple[str, ...] = ()
+    folder: bool = False
+
+    def write(self, place: Path) -> Path:
+        """Write the files into a folder; what is to be read."""
+        for name, content in self.files.items():
+            path = place / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if isinstance(content, bytes):
+                path.write_bytes(content)
+            elif isinstance(content, str):
+                path.write_text(content, encoding="utf-8")
+            else:
+                content(path)
+        return place if self.folder else place / next(iter(self.files))
+
+
+def language(n: Array, d: Array) -> Array:
+    """The loss of a language model of n parameters after d tokens (a sum of two power laws)."""
+    return 1.69 + 406 * n**-0.34 + 411 * d**-0.28
+
+
+def best_language(compute: float) -> float:
+    """Its lowest value at 6 n d = compute."""
+    n = np.geomspace(1e6, 1e13, 20001)
+    return float(language(n, compute / 6 / n).min())
+
+
+def image_error(n: Array) -> Array:
+    """The error of an image model after n examples."""
+    return 0.02 + 3.0 * n**-0.35
+
+
+def by_size(n: Array) -> Array:
+    """The loss of models trained alike, by their parameters."""
+    return 1.8 + 60 * n**-0.22
+
+
+def by_compute(c: Array) -> Array:
+    """The loss against training FLOPs."""
+    return 1.7 + 900 * c**-0.15
+
+
+MODELS = np.array([19e6, 70e6, 160e6, 410e6, 1.4e9])
+TOKENS = np.array([1e9, 3e9, 10e9, 30e9])
+PYTHIA = np.array([14e6, 31e6, 70e6, 160e6, 410e6, 1e9, 1.4e9, 2.8e9, 6.9e9, 12e9])
+EXAMPLES = 1000.0 * 2 ** np.arange(7)
+
+
+def noisy(values: Array, scatter: float, seed: int, digits: int) -> Array:
+    """Values with relative noise, rounded as they are written."""
+    draws = np.random.default_rng(seed).standard_normal(values.shape)
+    return np.round(values * np.exp(scatter * draws), digits)
+
+
+def grid(seed: int = 0, y: str = "test_loss") -> Truth:
+    """Five models on four token counts each."""
+    n, d = (v.ravel() for v in np.meshgrid(MODELS, TOKENS, indexing="ij"))
+    loss = noisy(language(n, d), 0.003, seed, 4)
+    return Truth({"n_params": n, "n_data": d, y: loss}, best_language(60 * float((n * d).max())))
+
+
+def images(seed: int = 0, seeds: int = 3, y: str = "test_error") -> Truth:
+    """Seven sizes of a data set, some seeds each."""
+    n = np.repeat(EXAMPLES, seeds)
+    return Truth({"n_data": n, y: noisy(image_error(n), 0.02, seed, 4)}, float(image_error(10 * n.max())))
+
+
+def sizes(seed: int = 0, y: str = "test_loss") -> Truth:
+    """Ten models of one family, trained alike."""
+    loss = noisy(by_size(PYTHIA), 0.003, seed, 4)
+    return Truth({"n_params": PYTHIA, y: loss}, float(by_size(10 * PYTHIA.max())))
+
+
+def budgets(seed: int = 0, y: str = "test_loss") -> Truth:
+    """Eight runs of growing compute."""
+    c = np.geomspace(1e17, 1e21, 9)
+    return Truth({"compute": c, y: noisy(by_compute(c), 0.003, seed, 4)}, float(by_compute(10 * c.max())))
+
+
+def table(truth: Truth, **names: str) -> pd.DataFrame:
+    """The points under other names."""
+    return pd.DataFrame({names.get(name, name): values for name, values in truth.points.items()})
+
+
+def short(value: float) -> str:
+    """A size as people write it.
+
+    >>> [short(v) for v in (19e6, 1.4e9, 30e9, 1000, 1.5e12)]
+    ['19M', '1.4B', '30B', '1k', '1.5T']
+    """
+    for power, letter in ((12, "T"), (9, "B"), (6, "M"), (3, "k")):
+        if value >= 10**power:
+            return f"{value / 10**power:g}{letter}"
+    return f"{value:g}"
+
+
+@dataclass
+class Collection:
+    """Cases in the order in which they were written."""
+
+    cases: list[Case] = field(default_factory=list)
+
+    def add(
+        self, kind: str, name: str, file: str, content: str | bytes | Callable[[Path], None],
+        truth: Truth | None = None, choices: tuple[str, ...] = (), **more: str | bytes,
+    ) -> None:  # fmt: skip
+        """Add a table in one file."""
+        self.cases.append(Case(name, kind, {file: content, **more}, truth, choices))
+
+    def folder(self, kind: str, name: str, files: Mapping[str, str | bytes], truth: Truth) -> None:
+        """Add a folder of files."""
+        self.cases.append(Case(name, kind, files, truth, folder=True))
+
+    def __iter__(self) -> Iterator[Case]:
+        return iter(self.cases)

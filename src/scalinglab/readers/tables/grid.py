@@ -1,0 +1,241 @@
+"""From rows of cells to a table: which row has the names, which are titles, units, sections or footnotes."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from scalinglab.curves.columns import is_missing, is_numeric
+from scalinglab.curves.names import aliases, quantity
+from scalinglab.curves.numbers import MULTIPLIERS, cell
+from scalinglab.errors import BadInput
+from scalinglab.readers.tables.headers import header
+from scalinglab.readers.tables.large import NOTES
+
+FEWEST_OF_A_TITLE = 2  # cells of a row of names, whatever the table's width
+_UNIT = re.compile(rf"[\[(]?(?:in )?(?:%|{MULTIPLIERS}|nats?|bits?|tokens?|params?|parameters?|flops?|#|-)"
+                   r"(?:\s*(?:/|per)\s*\w+|\s+\w+)?[\])]?", re.IGNORECASE)  # fmt: skip
+SECTION = "section"
+LAST_ROWS = 5  # of a table, in which means and totals may stand
+_SUMMARY = r"(?i)\s*(?:mean|avg\.?|average|total|sum|median|std|min|max)\s*:?\s*"
+
+
+def table_of_cells(rows: Iterable[Sequence[Any]], path: Path) -> pd.DataFrame:
+    """The table in rows of cells, as text or numbers; empty cells are None or an empty text."""
+    cells = [[_plain(value) for value in row] for row in rows]
+    filled = [row for row in cells if any(value is not None for value in row)]
+    width = max(map(len, filled), default=0)
+    filled = [[*row, *[None] * (width - len(row))] for row in filled]
+    used = [k for k in range(width) if sum(row[k] is not None for row in filled) > 1]
+    filled = [row for each in filled if _count(row := [each[k] for k in used])]
+    start = _first_row_of_names(filled)
+    if start is None:
+        raise BadInput(f"{path} holds no table: a row of names and rows of numbers below it")
+    names, below = _names(filled, start)
+    for k, name in enumerate(names):
+        if k and not name and sum(_is_number(row[k]) for row in filled[below:]) > 1:
+            raise BadInput(f"{path}: column {k + 1} has numbers and no name; name each")
+    frame = pd.DataFrame(filled[below:], columns=names, dtype=object)
+    frame = frame.loc[:, [bool(name) or bool(column.notna().any()) for name, column in frame.items()]]
+    frame = without_strays(_typed(frame))
+    titles = [" ".join(str(v) for v in row if v is not None) for row in filled[:start]]
+    if titles:
+        frame.attrs[NOTES] = [f"above the names: {'; '.join(titles)[:80]}", *frame.attrs.get(NOTES, ())]
+    return frame
+
+
+def begins_with_names(rows: list[list[str]]) -> bool:
+    """Whether the first line has the names and the second one values, as in most files."""
+    cells = [[_plain(value) for value in row] for row in rows]
+    if len(cells) < 3:
+        return True
+    first, second = cells[0], cells[1]
+    gaps = any(value is None for value in first[1:-1]) or (len(first) == len(second) and first[-1] is None)
+    named = [row for row in cells if _count(row)]
+    start = _first_row_of_names(named)
+    return (
+        start in (0, None)
+        and not gaps
+        and (any(map(_is_number, second)) or not any(map(_is_number, cells[2])))
+    )
+
+
+def _plain(value: Any) -> Any:
+    if is_missing(value):
+        return None
+    text = value.strip() if isinstance(value, str) else value
+    return None if text == "" else text
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, str):
+        read = cell(value)
+        return read is not None and not read.word and read.value == read.value
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
+
+
+def _count(row: Sequence[Any]) -> int:
+    return sum(value is not None for value in row)
+
+
+def _first_row_of_names(rows: list[list[Any]]) -> int | None:
+    """The first row as wide as the rows of numbers, one empty corner allowed for, in which a name is known.
+
+    Where no name is known, the first row as wide.
+    """
+    widths = Counter(_count(row) for row in rows if any(map(_is_number, row)))
+    if not widths:
+        return None
+    usual = max(widths, key=lambda width: (widths[width], width))
+    least = max(FEWEST_OF_A_TITLE, usual - 1 if usual > 2 else usual)
+    wide = [i for i, row in enumerate(rows[:-1]) if _count(row) >= least]
+    values = next((i for i in wide if sum(map(_is_number, rows[i])) > 0.5 * _count(rows[i])), len(rows))
+    known = (i for i in wide if i <= values and any(map(_is_name, rows[i])))
+    return next(known, next(iter(wide), None))
+
+
+def _is_name(value: Any) -> bool:
+    """Whether a cell names a quantity that is known."""
+    if not isinstance(value, str) or _is_number(value):
+        return False
+    return quantity(value) is not None or bool(aliases([header(value).name]))
+
+
+def _names(rows: list[list[Any]], start: int) -> tuple[list[str], int]:
+    """The names of columns, with those of groups above and of units below; and the first row of values."""
+    names = [_text(value) for value in rows[start]]
+    below = start + 1
+    wide = below < len(rows) - 1 and _count(rows[below]) >= max(FEWEST_OF_A_TITLE, _count(rows[start]) / 2)
+    if wide and not any(map(_is_number, rows[below])) and any(map(_is_number, rows[below + 1])):
+        second = [_text(value) for value in rows[below]]
+        if all(_UNIT.fullmatch(text) for text in second if text):
+            names = [
+                f"{n} ({u.strip('()[]')})" if u not in ("", "-", "#") else n for n, u in zip(names, second)
+            ]
+            return names, below + 1
+        if not any(map(_is_number, rows[start])):
+            return [_joined(group, name) for group, name in zip(_filled(names), second)], below + 1
+    above = [_text(value) for value in rows[start - 1]] if start else []
+    groups = sum(map(bool, above)) >= FEWEST_OF_A_TITLE and not any(map(_is_number, above))
+    return [_joined(g, n) for g, n in zip(_filled(above), names)] if groups else names, below
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return "" if value is None else str(value)
+
+
+def _filled(groups: list[str]) -> list[str]:
+    """Names of groups that stand at their first column alone."""
+    found, last = [], ""
+    for group in groups:
+        last = group or last
+        found.append(last)
+    return found
+
+
+def _joined(group: str, name: str) -> str:
+    """A name with that of its group, where the group says more: eval over loss, but not model over params."""
+    if not name or not group:
+        return name or group
+    alone, both = quantity(name), quantity(f"{group}/{name}")
+    certain = bool(aliases([header(name).name]))
+    if certain and not (both and both.split and (alone is None or not alone.split)):
+        return name
+    return f"{group}/{name}"
+
+
+def _typed(frame: pd.DataFrame) -> pd.DataFrame:
+    """Columns of numbers as such; texts stay as they are."""
+    names = [name or f"Unnamed: {k}" for k, name in enumerate(frame.columns)]
+    twice = {name for name, count in Counter(names).items() if count > 1}
+    if twice:
+        seen: Counter[str] = Counter()
+        for k, name in enumerate(names):
+            seen[name] += 1
+            names[k] = f"{name}.{seen[name] - 1}" if name in twice and seen[name] > 1 else name
+    frame = frame.set_axis(names, axis=1)
+    found = {}
+    for name in names:
+        column = frame[name]
+        read = pd.to_numeric(column, errors="coerce")
+        found[name] = read if (read.notna() == column.notna()).all() else column.infer_objects()
+    return pd.DataFrame(found)
+
+
+def _without_numbers(frame: pd.DataFrame) -> pd.Series:
+    """Whether a row at the end is text alone, below rows of numbers: a footnote with separators in it."""
+    found = pd.Series(False, frame.index)
+    most = min(LAST_ROWS, len(frame) // 2)
+    first, last = frame.head(most), frame.tail(most)
+    if most and all(any(map(_is_number, row)) for row in first.itertuples(index=False)):
+        words = [not any(map(_is_number, row)) for row in last.itertuples(index=False)]
+        ends = len(words) - next((k for k, word in enumerate(reversed(words)) if not word), len(words))
+        found.loc[last.index[ends:]] = True
+    return found
+
+
+def _summaries(frame: pd.DataFrame, texts: Sequence[int]) -> pd.Series:
+    """Whether a row at the end is a mean or a total of the others: a word for it among numbers."""
+    found = pd.Series(False, frame.index)
+    last = frame.tail(LAST_ROWS)
+    for k in texts:
+        named = last.iloc[:, k].astype(str).str.fullmatch(_SUMMARY)
+        if named.any() and frame.iloc[:, k].head(LAST_ROWS).map(_is_number).mean() > 0.5:
+            found.loc[last.index[named]] = True
+    return found
+
+
+def without_strays(frame: pd.DataFrame) -> pd.DataFrame:
+    """The table without empty rows, repeated names and lines of text; lines between rows are sections.
+
+    A line that stands alone in its row below the last row of numbers is a footnote. Between rows it names
+    what follows, and becomes a column `section`.
+    """
+    width = len(frame.columns)
+    if width < 2 or not len(frame):
+        return frame
+    last = frame.iloc[:, -1]
+    texts = [k for k in range(width) if not is_numeric(frame.iloc[:, k])]
+    maybe = last.isna() | pd.Series(False, frame.index)
+    for k in texts:
+        maybe |= frame.iloc[:, k] == frame.columns[k]
+    summaries, wordy = _summaries(frame, texts), _without_numbers(frame)
+    maybe |= summaries | wordy
+    if not maybe.any():
+        return frame
+    doubtful = frame[maybe]
+    counts = doubtful.notna().sum(axis=1)
+    repeated = pd.Series(True, doubtful.index)
+    for name, column in doubtful.items():
+        repeated &= column.isna() | (column.astype(str) == str(name))
+    alone = (counts == 1) & ~repeated
+    first = doubtful.bfill(axis=1).iloc[:, 0].where(alone)
+    lines = wordy[maybe] & (counts > 0) | alone & first.map(
+        lambda v: isinstance(v, str) and not _is_number(v)
+    ).astype(bool)
+    drop = doubtful.index[(counts == 0) | (repeated & (counts > 0)) | lines | summaries[maybe]]
+    if not len(drop):
+        return frame
+    kept = frame.drop(index=drop)
+    notes = list(frame.attrs.get(NOTES, ()))
+    ends = kept.index[-1] if len(kept) else -1
+    sections = first[lines & (doubtful.index < ends)]
+    if len(sections):
+        named = pd.Series(None, index=frame.index, dtype=object)
+        named.loc[sections.index] = sections
+        kept = kept.assign(**{SECTION: named.ffill().reindex(kept.index)})
+    if summaries.any():
+        notes.append(f"{int(summaries.sum())} rows of means or totals at the end left out")
+    if footnotes := int((lines & (doubtful.index > ends)).sum()):
+        notes.append(f"{footnotes} lines of text below the table left out")
+    attrs = dict(frame.attrs)
+    kept = kept.reset_index(drop=True)
+    kept.attrs = attrs | ({NOTES: notes} if notes else {})
+    return kept

@@ -1,0 +1,358 @@
+"""How a table is laid out: a row a measurement, or sizes, seeds, runs or measurements as columns.
+
+Whatever it is, a table comes out with a row for each measurement. Where headers are numbers and nothing says
+what they count, the table is refused and both readings are named.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from scalinglab.curves.columns import PROGRESS, is_numeric, is_seed, tidy
+from scalinglab.curves.names import TEST, TRAIN, aliases, quantity
+from scalinglab.curves.numbers import cell
+from scalinglab.errors import BadInput
+from scalinglab.readers.tables.headers import header
+from scalinglab.readers.tables.large import NOTES
+from scalinglab.readers.tables.naming import FEWEST_PARAMS, FEWEST_TOKENS, SIZE_IN_NAME
+
+LIST_OF_RUNS = ("Name", "State", "Runtime")
+_ABOUT = (
+    "State", "Notes", "User", "Tags", "Created", "Runtime", "Sweep", "Group", "Job Type", "Commit",
+    "Hostname", "Command", "Github", "GPU Count", "GPU Type", "End Time", "Start Time", "Updated", "Host",
+    "Project", "ID",
+)  # fmt: skip
+_CHART = re.compile(r"(?P<run>.+) - (?P<metric>.+?)(?P<range>__MIN|__MAX)?")
+_AXES = ("Step", "_step", "step", "epoch", "Epoch", "trainer/global_step", "Relative Time (Process)")
+_VALUE = ("value", "val", "score", "result", "metric_value")
+_SEED = re.compile(
+    r"(?:(?P<stem>.+?)[\s_.-]+)?(?:seed|run|rep|repeat|replicate|trial|fold|s|r)[\s_#.=-]*(?P<number>\d{1,3})",
+    re.I,
+)
+_SIZED = re.compile(r"(?P<word>.*?[a-z])[\s_=:@-]+(?P<number>[~≈]?\d[\d.,]*(?:e\d+)?\s*[kmbt]?)", re.I)
+_CORNER = re.compile(r"\s*[\\/|↓→×]+\s*")
+_STATES = ("status", "state", "outcome", "run_state", "run status")
+_FAILED = r"(?i)\s*(?:diverged?|crashed|failed?|killed|oom|time ?out|aborted|running|queued|pending)\b.*"
+MOST_ATTRIBUTES = 40  # rows of a table that has its quantities in rows
+MOST_SEEDS = 50  # values in a list that are repeats of a measurement
+_SIZES = ("n_params", "tokens", "n_data", "examples", "compute", "width")
+_OF_UNITS = {"tokens": "tokens", "parameters": "n_params", "examples": "n_data", "FLOPs": "compute"}
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Columns that are one measurement at several sizes or seeds.
+
+    Attributes:
+        columns: for each of them the value that its name gives.
+        key: what the values are: n_params, tokens, seed, model, ….
+        measured: the name of the measurement; empty where the names do not say.
+    """
+
+    columns: dict[str, object]
+    key: str
+    measured: str
+
+
+def rows_of(frame: pd.DataFrame, origin: str = "the table") -> pd.DataFrame:
+    """The table with a row for each measurement, however it is laid out; as it is where it has one."""
+    attrs = dict(frame.attrs)
+    named = frame.set_axis([" ".join(str(c).split()) for c in frame.columns], axis=1)
+    named, said = _without_failed(tidy(_from_lists(named)))
+    attrs = attrs | ({NOTES: [*attrs.get(NOTES, ()), *said]} if said else {})
+    for find in (
+        _from_wandb,
+        _from_chart,
+        _from_tensorboard,
+        _from_attributes,
+        _from_names_and_values,
+        _from_splits,
+    ):
+        if (found := find(named)) is not None:
+            rows, note = found
+            break
+    else:
+        rows, note = _from_wide(named, origin)
+    rows.attrs = attrs | ({NOTES: [*attrs.get(NOTES, ()), note]} if note else {})
+    return rows
+
+
+Found = tuple[pd.DataFrame, str] | None
+
+
+def _from_lists(frame: pd.DataFrame) -> pd.DataFrame:
+    """A row for each seed where a measurement is a list of them."""
+    objects = [c for c in frame if frame[c].dtype == object and quantity(c) is not None]
+    lists = [c for c in objects if frame[c].map(lambda v: isinstance(v, list)).all()]
+    if not len(frame) or not lists or any(is_seed(c) for c in frame):
+        return frame
+    lengths = {len(value) for c in lists for value in frame[c]}
+    if len(lengths) > 1 or not 1 < next(iter(lengths)) <= MOST_SEEDS:
+        return frame
+    rows = frame.explode(lists, ignore_index=True)
+    return rows.assign(seed=[*range(next(iter(lengths)))] * len(frame))
+
+
+def _without_failed(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Without the measurements of runs that did not end, where each row is one; and a note on how many."""
+    state = next((c for c in frame if c.lower() in _STATES and not is_numeric(frame[c])), None)
+    if state is None or any({*PROGRESS[:2]} & {*aliases([c])} for c in frame):
+        return frame, []
+    failed = frame[state].astype(str).str.fullmatch(_FAILED).to_numpy(bool)
+    measured = [c for c in frame if quantity(c) is not None and is_numeric(frame[c])]
+    known = failed & frame[measured].notna().any(axis=1).to_numpy()
+    if not measured or not known.any() or failed.all():
+        return frame, []
+    words = ", ".join(sorted({*frame.loc[known, state].astype(str)}))
+    changed = frame.assign(**{c: frame[c].where(~failed) for c in measured})
+    return changed, [f"measurements of {int(known.sum())} of {len(frame)} runs left out: {state} is {words}"]
+
+
+def _from_wandb(frame: pd.DataFrame) -> Found:
+    """W&B's list of runs, or the history of one, without its bookkeeping."""
+    if {*LIST_OF_RUNS} <= {*frame.columns}:
+        return frame.drop(columns=[c for c in _ABOUT if c in frame]), ""
+    if "_step" in frame and "_timestamp" in frame:
+        return frame.drop(columns=[c for c in frame if c.startswith("_") and c != "_step"]), ""
+    return None
+
+
+def _from_chart(frame: pd.DataFrame) -> Found:
+    """W&B's chart: a column a run."""
+    axis = next((c for c in _AXES if c in frame), None)
+    cells = {c: found for c in frame if c != axis and (found := _CHART.fullmatch(c))}
+    if axis is None or not cells or len(cells) != len(frame.columns) - 1:
+        return None
+    runs: dict[str, dict[str, pd.Series]] = {}
+    for column, found in cells.items():
+        if found["range"] is None:
+            runs.setdefault(found["run"], {})[found["metric"]] = frame[column]
+    parts = [
+        pd.DataFrame({"run": run, axis: frame[axis], **metrics}).dropna(subset=list(metrics), how="all")
+        for run, metrics in runs.items()
+    ]
+    return pd.concat(parts, ignore_index=True), f"a column a run: {len(runs)}"
+
+
+def _from_tensorboard(frame: pd.DataFrame) -> Found:
+    """TensorBoard's download of a scalar."""
+    return (frame.drop(columns="Wall time"), "") if {*frame} == {"Wall time", "Step", "Value"} else None
+
+
+def _from_attributes(frame: pd.DataFrame) -> Found:
+    """A row for each quantity and a column for each run."""
+    if len(frame.columns) < 3 or len(frame) > MOST_ATTRIBUTES or is_numeric(frame.iloc[:, 0]):
+        return None
+    if frame.iloc[:, 0].isna().any():
+        return None
+    first, values = frame.columns[0], [*frame.iloc[:, 0].astype(str)]
+    measured = [v for v in values if quantity(v) is not None]
+    sizes = [v for v in (first, *values) if _role(v) in _SIZES]
+    known = sum(quantity(v) is not None or bool(_role(v)) for v in values)
+    if not measured or not sizes or len({*values}) < len(values) or known < 0.7 * len(values):
+        return None
+    table = pd.DataFrame(frame.iloc[:, 1:].T.to_numpy(), columns=values)
+    name = first if _role(first) else "run"
+    table.insert(0, name, [*frame.columns[1:]])
+    return table.infer_objects(), "a column a run, a row a quantity"
+
+
+def _from_names_and_values(frame: pd.DataFrame) -> Found:
+    """A column that names the measurement and one that has its value."""
+    value = next((c for c in frame if c.lower() in _VALUE and is_numeric(frame[c])), None)
+    if value is None:
+        return None
+    for column in (c for c in frame if not is_numeric(frame[c])):
+        names = frame[column].dropna().astype(str)
+        if len(names) < len(frame) or not all(quantity(name) for name in names.unique()):
+            continue
+        keys = [c for c in frame if c not in (column, value)]
+        if keys and not frame.duplicated([*keys, column]).any():
+            wide = frame.pivot(index=keys, columns=column, values=value).reset_index()
+            wide.columns.name = None
+            return wide, f"a row a measurement, named in {column}"
+    return None
+
+
+def _from_splits(frame: pd.DataFrame) -> Found:
+    """Rows of the training and of the test, told apart by a column."""
+    measured = [c for c in frame if (q := quantity(c)) is not None and not q.split and is_numeric(frame[c])]
+    for column in (c for c in frame if measured and not is_numeric(frame[c])):
+        if not all(str(v).lower() in (*TRAIN, *TEST) for v in frame[column].dropna().head(20)):
+            continue
+        kinds = {str(v): str(v).lower() for v in frame[column].dropna().unique()}
+        is_split = len(kinds) > 1 and all(kind in (*TRAIN, *TEST) for kind in kinds.values())
+        if not (is_split and sum(kind in TEST for kind in kinds.values()) == 1):
+            continue
+        keys = [c for c in frame if c not in (column, *measured)]
+        if not keys or frame.duplicated([*keys, column]).any() or frame[column].isna().any():
+            continue
+        wide = frame.pivot(index=keys, columns=column, values=measured)
+        wide.columns = [f"{kinds[str(split)]}_{name}" for name, split in wide.columns]
+        return wide.reset_index(), f"a row a split, named in {column}"
+    return None
+
+
+# --- columns that are sizes or seeds -----------------------------------------------------------------
+
+
+def _from_wide(frame: pd.DataFrame, origin: str) -> tuple[pd.DataFrame, str]:
+    found = _seeds(frame) or _numbers(frame, origin) or _names(frame)
+    if found is None:
+        return frame, ""
+    index = [c for c in frame if c not in found.columns]
+    corner = _corner(index) or _corner_of_text(frame, index)
+    table = frame.rename(columns={index[0]: corner[0]}) if corner else frame
+    index = [corner[0], *index[1:]] if corner else index
+    rows = table.melt(index, [*found.columns], found.key, "__value")
+    rows[found.key] = rows[found.key].map(found.columns)
+    rows = rows[rows["__value"].notna()].reset_index(drop=True)
+    measured = found.measured or _kind_of(rows, found.key, index)
+    shown = ", ".join([*map(str, found.columns)][:3])
+    note = f"a column for each {found.key} ({shown}, …), their values as {measured}"
+    return rows.rename(columns={"__value": measured}), note
+
+
+def _role(name: str) -> str:
+    """The size, setting or progress that a name alone says."""
+    short = header(name).name
+    return next(iter(aliases([short])), "")
+
+
+def _others(frame: pd.DataFrame, columns: Sequence[str]) -> list[str] | None:
+    """The columns beside these; None where one of them is a measurement already, or these are no numbers."""
+    others = [c for c in frame if c not in columns]
+    measured = any((q := quantity(c)) is not None and not q.is_spread for c in others)
+    numeric = all(is_numeric(frame[c]) or _reads(frame[c]) for c in columns)
+    return None if measured or not numeric or not others else others
+
+
+def _reads(column: pd.Series) -> bool:
+    """Whether most texts of a column are numbers."""
+    texts = column.dropna().astype(str)
+    return len(texts) > 0 and sum(cell(text) is not None for text in texts) > 0.5 * len(texts)
+
+
+def _seeds(frame: pd.DataFrame) -> Spread | None:
+    """Columns seed0, seed1, …; run 1, run 2, …; test_err_s0, test_err_s1, …."""
+    matches = {c: found for c in frame if (found := _SEED.fullmatch(c)) is not None}
+    stems = {(found["stem"] or "") for found in matches.values()}
+    numbers = sorted(int(found["number"]) for found in matches.values())
+    if len(matches) < 2 or len(stems) > 1 or numbers != [*range(numbers[0], numbers[0] + len(numbers))]:
+        return None
+    stem = stems.pop()
+    if (stem and quantity(stem) is None) or _others(frame, [*matches]) is None:
+        return None
+    return Spread({c: int(found["number"]) for c, found in matches.items()}, "seed", stem)
+
+
+def _numbers(frame: pd.DataFrame, origin: str) -> Spread | None:
+    """Columns whose names are sizes: 19M, 125M; loss_19M; n_train=1000; 1B tokens."""
+    found = {c: sized for c in frame if (sized := _sized(c)) is not None}
+    sizes = {c: size for c, (_, size, _) in found.items()}
+    if len(found) < 2 or len({(word, unit) for word, _, unit in found.values()}) > 1:
+        return None
+    shown, first = ", ".join([*found][:3]), next(iter(found))
+    if len(found) == len(frame.columns):
+        raise BadInput(
+            f"{origin} has columns named by numbers ({shown}): names say what columns hold, and a file "
+            "without names needs them in its first line"
+        )
+    others, (word, _, unit) = _others(frame, [*found]), found[first]
+    if others is None or len({*sizes.values()}) < len(sizes):
+        return None
+    corner: tuple[str, str] | None = None
+    measured = word if word and quantity(word) is not None else ""
+    said = _role(word) if word and not measured else _OF_UNITS.get(unit, "")
+    if (word or unit) and not measured and said not in _SIZES:
+        return None
+    if not said and (corner := _corner(others) or _corner_of_text(frame, others)):
+        said = _role(corner[1])
+    key = said or _size_beside(others, frame, [*sizes.values()], measured != "")
+    if key is None or (key in frame and not corner):
+        return None
+    if not key:
+        raise BadInput(
+            f"{origin} has columns named by numbers ({shown}, …), which may be n_params or n_data: put the "
+            f"name into them, as in n_params={first} or n_data={first}"
+        )
+    return Spread(dict(sizes), key, measured)
+
+
+def _sized(name: str) -> tuple[str, float, str] | None:
+    """The word, the size and the unit of a header that has a size: loss_19M, 1B tokens."""
+    found = None if (read := cell(name)) else _SIZED.fullmatch(name)
+    read = cell(found["number"]) if found else read
+    if read is None or read.word or not np.isfinite(read.value) or read.value <= 0:
+        return None
+    return found["word"] if found else "", read.value, read.unit
+
+
+def _corner(others: Sequence[str]) -> tuple[str, str] | None:
+    """The names of rows and of columns in the corner of a table: "N \\ D"."""
+    parts = _CORNER.split(others[0].strip()) if others else []
+    return (parts[0], parts[1]) if len(parts) == 2 and all(_role(part) in _SIZES for part in parts) else None
+
+
+def _corner_of_text(frame: pd.DataFrame, others: Sequence[str]) -> tuple[str, str] | None:
+    """The name of the columns in the corner, where rows are seeds or runs: n_train over "seed 0"."""
+    name = others[0] if others else ""
+    if _role(name) not in _SIZES or is_numeric(frame[name]) or _reads(frame[name]):
+        return None
+    rows = [*frame[name].dropna().astype(str)]
+    return ("seed" if all(_SEED.fullmatch(row) for row in rows) else "run"), name
+
+
+def _size_beside(
+    others: Sequence[str], frame: pd.DataFrame, sizes: list[float], measured: bool
+) -> str | None:
+    """What sizes in headers are beside these columns; empty where that is not certain, None for no sizes."""
+    roles = {role for c in others for role in aliases([header(c).name])}
+    texts = [c for c in others if not is_numeric(frame[c]) and _role(c) not in _SIZES]
+    named = [c for c in texts if _one_size_each(frame[c])]
+    if "n_params" in roles or named:
+        return "tokens" if max(sizes) >= FEWEST_TOKENS else "n_data"
+    large = min(sizes) >= FEWEST_PARAMS
+    if roles & {"tokens", "n_data", "examples"}:
+        return "n_params" if large else ""
+    if roles & {*PROGRESS}:
+        return "n_params" if min(sizes) >= 1e6 else ""
+    return "" if measured or any(is_seed(c) for c in others) else None
+
+
+def _one_size_each(column: pd.Series) -> bool:
+    names = [*column.dropna().astype(str)]
+    return bool(names) and all(len(SIZE_IN_NAME.findall(name)) == 1 for name in names)
+
+
+def _names(frame: pd.DataFrame) -> Spread | None:
+    """Columns named by models with their sizes: Pythia-70M, Pythia-160M."""
+    columns = [c for c in frame if len(SIZE_IN_NAME.findall(c)) == 1 and not _role(c)]
+    families = {SIZE_IN_NAME.sub("", c) for c in columns}
+    if len(columns) < 2 or len(families) > 1 or _others(frame, columns) is None:
+        return None
+    if quantity(families.pop()) is not None:
+        return None
+    return Spread({c: c for c in columns}, "model", "")
+
+
+def _kind_of(rows: pd.DataFrame, key: str, index: Sequence[str]) -> str:
+    """What unnamed values are: an accuracy where they rise with size, as a loss never should."""
+    values = _as_numbers(rows["__value"])
+    if values.min() < 0 or values.max() > 100:
+        return "loss"
+    sizes = [c for c in (key, *index) if is_numeric(rows[c]) and not is_seed(c)]
+    logs = [np.log(rows[c].where(rows[c] > 0)) for c in sizes if rows[c].nunique() > 1]
+    rising = [values.corr(each) for each in logs]
+    return "accuracy" if rising and min(rising) > 0 else "loss"
+
+
+def _as_numbers(column: pd.Series) -> pd.Series:
+    if is_numeric(column):
+        return column.astype(float)
+    return column.map(lambda value: found.value if (found := cell(str(value))) else np.nan)

@@ -1,0 +1,75 @@
+"""Rows of several kinds are not fitted as one, whatever the column is called that tells them apart."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import scalinglab as sl
+from scalinglab.errors import BadInput
+from scalinglab.laws.fitting.data.categories import splits
+from scalinglab.laws.fitting.data.from_curves import points_of
+
+SIZES = 1000.0 * 2 ** np.arange(6)
+
+
+def table(effect: float, seed: int, column: str = "eval set", sizes: np.ndarray = SIZES) -> pd.DataFrame:
+    """Two kinds of runs at each size, the second worse by `effect`, with 2 % of noise."""
+    rng = np.random.default_rng(seed)
+    rows = [
+        {"n_data": n, column: kind,
+         "test_error": (0.02 + 3 * n**-0.35) * np.exp(shift + 0.02 * rng.standard_normal())}
+        for n in sizes for kind, shift in (("c4", 0.0), ("wiki", effect))
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def permuted(frame: pd.DataFrame, draws: int = 2000) -> float:
+    """The share of tables with labels exchanged within sizes whose groups lie as far apart."""
+    logs = np.log(frame["test_error"].to_numpy()).reshape(-1, 2)
+    difference = logs[:, 1] - logs[:, 0]
+    signs = np.random.default_rng(0).choice([-1, 1], (draws, len(difference)))
+    return float(np.mean(np.abs((signs * difference).mean(axis=1)) >= np.abs(difference.mean())))
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("effect", [0.0, 0.015])
+def test_the_test_agrees_with_exchanging_labels(effect: float, seed: int):
+    frame = table(effect, seed, sizes=np.geomspace(1e3, 1e5, 12))
+    found, brute = splits(frame, ["n_data"], "test_error", "eval set"), permuted(frame)
+    assert found is not None
+    assert (found < 0.01) == (brute < 0.01) or 0.002 < brute < 0.05
+    assert found <= 2.5 * max(brute, 0.01)  # of two tests, the smaller one doubled
+
+
+def test_columns_that_do_not_matter_are_seldom_taken_for_kinds():
+    found = [splits(table(0.0, seed), ["n_data"], "test_error", "eval set") for seed in range(300)]
+    assert np.mean(np.array(found, float) < 0.01) <= 0.03  # 0.01 ± 0.006
+
+
+@pytest.mark.parametrize("column", ["eval set", "recipe", "tokenizer", "Anything"])
+def test_any_column_that_separates_is_refused_with_its_values(column: str):
+    curves = sl.read(table(0.1, 0, column))
+    with pytest.raises(BadInput, match=rf"2 values of {column} \(c4, wiki\).*--where '?{column}=c4'?"):
+        points_of(curves, "n_data", "test_error")
+    assert len(points_of(curves, "n_data", "test_error", where={column: "wiki"}).y) == 6
+    assert len(points_of(curves, "n_data", "test_error", mixed=True).y) == 12
+
+
+def test_kinds_of_sizes_that_are_not_shared_are_told_apart_where_they_overlap():
+    both = [table(0.2, 0).iloc[::2], table(0.2, 1, sizes=1.5 * SIZES).iloc[1::2]]
+    p = splits(pd.concat(both), ["n_data"], "test_error", "eval set")
+    assert p is not None
+    assert p < 1e-4
+    apart = [table(0.2, 0).iloc[::2], table(0.2, 1, sizes=100 * SIZES).iloc[1::2]]
+    assert splits(pd.concat(apart), ["n_data"], "test_error", "eval set") is None
+
+
+def test_a_column_that_does_not_matter_is_fitted_as_one():
+    assert len(points_of(sl.read(table(0.0, 3, "cluster")), "n_data", "test_error").y) == 12
+
+
+def test_a_constant_error_does_not_win_over_a_falling_loss():
+    curves = sl.read({"n_train": SIZES, "test_error": 0.9, "test_loss": 3 * SIZES**-0.35})
+    assert sl.answer(curves).y == "test_loss"

@@ -1,0 +1,75 @@
+"""Tables with sizes, seeds, runs or measurements as columns come out with a row for each measurement."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import scalinglab as sl
+
+N, D = [19e6, 160e6, 1.4e9], [1e9, 10e9]
+LOSS = np.array([[4.1, 3.6], [3.5, 3.0], [3.0, 2.5]])
+EXAMPLES, ERRORS = [1000, 4000, 16000], np.array([[0.30, 0.31], [0.20, 0.21], [0.10, 0.12]])
+
+
+def surface(curves: sl.Curves) -> list[list[float]]:
+    """Rows of n_params, n_data and the loss, in order."""
+    name = "loss" if "loss" in curves.frame else "test_loss"
+    return sorted(curves.frame[["n_params", "n_data", name]].to_numpy(float).tolist())
+
+
+@pytest.mark.parametrize(
+    ("columns", "index", "corner"),
+    [
+        (["1B", "10B"], ["19M", "160M", "1.4B"], "params"),
+        (["1B tokens", "10B tokens"], ["19M", "160M", "1.4B"], "N"),
+        (["1e9", "1e10"], N, "N \\ D"), (["loss_1B", "loss_10B"], N, "params"),
+        (["tokens=1B", "tokens=10B"], ["gpt-19m", "gpt-160m", "gpt-1.4b"], "model"),
+    ],
+)  # fmt: skip
+def test_sizes_as_columns_either_way_round(columns: list[str], index: list, corner: str):
+    table = pd.DataFrame(LOSS, columns=columns)
+    table.insert(0, corner, index)
+    expected = sorted([n, d, LOSS[i, j]] for i, n in enumerate(N) for j, d in enumerate(D))
+    assert surface(sl.read(table)) == expected
+    turned = pd.DataFrame(LOSS.T, columns=["19M", "160M", "1.4B"]).assign(tokens=["1B", "10B"])
+    assert surface(sl.read(turned)) == expected
+
+
+@pytest.mark.parametrize("names", [["seed0", "seed1"], ["run 1", "run 2"], ["test_err_s0", "test_err_s1"]])
+def test_seeds_as_columns(names: list[str]):
+    curves = sl.read(pd.DataFrame(ERRORS, columns=names).assign(n_train=EXAMPLES))
+    y = "test_error" if "test_error" in curves.frame else "loss"
+    found = curves.frame.sort_values(["n_data", "seed"])[y].to_numpy().reshape(3, 2)
+    np.testing.assert_array_equal(found, ERRORS)
+    rising = sl.read(pd.DataFrame(1 - ERRORS, columns=["seed0", "seed1"]).assign(n_train=EXAMPLES))
+    assert sl.answer(rising).y == "test_error"  # values that rise with size are accuracies
+
+
+def test_measurements_in_rows():
+    rows = [
+        (n, name, value) for n in EXAMPLES for name, value in (("val_loss", 1e3 / n), ("train_loss", 1e2 / n))
+    ]
+    curves = sl.read(pd.DataFrame(rows, columns=["n_train", "metric", "value"]))
+    assert curves["test_loss"].tolist() == [1e3 / n for n in EXAMPLES]
+    assert curves["train_loss"].tolist() == [1e2 / n for n in EXAMPLES]
+    splits = pd.DataFrame(
+        {"n_train": EXAMPLES * 2, "split": ["train"] * 3 + ["test"] * 3, "error": [0.1] * 3 + [0.3, 0.2, 0.1]}
+    )
+    assert sl.read(splits)["test_error"].tolist() == [0.3, 0.2, 0.1]
+    turned = pd.DataFrame({"Params": ["Val loss"], "19M": [4.1], "160M": [3.5]})
+    assert sl.read(turned).frame[["n_params", "test_loss"]].to_numpy().tolist() == [[19e6, 4.1], [160e6, 3.5]]
+
+
+def test_sizes_in_the_names_of_models_and_their_families():
+    names = ["Pythia-70M", "Pythia-160M", "Pythia-1.4B"]
+    curves = sl.read({"model": names, "loss": [3.0, 2.8, 2.4]})
+    assert curves["n_params"].tolist() == [70e6, 160e6, 1.4e9]
+    assert "family" not in curves.frame
+    mixed = sl.read({"model": [*names, "opt-125m"], "loss": [3.0, 2.8, 2.4, 3.1]})
+    assert {*mixed["family"]} == {"Pythia", "opt"}
+    assert (
+        "n_params"
+        not in sl.read({"model": ["a-70M-10B", "a-160M-20B"], "n_data": [1, 2], "loss": [3.0, 2.8]}).frame
+    )
