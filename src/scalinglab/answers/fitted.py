@@ -80,7 +80,11 @@ class Chosen:
         rises_with = ("compute" if self.x == PAIR else self.x[0], self.y)
         rising.refuse(np.prod(self.table.x, axis=0), self.table.y, rises_with)
         if form == "auto":
-            surface = fit_surface(*self.table.x, self.table.y, runs=self.table.runs)
+            named = self.x != PAIR and self.x in {form.variables for form in forms.FORMS.values()}
+            sizes = dict(zip(self.x, self.table.x, strict=True)) if named else {}
+            arrays = () if named else self.table.x
+            given = dict(zip(PAIR, arrays, strict=False))
+            surface = fit_surface(variables=sizes, loss=self.table.y, runs=self.table.runs, **given)
         else:
             sizes = dict(zip(forms.get(form).variables, self.table.x, strict=True))
             surface = fit_surface(variables=sizes, loss=self.table.y, runs=self.table.runs, form=form)

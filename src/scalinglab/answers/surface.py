@@ -11,10 +11,11 @@ from scalinglab.answers.fitted import Chosen
 from scalinglab.answers.result import FURTHER, MOST_OF_THE_GAIN, Answers, next_run
 from scalinglab.curves import Curves
 from scalinglab.errors import NotDetermined, ScalinglabError
+from scalinglab.laws.fitting.bend import SIGNIFICANT
 from scalinglab.laws.fitting.data.from_curves import Table
 from scalinglab.laws.optimum import WIDE, Optimal, rises_with, too_far
 from scalinglab.laws.planning import questions
-from scalinglab.laws.surface import Surface
+from scalinglab.laws.surface import REFERENCE, Surface
 from scalinglab.readers.units import doubts
 from scalinglab.results.estimate import Estimate
 from scalinglab.results.findings import Finding
@@ -159,6 +160,10 @@ def find_shape(fitted: Surface, command: Command) -> Finding:
         verdict, reason = "unknown", Reason("few_runs_for_a_bend", scatter=scatter, runs=len(points.y))
     elif fitted.bend.seen:
         verdict, reason = "not quite", Reason("surface_bends", scatter=scatter, p=p)
+    elif fitted.weights.get(REFERENCE, 0.0) < SIGNIFICANT:
+        heaviest, weight = next(iter(fitted.weights.items()))
+        reason = Reason("another_form_predicts", scatter=scatter, form=heaviest, weight=weight)
+        verdict = "not quite"
     elif wide:
         verdict, reason = "unknown", Reason("exponents_too_wide", scatter=scatter)
     else:

@@ -1,19 +1,22 @@
 """The loss as a surface over parameters and data, and the best use of compute on it.
 
-L(N, D) = E + A N^-α + B D^-β (Hoffmann et al. 2022, eq. 2) by default; `scalinglab.laws.forms.surfaces` lists
-the others, `scalinglab.laws.optimum` has the best use of compute.
+By default several forms are fitted and averaged, by how well each predicts the runs of the largest compute
+from the others (`scalinglab.laws.form_choice`); `form=` takes one. The parameters that are quoted are those
+of L(N, D) = E + A N^-α + B D^-β (Hoffmann et al. 2022, eq. 2), which studies compare; predictions, the
+optimum and their intervals are those of the average. `scalinglab.laws.forms.surfaces` lists the forms,
+`scalinglab.laws.optimum` has the best use of compute.
 
 Intervals come from profile likelihood with Student's quantile below `MANY` runs a parameter and from a
 bootstrap over runs from there on. On small designs resampling loses whole sizes, and wild residuals of a fit
 that nearly interpolates are far too small; the profile holds there, also where a parameter is at its bound
 or barely determined (`benchmarks/coverage.py`). Intervals of the loss and of the optimum allow for what
-the form may miss (`form_error`); those of the parameters assume the form. What the runs do not determine
-raises `NotDetermined`.
+the form may miss (`form_error`), and for the choice of the form; those of the parameters assume theirs. What
+the runs do not determine raises `NotDetermined`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -21,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE
-from scalinglab.errors import BadInput, NotDetermined, nearest
-from scalinglab.laws import forms
+from scalinglab.errors import BadInput, NotDetermined, ScalinglabError, nearest
+from scalinglab.laws import form_choice, forms
 from scalinglab.laws.fitting.bend import Bend, of_surface
 from scalinglab.laws.fitting.data import rising
 from scalinglab.laws.fitting.data.from_curves import is_table, points_from
@@ -48,16 +51,25 @@ from scalinglab.support.validation import checked
 if TYPE_CHECKING:
     import pandas as pd
 
+REFERENCE = "chinchilla"  # the form whose parameters are quoted, where it is one of those averaged
 # published: Hoffmann et al. (2022); Huber's threshold on ln loss, usual for such fits since
 USUAL_DELTA = 1e-3
 
 
 @dataclass(frozen=True)
 class Surface(NotebookResult):
-    """A fitted surface; made by `fit`. Parameters are attributes: `.E .A .B .alpha .beta`."""
+    """A fitted surface; made by `fit`. Parameters are attributes: `.E .A .B .alpha .beta`.
+
+    Attributes:
+        law: of the form whose parameters are quoted.
+        seed: of the resampling behind the intervals.
+        average: surfaces of several forms with their weights, of which predictions, optimum and intervals are
+            the average; empty where `law` alone counts.
+    """
 
     law: Law
-    seed: int = 0  # of the resampling behind the intervals
+    seed: int = 0
+    average: tuple[tuple[float, Surface], ...] = ()
 
     def __getattr__(self, name: str) -> float:
         if name.startswith("_"):  # what notebooks and copies look for
@@ -77,13 +89,28 @@ class Surface(NotebookResult):
         """Σ w ρ(r) at the optimum."""
         return self.law.objective
 
+    @property
+    def weights(self) -> dict[str, float]:
+        """How much each form counts, the heaviest first; they sum to 1."""
+        heaviest = sorted(self.average, key=lambda each: -each[0])
+        return {each.law.form.name: weight for weight, each in heaviest} or {self.law.form.name: 1.0}
+
+    @property
+    def leading(self) -> Surface:
+        """The surface of the form that counts most."""
+        return max(self.average, key=lambda each: each[0])[1] if self.average else self
+
     def predict(self, at: Any = None, **sizes: Any) -> Any:
         """The loss at sizes by name, ``predict(n_params=7e9, n_data=1e11)``: arrays that broadcast.
 
         Args:
             at: the same in a mapping or frame.
         """
-        return self.law.predict(at, **sizes)
+        if not self.average:
+            return self.law.predict(at, **sizes)
+        log = self.law.solution.log
+        mean = sum(w * _inner(each.law.predict(at, **sizes), log) for w, each in self.average)
+        return np.exp(mean) if log else mean
 
     # --- how sure it is --------------------------------------------------------------------------
 
@@ -115,6 +142,12 @@ class Surface(NotebookResult):
             assume_form: leave out what the form may miss.
             options: `method` and others of `Law.interval`, instead of the surface's own `method`.
         """
+        if self.average:
+            kept = {"level": level, "of": of, "assume_form": assume_form, **options}
+            sizes = {name: options[name] for name in self.law.form.variables if name in options}
+            parts = [each.interval(at, **kept) for _, each in self.average]
+            middles = [each.predict(at, **sizes) for _, each in self.average]
+            return self._mixed(middles, parts, level, self.law.solution.log)
         sizes = {name: options.pop(name) for name in self.law.form.variables if name in options}
         x = by_name(self.law.form, at, sizes)
         form_error = None if assume_form else self._form_error
@@ -128,6 +161,11 @@ class Surface(NotebookResult):
 
     def median(self, at: Any = None, *, assume_form: bool = False, **sizes: Any) -> Any:
         """The median of the loss at sizes by name: the middle of `interval`, with what the form may miss."""
+        if self.average:
+            log = self.law.solution.log
+            parts = [(w, each.median(at, assume_form=assume_form, **sizes)) for w, each in self.average]
+            mean = sum(w * _inner(middle, log) for w, middle in parts)
+            return np.exp(mean) if log else mean
         x = sizes_of(self.law.form, by_name(self.law.form, at, sizes))
         quantity = interval_engine.law_at(self.law.solution, x.reshape(len(x), -1))
         found = self._middle(quantity, None if assume_form else self._form_error)
@@ -137,6 +175,17 @@ class Surface(NotebookResult):
         """(count,) the medians of numbers whose intervals are `_ends`."""
         drawn = self._bootstrap if self.method == "bootstrap" else None
         return interval_engine.median(self.law.solution, quantity, drawn=drawn, form_error=form_error)
+
+    def _mixed(self, middles: Sequence[Any], parts: Sequence[Interval], level: float, log: bool) -> Interval:
+        """The interval of the average, of the value and the interval that each form gives."""
+        weight = np.array([w for w, _ in self.average])
+        middle, ends = _inner(np.array(middles), log), _inner(np.array(parts), log)
+        shape = middle.shape[1:]
+        found = form_choice.mixture_ends(
+            middle.reshape(len(weight), -1), ends.reshape(len(weight), 2, -1), weight, level
+        )
+        low, high = (np.exp(end) if log else end for end in found)
+        return interval_engine.shaped(low, high, shape)
 
     def _ends(
         self, quantity: Quantity, level: float, form_error: FormError | None = None
@@ -220,6 +269,51 @@ class Surface(NotebookResult):
                 compute is too far from those of the runs.
         """
         positive(compute=compute, flops_per_param_example=flops_per_param_example)
+        if intervals or self.method == "profile":  # of few runs the profiles take no time
+            self._require_exponents()
+        options = (flops_per_param_example, level, intervals, assume_form)
+        return self._averaged_optimum(compute, *options) if self.average else self._optimum(compute, *options)
+
+    def _averaged_optimum(
+        self, compute: Any, flops_per_param_example: float, level: float, intervals: bool, assume_form: bool
+    ) -> Optimal:
+        """The average over forms; those that leave the optimum open say nothing, unless they are most."""
+        known, refused = [], []
+        for weight, each in self.average:
+            try:
+                best = each._optimum(compute, flops_per_param_example, level, intervals, assume_form)
+                known.append((weight, each, best))
+            except NotDetermined as error:
+                refused.append((weight, error))
+        if sum(weight for weight, _ in refused) > 0.5:
+            raise max(refused, key=lambda each: each[0])[1]
+        whole = sum(weight for weight, *_ in known)
+        kept = replace(self, average=tuple((weight / whole, each) for weight, each, _ in known))
+        share, found = [weight for weight, _ in kept.average], [best for *_, best in known]
+
+        def mean(name: str) -> Any:
+            return np.exp(sum(w * np.log(getattr(best, name)) for w, best in zip(share, found, strict=True)))
+
+        def ends(name: str) -> Interval:
+            values, parts = zip(
+                *((getattr(b, name), getattr(b, f"{name}_interval")) for b in found), strict=True
+            )
+            return kept._mixed(values, parts, level, True) if intervals else parts[0]
+
+        first, n_params = found[0], mean("n_params")
+        exponent = sum(w * best.exponent for w, best in zip(share, found, strict=True))
+        return replace(
+            first, n_params=n_params, n_data=first.compute / flops_per_param_example / n_params,
+            loss=mean("loss"), n_params_interval=ends("n_params"), n_data_interval=ends("n_data"),
+            loss_interval=ends("loss"), exponent=exponent, n_params_median=mean("n_params_median"),
+            n_data_median=mean("n_data_median"), loss_median=mean("loss_median"),
+            caution=_caution(self.leading.bend) if intervals else None,
+        )  # fmt: skip
+
+    def _optimum(
+        self, compute: Any, flops_per_param_example: float, level: float, intervals: bool, assume_form: bool
+    ) -> Optimal:
+        """The optimum of `law` alone."""
         total = np.asarray(compute, float)
         flat = total.ravel()
         product, values = flat / flops_per_param_example, self.law.solution.values[None]
@@ -231,8 +325,6 @@ class Surface(NotebookResult):
         nearby = best_split(self.law.form, values, product * 1.01)[0]
         low = high = middle = np.full_like(best, np.nan)
         spent = flops_per_param_example * self.law.points.x[0] * self.law.points.x[1]
-        if intervals or self.method == "profile":  # of few runs the profiles take no time
-            self._require_exponents()
         if intervals:
             if far := too_far(flat, spent):
                 raise NotDetermined(far)
@@ -324,6 +416,9 @@ class Surface(NotebookResult):
         variables = ", ".join(names.get(name, name) for name in law.form.variables)
         lines = [f"{law.form.name}: L = {law.form.equation}   ({variables})"]
         lines.append(f"  {len(law.points.y)} points at {law.points.sizes} sizes")
+        if self.average:
+            named = ", ".join(f"{name} {weight:.2f}" for name, weight in self.weights.items())
+            lines.append(f"  forms          {named}: predictions and optimum are this average")
         errors, ends = self.errors, self.parameter_intervals()
         for name, value in law.parameters.items():
             if name not in ends:
@@ -347,6 +442,14 @@ class Surface(NotebookResult):
         if caution := _caution(self.bend):
             lines.append(f"  lack of fit: {caution}")
         return with_notes(lines, law.points.notes, indent="  ")
+
+
+def _inner(values: Any, log: bool) -> Any:
+    """Logarithms where the fit is in these; of an end that is 0 or below, −infinity."""
+    if not log:
+        return values
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.log(np.maximum(values, 0.0))
 
 
 def _caution(bend: Bend) -> Reason | None:
@@ -405,7 +508,7 @@ def fit(
     x: Sequence[str] | None = None,
     y: str | None = None,
     reduce: str = "auto",
-    form: str | Form = "chinchilla",
+    form: str | Form | Sequence[str | Form] = "auto",
     variables: Mapping[str, Any] | None = None,
     time: Any = None,
     n_unique: Any = None,
@@ -427,7 +530,9 @@ def fit(
         x, y: names of columns of the table, by default the form's variables (n_params and n_data), and loss.
         reduce, where, mixed: which rows of the table count, as in `scalinglab.laws.fit`.
         drop_highest: how many points of the table with the highest y to leave out.
-        form: the name of a form of two variables and more (`scalinglab laws forms` lists them), or a `Form`.
+        form: the name of a form of two variables and more (`scalinglab laws forms` lists them), a `Form`,
+            several to average, or "auto": all forms of the variables. Bounds, priors and ties are of the
+            parameters of chinchilla, or of the first, and take that alone.
         variables: the form's variables by name, ``{"n_experts": …}``; they may be given as keywords, too, and
             the first two as `n_params` and `n_data` whatever the form calls them.
         time, n_unique: variables of "with_time" and "data_constrained".
@@ -445,7 +550,9 @@ def fit(
     >>> round(surface.alpha, 8), round(surface.beta, 8)
     (0.35, 0.37)
     """
-    chosen = forms.get(form)
+    named = {**(variables or {}), **options, "time": time, "n_unique": n_unique}
+    tried = forms_of(form, [name for name, value in named.items() if value is not None], x)
+    chosen = tried[0]
     if len(chosen.variables) < 2:
         known = [n for n, f in forms.FORMS.items() if len(f.variables) > 1]
         way = f"laws.fit ('scalinglab laws fit') fits one variable; {nearest(chosen.name, known)}"
@@ -467,13 +574,67 @@ def fit(
             raise BadInput("loss= is missing: what was measured at every point")
         table = points_from((sizes, loss), None, None, runs=runs, **rows)
     options = {"starts": 8, **options}
-    threshold = _threshold(delta, chosen, table.y, table.runs)
-    law = fit_form(chosen, replace(table, x=tuple(table.x)), delta=threshold, bounds=bounds, **options)
+    table = replace(table, x=tuple(table.x))
+
+    def fitted(tried: Form) -> Law:
+        threshold = _threshold(delta, tried, table.y, table.runs)
+        return fit_form(tried, table, delta=threshold, bounds=bounds, **options)
+
+    law = fitted(chosen)
     if chosen.variables == NAMES:
         rising.refuse(np.prod(law.points.x, axis=0), law.points.y, ("compute", y or "loss"))
     if not (law.form.fixed or law.form.tied or law.form.zeros):
         two_dimensional(law.points.x, chosen.variables)
-    return Surface(law, seed)
+    # bounds, priors and ties are of the parameters of one form
+    alone = bounds or options.get("priors") or options.get("tie")
+    return _averaged(law, () if alone else tried[1:], fitted, seed)
+
+
+def forms_of(
+    form: str | Form | Sequence[str | Form], named: Collection[str] = (), x: Sequence[str] | None = None
+) -> tuple[Form, ...]:
+    """The forms that `fit` averages, that whose parameters are quoted first.
+
+    Args:
+        form: as in `fit`.
+        named: variables that are given by name, for "auto".
+        x: names of columns, for "auto".
+    """
+    if isinstance(form, Form) or (isinstance(form, str) and form != "auto"):
+        return (forms.get(form),)
+    found = form_choice.candidates(_variables(x, named)) if form == "auto" else tuple(map(forms.get, form))
+    if not found or len({each.variables for each in found}) > 1:
+        raise BadInput(f"form={form!r} must be a form, or several of the same variables")
+    return tuple(sorted(found, key=lambda each: each.name != REFERENCE))
+
+
+def _averaged(law: Law, others: Sequence[Form], fitted: Callable[[Form], Law], seed: int) -> Surface:
+    """The surface of a law and of the other forms that backtests do not rule out."""
+    laws = {law.form.name: law}
+    runs = len(np.unique(law.points.runs))
+    for form in form_choice.cuts_of(runs, [law.form, *others])[1]:
+        if form.name not in laws:
+            try:
+                laws[form.name] = fitted(form)
+            except ScalinglabError:  # too few sizes for it
+                continue
+    weights = (
+        form_choice.weights({name: each.solution for name, each in laws.items()}) if len(laws) > 1 else {}
+    )
+    if REFERENCE not in laws and weights:
+        law = laws[max(weights, key=lambda name: weights[name])]
+    if not weights or set(weights) == {law.form.name}:
+        return Surface(law, seed)
+    return Surface(law, seed, tuple((w, Surface(laws[name], seed)) for name, w in weights.items()))
+
+
+def _variables(x: Sequence[str] | None, named: Collection[str]) -> tuple[str, ...]:
+    """The variables whose forms "auto" tries: those of the columns x or of the arrays that are named."""
+    known = {form.variables for form in forms.FORMS.values() if len(form.variables) > 1}
+    if x is not None and not isinstance(x, str) and tuple(x) in known:
+        return tuple(x)
+    more = [each for each in known if {*named} & {*each} - {*NAMES} and {*each} - {*named} <= {*NAMES}]
+    return min(more, key=len) if more else NAMES
 
 
 def _threshold(delta: float | str | None, form: Form, loss: Any, runs: Any) -> float | None:

@@ -136,7 +136,12 @@ def backtest(fitted: Surface) -> Backtest:
         )
     n, d = data.x[:2]
     early = surfaces.fit(
-        n[~late], d[~late], data.y[~late], form=fitted.law.form, runs=data.runs[~late], seed=fitted.seed
+        n[~late],
+        d[~late],
+        data.y[~late],
+        form="auto" if fitted.average else fitted.law.form,
+        runs=data.runs[~late],
+        seed=fitted.seed,
     )
     if lost := open_ended(early.parameter_intervals()):
         raise BadInput(f"the {cheaper} cheaper points do not determine {', '.join(lost)}")

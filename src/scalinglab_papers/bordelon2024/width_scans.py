@@ -189,7 +189,8 @@ def fig1a(scale: str) -> Reproduction:
     late = curves.frame[curves.frame["step"] >= s.setting["steps"] / 30]  # after the first few steps
     fits, deviations = [], []
     for part in _by_seed(Curves(late)):
-        fit = surface.fit(part["n_params"], part["step"], part["test_loss"], runs=part["width"])
+        columns = (part["n_params"], part["step"], part["test_loss"])
+        fit = surface.fit(*columns, form="chinchilla", runs=part["width"])
         fits.append(fit)
         off = np.log(part["test_loss"] / fit.predict(n_params=part["n_params"], step=part["step"]))
         deviations.append(float(np.sqrt(np.mean(off**2))))

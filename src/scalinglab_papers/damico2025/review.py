@@ -110,7 +110,7 @@ def rosenfeld(scale: str) -> Reproduction:
     axis = style.loglog(axes[0, 0], "loss, fitted to small sizes", "loss", "points of hoffmann2022")
     order = np.argsort(n * d)
     small, large = order[: len(order) * 7 // 10], order[len(order) * 7 // 10 :]
-    fitted = surface.fit(n[small], d[small], loss[small])
+    fitted = surface.fit(n[small], d[small], loss[small], form="chinchilla")
     predicted = fitted.predict(n_params=n, n_data=d)
     for part, color, name in ((small, style.PALETTE[0], "fitted"), (large, style.PALETTE[1], "predicted")):
         axis.plot(predicted[part], loss[part], ".", color=color, label=name)

@@ -38,7 +38,7 @@ def refit(scale: str) -> Reproduction:
     real = scale != "smoke"
     keep = np.argsort(np.argsort(loss)) < len(loss) - 5 if real else np.ones(len(loss), bool)
     n, d, loss = n[keep], d[keep], loss[keep]
-    fitted = surface.fit(n, d, loss)
+    fitted = surface.fit(n, d, loss, form="chinchilla")
     found = plan.approaches(n, d, loss, compute=COMPUTE, draws=200 if real else 40)
     rows = _rows(fitted, found, minimised(n, d, loss)) if real else _smoke_rows(fitted)
     curves = Curves(

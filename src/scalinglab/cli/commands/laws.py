@@ -168,7 +168,7 @@ def forms() -> Output:
 @command("laws surface", figure="surface")
 def surface(
     table: Surface,
-    form: str = "chinchilla",
+    form: str = "auto",
     var: Variables | None = None,
     delta: float | None = None,
     space: str = "log",
@@ -190,7 +190,8 @@ def surface(
     scalinglab laws surface runs.csv --tie beta=alpha --prior alpha=0.35:0.1 --delta inf
 
     Args:
-        form: a form of several variables ('laws forms' lists them), or module:form.
+        form: a form of several variables ('laws forms' lists them), module:form, or auto: all forms of the
+            variables, averaged by how well each predicts the dearest runs.
         delta: Huber's threshold on ln loss; inf for least squares. Default: 1e-3 from 10 runs a parameter on,
             else from the scatter.
         compute: compute in FLOPs at which to find the best n_params and n_data, e.g. 5.76e23.
@@ -199,23 +200,24 @@ def surface(
     """
     from scalinglab.answers.fitted import of_surface
     from scalinglab.figures import laws as figures
-    from scalinglab.laws import forms, surface
+    from scalinglab.laws import surface
     from scalinglab.laws.fitting.data.points import positive
     from scalinglab.laws.fitting.fit import outlier_note
 
     positive(compute=1 if compute is None else compute)
-    chosen = forms.get(form)
-    columns = table.columns_of(chosen, var)
+    tried = surface.forms_of(form, var or {})
+    columns = table.columns_of(tried[0], var)
     query = table.query_surface(columns)
     cost: dict[str, Any] = {"flops_per_param_example": table.flops_per_param_example}
     with query.named():
         fitted = surface.fit(
-            query.frame, form=chosen, delta="auto" if delta is None else delta, space=space,
+            query.frame, form=tried, delta="auto" if delta is None else delta, space=space,
             bounds=bounds or {}, priors=prior or {}, tie=tie or {}, **query.points,
         )  # fmt: skip
     text, best = fitted.summary(query.names), fitted.notebook_table()
     document: dict[str, Any] = {
-        "form": fitted.law.form.name, "parameters": fitted.determined, "errors": fitted.errors,
+        "form": fitted.law.form.name, "weights": fitted.weights,
+        "parameters": fitted.determined, "errors": fitted.errors,
         "intervals": fitted.parameter_intervals(), "objective": fitted.objective,
         "certificate": vars(fitted.law.certificate), "points": len(fitted.law.points.y),
         "not_determined": list(fitted.undetermined), "interval_method": fitted.method,

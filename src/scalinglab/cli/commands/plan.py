@@ -47,7 +47,8 @@ def optimal(table: Surface, compute: Numbers) -> Output:
         best = fitted.compute_optimal(compute, flops_per_param_example=table.flops_per_param_example)
     notes, rows = fitted.law.points.notes, best.table()
     document = {
-        "parameters": fitted.determined, "optimal": rows.to_dict("records"), "notes": query.notes(notes)
+        "parameters": fitted.determined, "weights": fitted.weights,
+        "optimal": rows.to_dict("records"), "notes": query.notes(notes),
     }  # fmt: skip
     return Output(document, rows, _with_notes(best.summary(query.names), notes))
 
@@ -160,8 +161,8 @@ def next_runs(
         at: target: predict at this size, e.g. 1e6; for a surface a value of each variable of the form, e.g.
             'n_params,n_data'.
         x: fit a law of this one column instead of a surface. Default: n_data, with one size in --at.
-        form: any form of 'scalinglab laws forms'. Default: auto, which is chinchilla, or with --x the form of
-            'laws fit --form auto'.
+        form: any form of 'scalinglab laws forms'. Default: auto, all forms of surfaces, averaged, or with --x
+            the form of 'laws fit --form auto'.
         cost: with --x: FLOPs per unit of x, e.g. 1e9. Default: x is the cost.
         share: print the cheapest plan with this share of what the whole budget narrows, e.g. 0.8.
     """

@@ -83,6 +83,7 @@ class Form:
         variables: what x is; a surface has two or more, and its function takes x of shape (variables, …).
         zeros: variables that may be zero (a share of a mixture, say); the others must be positive.
         doc: one line on where it comes from, with the number of the equation.
+        automatic: whether "auto" may choose it for a surface of its variables.
         fixed: parameters that `bounded` holds at a value.
         tied: parameters that `tying` sets equal to another.
     """
@@ -99,6 +100,7 @@ class Form:
     variables: tuple[str, ...] = ("x",)
     zeros: tuple[str, ...] = ()
     doc: str = ""
+    automatic: bool = True
     fixed: Mapping[str, float] = field(default_factory=dict)
     tied: Mapping[str, str] = field(default_factory=dict)
 

@@ -4,16 +4,22 @@
 | --- | --- | --- |
 | `chinchilla` | E + A N^-α + B D^-β | Hoffmann et al. 2022, eq. 2 |
 | `coupled` | E + (A N^-α + B D^-β)^γ | Busbridge et al. 2025, eq. 1 |
+| `farseer` | E e^(-a (n^b - 1)/b) + A n^-c d^(-β n^e) | after Li et al. 2025 (Farseer) |
+| `broken_params` | E + A N^-α (1 + (N/at)^4)^(-change/4) + B D^-β | chinchilla whose α becomes α + change |
+| `broken_data` | E + A N^-α + B D^-β (1 + (D/at)^4)^(-change/4) | chinchilla whose β becomes β + change |
 | `rosenfeld` | e/√(1 + (e/ε0)²), e = E + A N^-α + B D^-β | Rosenfeld et al. 2020, eq. 5 |
 | `kaplan` | ((Nc/N)^(α_N/α_D) + Dc/D)^α_D | Kaplan et al. 2020, eq. 1.5 |
 | `kaplan_time` | (Nc/N)^α_N + (Sc/S)^α_S | Kaplan et al. 2020, eq. 1.6 |
 | `with_time` | E + A N^-α + B D^-β + C t^-γ | the three bottlenecks of Bordelon et al. 2024 |
 | `data_constrained` | E + A N'^-α + B D'^-β | Muennighoff et al. 2023, eq. 5–6: repeated data counts less |
 
-N is `n_params`, D is `n_data`, S is `step`, t is `time`. In `data_constrained` the third variable is the
-number of unique examples U: with r = D/U - 1 repetitions D' = U + U R_D (1 - e^(-r/R_D)), and N' likewise
-beyond the size that is compute-optimal for U. Rosenfeld's η scales with E, A and B, so losses do not show it;
-here it equals ε0, the level of a random guess, so that small losses are e itself.
+N is `n_params`, D is `n_data`, n = N/1e9, d = D/1e11, S is `step`, t is `time`. In `data_constrained` the
+third variable is the number of unique examples U: with r = D/U - 1 repetitions
+D' = U + U R_D (1 - e^(-r/R_D)), and N' likewise beyond the size that is compute-optimal for U. Rosenfeld's
+η scales with E, A and B, so losses do not show it; here it equals ε0, the level of a random guess, so that
+small losses are e itself. Farseer's floor is a stretched exponential of N, b → 0 a power; its other two
+functions of N, which have such a b each, are powers here: the runs of one study do not tell all nine
+parameters apart.
 """
 
 from __future__ import annotations
@@ -56,6 +62,88 @@ def _chinchilla_gradient(x: Any, floor: Any, a: Any, b: Any, alpha: Any, beta: A
 def coupled(x: Any, floor: Any, a: Any, b: Any, alpha: Any, beta: Any, gamma: Any) -> Any:
     """E + (A N^-α + B D^-β)^γ."""
     return floor + (a * power(x[0], alpha) + b * power(x[1], beta)) ** gamma
+
+
+def _coupled_gradient(
+    x: Any, floor: Any, a: Any, b: Any, alpha: Any, beta: Any, gamma: Any
+) -> tuple[Any, ...]:  # fmt: skip
+    log_n, log_d = np.log(x[0]), np.log(x[1])
+    by_a, by_b = np.exp(-alpha * log_n), np.exp(-beta * log_d)
+    inner = a * by_a + b * by_b
+    whole = inner**gamma
+    outer = gamma * whole / inner
+    return (
+        np.ones_like(inner), outer * by_a, outer * by_b, -outer * a * by_a * log_n, -outer * b * by_b * log_d,
+        whole * np.log(inner),
+    )  # fmt: skip
+
+
+# convention: parameters and examples at which E, A and beta of `farseer` are quoted
+QUOTED_AT = (1e9, 1e11)
+
+
+def _stretched(log_n: Any, stretch: Any) -> tuple[Any, Any]:
+    """(n^b - 1)/b, ln n at b = 0, and its derivative by b."""
+    t = stretch * log_n
+    small = np.abs(t) < 1e-4
+    b = np.where(small, 1.0, stretch)
+    grown = np.exp(t)
+    value = np.where(small, log_n * (1 + t / 2), (grown - 1) / b)
+    slope = np.where(small, log_n**2 * (0.5 + t / 3), (log_n * grown - value) / b)
+    return value, slope
+
+
+def farseer(x: Any, floor: Any, a: Any, b: Any, scale: Any, c: Any, beta: Any, e: Any) -> Any:
+    """E e^(-a (n^b - 1)/b) + A n^-c d^(-β n^e), n = N/1e9, d = D/1e11."""
+    n, d = (np.log(values / size) for values, size in zip(x[:2], QUOTED_AT, strict=True))
+    return floor * np.exp(-a * _stretched(n, b)[0]) + scale * np.exp(-c * n - beta * np.exp(e * n) * d)
+
+
+def _farseer_gradient(
+    x: Any, floor: Any, a: Any, b: Any, scale: Any, c: Any, beta: Any, e: Any
+) -> tuple[Any, ...]:  # fmt: skip
+    n, d = (np.log(values / size) for values, size in zip(x[:2], QUOTED_AT, strict=True))
+    bent, slope = _stretched(n, b)
+    grown = np.exp(e * n)
+    below, above = np.exp(-a * bent), np.exp(-c * n - beta * grown * d)
+    low, high = floor * below, scale * above
+    by_beta = -high * grown * d
+    return below, -low * bent, -low * a * slope, above, -high * n, by_beta, by_beta * beta * n
+
+
+SHARPNESS = 4.0  # convention: of a break, which takes about a factor of three in size
+
+
+def _broken(broken: int) -> tuple[Any, Any]:
+    """A sum of two powers, of which that of variable `broken` has another exponent beyond a place."""
+
+    def parts(x: Any, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        _, a, b, alpha, beta, change, at = values
+        ratio = SHARPNESS * (np.log(x[broken]) - np.log(at))
+        factor = np.exp(-change / SHARPNESS * np.logaddexp(0.0, ratio))
+        terms = [a * power(x[0], alpha), b * power(x[1], beta)]
+        terms[broken] = terms[broken] * factor
+        return ratio, terms
+
+    def function(x: Any, *values: Any) -> Any:
+        return values[0] + sum(parts(x, values)[1])
+
+    def gradient(x: Any, *values: Any) -> tuple[Any, ...]:
+        _, a, b, _, _, change, at = values
+        ratio, terms = parts(x, values)
+        moved = terms[broken]
+        return (
+            np.ones_like(moved), terms[0] / a, terms[1] / b,
+            -terms[0] * np.log(x[0]), -terms[1] * np.log(x[1]),
+            -moved * np.logaddexp(0.0, ratio) / SHARPNESS, moved * change / (1 + np.exp(-ratio)) / at,
+        )  # fmt: skip
+
+    return function, gradient
+
+
+def _inner_sizes(variable: int) -> Any:
+    """Starts of a place: within the sizes of a variable."""
+    return lambda x, y: np.exp(np.quantile(np.unique(np.log(x[variable])), (0.3, 0.5, 0.7)))
 
 
 def _rosenfeld(x: Any, floor: Any, a: Any, b: Any, alpha: Any, beta: Any, guess: Any) -> Any:
@@ -135,14 +223,36 @@ register_form(Form(
     (Parameter("E", 0.0), Parameter("A", 0.0, log=True), Parameter("B", 0.0, log=True),
      Parameter("alpha", 0.0, 5.0, start=COARSE), Parameter("beta", 0.0, 5.0, start=COARSE),
      Parameter("gamma", 0.01, 5.0, start=(0.4, 1.0))),
-    coupled, complete=_split, variables=NAMES, doc="Busbridge et al. 2025, eq. 1",
+    coupled, complete=_split, gradient=_coupled_gradient, variables=NAMES, doc="Busbridge et al. 2025, eq. 1",
 ))  # fmt: skip
+register_form(Form(
+    "farseer", "E exp(-a (n^b - 1)/b) + A n^-c d^(-beta n^e), n = N/1e9, d = D/1e11",
+    (Parameter("E", 0.0, linear=True, log=True), Parameter("a", 0.0, 2.0, start=(0.02, 0.1)),
+     Parameter("b", -1.0, 1.0, start=(0.0,), prior=(0.0, 0.2)),
+     Parameter("A", 0.0, linear=True, log=True), Parameter("c", -2.0, 2.0, start=(0.0, 0.2)),
+     Parameter("beta", 0.0, 3.0, start=(0.2, 0.35, 0.5)),
+     Parameter("e", -0.5, 0.5, start=(-0.05, 0.0, 0.05))),
+    farseer, gradient=_farseer_gradient, variables=NAMES, doc="after Li et al. 2025 (Farseer)",
+))  # fmt: skip
+for _place, _name, _equation in (
+    (0, "params", "E + A N^-alpha (1 + (N/at)^4)^(-change/4) + B D^-beta"),
+    (1, "data", "E + A N^-alpha + B D^-beta (1 + (D/at)^4)^(-change/4)"),
+):
+    _function, _gradient = _broken(_place)
+    register_form(Form(
+        f"broken_{_name}", _equation,
+        (FLOOR, BY_PARAMS, BY_DATA, Parameter("alpha", 0.0, 5.0, start=COARSE),
+         Parameter("beta", 0.0, 5.0, start=COARSE), Parameter("change", -0.5, 0.5, start=(-0.1, 0.1)),
+         Parameter("at", 0.0, log=True, start=_inner_sizes(_place))),
+        _function, gradient=_gradient, variables=NAMES, doc="chinchilla with a break in one exponent",
+    ))  # fmt: skip
 register_form(Form(
     "rosenfeld", "e/√(1 + (e/guess)²), e = E + A N^-alpha + B D^-beta",
     (Parameter("E", 0.0), Parameter("A", 0.0, log=True), Parameter("B", 0.0, log=True),
      Parameter("alpha", 0.0, 5.0, start=COARSE), Parameter("beta", 0.0, 5.0, start=COARSE),
      Parameter("guess", 0.0, log=True, start=lambda x, y: y.max() * np.array([1.02, 1.3, 3.0]))),
     _rosenfeld, complete=_rosenfeld_amplitudes, variables=NAMES, doc="Rosenfeld et al. 2020, eq. 5",
+    automatic=False,  # of losses far below a guess it is chinchilla with a parameter that they do not show
 ))  # fmt: skip
 register_form(Form(
     "kaplan", "((n_scale/N)^(alpha/beta) + d_scale/D)^beta",

@@ -132,6 +132,7 @@ SCALE = Parameter("scale", 0.0, linear=True, log=True)
 register_form(Form(
     "optimal_learning_rate", "scale N^by_params D^by_data", (SCALE, BY_N, BY_D), _product,
     gradient=_product_gradient, variables=NAMES, doc="Li et al. 2025 (step law), eq. 1",
+    automatic=False,  # of a learning rate, not of a loss
 ))  # fmt: skip
 register_form(Form(
     "optimal_batch_size", "scale D^by_data", (SCALE, Parameter("by_data", -5.0, 5.0, start=(0.2, 0.5, 0.8))),

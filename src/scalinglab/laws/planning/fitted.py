@@ -28,7 +28,7 @@ def law_or_surface(
     Args:
         given: a `Law`, a `Surface`, or a table of curves.
         x, y, reduce, rows: columns of the table and which rows of it count.
-        form: of the law or surface; by default "auto" of one column x, else "chinchilla".
+        form: of the law or surface; by default "auto" of one column x, else those of surfaces, averaged.
         options: of the fit to a table, as in `scalinglab.laws.fit`.
     """
     if not is_table(given):
@@ -52,7 +52,9 @@ def _of_table(
 ) -> Law | Surface:  # fmt: skip
     if form is None and isinstance(x, str):
         return fit("auto", given, x=x, y=y, reduce=reduce, **options, **_of_one(rows))
-    chosen = forms.get(form or "chinchilla")
+    if form is None:
+        return surface.fit(given, x=x, y=y, reduce=reduce, **options, **rows)
+    chosen = forms.get(form)
     if len(chosen.variables) == 1:
         if x is not None and not isinstance(x, str):
             raise BadInput(f"{chosen.name} is a law of one variable, and x= names {len(x)}: give one")

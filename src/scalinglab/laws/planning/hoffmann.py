@@ -122,7 +122,7 @@ def compare(
     if data and is_table(data[0]):
         fitted = law_or_surface(data[0], x, y, "chinchilla", reduce, {"runs": runs, "seed": seed}, **rows)
     else:
-        fitted = surface.fit(*data, runs=runs, seed=seed, **rows)
+        fitted = surface.fit(*data, form="chinchilla", runs=runs, seed=seed, **rows)
     assert isinstance(fitted, Surface)  # chinchilla is one
     known = fitted.law.points
     n, spent = known.x[0], flops_per_param_example * known.x[0] * known.x[1]

@@ -148,7 +148,8 @@ def next_runs(
         share: of what the whole budget would narrow, that the plan has to: below 1 it is the cheapest of the
             plans for smaller budgets that does.
         x, y, reduce, rows: columns of a table and which rows of it count, as in `scalinglab.laws.fit`.
-        form: any registered form, or a `Form`; by default "auto" of one column x, else "chinchilla".
+        form: any registered form, or a `Form`; by default "auto" of one column x, else those of
+            surfaces, averaged, of which the heaviest says what a run would tell.
         options: of the fit to a table, as in `scalinglab.laws.fit` (space, bounds, …).
 
     The prediction and its interval are those of `extrapolate` for a table of one column x without a form, and
@@ -160,7 +161,7 @@ def next_runs(
     """
     named = None if form == "auto" else form  # a plan needs one form's derivatives
     fitted = law_or_surface(given, x, y, named, reduce, options, **rows)
-    law = fitted.law if isinstance(fitted, Surface) else fitted
+    law = fitted.leading.law if isinstance(fitted, Surface) else fitted
     names = law.form.variables
     _require_plannable(law)
     targets = _targets(fitted, law.form, at, compute, flops_per_param_example)

@@ -96,7 +96,8 @@ def sensitivity(
         flops_per_param_example: FLOPs of a run divided by n_params · n_data.
         flop_counts: FLOPs of every run counted in other ways: arrays by name, or columns of the table; the
             optimum then obeys the cost k n_params n_data with k their median ratio.
-        options: of `surface.fit`, for the fit as given.
+        options: of `surface.fit`, for the fit as given; of the form "chinchilla" by default, whose parameters
+            are compared.
     """
     import pandas as pd
 
@@ -121,7 +122,7 @@ def sensitivity(
     for choice in choices:
         keep = np.ones(len(loss), bool) if choice.keep is None else choice.keep
         size = n if choice.n_params is None else choice.n_params
-        changed = {**options, **choice.options}
+        changed = {"form": "chinchilla", **options, **choice.options}
         if isinstance(changed.get("weights"), np.ndarray):
             changed["weights"] = changed["weights"][keep]
         row: dict[str, Any] = {"choice": choice.text, "points": int(keep.sum()), "problem": ""}

@@ -1,0 +1,243 @@
+"""Which forms a surface is averaged over, how well it predicts dearer runs, and how often its intervals hold.
+
+    SCALINGLAB_DATA=… python benchmarks/surfaces.py     every task, 16 subsets and 40 draws each
+    python benchmarks/surfaces.py --quick      4 subsets and 4 draws: less than a minute
+    python benchmarks/surfaces.py --only farseer --form chinchilla
+
+Without `--form` nothing is told to the fit: it chooses and averages forms itself.
+
+- *runs*: public runs. The part of at most a fifth of the largest compute is fitted, the rest predicted; and
+  subsets of 25 to 40 runs of at most a twentieth of it predict the runs of 5 to 20 times their own compute.
+- *simulated*: runs of a law that is known, with 0.3 % of noise: a law as Farseer's (Li et al. 2025),
+  Chinchilla's, and Chinchilla's with an exponent of N that bends from 0.30 to 0.42 inside the grid. For the
+  latter two: how often the interval of the best n_params at ten times the compute holds the true one, and its
+  width over that of an oracle, which knows the form and fits its parameters.
+
+R² is that of the loss, error the mean of |ln predicted/measured|, held the share of the measured runs inside
+the intervals of 95 % of one more run.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from scalinglab.data.sources import search_path
+from scalinglab.errors import NotDetermined
+from scalinglab.laws import forms, surface
+from scalinglab.laws.fitting.fit import fit_points
+from scalinglab.laws.forms.base import Form, Parameter
+
+Runs = tuple[np.ndarray, np.ndarray, np.ndarray]  # n_params, n_data, loss
+NOISE = 0.003
+FIXED: dict[str, Any] = {}
+
+
+def farseer(n: np.ndarray, d: np.ndarray) -> np.ndarray:
+    """Nine constants of the size that the law's authors give, in bits per character."""
+    floor = np.exp(-0.021 * n**0.169 + 0.091)
+    return floor + np.exp(88.01 * n**-0.1 - 6.287) * d ** -np.exp(-0.124 * n**0.123 + 0.424)
+
+
+def chinchilla(n: np.ndarray, d: np.ndarray) -> np.ndarray:
+    """The refit of Besiroglu et al. (2024)."""
+    return 1.82 + 482.0 * n**-0.348 + 2085.0 * d**-0.366
+
+
+BEND = 1e9  # of n_params
+
+
+def _bent(x: Any, floor: Any, a: Any, b: Any, alpha: Any, more: Any, beta: Any) -> Any:
+    n = x[0] / BEND
+    return floor + a * n**-alpha * (1 + n**4) ** (-more / 4) + b * (x[1] / 1e10) ** -beta
+
+
+BENT = Form(
+    "bent", "E + A n^-alpha (1 + n^4)^(-more/4) + B d^-beta",
+    (Parameter("E", 0.0, linear=True), Parameter("A", 0.0, linear=True, log=True),
+     Parameter("B", 0.0, linear=True, log=True), Parameter("alpha", 0.0, 2.0, start=(0.2, 0.3, 0.4)),
+     Parameter("more", -1.0, 1.0, start=(-0.1, 0.0, 0.1)),
+     Parameter("beta", 0.0, 2.0, start=(0.2, 0.35, 0.5))),
+    _bent, variables=("n_params", "n_data"),
+)  # fmt: skip
+
+
+def bent(n: np.ndarray, d: np.ndarray) -> np.ndarray:
+    """The exponent of N is 0.30 below 1e9 parameters and 0.42 above."""
+    return np.asarray(_bent(np.array([n, d]), 1.8, 0.4, 0.45, 0.30, 0.12, 0.36))
+
+
+GRID = tuple(v.ravel() for v in np.meshgrid(np.geomspace(5e7, 2e10, 8), np.geomspace(2e9, 4e11, 7)))
+FARSEER_GRID = tuple(
+    v.ravel() for v in np.meshgrid(np.geomspace(2e8, 6.4e9, 11), np.geomspace(2e9, 2.5e11, 15))
+)
+
+
+def public_runs() -> Iterator[tuple[str, Runs]]:
+    """The runs of studies that others made, where the data are there."""
+    folder = next((p for p in search_path() if (p / "learning-curves").exists()), search_path()[0])
+    folder = folder / "learning-curves"
+    file = folder / "hoffmann2022" / "chinchilla.csv"
+    if file.exists():
+        frame = pd.read_csv(file).sort_values("loss").iloc[:-5]
+        yield "hoffmann", _columns(frame, "n_params", "n_data", "loss")
+    file = folder / "isoflops2026" / "isoflops.csv"
+    if file.exists():
+        for name, part in pd.read_csv(file).groupby("experiment"):
+            yield str(name), _columns(part, "params", "tokens", "loss")
+    file = folder / "mlfoundations2024" / "runs.csv"
+    if file.exists():
+        for name, part in pd.read_csv(file).groupby("train_set"):
+            yield f"mlfoundations {name}", _columns(part, "n_params", "n_data", "loss:c4_val")
+
+
+def _columns(frame: pd.DataFrame, *names: str) -> Any:
+    values = frame[list(names)].to_numpy(float).T
+    return tuple(values[:, np.isfinite(values).all(axis=0)])
+
+
+def predicted(known: Runs, asked: Runs) -> dict[str, Any]:
+    """The surface of the known runs, at those asked."""
+    fitted = surface.fit(*known, **FIXED)
+    at = {"n_params": asked[0], "n_data": asked[1]}
+    mean = np.asarray(fitted.predict(at))
+    low, high = fitted.interval(at, of="measurement")
+    ratio = np.log(mean / asked[2])
+    spread = np.sum((asked[2] - asked[2].mean()) ** 2)
+    return {
+        "weights": fitted.weights, "error": float(np.mean(np.abs(ratio))),
+        "R2": float(1 - np.sum((mean - asked[2]) ** 2) / spread),
+        "held": float(np.mean((low <= asked[2]) & (asked[2] <= high))), "runs": len(asked[2]),
+        "width": float(np.median(np.log(high / low))),
+    }  # fmt: skip
+
+
+def _some(runs: Runs, rows: np.ndarray) -> Runs:
+    return runs[0][rows], runs[1][rows], runs[2][rows]
+
+
+def by_compute(runs: Runs) -> dict[str, Any] | None:
+    """The runs of at most a fifth of the largest compute predict the others."""
+    compute = runs[0] * runs[1]
+    late = compute > compute.max() / 5
+    return predicted(_some(runs, ~late), _some(runs, late)) if (~late).sum() >= 20 else None
+
+
+def subsets(runs: Runs, count: int) -> list[dict[str, Any]]:
+    """Subsets of 25 to 40 cheap runs predict 5 to 20 times their compute."""
+    compute = runs[0] * runs[1]
+    cheap, found = np.flatnonzero(compute <= compute.max() / 20), []
+    for seed in range(count):
+        rng = np.random.default_rng([1, seed])
+        if len(cheap) < 40:
+            return []
+        rows = rng.choice(cheap, rng.integers(25, 41), replace=False)
+        ratio = compute / compute[rows].max()
+        asked = (ratio >= 5) & (ratio <= 20)
+        if asked.sum() >= 3:
+            found.append(predicted(_some(runs, rows), _some(runs, np.flatnonzero(asked))))
+    return found
+
+
+def noisy(truth: Callable[..., np.ndarray], grid: Any, seed: int) -> Runs:
+    """Runs of a law that is known, with noise."""
+    n, d = grid
+    return n, d, truth(n, d) * np.exp(NOISE * np.random.default_rng([2, seed]).standard_normal(n.size))
+
+
+def optima(truth: Callable[..., np.ndarray], form: Form, draws: int) -> dict[str, Any]:
+    """The best n_params at ten times the largest compute, beside an oracle that knows the form."""
+    n, d = GRID
+    compute = 60 * np.max(n * d)
+    sizes = np.geomspace(1e7, 1e13, 60001)
+    exact = sizes[np.argmin(truth(sizes, compute / 6 / sizes))]
+    held, width, oracle, refused, verdicts, weights = [], [], [], 0, [], []
+    for seed in range(draws):
+        runs = noisy(truth, GRID, seed)
+        fitted = surface.fit(*runs, **FIXED)
+        weights.append(fitted.weights)
+        verdicts.append(bool(fitted.bend.seen) or fitted.weights.get("chinchilla", 0.0) < 0.05)
+        knowing = surface.fit(*runs, form=form)
+        knowing = replace(knowing, law=replace(knowing.law, solution=fit_points(form, knowing.law.points)))
+        low, high = knowing.compute_optimal(compute, assume_form=True).n_params_interval
+        oracle.append(np.log(high / low))
+        try:
+            low, high = fitted.compute_optimal(compute).n_params_interval
+        except NotDetermined:
+            refused += 1
+            continue
+        held.append(low <= exact <= high)
+        width.append(np.log(high / low))
+    return {
+        "held": float(np.mean(held)) if held else np.nan,
+        "ratio": float(np.median(width) / np.median(oracle)), "refused": refused,
+        "not a sum of powers": float(np.mean(verdicts)), "weights": mean_weights(weights),
+    }  # fmt: skip
+
+
+def mean_weights(several: list[dict[str, float]]) -> dict[str, float]:
+    """Of several fits, the heaviest first."""
+    names = dict.fromkeys(name for weights in several for name in weights)
+    mean = {name: float(np.mean([w.get(name, 0.0) for w in several])) for name in names}
+    return dict(sorted(mean.items(), key=lambda item: -item[1]))
+
+
+def _said(weights: dict[str, float]) -> str:
+    return ", ".join(f"{name} {weight:.2f}" for name, weight in weights.items() if weight >= 0.005)
+
+
+def _line(name: str, found: dict[str, Any]) -> None:
+    held = f"held {100 * found['held']:3.0f} % of {found['runs']:<3} width {100 * found['width']:.1f} %"
+    error = f"R² {found['R2']:6.3f}  error {100 * found['error']:.2f} %"
+    print(f"{name:<46} {error}  {held}  {_said(found['weights'])}", flush=True)
+
+
+def _subset_lines(name: str, found: list[dict[str, Any]]) -> None:
+    if found:
+        errors = [100 * f["error"] for f in found]
+        held = np.average([f["held"] for f in found], weights=[f["runs"] for f in found])
+        weights = _said(mean_weights([f["weights"] for f in found]))
+        print(
+            f"{name + ', subsets':<46} {len(found)} of 25 to 40 runs: error {np.mean(errors):.2f} % (largest "
+            f"{max(errors):.2f})  held {100 * held:3.0f} %  {weights}",
+            flush=True,
+        )
+
+
+def main() -> None:
+    """Print every task."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--only", default="", help="tasks whose name contains it")
+    parser.add_argument("--form", help="one form instead of the average")
+    given = parser.parse_args()
+    if given.form:
+        FIXED["form"] = given.form
+    count, draws = (4, 4) if given.quick else (16, 40)
+    tasks = [("simulated farseer", noisy(farseer, FARSEER_GRID, 0)), *public_runs()]
+    for name, runs in tasks:
+        if given.only in name and (found := by_compute(runs)):
+            _line(name, found)
+        if given.only in name and not (given.quick and "farseer" not in name):
+            _subset_lines(name, subsets(runs, count))
+    for name, truth, form in (
+        ("simulated chinchilla", chinchilla, forms.get("chinchilla")), ("simulated bend of N", bent, BENT)
+    ):  # fmt: skip
+        if given.only in name:
+            found = optima(truth, form, draws)
+            print(
+                f"{name:<46} n_params held {100 * found['held']:3.0f} % of {draws - found['refused']} "
+                f"({found['refused']} refused), {found['ratio']:.2f} times the oracle's width; seen not to "
+                f"be a sum of two powers {100 * found['not a sum of powers']:.0f} %  "
+                f"{_said(found['weights'])}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()

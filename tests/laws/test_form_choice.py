@@ -1,0 +1,125 @@
+"""Surfaces whose form is chosen: weights by backtests, one average of predictions, optimum and intervals."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from scalinglab.answers.surface import find_shape
+from scalinglab.errors import BadInput
+from scalinglab.laws import form_choice, forms, surface
+from scalinglab.laws.fitting.statistics import robust_scale
+from scalinglab.results.types import Command
+
+N, D = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 1e10, 6), np.geomspace(2e9, 2e11, 6)))
+FAR = {"n_params": 2e10, "n_data": 2e12}
+KNOWN = {
+    "chinchilla": (1.8, 480.0, 2100.0, 0.35, 0.37),
+    "coupled": (1.7, 4e3, 2e4, 0.45, 0.47, 0.7),
+    "farseer": (0.55, 0.06, 0.1, 0.12, 0.12, 0.32, -0.06),
+    "broken_params": (1.8, 480.0, 2100.0, 0.30, 0.37, 0.3, 1e9),
+    "broken_data": (1.8, 480.0, 2100.0, 0.35, 0.30, 0.3, 2e10),
+}
+
+
+def measured(name: str, noise: float = 1e-3, seed: int = 0) -> np.ndarray:
+    """Losses of a known surface at N and D, with noise."""
+    truth = forms.get(name)(np.array([N, D]), *KNOWN[name])
+    return np.asarray(truth * np.exp(noise * np.random.default_rng(seed).standard_normal(N.size)))
+
+
+@pytest.mark.parametrize("name", [n for n in KNOWN if n != "chinchilla"])
+def test_the_slopes_of_a_form_are_its_differences(name):
+    form, x = forms.get(name), np.array([N, D])
+    for j, slope in enumerate(form.gradient(x, *KNOWN[name])):
+        step = np.zeros(len(form.names))
+        step[j] = 1e-6 * KNOWN[name][j]
+        up, down = (form(x, *(np.array(KNOWN[name]) + sign * step)) for sign in (1, -1))
+        assert np.allclose((up - down) / (2 * step[j]), slope, rtol=1e-5, atol=1e-6 * np.max(np.abs(slope)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["farseer", "broken_params"])
+def test_a_form_recovers_known_parameters_from_noisy_runs(name):
+    fitted = surface.fit(N, D, measured(name, 3e-4), form=name)
+    ends = fitted.law.parameter_intervals
+    inside = [ends[n].low <= true <= ends[n].high for n, true in zip(fitted.law.form.names, KNOWN[name])]
+    assert np.mean(inside) > 0.8
+    assert fitted.predict(n_params=1e10, n_data=2e12) == pytest.approx(
+        float(forms.get(name)(np.array([1e10, 2e12]), *KNOWN[name])), rel=5e-3
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["coupled", "broken_params"])
+def test_the_form_that_the_runs_follow_outweighs_the_usual_one(name):
+    fitted = surface.fit(N, D, measured(name))
+    assert fitted.weights.get("chinchilla", 0.0) < 0.05
+    assert fitted.leading.law.form.name != "chinchilla"
+    assert fitted.law.form.name == "chinchilla"  # whose parameters are quoted
+    truth = float(forms.get(name)(np.array([*FAR.values()]), *KNOWN[name]))
+    usual = surface.fit(N, D, measured(name), form="chinchilla")
+    assert abs(fitted.predict(FAR) / truth - 1) < 0.5 * abs(usual.predict(FAR) / truth - 1)
+    assert find_shape(fitted, Command("report")).facts["verdict"] == "not quite"
+
+
+@pytest.mark.slow
+def test_where_the_usual_form_is_right_it_leads_and_intervals_stay():
+    runs = N, D, measured("chinchilla", 4e-3)
+    fitted, usual = surface.fit(*runs), surface.fit(*runs, form="chinchilla")
+    assert next(iter(fitted.weights)) == "chinchilla"
+    assert sum(fitted.weights.values()) == pytest.approx(1)
+    wide, narrow = (np.log(high / low) for low, high in (each.interval(FAR) for each in (fitted, usual)))
+    assert narrow * 0.99 <= wide <= 1.3 * narrow
+    assert fitted.alpha == usual.alpha
+
+
+def test_one_form_can_be_forced_and_several_named():
+    assert surface.fit(N, D, measured("coupled"), form="kaplan").weights == {"kaplan": 1.0}
+    both = surface.fit(N, D, measured("coupled"), form=("coupled", "kaplan"))
+    assert next(iter(both.weights)) == "coupled"
+    with pytest.raises(BadInput, match="same variables"):
+        surface.fit(N, D, measured("coupled"), form=("coupled", "precision"))
+
+
+def test_few_runs_choose_nothing():
+    rows = np.arange(0, 36, 4)
+    assert surface.fit(N[rows], D[rows], measured("chinchilla")[rows]).weights == {"chinchilla": 1.0}
+
+
+@pytest.mark.slow
+def test_the_average_is_between_its_forms_and_its_interval_is_theirs():
+    fitted = surface.fit(N, D, measured("chinchilla", 4e-3, seed=3), form=("chinchilla", "coupled"))
+    parts = [each.predict(FAR) for _, each in fitted.average]
+    assert min(parts) <= fitted.predict(FAR) <= max(parts)
+    best = fitted.compute_optimal([1e22, 1e23])
+    assert best.n_params_interval.low[1] < best.n_params[1] < best.n_params_interval.high[1]
+    assert np.allclose(best.n_params * best.n_data * 6, best.compute)
+
+
+def test_the_ends_of_an_average_are_the_quantiles_of_the_mixture():
+    middles, weight = np.array([[0.0], [1.0]]), np.array([0.7, 0.3])
+    usual = stats.norm.ppf(0.975)
+    ends = middles[:, None] + usual * np.array([[[-1.0], [1.0]], [[-0.5], [0.5]]])
+    low, high = form_choice.mixture_ends(middles, ends, weight, 0.95)
+    drawn = np.random.default_rng(0).standard_normal((2, 400_000))
+    both = np.r_[drawn[0, :280_000], 1 + 0.5 * drawn[1, :120_000]]
+    assert [low[0], high[0]] == pytest.approx(np.quantile(both, [0.025, 0.975]), abs=0.02)
+    ends[1] = [[-np.inf], [np.inf]]
+    assert np.isinf(form_choice.mixture_ends(middles, ends, weight, 0.95)).all()
+
+
+def test_a_score_is_the_density_of_what_was_not_seen():
+    """With one free level the density of later runs is that of a mean and its noise: Student's."""
+    rng = np.random.default_rng(1)
+    n, d = N * rng.uniform(0.9, 1.1, N.size), D * rng.uniform(0.9, 1.1, N.size)
+    order = np.argsort(n * d)
+    noise = 0.01 * rng.standard_normal(n.size)
+    noise[order[20:]] += 0.01  # a level that the cheaper runs do not have: one error that all share
+    held = {"E": (0.0, 0.0), "alpha": (0.1, 0.1), "beta": (1.0, 1.0), "B": (0.0, 0.0)}
+    law = surface.fit(n, d, 10 * n**-0.1 * np.exp(noise), bounds=held, form="chinchilla").law
+    found = form_choice._log_density(law.solution, law.points, 20, 26)
+    early, late = noise[order[:20]], noise[order[20:26]]
+    level, variance = early.mean(), robust_scale(early - early.mean(), 1) ** 2
+    spread = np.eye(6) + np.ones((6, 6)) / 20
+    expected = stats.multivariate_t.logpdf(late, np.full(6, level), variance * spread, df=19)
+    assert found == pytest.approx(expected, abs=0.3)  # Huber's level in place of the mean
