@@ -390,9 +390,50 @@ FORMULAS = {
         [0.1, 0.2, 0.3, 0.15, 0.25], [1.5, 2, -1, -2, 0.5, 0.3],
     ),
     "mixture_power_3": (
-        lambda a, b, c, E, A, g, s, t: E + A * (a + s * b + t * c) ** -g,
-        [0.2, 0.5, 0.3], [1.5, 2, 0.2, 0.1, 0.4],
+        lambda a, b, c, E, A, g, r, s, t: E + A * (r * a + s * b + t * c) ** -g,
+        [0.2, 0.5, 0.3], [1.5, 2, 0.2, 0.8, 0.1, 0.4],
     ),
+    "farseer": (
+        lambda n, d, E, a, b, A, c, beta, e: (
+            E * np.exp(-a * ((n / 1e9) ** b - 1) / b)
+            + A * (n / 1e9) ** -c * (d / 1e11) ** (-beta * (n / 1e9) ** e)
+        ),
+        [3e8, 2e10], [0.5, 0.05, 0.1, 0.1, 0.1, 0.3, -0.05],
+    ),
+    "broken_params": (
+        lambda n, d, E, A, B, a, b, k, at: E + A * n**-a * (1 + (n / at) ** 4) ** (-k / 4) + B * d**-b,
+        [3e3, 2e4], [1.5, 9, 11, 0.3, 0.4, 0.1, 2e3],
+    ),
+    "broken_data": (
+        lambda n, d, E, A, B, a, b, k, at: E + A * n**-a + B * d**-b * (1 + (d / at) ** 4) ** (-k / 4),
+        [3e3, 2e4], [1.5, 9, 11, 0.3, 0.4, 0.1, 1e4],
+    ),
+    "experts_with_floor": (lambda n, x, E, A, a, b: E + A * n**-a * x**-b, [1e3, 8], [1.5, 9, 0.3, 0.1]),
+    "active_experts": (
+        lambda m, n, d, E, A, B, a, b, k: E + A * m**-a * (n / m) ** -k + B * d**-b,
+        [1e3, 8e3, 2e4], [1.5, 9, 11, 0.3, 0.4, 0.1],
+    ),
+    "sparsity": (
+        lambda n, d, s, E, A, B, C, F, a, b, k, t, g: (
+            E + A * n**-a + B * d**-b + C * (1 - s) ** -k + F * (1 - s) ** -t * n**-g
+        ),
+        [1e3, 2e4, 0.5], [1.5, 9, 11, 0.2, 3, 0.3, 0.4, -0.2, 0.1, 0.3],
+    ),
+    "upcycled": (
+        lambda p, d, E, A, a, b, k: (
+            E + A * (p / 1e9) ** -a * (d / 1e9) ** (-b + k * np.log(p / 1e9))
+        ),
+        [3e10, 5e9], [1.5, 0.9, 0.1, 0.2, 0.02],
+    ),
+    "critical_batch_size": (lambda n, d, s, a, b: s * n**a * d**b, [1e3, 2e4], [3.0, 0.1, 0.4]),
+    "annealed_surface": (
+        lambda n, s1, s2, E, A, B, C, a, b: E + A * n**-a + B * s1**-b - C * s2,
+        [1e3, 12.0, 0.3], [1.5, 9, 0.7, 0.4, 0.3, 0.5],
+    ),
+    "saturating_score": (
+        lambda c, low, top, s, m: low + (top - low) / (1 + (m / c) ** s), [50.0], [0.1, 0.8, 0.7, 90.0]
+    ),
+    "pass_at_k": (lambda k, a, b: np.exp(-a * k**-b), [8.0], [1.5, 0.4]),
     "error_from_loss": (lambda L, top, k, g: top - k * np.exp(-g * L), [2.5], [0.9, 1.2, 0.7]),
     "score_from_loss": (
         lambda L, low, span, s, m: low + span / (1 + np.exp(s * (L - m))), [2.5], [0.25, 0.6, 3.0, 2.4],

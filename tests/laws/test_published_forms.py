@@ -108,7 +108,7 @@ def test_learning_rate_and_batch_paraboloid_is_recovered():
 @pytest.mark.parametrize("name", ["data_mixing_5", "mixture_power_5"])
 def test_mixtures_allow_shares_of_zero(name):
     form = forms.get(name)
-    truth = (1.2, 0.8, 0.1, 0.3, 0.05, 0.2, 0.4)[: len(form.names)]
+    truth = (1.2, 0.8, 0.1, 0.3, 0.05, 0.2, 0.4, 0.3)[: len(form.names)]
     x = SHARES.copy()
     x[:, ::4] *= np.arange(5)[:, None] != 1  # one domain left out of every fourth mixture
     x /= x.sum(0)
@@ -122,9 +122,63 @@ def test_mixtures_allow_shares_of_zero(name):
 def test_a_domain_that_helps_less_than_the_others_is_fitted():
     """The loss rises with the domain's own share: from small weights alone a fit ends at gamma = 0."""
     form, x = forms.get("mixture_power_3"), np.random.default_rng(2).dirichlet(np.ones(3), size=15).T
-    y = form(x, 1.2, 0.8, 0.3, 8.0, 3.0)
+    y = form(x, 1.2, 0.8, 0.3, 0.1, 0.8, 0.3)
     law = sl.laws.fit(form, tuple(x), y)
     assert law.predict(dict(zip(form.variables, x, strict=True))) == pytest.approx(y, rel=1e-3)
+
+
+@pytest.mark.parametrize("domains", [3, pytest.param(8, marks=pytest.mark.slow)])
+def test_the_order_of_domains_changes_nothing(domains):
+    """The domain that matters may be any of the columns."""
+    form, rng = forms.get(f"mixture_power_{domains}"), np.random.default_rng(4)
+    x = rng.dirichlet(np.ones(domains), size=60).T
+    y = form(x, 1.2, 0.8, 0.3, *np.r_[np.full(domains - 1, 0.05), 1.0])
+    y = y * np.exp(2e-3 * rng.standard_normal(60))
+    first, last = (sl.laws.fit(form, tuple(each), y) for each in (x, x[::-1]))
+    assert first.certificate.converged
+    assert first.objective == pytest.approx(last.objective, rel=1e-4)
+    assert first.parameters[f"t_{domains}"] == pytest.approx(last.parameters["t_1"], rel=0.02)
+    assert first.parameters[f"t_{domains}"] > 5 * first.parameters["t_1"]
+
+
+def test_a_fit_that_has_not_moved_has_not_converged():
+    """A form without a slope at its only start: the fit ends where it began, and says so."""
+    flat = Form(
+        "stairs", "a + b floor(c x)", (Parameter("a", linear=True), Parameter("c", 0.0, 9.0, start=(0.5,))),
+        lambda x, a, c: a + 0 * x + np.floor(c + 0 * x),
+    )  # fmt: skip
+    law = sl.laws.fit(flat, np.arange(1.0, 9.0), 3 + np.random.default_rng(0).random(8))
+    assert not law.certificate.converged
+    assert "NOT converged" in law.summary()
+
+
+NOISY = {
+    "experts_with_floor": (((1e8, 3e8, 1e9, 3e9), (1, 4, 16, 64)), (1.7, 40.0, 0.22, 0.08), {}),
+    "active_experts": (
+        ((1e8, 4e8, 2e9), (4e9, 1.6e10, 6.4e10), (1e10, 5e10, 3e11)), (1.7, 400.0, 900.0, 0.33, 0.3, 0.12), {},
+    ),
+    "upcycled": (((1e9, 1e10, 1e11, 1e12), (1e9, 1e10, 1e11, 5e11)), (1.4, 0.9, 0.12, 0.2, 0.015), {}),
+    "annealed_surface": (
+        ((1e8, 3e8, 1e9, 3e9), (1.0, 3.0, 10.0), (0.0, 0.1, 0.3)), (1.7, 400.0, 0.6, 0.4, 0.33, 0.5), {},
+    ),
+    "critical_batch_size": ((SIZES, TOKENS), (20.0, 0.05, 0.47), {}),
+    "saturating_score": ((np.geomspace(1, 1e5, 24),), (0.1, 0.7, 0.6, 300.0), {"space": "raw"}),
+    "pass_at_k": ((np.geomspace(1, 1e4, 15),), (2.5, 0.35), {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NOISY)
+def test_known_parameters_are_recovered_from_noisy_points(name):
+    axes, truth, options = NOISY[name]
+    form, x = forms.get(name), grid(axes)
+    at = x if len(x) > 1 else x[0]
+    y = form(at, *truth) * np.exp(1e-3 * np.random.default_rng(5).standard_normal(x.shape[1]))
+    law = sl.laws.fit(form, tuple(at) if len(x) > 1 else at, y, **options)
+    ends = law.parameter_intervals
+    held = [ends[n].low <= value <= ends[n].high for n, value in zip(form.names, truth, strict=True)]
+    assert sum(held) >= len(held) - 1  # of 95 % each
+    assert law.certificate.converged
+    assert [law.parameters[n] for n in form.names] == pytest.approx(truth, rel=0.35)
 
 
 def test_as_many_runs_as_parameters_are_said_to_give_no_interval():

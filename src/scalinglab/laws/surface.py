@@ -33,7 +33,7 @@ from scalinglab.laws.fitting.data.points import MANY, positive, two_dimensional
 from scalinglab.laws.fitting.fit import fit as fit_form
 from scalinglab.laws.fitting.fit import fit_points
 from scalinglab.laws.fitting.law import Law
-from scalinglab.laws.fitting.solution import Interval, Solution, by_name, open_ended, sizes_of
+from scalinglab.laws.fitting.solution import ROUNDING, Interval, Solution, by_name, open_ended, sizes_of
 from scalinglab.laws.fitting.statistics import level_quantile
 from scalinglab.laws.fitting.uncertainty import intervals as interval_engine
 from scalinglab.laws.fitting.uncertainty.form_error import FormError
@@ -414,7 +414,7 @@ class Surface(NotebookResult):
         """
         law, names = self.law, names or {}
         variables = ", ".join(names.get(name, name) for name in law.form.variables)
-        lines = [f"{law.form.name}: L = {law.form.equation}   ({variables})"]
+        lines = [f"{law.form.name}: L = {law.form.equation.removeprefix('L = ')}   ({variables})"]
         lines.append(f"  {len(law.points.y)} points at {law.points.sizes} sizes")
         if self.average:
             named = ", ".join(f"{name} {weight:.2f}" for name, weight in self.weights.items())
@@ -610,6 +610,8 @@ def forms_of(
 
 def _averaged(law: Law, others: Sequence[Form], fitted: Callable[[Form], Law], seed: int) -> Surface:
     """The surface of a law and of the other forms that backtests do not rule out."""
+    if law.solution.rms_residual < ROUNDING * law.solution.unit:  # it passes through: nothing to choose
+        return Surface(law, seed)
     laws = {law.form.name: law}
     runs = len(np.unique(law.points.runs))
     for form in form_choice.cuts_of(runs, [law.form, *others])[1]:

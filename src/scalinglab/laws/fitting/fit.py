@@ -21,7 +21,7 @@ from scalinglab.laws.fitting.data.from_curves import Table, points_from
 from scalinglab.laws.fitting.data.points import Points
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.fitting.outliers import Outlier
-from scalinglab.laws.fitting.solution import Certificate, Solution, problem_of
+from scalinglab.laws.fitting.solution import ROUNDING, Certificate, Solution, problem_of
 from scalinglab.laws.fitting.statistics import FEWEST_LEFT, robust_scale
 from scalinglab.laws.forms.base import Form
 from scalinglab.results.types import Reason
@@ -318,7 +318,19 @@ def fit_points(
                 minimum = least_squares.minimise(problem, minimum.z)
     if not np.any(np.isfinite(minimum.objective)):
         raise NotConverged(f"{form.name} is not finite at any start: check the data's range and the bounds")
-    return _solution(problem, data, _polished(problem, _followed(problem, minimum)))
+    solved = _solution(problem, data, _polished(problem, _followed(problem, minimum)))
+    if start is not None or not _stayed(solved, problem, nodes):
+        return solved
+    return replace(solved, certificate=replace(solved.certificate, converged=False))
+
+
+def _stayed(solved: Solution, problem: least_squares.Problem, nodes: np.ndarray) -> bool:
+    """Whether a fit that misses the points left no nonlinear parameter: it has not begun, wherever it is."""
+    curved = [j for j, p in enumerate(problem.form.parameters) if not p.linear]
+    if not curved or solved.rms_residual < ROUNDING * problem.unit:
+        return False
+    apart = np.abs(nodes[:, curved] - solved.coordinates[curved]).max(axis=1)
+    return bool(apart.min() < ROUNDING)
 
 
 DIGITS = 11  # guard: of the logarithms of standardised data: the same in whatever units they were given

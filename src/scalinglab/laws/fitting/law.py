@@ -165,7 +165,8 @@ class Law(NotebookResult):
     def summary(self) -> str:
         """Parameters with intervals, quality of the fit and warnings, as text."""
         sizes, n = self.points.sizes, len(self.points.y)
-        lines = [f"{self.form.name}: y = {self.form.equation}"]
+        equation = self.form.equation.removeprefix("y = ")
+        lines = [f"{self.form.name}: y = {equation}"]
         span = (
             "" if self.points.x.ndim > 1 else f", x = {self.points.x.min():.4g} … {self.points.x.max():.4g}"
         )

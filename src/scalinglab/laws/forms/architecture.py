@@ -3,6 +3,10 @@
 | name | equation | from |
 | --- | --- | --- |
 | `routed_experts` | ln L = a ln N + b ln Ê + c ln N ln Ê + d | Clark et al. 2022, eq. 1 |
+| `experts_with_floor` | E + A N^-α X^-β | X experts: the gain of more ends at a floor |
+| `active_experts` | E + A N_a^-α (N/N_a)^-δ + B D^-β | N_a active parameters of N, D tokens |
+| `sparsity` | E + A N^-α + B D^-β + C (1 - S)^-λ + F (1 - S)^-δ N^-γ | Abnar et al. 2025 |
+| `upcycled` | E + A d1^-α d2^(-β + κ ln d1) | Liew et al. 2025: d1 = D1/1e9, d2 = D2/1e9 tokens before and after |
 | `fine_grained_experts` | E + (A + g G^-γ) N^-α + B D^-β | Krajewski et al. 2024, eq. 8 |
 | `precision` | E + A N'^-α + B D^-β, N' = N (1 - e^(-P/γ)) | Kumar et al. 2024, eq. 3 |
 | `quantized_after_training` | C D^γ_D N^-γ_N e^(-P/γ) | Kumar et al. 2024, eq. 2 |
@@ -56,6 +60,32 @@ def _routed_linear(x: Any, y: Any, starts: Mapping[str, Any]) -> dict[str, Any]:
     return {name: np.array(found)[:, [j]] for j, name in enumerate("abcd")}
 
 
+def _experts_with_floor(x: Any, floor: Any, a: Any, alpha: Any, beta: Any) -> Any:
+    return floor + a * power(x[0], alpha) * power(x[1], beta)
+
+
+def _active_experts(x: Any, floor: Any, a: Any, b: Any, alpha: Any, beta: Any, delta: Any) -> Any:
+    return floor + a * power(x[0], alpha) * power(x[1] / x[0], delta) + b * power(x[2], beta)
+
+
+def _sparsity(
+    x: Any, floor: Any, a: Any, b: Any, c: Any, f: Any, alpha: Any, beta: Any, lam: Any, delta: Any,
+    gamma: Any,
+) -> Any:  # fmt: skip
+    dense = 1 - x[2]
+    both = power(dense, delta) * power(x[0], gamma)
+    return floor + a * power(x[0], alpha) + b * power(x[1], beta) + c * power(dense, lam) + f * both
+
+
+# convention: tokens at which A and beta of `upcycled` are quoted
+BILLION = 1e9
+
+
+def _upcycled(x: Any, floor: Any, a: Any, alpha: Any, beta: Any, both: Any) -> Any:
+    first, second = np.log(x[0] / BILLION), np.log(x[1] / BILLION)
+    return floor + a * np.exp(-alpha * first - beta * second + both * first * second)
+
+
 def _fine_grained(
     x: Any, floor: Any, a: Any, g: Any, b: Any, alpha: Any, beta: Any, gamma: Any
 ) -> Any:  # fmt: skip
@@ -103,6 +133,35 @@ register_form(Form(
     doc="Clark et al. 2022, eq. 1",
 ))  # fmt: skip
 register_form(Form(
+    "experts_with_floor", "E + A N^-alpha X^-beta",
+    (FLOOR, BY_PARAMS, ALPHA, Parameter("beta", -1.0, 5.0, start=(0.02, 0.05, 0.1, 0.2, 0.4))),
+    _experts_with_floor, variables=("n_params", "n_experts"),
+    doc="a power of parameters and of experts X over a floor",
+))  # fmt: skip
+register_form(Form(
+    "active_experts", "E + A Na^-alpha (N/Na)^-delta + B D^-beta",
+    (FLOOR, BY_PARAMS, BY_DATA, COARSE_ALPHA, COARSE_BETA,
+     Parameter("delta", -1.0, 5.0, start=(0.02, 0.1, 0.25))),
+    _active_experts, variables=("n_active", "n_params", "n_data"),
+    doc="chinchilla of the active parameters Na, with a power of how many times as many there are",
+))  # fmt: skip
+register_form(Form(
+    "sparsity", "E + A N^-alpha + B D^-beta + C (1 - S)^-lam + F (1 - S)^-delta N^-gamma",
+    (FLOOR, BY_PARAMS, BY_DATA, Parameter("C", linear=True), Parameter("F", 0.0, linear=True, log=True),
+     Parameter("alpha", 0.0, 5.0, start=SPARSE), Parameter("beta", 0.0, 5.0, start=SPARSE),
+     Parameter("lam", -3.0, 3.0, start=(-0.3, 0.3), prior=(0.0, 0.5)),
+     Parameter("delta", -3.0, 3.0, start=(-0.3, 0.3), prior=(0.0, 0.5)),
+     Parameter("gamma", 0.0, 5.0, start=(0.2, 0.5), prior=(0.3, 0.3))),
+    _sparsity, variables=("n_params", "n_data", "sparsity"), zeros=("sparsity",),
+    doc="Abnar et al. 2025: S is the share of experts that are not active",
+))  # fmt: skip
+register_form(Form(
+    "upcycled", "E + A d1^-alpha d2^(-beta + both ln d1), d1 = D1/1e9, d2 = D2/1e9",
+    (FLOOR, BY_PARAMS, COARSE_ALPHA, COARSE_BETA, Parameter("both", -0.5, 0.5, start=(0.0, 0.02))),
+    _upcycled, variables=("n_dense", "n_data"),
+    doc="Liew et al. 2025: D1 tokens of the dense model, D2 of the experts made of it",
+))  # fmt: skip
+register_form(Form(
     "fine_grained_experts", "E + (A + g G^-gamma) N^-alpha + B D^-beta",
     (FLOOR, BY_PARAMS, Parameter("g", 0.0, linear=True, log=True), BY_DATA,
      COARSE_ALPHA, COARSE_BETA, Parameter("gamma", 0.0, 5.0, start=SPARSE)),
@@ -130,7 +189,8 @@ register_form(Form(
     doc="Tao et al. 2024, eq. 5; of the unigram-normalized loss",
 ))  # fmt: skip
 register_form(Form(
-    "vocabulary_size", "E + A Nnv^-alpha + A_vocab V^-alpha_vocab + B V^both D^-beta",
+    "vocabulary_size",
+    "E + A n^-alpha + A_vocab v^-alpha_vocab + B v^both d^-beta, n = Nnv/1e8, v = V/3e4, d = D/1e10",
     (Parameter("E", linear=True), BY_PARAMS, Parameter("A_vocab", 0.0, linear=True, log=True), BY_DATA,
      Parameter("alpha", 0.0, 5.0, start=SPARSE), Parameter("alpha_vocab", 0.0, 5.0, start=SPARSE),
      Parameter("beta", 0.0, 5.0, start=SPARSE), Parameter("both", -2.0, 2.0, start=(0.0, 0.2))),

@@ -4,9 +4,11 @@
 | --- | --- | --- |
 | `error_from_loss` | ε - k e^(-γL) | Gadre et al. 2024, eq. 5: top-1 error, averaged over tasks |
 | `score_from_loss` | b + a/(1 + e^(k (L - L0))) | Bhagia et al. 2024, eq. 2; Llama 3, sec. 3.2.1 |
+| `saturating_score` | low + (ceiling - low)/(1 + (middle/C)^slope) | Khatri et al. 2025: against compute |
+| `pass_at_k` | e^(-a k^-b) | Brown et al. 2024: the share that one of k samples solves |
 
-The variable is the loss, and both are fitted in raw values by `laws.two_stage`, which puts a law of the loss
-before them.
+The variable of the first two is the loss, and both are fitted in raw values by `laws.two_stage`, which puts a
+law of the loss before them.
 """
 
 from __future__ import annotations
@@ -48,6 +50,42 @@ def _accuracy_from_loss(values: Mapping[str, float]) -> dict[str, float]:
     return {"chance": values["low"], "ceiling": values["low"] + values["span"]}
 
 
+def _saturating(x: Any, low: Any, ceiling: Any, slope: Any, middle: Any) -> Any:
+    share = expit(slope * (np.log(x) - np.log(middle)))
+    return low * (1 - share) + ceiling * share
+
+
+def _saturating_gradient(x: Any, low: Any, ceiling: Any, slope: Any, middle: Any) -> tuple[Any, ...]:
+    far = np.log(x) - np.log(middle)
+    share = expit(slope * far)
+    steep = (ceiling - low) * share * (1 - share)
+    return 1 - share, share, steep * far, -steep * slope / middle
+
+
+def _pass_at_k(x: Any, a: Any, b: Any) -> Any:
+    return np.exp(-a * np.exp(-b * np.log(x)))
+
+
+def _pass_starts(x: Any, y: Any, starts: Mapping[str, Any]) -> dict[str, Any]:
+    """a from the mean of ln(-ln y) at the starting b."""
+    inner = np.log(-np.log(np.clip(y, 1e-12, 1 - 1e-12)))
+    return {"a": np.exp(np.mean(inner + starts["b"] * np.log(x), axis=-1, keepdims=True))}
+
+
+register_form(Form(
+    "saturating_score", "low + (ceiling - low)/(1 + (middle/C)^slope)",
+    (Parameter("low", 0.0, 1.0, linear=True), Parameter("ceiling", 0.0, 1.0, linear=True),
+     Parameter("slope", 0.01, 50.0, log=True, start=(0.3, 0.6, 1.0, 2.0, 4.0)),
+     Parameter("middle", 0.0, log=True, start=lambda x, y: np.exp(_inside(np.log(x), y)))),
+    _saturating, gradient=_saturating_gradient,
+    doc="Khatri et al. 2025; x is the compute, scores from 0 to 1; fit it with space='raw'",
+))  # fmt: skip
+register_form(Form(
+    "pass_at_k", "exp(-a k^-b)",
+    (Parameter("a", 0.0, log=True), Parameter("b", 0.0, 5.0, start=(0.1, 0.3, 0.6, 1.0))),
+    _pass_at_k, complete=_pass_starts, exponent="b",
+    doc="Brown et al. 2024; x is the number of samples k",
+))  # fmt: skip
 register_form(Form(
     "error_from_loss", "ceiling - k exp(-gamma L)",
     (Parameter("ceiling", 0.0, linear=True), Parameter("k", 0.0, linear=True, log=True),

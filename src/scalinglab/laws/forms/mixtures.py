@@ -3,13 +3,16 @@
 | name | equation | from |
 | --- | --- | --- |
 | `data_mixing_K` | c + k e^(Σ_j t_j r_j) | Ye et al. 2024, eq. 7: the loss of one domain, r_j the shares |
-| `mixture_power_K` | c + A (Σ_j t_j r_j)^-γ | a power law of the effective share; t_1 = 1 |
+| `mixture_power_K` | c + A (Σ_j t_j r_j)^-γ | a power law of the effective share |
 
-The shares sum to one, so a common shift of all t_j in `data_mixing_K` is a factor of k: t_K is 0.
+The shares sum to one, so a common shift of all t_j in `data_mixing_K` is a factor of k: t_K is 0. A common
+factor of all t_j in `mixture_power_K` is one of A: their priors, the same for all, fix it, so that the order of
+the domains does not matter.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -18,6 +21,8 @@ from scalinglab.errors import BadInput
 from scalinglab.laws.forms.base import Form, Parameter
 from scalinglab.laws.forms.registry import family, register_form
 from scalinglab.support.validation import checked
+
+USUAL_WEIGHT = 0.3  # convention: about which the weights of `mixture_power_K` are quoted
 
 
 def _count(domains: Any) -> int:
@@ -55,24 +60,38 @@ def data_mixing(domains: Any = 5) -> Form:
 @family(r"mixture_power_(\d+)")
 @checked
 def mixture_power(domains: Any = 5) -> Form:
-    """A power law of the share of the domain itself, to which the other shares count with a weight."""
+    """A power law of the effective share of a domain, to which every share counts with a weight."""
     count = _count(domains)
 
     def function(x: Any, floor: Any, a: Any, gamma: Any, *weights: Any) -> Any:
-        worth = x[0] + sum(t * x[j + 1] for j, t in enumerate(weights))
+        worth = sum(t * x[j] for j, t in enumerate(weights))
         return floor + a * np.exp(-gamma * np.log(np.maximum(worth, 1e-12)))
 
-    # weights above one, too: where the loss rises with the own share, a fit from small ones ends at gamma = 0
-    start = (0.1, 3.0) if count <= 6 else (0.1,)
+    def gradient(x: Any, floor: Any, a: Any, gamma: Any, *weights: Any) -> tuple[Any, ...]:
+        worth = np.maximum(sum(t * x[j] for j, t in enumerate(weights)), 1e-12)
+        base = np.exp(-gamma * np.log(worth))
+        each = -gamma * a * base / worth
+        return np.ones_like(base), base, -a * base * np.log(worth), *(each * x[j] for j in range(count))
+
+    def starts(x: Any, y: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The weights with which each domain alone would have the loss that a linear fit gives it."""
+        alone = np.linalg.lstsq(x.T, y, rcond=None)[0]
+        above = np.maximum(alone - 0.5 * np.min(y), 0.02 * np.min(y))
+        logs = -np.log(above) / np.maximum(given["gamma"], 0.05)  # (nodes, domains)
+        logs = np.clip(logs - logs.mean(axis=1, keepdims=True), -4.0, 4.0)
+        return {f"t_{j + 1}": USUAL_WEIGHT * np.exp(logs[:, [j]]) for j in range(count)}
+
     weights = tuple(
-        Parameter(f"t_{j + 2}", 1e-6, 10.0, log=True, start=start, prior=(0.1, 1.5)) for j in range(count - 1)
+        Parameter(f"t_{j + 1}", 1e-6, 1e3, log=True, start=(USUAL_WEIGHT,), prior=(USUAL_WEIGHT, 1.5))
+        for j in range(count)
     )
     names = tuple(f"share_{j + 1}" for j in range(count))
     return Form(
-        f"mixture_power_{count}", "c + A (r_1 + Σ_j t_j r_j)^-gamma",
+        f"mixture_power_{count}", "c + A (Σ_j t_j r_j)^-gamma",
         (Parameter("c", 0.0, linear=True), Parameter("A", 0.0, linear=True, log=True),
          Parameter("gamma", 0.0, 5.0, start=(0.05, 0.1, 0.2, 0.4), prior=(0.2, 0.2)), *weights), function,
-        variables=names, zeros=names, doc="a power law of the effective share of a domain",
+        gradient=gradient, complete=starts, variables=names, zeros=names,
+        doc="a power law of the effective share of a domain",
     )  # fmt: skip
 
 

@@ -27,7 +27,7 @@ import numpy as np
 
 from scalinglab.laws.forms.base import Form, Parameter
 from scalinglab.laws.forms.registry import register_form
-from scalinglab.laws.forms.surfaces import COARSE, FLOOR, NAMES, coupled, power
+from scalinglab.laws.forms.surfaces import BY_DATA, BY_PARAMS, COARSE, FLOOR, NAMES, coupled, power
 
 # --- compute and over-training -------------------------------------------------------------------------
 
@@ -64,6 +64,31 @@ def _rate_batch(
     # a positive semidefinite bend: the cross term is a share of what keeps it so
     cross = 2 * bend_both * np.sqrt(bend_rate * bend_batch)
     return best * (1 + bend_rate * u**2 + bend_batch * v**2 + cross * u * v)
+
+
+def _rate_batch_gradient(
+    x: Any, floor: Any, a: Any, b: Any, alpha: Any, beta: Any, both: Any, rate: Any, rate_params: Any,
+    rate_data: Any, batch: Any, batch_data: Any, bend_rate: Any, bend_batch: Any, bend_both: Any,
+) -> tuple[Any, ...]:  # fmt: skip
+    log_n, log_d = np.log(x[2] / PLACE[0]), np.log(x[3] / PLACE[1])
+    u = np.log(x[0] / rate) - rate_params * log_n - rate_data * log_d
+    v = np.log(x[1] / batch) - batch_data * log_d
+    by_a, by_b = np.exp(-alpha * log_n), np.exp(both * log_n - beta * log_d)
+    best = floor + a * by_a + b * by_b
+    root = np.sqrt(bend_rate * bend_batch)
+    bowl = 1 + bend_rate * u**2 + bend_batch * v**2 + 2 * bend_both * root * u * v
+    by_u = best * (2 * bend_rate * u + 2 * bend_both * root * v)
+    by_v = best * (2 * bend_batch * v + 2 * bend_both * root * u)
+    cross = bend_both * root * u * v
+    return (
+        bowl, bowl * by_a, bowl * by_b, -bowl * a * by_a * log_n, -bowl * b * by_b * log_d,
+        bowl * b * by_b * log_n, -by_u / rate, -by_u * log_n, -by_u * log_d, -by_v / batch, -by_v * log_d,
+        best * (u**2 + cross / bend_rate), best * (v**2 + cross / bend_batch), best * 2 * root * u * v,
+    )  # fmt: skip
+
+
+def _annealed(x: Any, floor: Any, a: Any, b: Any, c: Any, alpha: Any, beta: Any) -> Any:
+    return floor + a * power(x[0], alpha) + b * power(x[1], beta) - c * x[2]
 
 
 def _rate_batch_starts(x: Any, y: Any, starts: Mapping[str, Any]) -> dict[str, Any]:
@@ -140,7 +165,8 @@ register_form(Form(
     doc="Li et al. 2025 (step law), eq. 1; x is n_data",
 ))  # fmt: skip
 register_form(Form(
-    "learning_rate_batch", "(E + A N^-alpha + B N^both D^-beta) (1 + paraboloid in ln rate and ln batch)",
+    "learning_rate_batch",
+    "(E + A n^-alpha + B n^both d^-beta) (1 + paraboloid in ln rate and ln batch), n = N/1e9, d = D/1e11",
     (Parameter("E", 0.0), _positive("A", 1.0), _positive("B", 1.0),
      Parameter("alpha", 0.0, 3.0, start=(0.2, 0.4)), Parameter("beta", 0.0, 3.0, start=(0.2, 0.4)),
      Parameter("both", -2.0, 2.0, start=(0.1,)), _positive("rate", 5e-4, 2e-3),
@@ -148,8 +174,20 @@ register_form(Form(
      Parameter("rate_data", -3.0, 3.0, start=(0.2,)), _positive("batch", 300.0, 1500.0),
      Parameter("batch_data", -3.0, 3.0, start=(0.5,)), _positive("bend_rate", 0.01),
      _positive("bend_batch", 0.005), Parameter("bend_both", -0.999, 0.999, start=(-0.5,))),
-    _rate_batch, complete=_rate_batch_starts, variables=("learning_rate", "batch_size", *NAMES),
+    _rate_batch, complete=_rate_batch_starts, gradient=_rate_batch_gradient, variables=("learning_rate", "batch_size", *NAMES),
     doc="the optima of Li et al. 2025 (step law), with a paraboloid around them",
+))  # fmt: skip
+register_form(Form(
+    "critical_batch_size", "scale N^by_params D^by_data", (SCALE, BY_N, BY_D), _product,
+    gradient=_product_gradient, variables=NAMES, automatic=False,
+    doc="Zhang et al. 2024: examples a batch beyond which steps are no longer saved",
+))  # fmt: skip
+register_form(Form(
+    "annealed_surface", "E + A N^-alpha + B S1^-beta - C S2",
+    (FLOOR, BY_PARAMS, BY_DATA, Parameter("C", 0.0, linear=True), Parameter("alpha", 0.0, 5.0, start=COARSE),
+     Parameter("beta", 0.0, 5.0, start=COARSE)),
+    _annealed, variables=("n_params", "rate_area", "annealed_area"), zeros=("annealed_area",),
+    doc="Tissue et al. 2024: S1 the sum of the rates over steps, S2 the area that annealing has left",
 ))  # fmt: skip
 register_form(Form(
     "data_transferred", "k D^alpha N^beta",
