@@ -148,7 +148,7 @@ def test_residuals_that_the_error_of_the_form_explains_are_no_noise():
     """Runs of another form without noise: intervals that take the misfit for noise are wider."""
     truth = 1.5 + (1.2 * (N / 1e8) ** -0.6 + 0.9 * (D / 2e9) ** -0.5) ** 0.5
     noise = np.exp(1e-4 * np.random.default_rng(0).standard_normal(N.size))
-    fitted = surface.fit(N, D, truth * noise)
+    fitted = surface.fit(N, D, truth * noise, form="chinchilla")
     assumed, averaged = (
         np.log(np.divide(*fitted.interval(n_params=3e9, n_data=6e10, assume_form=a)[::-1]))
         for a in (True, False)
@@ -209,7 +209,8 @@ def test_runs_of_a_table_hold_in_forecasts_of_ten_times_the_compute():
     table = pd.read_csv(Path(__file__).parent / "published" / "gemstones2025.csv")
     compute = 6.0 * table["n_params"] * table["n_data"]
     known, later = table[compute <= 1e20], table[compute >= 1e21]
-    fitted = surface.fit(known["n_params"], known["n_data"], known["loss"])
+    columns = (known["n_params"], known["n_data"], known["loss"])
+    fitted = surface.fit(*columns, form="chinchilla")
     assert len(later) >= 5
     for assume, share in ((True, 0.0), (False, 1.0)):
         low, high = fitted.interval(later[["n_params", "n_data"]], of="measurement", assume_form=assume)

@@ -160,12 +160,12 @@ def find_shape(fitted: Surface, command: Command) -> Finding:
         verdict, reason = "unknown", Reason("few_runs_for_a_bend", scatter=scatter, runs=len(points.y))
     elif fitted.bend.seen:
         verdict, reason = "not quite", Reason("surface_bends", scatter=scatter, p=p)
+    elif wide:
+        verdict, reason = "unknown", Reason("exponents_too_wide", scatter=scatter)
     elif fitted.weights.get(REFERENCE, 0.0) < SIGNIFICANT:
         heaviest, weight = next(iter(fitted.weights.items()))
         reason = Reason("another_form_predicts", scatter=scatter, form=heaviest, weight=weight)
         verdict = "not quite"
-    elif wide:
-        verdict, reason = "unknown", Reason("exponents_too_wide", scatter=scatter)
     else:
         verdict, reason = "yes", Reason("follows", scatter=scatter, p=p)
     status = Status.NOT_DETERMINED if verdict == "unknown" else Status.DETERMINED

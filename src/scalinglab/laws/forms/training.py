@@ -174,7 +174,8 @@ register_form(Form(
      Parameter("rate_data", -3.0, 3.0, start=(0.2,)), _positive("batch", 300.0, 1500.0),
      Parameter("batch_data", -3.0, 3.0, start=(0.5,)), _positive("bend_rate", 0.01),
      _positive("bend_batch", 0.005), Parameter("bend_both", -0.999, 0.999, start=(-0.5,))),
-    _rate_batch, complete=_rate_batch_starts, gradient=_rate_batch_gradient, variables=("learning_rate", "batch_size", *NAMES),
+    _rate_batch, complete=_rate_batch_starts, gradient=_rate_batch_gradient,
+    variables=("learning_rate", "batch_size", *NAMES),
     doc="the optima of Li et al. 2025 (step law), with a paraboloid around them",
 ))  # fmt: skip
 register_form(Form(

@@ -87,7 +87,9 @@ def bootstrap(law: Solution, draws: int = 1000, seed: int = 0, scheme: str = "au
         problem = replace(problem, y=redrawn(law, draws, rng))
     else:
         raise BadInput(f"scheme={scheme!r} must be 'auto', 'resample' or 'wild'")
-    found = least_squares.minimise(problem, np.tile(law.coordinates, (draws, 1)), iterations=100)
+    start = np.tile(law.coordinates, (draws, 1))
+    # 1/n of the objective is what one standard error of a parameter changes: a thousandth of it is enough
+    found = least_squares.minimise(problem, start, iterations=100, tolerance=1e-3 / len(data.y))
     values = problem.to_parameters(found.z)
     return Bootstrap(law, values, len(labels), scheme, int(np.sum(~found.converged)))
 
