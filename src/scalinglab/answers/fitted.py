@@ -79,14 +79,12 @@ class Chosen:
             return Fit(self, law, automatic=form == "auto", notes=_once(law.points.notes, note))
         rises_with = ("compute" if self.x == PAIR else self.x[0], self.y)
         rising.refuse(np.prod(self.table.x, axis=0), self.table.y, rises_with)
-        if form == "auto":
-            named = self.x != PAIR and self.x in {form.variables for form in forms.FORMS.values()}
-            sizes = dict(zip(self.x, self.table.x, strict=True)) if named else {}
-            arrays = () if named else self.table.x
-            given = dict(zip(PAIR, arrays, strict=False))
-            surface = fit_surface(variables=sizes, loss=self.table.y, runs=self.table.runs, **given)
+        known = {each.variables for each in forms.FORMS.values()}
+        if form == "auto" and (self.x == PAIR or self.x not in known):
+            surface = fit_surface(*self.table.x, self.table.y, runs=self.table.runs)
         else:
-            sizes = dict(zip(forms.get(form).variables, self.table.x, strict=True))
+            names = self.x if form == "auto" else forms.get(form).variables
+            sizes = dict(zip(names, self.table.x, strict=True))
             surface = fit_surface(variables=sizes, loss=self.table.y, runs=self.table.runs, form=form)
         columns = dict(zip(surface.law.form.variables, self.units.values(), strict=True))
         note = fitting.outlier_note(surface.law, self.y, **columns)
