@@ -232,7 +232,7 @@ def surface(
         document["compute_optimal"] = best.to_dict("records")
     if at is not None:
         if not isinstance(at, dict):
-            at = dict(zip(chosen.variables, _each(at, chosen.variables), strict=True))
+            at = dict(zip(columns, _each(at, tuple(columns)), strict=True))
         made = of_surface(fitted, tuple(columns.values()), query.y, query.unit).predict(at, level=level)
         text += "\n\n" + made.summary()
         best = made.notebook_table()

@@ -115,7 +115,7 @@ class NoiseAverage:
 
 
 def mixture_quantile(
-    middle: np.ndarray, spread: np.ndarray, weight: np.ndarray, dof: int, share: float
+    middle: np.ndarray, spread: np.ndarray, weight: np.ndarray, dof: float, share: float
 ) -> np.ndarray:
     """(quantities,) of averages of Student distributions (k, quantities) with weights (k,), by bisection."""
     each = middle + spread * special.stdtrit(dof, share)
