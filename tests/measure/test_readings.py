@@ -211,3 +211,11 @@ def test_two_classes_have_margins_and_one_output_has_none():
         measure.margins(nn.Linear(3, 1), x, torch.zeros(5, dtype=torch.long))
     with pytest.raises(BadInput, match="labels reach from 0 to 2, outputs have 2"):
         measure.margins(model, x, torch.tensor([0, 1, 2, 1, 1]))
+
+
+def test_operations_are_counted_of_a_network_without_numbers():
+    """The engine counts operations before weights are drawn: on the device "meta"."""
+    with torch.device("meta"):
+        empty = nn.Sequential(nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 2))
+    drawn = nn.Sequential(nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 2))
+    assert measure.flops(empty, (6,), 3) == measure.flops(drawn, (6,), 3)

@@ -39,11 +39,9 @@ def trace(model: nn.Module, input_shape: tuple[int, ...]) -> Graph:
         return Graph()
     parameter = next(model.parameters())
     zeros = torch.zeros(BATCH, *input_shape, dtype=parameter.dtype, device=parameter.device)
-    with (
-        torch.inference_mode(mode=False),
-        torch.autocast(parameter.device.type, enabled=False),
-        evaluating(model),
-    ):
+    kind = parameter.device.type  # a network without numbers, of which operations are counted, has no autocast
+    full = contextlib.nullcontext() if kind == "meta" else torch.autocast(kind, enabled=False)
+    with torch.inference_mode(mode=False), full, evaluating(model):
         recording = _record(model, zeros)
     if recording.complaints and recording.output is not None:  # no bound, but layers: all of them count
         recording.from_input |= {node.name for node in recording.graph.nodes if node.op != "get_attr"}
