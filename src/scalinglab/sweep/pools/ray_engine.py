@@ -114,24 +114,27 @@ class RayPool(Pool):
     def _look(self) -> bool:
         """Note the cluster to which the driver is connected; whether its control store can be watched."""
         self._seen = self._asked = time.monotonic()  # when it was seen, and asked for its nodes
-        self._node = self._ray.get_runtime_context().get_node_id()
+        self._session = in_time(lambda: session_of(self._ray.get_runtime_context().gcs_address), CONNECT)
         return self._is_there()
 
     def _is_there(self) -> bool:
         """Whether the cluster's control store takes connections; calls to Ray hang where it does not.
 
         Now and then also whether it is still the same: one that was started anew at its address does not
-        know the driver's node, and would never answer for its tasks.
+        know the driver, and would never answer for its tasks. It is asked by a connection of its own: on the
+        driver's own the question ends the process.
         """
         now = time.monotonic()
         try:
-            host, _, port = self._ray.get_runtime_context().gcs_address.rpartition(":")
+            address = self._ray.get_runtime_context().gcs_address
+            host, _, port = address.rpartition(":")
             socket.create_connection((host.strip("[]"), int(port)), LOOK).close()
         except (OSError, ValueError):
             return False
-        if now - self._asked > ASK:
-            nodes = in_time(self._ray.nodes, CONNECT)
-            if not any(node["NodeID"] == self._node and node["Alive"] for node in nodes or ()):
+        if self._session is not None and now - self._asked > ASK:
+            found = in_time(lambda: session_of(address), CONNECT)
+            if found is not None and found != self._session:
+                self._seen = -GONE  # another cluster: nothing to wait for
                 return False
             self._asked = now
         self._seen = now
@@ -291,6 +294,13 @@ def connect(ray: Any, address: str, options: dict[str, Any], seconds: float | No
         raise ScalinglabError(f"{failure} ({_first_line(outcome[0])})") from outcome[0]
     if outcome[0] is not None:
         raise outcome[0]
+
+
+def session_of(address: str) -> Any:
+    """The name of the session that a control store serves, which is another one after every start."""
+    from ray._raylet import GcsClient
+
+    return GcsClient(address=address).internal_kv_get(b"session_name", b"session")
 
 
 def in_time(ask: Callable[[], Any], seconds: float) -> Any:
