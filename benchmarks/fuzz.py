@@ -8,7 +8,7 @@ Cases draw numbers that a function is meant for (`tests/numerics/attack.py`); of
 arguments are drawn by their annotations, of the wrong type, shape and size among them (`every_function.py`).
 `numbers`: numbers, infinity where that is the answer. `refused`: a message of this package. `nan`: a number
 is missing, or text says nan. `foreign`: another exception, which a user would meet as a traceback. `hang`:
-more than 20 s.
+more than 20 s of CPU.
 """
 
 import sys

@@ -27,7 +27,7 @@ NO_ENTRANCE = re.compile(
     r"laws\.schedule\.(prepare|fit_points)$|laws\.forms\.surfaces\.(optimal_params|power)$|"
     r"data\.(folder|search_path)$|laws\.forms\.registry\.|laws\.forms\.\w+\.family$"
 )
-SECONDS = 20  # after which a call counts as one that hangs
+SECONDS = 20  # of CPU, after which a call counts as one that hangs
 MEMORY = 12 << 30  # of addresses; PyTorch alone takes several
 # of these every draw has an argument of the wrong type: with the right ones they download, serve for ever,
 # train, or run whole studies, which other tests do
@@ -190,14 +190,14 @@ def limited():
     def interrupt(*_):
         raise TimeoutError
 
-    before, limits = signal.signal(signal.SIGALRM, interrupt), resource.getrlimit(resource.RLIMIT_AS)
-    signal.alarm(SECONDS)
+    before, limits = signal.signal(signal.SIGPROF, interrupt), resource.getrlimit(resource.RLIMIT_AS)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, limits[1]))
     try:
         yield
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
         resource.setrlimit(resource.RLIMIT_AS, limits)
 
 
@@ -209,7 +209,9 @@ def attack(name, function, seed):
         try:
             found = function(*args, **named)
             text = found.summary() if hasattr(found, "summary") else ""
-            has_words = type(found).__str__ is not object.__str__ and not isinstance(found, np.ndarray)
+            has_words = type(found).__str__ is not object.__str__ and not isinstance(
+                found, (np.ndarray, np.generic, float)
+            )
             text += str(found) if has_words else ""
         except ScalinglabError as error:
             text, found = str(error), error

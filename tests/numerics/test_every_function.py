@@ -99,3 +99,19 @@ def test_more_memory_than_there_is_is_refused():
 
     with pytest.raises(BadInput, match=r"count = \d+: more memory than there is"):
         zeros(2**60)
+
+
+def test_results_for_no_points_have_words():
+    empty = np.array([])
+    for found in (
+        sl.theory.kernel.learning_curve(SPECTRUM, empty),
+        sl.theory.perceptron.fixed_norm(empty, 1.0),
+        sl.theory.dmft.solve(SPECTRUM, empty),
+    ):
+        assert "asked for" in found.summary()
+
+
+def test_each_of_several_laws_is_checked():
+    law = sl.laws.fit("power_law", [1.0, 10.0, 100.0], [1.0, 0.5, 0.26])
+    with pytest.raises(BadInput, match=r"others=.* must be a Law"):
+        sl.figures.laws.law(law, "another")

@@ -28,6 +28,7 @@ from scalinglab.laws.forms import schedules
 from scalinglab.laws.forms.base import Form
 from scalinglab.laws.forms.schedules import Run
 from scalinglab.support.validation import checked
+from scalinglab.support.words import Worded
 
 # measured: benchmarks/schedules.py --choices, where none is best for schedules to come, so that predictions
 # are averaged over all, the first's parameters printed; Huber's thresholds of ln loss: from absolute errors,
@@ -156,7 +157,7 @@ def recorded(step: Any, rate: Any, warmup: float = 0) -> Schedule:
 
 
 @dataclass(frozen=True, eq=False)
-class ScheduleLaw:
+class ScheduleLaw(Worded):
     """A law fitted to runs under several schedules.
 
     Attributes:

@@ -16,10 +16,11 @@ from scalinglab.errors import BadInput
 from scalinglab.measure.network_norms.graph import Graph
 from scalinglab.measure.network_norms.tracing import trace, unwrapped
 from scalinglab.support.validation import checked
+from scalinglab.support.words import Worded
 
 
 @dataclass(frozen=True)
-class Flops:
+class Flops(Worded):
     """What a network costs.
 
     Attributes:

@@ -19,10 +19,11 @@ from scalinglab.errors import BadInput
 from scalinglab.measure.evaluation import batches, evaluating
 from scalinglab.measure.network_norms.report import spectral_complexity
 from scalinglab.support.validation import checked
+from scalinglab.support.words import Worded
 
 
 @dataclass(frozen=True)
-class Margins:
+class Margins(Worded):
     """Margins of the examples of a set.
 
     Attributes:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from scalinglab.support.words import UNKNOWN
+from scalinglab.support.words import UNKNOWN, Worded
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Estimate(Worded):
     """A number with its uncertainty; what is not known is NaN.
 
     Attributes:

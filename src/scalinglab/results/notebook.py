@@ -10,10 +10,9 @@ import base64
 import html
 import io
 from collections.abc import Callable, Sequence
-from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from scalinglab.support.words import without_nan
+from scalinglab.support.words import Worded
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,17 +59,8 @@ def as_png(result: NotebookResult) -> bytes:
     return buffer.getvalue()
 
 
-class NotebookResult:
-    """A result with `summary()` that notebooks show as HTML, and that `.plot()` draws.
-
-    Whatever a class writes into its summary, a number that is none is not printed as one.
-    """
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        if "summary" in cls.__dict__:
-            written = cls.__dict__["summary"]
-            cls.summary = wraps(written)(lambda self, *a, **k: without_nan(written(self, *a, **k)))  # type: ignore[method-assign]
+class NotebookResult(Worded):
+    """A result with `summary()` that notebooks show as HTML, and that `.plot()` draws."""
 
     def summary(self) -> str:
         """The result in lines."""

@@ -54,14 +54,18 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
             return function(*args, **kwargs)
         bound = signature.bind(*args, **kwargs)
         for name, value in bound.arguments.items():
-            if rules[name] and value is not signature.parameters[name].default:
+            if not rules[name] or value is signature.parameters[name].default:
+                continue
+            if signature.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL:
+                bound.arguments[name] = tuple(_converted(name, each, rules[name]) for each in value)
+            else:
                 bound.arguments[name] = _converted(name, value, rules[name])
         _active.now = True
         try:
             return function(*bound.args, **bound.kwargs)
         except ScalinglabError:
             raise
-        except (*ARITHMETIC, AttributeError, KeyError, MemoryError, RuntimeError) as error:
+        except (*ARITHMETIC, AssertionError, AttributeError, KeyError, MemoryError, RuntimeError) as error:
             if not translated or not _is_about(error, list(bound.arguments.values())):
                 raise
             large = isinstance(error, MemoryError) or "too big" in str(error)  # NumPy's words for the latter
@@ -147,7 +151,7 @@ _CLASSES = (
 
 def _rules(parameter: inspect.Parameter) -> tuple[_Rule, ...]:
     """The alternatives of an annotation; none where anything goes, or one of them is not known here."""
-    if parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
+    if parameter.kind is inspect.Parameter.VAR_KEYWORD:
         return ()
     found = []
     given = parameter.annotation

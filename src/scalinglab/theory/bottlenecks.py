@@ -28,11 +28,12 @@ from scalinglab.errors import BadInput
 from scalinglab.spectrum import Spectrum
 from scalinglab.support.progress import track
 from scalinglab.support.validation import checked
+from scalinglab.support.words import Worded
 from scalinglab.theory import dmft
 
 
 @dataclass(frozen=True)
-class Exponents:
+class Exponents(Worded):
     """Exponents of the loss (positive: L ~ x^-exponent) and of the compute-optimal sizes (N ~ C^exponent).
 
     Attributes:

@@ -30,6 +30,7 @@ from scipy.special import beta, zeta
 from scalinglab.errors import BadInput, NotConverged
 from scalinglab.spectrum import MOST_MODES, Nodes, Spectrum
 from scalinglab.support.validation import at_most, checked, together
+from scalinglab.support.words import Worded
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -40,7 +41,7 @@ CHUNK = 2048  # values of n_data solved at once, so that memory stays small
 
 
 @dataclass(frozen=True, eq=False)
-class LearningCurve:
+class LearningCurve(Worded):
     """The solution for each value of `n_data`; every array has the shape of the broadcast inputs.
 
     Attributes:
@@ -108,6 +109,8 @@ class LearningCurve:
 
     def summary(self) -> str:
         """A short summary as text."""
+        if not self.loss.size:
+            return f"kernel regression, {self.spectrum.n_modes} modes: no sizes were asked for"
         return (
             f"kernel regression, {self.spectrum.n_modes} modes: loss {self.loss.max():.4g} to "
             f"{self.loss.min():.4g} over n_data = {self.n_data.min():.4g} to {self.n_data.max():.4g}"

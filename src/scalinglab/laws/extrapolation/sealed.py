@@ -19,7 +19,7 @@ import numpy as np
 from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.laws.extrapolation.stacking import Extrapolation
 from scalinglab.support.whole_files import write_text_whole
-from scalinglab.support.words import percent
+from scalinglab.support.words import Worded, percent
 
 FORMAT = 1  # defined: the version of the file
 
@@ -89,7 +89,7 @@ class Score:
 
 
 @dataclass(frozen=True)
-class Tally:
+class Tally(Worded):
     """Calibration and sharpness of several scored forecasts."""
 
     scores: tuple[Score, ...]

@@ -22,12 +22,13 @@ from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.forms.base import Form
 from scalinglab.support.validation import checked
+from scalinglab.support.words import Worded
 
 FORMS = ("power_law", "power_law_offset", "m4", "broken_power_law")
 
 
 @dataclass(frozen=True)
-class Sources:
+class Sources(Worded):
     """Standard deviations of ln y by source; None where the data do not determine it, with the reason."""
 
     at: float

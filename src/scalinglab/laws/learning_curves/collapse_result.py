@@ -10,6 +10,7 @@ import pandas as pd
 from scalinglab.results.estimate import Estimate
 from scalinglab.results.sentences import with_notes
 from scalinglab.results.types import Reason
+from scalinglab.support.words import Worded
 
 WAYS = ("position", "optimum", "exponents", "critical")
 SCALES = {
@@ -26,7 +27,7 @@ GOOD = 3.0
 
 
 @dataclass(frozen=True)
-class Collapse:
+class Collapse(Worded):
     """A master curve and how well it holds.
 
     Attributes:

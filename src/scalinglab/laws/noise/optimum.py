@@ -29,10 +29,11 @@ from scalinglab.laws.noise.runs import TRAINED_ABOVE, UNITS, Ends, ends
 from scalinglab.laws.noise.selection import DRAWS, Search, interval_of, middles, open_ended, resampled, select
 from scalinglab.results.estimate import CANNOT_TELL, FAILS, FEWEST, HOLDS, Estimate, slopes
 from scalinglab.support.validation import checked
+from scalinglab.support.words import Worded
 
 
 @dataclass(frozen=True)
-class OptimalNoise:
+class OptimalNoise(Worded):
     """Best noise interval per width, and the lines through the middles.
 
     Attributes:

@@ -15,12 +15,13 @@ from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.laws.noise.optimum import OptimalNoise, in_common, optimal_noise, proportionality
 from scalinglab.results.estimate import Estimate
+from scalinglab.support.words import Worded
 
 VARIED = {"batch": ("batch_size", "learning_rate"), "rate": ("learning_rate", "batch_size")}
 
 
 @dataclass(frozen=True)
-class Compared:
+class Compared(Worded):
     """Both searches.
 
     Where an optimum may lie outside one of them (`OptimalNoise.bounded`), neither number means much.

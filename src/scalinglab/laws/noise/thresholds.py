@@ -27,6 +27,7 @@ from scalinglab.laws.noise.optimum import powers, statistic
 from scalinglab.laws.noise.runs import TRAINED_ABOVE, UNITS, Ends, ends
 from scalinglab.laws.noise.selection import DRAWS, Search, resampled
 from scalinglab.results.estimate import FEWEST, Estimate
+from scalinglab.support.words import Worded
 
 # measured: benchmarks/noise.py, second table, whose 95 % intervals hold the truth with both
 SHARP = 6.0  # standard errors of a level, their median, in the rise at least: else its best is mostly chance
@@ -53,7 +54,7 @@ def _interpolated(
 
 
 @dataclass(frozen=True)
-class Stability:
+class Stability(Worded):
     """Largest stable learning rate by width.
 
     Attributes:
@@ -147,7 +148,7 @@ def half_fail(rates: np.ndarray, share: np.ndarray, missed: Any = 0.0) -> np.nda
 
 
 @dataclass(frozen=True)
-class Tolerance:
+class Tolerance(Worded):
     """The noise at which the error has risen by a share of its best.
 
     Attributes:

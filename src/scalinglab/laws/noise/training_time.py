@@ -16,12 +16,13 @@ from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.laws.noise.optimum import OptimalNoise, in_common, optimal_noise
 from scalinglab.results.estimate import CANNOT_TELL, Estimate
+from scalinglab.support.words import Worded
 
 SETTLED, MOVING = "settled", "still moving"
 
 
 @dataclass(frozen=True)
-class OverTime:
+class OverTime(Worded):
     """The optimal noise at several shares of every run's training time.
 
     Attributes:

@@ -32,6 +32,7 @@ from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
 from scalinglab.results.estimate import FEWEST, slope
 from scalinglab.results.types import Reason
 from scalinglab.support.validation import checked
+from scalinglab.support.words import Worded
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Approach:
 
 
 @dataclass(frozen=True)
-class Approaches:
+class Approaches(Worded):
     """The three approaches on the same points, at one compute.
 
     Attributes:
@@ -263,7 +264,7 @@ def _at(compute: float, exponent: float, scale: float) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class ParabolaBias:
+class ParabolaBias(Worded):
     """What approach 2 finds on a surface that is known, without noise.
 
     Attributes:

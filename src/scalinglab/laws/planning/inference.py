@@ -16,13 +16,14 @@ from scalinglab.errors import BadInput
 from scalinglab.laws.fitting.data.points import positive
 from scalinglab.laws.fitting.solution import Interval
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
+from scalinglab.support.words import Worded
 
 FLOPS_OF_USE = 2.0  # convention: per parameter and example: a forward pass
 REACH = 12.0  # search: of ln n_params below the mean of the runs, and three times as far above
 
 
 @dataclass(frozen=True)
-class InferenceOptimal:
+class InferenceOptimal(Worded):
     """The cheapest model of a loss.
 
     Attributes:

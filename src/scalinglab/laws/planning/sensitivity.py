@@ -22,6 +22,7 @@ from scalinglab.laws.optimum import Optimal
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
 from scalinglab.results.types import Reason, reason_of
 from scalinglab.support.validation import checked
+from scalinglab.support.words import Worded
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +31,7 @@ COLUMNS = ("E", "alpha", "beta", "a", "n_params", "n_data", "loss")
 
 
 @dataclass(frozen=True)
-class Sensitivity:
+class Sensitivity(Worded):
     """A table of refits; the first row is the fit as it was given.
 
     Attributes:

@@ -27,10 +27,11 @@ from scalinglab.results.estimate import Estimate, slopes
 from scalinglab.results.sentences import with_notes
 from scalinglab.results.types import Reason
 from scalinglab.support.validation import checked
+from scalinglab.support.words import Worded
 
 
 @dataclass(frozen=True)
-class NoiseAdvice:
+class NoiseAdvice(Worded):
     """What to run at another width.
 
     Attributes:

@@ -32,6 +32,7 @@ from scalinglab.measure.network_norms.graph import Graph, Layer, Stack
 from scalinglab.measure.network_norms.tracing import unwrapped
 from scalinglab.measure.network_norms.tracker import NAMES, NormTracker, own_state
 from scalinglab.support.validation import checked
+from scalinglab.support.words import Worded
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class LayerNorms:
 
 
 @dataclass(frozen=True)
-class Report:
+class Report(Worded):
     """A spectral complexity with everything that went into it.
 
     Attributes:

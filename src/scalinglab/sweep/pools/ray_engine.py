@@ -11,6 +11,7 @@ by every task.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import logging
 import os
 import re
@@ -298,9 +299,8 @@ def connect(ray: Any, address: str, options: dict[str, Any], seconds: float | No
 
 def session_of(address: str) -> Any:
     """The name of the session that a control store serves, which is another one after every start."""
-    from ray._raylet import GcsClient
-
-    return GcsClient(address=address).internal_kv_get(b"session_name", b"session")
+    connections: Any = importlib.import_module("ray._raylet")
+    return connections.GcsClient(address=address).internal_kv_get(b"session_name", b"session")
 
 
 def in_time(ask: Callable[[], Any], seconds: float) -> Any:

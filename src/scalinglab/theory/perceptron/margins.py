@@ -20,6 +20,7 @@ from scipy.special import expit, ndtr, owens_t
 
 from scalinglab.errors import BadInput, NotConverged
 from scalinglab.support.validation import checked, together
+from scalinglab.support.words import Worded
 from scalinglab.theory.perceptron import saddle
 from scalinglab.theory.perceptron.checks import load_array, sharpness_array
 from scalinglab.theory.perceptron.solution import fixed_norm
@@ -30,7 +31,7 @@ HUGE = 1e150  # a pull this large lies outside every density
 
 
 @dataclass(frozen=True)
-class MarginDistribution:
+class MarginDistribution(Worded):
     """The distribution of training margins at one or many loads and sharpnesses (common shape).
 
     Attributes:

@@ -12,6 +12,7 @@ import numpy as np
 
 from scalinglab.errors import BadInput, NotConverged
 from scalinglab.support.validation import checked, together
+from scalinglab.support.words import Worded
 from scalinglab.theory.perceptron import saddle
 from scalinglab.theory.perceptron.checks import load_array, sharpness_array
 
@@ -22,7 +23,7 @@ NEGLIGIBLE, UNBOUNDED = 1e-20, 1e20  # sharpnesses beyond which the limits 0 and
 
 
 @dataclass(frozen=True)
-class FixedNorm:
+class FixedNorm(Worded):
     """The student that minimises the loss at given load and sharpness; every array has their common shape.
 
     Attributes:
@@ -51,6 +52,8 @@ class FixedNorm:
 
     def summary(self) -> str:
         """The solution in a line."""
+        if not self.error.size:
+            return "fixed-norm perceptron: no points were asked for"
         worst = float(np.max(self.residual))
         low, high = float(np.min(self.error)), float(np.max(self.error))
         span = f"error {low:.6g}" if low == high else f"error {low:.6g} to {high:.6g}"
@@ -132,7 +135,7 @@ def _angle_slope(log_tan: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Optimum:
+class Optimum(Worded):
     """The best sharpness at each load.
 
     Attributes:
