@@ -100,3 +100,17 @@ def test_measurements_of_runs_that_did_not_end_are_left_out_and_counted():
     curves = sl.read(table)
     assert np.isnan(curves["test_loss"]).tolist() == [False, True, False]
     assert "measurements of 1 of 3 runs left out: status is diverged" in curves.understood
+
+
+def test_names_behind_a_number_sign_below_a_title_and_values_without_names(tmp_path: Path):
+    (tmp_path / "t.csv").write_text(
+        "Sweep,,\n# params,Tokens,Val loss\n19M,1B tokens,3.5\n160M,2B tokens,3.1\n"
+    )
+    curves = sl.read(tmp_path / "t.csv")
+    assert curves.frame[["n_params", "n_data", "test_loss"]].to_numpy().tolist() == [
+        [19e6, 1e9, 3.5],
+        [160e6, 2e9, 3.1],
+    ]
+    (tmp_path / "t.csv").write_text("# the runs\n19M,1B tokens,3.5\n160M,2B tokens,3.1\n410M,4B tokens,2.8\n")
+    with pytest.raises(BadInput, match="a file without names needs them in its first line"):
+        sl.read(tmp_path / "t.csv")

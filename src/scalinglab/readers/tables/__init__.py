@@ -140,7 +140,7 @@ def _columns(
     for before, now in naming.names.items():
         theirs.setdefault(now, []).append(before)
     unit = unit_of_data(table)
-    units = {"n_params": "parameters", "n_data": unit, "compute": "FLOPs"}
+    units = {"n_params": "parameters", "n_data": unit, "compute": "FLOPs", "tokens": "tokens"} | naming.units
     found = []
     for name in map(str, table.columns):
         change = ", ".join(naming.changes.get(name, ()))

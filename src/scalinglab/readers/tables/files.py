@@ -27,7 +27,7 @@ from scalinglab.curves.names import aliases, quantity
 from scalinglab.curves.numbers import has_dots_for_thousands, number
 from scalinglab.curves.parts import Droppable, frame_of
 from scalinglab.errors import BadInput, require
-from scalinglab.readers.tables.grid import begins_with_names, table_of_cells, without_strays
+from scalinglab.readers.tables.grid import begins_with_names, is_name, table_of_cells, without_strays
 from scalinglab.readers.tables.large import LEFT_OUT, NOTES, unknown, with_short_texts
 from scalinglab.readers.tables.lines import table_of_lines, table_of_rows, unfolded
 from scalinglab.readers.tables.markup import (
@@ -44,6 +44,7 @@ BEFORE_RATIO = 64 << 20  # unpacked bytes below which the ratio does not matter
 UTF_8 = "utf-8-sig"  # with or without a mark
 SEPARATORS = (",", ";", "\t", "|")
 MOST_OF_CELLS = 32 << 20  # bytes of a text file that may be read cell by cell, ten times slower
+MOST_TITLES = 10  # lines above the names
 FIRST_LINES = 30  # of a text file, to see where its names stand
 _COMMA = re.compile(r"\s*[-+−]?\d+,\d+(?:e[-+]?\d+)?\s*%?\s*", re.IGNORECASE)
 _PAGES = (
@@ -151,8 +152,27 @@ def _separator(sample: str, path: Path) -> str:
 
 
 def _rows(lines: Iterable[str]) -> list[str]:
-    """Lines that are neither empty nor comments."""
-    return [line for line in lines if line.strip() and not line.startswith("#")]
+    """Lines that are neither empty nor comments; "# params, tokens" below a title has the names."""
+    found: list[str] = []
+    last = ""
+    for line in filter(str.strip, lines):
+        if line.startswith("#"):
+            last = line
+            continue
+        if last and 0 < len(found) < MOST_TITLES and _names_columns(last, line):
+            found.append(last)
+        last = ""
+        found.append(line)
+    return found
+
+
+def _names_columns(comment: str, line: str) -> bool:
+    """Whether a comment has a name for each value of the line below it."""
+    for mark in SEPARATORS:
+        names, values = (_fields(text, mark) for text in (comment, line))
+        if len(names) == len(values) > 1 and any(map(is_name, names)) and not any(map(is_name, values)):
+            return True
+    return False
 
 
 def _refuse_titles(lines: Iterable[str], path: Path) -> None:
@@ -287,8 +307,9 @@ def _names(comments: list[str], rows: list[str], separator: str) -> list[str] | 
     names, values = (
         _fields(line, separator) for line in (re.sub(r"^#+\s*(?=\w)", "", comments[-1]), rows[0])
     )
-    only_numbers = all(number(value, decimal_comma=separator != ",") is not None for value in values)
-    return names if only_numbers and len(names) == len(values) else None
+    numbers = [number(value, decimal_comma=separator != ",") is not None for value in values]
+    named = all(numbers) or (any(numbers) and any(map(is_name, names)) and not any(map(is_name, values)))
+    return names if named and len(names) == len(values) > 1 - all(numbers) else None
 
 
 def _fields(line: str, separator: str) -> list[str]:

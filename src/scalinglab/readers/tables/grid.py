@@ -95,11 +95,11 @@ def _first_row_of_names(rows: list[list[Any]]) -> int | None:
     least = max(FEWEST_OF_A_TITLE, usual - 1 if usual > 2 else usual)
     wide = [i for i, row in enumerate(rows[:-1]) if _count(row) >= least]
     values = next((i for i in wide if sum(map(_is_number, rows[i])) > 0.5 * _count(rows[i])), len(rows))
-    known = (i for i in wide if i <= values and any(map(_is_name, rows[i])))
+    known = (i for i in wide if i <= values and any(map(is_name, rows[i])))
     return next(known, next(iter(wide), None))
 
 
-def _is_name(value: Any) -> bool:
+def is_name(value: Any) -> bool:
     """Whether a cell names a quantity that is known."""
     if not isinstance(value, str) or _is_number(value):
         return False

@@ -255,14 +255,17 @@ def _numbers(frame: pd.DataFrame, origin: str) -> Spread | None:
     """Columns whose names are sizes: 19M, 125M; loss_19M; n_train=1000; 1B tokens."""
     found = {c: sized for c in frame if (sized := _sized(c)) is not None}
     sizes = {c: size for c, (_, size, _) in found.items()}
-    if len(found) < 2 or len({(word, unit) for word, _, unit in found.values()}) > 1:
-        return None
-    shown, first = ", ".join([*found][:3]), next(iter(found))
-    if len(found) == len(frame.columns):
+    shown, first = ", ".join([*found][:3]), next(iter(found), "")
+    alike = len({(word, unit) for word, _, unit in found.values()}) == 1
+    known = any(_role(c) or quantity(c) is not None for c in frame if c not in found)
+    values = not alike and not known and 2 * len(found) >= len(frame.columns)
+    if len(found) > 1 and (values or len(found) == len(frame.columns)):
         raise BadInput(
             f"{origin} has columns named by numbers ({shown}): names say what columns hold, and a file "
             "without names needs them in its first line"
         )
+    if len(found) < 2 or not alike:
+        return None
     others, (word, _, unit) = _others(frame, [*found]), found[first]
     if others is None or len({*sizes.values()}) < len(sizes):
         return None

@@ -57,7 +57,7 @@ _NO_MEASUREMENT = {
 }
 _KNOWN = {*STANDARD, *LOSS, *ERROR, *ACCURACY, *HYPERPARAMETERS, *_LETTERS}
 # a size within a name: Pythia-160M, opt_1.3b, but neither gpt2 nor 10Btok
-SIZE_IN_NAME = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?) ?([KMBkmb])(?![A-Za-z0-9])")
+SIZE_IN_NAME = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?) ?([MBmb])(?![A-Za-z0-9])")
 
 _TOKENS_IN_NAME = re.compile(
     r"(?<![\d.])(\d+(?:\.\d+)?) ?([KMBTkmbt])[-_ ]?(?:tokens?|toks?)\b", re.IGNORECASE

@@ -13,8 +13,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-FEWEST_FREE = 4  # chosen: degrees of freedom from which on slopes are tested beside the effects
-MOST_VALUES = 50  # chosen: of a column beyond which it names rows, and no kinds of them
+MOST_VALUES = 50  # guard: of a column, beyond which it names rows and no kinds of them
 NOISE = 1e-9  # guard: of ln y, below which values are equal
 
 
@@ -87,7 +86,7 @@ def _f_test(
     left = rest(outcome[:, None])[:, 0]
     before, floor = float(left @ left), len(outcome) * NOISE**2
     tests = []
-    for more, least in ((effects, 1), (np.column_stack([effects, slopes]), FEWEST_FREE)):
+    for more, least in ((effects, 1), (np.column_stack([effects, slopes]), 2 * logs.shape[1] + 2)):
         columns = rest(more)
         fitted, _, rank, _ = np.linalg.lstsq(columns, left, rcond=1e-9)
         free = len(outcome) - used - int(rank)
