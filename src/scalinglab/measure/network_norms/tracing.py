@@ -39,7 +39,7 @@ def trace(model: nn.Module, input_shape: tuple[int, ...]) -> Graph:
         return Graph()
     parameter = next(model.parameters())
     zeros = torch.zeros(BATCH, *input_shape, dtype=parameter.dtype, device=parameter.device)
-    kind = parameter.device.type  # a network without numbers, of which operations are counted, has no autocast
+    kind = parameter.device.type  # networks without numbers know no autocast
     full = contextlib.nullcontext() if kind == "meta" else torch.autocast(kind, enabled=False)
     with torch.inference_mode(mode=False), full, evaluating(model):
         recording = _record(model, zeros)
