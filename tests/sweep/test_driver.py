@@ -7,9 +7,10 @@ import pytest
 
 from scalinglab.curves import run_name
 from scalinglab.store import StoreError
+from scalinglab.support.stopping import Request
 from scalinglab.sweep import Task, driver
 from scalinglab.sweep.display import Display, clock
-from scalinglab.sweep.driver import LOSSES, PATIENCE, Driver, Interrupt
+from scalinglab.sweep.driver import LOSSES, PATIENCE, Driver
 from scalinglab.sweep.pools.engines import cause_of_death
 
 SETTINGS = tuple({"seed": k} for k in range(4))
@@ -44,7 +45,7 @@ def made(monkeypatch):
 
     def make(store=None, attempts=2):
         grid = SimpleNamespace(experiment="e")
-        return Driver(SimpleNamespace(tasks=()), grid, store or PretendStore(), None, attempts, Interrupt())
+        return Driver(SimpleNamespace(tasks=()), grid, store or PretendStore(), None, attempts, Request())
 
     return make
 

@@ -19,8 +19,9 @@ import pytest
 from scalinglab.curves import run_name
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.store import Store, StoreError, StoreWarning
+from scalinglab.support.stopping import Request
 from scalinglab.sweep import Grid, SweepWarning, execute, make_plan, run
-from scalinglab.sweep.driver import Driver, Interrupt, grids_in
+from scalinglab.sweep.driver import Driver, grids_in
 from scalinglab.sweep.pools import preflight, worker
 from scalinglab.sweep.pools.engines import LocalPool
 from tests.store.test_formats import a_new_field, rewritten
@@ -415,7 +416,7 @@ def test_a_group_whose_worker_dies_is_submitted_again_as_it_was(tmp_path):
     wanted = grid(seeds=4)
     plan = make_plan(wanted, Store(tmp_path), workers=1)
     (task,) = plan.tasks
-    driver = Driver(plan, wanted, Store(tmp_path), LocalPool(1), attempts=3, interrupt=Interrupt())
+    driver = Driver(plan, wanted, Store(tmp_path), LocalPool(1), attempts=3, interrupt=Request())
     with Store(tmp_path).start(task.settings[1]) as done:
         done.append(step=0, test_loss=1.0)
     died = {"ok": False, "kind": "crashed", "message": "gone"}
@@ -479,6 +480,32 @@ def test_the_first_ctrl_c_lets_runs_finish_and_the_next_sweep_continues(tmp_path
 
 
 @pytest.mark.slow
+def test_sigterm_lets_workers_save_their_states_and_the_next_sweep_gives_the_same_bits(tmp_path):
+    setting = {
+        "model": "mlp",
+        "dataset": "digits",
+        "width": 0.25,
+        "batch_size": 32,
+        "n_data": 200,
+        "measure": [],
+    }
+    wanted = Grid(setting, axes={"steps": [2000, 3000]}, seeds=2, runner="tests.sweep.short")
+    process = start_driver(tmp_path / "left", wanted=wanted)
+    wait_until(lambda: any(r.rows > 2 for r in Store(tmp_path / "left").records().values()))
+    process.send_signal(signal.SIGTERM)
+    output = process.communicate(timeout=60)[0]
+    assert process.returncode == 130, output
+    records = Store(tmp_path / "left").records().values()
+    assert "unfinished" in {record.status for record in records}
+    assert list((tmp_path / "left" / "state").iterdir())
+    outcome = execute(wanted, tmp_path / "left", workers=2, max_stacked=4)
+    assert set(outcome.status.values()) == {"done"}
+    execute(wanted, tmp_path / "whole", workers=2, max_stacked=4)
+    count = len(outcome.status)
+    assert faults.same_bits(Store(tmp_path / "left"), Store(tmp_path / "whole")) == (count, count)
+
+
+@pytest.mark.slow
 def test_the_second_ctrl_c_stops_at_once(tmp_path):
     process = start_driver(tmp_path, wanted=faults.grid(2, 5))
     wait_until(lambda: any(r.status == "running" for r in Store(tmp_path).records().values()))
@@ -527,7 +554,7 @@ def test_a_sweep_that_ends_while_it_looks_for_the_run_to_blame_calls_no_other_fa
     wanted = grid(seeds=2, trouble=["raise", "none"])  # one task; its first half is the one to blame
     plan = make_plan(wanted, Store(tmp_path), workers=1)
     pool = LocalPool(1)
-    driver = Driver(plan, wanted, Store(tmp_path), pool, attempts=5, interrupt=Interrupt())
+    driver = Driver(plan, wanted, Store(tmp_path), pool, attempts=5, interrupt=Request())
     (task,) = plan.tasks
     driver._submit(task)
     while not (answers := pool.wait(0.1)):

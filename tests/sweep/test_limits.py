@@ -19,11 +19,12 @@ from scalinglab.errors import BadInput
 from scalinglab.store import Store
 from scalinglab.support import phases
 from scalinglab.support.processors import cores
+from scalinglab.support.stopping import Request
 from scalinglab.sweep import Grid, Plan, SweepWarning, Task, driver, execute, training
 from scalinglab.sweep import grid as grid_module
 from scalinglab.sweep import plan as planning
 from scalinglab.sweep.display import Display
-from scalinglab.sweep.driver import Driver, Interrupt, grids_in
+from scalinglab.sweep.driver import Driver, grids_in
 from scalinglab.sweep.pools import engines, preflight, worker
 from scalinglab.sweep.pools.engines import LocalPool
 from scalinglab.sweep.runner import Runner, load
@@ -320,7 +321,7 @@ def test_runs_that_are_free_come_before_all_that_wait(tmp_path, monkeypatch):
     monkeypatch.setattr(driver.time, "sleep", lambda seconds: None)
     settings = tuple(pretend.identity({"seed": seed}) for seed in range(3))
     plan = SimpleNamespace(tasks=())
-    found = Driver(plan, SimpleNamespace(experiment=None), Store(tmp_path), None, 2, Interrupt())
+    found = Driver(plan, SimpleNamespace(experiment=None), Store(tmp_path), None, 2, Request())
     other = Task((pretend.identity({"seed": 9}),), cost=1.0, memory=1.0)
     found.waiting = [other]
     with Store(tmp_path).start(settings[0]):
@@ -376,7 +377,7 @@ def test_no_more_tasks_are_sent_than_there_are_slots(tmp_path):
     most = []
     tasks = tuple(Task((pretend.identity({"seed": k}),), cost=1.0, memory=1.0) for k in range(4))
     plan = SimpleNamespace(tasks=tasks, runner=SimpleNamespace(name=RUNNER))
-    found = Driver(plan, SimpleNamespace(experiment=None), Store(tmp_path), None, 2, Interrupt())
+    found = Driver(plan, SimpleNamespace(experiment=None), Store(tmp_path), None, 2, Request())
 
     def wait(seconds):
         most.append(len(found.running))

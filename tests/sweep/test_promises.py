@@ -12,9 +12,9 @@ import pytest
 
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.store import Store
+from scalinglab.support.stopping import requests
 from scalinglab.sweep import Grid, Plan, Task, execute, make_plan, timing, training
 from scalinglab.sweep.display import Display
-from scalinglab.sweep.driver import interruptible
 from scalinglab.sweep.plan import _kept, keep_grid, keep_groups, kept_grids, part, split
 from scalinglab.sweep.pools import engines, worker
 from scalinglab.sweep.runner import Runner
@@ -22,7 +22,7 @@ from scalinglab.sweep.runner import Runner
 
 def test_the_first_ctrl_c_is_soon_the_second_now_and_the_handler_is_given_back():
     before = signal.getsignal(signal.SIGINT)
-    with interruptible() as interrupt:
+    with requests() as interrupt:
         assert (interrupt.soon, interrupt.now) == (False, False)
         signal.raise_signal(signal.SIGINT)
         assert (interrupt.soon, interrupt.now) == (True, False)
@@ -31,11 +31,20 @@ def test_the_first_ctrl_c_is_soon_the_second_now_and_the_handler_is_given_back()
     assert signal.getsignal(signal.SIGINT) is before
 
 
+def test_sigterm_asks_to_leave_however_often_it_comes_and_is_given_back():
+    before = signal.getsignal(signal.SIGTERM)
+    with requests() as request:
+        for _ in range(2):
+            signal.raise_signal(signal.SIGTERM)
+            assert (request.soon, request.leave, request.now) == (True, True, False)
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
 def test_outside_the_main_thread_no_handler_is_set():
     before, seen = signal.getsignal(signal.SIGINT), []
 
     def work() -> None:
-        with interruptible() as interrupt:
+        with requests() as interrupt:
             seen.extend([interrupt.soon, signal.getsignal(signal.SIGINT) is before])
 
     thread = threading.Thread(target=work)

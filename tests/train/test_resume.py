@@ -57,6 +57,29 @@ def ordered(curves):
     return curves.frame.sort_values(["run", "step"], ignore_index=True)
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("step", [7, 10])  # between two checkpoints, and at one
+def test_a_training_that_is_asked_to_end_saves_its_state_there(number, step, tmp_path, monkeypatch) -> None:
+    settings = [{**MLP, "seed": seed, "measure": []} for seed in range(2)]
+    whole = run_many(settings, store=tmp_path / "whole")
+    advance = jobs.Group.advance
+
+    def asked(self, steps: int) -> None:
+        advance(self, min(steps, step - self.step) if self.step < step else steps)
+        if self.step == step:
+            signal.raise_signal(number)
+
+    monkeypatch.setattr(jobs.Group, "advance", asked)
+    with pytest.raises(KeyboardInterrupt):
+        run_many(settings, store=tmp_path / "left")  # no state was due before
+    monkeypatch.setattr(jobs.Group, "advance", advance)
+    assert {record.status for record in Store(tmp_path / "left").records().values()} == {"unfinished"}
+    seen = begun(monkeypatch)
+    again = run_many(settings, store=tmp_path / "left")
+    assert seen == [(2, step)]
+    assert ordered(again).equals(ordered(whole))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["mlp", "cnn with batch norm", "several"])
 def test_a_killed_run_resumes_to_the_same_curve(kind: str, tmp_path, monkeypatch) -> None:

@@ -3,19 +3,18 @@
 The store is the single source of truth: a run is done if the store records it as done. The task of a worker
 that was lost is resubmitted, and never counts against its runs; a task that fails is split until the failing
 run is isolated and recorded with its traceback; a store that cannot be written stops the sweep. The first
-Ctrl-C lets running tasks finish and starts no more, the second stops at once; both leave a store that the
-next sweep continues.
+Ctrl-C lets running tasks finish and starts no more, the second stops at once; SIGTERM, which schedulers send
+before they kill, lets workers save the states of their runs and end. All leave a store that the next sweep
+continues.
 """
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from scalinglab._version import __version__
 from scalinglab.curves import Curves, run_name
 from scalinglab.errors import BadInput
 from scalinglab.store import Record, RunBusy, Store, StoreError
+from scalinglab.support.stopping import Request, requests
 from scalinglab.support.validation import checked
 from scalinglab.support.words import counted
 from scalinglab.sweep.display import Display
@@ -60,7 +60,7 @@ class Outcome:
         plan: what was to be done.
         status: how each run of the grid stands now, by name.
         failed: the records of runs that failed, with their tracebacks.
-        interrupted: whether Ctrl-C ended it.
+        interrupted: whether Ctrl-C or SIGTERM ended it.
         seconds: how long it took.
         deaths: why workers died, one text each; what they were doing was done again.
         left: runs that are left unfinished, because whatever ran them was lost again and again.
@@ -117,7 +117,7 @@ def run(
     """Run a sweep and return the curves of its runs; see `execute` for the options.
 
     Raises:
-        KeyboardInterrupt: after Ctrl-C, once everything is safe.
+        KeyboardInterrupt: after Ctrl-C or SIGTERM, once everything is safe.
     """
     outcome = execute(grid, store, **options)
     if outcome.interrupted:
@@ -187,7 +187,7 @@ def execute(
     quarantined = store.repair() if Store.is_store(store.path) else {}
     for path, reason in quarantined.items():
         warnings.warn(f"{reason}; moved to {path}; lost runs are done again", SweepWarning, stacklevel=2)
-    with interruptible() as interrupt:
+    with requests() as interrupt:
         pool = open_pool(engine, workers, address, devices, cpus, gpus, early)
         if engine == "local" and take_turns(pool.slots, devices):
             warnings.warn(
@@ -229,32 +229,6 @@ def execute(
 
 
 @dataclass
-class Interrupt:
-    """Interrupt state set by Ctrl-C."""
-
-    soon: bool = False
-    now: bool = False
-
-
-@contextmanager
-def interruptible() -> Iterator[Interrupt]:
-    """Record Ctrl-C as interrupt state: the first ends after the running tasks, the second at once."""
-    interrupt = Interrupt()
-
-    def record(*_: Any) -> None:
-        interrupt.now, interrupt.soon = interrupt.soon, True
-
-    if threading.current_thread() is not threading.main_thread():
-        yield interrupt
-        return
-    before = signal.signal(signal.SIGINT, record)
-    try:
-        yield interrupt
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-@dataclass
 class Driver:
     """Submits tasks to the pool and handles their results and failures."""
 
@@ -263,7 +237,7 @@ class Driver:
     store: Store
     pool: Pool
     attempts: int
-    interrupt: Interrupt
+    interrupt: Request
     waiting: list[Task] = field(default_factory=list)
     running: dict[int, Task] = field(default_factory=dict)
     deaths: dict[tuple[str, ...], int] = field(default_factory=dict)
@@ -277,6 +251,7 @@ class Driver:
     causes: list[str] = field(default_factory=list)  # of the deaths, for the summary
     phases: Counter[str] = field(default_factory=Counter)  # where the workers' time went, in seconds
     count: int = 0
+    asked_to_leave: bool = False
 
     def drive(self, display: Display) -> None:
         """Submit and collect tasks until all are done or the sweep is interrupted."""
@@ -284,6 +259,9 @@ class Driver:
         while (self.waiting and not self.interrupt.soon) or self.running:
             if self.interrupt.now:
                 return
+            if self.interrupt.leave and not self.asked_to_leave:
+                self.asked_to_leave = True
+                self.pool.leave()
             while self.waiting and not self.interrupt.soon and len(self.running) < self.pool.slots:
                 self._submit(self.waiting.pop(0))
             for answer in self.pool.wait(0.1):

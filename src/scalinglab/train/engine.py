@@ -27,6 +27,7 @@ from scalinglab.measure.free_memory import free_memory
 from scalinglab.store import Store
 from scalinglab.support import progress as bars
 from scalinglab.support.phases import phase
+from scalinglab.support.stopping import Request, requests
 from scalinglab.support.validation import checked
 from scalinglab.train.batches import dataset_of
 from scalinglab.train.checkpoints import state as states
@@ -182,11 +183,12 @@ def _train(
     ]
     if progress:
         tell_how(jobs, place)
-    work = _work(jobs, place)
     total = sum(job.checkpoints for job in jobs)
     try:
-        for _ in bars.track(work, "training", total=total) if progress else work:
-            pass
+        with requests(store is not None) as request:
+            work = _work(jobs, place, request)
+            for _ in bars.track(work, "training", total=total) if progress else work:
+                pass
     finally:
         saving.close()
     return jobs
@@ -354,22 +356,29 @@ def how(setting: Setting, runs: int, device: torch.device) -> str:
 
 @dataclass
 class Turn:
-    """What a job does next, the bytes it takes, its stream and place, and the condition it waits for."""
+    """What a job does next, the bytes it takes, its stream and place, how it leaves, what it waits for."""
 
     work: Iterator[int | Callable[[], bool]]
     memory: float
     stream: torch.cuda.Stream
     place: Place
+    leave: Callable[[], None]
     until: Callable[[], bool] | None = None
 
 
-def _work(jobs: list[Job], device: torch.device) -> Iterator[int]:
-    """Execute the jobs: sequentially on a CPU; interleaved on streams on a GPU, as many as memory holds."""
+def _work(jobs: list[Job], device: torch.device, request: Request) -> Iterator[int]:
+    """Execute the jobs: sequentially on a CPU; interleaved on streams on a GPU, as many as memory holds.
+
+    Where the process is asked to end, those that are at work save a state and `KeyboardInterrupt` is raised.
+    """
     if device.type != "cuda":
         for job in jobs:
             for rows in job.work():
                 assert isinstance(rows, int)  # a CPU computes at once
                 yield from range(rows)
+                if request.soon:
+                    job.leave()
+                    raise KeyboardInterrupt
         return
     # the longest first, so that no single one is left at the end
     waiting = sorted(jobs, key=lambda job: -max(job.schedules[s.run][-1] for s in job.settings))
@@ -383,8 +392,13 @@ def _work(jobs: list[Job], device: torch.device) -> Iterator[int]:
                 job, stream = waiting.pop(0), free.pop()
                 for soon in (job, *waiting[:STREAMS]):
                     _draw_ahead(soon, drawing)
-                active.append(Turn(job.work(), job.memory, stream, job.place(stream)))
+                active.append(Turn(job.work(), job.memory, stream, job.place(stream), job.leave))
                 _drop_idle_beside(active, waiting[:STREAMS], limit)
+            if request.soon:
+                for turn in active:
+                    with torch.cuda.stream(turn.stream):
+                        turn.leave()
+                raise KeyboardInterrupt
             moved = False
             for turn in list(active):
                 if turn.until is not None and not turn.until():  # asked last: the turn before may change it

@@ -256,6 +256,24 @@ class Job:
 
     # --- states ----------------------------------------------------------------------------------
 
+    def leave(self) -> None:
+        """Save a state now, between two steps, from which the runs go on: the process was asked to end."""
+        group = getattr(self, "group", None)
+        if group is None or not group.settings or not self.writers:
+            return
+        self._take()
+        if group.settings and self._lacks_checkpoint():
+            self._begin_checkpoint()
+            self._take()
+        if group.settings:
+            self._save(group.state())
+            self.saving.wait()
+
+    def _lacks_checkpoint(self) -> bool:
+        """Whether a checkpoint is due at this very step and was not measured."""
+        here = [s for s in self.group.settings if self.group.step in self.schedules[s.run]]
+        return any(not self.rows[s.run] or self.rows[s.run][-1]["step"] < self.group.step for s in here)
+
     def _save(self, snapshot: Snapshot) -> None:
         """Keep the group as it was at a checkpoint whose rows are written."""
         assert self.store is not None

@@ -99,6 +99,11 @@ class LocalPool(Pool):
             else:
                 answers.append(answer)
 
+    def leave(self) -> None:
+        """Send SIGTERM to workers with a task: they save the states of their runs and end."""
+        for number in self._tasks:
+            self._workers[number].terminate()
+
     def close(self) -> None:
         """Close the workers' stdin, which ends them."""
         if self._started is not None:

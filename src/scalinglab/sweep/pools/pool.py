@@ -52,6 +52,9 @@ class Pool(ABC):
     def wait(self, seconds: float) -> list[Answer]:
         """Results received so far; waits for the first one, up to the timeout."""
 
+    def leave(self) -> None:  # noqa: B027 (to do nothing is a way)
+        """Ask workers to save the states of what they do and to end; by default they finish their tasks."""
+
     @abstractmethod
     def close(self) -> None:
         """Shut down idle workers."""

@@ -19,6 +19,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from scalinglab.support import phases
+from scalinglab.support.stopping import end_by_sigterm
 
 if TYPE_CHECKING:
     from scalinglab.sweep.runner import Runner
@@ -126,7 +127,12 @@ def main() -> None:
         ready["ready"] = time.time()
     while True:
         if "task" in task:  # and not only to get ready, while the driver makes its plan
-            answers.write(json.dumps({"task": task["task"], **execute(task), **ready}) + "\n")
+            try:
+                answer = execute(task)
+            except KeyboardInterrupt:  # asked to end, by SIGTERM; the states of the runs are saved
+                end_by_sigterm()
+                raise
+            answers.write(json.dumps({"task": task["task"], **answer, **ready}) + "\n")
         task = tasks.get()
 
 
