@@ -23,7 +23,7 @@ from scalinglab.laws.forms.base import Form
 from scalinglab.laws.planning.candidates import checked_costs, large_enough, plausible_runs, price_of
 from scalinglab.laws.planning.fitted import law_or_surface
 from scalinglab.laws.planning.posterior import after_fit
-from scalinglab.laws.planning.search import TOLERANCE, best_plan, cheapest_plan
+from scalinglab.laws.planning.search import TOLERANCE, Plan, best_plan, cheapest_plan
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
 from scalinglab.results import plans
 from scalinglab.results.notebook import NotebookResult
@@ -146,7 +146,7 @@ def next_runs(
         seeds: how many runs at most of one candidate.
         tolerance: the least share of the interval that a run has to save.
         share: of what the whole budget would narrow, that the plan has to: below 1 it is the cheapest of the
-            plans for smaller budgets that does.
+            plans for smaller budgets that does, unless only that of the whole budget is worth it.
         x, y, reduce, rows: columns of a table and which rows of it count, as in `scalinglab.laws.fit`.
         form: any registered form, or a `Form`; by default "auto" of one column x, else those of
             surfaces, averaged, of which the heaviest says what a run would tell.
@@ -186,14 +186,20 @@ def next_runs(
     extrapolates = is_table(given) and named is None and len(names) == 1
     stated = (_extrapolated if extrapolates else _of_the_form)(fitted, law, targets, deviations)
     known = _stated_variance(law, stated, plan.before)
-    if share < 1 and len(plan.index):
-        enough = plan.after[-1] + (1 - share) * (known - plan.after[-1])
-        plan = cheapest_plan([posterior], prices, budget, enough, plan, **limits)
-    return NextRuns(
-        names, places[plan.index], plan.index, plan.seeds, prices[plan.index] * plan.seeds, targets,
-        stated.prediction, stated.before, stated.after(np.minimum(plan.after / known, 1.0)), float(budget),
-        unit, law.notes, "1 - y" if law.points.complement else "",
-    )  # fmt: skip
+
+    def in_full(chosen: Plan) -> NextRuns:
+        return NextRuns(
+            names, places[chosen.index], chosen.index, chosen.seeds, prices[chosen.index] * chosen.seeds,
+            targets, stated.prediction, stated.before, stated.after(np.minimum(chosen.after / known, 1.0)),
+            float(budget), unit, law.notes, "1 - y" if law.points.complement else "",
+        )  # fmt: skip
+
+    whole = in_full(plan)
+    if share == 1 or not len(plan.index):
+        return whole
+    enough = plan.after[-1] + (1 - share) * (known - plan.after[-1])
+    cheapest = in_full(cheapest_plan([posterior], prices, budget, enough, plan, **limits))
+    return whole if whole.worth_it and not cheapest.worth_it else cheapest
 
 
 def _stated_variance(law: Law, stated: _Prediction, variance: float) -> float:
