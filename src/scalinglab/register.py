@@ -20,37 +20,50 @@ from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
+from scalinglab.errors import BadInput, nearest
 from scalinglab.support import extensions
+from scalinglab.support.validation import checked
 
 T = TypeVar("T")
 __all__ = ["dataset", "form", "network", "optimizer", "paper", "reader"]
 
 
+def _adding(kind: str, name: str) -> Callable[[T], T]:
+    extensions.check_name(kind, name)
+    return lambda value: extensions.add(kind, name, value)
+
+
+@checked
 def network(name: str) -> Callable[[T], T]:
     """Add a network: a class, or a function of the setting that makes one; ``model = "name"``."""
-    return lambda value: extensions.add("networks", name, value)
+    return _adding("networks", name)
 
 
+@checked
 def dataset(name: str) -> Callable[[T], T]:
     """Add data: a function that returns (x, y, test_x, test_y) or a `Dataset`; ``dataset = "name"``."""
-    return lambda value: extensions.add("datasets", name, value)
+    return _adding("datasets", name)
 
 
+@checked
 def optimizer(name: str) -> Callable[[T], T]:
     """Add an optimizer: a class as those of `torch.optim`, or a function of (parameters, setting)."""
-    return lambda value: extensions.add("optimizers", name, value)
+    return _adding("optimizers", name)
 
 
+@checked
 def reader(kind: str) -> Callable[[T], T]:
     """Add a reader: a function of a path that returns a table; ``sl.read(path, kind="kind")``."""
-    return lambda value: extensions.add("readers", kind, value)
+    return _adding("readers", kind)
 
 
+@checked
 def form(name: str) -> Callable[[T], T]:
     """Add a form of a law: a function that returns a `scalinglab.laws.Form`; ``sl.laws.fit("name", …)``."""
-    return lambda value: extensions.add("forms", name, value)
+    return _adding("forms", name)
 
 
+@checked
 def paper(key: str, claim: str, scales: Sequence[str] = ("smoke", "laptop"), **more: Any) -> Callable[[T], T]:
     """Add a figure or table of a paper: a function of the scale that returns a `studies.Reproduction`.
 
@@ -59,7 +72,12 @@ def paper(key: str, claim: str, scales: Sequence[str] = ("smoke", "laptop"), **m
         claim: what the paper says there.
         scales, more: as of `scalinglab.studies.registry.Entry`.
     """
-    from scalinglab.studies.registry import Entry
+    from scalinglab.studies.registry import SCALES, Entry
+
+    if key.count("/") != 1 or not all(key.split("/")):
+        raise BadInput(f"key={key!r} must name a paper and a figure of it, as in 'someone2026/figure1'")
+    if wrong := [scale for scale in scales if scale not in SCALES]:
+        raise BadInput(f"scales={wrong} are not known; {nearest(str(wrong[0]), SCALES)}")
 
     def add(make: Any) -> Any:
         entry = Entry(key, claim, tuple(scales), f"{make.__module__}:{make.__qualname__}", **more)

@@ -35,10 +35,15 @@ BUNDLED = "scalinglab_papers"
 _ADDED: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
 
 
-def add(kind: str, name: str, value: T) -> T:
-    """Add something under a name; a name that is there already is replaced."""
+def check_name(kind: str, name: str) -> None:
+    """Refuse a name that could not be told from "module:attribute" or a path."""
     if not name.isidentifier():
         raise BadInput(f"{name!r} cannot be a name of {kind}: give letters, digits and underscores")
+
+
+def add(kind: str, name: str, value: T) -> T:
+    """Add something under a name; a name that is there already is replaced."""
+    check_name(kind, name)
     _ADDED[kind][name] = value
     return value
 

@@ -284,7 +284,10 @@ class Group:
         else:
             x, y = self.program.batch(self.stream.indices, self.clock.position, step_key)
         if self.program.random:  # the same numbers after a resume
-            torch.manual_seed(hash((self.settings[0].seed_of("order"), self.step)) % (1 << 63))
+            seed = hash((self.settings[0].seed_of("order"), self.step)) % (1 << 63)
+            torch.default_generator.manual_seed(seed)
+            if self.device.type == "cuda":
+                torch.cuda.manual_seed(seed)
         if self._worth_tracing():
             self.program.trace(self.leaves, self.buffers, x, y)
         losses, buffers, gradients = self.program.gradients(self.leaves, self.buffers, x, y, self.live)

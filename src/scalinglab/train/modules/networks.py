@@ -47,7 +47,8 @@ def build(setting: Setting, input_shape: tuple[int, ...], n_outputs: int, n_clas
     facts = {"input_shape": input_shape, "n_outputs": n_outputs, "n_classes": n_classes}
     offered = {**facts, **setting.as_given()}
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(setting.seed_of("init"))
+        # as torch.manual_seed, which would also write down where it was called, for GPUs that start later
+        torch.default_generator.manual_seed(setting.seed_of("init"))
         model = call(factory, offered, f"model = {setting.model!r}", must=setting.model_options)
     if not isinstance(model, nn.Module):
         raise BadInput(f"model = {setting.model!r} made a {type(model).__name__}, and no torch.nn.Module")
