@@ -65,7 +65,15 @@ class GPT(nn.Module):
 first, stride = torch.randint(0, 16, (2, 300, 1), generator=generator)
 text = (first + stride * torch.arange(13)) % 16
 curves = sl.train.run_many(
-    sl.grid(n_data=[50, 200], steps=200, batch_size=16, learning_rate=0.01, optimizer="muon", warmup=0.1),
+    sl.grid(
+        n_data=[50, 200],
+        steps=200,
+        batch_size=16,
+        learning_rate=0.01,
+        optimizer="muon",
+        warmup=0.1,
+        measure=[],
+    ),  # no norms
     model=GPT,
     data=(text[:200, :-1], text[:200, 1:], text[200:, :-1], text[200:, 1:]),
 )

@@ -15,7 +15,7 @@ from torch import nn
 from torch.nn import functional as F
 from typer.testing import CliRunner
 
-from scalinglab import sweep
+from scalinglab import measure, sweep
 from scalinglab.cli import app
 from scalinglab.errors import BadInput
 from scalinglab.store import Store
@@ -279,6 +279,25 @@ def test_a_network_that_draws_its_own_random_numbers_repeats_and_resumes(tmp_pat
     second = run_many(settings, model=Noisy, data=data).frame
     assert torch.equal(before, torch.get_rng_state())
     np.testing.assert_array_equal(first["test_loss"], second["test_loss"])
+
+
+def test_norms_margins_and_noise_are_those_of_the_network_that_a_plain_loop_trains() -> None:
+    data = classes()
+    setting = {**SHORT, "seed": 3, "optimizer": "sgd", "measure": ["norm", "margin", "gradient_noise"]}
+    _, network = plain_loop(Small, data, setting, F.cross_entropy, torch.optim.SGD)
+    last = run(setting, model=Small, data=data, loss=F.cross_entropy).frame.iloc[-1]
+    assert last["norm"] == pytest.approx(measure.norms(network, (6,))["spectral_complexity"], rel=1e-3)
+    (full,) = with_own([setting], {"model": Small, "dataset": data, "loss": F.cross_entropy})
+    subset = torch.from_numpy(dataset_of(full).order(3)[:60])
+    x, y = data[0][subset], data[1][subset]
+    found = measure.gradient_noise(network, x, y, F.cross_entropy)
+    assert last["gradient_noise"] == pytest.approx(found.trace, rel=1e-3)
+    with torch.no_grad():
+        logits = network.eval()(x)
+    own = logits.gather(1, y[:, None])[:, 0]
+    margins = own - logits.scatter(1, y[:, None], -math.inf).amax(1)
+    assert last["margin"] == pytest.approx(float(margins.median(0).values), abs=0.05)
+    assert last["margin_min"] == pytest.approx(float(margins.min()), rel=1e-3)
 
 
 @pytest.mark.parametrize("model", [Small, Tied])

@@ -9,7 +9,6 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import torch
 from torch import Tensor, nn
 
 from scalinglab.measure import Flops, NormTracker, flops, margins
@@ -91,23 +90,20 @@ class Measure:
 
     def _has_norms(self) -> bool:
         """Whether norms are defined; of a network of the user's own they may not be, which is told once."""
-        setting, data = self.group.setting, self.group.resident
-        if not setting.owns("model"):
+        setting = self.group.setting
+        if not setting.owns("model") or not any(name.startswith("norm") for name in setting.measure):
             return True
-        if data.train_x.dtype == torch.int64:
-            reason = "its inputs are whole numbers"
-        else:
-            shared = _SHARED.setdefault(self.group.model, _Shared())
-            if shared.no_norms is None:
-                try:
-                    self._tracker().begin({k: v[:1].detach() for k, v in self._numbers().items()}).result()
-                    shared.no_norms = ""
-                except Exception as error:  # whatever a network may do
-                    shared.no_norms = " ".join(str(error).split())
-            reason = shared.no_norms
-        if reason and any(name.startswith("norm") for name in setting.measure):
-            warnings.warn(f"no norms of {setting.model}: {reason}", MeasureWarning, stacklevel=2)
-        return not reason
+        shared = _SHARED.setdefault(self.group.model, _Shared())
+        if shared.no_norms is None:
+            try:
+                self._tracker().begin({k: v[:1].detach() for k, v in self._numbers().items()}).result()
+                shared.no_norms = ""
+            except Exception as error:  # whatever a network may do
+                shared.no_norms = " ".join(str(error).split())
+        if shared.no_norms:
+            text = f"no norms of {setting.model}: {shared.no_norms}; measure=[] leaves them out"
+            warnings.warn(text, MeasureWarning, stacklevel=2)
+        return not shared.no_norms
 
     def _numbers(self) -> dict[str, Tensor]:
         return {**self.group.parameters, **self.group.buffers}
