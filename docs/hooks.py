@@ -31,6 +31,7 @@ TITLES = {
     "bordelon2024": "Bordelon, Atanasov, Pehlevan 2024",
     "park2019": "Park, Sohl-Dickstein, Le, Smith 2019",
     "hoffmann2022": "Hoffmann et al. 2022",
+    "theory": "Solvable models beyond the source papers",
 }
 
 
@@ -81,7 +82,8 @@ def _spaced(tex: str) -> str:
 
 
 PACKAGES = (
-    "scalinglab", "scalinglab.theory.perceptron", "scalinglab.theory.dmft", "scalinglab.simulate.perceptron",
+    "scalinglab", "scalinglab.theory.perceptron", "scalinglab.theory.dmft", "scalinglab.theory.one_pass",
+    "scalinglab.simulate.perceptron",
     "scalinglab.simulate.random_features", "scalinglab.nets", "scalinglab.data", "scalinglab.measure",
     "scalinglab.train", "scalinglab.sweep", "scalinglab.laws", "scalinglab.report", "scalinglab.studies",
 )  # fmt: skip

@@ -1,11 +1,11 @@
-"""The source papers of scalinglab: every figure, table and theorem, one folder a paper.
+"""The source papers of scalinglab: every figure, table and theorem, one folder a paper; and ``theory``.
 
 ``smoke/`` holds the records at scale smoke, with which `scalinglab reproduce check` compares.
 """
 
 from typing import Any
 
-from scalinglab_papers import bahri2021, bordelon2024, damico2025, demo, hoffmann2022, park2019
+from scalinglab_papers import bahri2021, bordelon2024, damico2025, demo, hoffmann2022, park2019, theory
 
 ENTRIES = (
     *demo.ENTRIES,
@@ -14,6 +14,7 @@ ENTRIES = (
     *bordelon2024.ENTRIES,
     *park2019.ENTRIES,
     *hoffmann2022.ENTRIES,
+    *theory.ENTRIES,
 )
 
 

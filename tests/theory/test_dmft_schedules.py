@@ -6,6 +6,7 @@ import pytest
 from scalinglab import Spectrum
 from scalinglab.errors import BadInput
 from scalinglab.theory import dmft
+from scalinglab.theory.dmft import schedules
 
 SPECTRUM = Spectrum.power_law(task_exponent=1.5, spectral_exponent=1.25, n_modes=60)
 DECAY = 0.4 * 0.85 ** np.arange(12)
@@ -66,6 +67,27 @@ def test_best_schedule_decays_and_beats_every_constant_rate():
         for r in np.geomspace(0.01, 0.9, 15)
     ]
     assert best.test_loss[-1] < min(constants)
+
+
+@pytest.mark.parametrize("n_params", [np.inf, 20.0])
+def test_derivatives_by_every_rate(n_params):
+    rates, step = np.random.default_rng(0).uniform(0.05, 0.4, 12), 1e-6
+    found = schedules._modes(SPECTRUM, n_params, rates.sum(), rates.max())
+    slopes = schedules._with_slopes(found, rates, 2, 0.04)[1]
+    for place in (0, 5, 11):
+        ends = [
+            schedules._forward(found, rates + sign * step * np.eye(12)[place], 2, 0.04)[0][-1]
+            for sign in (1, -1)
+        ]
+        assert slopes[place] == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-6)
+
+
+def test_free_rates_are_no_worse_than_knots():
+    knots = dmft.best_schedule(SPECTRUM, 40, 1, noise=0.5, knots=5)
+    free = dmft.best_schedule(SPECTRUM, 40, 1, noise=0.5)
+    assert free.test_loss[-1] <= knots.test_loss[-1] * (1 + 1e-6)
+    with pytest.raises(BadInput, match="knots"):
+        dmft.best_schedule(SPECTRUM, 40, 1, knots=0)
 
 
 def test_bad_schedules_say_what_is_wrong():

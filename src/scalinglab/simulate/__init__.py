@@ -7,6 +7,6 @@ from __future__ import annotations
 
 from scalinglab.support.lazy import lazily
 
-__all__ = ["perceptron", "random_features"]
+__all__ = ["feature_learning", "perceptron", "random_features", "sparse_features"]
 
 __getattr__, __dir__ = lazily(__name__, modules={name: name for name in __all__})

@@ -145,7 +145,8 @@ _ITEMS = ("Sequence", "Iterable", "list", "tuple", "Collection", "set")
 _ITEMS_RULE = _Rule("a sequence", lambda v: isinstance(v, Iterable) and not isinstance(v, (str, bytes)))
 _CLASSES = (
     "Approaches", "Collapse", "Curves", "DataFrame", "Dataset", "Dynamical", "Extrapolation", "Form", "Grid",
-    "Law", "Module", "Optimal", "Setting", "Spectrum", "Store", "Surface", "Teacher", "Tensor",
+    "Law", "Modes", "Module", "Optimal", "Optimizer", "Setting", "Spectrum", "Store", "Surface", "Teacher",
+    "Tensor",
 )  # fmt: skip
 
 

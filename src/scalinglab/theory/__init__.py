@@ -10,11 +10,14 @@ from scalinglab.support.lazy import lazily
 __all__ = [
     "bottlenecks",
     "dmft",
+    "feature_learning",
     "infinite_width",
     "kernel",
     "manifolds",
+    "one_pass",
     "perceptron",
     "random_features",
+    "sparse_features",
 ]
 
 __getattr__, __dir__ = lazily(__name__, modules={name: name for name in __all__})

@@ -19,6 +19,7 @@ t ~ C^{b/a}. The printed exponents are kept beside ours.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -171,9 +172,6 @@ def compute_optimal(
 ) -> Frontier:
     """The exact frontier: the solved loss, minimised over N at fixed C = N t.
 
-    The loss is solved on a grid of N for all budgets at once; the minimum of each budget is then found from
-    polynomials in the logs, first through the nearest grid points, then through five close ones.
-
     Args:
         spectrum: eigenvalues and target power.
         budgets: C = N t, any positive numbers.
@@ -181,15 +179,40 @@ def compute_optimal(
         noise: σ of the label noise.
         per_decade: grid points of N a decade.
     """
+
+    def losses(times: np.ndarray, size: float) -> np.ndarray:
+        return dmft.solve(spectrum, times, size, n_data, noise).test_loss
+
+    return frontier(losses, budgets, per_decade=per_decade)
+
+
+@checked
+def frontier(
+    losses: Callable[[np.ndarray, float], np.ndarray],
+    budgets: ArrayLike,
+    *,
+    smallest: float = 1.0,
+    per_decade: int = 6,
+) -> Frontier:
+    """The frontier of any solved loss: its minimum over N at fixed C = N t.
+
+    The loss is solved on a grid of N for all budgets at once; the minimum of each budget is then found from
+    polynomials in the logs, first through the nearest grid points, then through five close ones.
+
+    Args:
+        losses: the losses at times (an array) of a model of size N.
+        budgets: C = N t, any positive numbers.
+        smallest: N from which the search begins, below every optimum.
+        per_decade: grid points of N a decade.
+    """
     compute = np.atleast_1d(np.asarray(budgets, float))
     if not (np.all(np.isfinite(compute)) and np.all(compute > 0)):
         raise BadInput(f"budgets must be positive and finite, not {compute.min()}")
-    sizes = np.geomspace(
-        1, max(10.0, compute.max()), 1 + math.ceil(per_decade * np.log10(max(10, compute.max())))
-    )
+    decades = np.log10(max(10, compute.max() / smallest))
+    sizes = smallest * np.geomspace(1, 10**decades, 1 + math.ceil(per_decade * decades))
     loss = np.full((len(sizes), len(compute)), math.inf)
     for row, size in enumerate(track(sizes, "compute-optimal frontier")):
-        loss[row] = dmft.solve(spectrum, compute / size, size, n_data, noise).test_loss
+        loss[row] = losses(compute / size, size)
         rising = np.argmin(loss[: row + 1], axis=0)
         if np.all(rising < row - 4):  # past every minimum
             break
@@ -198,12 +221,17 @@ def compute_optimal(
 
         def log_loss(log_size: float, budget: float = budget) -> float:
             size = math.exp(log_size)
-            return math.log(dmft.solve(spectrum, budget / size, size, n_data, noise).test_loss)
+            return math.log(losses(np.array([budget / size]), size)[0])
 
         known = np.isfinite(loss[:, column])
-        rough = _minimum(np.log(sizes[known]), np.log(loss[known, column]))
-        near = rough + np.array([-0.2, -0.1, 0.0, 0.1, 0.2])
-        best = _minimum(near, np.array([log_loss(x) for x in near]))
+        middle = _minimum(np.log(sizes[known]), np.log(loss[known, column]))
+        while True:
+            near = middle + np.array([-0.2, -0.1, 0.0, 0.1, 0.2])
+            values = np.array([log_loss(x) for x in near])
+            if 0 < np.argmin(values) < 4:
+                break
+            middle = float(near[np.argmin(values)])  # the grid was too coarse for its polynomial
+        best = _minimum(near, values)
         best_size[column], best_loss[column] = math.exp(best), math.exp(log_loss(best))
     return Frontier(compute, best_size, compute / best_size, best_loss)
 

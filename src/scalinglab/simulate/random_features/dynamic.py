@@ -22,9 +22,10 @@ from scalinglab.errors import BadInput, require, usable_device
 from scalinglab.spectrum import PowerLaw, Spectrum
 from scalinglab.support.progress import track
 from scalinglab.support.validation import checked
-from scalinglab.theory.dmft import GradientFlow, OnePassSGD
+from scalinglab.theory.dmft import GradientFlow
 from scalinglab.theory.dmft.dynamics import Dynamics
 from scalinglab.theory.dmft.losses import check_times
+from scalinglab.theory.one_pass import Optimizer
 
 if TYPE_CHECKING:
     from scalinglab.curves import Curves
@@ -40,7 +41,7 @@ def train(
     n_params: float = math.inf,
     n_data: float = math.inf,
     noise: float = 0.0,
-    dynamics: Dynamics | OnePassSGD | None = None,
+    dynamics: Dynamics | Optimizer | None = None,
     ensemble: int = 1,
     bags: int = 1,
     *,
@@ -56,7 +57,8 @@ def train(
         n_params: N random features, or inf for the kernel itself.
         n_data: P examples, or inf for the population.
         noise: σ of the label noise.
-        dynamics: GradientFlow() by default, GradientDescent(η, μ) or OnePassSGD(η, batch_size).
+        dynamics: GradientFlow() by default, GradientDescent(η, μ), or an optimizer of `theory.one_pass`:
+            OnePassSGD(η, batch_size), HeavyBall, AdaptedMomentum.
         ensemble: feature draws whose predictions are averaged.
         bags: data draws whose predictions are averaged.
         draws: independent repetitions, the `seed` column of the curves.
@@ -67,8 +69,8 @@ def train(
         One row for each time and draw; `.average("seed")` gives mean, standard error and count.
     """
     dynamics = GradientFlow() if dynamics is None else dynamics
-    at = check_times(times, dynamics.discrete)
-    online = isinstance(dynamics, OnePassSGD)
+    online = isinstance(dynamics, Optimizer)
+    at = check_times(times, isinstance(dynamics, Optimizer) or dynamics.discrete)
     for name, value in (("n_params", n_params), ("n_data", n_data)):
         if value != math.inf and not (value >= 1 and value == int(value)):
             raise BadInput(f"{name} = {value} must be a whole number, 1 or more, or inf")
@@ -78,7 +80,7 @@ def train(
         raise BadInput("n_params and n_data are both infinite: nothing is random; theory.dmft.solve is exact")
     if online and n_data != math.inf:
         raise BadInput(f"n_data = {n_data:g}: one-pass SGD draws fresh batches; leave n_data infinite")
-    sizes = (n_params, dynamics.batch_size if isinstance(dynamics, OnePassSGD) else n_data)
+    sizes = (n_params, dynamics.batch_size if isinstance(dynamics, Optimizer) else n_data)
     rows = sum(size * count for size, count in zip(sizes, (ensemble, bags)) if math.isfinite(size))
     stack = max(1, int(MEMORY / (8 * spectrum.n_modes * rows)))
     chunks = [range(start, min(start + stack, draws)) for start in range(0, draws, stack)]
@@ -87,7 +89,7 @@ def train(
     for chunk in track(chunks, "training random features"):
         model = _Model(machine, spectrum, n_params, n_data, noise, ensemble, bags, seed, chunk)
         found = (
-            model.online(at, dynamics) if isinstance(dynamics, OnePassSGD) else model.filtered(at, dynamics)
+            model.online(at, dynamics) if isinstance(dynamics, Optimizer) else model.filtered(at, dynamics)
         )
         test[chunk.start : chunk.stop], residual[chunk.start : chunk.stop] = found
     return _curves(
@@ -101,7 +103,7 @@ def _curves(
     times: np.ndarray,
     test: np.ndarray,
     residual: np.ndarray,
-    dynamics: Dynamics | OnePassSGD,
+    dynamics: Dynamics | Optimizer,
     setting: dict[str, Any],
 ) -> Curves:
     from scalinglab.curves import Curves
@@ -233,13 +235,14 @@ class _Model:
         components = (basis.swapaxes(-1, -2) @ vector[..., None])[..., 0]
         return (gain * components[:, None, :]) @ basis.swapaxes(-1, -2)
 
-    def online(self, times: np.ndarray, dynamics: OnePassSGD) -> tuple[np.ndarray, np.ndarray]:
-        """Test loss, (draws, times), of one-pass SGD; the train loss on fresh data is the same."""
+    def online(self, times: np.ndarray, dynamics: Optimizer) -> tuple[np.ndarray, np.ndarray]:
+        """Test loss, (draws, times), of one-pass training; the train loss on fresh data is the same."""
         size, unlimited = int(dynamics.batch_size), math.isinf(self.n_params)
         features = [None if unlimited else self.features(e) for e in range(self.ensemble)]
         left = [
             [self.weights + 0 * self.normal(NOISE, 0, self.modes) for _ in features] for _ in range(self.bags)
         ]
+        means = [[0 * one for one in row] for row in left]  # running means of gradients
         streams = [
             [np.random.default_rng([self.seed, draw, BATCHES, bag]) for draw in self.draws]
             for bag in range(self.bags)
@@ -249,12 +252,15 @@ class _Model:
             if (here := times == step).any():
                 mean = sum(sum(row) for row in left) / (self.ensemble * self.bags)
                 found[:, here] = self.machine.numpy((mean**2) @ self.eigenvalues)[:, None] + self.noise**2
+            short, long, forget = dynamics.coefficients(step)
             for bag, row in enumerate(left):
                 batch, noise = self._batch(streams[bag], size)
                 for e, projection in enumerate(features):
                     misfit = (batch @ row[e][..., None])[..., 0] + noise
                     gradient = (batch.swapaxes(-1, -2) @ misfit[..., None])[..., 0] / size
-                    row[e] = row[e] - dynamics.learning_rate * _project(projection, gradient)
+                    pushed = _project(projection, gradient)
+                    means[bag][e] = (1 - forget) * means[bag][e] + pushed
+                    row[e] = row[e] - short * pushed - long * means[bag][e]
         return found, found.copy()
 
     def _batch(self, streams: list[np.random.Generator], size: int) -> tuple[Any, Any]:

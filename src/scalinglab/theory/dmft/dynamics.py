@@ -207,6 +207,23 @@ class OnePassSGD:
         """What it does on average: gradient descent on the population."""
         return GradientDescent(self.learning_rate)
 
+    # as an optimizer of `theory.one_pass`: θ ← θ − η g, without a running mean of gradients
+
+    remembers = False
+
+    @property
+    def fastest(self) -> float:
+        """η."""
+        return self.learning_rate
+
+    def coefficients(self, step: float) -> tuple[float, float, float]:
+        """η, no rate of a running mean, and nothing kept of it."""
+        return self.learning_rate, 0.0, 1.0
+
+    def progress(self, steps: float) -> float:
+        """η t."""
+        return self.learning_rate * steps
+
 
 def _positive_rate(value: float) -> None:
     if not (math.isfinite(value) and value > 0):

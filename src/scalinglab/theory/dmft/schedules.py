@@ -1,12 +1,21 @@
 """One-pass SGD on random features under a learning-rate schedule η(t), and the schedule that ends lowest.
 
-The filter of gradient descent on the population is f_t(s) = Π_{v<t} (1 + η_v s), entire in s, so the contours
-of `solve` serve it as they are. With fresh batches of B examples the loss obeys the Volterra equation of
-bordelon2024, App. J.3, no longer of the lag alone:
+With fresh batches of B examples the loss obeys the Volterra equation of bordelon2024, App. J.3, no longer of
+the lag alone:
 
     L(t) = F(t) + Σ_{u<t} K(t, u) (L(u) + σ²),   K(t, u) = (η_u²/B) Σ_i x_i² Π_{u<v<t} (1 − η_v x_i)²
 
-with F the loss of descent on the population with N features and x the eigenvalues of the features' kernel.
+with F the loss of descent on the population with N features and x the eigenvalues of the features' kernel. On
+the nodes of `modes` it is a recursion in time, c ← (1 − η_t x)² c + (η_t²/B) x² (L + σ²) with L = Σ c, whose
+derivative by every rate is found by the same recursion backwards. So the best schedule has a rate of its own
+for each step.
+
+Where label noise is what is left, descent has to end at a given Σ η, and rates are not at their upper end,
+the noise ∫ K(ρ) ρ'² dt with ρ(t) = ∫_t^T η and K(ρ) ~ ρ^−(2−1/b) is smallest if K(ρ) ρ'² is constant. So
+
+    η(t) ~ (T − t)^(2b−1),
+
+decay as a power to the end (λ_k ~ k^-b). Else rates stay at their upper end, and decay in a last part.
 """
 
 from __future__ import annotations
@@ -20,54 +29,10 @@ from scipy import optimize
 from scalinglab.errors import BadInput
 from scalinglab.spectrum import Spectrum
 from scalinglab.support.validation import checked
-from scalinglab.theory.dmft.solver.contour import ellipses
-from scalinglab.theory.dmft.solver.correlation import at_points, single_integral
-from scalinglab.theory.dmft.solver.problem import Problem
+from scalinglab.theory.dmft.modes import Modes, modes
 
-MOST_STEPS = 4000  # the kernel is a matrix over steps
-
-
-@dataclass(frozen=True, eq=False)
-class ScheduledDescent:
-    """Gradient descent v ← v − η_t K v with its own rate at every step."""
-
-    rates: np.ndarray
-
-    discrete = True
-
-    def log_filter(self, s: np.ndarray) -> np.ndarray:
-        """ln f_t(s) for t = 0 … T, shape (T + 1, s)."""
-        steps = np.log(1 + np.asarray(self.rates, float)[:, None] * np.asarray(s, complex)[None] + 1e-300)
-        return np.concatenate([np.zeros((1, len(s)), complex), np.cumsum(steps, axis=0)])
-
-    def filter(self, s: np.ndarray, times: np.ndarray) -> np.ndarray:
-        """f_t(s), shape (times, s)."""
-        return np.exp(self.log_filter(s)[np.asarray(times, int)])
-
-    def impulse(self, s: np.ndarray, times: np.ndarray) -> np.ndarray:
-        """Not defined: the response depends on when the gradient came, not on the lag alone."""
-        raise BadInput("a schedule has no response of the lag alone; use a constant learning rate")
-
-    def frequency(self, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """That of the mean rate; no hyperbola is asked for, since `settled` is never true."""
-        mean = float(np.mean(self.rates))
-        return np.expm1(rate) / mean, np.exp(rate) / mean
-
-    def rate(self, s: float) -> float:
-        """ln(1 + η s) on average."""
-        return float(np.mean(np.log(np.maximum(1 + np.asarray(self.rates) * s, 1e-300))))
-
-    def fast_rate(self, largest: float) -> float:
-        """All follows the filter itself."""
-        return -math.inf
-
-    def settled(self, time: float, largest: float) -> bool:
-        """Never: the ellipse serves every step."""
-        return False
-
-    def stable(self, largest: float) -> bool:
-        """η λ < 2 at every step."""
-        return bool(np.max(self.rates) * largest < 2)
+MOST_STEPS = 100_000  # every step of the recursion is kept for the way back
+LOWEST = 1e-6  # of the highest rate: what the best schedule may come down to
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,20 +63,15 @@ def one_pass(
         noise: σ of the labels; test_loss includes σ².
     """
     steps = _checked(rates, batch_size)
-    dynamics = ScheduledDescent(steps)
-    times = np.arange(len(steps) + 1, dtype=float)
-    problem = Problem(spectrum, times, n_params, math.inf, dynamics)
-    if not problem.stable:
+    found = _modes(spectrum, n_params, float(steps.sum()), float(steps.max()))
+    if not steps.max() * found.largest < 2:
         raise BadInput(
-            f"the highest rate, {steps.max():g}, times the largest eigenvalue, {problem.largest:g}, must "
+            f"the highest rate, {steps.max():g}, times the largest eigenvalue, {found.largest:g}, must "
             "stay below 2"
         )
-    drift = problem.losses(0.0, 1)["single"]
-    kernel = _kernel(problem, dynamics) / batch_size
-    total = np.empty(len(times))
-    for t in range(len(times)):
-        total[t] = drift[t] + noise**2 + kernel[t, :t] @ total[:t]
-    return ScheduledSGD(steps, total, drift + noise**2)
+    loss, _ = _forward(found, steps, batch_size, noise**2)
+    drift, _ = _forward(found, steps, math.inf, noise**2)
+    return ScheduledSGD(steps, loss, drift)
 
 
 @checked
@@ -122,32 +82,84 @@ def best_schedule(
     n_params: float = math.inf,
     noise: float = 0.0,
     *,
-    knots: int = 8,
+    knots: int | None = None,
     highest: float | None = None,
+    most_rounds: int = 200,
 ) -> ScheduledSGD:
-    """The schedule, ln η linear between knots, whose last loss is the lowest.
+    """The schedule whose last loss is the lowest.
 
     Args:
         steps: how many steps there are.
-        knots: at equal distances, the first step and the last included.
+        knots: ln η is linear between so many, at equal distances; by default each step has its own rate.
         highest: rates stay below it; default 1 over the largest eigenvalue of the features' kernel.
+        most_rounds: of the search (L-BFGS, with exact derivatives), from each of two starts.
     """
-    largest = Problem(spectrum, np.zeros(1), n_params, math.inf, ScheduledDescent(np.ones(1))).largest
+    if steps < 1 or (knots is not None and knots < 1):
+        raise BadInput(f"steps = {steps} and knots = {knots} must be 1 or more")
+    largest = _modes(spectrum, n_params, 1.0, 1.0).largest
     top = 1 / largest if highest is None else highest
-    places = np.linspace(0, steps - 1, knots)
+    _checked(np.full(steps, top), batch_size)
+    found = _modes(spectrum, n_params, top * steps, top)
+    count = steps if knots is None else knots
+    place = np.linspace(0, steps - 1, count) if count > 1 else np.zeros(1)
+    spread = np.eye(steps) if knots is None else np.array(
+        [np.interp(np.arange(steps), place, one) for one in np.eye(count)]
+    ).T  # fmt: skip
 
-    def rates(z: np.ndarray) -> np.ndarray:
-        return np.exp(np.interp(np.arange(steps), places, np.minimum(z, math.log(top))))
+    def last(z: np.ndarray) -> tuple[float, np.ndarray]:
+        rates = np.exp(spread @ z)
+        loss, slopes = _with_slopes(found, rates, batch_size, noise**2)
+        return math.log(loss), spread.T @ (slopes * rates) / loss
 
-    def last(z: np.ndarray) -> float:
-        return math.log(one_pass(spectrum, rates(z), batch_size, n_params, noise).test_loss[-1])
+    bounds = [(math.log(top * LOWEST), math.log(top))] * count
+    falling = np.log(np.maximum(1 - place / steps, 1e-3))
+    starts = [np.full(count, math.log(top / 4)), math.log(top / 2) + falling]
+    options = {"maxiter": most_rounds, "maxfun": 2 * most_rounds, "ftol": 1e-13}
+    ends = [
+        optimize.minimize(last, z, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+        for z in starts
+    ]
+    best = min(ends, key=lambda f: f.fun).x
+    return one_pass(spectrum, np.exp(spread @ best), batch_size, n_params, noise)
 
-    bounds = [(math.log(top) - 12, math.log(top))] * knots
-    starts = [np.full(knots, math.log(top / 4)), math.log(top / 2) - np.linspace(0, 3, knots)]
-    options = {"maxiter": 40}
-    found = [optimize.minimize(last, z, method="L-BFGS-B", bounds=bounds, options=options) for z in starts]
-    best = min(found, key=lambda f: f.fun).x
-    return one_pass(spectrum, rates(best), batch_size, n_params, noise)
+
+def _modes(spectrum: Spectrum, n_params: float, total: float, highest: float) -> Modes:
+    """Nodes for schedules of that sum, whatever has long been learnt by then."""
+    return modes(spectrum, n_params, 1 / max(total, 1e-3), 2 / max(highest, 1e-9), settled=math.inf)
+
+
+def _forward(
+    found: Modes, rates: np.ndarray, batch_size: float, noise: float, keep: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """Losses (T + 1,), σ² included, and where asked for the state before every step, (T, nodes)."""
+    state, source = found.power, found.square / batch_size
+    loss = np.empty(len(rates) + 1)
+    kept = np.empty((len(rates) if keep else 0, len(state)), state.dtype)
+    for t, rate in enumerate(rates):
+        loss[t] = np.real(state).sum() + noise
+        if keep:
+            kept[t] = state
+        left = 1 - rate * found.rate
+        state = left * left * state + rate * rate * loss[t] * source
+    loss[-1] = np.real(state).sum() + noise
+    return loss, kept
+
+
+def _with_slopes(
+    found: Modes, rates: np.ndarray, batch_size: float, noise: float
+) -> tuple[float, np.ndarray]:
+    """The last loss, and its derivative by every rate: one way forward and one back."""
+    loss, states = _forward(found, rates, batch_size, noise, keep=True)
+    source = found.square / batch_size
+    weight = np.ones_like(states[0])  # d(last loss) = Re Σ weight dc
+    slopes = np.empty(len(rates))
+    for t in range(len(rates) - 1, -1, -1):
+        rate, left = rates[t], 1 - rates[t] * found.rate
+        gain = float(np.real(weight * source).sum())
+        moved = float(np.real(weight * found.rate * left * states[t]).sum())
+        slopes[t] = 2 * (rate * gain * loss[t] - moved)
+        weight = weight * left * left + rate * rate * gain
+    return float(loss[-1]), slopes
 
 
 def _checked(rates: np.ndarray, batch_size: float) -> np.ndarray:
@@ -159,23 +171,3 @@ def _checked(rates: np.ndarray, batch_size: float) -> np.ndarray:
     if not batch_size >= 1:
         raise BadInput(f"batch_size = {batch_size} must be 1 or more")
     return steps
-
-
-def _kernel(problem: Problem, dynamics: ScheduledDescent) -> np.ndarray:
-    """η_u² Σ x² Π_{u<v<t} (1 − η_v x)², shape (T + 1, T), zero for u ≥ t; by Σ x/(s + x) = D(κ(s))."""
-    rates = dynamics.rates
-    if problem.unlimited:
-        nodes = problem.system.nodes
-        s, values, half = -nodes.eigenvalues + 0j, nodes.count * nodes.eigenvalues**2 + 0j, 0.5
-    else:
-        # the filter squared grows as that of the same rates twice does: its contour serves both
-        twice = ScheduledDescent(np.repeat(rates, 2))
-        contour = ellipses(twice, np.array([2.0 * len(rates)]), np.array([0]), problem.largest)[0]
-        points = at_points(problem.system, [contour], problem.system.final_kappa())[0]
-        s, values, half = contour.s, -contour.s * points.learnt * contour.weight, 1.0
-    logs = dynamics.log_filter(s)
-    kernel = np.zeros((len(rates) + 1, len(rates)))
-    for t in range(1, len(rates) + 1):
-        between = np.exp(2 * (logs[t] - logs[1 : t + 1]))
-        kernel[t, :t] = rates[:t] ** 2 * half * single_integral(between, values)
-    return kernel

@@ -1,0 +1,171 @@
+"""Solvable models beyond the source papers: exponents side by side, and what the solvers cost.
+
+    python benchmarks/theory.py            # both tables, about two minutes on one core
+    python benchmarks/theory.py exponents
+    python benchmarks/theory.py cost
+
+Exponents: theory (the paper's formula), the solver far out, and over the range of a simulation the solver and
+the simulation with its standard error. Costs: CPU seconds and the largest memory of Python objects, side by
+side with the direct T × T recipe and with simulations.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+import tracemalloc
+from collections.abc import Callable
+
+import numpy as np
+
+import scalinglab as sl
+from scalinglab.simulate import feature_learning as trained_features
+from scalinglab.simulate import sparse_features as drawn_features
+from scalinglab.simulate.random_features import train
+from scalinglab.theory import dmft, feature_learning, one_pass, sparse_features
+
+
+def slope(x: np.ndarray, y: np.ndarray) -> float:
+    """−d ln y/d ln x between the first and the last point."""
+    return float(-np.log(y[-1] / y[0]) / np.log(x[-1] / x[0]))
+
+
+def drawn_slope(x: np.ndarray, draws: np.ndarray) -> tuple[float, float]:
+    """The same of the mean of draws (draws, points), with the error of leaving one out."""
+    whole = slope(x, draws.mean(0))
+    parts = [slope(x, np.delete(draws, i, 0).mean(0)) for i in range(len(draws))]
+    return whole, float(np.std(parts) * math.sqrt(len(parts) - 1))
+
+
+def table(curves: sl.Curves) -> np.ndarray:
+    """Losses (draws, times)."""
+    return curves.frame.pivot(index="seed", columns="time", values="test_loss").to_numpy()
+
+
+def phases_rows() -> None:
+    points = {
+        "Ia": (0.8, 0.3), "Ib": (0.35, 0.35), "Ic": (0.2, 0.9), "II": (1.0, 0.7), "III": (0.7, 1.2),
+        "IVa": (0.4, 0.9), "IVb": (0.255, 1.5),
+    }  # fmt: skip
+    for name, point in points.items():
+        predicted = one_pass.phases.phase(*point)
+        found = one_pass.phases.compute_optimal(*point, [1e15, 1e18])
+        loss, size, _ = found.local_exponents()
+        row(f"SGD, phase {name}, loss in compute", predicted.loss, loss[-1])
+        row(f"SGD, phase {name}, size in compute", predicted.size, size[-1])
+
+
+def optimizer_rows() -> None:
+    far, near = np.array([1e11, 1e12]), np.array([30, 300])
+    spectrum, small = sl.Spectrum.power_law(2.5, 1.5, 10**14), sl.Spectrum.power_law(2.5, 1.5, 1000)
+    for name, optimizer, theory in (
+        ("SGD", one_pass.OnePassSGD(0.2, 1), 1.0),
+        ("heavy ball 0.9", one_pass.HeavyBall(0.02, 1, 0.9), 1.0),
+        ("adapted momentum", one_pass.AdaptedMomentum(0.1, 1, 0.05, 1 / 1.5), 2 - 1 / 1.5),
+    ):
+        solved = one_pass.solve(spectrum, far, optimizer).test_loss
+        range_ = one_pass.solve(small, near, optimizer).test_loss
+        draws = table(train(small, near, dynamics=optimizer, draws=100))
+        row(f"{name} in steps", theory, slope(far, solved), slope(near, range_), drawn_slope(near, draws))
+
+
+def feature_rows() -> None:
+    far, near = np.array([1e8, 1e9]), np.array([3.0, 30.0])
+    for task, spectral in ((1.3, 1.5), (1.6, 1.5), (1.5, 2.0), (2.6, 1.4)):
+        spectrum, small = (sl.Spectrum.power_law(task, spectral, m) for m in (10**30, 300))
+        solved = feature_learning.solve(spectrum, far).test_loss
+        range_ = feature_learning.solve(small, near, 1.0, 64).test_loss
+        draws = table(trained_features.train(small, near, 1.0, 64, draws=12))
+        theory = feature_learning.exponents(task, spectral)[0]
+        row(f"trained features, β = {(task - 1) / spectral:.2f}, in time", theory, slope(far, solved),
+            slope(near, range_), drawn_slope(near, draws))  # fmt: skip
+
+
+def sparse_rows() -> None:
+    near = np.array([64, 256])
+    for exponent in (0.0, 0.5, 0.8, 1.0, 1.3, 2.0):
+        given = sparse_features.zipf(10_000, exponent)
+        solved = [sparse_features.superposition.strong(given, m) for m in (*near, 1024, 4096)]
+        draws = np.array([[drawn_features.superposition(given, m, examples=40, seed=s).mean() for m in near]
+                          for s in range(12)])  # fmt: skip
+        far = slope(np.array([1024, 4096]), np.array(solved[2:]))
+        row(f"strong superposition, frequencies i^-{exponent:g}", 1.0, far, slope(near, np.array(solved[:2])),
+            drawn_slope(near, draws))  # fmt: skip
+    for gain in (0.7, 1.0):
+        many, few = sparse_features.zipf(10**6, 1 + gain), sparse_features.zipf(3000, 1 + gain)
+        far, near = np.array([1e4, 1e5]), np.array([1000, 4000])
+        solved, range_ = (
+            np.array([sparse_features.quanta.error(p, d) for d in at]) for p, at in ((many, far), (few, near))
+        )
+        draws = np.array([[drawn_features.parities(few, int(d), tests=2000, seed=s).mean() for d in near]
+                          for s in range(12)])  # fmt: skip
+        row(f"quanta, a = {gain:g}, in data", gain / (1 + gain), slope(far, solved), slope(near, range_),
+            drawn_slope(near, draws))  # fmt: skip
+
+
+def row(
+    name: str,
+    theory: float,
+    solver: float,
+    near: float | None = None,
+    drawn: tuple[float, float] | None = None,
+) -> None:
+    range_ = "" if near is None else f"{near:10.4f}"
+    simulated = "" if drawn is None else f"{drawn[0]:10.4f} ± {drawn[1]:.4f}"
+    differs = f"{100 * (solver / theory - 1):+7.2f} %"
+    print(f"{name:<46} {theory:8.4f} {solver:8.4f} {differs} {range_:>10} {simulated:>19}", flush=True)
+
+
+def exponents() -> None:
+    print(f"{'':<46} {'theory':>8} {'solver':>8} {'differs':>9} {'in range':>10} {'simulated there':>19}")
+    phases_rows()
+    optimizer_rows()
+    feature_rows()
+    sparse_rows()
+
+
+def measured(function: Callable[[], object]) -> tuple[float, float]:
+    """CPU seconds, and in a second run the peak of memory in MB."""
+    start = time.process_time()
+    function()
+    seconds = time.process_time() - start
+    tracemalloc.start()
+    function()
+    peak = tracemalloc.get_traced_memory()[1] / 1e6
+    tracemalloc.stop()
+    return seconds, peak
+
+
+def cost() -> None:
+    print(f"\n{'':<66} {'CPU s':>9} {'MB':>9}")
+    large, small = sl.Spectrum.power_law(2.5, 1.5, 10**9), sl.Spectrum.power_law(2.5, 1.5, 500)
+    sgd = one_pass.OnePassSGD(0.2, 1)
+    steps = np.round(np.geomspace(1, 1e6, 30))
+    cases: dict[str, Callable[[], object]] = {
+        "SGD, 1e6 steps, N = 1000, 1e9 modes": lambda: one_pass.solve(large, steps, sgd, 1000),
+        "the same by panels of mean-field theory (dmft.solve)": lambda: dmft.solve(
+            large, steps, 1000, dynamics=sgd
+        ),
+        "SGD, 500 steps, N = 100, 500 modes": lambda: one_pass.solve(small, np.arange(501), sgd, 100),
+        "the same by a T × T kernel (dmft.one_pass)": lambda: dmft.one_pass(small, np.full(500, 0.2), 1, 100),
+        "the same simulated, 20 draws": lambda: train(small, np.arange(501), 100, dynamics=sgd, draws=20),
+        "trained features to t = 1e9, 1e9 modes": lambda: feature_learning.solve(
+            large, np.geomspace(1, 1e9, 30)
+        ),
+        "trained features to t = 30, N = 64, 500 modes": lambda: feature_learning.solve(
+            small, [30.0], 1.0, 64
+        ),
+        "the same, every weight integrated, 1 draw": lambda: trained_features.train(
+            small, [30.0], 1.0, 64, draws=1
+        ),
+    }
+    for name, function in cases.items():
+        seconds, peak = measured(function)
+        print(f"{name:<66} {seconds:9.3f} {peak:9.1f}", flush=True)
+
+
+if __name__ == "__main__":
+    asked = sys.argv[1:] or ["exponents", "cost"]
+    for part in asked:
+        {"exponents": exponents, "cost": cost}[part]()

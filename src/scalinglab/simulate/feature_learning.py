@@ -1,0 +1,78 @@
+"""A linear network with trained features at finite size: the model of `theory.feature_learning`, drawn."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.integrate import solve_ivp
+
+from scalinglab.errors import BadInput, NotConverged
+from scalinglab.spectrum import Spectrum
+from scalinglab.support.progress import track
+from scalinglab.support.validation import checked
+from scalinglab.theory.dmft.losses import check_times
+
+if TYPE_CHECKING:
+    from scalinglab.curves import Curves
+
+TOLERANCE = 1e-7  # relative, of weights along gradient flow
+
+
+@checked
+def train(
+    spectrum: Spectrum, times: ArrayLike, richness: float, n_params: int, *, draws: int = 10, seed: int = 0
+) -> Curves:
+    """Train readout w and features B by gradient flow on the population, for many draws of projections A.
+
+    Every weight is integrated: w' = B G and B' = c w Gᵀ with G = A Λ (w* − AᵀBᵀw/√N)/√N.
+
+    Args:
+        spectrum: eigenvalues and target power, short enough to be built.
+        times: of gradient flow.
+        richness: c.
+        n_params: N, the rows of A; B has N² weights.
+        draws: independent projections, the `seed` column of the curves.
+        seed: draw i has the projections of `theory.one_pass.drawn_modes(spectrum, n_params, seed + i)`.
+    """
+    at = np.unique(check_times(times, discrete=False))
+    if n_params < 1 or draws < 1:
+        raise BadInput(f"n_params = {n_params} and draws = {draws} must be 1 or more")
+    losses = [
+        _one(spectrum, at, richness, int(n_params), seed + i)
+        for i in track(range(draws), "training features")
+    ]
+    from scalinglab.curves import Curves
+
+    seeds, grid = np.meshgrid(np.arange(draws), at, indexing="ij")
+    return Curves(
+        {"model": "trained features", "n_params": float(n_params), "richness": float(richness),
+         "seed": seeds.ravel(), "time": grid.ravel(), "test_loss": np.ravel(losses)},
+        settings=["richness"], source="simulate",
+    )  # fmt: skip
+
+
+def _one(spectrum: Spectrum, times: np.ndarray, richness: float, size: int, seed: int) -> np.ndarray:
+    values = spectrum.eigenvalues
+    target = np.sqrt(spectrum.target_power / values)
+    a = np.random.default_rng(seed).standard_normal((size, spectrum.n_modes)) / math.sqrt(size)
+
+    def residual(state: np.ndarray) -> np.ndarray:
+        w, b = state[:size], state[size:].reshape(size, size)
+        left: np.ndarray = target - a.T @ (b.T @ w)
+        return left
+
+    def flow(_: float, state: np.ndarray) -> np.ndarray:
+        w, b = state[:size], state[size:].reshape(size, size)
+        gradient = a @ (values * residual(state))
+        return np.concatenate([b @ gradient, richness * np.outer(w, gradient).ravel()])
+
+    start = np.concatenate([np.zeros(size), np.eye(size).ravel()])
+    found = solve_ivp(
+        flow, (0.0, float(times[-1])), start, method="RK45", t_eval=times, rtol=TOLERANCE, atol=1e-9
+    )
+    if not found.success:
+        raise NotConverged(f"gradient flow of draw {seed} ended early: {found.message}")
+    return np.array([float(values @ residual(state) ** 2) for state in found.y.T])

@@ -1,0 +1,107 @@
+r"""The eigenvalues of the features' kernel as weighted nodes: how one-pass training sees a spectrum.
+
+The residual Λ^½ v of random features follows K̂ = Λ^½ (AᵀA/N) Λ^½, whose eigenvalues are x_i. Training on
+fresh data needs two sums over them,
+
+    Σ_i ρ_i g(x_i)   with ρ_i the target's power along eigenvector i,   and   Σ_i x_i² g(x_i),
+
+for functions g that grow slowly off the axis. Infinitely many features have x = λ, and nodes of the spectrum
+serve. N features have, with κ(s) of `theory.dmft`, the transforms
+
+    Σ_i ρ_i/(s + x_i) = (κ/s) Σ_k λ_k w_k²/(κ + λ_k)   and   Σ_i x_i/(s + x_i) = D(κ),
+
+so that both sums are integrals around −x. One contour, a hyperbola in y = s/(X + s) with X beyond the largest
+eigenvalue, has nodes whose distance to the spectrum falls geometrically towards s = 0; about 200 of them
+serve all times from 1 to 10⁹ and more.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from scalinglab.spectrum import Spectrum
+from scalinglab.support.validation import checked
+from scalinglab.theory.dmft.solver.contour import Contour
+from scalinglab.theory.dmft.solver.correlation import at_points
+from scalinglab.theory.dmft.solver.response import System
+
+ANGLE = math.pi / 4  # of the hyperbola: its branches leave the spectrum at the same angle
+STEP = 0.2  # of its parameter: the trapezoidal sum is exact to e^(−2π·ANGLE/STEP) = 2e-11
+CROSSING = 2.0  # scale of the hyperbola in units of the slowest rate: filters grow by e^(2·CROSSING) on it
+SETTLED = 60.0  # times the inverse of the smallest rate: e^-60 of every mode is left
+FAR = 1e11  # where the hyperbola in y is cut: what is left of the integral falls as 1/y
+
+
+@dataclass(frozen=True, eq=False)
+class Modes:
+    """Weighted nodes: Σ_i ρ_i g(x_i) = Re Σ power·g(rate), Σ_i x_i² g(x_i) = Re Σ square·g(rate).
+
+    Attributes:
+        rate: x, real eigenvalues or complex nodes of a contour around them.
+        power: weights of the target's power, the part that no feature reaches included (rate 0).
+        square: weights of x².
+        largest: the largest eigenvalue.
+        smallest: the smallest that is not zero.
+    """
+
+    rate: np.ndarray
+    power: np.ndarray
+    square: np.ndarray
+    largest: float
+    smallest: float
+
+
+def modes(
+    spectrum: Spectrum, n_params: float, slowest: float, farthest: float, settled: float = SETTLED
+) -> Modes:
+    """The nodes of N features.
+
+    Args:
+        spectrum: eigenvalues and target power.
+        n_params: N; inf for the kernel itself.
+        slowest: a rate below which nothing moves within the time asked for, 1/(η t).
+        farthest: a rate beyond which the dynamics diverge; the contour stays inside it.
+        settled: times the inverse of the smallest rate after which the caller asks for nothing any more.
+    """
+    if math.isinf(n_params):
+        nodes = spectrum.nodes()
+        values = nodes.eigenvalues
+        return Modes(values, nodes.power, nodes.count * values**2, float(values.max()), float(values.min()))
+    system = System(spectrum.nodes(), 1 / n_params, 0.0)
+    largest, smallest = system.largest_rate(), system.smallest_rate()[0]
+    slowest = max(slowest, smallest / settled)
+    contour = _contour(largest * min(1.5, math.sqrt(max(1.02, farthest / largest))), slowest)
+    points = at_points(system, [contour], system.final_kappa())[0]
+    s, weight = contour.s, 2 * contour.weight  # the lower half is the conjugate
+    return Modes(
+        -s, weight * points.kappa / s * points.overlap, -weight * s * points.learnt, largest, smallest
+    )
+
+
+@checked
+def drawn_modes(spectrum: Spectrum, n_params: int, seed: int) -> Modes:
+    """The nodes of one draw of N features: the eigenvalues of K̂ themselves."""
+    root = np.sqrt(spectrum.eigenvalues)
+    features = np.random.default_rng(seed).standard_normal((n_params, spectrum.n_modes)) * root
+    kernel = features.T / math.sqrt(n_params)  # K̂ = kernel kernelᵀ
+    vectors, values, _ = np.linalg.svd(kernel, full_matrices=False)
+    target = np.sqrt(spectrum.target_power)
+    learnable = (vectors.T @ target) ** 2
+    left = max(0.0, float(target @ target - learnable.sum()))
+    rate = np.append(values**2, 0.0)
+    return Modes(rate, np.append(learnable, left), rate**2, float(rate.max()), float(rate[:-1].min()))
+
+
+def _contour(beyond: float, slowest: float) -> Contour:
+    """The upper half of the hyperbola; `beyond` is X."""
+    scale = min(CROSSING * slowest / beyond, 0.2)
+    u = (np.arange(math.ceil(math.log(2 * FAR / scale) / STEP)) + 0.5) * STEP
+    y = scale * (1 - math.sin(ANGLE) * np.cosh(u) + 1j * math.cos(ANGLE) * np.sinh(u))
+    along = scale * (-math.sin(ANGLE) * np.sinh(u) + 1j * math.cos(ANGLE) * np.cosh(u))
+    s = beyond * y / (1 - y)
+    tip = scale * (1 - math.sin(ANGLE))
+    weight = STEP * along * beyond / (1 - y) ** 2 / (2j * math.pi)
+    return Contour(s, weight, np.array([0]), beyond * tip / (1 - tip))

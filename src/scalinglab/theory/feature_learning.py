@@ -1,0 +1,220 @@
+r"""Feature learning: a linear network whose features are trained, beside the same network in its lazy limit.
+
+The model f = wᵀ B A ψ/√N has N frozen random projections A, trained features B (N × N, from the identity)
+and a trained readout w (from zero); c ≥ 0 is the rate of B in units of that of w, the richness. Gradient flow
+on the population, with G the gradient at the features, is w' = B G and B' = c w Gᵀ. Two facts close it:
+
+    B Bᵀ − c w wᵀ = 1 is conserved,  so that  z = Bᵀw, which is all that f depends on, follows
+    z' = [ (1 + c q) + c q z zᵀ/|z|² ] G,   q = |w|²,   |z|² = q + c q².
+
+c = 0 is the lazy model of `theory.dmft`. Else learning what is there speeds up all of the rest. Along an
+eigenvector of the features' kernel with eigenvalue x, z is z* φ with z* the end of training, and
+
+    φ' = (1 + c q) x (1 − φ) + σ φ,   σ = c Σ ρ φ (1 − φ)/(1 + c q),   |z|² = Σ (ρ/x) φ²,   L = Σ ρ (1 − φ)²,
+
+ρ being the target's power along it: one function of x, on the nodes of `theory.one_pass`. For λ_k ~ k^-b and
+power k^-a let β = (a − 1)/b. Hard tasks have β < 1: |z*|² = Σ k^(b−a) diverges, the rate 1 + c q grows as
+|z| ~ τ^((1−β)/2) with τ the lazy time, so that τ ~ t^(2/(1+β)) and
+
+    L ~ t^−χ,   χ = 2β/(1 + β) for β < 1 and β for β > 1
+
+(Bordelon, Atanasov, Pehlevan 2024, arXiv 2409.17858; derived anew above). With compute C = N t and the
+capacity N^−bβ of N projections hard tasks have L ~ C^−2bβ/(2 + b(1+β)).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from scalinglab.errors import BadInput
+from scalinglab.spectrum import PowerLaw, Spectrum
+from scalinglab.support.validation import checked
+from scalinglab.theory.bottlenecks import Frontier, frontier
+from scalinglab.theory.dmft.losses import check_times
+from scalinglab.theory.dmft.modes import SETTLED, Modes, modes
+
+if TYPE_CHECKING:
+    from scalinglab.curves import Curves
+
+GROWTH = 0.04  # of the logarithm of time in a step: losses are right to about 1e-4
+CLOSE = 1e-9  # of the rates at the two ends of a step, which are found together
+LAZY_START = 1e-3  # of the time in which the fastest mode is learnt: the first step
+MOST_ROUNDS = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Rich:
+    """Losses along training; arrays of the shape of `times`.
+
+    Attributes:
+        times: as asked for.
+        test_loss: of the network with trained features.
+        rate: 1 + c q, how much faster than at the start all modes are learnt.
+        n_params: N.
+        richness: c.
+    """
+
+    times: np.ndarray
+    test_loss: np.ndarray
+    rate: np.ndarray
+    n_params: float
+    richness: float
+    spectrum: Spectrum = field(repr=False)
+
+    def curves(self) -> Curves:
+        """The same as a table, one row a time."""
+        from scalinglab.curves import Curves
+
+        setting: dict[str, object] = {
+            "model": "trained features", "n_params": self.n_params, "richness": self.richness,
+        }  # fmt: skip
+        if isinstance(self.spectrum, PowerLaw):
+            setting["task_exponent"] = self.spectrum.task_exponent
+            setting["spectral_exponent"] = self.spectrum.spectral_exponent
+        columns = {"time": self.times, "test_loss": self.test_loss, "rate": self.rate}
+        table = {**setting, **{k: np.ravel(v) for k, v in columns.items()}}
+        return Curves(table, settings=["richness"], source="theory")
+
+
+@checked
+def solve(
+    spectrum: Spectrum,
+    times: ArrayLike,
+    richness: float = 1.0,
+    n_params: float = math.inf,
+    *,
+    features: Modes | None = None,
+) -> Rich:
+    """Losses at the given times of gradient flow, 0 included, in any order.
+
+    Args:
+        spectrum: eigenvalues and target power.
+        times: of gradient flow, as in `theory.dmft.solve`.
+        richness: c; 0 is the lazy model.
+        n_params: N random projections; inf for the kernel itself.
+        features: nodes in place of those of N projections on average, `one_pass.drawn_modes` for one draw.
+
+    >>> import scalinglab as sl
+    >>> spectrum = sl.Spectrum.power_law(1.3, 1.5, 10**9)  # β = 0.2, a hard task
+    >>> times = [1e4, 1e6]
+    >>> rich = sl.theory.feature_learning.solve(spectrum, times, richness=1.0)
+    >>> lazy = sl.theory.dmft.solve(spectrum, times)
+    >>> bool(rich.test_loss[1] < lazy.test_loss[1])
+    True
+    """
+    at = check_times(times, discrete=False)
+    if not (math.isfinite(richness) and richness >= 0):
+        raise BadInput(f"richness = {richness} must be zero or more")
+    if not n_params > 0:
+        raise BadInput(f"n_params = {n_params} must be positive; inf is allowed")
+    last = float(at.max(initial=0.0))
+    if features is None:
+        # modes that are learnt by `last` at the largest rate that is possible, that of the end of training
+        fastest = 1 + richness * _readout(_largest_readout(spectrum), richness)
+        slowest = 1 / max(last * fastest, 1e-3)
+        features = modes(spectrum, n_params, slowest, math.inf)
+    loss, rate = _integrate(features, at, richness)
+    shape = np.shape(times)
+    return Rich(
+        np.asarray(times, float),
+        loss.reshape(shape),
+        rate.reshape(shape),
+        float(n_params),
+        richness,
+        spectrum,
+    )
+
+
+@checked
+def exponents(task_exponent: float, spectral_exponent: float) -> tuple[float, float]:
+    """χ of L ~ t^-χ, and the exponent of the loss in compute for hard tasks, both of trained features."""
+    a, b = float(task_exponent), float(spectral_exponent)
+    if not (a > 1 and b > 1):
+        raise BadInput(f"task exponent {a:g} and spectral exponent {b:g} must both exceed 1")
+    beta = (a - 1) / b
+    if beta >= 1:
+        return beta, (a - 1) / a
+    return 2 * beta / (1 + beta), 2 * b * beta / (2 + b * (1 + beta))
+
+
+@checked
+def compute_optimal(
+    spectrum: Spectrum, budgets: ArrayLike, richness: float = 1.0, *, per_decade: int = 3
+) -> Frontier:
+    """The exact frontier of trained features: the solved loss, minimised over N at fixed C = N t."""
+
+    def losses(times: np.ndarray, size: float) -> np.ndarray:
+        return solve(spectrum, times, richness, size).test_loss
+
+    return frontier(losses, budgets, smallest=4.0, per_decade=per_decade)
+
+
+def _largest_readout(spectrum: Spectrum) -> float:
+    """|z*|² of infinitely many projections, Σ λw²/λ."""
+    nodes = spectrum.nodes()
+    return float(np.sum(nodes.power / nodes.eigenvalues))
+
+
+def _readout(square: float, richness: float) -> float:
+    """q with q + c q² = |z|²."""
+    return 2 * square / (1 + math.sqrt(1 + 4 * richness * max(square, 0.0)))
+
+
+def _integrate(found: Modes, at: np.ndarray, richness: float) -> tuple[np.ndarray, np.ndarray]:
+    """Loss and rate at all times: steps that grow with time, in each of which the rates are constant."""
+    x, power = found.rate, found.power
+    norm = np.where(x == 0, 0, power / np.where(x == 0, 1, x))
+    phi = np.zeros_like(x, dtype=np.result_type(x, power))
+
+    def rates(phi: np.ndarray) -> tuple[float, float]:
+        q = _readout(float(np.real(norm * phi * phi).sum()), richness)
+        speed = 1 + richness * q
+        return speed, richness * float(np.real(power * phi * (1 - phi)).sum()) / speed
+
+    order = np.unique(at)
+    loss, rate = np.empty(len(order)), np.empty(len(order))
+    now, here, passed = 0.0, rates(phi), 0.0
+    first = LAZY_START / found.largest
+    for place, target in enumerate(order):
+        for step_end in _grid(now, float(target), first):
+            if passed * found.smallest > SETTLED:  # nothing moves any more
+                break
+            length, there = step_end - now, here
+            for _ in range(MOST_ROUNDS):
+                after = _advance(phi, x, (here[0] + there[0]) / 2, (here[1] + there[1]) / 2, length)
+                new = rates(after)
+                change = max(abs(new[0] / there[0] - 1), abs(new[1] - there[1]) * length)
+                there = new
+                if change < CLOSE:
+                    break
+            passed += length * (here[0] + there[0]) / 2  # the lazy time
+            phi, here, now = after, there, step_end
+        loss[place], rate[place] = float(np.real(power * (1 - phi) ** 2).sum()), here[0]
+    return loss[np.searchsorted(order, at)], rate[np.searchsorted(order, at)]
+
+
+def _grid(now: float, target: float, first: float) -> np.ndarray:
+    """Ends of the steps from `now` to `target`, whose length grows with time."""
+    if target <= now:
+        return np.empty(0)
+    start = max(now, first)
+    if target <= start:
+        return np.array([target])
+    count = math.ceil(math.log(target / start) / GROWTH)
+    ends = start * (target / start) ** (np.arange(1, count + 1) / count)
+    ends[-1] = target
+    return ends if now >= first else np.concatenate([[start], ends])
+
+
+def _advance(phi: np.ndarray, x: np.ndarray, speed: float, push: float, length: float) -> np.ndarray:
+    """φ after a time in which φ' = speed·x (1 − φ) + push·φ, exactly."""
+    decay = push - speed * x
+    exponent = decay * length
+    small = np.abs(exponent) < 1e-8
+    grown = np.where(small, length, np.expm1(exponent) / np.where(small, 1, decay))
+    return np.exp(exponent) * phi + speed * x * grown

@@ -1,0 +1,88 @@
+"""Trained features against every weight integrated, the lazy solver, and exponents of hard and easy tasks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from scalinglab.errors import BadInput
+from scalinglab.simulate import feature_learning as simulated
+from scalinglab.spectrum import Spectrum
+from scalinglab.theory import dmft, feature_learning, one_pass
+
+HARD = Spectrum.power_law(1.45, 1.5, 60)
+
+
+@pytest.mark.parametrize("richness", [0.3, 3.0])
+def test_one_function_replaces_all_weights(richness: float) -> None:
+    times = np.array([0, 0.5, 3, 20, 60.0])
+    drawn = simulated.train(HARD, times, richness, 12, draws=1, seed=4).frame["test_loss"].to_numpy()
+    features = one_pass.drawn_modes(HARD, 12, 4)
+    found = feature_learning.solve(HARD, times, richness, 12, features=features).test_loss
+    np.testing.assert_allclose(found, drawn, rtol=2e-4)
+
+
+@pytest.mark.slow
+def test_draws_scatter_about_the_solution() -> None:
+    times = np.array([1, 5, 25.0])
+    mean = simulated.train(HARD, times, 1.0, 48, draws=40).average("seed").frame.sort_values("time")
+    found = feature_learning.solve(HARD, times, 1.0, 48).test_loss
+    error = mean["test_loss_stderr"].to_numpy()
+    assert np.all(error < 0.03 * found)
+    # finite systems differ from the mean field by about 1/N
+    assert np.all(np.abs(mean["test_loss"].to_numpy() - found) < 4 * error + found / 48)
+
+
+@pytest.mark.parametrize("n_params", [np.inf, 100])
+def test_without_richness_it_is_the_lazy_model(n_params: float) -> None:
+    spectrum, times = Spectrum.power_law(1.6, 1.5, 10**9), np.geomspace(0.1, 1e9, 8)
+    expected = dmft.solve(spectrum, times, n_params).test_loss
+    found = feature_learning.solve(spectrum, times, 0.0, n_params)
+    np.testing.assert_allclose(found.test_loss, expected, rtol=1e-8)
+    assert np.all(found.rate == 1)
+
+
+@pytest.mark.parametrize(("task", "spectral"), [(1.3, 1.5), (1.8, 1.5), (1.5, 2.0), (2.6, 1.4)])
+def test_exponent_in_time(task: float, spectral: float) -> None:
+    found = feature_learning.solve(Spectrum.power_law(task, spectral, 10**30), [1e7, 1e8]).test_loss
+    beta = (task - 1) / spectral
+    assert feature_learning.exponents(task, spectral)[0] == pytest.approx(
+        beta if beta > 1 else 2 * beta / (1 + beta)
+    )
+    assert np.log10(found[0] / found[1]) == pytest.approx(
+        feature_learning.exponents(task, spectral)[0], rel=0.005
+    )
+
+
+def test_richness_moves_the_crossover() -> None:
+    """Rates double where c |z|² ~ c t^(1−β) is one: at t ~ c^(−1/(1−β))."""
+    spectrum, times = Spectrum.power_law(1.6, 1.5, 10**20), np.geomspace(1, 1e12, 200)
+    when = []
+    for richness in (1e-4, 1e-5):
+        rate = feature_learning.solve(spectrum, times, richness).rate
+        when.append(np.interp(np.log(2), np.log(rate), np.log(times)))
+    assert (when[1] - when[0]) / np.log(10) == pytest.approx(1 / (1 - 0.4), rel=0.03)
+
+
+def test_a_loss_never_rises_and_ends_at_the_capacity() -> None:
+    times = np.geomspace(1e-2, 1e12, 60)
+    found = feature_learning.solve(HARD, times, 2.0, 20).test_loss
+    assert np.all(np.diff(found) <= 1e-9)
+    assert found[-1] == pytest.approx(dmft.final(HARD, 20).test_loss, rel=1e-6)
+
+
+def test_bad_input() -> None:
+    with pytest.raises(BadInput, match="richness"):
+        feature_learning.solve(HARD, [1], -1.0)
+    with pytest.raises(BadInput, match="n_params"):
+        feature_learning.solve(HARD, [1], 1.0, 0)
+    with pytest.raises(BadInput, match="exceed 1"):
+        feature_learning.exponents(0.9, 1.5)
+    with pytest.raises(BadInput, match="draws"):
+        simulated.train(HARD, [1], 1.0, 4, draws=0)
+
+
+def test_curves() -> None:
+    frame = feature_learning.solve(HARD, [1, 2], 0.5).curves().frame
+    assert set(frame["richness"]) == {0.5}
+    assert np.all(np.diff(frame["rate"]) > 0)

@@ -1,0 +1,214 @@
+"""One-pass training against whole covariances, mean-field theory and simulations with error bars."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from scalinglab.errors import BadInput
+from scalinglab.simulate.random_features import train
+from scalinglab.spectrum import Spectrum
+from scalinglab.theory import dmft, one_pass
+from scalinglab.theory.one_pass import moments, phases
+
+SMALL = Spectrum.power_law(1.8, 1.3, 12)
+OPTIMIZERS = (
+    one_pass.OnePassSGD(0.15, 2),
+    one_pass.HeavyBall(0.04, 2, 0.7),
+    one_pass.AdaptedMomentum(0.1, 2, 0.05, decay=0.5, memory=4),
+)
+
+
+def covariances(optimizer, steps: int, n_params: int, seed: int, noise: float) -> np.ndarray:
+    """Losses from the whole covariance of weights and running means: no eigenvectors, no compression."""
+    values, power = SMALL.eigenvalues, SMALL.target_power
+    a = np.random.default_rng(seed).standard_normal((n_params, len(values))) / math.sqrt(n_params)
+    push, covariance = a.T @ a, np.diag(values)
+    size = len(values)
+    start = np.sqrt(power / values)
+    second = np.zeros((2 * size, 2 * size))
+    second[:size, :size] = np.outer(start, start)
+    found = []
+    for t in range(steps + 1):
+        own = second[:size, :size]
+        loss = float(np.trace(covariance @ own)) + noise**2
+        found.append(loss)
+        short, long, forget = optimizer.coefficients(t)
+        drift, one = push @ covariance, np.eye(size)
+        h, m = short + long, 1 - forget
+        matrix = np.block([[one - h * drift, -long * m * one], [drift, m * one]])
+        spread = push @ (loss * covariance + covariance @ own @ covariance) @ push / optimizer.batch_size
+        gain = np.block([[h * h * spread, -h * spread], [-h * spread, spread]])
+        second = matrix @ second @ matrix.T + gain
+    return np.array(found)
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_losses_are_those_of_whole_covariances(optimizer) -> None:
+    expected = covariances(optimizer, 60, 7, 3, 0.2)
+    features = one_pass.drawn_modes(SMALL, 7, 3)
+    found = one_pass.solve(SMALL, np.arange(61), optimizer, 7, 0.2, features=features)
+    np.testing.assert_allclose(found.test_loss, expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("spectral", "modes_", "n_params"), [(1.5, 10**9, 50), (0.7, 400, 100), (1.2, 30, 60)]
+)
+def test_contour_is_the_drift_of_mean_field_theory(spectral: float, modes_: int, n_params: int) -> None:
+    spectrum = Spectrum.power_law(2.0, spectral, modes_)
+    rate, steps = 0.5 / spectrum.trace, np.array([0, 1, 30, 1000, 10**6])
+    expected = dmft.solve(spectrum, steps, n_params, dynamics=dmft.GradientDescent(rate)).test_loss
+    quiet = one_pass.OnePassSGD(rate, 1e15)  # batches without noise
+    found = one_pass.solve(spectrum, steps, quiet, n_params).test_loss
+    # a power law of 30 modes and 60 features is learnt exponentially: the sum ends at its round-off
+    np.testing.assert_allclose(found, expected, rtol=2e-6, atol=1e-8)
+
+
+def test_mean_field_theory_is_the_limit_without_a_modes_own_noise() -> None:
+    spectrum = Spectrum.power_law(2.5, 1.5, 1000)
+    expected = dmft.one_pass(spectrum, np.full(150, 0.2), 1, n_params=100, noise=0.1).test_loss
+    sgd = one_pass.OnePassSGD(0.2, 1)
+    found = one_pass.solve(spectrum, np.arange(151), sgd, 100, 0.1, mean_field=True).test_loss
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+@pytest.mark.slow
+def test_a_million_steps_agree_with_the_panels_of_mean_field_theory() -> None:
+    spectrum, sgd = Spectrum.power_law(2.5, 1.5, 10**9), one_pass.OnePassSGD(0.2, 1)
+    steps = np.round(np.geomspace(1e2, 1e6, 9))
+    expected = dmft.solve(spectrum, steps, 1000, dynamics=sgd).test_loss
+    found = one_pass.solve(spectrum, steps, sgd, 1000, mean_field=True).test_loss
+    np.testing.assert_allclose(found, expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_late_steps_continue_the_recursion(optimizer, monkeypatch) -> None:
+    spectrum, steps = Spectrum.power_law(1.8, 1.3, 250), np.array([3000, 6000])
+    found = one_pass.solve(spectrum, steps, optimizer).test_loss
+    monkeypatch.setattr(moments, "DIRECT", 6_000)
+    np.testing.assert_allclose(found, one_pass.solve(spectrum, steps, optimizer).test_loss, rtol=1e-3)
+
+
+@pytest.mark.parametrize("optimizer", [one_pass.OnePassSGD(0.15, 1), OPTIMIZERS[2]])
+def test_simulation(optimizer) -> None:
+    spectrum, steps = Spectrum.power_law(1.8, 1.3, 40), np.array([5, 15, 30])
+    table = train(spectrum, steps, dynamics=optimizer, noise=0.3, draws=1000, seed=5)
+    mean = table.average("seed").frame.sort_values("time")
+    error = mean["test_loss_stderr"].to_numpy()
+    exact = one_pass.solve(spectrum, steps, optimizer, noise=0.3).test_loss
+    assert np.all(np.abs(mean["test_loss"].to_numpy() - exact) < 4 * error)
+    assert np.all(error < 0.015 * exact)
+
+
+def test_divergence_is_recorded() -> None:
+    found = one_pass.solve(SMALL, [0, 5, 100_000], one_pass.OnePassSGD(1.5, 1)).test_loss
+    assert np.isfinite(found[:2]).all()
+    assert found[2] == math.inf
+
+
+def test_long_memory_needs_a_draw_of_features() -> None:
+    with pytest.raises(BadInput, match="drawn_modes"):
+        one_pass.solve(SMALL, [10], OPTIMIZERS[1], n_params=100)
+    with pytest.raises(BadInput, match="n_params"):
+        one_pass.solve(SMALL, [10], OPTIMIZERS[0], n_params=0)
+    with pytest.raises(BadInput, match="noise"):
+        one_pass.solve(SMALL, [10], OPTIMIZERS[0], noise=-1)
+    for wrong in ({"long_rate": -1}, {"memory": 0.5}, {"batch_size": 0}):
+        with pytest.raises(BadInput, match=next(iter(wrong))):
+            one_pass.AdaptedMomentum(
+                **{"learning_rate": 0.1, "batch_size": 1, "long_rate": 0, "decay": 0, **wrong}
+            )
+    with pytest.raises(BadInput, match="momentum"):
+        one_pass.HeavyBall(0.1, 1, 1.0)
+
+
+def test_curves_hold_the_setting() -> None:
+    frame = one_pass.solve(SMALL, [1, 10], OPTIMIZERS[0]).curves().frame
+    assert list(frame["time"]) == [1, 10]
+    assert set(frame["learning_rate"]) == {0.15}
+    assert set(frame["spectral_exponent"]) == {1.3}
+
+
+def printed(alpha: float, beta: float) -> dict[str, tuple[float, float]]:
+    """Exponents of the loss and of the size in every phase, as in table 2 of arXiv 2405.15074."""
+    a, b = alpha, beta
+    power = 2 * a + 2 * b - 1
+    return {
+        "Ia": (power / (2 * a + 1), 1 / (2 * a + 1)),
+        "Ib": (a + b - 0.5, 0.5),
+        "Ic": (a * power / (3 * a + 2 * b - 1 - 2 * a * b), power / (2 * (3 * a + 2 * b - 1 - 2 * a * b))),
+        "II": (power / (2 * (a + b)), b / (a + b)),
+        "III": ((4 * a - 1) / (4 * a), 0.5),
+        "IVa": (a, 0.5),
+        "IVb": ((1 - 2 * a) * power / (2 * (2 * b - a - 2 * a * b)), (b - a) / (2 * b - a - 2 * a * b)),
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "alpha", "beta"),
+    [("Ia", 0.8, 0.3), ("Ia", 1.4, -0.2), ("Ib", 0.35, 0.35), ("Ib", 0.2, 0.4), ("Ic", 0.2, 0.9),
+     ("II", 1.0, 0.7), ("III", 0.7, 1.2), ("IVa", 0.4, 0.9), ("IVb", 0.27, 0.9)],
+)  # fmt: skip
+def test_phases_and_their_exponents(name: str, alpha: float, beta: float) -> None:
+    found = phases.phase(alpha, beta)
+    assert found.name == name
+    assert (found.loss, found.size) == pytest.approx(printed(alpha, beta)[name], rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("line", "low", "high", "expected"),
+    [(lambda x: (x, 0.3), 0.3, 0.9, 0.5), (lambda x: (0.8, x), 0.3, 0.7, 0.5),
+     (lambda x: (1.0, x), 0.6, 1.8, 1.0), (lambda x: (x, 1.5), 0.4, 0.6, 0.5),
+     (lambda x: (0.4, x), 0.3, 0.9, 0.5),
+     (lambda x: (x, 0.9), 0.27, 0.4, 1 - 1 / math.sqrt(2)), (lambda x: (x, 0.9), 0.2, 0.28, 0.25)],
+)  # fmt: skip
+def test_boundaries_of_phases(line, low: float, high: float, expected: float) -> None:
+    assert phases.boundary(lambda x: phases.phase(*line(x)).name, low, high) == pytest.approx(
+        expected, abs=1e-6
+    )
+
+
+def test_no_phase_without_a_finite_target() -> None:
+    with pytest.raises(BadInput, match="alpha \\+ beta"):
+        phases.phase(0.2, 0.2)
+    with pytest.raises(BadInput, match="both ends"):
+        phases.boundary(lambda x: phases.phase(x, 0.3).name, 0.8, 0.9)
+
+
+@pytest.mark.slow
+def test_frontier_has_the_exponents_of_its_phase() -> None:
+    found = phases.compute_optimal(0.8, 0.3, [1e9, 1e11])
+    expected = phases.phase(0.8, 0.3)
+    loss, size, _ = found.local_exponents()
+    assert (loss[0], size[0]) == pytest.approx((expected.loss, expected.size), rel=0.02)
+
+
+def test_sign_descent_against_drawn_examples() -> None:
+    spectrum, rate, noise = Spectrum.power_law(1.8, 1.3, 30), 0.004, 1.5
+    root, rng, draws = np.sqrt(spectrum.eigenvalues), np.random.default_rng(7), 400
+    left = np.tile(np.sqrt(spectrum.target_power) / root, (draws, 1))
+    losses = []
+    for step in range(401):
+        if step in (100, 400):
+            losses.append((left**2) @ spectrum.eigenvalues + noise**2)
+        x = rng.standard_normal(left.shape) * root
+        residual = np.sum(x * left, axis=1) + noise * rng.standard_normal(draws)
+        left = left - rate * np.sign(x) * np.sign(residual)[:, None]
+    found = one_pass.sign_descent(spectrum, [100, 400], rate, noise)
+    mean, error = np.mean(losses, axis=1), np.std(losses, axis=1) / math.sqrt(draws)
+    # the arcsin of the first modes' correlations is above its argument, by up to 4 % of their rates
+    assert np.all(np.abs(mean - found) < 4 * error + 0.02 * (found - noise**2))
+    assert np.all(found < one_pass.sign_descent(spectrum, [50, 200], rate, noise))
+
+
+def test_sign_descent_has_twice_the_exponent_of_sgd_and_a_floor() -> None:
+    spectrum, rate = Spectrum.power_law(1.9, 3.0, 10**9), 1e-12
+    losses = one_pass.sign_descent(spectrum, [1e15, 1e16], rate, 1.0) - 1
+    assert np.log10(losses[0] / losses[1]) == pytest.approx(2 * 0.9 / 3.0, rel=0.02)
+    few = Spectrum.power_law(1.9, 3.0, 40)
+    floor = math.pi / 4 * 1e-4 * np.sqrt(few.eigenvalues).sum()
+    assert one_pass.sign_descent(few, 10**8, 1e-4, 1.0) - 1 == pytest.approx(floor, rel=1e-3)
+    with pytest.raises(BadInput, match="small"):
+        one_pass.sign_descent(few, [10], 1.0, 0.1)
