@@ -35,24 +35,25 @@ TITLES = {
 }
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
+def on_page_markdown(markdown: str, page: Any = None, **_: Any) -> str:
     """Replace the placeholders where a page has them."""
     fills = {"<!-- tables -->": tables, "<!-- gallery -->": gallery, "<!-- names -->": names}
     fills["<!-- commands -->"] = reference
     for placeholder, fill in fills.items():
         if placeholder in markdown:
             markdown = markdown.replace(placeholder, fill())
-    return re.sub(r"<!-- record ([\w./-]+) -->", lambda found: one_record(found[1]), markdown)
+    up = "../" * (page.file.src_uri.count("/") if page else 0)  # from a page in a folder
+    return re.sub(r"<!-- record ([\w./-]+) -->", lambda found: one_record(found[1], up), markdown)
 
 
-def one_record(key: str) -> str:
+def one_record(key: str, up: str = "") -> str:
     """One record on a page of its own: its figure, its table, and the command that made it."""
     path = DOCS / "measured" / f"{key}.json"
     if not path.exists():
         raise PluginError(f"no record {key}: docs/measured/{key}.json does not exist")
     record = json.loads(path.read_text())
     picture = f"measured/{key}.png"
-    lines = [f"![{_claim(record)}]({picture})", ""] if (DOCS / picture).exists() else []
+    lines = [f"![{_claim(record)}]({up}{picture})", ""] if (DOCS / picture).exists() else []
     lines += [_made_by(record), "", "| " + " | ".join((*COLUMNS, "note")) + " |"]
     lines += ["| --- " * (len(COLUMNS) + 1) + "|", *map(_row, rows(record)), ""]
     return "\n".join(lines)
