@@ -124,11 +124,18 @@ def test_what_cannot_be_built_for_data_of_unknown_shape_is_estimated_and_else_re
         memory._sizes("vit", 1.0, None, "cifar10", None, impossible)
 
 
-def test_the_cause_of_a_dead_worker_names_its_signal_or_status():
-    assert engines.cause_of_death(-9) == "the worker was killed by signal 9 (out of memory?)"
-    assert engines.cause_of_death(-15) == "the worker was killed by signal 15"
-    assert engines.cause_of_death(3) == "the worker ended with status 3"
-    assert engines.cause_of_death(0) == "the worker ended with status 0"
+@pytest.mark.parametrize(
+    ("code", "kind", "message"),
+    [
+        (-9, "died", "the worker was killed by signal 9 (out of memory?)"),
+        (-15, "died", "the worker was killed by signal 15"),
+        (-11, "crashed", "the worker was killed by signal 11"),
+        (3, "crashed", "the worker ended with status 3"),
+        (0, "died", "the worker ended with status 0"),
+    ],
+)
+def test_the_cause_of_a_dead_worker_names_its_signal_or_status(code, kind, message):
+    assert engines.cause_of_death(code) == {"kind": kind, "message": message}
 
 
 def test_an_estimate_is_the_start_and_the_end_of_the_last_worker(monkeypatch):
