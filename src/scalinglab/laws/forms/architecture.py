@@ -6,7 +6,7 @@
 | `experts_with_floor` | E + A N^-α X^-β | X experts: the gain of more ends at a floor |
 | `active_experts` | E + A N_a^-α (N/N_a)^-δ + B D^-β | N_a active parameters of N, D tokens |
 | `sparsity` | E + A N^-α + B D^-β + C (1 - S)^-λ + F (1 - S)^-δ N^-γ | Abnar et al. 2025 |
-| `upcycled` | E + A d1^-α d2^(-β + κ ln d1) | Liew et al. 2025: d1 = D1/1e9, d2 = D2/1e9 tokens before and after |
+| `upcycled` | E + A d1^-α d2^(-β + κ ln d1) | Liew et al. 2025: D1 and D2 tokens over 1e9 |
 | `fine_grained_experts` | E + (A + g G^-γ) N^-α + B D^-β | Krajewski et al. 2024, eq. 8 |
 | `precision` | E + A N'^-α + B D^-β, N' = N (1 - e^(-P/γ)) | Kumar et al. 2024, eq. 3 |
 | `quantized_after_training` | C D^γ_D N^-γ_N e^(-P/γ) | Kumar et al. 2024, eq. 2 |

@@ -6,8 +6,8 @@
 | `mixture_power_K` | c + A (Σ_j t_j r_j)^-γ | a power law of the effective share |
 
 The shares sum to one, so a common shift of all t_j in `data_mixing_K` is a factor of k: t_K is 0. A common
-factor of all t_j in `mixture_power_K` is one of A: their priors, the same for all, fix it, so that the order of
-the domains does not matter.
+factor of all t_j in `mixture_power_K` is one of A: their priors, the same for all, fix it, so that the
+order of the domains does not matter.
 """
 
 from __future__ import annotations
