@@ -24,8 +24,8 @@ from scalinglab.support.validation import _alternatives
 NO_ENTRANCE = re.compile(
     r"figures\.(style|data|results)\.|figures\.\w+\.(draw_|plain_ticks|sizes_legend|settings_of|slope_text)|"
     r"theory\.kernel\.(increasing_root|shares|effective_ridge|n_modes)$|theory\.dmft\.direct_iteration\.|"
-    r"laws\.schedule\.(prepare|fit_points)$|laws\.forms\.surfaces\.(optimal_params|power)$|"
-    r"data\.(folder|search_path)$|laws\.forms\.registry\.|laws\.forms\.\w+\.family$"
+    r"laws\.schedule\.(prepare|fit_points)$|laws\.forms\.\w+\.\w+$|"
+    r"data\.(folder|search_path)$|laws\.forms\.registry\."
 )
 SECONDS = 20  # of CPU, after which a call counts as one that hangs
 MEMORY = 12 << 30  # of addresses; PyTorch alone takes several
@@ -49,7 +49,8 @@ WORDS = (
 def public_functions():
     """Every public function by its name: in `__all__`, or without an underscore in a module that has none.
 
-    Those of figures that draw on given axes, and parts of solvers, are no entrances: see `NO_ENTRANCE`.
+    Those of figures that draw on given axes, parts of solvers and curves of forms are no entrances: see
+    `NO_ENTRANCE`.
     """
     found, seen = {}, set()
 
