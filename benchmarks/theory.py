@@ -6,7 +6,7 @@
 
 Exponents: theory (the paper's formula), the solver far out, and over the range of a simulation the solver and
 the simulation with its standard error. Costs: CPU seconds and the largest memory of Python objects, side by
-side with the direct T × T recipe and with simulations.
+side with panels of mean-field theory and with simulations (benchmarks/dmft.py has the T × T recipe).
 """
 
 from __future__ import annotations
@@ -148,7 +148,9 @@ def cost() -> None:
             large, steps, 1000, dynamics=sgd
         ),
         "SGD, 500 steps, N = 100, 500 modes": lambda: one_pass.solve(small, np.arange(501), sgd, 100),
-        "the same by a T × T kernel (dmft.one_pass)": lambda: dmft.one_pass(small, np.full(500, 0.2), 1, 100),
+        "the same as a schedule of constant rates (dmft.one_pass)": lambda: dmft.one_pass(
+            small, np.full(500, 0.2), 1, 100
+        ),
         "the same simulated, 20 draws": lambda: train(small, np.arange(501), 100, dynamics=sgd, draws=20),
         "trained features to t = 1e9, 1e9 modes": lambda: feature_learning.solve(
             large, np.geomspace(1, 1e9, 30)
