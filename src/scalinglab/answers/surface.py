@@ -88,7 +88,9 @@ def _add_optimum(
             Finding("next run", Status.NOT_DETERMINED, {}, (Reason("no_optimum"),), {}, plan, names),
         )
         return replace(found, findings=(*found.findings, *refused))
-    assumed = fitted.compute_optimal(best.compute, assume_form=True)
+    low, high = (float(end[2]) for end in best.n_params_interval)
+    # said beside a wide interval alone: every optimum with intervals takes seconds
+    assumed = fitted.compute_optimal(best.compute[2:], assume_form=True) if high > WIDE * low else None
     tenfold = Command("laws surface", *chosen, "--compute", f"{best.compute[1]:.3g}")
     optimal = Command("plan optimal", *chosen, "--compute", f"{target:.3g}")
     findings = (
@@ -196,7 +198,7 @@ def find_optimum(
 
     Args:
         far: why the compute that was asked for is refused, and another one is answered.
-        assumed: the same if the form holds, which is said beside a wide interval.
+        assumed: the one of this compute if the form holds, which is said beside a wide interval.
     """
     values = _sizes(best, i, names)
     n, d = values["n_params"], values["n_data"]
@@ -207,7 +209,7 @@ def find_optimum(
     if n.high / n.low > WIDE:
         status = Status.RANGE
         if assumed is not None:
-            held = _sizes(assumed, i, names)
+            held = _sizes(assumed, 0, names)
             values |= {f"{name}_if_the_form_holds": value for name, value in held.items()}
     facts = {
         "compute": float(best.compute[i]), "beyond": float(best.beyond[i]), "below": float(best.below[i])

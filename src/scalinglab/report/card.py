@@ -20,6 +20,7 @@ from scalinglab.report.surface_numbers import spent
 from scalinglab.results.types import Reason, reason_of
 
 TITLE = "The answer"
+FEW_STEPS = 9  # of a surface whose intervals are profiles, each of which takes a fit
 STEPS = 33  # places of the slider, and of a figure's line
 DRAWS = 220  # curves from which the browser computes bands: their 2.5 % quantile is one of them
 AHEAD = 10.0  # times the largest size or compute, to which figures and slider reach
@@ -117,7 +118,8 @@ def of_surface(found: Answers) -> tuple[Plot | None, Slider | None]:
     surface, total = found.surface, spent(found.surface)
     drawn = canvas("compute", found.y)
     points(drawn, total, surface.law.points.y, name="runs", color="#9aa1ad")
-    budgets = np.geomspace(total.min(), AHEAD * total.max(), STEPS)
+    steps = STEPS if surface.method == "bootstrap" else FEW_STEPS
+    budgets = np.geomspace(total.min(), AHEAD * total.max(), steps)
     try:
         best = surface.compute_optimal(budgets)
     except ScalinglabError:
