@@ -200,19 +200,26 @@ def best_split(form: Form, values: np.ndarray, product: np.ndarray) -> np.ndarra
 
 
 def _search(form: Form, columns: list[np.ndarray], product: np.ndarray) -> np.ndarray:
-    """The best ln n_params by a grid that shrinks around its minimum, for all draws and computes at once.
+    """The best ln n_params, (draws, computes): a grid that shrinks around its minimum, then a parabola.
 
-    It begins with every n_params within a factor of e^REACH of √product: the same in any unit of size.
+    It begins with every n_params within a factor of e^REACH of √product: the same in any unit of size. The
+    parabola through the three lowest points of a grid of spacing h errs by about h², and moves smoothly with
+    the parameters, where the lowest point itself moves in steps.
     """
     centre = np.repeat(0.5 * np.log(product)[None], columns[0].shape[0], axis=0)
-    width = np.full_like(centre, REACH)
-    steps = np.linspace(-1, 1, 41)
-    for _ in range(16):
-        log_n = centre[..., None] + width[..., None] * steps
+    width, steps = REACH, np.linspace(-1, 1, 41)
+    for _ in range(4):
+        log_n = centre[..., None] + width * steps
         n = np.exp(log_n)
         with np.errstate(all="ignore"):
             loss = form.function(np.array([n, product[None, :, None] / n]), *(c[..., None] for c in columns))
-        best = np.nanargmin(np.where(np.isfinite(loss), loss, np.inf), axis=-1)
-        centre = np.take_along_axis(log_n, best[..., None], axis=-1)[..., 0]
-        width = width * 0.2
-    return centre
+        loss = np.where(np.isfinite(loss), loss, np.inf)
+        best = np.argmin(loss, axis=-1)[..., None]
+        centre = np.take_along_axis(log_n, best, axis=-1)[..., 0]
+        spacing, width = width * (steps[1] - steps[0]), width * 0.1
+    inner = np.clip(best, 1, len(steps) - 2)
+    left, middle, right = (np.take_along_axis(loss, inner + k, axis=-1)[..., 0] for k in (-1, 0, 1))
+    with np.errstate(all="ignore"):
+        vertex = 0.5 * (left - right) / (left - 2 * middle + right)
+    lowest = (best == inner)[..., 0] & np.isfinite(vertex) & (np.abs(vertex) <= 1)
+    return np.where(lowest, centre + spacing * vertex, centre)
