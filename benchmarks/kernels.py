@@ -95,10 +95,6 @@ def cnn(share: float) -> list[dict]:
     return grid(share, (24_000, 48_000), 2, 8, model="cnn", dataset="cifar10", **FAST)
 
 
-def resnet(share: float) -> list[dict]:
-    return grid(share, (24_000, 48_000), 2, 4, model="resnet", dataset="mnist", **FAST)
-
-
 def vit(share: float) -> list[dict]:
     return grid(share, (12_000, 24_000), 2, 2, model="vit", dataset="mnist", **FAST)
 
@@ -107,7 +103,6 @@ def batch_search(share: float) -> list[dict]:
     return search(60 / share)
 
 
-GPU_LAYERS_ROW = ("gpu_layers", "all", "without gpu_layers")
 GRAPHS_ROW = ("measure/network_norms/cuda_graphs", "all", "without cuda_graphs")
 # those that compile least come first: what is measured before the limit is then the most
 STUDIES = {
@@ -115,22 +110,15 @@ STUDIES = {
         "batch search of park2019, 175 mlps, 1/60 of its time", "mnist", batch_search,
         (("fused_mlp, triton_mlp", "all", "without fused_mlp"),),
     ),
-    "cnn": Study("cnn, 3×32×32, 2 sizes × 2 seeds", "cifar10", cnn, (GPU_LAYERS_ROW, GRAPHS_ROW)),
+    "cnn": Study("cnn, 3×32×32, 2 sizes × 2 seeds", "cifar10", cnn, (GRAPHS_ROW,)),
     "vit": Study(
         "vit, 1×28×28, 2 sizes × 2 seeds, compilation included", "mnist", vit,
         (("blocks", "all", "without blocks"),), cold=True,
     ),
-    "resnet": Study("resnet, 1×28×28, 2 sizes × 2 seeds", "mnist", resnet, (GPU_LAYERS_ROW,)),
 }  # fmt: skip
 
 
 # --- one way, in a process of its own ----------------------------------------------------------------
-
-
-def without_gpu_layers() -> list:
-    from scalinglab.train import training_step
-
-    return [mock.patch.object(training_step, "rewritten", lambda model: model)]
 
 
 def without_cuda_graphs() -> list:
@@ -154,7 +142,7 @@ def without_blocks() -> list:
 
 WAYS: dict[str, Callable[[], list]] = {"all": list} | {
     f"without {function.__name__.removeprefix('without_')}": function
-    for function in (without_gpu_layers, without_cuda_graphs, without_fused_mlp, without_blocks)
+    for function in (without_cuda_graphs, without_fused_mlp, without_blocks)
 }
 
 

@@ -28,7 +28,6 @@ from scalinglab.train import random_numbers as rn
 from scalinglab.train.batches import Resident, dataset_of
 from scalinglab.train.kernels.blocks import compiled_blocks, repeats
 from scalinglab.train.kernels.compiling import compiled
-from scalinglab.train.kernels.gpu_layers import rewritten
 from scalinglab.train.modules import networks
 from scalinglab.train.modules.tracing import traced
 from scalinglab.train.setting import SEEDS, Setting
@@ -175,7 +174,7 @@ class Program:
         abilities: what can be done with a network of the user's own; None for a family of `nets`.
         dropout: buffers that hold the keys of dropout.
         fresh_buffers: its buffers before training.
-        trained: what is trained: the network, maybe in another form (`scalinglab.train.kernels.gpu_layers`).
+        trained: what is trained: the network, maybe compiled by blocks.
         piece: examples that a compiled evaluation takes, always as many; None where it is not compiled.
     """
 
@@ -204,8 +203,6 @@ class Program:
             _convert_inputs(self.model)
         self.trained = self.model
         family = not setting.owns("model")
-        if family and resident.device.type == "cuda" and setting.compile and setting.precision != "fp32":
-            self.trained = rewritten(self.model)
         blocks = family and setting.compile and runs == 1 and repeats(self.trained)
         if blocks:
             self.trained = compiled_blocks(self.trained)
@@ -467,13 +464,13 @@ def objective(
 def evaluation_piece(setting: Setting, model: nn.Module, runs: int, device: torch.device) -> int | None:
     """Examples that a compiled evaluation takes, always as many; None where it is not compiled.
 
-    It is for a large network that is trained by itself in another form: rewritten, or compiled by blocks.
+    It is for a large network that is trained by itself: on a GPU in less than fp32, or compiled by blocks.
     """
-    rewrites = device.type == "cuda" and setting.precision != "fp32"
-    another_form = setting.compile and runs == 1 and (rewrites or repeats(model))
+    reduced = device.type == "cuda" and setting.precision != "fp32"
+    compiles = setting.compile and runs == 1 and (reduced or repeats(model))
     if setting.owns("model"):
         return None
-    return PIECE if another_form and is_large(model) and not setting.linearized else None
+    return PIECE if compiles and is_large(model) and not setting.linearized else None
 
 
 def is_large(model: nn.Module) -> bool:

@@ -173,7 +173,7 @@ def _schedule_table(file: Path, wanted: dict[str, str], column: Columns) -> pd.D
             frame = frame.rename(columns={others[0]: name})
         if name in frame and frame[name].dtype.kind not in "iuf":
             found = numbers(frame[name])
-            frame = frame if found is None else frame.assign(**{name: found[0]})
+            frame = frame if found is None else frame.assign(**{name: found.values})
     return frame
 
 
