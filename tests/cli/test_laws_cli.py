@@ -80,7 +80,7 @@ def test_bounds_keep_a_parameter_within_them_or_hold_it(curves: Path):
     assert held["parameters"] == pytest.approx(law.parameters)
     said = run("laws", "fit", curves, "--bounds", "offset=0.05:0.05", "--no-figure")
     assert "form: power_law_offset" in said  # the only one with an offset
-    assert re.search(r"offset +0.05 +held", said)
+    assert re.search(r"offset +0.05 +fixed", said)
 
 
 def test_bounds_of_a_surface(surface: Path):

@@ -16,6 +16,7 @@ from scalinglab import data, nets
 from scalinglab.measure.free_memory import free_memory, hold_pool
 from scalinglab.measure.network_norms.cuda_graphs import captured
 from scalinglab.support import phases
+from scalinglab.support.stopping import Request
 from scalinglab.sweep import training
 from scalinglab.train import engine, jobs, memory, replicas, run_many
 from scalinglab.train.kernels import fused_mlp
@@ -167,7 +168,7 @@ def pretended(monkeypatch):
 )
 def test_as_many_jobs_are_at_work_as_memory_holds(says, sizes, most, pretended, monkeypatch) -> None:
     gpu(monkeypatch, **says)
-    rows = list(engine._work([Pretended(size) for size in sizes], GPU))
+    rows = list(engine._work([Pretended(size) for size in sizes], GPU, Request()))
     assert len(rows) == 3 * len(sizes)  # all of them came to their end
     assert max(map(len, Pretended.seen)) == most
 
@@ -175,7 +176,7 @@ def test_as_many_jobs_are_at_work_as_memory_holds(says, sizes, most, pretended, 
 def test_a_large_job_waits_for_memory_and_small_ones_behind_it_wait_with_it(pretended, monkeypatch) -> None:
     gpu(monkeypatch, free=50 * GB)  # 40 of it
     jobs_ = [Pretended(30, steps=100), Pretended(20, steps=90), Pretended(1, steps=10)]
-    list(engine._work(jobs_, GPU))
+    list(engine._work(jobs_, GPU, Request()))
     assert [30.0] in Pretended.seen
     assert [30.0, 20.0] not in Pretended.seen
     assert [20.0, 1.0] in Pretended.seen
@@ -197,7 +198,7 @@ def test_while_no_job_can_go_on_all_the_time_counts_as_waiting(pretended, monkey
 
     monkeypatch.setattr(Pretended, "work", work)
     before = phases.SECONDS["waiting for the GPU"]
-    assert len(list(engine._work([Pretended(1)], GPU))) == 2
+    assert len(list(engine._work([Pretended(1)], GPU, Request()))) == 2
     assert len(asked) == 7  # once before the wait, five times in it, and once more by the turn itself
     assert phases.SECONDS["waiting for the GPU"] - before > 0.9 * 5 * 0.01
 
@@ -223,7 +224,7 @@ def test_groups_that_have_ended_are_dropped_where_a_job_needs_their_memory(
     gpu(monkeypatch, free=10 * GB, reserved=99 * GB)
     monkeypatch.setattr(Pretended, "work", lambda self: iter([1]))
     left_idle(("b", 1, 10), ("a", 7, 10), ("c", 2, 10), ("a", 3, 10))
-    list(engine._work([Pretended(size), Pretended(1, steps=1, kind="b")], GPU))
+    list(engine._work([Pretended(size), Pretended(1, steps=1, kind="b")], GPU, Request()))
     assert [place for place, _ in replicas._IDLE] == left
 
 
@@ -233,7 +234,7 @@ def test_what_ended_groups_hold_is_no_more_than_what_is_reserved(
 ) -> None:
     gpu(monkeypatch, free=10 * GB, reserved=reserved * GB)  # 0.8 · (10 + 40) and 0.8 · (10 + 20) GB
     left_idle(("b", 1, 40))
-    list(engine._work([Pretended(10) for _ in range(6)], GPU))
+    list(engine._work([Pretended(10) for _ in range(6)], GPU, Request()))
     assert max(map(len, Pretended.seen)) == most
 
 
