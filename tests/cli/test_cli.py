@@ -145,10 +145,10 @@ def test_wrong_input_is_told_in_one_line(
 
 
 def test_errors_of_the_machine_are_told_in_one_line():
-    """No memory, no permission: status 1 and one line, as for every other failure."""
+    """More than the memory holds is bad input: one line that says so."""
     result = scalinglab("simulate", "linear-models", "--n-data", "1e12")
-    assert result.returncode == 1
-    assert result.stderr.startswith("scalinglab: out of memory")
+    assert result.returncode == 2
+    assert "more memory than there is; ask for less" in result.stderr
     assert result.stderr.count("\n") == 1
     result = scalinglab("theory", "bottlenecks", "--out", "/dev/null/result.csv")
     assert result.returncode == 1

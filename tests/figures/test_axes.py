@@ -9,6 +9,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
+import scalinglab as sl
 from scalinglab.answers import Answers
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.figures import collapse, laws, noise, results, style
@@ -18,7 +19,6 @@ from tests.figures.test_drawn_numbers import (
     bars,
     collapsed,
     estimate,
-    extrapolated,
     fitted_surface,
     legend,
     line,
@@ -237,20 +237,18 @@ def test_isoflop_curves_reach_from_half_the_smallest_to_twice_the_largest_model(
     assert "compute-optimal" not in legend(axis)
 
 
-@pytest.mark.parametrize("basis", ["surface", "extrapolation", "law"])
-def test_answers_are_drawn_as_the_result_that_they_rest_on(axis, basis):
+@pytest.mark.parametrize("basis", ["surface", "law"])
+def test_answers_are_drawn_as_the_fit_that_they_rest_on(axis, basis):
     refused = Finding("exponent", Status.REFUSED, reasons=(Reason("message", text="few runs"),))
     found = Answers((refused,), "n_data", "loss")
     with pytest.raises(BadInput, match="few runs"):
         results.answers(axis, found)
-    made = {
-        "surface": fitted_surface,
-        "law": power_law,
-        "extrapolation": lambda: extrapolated([100.0], [0.2]),
-    }
-    results.answers(axis, replace(found, **{basis: made[basis]()}))
-    entry = {"surface": "compute-optimal", "extrapolation": "predicted, 90 %", "law": "power law"}
-    assert entry[basis] in legend(axis)
+    sizes = np.geomspace(100, 1e4, 6)
+    table = {"n_data": sizes, "loss": 3 * sizes**-0.5}
+    curve = sl.fit(table, form="power_law") if basis == "law" else None
+    fit = curve or SimpleNamespace(surface=fitted_surface(), y="loss")
+    results.answers(axis, replace(found, fit=fit))
+    assert {"surface": "compute-optimal", "law": "power law"}[basis] in legend(axis)
     assert axis.get_xlabel() == ("n_params" if basis == "surface" else "n_data")
 
 

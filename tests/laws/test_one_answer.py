@@ -248,5 +248,5 @@ def test_every_answer_from_few_sizes_says_what_tells_their_scatter(
             " ".join(map(str, sl.answer(frame).notes)),
         ]
     for place in places:
-        assert ("for the scatter" in place) == bool(told)
+        assert ("to judge the scatter by" in place) == bool(told)
         assert told in place

@@ -588,7 +588,7 @@ def test_no_settings_and_no_room_are_refused() -> None:
         run_many([])
     with pytest.raises(BadInput, match="list of settings"):
         run_many(MLP)  # type: ignore[arg-type]
-    with pytest.raises(BadInput, match="not int"):
+    with pytest.raises(BadInput, match="must be a Setting or a mapping"):
         run(3)  # type: ignore[arg-type]
     with pytest.raises(BadInput, match="max_stacked=0"):
         run_many([MLP], max_stacked=0)

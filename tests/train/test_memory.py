@@ -140,6 +140,9 @@ class Pretended:
     def place(self, stream: int | None = None) -> tuple[str, int | None]:
         return self.kind, stream
 
+    def leave(self) -> None:
+        raise AssertionError("nobody asked for the end")
+
     def work(self):
         self.at_work.append(self)
         for _ in range(3):

@@ -46,9 +46,19 @@ def measure_of(frame: pd.DataFrame, settings: Iterable[str] = ()) -> str:
     Args:
         settings: columns that were chosen, beside the standard ones.
     """
-    known = [c for c in (*MEASURES, *ACCURACIES) if c in frame and frame[c].notna().any()]
+    # a chosen setting may stand here a second time, under the name that ours would be: L, the size, as a loss
+    chosen = [frame[s] for s in settings if s in frame]
+    known = [
+        c
+        for c in (*MEASURES, *ACCURACIES)
+        if c in frame and frame[c].notna().any() and not any(frame[c].equals(other) for other in chosen)
+    ]
     taken = (*IDENTITY, *SETTING, *PROGRESS, *OUTCOME, *settings)
-    others = [c for c in frame if c not in taken and not str(c).endswith("_spread")]
+    others = [
+        c
+        for c in frame
+        if c not in taken and not str(c).endswith("_spread") and not any(frame[c].equals(o) for o in chosen)
+    ]
     usual = others[0] if len(others) == 1 else MEASURES[0]
     return next((c for c in known if frame[c].nunique() > 1), next(iter(known), str(usual)))
 

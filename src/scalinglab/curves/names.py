@@ -234,7 +234,7 @@ def quantity(column: Any) -> Quantity | None:
     for phrase, short in _PHRASES:
         text = re.sub(rf"(?<=_)(?:{phrase})(?=_)", short, text)
     words = text.strip("_").split("_")
-    kinds = [_KINDS[word] for word in words if word in _KINDS]
+    kinds = list({_KINDS[word] for word in words if word in _KINDS})  # "top-1 acc" says it twice
     splits = {_SPLITS[word] for word in words if word in _SPLITS}
     if len(kinds) != 1 or len(splits) > 1:
         return None

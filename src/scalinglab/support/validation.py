@@ -171,6 +171,8 @@ def _rules(parameter: inspect.Parameter) -> tuple[_Rule, ...]:
 
 def _is_a(name: str, value: Any) -> bool:
     """Whether it is of a class of this name, or of one that stands in for it: no number, text or table."""
+    if name == "Tensor" and type(value).__module__ == "numpy":  # an array is as good as a tensor
+        return True
     known = type(value).__module__.partition(".")[0] in ("builtins", "numpy", "pandas", "torch")
     return not known or any(cls.__name__ == name for cls in type(value).__mro__)
 

@@ -249,16 +249,19 @@ class Setting:
         >>> Setting.from_dict({"model": "cnn", "dataset": "digits", "epochs": 3}).batch_size
         128
         """
+        every = [f.name for f in fields(Setting)]
         for name in ("model", "dataset"):
             if values.get(name) is None:
+                for given in values:  # a slip of the pen
+                    if given not in every and name in get_close_matches(given, every, 1):
+                        raise BadInput(f"a setting has no {given!r}; {nearest(given, every)}")
                 raise BadInput(f"a setting needs {name!r}, for example {name} = {_EXAMPLE[name]!r}")
         values = taken_in(with_torch_optimizer(values))
-        known = [f.name for f in fields(Setting)]
         if is_own("model", values["model"]):
-            values = _with_options(values, known)
+            values = _with_options(values, every)
         for name in values:
-            if name not in known:
-                raise BadInput(f"a setting has no {name!r}; {nearest(name, known)}")
+            if name not in every:
+                raise BadInput(f"a setting has no {name!r}; {nearest(name, every)}")
         return Setting(**values)
 
     # --- what is the user's own ------------------------------------------------------------------

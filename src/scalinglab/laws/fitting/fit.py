@@ -421,9 +421,9 @@ def _scale(problem: least_squares.Problem, z: np.ndarray, dof: int) -> float:
 
 
 def _condition(jacobian: np.ndarray) -> float:
-    size = np.linalg.norm(jacobian, axis=0)
     if jacobian.shape[1] == 0:
         return 1.0
+    size = np.linalg.norm(jacobian, axis=0)
     if not np.all(size > 0):
         return float("inf")
     singular = np.linalg.svd(jacobian / size, compute_uv=False)

@@ -24,6 +24,7 @@ from scipy import optimize
 
 from scalinglab.laws.forms.base import Form
 
+LARGEST_SLOPE = 1e150  # guard: beyond it squares overflow
 TINY = 1e-300  # guard: in place of 0 where it would divide, or its logarithm be taken
 # guard: of the largest effect of a parameter on the residuals; what central differences resolve
 RESOLVED = 1e-9
@@ -214,7 +215,7 @@ class Problem:
             if self.log:
                 slopes = slopes / self.curve(z)[..., None]
             slopes = slopes * self.weight[..., None]
-        slopes = np.where(np.isfinite(slopes), slopes, 0.0)
+        slopes = np.where(np.abs(slopes) < LARGEST_SLOPE, slopes, 0.0)
         if self.pseudo:
             slopes = np.concatenate([slopes, self._differences(z, only_pseudo=True)], axis=1)
         return slopes
