@@ -56,7 +56,7 @@ def sequence(
     *,
     budget: float,
     start: tuple[Sequence[int], Any] | None = None,
-    tolerance: float = TOLERANCE,
+    tolerance: float = 20 * TOLERANCE,  # with less, batches go to runs that say little (tests)
     options: Mapping[str, Any] | None = None,
 ) -> SequenceResult:
     """Run experiments of a pool one batch after another, each at most once, chosen after a refit.
