@@ -42,7 +42,7 @@ from scalinglab.laws.fitting.uncertainty.resampling import Bootstrap, bootstrap
 from scalinglab.laws.forms import surfaces
 from scalinglab.laws.forms.base import Form
 from scalinglab.laws.forms.surfaces import NAMES
-from scalinglab.laws.optimum import REACH, Optimal, best_split, rises_with, too_far, why_no_optimum
+from scalinglab.laws.optimum import REACH, WIDE, Optimal, best_split, rises_with, too_far, why_no_optimum
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.sentences import Column, with_notes
 from scalinglab.results.types import Reason
@@ -224,8 +224,12 @@ class Surface(NotebookResult):
 
     @cached_property
     def undetermined(self) -> tuple[str, ...]:
-        """The parameters without a value: those with an open 95 % interval."""
-        return tuple(open_ended(self.parameter_intervals()))
+        """The parameters without a value: with an open 95 % interval, or amplitudes known to no order."""
+        ends = self.parameter_intervals()
+        amplitudes = {p.name for p in self.law.form.parameters if p.log}
+        # an amplitude is the term at a size of one, many orders away: wide in six of them is no value
+        vast = {n for n in amplitudes if ends[n].high > WIDE**6 * ends[n].low}
+        return tuple(n for n in ends if n in vast.union(open_ended(ends)))
 
     @property
     def determined(self) -> dict[str, float | None]:
