@@ -94,8 +94,8 @@ def surfaces(data: Path, level: float) -> Iterator[dict[str, object]]:
             n, d = later["n_params"].to_numpy(), later["n_data"].to_numpy()
             try:
                 law = sl.laws.surface.fit(known["n_params"], known["n_data"], known["loss"])
-                mean = law.predict(n, d)
-                low, high = law.interval(n, d, level=level, of="measurement")
+                mean = law.predict(n_params=n, n_data=d)
+                low, high = law.interval(n_params=n, n_data=d, level=level, of="measurement")
             except ScalinglabError as error:
                 print(f"{title}, compute to {threshold:g}: refused: {error}")
                 yield from ({**row, "refused": True} for _ in range(len(later)))

@@ -65,7 +65,7 @@ def main() -> None:
             loss=loss, form="data_constrained", tie={"beta": "alpha"}, bounds={"repeat_data": (value, value)},
             delta=DELTA, **sizes,
         )  # fmt: skip
-        errors = np.log(loss / found.predict(n, d, unique))
+        errors = np.log(loss / found.predict(sizes))
         rows.append((value, objective(errors), float(np.sqrt(np.mean(errors**2))), density(errors)))
         print(f"| {value:g} | {rows[-1][1]:.5f} | {rows[-1][2]:.4f} | {found.alpha:.3f} "
               f"| {found.parameters['repeat_params']:.3g} |", flush=True)  # fmt: skip

@@ -192,14 +192,14 @@ def fig1a(scale: str) -> Reproduction:
         columns = (part["n_params"], part["step"], part["test_loss"])
         fit = surface.fit(*columns, form="chinchilla", runs=part["width"])
         fits.append(fit)
-        off = np.log(part["test_loss"] / fit.predict(n_params=part["n_params"], step=part["step"]))
+        off = np.log(part["test_loss"] / fit.predict(n_params=part["n_params"], n_data=part["step"]))
         deviations.append(float(np.sqrt(np.mean(off**2))))
     figure, axes = style.panels(size=(5.6, 4.2))
     axis = style.loglog(axes[0, 0], "step t", "test loss", f"online, {s.setting['dataset']}")
     _draw(axis, curves, "step")
     steps = np.unique(late["step"])
     for place, n_params in enumerate(np.unique(late["n_params"])):
-        fitted = np.mean([fit.predict(n_params=n_params, step=steps) for fit in fits], axis=0)
+        fitted = np.mean([fit.predict(n_params=n_params, n_data=steps) for fit in fits], axis=0)
         label = "fit L0 + A t^-α + B N^-β" if not place else None
         axis.plot(steps, fitted, ":", color=style.INK, label=label)
     style.legend(axis, fontsize=7)
