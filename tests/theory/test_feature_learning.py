@@ -28,7 +28,7 @@ def test_draws_scatter_about_the_solution() -> None:
     mean = simulated.train(HARD, times, 1.0, 48, draws=40).average("seed").frame.sort_values("time")
     found = feature_learning.solve(HARD, times, 1.0, 48).test_loss
     error = mean["test_loss_stderr"].to_numpy()
-    assert np.all(error < 0.03 * found)
+    assert np.all(error < 0.05 * found)
     # finite systems differ from the mean field by about 1/N
     assert np.all(np.abs(mean["test_loss"].to_numpy() - found) < 4 * error + found / 48)
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -30,10 +30,7 @@ from scalinglab.explanations.case import Case
 from scalinglab.explanations.theory import Kernel
 from scalinglab.results.notebook import NotebookResult
 
-if TYPE_CHECKING:
-    from scalinglab.explanations import Explanation
-
-# measured: benchmarks/explain.py --predict
+# chosen on digits with benchmarks/explain.py --predict, and not checked on other data
 APART = 0.06
 LEAST = 0.03  # standard deviation of ln L that descent with the kernel misses everywhere
 SEEDS = 3  # networks of another width
@@ -82,13 +79,13 @@ class Predicted(NotebookResult):
 
 
 def predict(
-    found: Explanation,
+    found: Any,
     n_data: ArrayLike | None = None,
     steps: ArrayLike | None = None,
     width: ArrayLike | None = None,
     level: float = 0.9,
 ) -> Predicted:
-    """The losses; arguments as of `Explanation.predict`."""
+    """The losses of an `Explanation`, found; arguments as of its `predict`."""
     case, kernel = found.case, found.kernel
     if case is None or kernel is None or not np.isfinite(found.theory).any():
         reasons = "; ".join(str(reason) for reason in found.outside) or "it has no kernel of this kind"
@@ -131,7 +128,7 @@ def predict(
 class _Correction:
     """c(t) and its error: what a run has beside its kernel; `change` is half of its range along the run."""
 
-    def __init__(self, found: Explanation, case: Case, kernel: Kernel) -> None:
+    def __init__(self, found: Any, case: Case, kernel: Kernel) -> None:
         losses = theory.redrawn(case, kernel, found.steps)
         self.logs = np.log(found.steps)
         if len(losses):
