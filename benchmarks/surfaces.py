@@ -1,4 +1,4 @@
-"""Which forms a surface is averaged over, how well it predicts dearer runs, and how often its intervals hold.
+"""Which forms a surface is averaged over, how well it predicts larger runs, and how often its intervals hold.
 
     SCALINGLAB_DATA=… python benchmarks/surfaces.py     every task, 16 subsets and 40 draws each
     python benchmarks/surfaces.py --quick      4 subsets and 4 draws: less than a minute

@@ -282,7 +282,7 @@ def test_slopes_in_the_authors_windows_are_those_of_planted_curves():
 
 
 def test_the_printed_gamma_1_comes_out_of_mays_curves_to_its_last_digit():
-    if not tables.tables_of(tables.MAY):
+    if not pairs.published_tables("may"):
         pytest.skip("no curves of May 2025 here: scalinglab data get damico2025-curves --version may")
     rows = [row for row in tables.authors_windows("laptop").table if row.quantity.endswith("γ₁")]
     assert len(rows) >= 5

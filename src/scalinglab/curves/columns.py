@@ -46,20 +46,10 @@ def measure_of(frame: pd.DataFrame, settings: Iterable[str] = ()) -> str:
     Args:
         settings: columns that were chosen, beside the standard ones.
     """
-    # a chosen setting may stand here a second time, under the name that ours would be: L, the size, as a loss
-    chosen = [frame[s] for s in settings if s in frame]
-    known = [
-        c
-        for c in (*MEASURES, *ACCURACIES)
-        if c in frame and frame[c].notna().any() and not any(frame[c].equals(other) for other in chosen)
-    ]
-    taken = (*IDENTITY, *SETTING, *PROGRESS, *OUTCOME, *settings)
-    others = [
-        c
-        for c in frame
-        if c not in taken and not str(c).endswith("_spread") and not any(frame[c].equals(o) for o in chosen)
-    ]
-    usual = others[0] if len(others) == 1 else MEASURES[0]
+    taken = (*IDENTITY, *SETTING, *PROGRESS, *OUTCOME, *settings)  # L as a size is read as "loss", a setting
+    free = [c for c in frame if c not in taken and not str(c).endswith("_spread")]
+    known = [c for c in (*MEASURES, *ACCURACIES) if c in free and frame[c].notna().any()]
+    usual = free[0] if len(free) == 1 else MEASURES[0]
     return next((c for c in known if frame[c].nunique() > 1), next(iter(known), str(usual)))
 
 

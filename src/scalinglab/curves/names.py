@@ -111,48 +111,15 @@ _STATISTICS = {
     **dict.fromkeys(("best", "min", "max", "lowest", "highest", "minimum"), 3),
 }  # fmt: skip
 _OF_MEASUREMENTS = {
-    "set",
-    "model",
-    "lm",
-    "llm",
-    "the",
-    "of",
-    "on",
-    "value",
-    "metrics",
-    "metric",
-    "results",
-    "result",
-}
+    "set", "model", "lm", "llm", "the", "of", "on", "value", "metrics", "metric", "results", "result",
+}  # fmt: skip
 _OF_MEASUREMENTS |= {"pct", "percent", "nats", "data"}
 _OF_ANY_SIZE = {
-    "n",
-    "num",
-    "number",
-    "no",
-    "nr",
-    "of",
-    "count",
-    "counts",
-    "total",
-    "the",
-    "all",
-    "in",
-    "config",
-}
+    "n", "num", "number", "no", "nr", "of", "count", "counts", "total", "the", "all", "in", "config",
+}  # fmt: skip
 _OF_ANY_SIZE |= {
-    "cfg",
-    "summary",
-    "info",
-    "meta",
-    "sum",
-    "train",
-    "training",
-    "trained",
-    "dataset",
-    "data",
-    "run",
-}
+    "cfg", "summary", "info", "meta", "sum", "train", "training", "trained", "dataset", "data", "run",
+}  # fmt: skip
 # of each size its nouns, and the words that change nothing in them
 _NOUNS: dict[str, tuple[set[str], set[str]]] = {
     "n_params": (

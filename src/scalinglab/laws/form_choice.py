@@ -30,7 +30,7 @@ from scalinglab.laws.fitting.solution import LEAST_VARIANCE, Solution
 from scalinglab.laws.fitting.statistics import mixture_quantile
 from scalinglab.laws.forms.base import Form
 
-BLOCKS = 3  # search: in which the dearer half is predicted, each from all that is cheaper
+BLOCKS = 3  # search: in which the half of larger compute is predicted, each from all that is cheaper
 NEGLIGIBLE = 0.05  # search: weight below which a form is left out; each costs profiles of its own
 OPEN = 300.0  # guard: of a logarithm, in place of an infinite end
 

@@ -263,7 +263,7 @@ REASONS = {
         "losses and sizes allow for that, those of the exponents do not"
     ),
     "another_form_predicts": (
-        "{form} predicts the dearest runs better than a sum of two power laws does (it has {weight:.2f} of "
+        "{form} predicts the largest runs better than a sum of two power laws does (it has {weight:.2f} of "
         "the weight): loss and sizes below are those of the forms averaged, the exponents are the sum's"
     ),
     "mostly_scatter": (

@@ -48,7 +48,7 @@ DRAWING = 4  # threads that draw initial weights
 # the largest stack, and the operations a step below which runs are stacked
 STACK = {"cpu": (16, 1e9), "cuda": (64, 5e8)}
 # networks of the user's own on a CPU: the stack of those whose steps are calls more than work, and what these
-# take at most (benchmarks/own_model.py --part stacks)
+# take at most: chosen; benchmarks/own_model.py --part stacks compares
 LARGEST, SMALL = 64, 1e7
 MIXED = 3e5  # operations for one example below which small batches of different sizes are stacked on a CPU
 

@@ -252,9 +252,8 @@ class Setting:
         every = [f.name for f in fields(Setting)]
         for name in ("model", "dataset"):
             if values.get(name) is None:
-                for given in values:  # a slip of the pen
-                    if given not in every and name in get_close_matches(given, every, 1):
-                        raise BadInput(f"a setting has no {given!r}; {nearest(given, every)}")
+                if slips := [v for v in values if v not in every and name in get_close_matches(v, every, 1)]:
+                    raise BadInput(f"a setting has no {slips[0]!r}; {nearest(slips[0], every)}")
                 raise BadInput(f"a setting needs {name!r}, for example {name} = {_EXAMPLE[name]!r}")
         values = taken_in(with_torch_optimizer(values))
         if is_own("model", values["model"]):

@@ -85,11 +85,16 @@ def pairs(scale: str, storage: RunStorage) -> tuple[Pair, ...]:
 @shared
 def published(version: str = CURVES.version) -> tuple[Pair, ...]:
     """The published pairs, as in September by default; none where their tables are not here."""
-    tables = tables_of(str(key_of(CURVES.name, version)))
-    named = {f"{t['model'].iloc[0]} {t['dataset'].iloc[0]}".lower(): t for t in tables}
     return tuple(
-        analysed(n, PUBLISHED, AS_PUBLISHED, named[n.lower()]) for n in study.PAIRS if n.lower() in named
+        analysed(n, PUBLISHED, AS_PUBLISHED, table) for n, table in published_tables(version).items()
     )
+
+
+def published_tables(version: str) -> dict[str, pd.DataFrame]:
+    """The published curves by the name of their pair, in the paper's order and spelling."""
+    tables = tables_of(str(key_of(CURVES.name, version)))
+    found = {f"{t['model'].iloc[0]} {t['dataset'].iloc[0]}".lower(): t for t in tables}
+    return {name: found[name.lower()] for name in study.PAIRS if name.lower() in found}
 
 
 def ours(

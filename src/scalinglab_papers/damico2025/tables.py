@@ -14,19 +14,24 @@ from typing import Any
 import pandas as pd
 
 from scalinglab.curves import Curves
-from scalinglab.data.tables import tables_of
 from scalinglab.errors import BadInput
 from scalinglab.laws.learning_curves.dynamical import RESOLUTION
 from scalinglab.results.estimate import Estimate
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.verdict import NUMERICAL, Row, rounded
 from scalinglab_papers.damico2025.curves import analysed
-from scalinglab_papers.damico2025.pairs import AS_PUBLISHED, OURS, PUBLISHED, STAND_IN, Pair, together
+from scalinglab_papers.damico2025.pairs import (
+    AS_PUBLISHED,
+    OURS,
+    PUBLISHED,
+    STAND_IN,
+    Pair,
+    published_tables,
+    together,
+)
 from scalinglab_papers.damico2025.pairs import analysed as analysed_pair
-from scalinglab_papers.damico2025.published import MAY_CURVES, TABLES, WINDOWS, authors_exponents
+from scalinglab_papers.damico2025.published import MAY_CURVES, WINDOWS, authors_exponents
 from scalinglab_papers.damico2025.study import PAIRS
-
-MAY = next(key for key, tables in TABLES.items() if tables is MAY_CURVES)
 
 # γ_pred, γ_meas, σ
 TABLE_1 = {
@@ -103,13 +108,11 @@ def table2(scale: str) -> Reproduction:
 
 def authors_windows(scale: str) -> Reproduction:
     """γ₁ and γ₂ of May's curves in the authors' own windows, against Table 2."""
-    tables = {f"{t['model'].iloc[0]} {t['dataset'].iloc[0]}": t for t in tables_of(MAY)}
+    tables = published_tables(MAY_CURVES.version)
     if not tables:
         raise BadInput(f"this needs the published curves: {MAY_CURVES.how}")
-    names = {name.lower(): name for name in PAIRS}
     rows = []
-    for key, table in tables.items():
-        name = names[key.lower()]
+    for name, table in tables.items():
         one, two = authors_exponents(table, WINDOWS[name])
         printed_one, _, printed_two, sigma_two = TABLE_2[name]
         digit = 10.0 ** -_digits(printed_one)

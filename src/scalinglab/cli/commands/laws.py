@@ -191,7 +191,7 @@ def surface(
 
     Args:
         form: a form of several variables ('laws forms' lists them), module:form, or auto: all forms of the
-            variables, averaged by how well each predicts the dearest runs.
+            variables, averaged by how well each predicts the largest runs.
         delta: Huber's threshold on ln loss; inf for least squares. Default: 1e-3 from 10 runs a parameter on,
             else from the scatter.
         compute: compute in FLOPs at which to find the best n_params and n_data, e.g. 5.76e23.

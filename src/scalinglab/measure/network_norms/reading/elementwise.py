@@ -8,9 +8,7 @@ from typing import Any
 import torch
 from torch import fx, nn
 
-from scalinglab.measure.network_norms.graph import (
-    RADIUS,
-)
+from scalinglab.measure.network_norms.graph import RADIUS
 from scalinglab.measure.network_norms.reading import extents
 from scalinglab.measure.network_norms.reading.extents import (
     Extent,
@@ -20,9 +18,7 @@ from scalinglab.measure.network_norms.reading.extents import (
     log_of,
     log_sum,
 )
-from scalinglab.measure.network_norms.reading.layers import (
-    BATCH,
-)
+from scalinglab.measure.network_norms.reading.layers import BATCH
 from scalinglab.measure.network_norms.reading.nodes import (
     Nodes,
     given,

@@ -24,9 +24,7 @@ from scalinglab.measure.network_norms.reading.extents import (
     log_of,
     log_sum,
 )
-from scalinglab.measure.network_norms.reading.layers import (
-    BATCH,
-)
+from scalinglab.measure.network_norms.reading.layers import BATCH
 from scalinglab.measure.network_norms.reading.recording import Recording
 
 # entries stay what they are: they are moved, left out, copied or surrounded by zeros

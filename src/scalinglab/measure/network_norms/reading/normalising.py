@@ -20,9 +20,7 @@ from scalinglab.measure.network_norms.reading.extents import (
     Unbounded,
     log_sum,
 )
-from scalinglab.measure.network_norms.reading.layers import (
-    BATCH,
-)
+from scalinglab.measure.network_norms.reading.layers import BATCH
 from scalinglab.measure.network_norms.reading.linear import Linear
 from scalinglab.measure.network_norms.reading.nodes import (
     given,

@@ -11,12 +11,8 @@ from __future__ import annotations
 from torch import Tensor, fx, nn
 
 from scalinglab.measure.network_norms.reading.elementwise import SLOPES
-from scalinglab.measure.network_norms.reading.extents import (
-    Unbounded,
-)
-from scalinglab.measure.network_norms.reading.layers import (
-    is_attention,
-)
+from scalinglab.measure.network_norms.reading.extents import Unbounded
+from scalinglab.measure.network_norms.reading.layers import is_attention
 from scalinglab.measure.network_norms.reading.nodes import (
     KEEPS,
     ancestors,

@@ -8,9 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, fx, nn
 
-from scalinglab.measure.network_norms.graph import (
-    RADIUS,
-)
+from scalinglab.measure.network_norms.graph import RADIUS
 from scalinglab.measure.network_norms.reading import extents
 from scalinglab.measure.network_norms.reading.elementwise import Elementwise
 from scalinglab.measure.network_norms.reading.extents import (
@@ -25,9 +23,7 @@ from scalinglab.measure.network_norms.reading.layers import (
     BATCH,
     pair,
 )
-from scalinglab.measure.network_norms.reading.nodes import (
-    given,
-)
+from scalinglab.measure.network_norms.reading.nodes import given
 
 
 class Sums(Elementwise):
