@@ -2,7 +2,7 @@
 
 A record is what ``scalinglab reproduce KEY`` wrote: the table, and the command, commit, date and hardware
 that made it. The pages come from these files alone, so that no number in them is typed by hand, and every
-verdict is worked out anew from the numbers by the rule in scalinglab.studies.verdict.
+verdict is worked out anew from the numbers by the rules in scalinglab.studies.claims and .verdict.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ from markdown.extensions.toc import slugify
 from mkdocs.exceptions import PluginError
 
 from scalinglab.cli.registry import reference
+from scalinglab.studies.claims import NOT_TESTED, OUTCOMES, Judged, judged, reported
+from scalinglab.studies.claims import records as measured
 from scalinglab.studies.results import COLUMNS, cells
-from scalinglab.studies.verdict import DISAGREES, VERDICTS, Row, from_record
+from scalinglab.studies.verdict import DISAGREES, Row, from_record
 
 DOCS = Path(__file__).parent
 TITLES = {
@@ -33,6 +35,7 @@ TITLES = {
     "hoffmann2022": "Hoffmann et al. 2022",
     "theory": "Solvable models beyond the source papers",
 }
+SOURCES = ("damico2025", "bahri2021", "bordelon2024", "park2019", "hoffmann2022")
 
 
 def on_page_markdown(markdown: str, page: Any = None, **_: Any) -> str:
@@ -105,30 +108,53 @@ def names() -> str:
     return "\n".join(lines)
 
 
-def records() -> dict[str, list[dict[str, Any]]]:
-    """The records of every paper, in the order of the papers."""
-    found = {}
-    for paper in TITLES:
-        paths = sorted((DOCS / "measured" / paper).glob("*.json"))
-        found[paper] = [json.loads(path.read_text()) for path in paths]
-    return {paper: made for paper, made in found.items() if made}
-
-
 def tables() -> str:
-    """How the verdicts fall out, then every record as a table of paper against measured."""
-    lines = overview()
-    for paper, made in records().items():
-        lines += [f"## {TITLES[paper]}", ""]
-        for record in made:
-            lines += [f"### {record['key']}", "", f"{_claim(record)}.", "", _made_by(record), ""]
-            if record.get("judged_in"):
-                anchor = slugify(record["judged_in"], "-")
-                lines += [f"Its numbers are judged in [{record['judged_in']}](#{anchor}).", ""]
-                continue
-            lines += ["| " + " | ".join((*COLUMNS, "note")) + " |", "| --- " * (len(COLUMNS) + 1) + "|"]
-            lines += [_row(row) for row in rows(record)]
-            lines.append("")
+    """How the verdicts fall out, then a table of claims for each paper with its records folded under it."""
+    found = {paper: judged(paper) for paper in TITLES}
+    lines = overview(found)
+    for paper, claims in found.items():
+        lines += [f"## {TITLES[paper]}", "", "| | claim | verdict | rows that hold | why it disagrees |"]
+        lines += ["| --: | --- | --- | --- | --- |"]
+        lines += [_claim_line(number, one) for number, one in enumerate(claims, start=1)]
+        lines += ["", *(_fold(record, paper, claims) for record in measured(paper).values()), ""]
     return "\n".join(lines)
+
+
+def _claim_line(number: int, one: Judged) -> str:
+    figures = ", ".join(f"[{key.partition('/')[2]}](#{slugify(key, '-')})" for key in one.claim.entries)
+    verdict = f"**{one.verdict}**" if one.verdict == DISAGREES else one.verdict
+    share = f"{one.holding} of {len(one.rows)}" + (f", {one.failing} fail" if one.failing else "")
+    cells_of = (
+        str(number),
+        f"{one.claim.says} ({figures})",
+        verdict,
+        f"{share} ({one.claim.rule})",
+        one.cause,
+    )
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells_of) + " |"
+
+
+def _fold(record: dict[str, Any], paper: str, claims: tuple[Judged, ...]) -> str:
+    """A record as a folded table; its last column is the number of the claim that a row decides."""
+    key, decides = record["key"], {}
+    for number, one in enumerate(claims, start=1):
+        decides |= {row.quantity: str(number) for of, row in one.rows if of == key}
+    for one in reported(paper):
+        if key in one.entries:
+            decides |= {row.quantity: one.says for row in rows(record) if one.counts(row)}
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in (*COLUMNS, "note", "claim"))
+    lines = [(*_cells(row), decides.get(row.quantity, "–")) for row in rows(record)]
+    body = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in line) + "</tr>" for line in lines
+    )
+    summary = f"{html.escape(key)}: {html.escape(_claim(record))}"
+    made_by = "</p><p>".join(html.escape(line.replace("`", "")) for line in _made_by(record).split("\n\n"))
+    if record.get("judged_in"):
+        body_or_link = f"<p>Its numbers are judged in {record['judged_in']}.</p>"
+    else:
+        body_or_link = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    anchor = slugify(key, "-")
+    return f'<details id="{anchor}"><summary>{summary}</summary><p>{made_by}</p>{body_or_link}</details>'
 
 
 def _made_by(record: dict[str, Any]) -> str:
@@ -144,48 +170,26 @@ def rows(record: dict[str, Any]) -> list[Row]:
     return [from_record(fields) for fields in record["table"]]
 
 
-def overview() -> list[str]:
-    """How many rows have which verdict, in all and in every record."""
-    made = [record for records_of in records().values() for record in records_of]
-    judged = [row for record in made for row in rows(record) if row.verdict is not None]
-    lines = ["| compared with | " + " | ".join(VERDICTS) + " |", "| --- | --: | --: | --: |"]
-    parts = {
-        "a number that the paper prints": [row for row in judged if row.paper is not None],
-        "what its statement or the theory gives": [row for row in judged if row.paper is None],
-        "all": judged,
-    }
-    lines += [f"| {name} | " + " | ".join(map(str, _counts(part))) + " |" for name, part in parts.items()]
-    absent = sum(row.measured is None for row in judged)
-    reported = sum(row.verdict is None for record in made for row in rows(record))
-    lines += [
-        "",
-        f"Of those that cannot be told, {absent} have no number of ours: the curves are not public, or the "
-        "runs give none whose error counts, as the row's note says. "
-        f"{reported} further numbers are reported without a verdict: the paper says nothing to compare with.",
-    ]
-    lines += ["", "| figure or table | claim | " + " | ".join(VERDICTS) + " |"]
-    lines += ["| --- | --- | --: | --: | --: |"]
-    for record in made:
-        anchor = slugify(record["key"], "-")
-        counts = _counts(rows(record))
-        shown = ["" if record.get("judged_in") else str(count) for count in counts]
-        shown[1] = f"**{shown[1]}**" if counts[1] else shown[1]
-        claim = _claim(record).replace("|", "\\|")
-        lines.append(f"| [{record['key']}](#{anchor}) | {claim} | " + " | ".join(shown) + " |")
+def overview(found: dict[str, tuple[Judged, ...]]) -> list[str]:
+    """How many claims of each paper have which verdict, and how many rows are behind them."""
+    lines = ["| paper | claims | " + " | ".join(OUTCOMES) + " | disagrees, cause not tested | rows |"]
+    lines += ["| --- " + "| --: " * (len(OUTCOMES) + 3) + "|"]
+    parts = {TITLES[paper]: claims for paper, claims in found.items()}
+    parts["the source papers"] = tuple(one for paper in SOURCES for one in found[paper])
+    for name, claims in parts.items():
+        verdicts = [one.verdict for one in claims]
+        untested = sum(one.cause.endswith(NOT_TESTED) for one in claims)
+        counts = (len(claims), *map(verdicts.count, OUTCOMES), untested, sum(len(one.rows) for one in claims))
+        lines.append(f"| {name} | " + " | ".join(map(str, counts)) + " |")
     return [*lines, ""]
-
-
-def _counts(some: list[Row]) -> list[int]:
-    verdicts = [row.verdict for row in some]
-    return [verdicts.count(verdict) for verdict in VERDICTS]
 
 
 def gallery() -> str:
     """Every recorded figure with the command that makes it."""
     lines: list[str] = []
-    for paper, made in records().items():
-        lines += [f"## {TITLES[paper]}", ""]
-        for record in made:
+    for paper, title in TITLES.items():
+        lines += [f"## {title}", ""]
+        for record in measured(paper).values():
             name = record["key"].split("/", 1)[1]
             if (DOCS / "measured" / paper / f"{name}.png").exists():
                 claim = _claim(record)
@@ -201,10 +205,13 @@ def _claim(record: dict[str, Any]) -> str:
 
 
 def _row(row: Row) -> str:
-    shown = list(cells(row))
-    if row.verdict == DISAGREES:
-        shown[-1] = f"**{DISAGREES}**"
+    shown = [f"**{cell}**" if cell == DISAGREES else cell for cell in _cells(row)]
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in shown) + " |"
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    """A row as text, by `COLUMNS`, and its note."""
     note = row.note
     if row.relation == "=" and row.resolution is not None:
         note = f"{note}; a difference of {row.resolution:.2g} would matter".removeprefix("; ")
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in (*shown, note)) + " |"
+    return (*cells(row), note)

@@ -1,8 +1,11 @@
 """The source papers of scalinglab: every figure, table and theorem, one folder a paper; and ``theory``.
 
-``smoke/`` holds the records at scale smoke, with which `scalinglab reproduce check` compares.
+``smoke/`` holds the records at scale smoke, with which `scalinglab reproduce check` compares; ``claims/``
+what the papers say and which rows decide it. Records of larger scales come with the documentation, not with
+an installed package.
 """
 
+from pathlib import Path
 from typing import Any
 
 from scalinglab_papers import bahri2021, bordelon2024, damico2025, demo, hoffmann2022, park2019, theory
@@ -16,6 +19,8 @@ ENTRIES = (
     *hoffmann2022.ENTRIES,
     *theory.ENTRIES,
 )
+
+MEASURED = Path(__file__).parents[2] / "docs" / "measured"
 
 
 def __getattr__(name: str) -> Any:

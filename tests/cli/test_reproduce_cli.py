@@ -1,6 +1,7 @@
 """``scalinglab reproduce`` lists, reproduces and checks entries; here of two papers of an installed study."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,10 @@ MEASURED = {"slope": 0.5}
 
 @pytest.fixture(autouse=True)
 def reproduced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
-    """The scale and the storage with which entries were reproduced; results go to an empty folder."""
+    """The scale and the storage with which entries were reproduced; results go to an empty folder.
+
+    Of these one/fig1 has been measured, and its claim says that the slope is one.
+    """
     found: list[tuple[Any, ...]] = []
 
     def falls(scale: str) -> Reproduction:
@@ -38,7 +42,15 @@ def reproduced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[An
     def rises(scale: str) -> Reproduction:
         raise BadInput("needs a GPU")
 
-    fake_study.install(monkeypatch, tmp_path / "site", ENTRIES, falls=falls, rises=rises)
+    package = fake_study.install(monkeypatch, tmp_path / "site", ENTRIES, falls=falls, rises=rises)
+    row = Row("slope", 0.5, 0.1, 30, paper=1.0).record()
+    for name, text in {
+        "measured/one/fig1.json": json.dumps({"key": "one/fig1", "table": [row]}),
+        "claims/one.toml": "[[claim]]\nsays = 'the slope is one'\nentries = ['fig1']\ncause = 'few sizes'\n",
+    }.items():
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).write_text(text, encoding="utf-8")
+    sys.modules[fake_study.NAME].MEASURED = package / "measured"  # type: ignore[attr-defined]
     monkeypatch.chdir(tmp_path)
     return found
 
@@ -47,7 +59,7 @@ def run(*words: str) -> Any:
     return CliRunner(env={"COLUMNS": "140"}).invoke(app, ["reproduce", *words])
 
 
-def test_the_list_has_a_block_for_each_paper_and_counts_what_is_built():
+def test_the_list_has_a_block_for_each_paper_and_counts_what_has_a_record():
     listed = run("one/").output
     lines = {line.split()[0]: line for line in listed.splitlines() if line.startswith("  ")}
     assert list(lines) == ["one/fig1", "one/fig2", "one/fig3"]
@@ -55,16 +67,30 @@ def test_the_list_has_a_block_for_each_paper_and_counts_what_is_built():
     assert "laptop 21 s " in lines["one/fig2"]
     assert "it rises (judged in one/fig1)" in lines["one/fig2"]
     assert "laptop not built" in lines["one/fig3"]
-    assert "2 of 3 built, 1 missing" in listed
-    assert "laptop 1 s " in run("two").output
+    assert "1 of 3 measured, 2 without a record; 2 built" in listed
+    assert "not measured" not in lines["one/fig1"]
+    assert lines["one/fig2"].endswith("(not measured)")
+    alone = run("two").output
+    assert "laptop 1 s " in alone
+    assert "1 of 1 built; there are no records here" in alone
     whole = run("list").output
     assert whole.index("demo/digits") < whole.index("one/fig1") < whole.index("two/fig1")
 
 
 def test_the_list_of_what_is_missing():
     missing = run("list", "--missing").output
+    assert "one/fig2" in missing
     assert "one/fig3" in missing
-    assert "one/fig1" not in missing
+    assert "  one/fig1" not in missing
+
+
+def test_claims_are_printed_with_their_verdicts_and_causes():
+    said = run("claims", "--paper", "one").output
+    assert "disagrees     one/fig1: the slope is one" in said
+    assert "few sizes; cause not tested" in said
+    first, second = json.loads(run("claims", "--paper", "one", "--json").output)["claims"]
+    assert (first["verdict"], first["rows"], first["holding"], first["failing"]) == ("disagrees", 1, 0, 1)
+    assert (second["claim"], second["verdict"]) == ("it is not built", "not measured")
 
 
 def test_the_list_as_a_table(tmp_path: Path):
@@ -72,6 +98,7 @@ def test_the_list_as_a_table(tmp_path: Path):
     table = pd.read_csv(tmp_path / "list.csv")
     assert table["key"].tolist() == ["one/fig1", "one/fig2", "one/fig3"]
     assert table["built"].tolist() == [True, True, False]
+    assert table["measured"].tolist() == [True, False, False]
     entries = json.loads(run("one", "--json").output)["entries"]
     assert [entry["laptop_minutes"] for entry in entries] == [2.0, 0.35, None]
 

@@ -36,6 +36,7 @@ SCALES = {
 UP_TO_GPU = ("smoke", "laptop", "gpu")
 UP_TO_PAPER = (*UP_TO_GPU, "paper")
 RECORDS = "smoke"  # folder of the records at scale smoke, beside the module of the entries
+CLAIMS = "claims"  # folder of the claims, a file a paper, beside it too
 
 
 @dataclass(frozen=True)

@@ -97,9 +97,18 @@ class Row:
     @property
     def half_width(self) -> float | None:
         """Half of the 95 % interval of the difference to the reference; None where there is no error."""
+        return self.half_width_at(LEVEL)
+
+    def half_width_at(self, level: float) -> float | None:
+        """Half of the interval that holds the difference to the reference with this probability."""
         if self.stderr is None or self.n == 1:
             return None
-        return quantile(self.n) * math.hypot(self.stderr, self.paper_stderr or 0.0)
+        return quantile(self.n, level) * math.hypot(self.stderr, self.paper_stderr or 0.0)
+
+    @property
+    def matters(self) -> float:
+        """The smallest difference to the reference that would matter."""
+        return RESOLUTION * abs(self.reference or 0.0) if self.resolution is None else self.resolution
 
     @property
     def sigmas(self) -> float | None:
@@ -117,7 +126,7 @@ class Row:
         if self.measured is None or (half := self.half_width) is None:
             return CANNOT_TELL
         low, high = (self.measured - self.reference + sign * half for sign in (-1, 1))
-        wide = RESOLUTION * abs(self.reference) if self.resolution is None else self.resolution
+        wide = self.matters
         if self.relation in (">", "<"):
             below, above = (DISAGREES, AGREES) if self.relation == ">" else (AGREES, DISAGREES)
             return above if low > 0 else below if high < 0 else CANNOT_TELL
@@ -136,12 +145,12 @@ def from_record(fields: dict[str, Any]) -> Row:
     return Row(**{name: value for name, value in fields.items() if name != "verdict"})
 
 
-def quantile(n: int | None) -> float:
-    """Standard errors in half of a 95 % interval: Student's t of n draws, the normal one for None."""
+def quantile(n: int | None, level: float = LEVEL) -> float:
+    """Standard errors in half of an interval: Student's t of n draws, the normal one for None."""
     from scipy.stats import norm, t
 
-    level = 0.5 + LEVEL / 2
-    return float(norm.ppf(level) if n is None else t.ppf(level, n - 1))
+    one_sided = 0.5 + level / 2
+    return float(norm.ppf(one_sided) if n is None else t.ppf(one_sided, n - 1))
 
 
 # --- numbers with an error -------------------------------------------------------------------------------

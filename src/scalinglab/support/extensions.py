@@ -8,7 +8,7 @@ point of the kind's group:
 
 The value of an entry point of ``scalinglab.papers`` is a module. It defines ``ENTRIES``, the figures and
 tables that it reproduces (`scalinglab.studies.registry`), and may define ``TABLES``, published curves by name
-(`scalinglab.data.tables`).
+(`scalinglab.data.tables`), and ``MEASURED``, the folder of its records (`scalinglab.studies.claims`).
 
 ``"module:attribute"`` names anything else that can be imported (`load`); modules that lie in the working
 folder, or beside a file that names them, are found too.

@@ -15,7 +15,16 @@ from scalinglab.errors import BadInput
 if TYPE_CHECKING:
     from scalinglab.studies import Entry
 
-FIELDS = ("key", "claim", "scales", "built", "judged_in", "laptop_minutes", "gpu_hours")  # of the list
+FIELDS = (
+    "key",
+    "claim",
+    "scales",
+    "built",
+    "measured",
+    "judged_in",
+    "laptop_minutes",
+    "gpu_hours",
+)  # of the list
 
 
 @command("reproduce")
@@ -42,29 +51,34 @@ def reproduce(
 
     scalinglab reproduce check --paper demo
 
+    scalinglab reproduce claims --paper demo
+
     A paper with a scale reproduces all its entries that are built at that scale, and continues where it was
     interrupted; entries that cannot run here are named, with exit status 1. Without a scale it lists them.
 
     'scalinglab reproduce check' reproduces every entry at scale smoke and compares it with its record.
+    'scalinglab reproduce claims' prints every claim of the papers with the verdict that the records give.
 
     Args:
-        key: 'list', 'check', a paper, or the key of an entry, e.g. demo/digits.
+        key: 'list', 'check', 'claims', a paper, or the key of an entry, e.g. demo/digits.
         scale: size of the computation: smoke, laptop, gpu or paper. Default for a key: laptop.
         results: folder for figures, curves and tables, e.g. results/.
         store: of entries that train: the store of runs to read and continue, or a table of curves to read.
             Default: runs/ in the folder of results.
         only: train only this part of a study, by its name. Repeatable.
         minutes: begin no other part of a study after this time, e.g. 20.
-        missing: list only what is not built yet.
-        paper: check only this paper.
+        missing: list only what has not been measured: entries without a record.
+        paper: check, or judge, only this paper.
         write: replace the stored records by the new values.
     """
     from scalinglab import studies
 
     if key == "check":
         return _check(paper, write)
+    if key == "claims" and not write:
+        return _claims(paper)
     if paper is not None or write:
-        raise BadInput("--paper and --write go with 'scalinglab reproduce check'")
+        raise BadInput("--paper and --write go with 'scalinglab reproduce check', --paper with 'claims' too")
     training = {"results": results, "store": store, "only": tuple(only or ()), "minutes": minutes}
     known = [entry for entry in studies.entries().values() if key.rstrip("/") in ("list", entry.paper)]
     if known and scale is None:
@@ -123,28 +137,67 @@ def _list(known: list[Entry], missing: bool) -> Output:
     """One block a paper: the largest scale, the time of scale laptop, and the claim in full."""
     import pandas as pd
 
-    listed = [entry for entry in known if not (missing and entry.built)]
+    from scalinglab.studies.claims import records
+
+    measured = {key for paper in {entry.paper for entry in known} for key in records(paper)}
+    listed = [entry for entry in known if not (missing and entry.key in measured)]
     lines = []
     for paper, group in groupby(listed, key=lambda entry: entry.paper):
-        lines += [paper, *(_line(entry) for entry in group), ""]
-    built = sum(entry.built for entry in known)
+        lines += [paper, *(_line(entry, entry.key in measured) for entry in group), ""]
+    built, done = (sum(map(test, known)) for test in (lambda e: e.built, lambda e: e.key in measured))
+    counts = f"{done} of {len(known)} measured, {len(known) - done} without a record; {built} built"
+    if not measured:  # an installed package comes without the records
+        counts = f"{built} of {len(known)} built; there are no records here"
     lines += [
-        f"{built} of {len(known)} built, {len(known) - built} missing; laptop: time on two cores",
+        f"{counts}; laptop: time on two cores",
         "scalinglab reproduce KEY --scale smoke|laptop|gpu|paper",
     ]
-    rows = [[getattr(entry, name) for name in FIELDS] for entry in listed]
+    rows = [
+        [entry.key in measured if name == "measured" else getattr(entry, name) for name in FIELDS]
+        for entry in listed
+    ]
     table = pd.DataFrame(rows, columns=list(FIELDS)).astype(dict.fromkeys(FIELDS[-3:], object))
     return Output({"entries": table.to_dict("records")}, table, "\n".join(lines))
 
 
-def _line(entry: Entry) -> str:
+def _line(entry: Entry, measured: bool) -> str:
     claim = entry.claim + (f" (judged in {entry.judged_in})" if entry.judged_in else "")
+    claim += "" if measured or not entry.built else " (not measured)"
     minutes, taken = entry.laptop_minutes, ""
     if not entry.built:
         taken = "not built"
     elif minutes is not None:
         taken = f"{max(1, round(60 * minutes))} s" if minutes < 1 else f"{minutes:.0f} min"
     return f"  {entry.key:30}  up to {entry.scales[-1]:6}  laptop {taken:9}  {claim}"
+
+
+def _claims(paper: str | None) -> Output:
+    """Every claim with its verdict, and what each verdict is reached by."""
+    import pandas as pd
+
+    from scalinglab.studies.claims import OUTCOMES, judged
+    from scalinglab.studies.registry import papers
+
+    known = papers()
+    if paper is not None and paper not in known:
+        raise BadInput(f"no paper {paper!r}; choose from: {', '.join(known)}")
+    rows, lines = [], []
+    for name in known if paper is None else [paper]:
+        found = judged(name)
+        for one in found:
+            keys = ", ".join(key.partition("/")[2] for key in one.claim.entries)
+            counts = (len(one.rows), one.holding, one.failing)
+            rows.append((name, keys, one.claim.says, one.verdict, one.claim.rule, *counts, one.cause))
+            lines += [f"{one.verdict:12}  {name}/{keys}: {one.claim.says}"]
+            shares = f"{one.holding} of {counts[0]} rows hold, {one.failing} fail"
+            lines += [f"{'':14}{shares} (rule: {one.claim.rule})"]
+            lines += [f"{'':14}{one.cause}"] if one.cause else []
+        verdicts = [one.verdict for one in found]
+        said = ", ".join(f"{verdicts.count(outcome)} {outcome}" for outcome in OUTCOMES)
+        lines += [f"{name}: {len(found)} claims: {said}", ""]
+    columns = ["paper", "entries", "claim", "verdict", "rule", "rows", "holding", "failing", "cause"]
+    table = pd.DataFrame(rows, columns=columns)
+    return Output({"claims": table.to_dict("records")}, table, "\n".join(lines))
 
 
 def _check(paper: str | None, write: bool) -> Output:
