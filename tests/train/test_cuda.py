@@ -45,6 +45,12 @@ def test_captured_steps_equal_plain_steps(extra: dict) -> None:
     assert int(captured.clock.counter) == 21
 
 
+def test_stacked_networks_with_batch_norm_are_measured() -> None:
+    setting = {**CNN, "model": "lenet", "batch_norm": True, "width": 2.0, "steps": 4}
+    frame = run_many([{**setting, "seed": seed} for seed in range(3)], device="cuda", progress=False).frame
+    assert np.isfinite(frame["test_loss"]).all()
+
+
 def test_a_captured_run_crosses_blocks_of_indices() -> None:
     plain, captured = group(batch_size=250), group(batch_size=250, graphs=True)
     steps = plain.stream.steps + 13

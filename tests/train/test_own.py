@@ -67,6 +67,18 @@ class Branching(nn.Module):
         return self.last(h.relu() if h.mean() > 0 else h.tanh())
 
 
+class Attending(nn.Module):
+    """Fused attention, for which stacks have no rule."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.split, self.last = nn.Linear(2, 12), nn.Linear(12, 3)
+
+    def forward(self, x):
+        q, k, v = self.split(x.unflatten(1, (3, 2))).chunk(3, dim=-1)
+        return self.last(F.scaled_dot_product_attention(q, k, v).flatten(1))
+
+
 class Tied(nn.Module):
     """A language model whose head is its embedding, with a frozen table and a buffer."""
 
@@ -209,6 +221,14 @@ def test_stacked_runs_are_those_one_by_one() -> None:
     assert stacked["run"].tolist() == alone["run"].tolist()
     np.testing.assert_allclose(stacked["test_loss"], alone["test_loss"], rtol=1e-5)
     assert set(stacked["width"]) == {5}
+
+
+def test_stacked_attention_is_that_of_runs_one_by_one() -> None:
+    settings = [{**SHORT, "seed": s} for s in range(3)]
+    own = {"model": Attending, "data": classes()}
+    stacked, alone = (run_many(settings, max_stacked=most, **own).frame for most in (8, 1))
+    stacked, alone = (f.sort_values(["run", "step"], ignore_index=True) for f in (stacked, alone))
+    np.testing.assert_allclose(stacked["test_loss"], alone["test_loss"], rtol=1e-5)
 
 
 def test_regression_takes_the_mean_square_and_several_outputs_a_loss_of_their_own() -> None:
@@ -406,7 +426,8 @@ def test_what_cannot_be_read_asks_for_a_version() -> None:
 
 @pytest.mark.parametrize(
     ("model", "says"),
-    [(Small, "3 runs train as one stack"), (Branching, "one after the other: torch.func cannot stack it"),
+    [(Small, "3 runs train as one stack"), (Attending, "3 runs train as one stack"),
+     (Branching, "one after the other: torch.func cannot stack it"),
      (Noisy, "random numbers of its own"), (Counting, "changes its attribute 'passes'")],
 )  # fmt: skip
 def test_how_runs_are_trained_is_said_in_one_line(model, says: str, capsys) -> None:

@@ -85,9 +85,10 @@ class BatchNorm(nn.BatchNorm2d):
     def forward(self, input: Tensor) -> Tensor:
         """Normalise each channel, by the batch in training and by the running statistics otherwise."""
         if not self.training:
-            return F.batch_norm(
-                input, self.running_mean, self.running_var, self.weight, self.bias, False, 0.0, self.eps
-            )
+            # not F.batch_norm, which asks for the layout in memory and so fails in a stack on a GPU
+            return torch.native_batch_norm(
+                input, self.weight, self.bias, self.running_mean, self.running_var, False, 0.0, self.eps
+            )[0]
         out, mean, inverse_std = torch.native_batch_norm(
             input, self.weight, self.bias, None, None, True, 0.0, self.eps
         )

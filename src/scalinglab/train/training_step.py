@@ -272,7 +272,8 @@ class Program:
                 outputs, new = self.apply(leaves, _only(buffers), x[0])
                 outputs, new = as_stack(outputs), {k: v[None] for k, v in new.items()}
             else:
-                outputs, new = torch.vmap(self.apply)(leaves, buffers, x)
+                with networks.stacked_attention():
+                    outputs, new = torch.vmap(self.apply)(leaves, buffers, x)
         return self.objective(outputs, y, live=live), new
 
     def gradients(
@@ -342,7 +343,8 @@ class Program:
                 outputs = as_stack(self._logits(_only(weights), _only(buffers), x if shared else x[0]))
             else:
                 in_dims = (0, 0, None if shared else 0)
-                outputs = torch.vmap(self._logits, in_dims=in_dims)(weights, buffers, x)
+                with networks.stacked_attention():
+                    outputs = torch.vmap(self._logits, in_dims=in_dims)(weights, buffers, x)
             return trees.tree_map_only(Tensor, _widened, outputs)
 
     def _evaluated(self, weights: Named, buffers: Named, x: Tensor) -> Tensor:

@@ -7,6 +7,7 @@ changes, and whether it draws random numbers of its own.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import math
 import warnings
@@ -17,6 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils import _pytree as trees
 
 from scalinglab.errors import BadInput
@@ -169,6 +171,11 @@ def _check_loss(value: Any, x: Tensor, y: Tensor) -> None:
         )
 
 
+def stacked_attention() -> contextlib.AbstractContextManager[None]:
+    """Attention as plain products: the fused kernels have no rule for stacks, and would go one by one."""
+    return sdpa_kernel(SDPBackend.MATH)
+
+
 def _stacks(single: Callable[[Named, Named], tuple[Tensor, Named]], weights: Named, others: Named) -> str:
     """Why runs cannot be stacked; nothing where a stack of two gives what each gives by itself."""
     pair = [
@@ -178,7 +185,7 @@ def _stacks(single: Callable[[Named, Named], tuple[Tensor, Named]], weights: Nam
     stacked = {name: torch.stack([one[name] for one in pair]).requires_grad_() for name in weights}
     beside = {name: torch.stack([v, v]) for name, v in others.items()}
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), stacked_attention():
             warnings.simplefilter("error", UserWarning)  # what torch.func has no rule for it does in a loop
             values, _ = torch.vmap(single)(stacked, beside)
             found = torch.autograd.grad(values.sum(), list(stacked.values()), allow_unused=True)
