@@ -32,12 +32,12 @@ def runs(seed: int, noise: float = 0.004):
 
 @pytest.fixture(scope="module")
 def fitted():
-    return surface.fit(*runs(0))
+    return surface.fit(*runs(0), form="chinchilla")
 
 
 @pytest.fixture(scope="module")
 def exact():
-    return surface.fit(*runs(0, noise=0.0))
+    return surface.fit(*runs(0, noise=0.0), form="chinchilla")
 
 
 def data_folder() -> Path | None:
@@ -57,7 +57,7 @@ needs_data = pytest.mark.skipif(
 @pytest.mark.data
 def test_chinchilla_refit_reaches_the_known_optimum():
     table = pd.read_csv(data_folder() / "hoffmann2022" / "chinchilla.csv").nsmallest(240, "loss")
-    found = surface.fit(table.n_params, table.n_data, table.loss)
+    found = surface.fit(table.n_params, table.n_data, table.loss, form="chinchilla")
     assert found.objective <= 1.0183e-3
     assert found.law.certificate.agree == 1.0
     values = (found.E, found.A, found.B, found.alpha, found.beta)
@@ -67,7 +67,9 @@ def test_chinchilla_refit_reaches_the_known_optimum():
 def test_gemstones_refit_reaches_the_known_optimum():
     table = pd.read_csv(Path(__file__).parent / "published" / "gemstones2025.csv")
     assert len(table) == 220
-    found = surface.fit(table.n_params, table.n_data, table.loss, runs=table.run_name, delta=1e-3)
+    found = surface.fit(
+        table.n_params, table.n_data, table.loss, runs=table.run_name, delta=1e-3, form="chinchilla"
+    )
     assert found.objective <= 1.98162e-3
     assert (found.E, found.alpha, found.beta) == pytest.approx((2.1431, 0.2929, 0.7129), abs=2e-4)
 
@@ -260,19 +262,19 @@ def test_sizes_on_one_line_do_not_make_a_surface():
     assert held.alpha == pytest.approx(0.35, abs=1e-6)  # with one variable's part known, the line is enough
 
 
-def test_surface_errors_name_the_way_out():
+def test_surface_errors_name_the_way_out(fitted):
     n, d, y = runs(0)
     with pytest.raises(BadInput, match="give n_unique="):
         surface.fit(n, d, y, form="data_constrained")
     with pytest.raises(BadInput, match="not a surface"):
         surface.fit(n, d, y, form="power_law")
     with pytest.raises(AttributeError, match="its parameters: E, A, B"):
-        _ = surface.fit(n, d, y).gamma
+        _ = fitted.gamma
     with pytest.raises(BadInput, match="must be positive"):
-        surface.fit(n, d, y).compute_optimal(-1)
+        fitted.compute_optimal(-1)
     with pytest.raises(NotDetermined, match=r"do not determine the best model at 1e\+40 FLOPs"):
-        surface.fit(n, d, y).compute_optimal([1e22, 1e40])
-    assert surface.fit(n, d, y).compute_optimal(1e40, intervals=False).below < 1e-15
+        fitted.compute_optimal([1e22, 1e40])
+    assert fitted.compute_optimal(1e40, intervals=False).below < 1e-15
 
 
 def test_needed_outside_what_the_law_spans_is_said_and_not_made_up():

@@ -142,7 +142,8 @@ def test_an_end_at_a_bound_is_open_but_for_a_natural_zero():
 
 def test_intervals_come_from_resampled_runs_from_ten_runs_a_parameter_on():
     n, d, loss = grid(7, 7)
-    few, many = surface.fit(n, d, loss), surface.fit(*(np.append(v, v[0] * 1.01) for v in (n, d, loss)))
+    more = (np.append(v, v[0] * 1.01) for v in (n, d, loss))
+    few, many = surface.fit(n, d, loss, form="chinchilla"), surface.fit(*more, form="chinchilla")
     assert (few.method, many.method) == ("profile", "bootstrap")
     drawn = sl.laws.bootstrap(many.law, draws=400)
     low, high = many.interval(n_params=1e9, n_data=1e10)
@@ -158,7 +159,8 @@ def test_points_of_one_run_are_not_independent():
     """Sixteen sizes three times, as runs of their own or as runs of three: the second know less."""
     n, d, loss = (np.tile(v, 3) for v in grid(4, 4))
     loss = loss * np.exp(0.001 * np.random.default_rng(1).standard_normal(48))
-    alone, runs = surface.fit(n, d, loss), surface.fit(n, d, loss, runs=np.tile(np.arange(16), 3))
+    repeated = np.tile(np.arange(16), 3)
+    alone, runs = (surface.fit(n, d, loss, runs=r, form="chinchilla") for r in (None, repeated))
     solved, law = (surface.profiled(fitted.law.solution) for fitted in (alone, runs))
     assert (solved.dof, law.dof) == (48 - 5, 16 - 5)
     rest = np.clip(law.residuals, -law.delta, law.delta)
