@@ -1,12 +1,14 @@
 """Solvable models beyond the source papers: exponents side by side, and what the solvers cost.
 
-    python benchmarks/theory.py            # both tables, about two minutes on one core
+    python benchmarks/theory.py            # all tables, about three minutes on one core
     python benchmarks/theory.py exponents
+    python benchmarks/theory.py multi_pass
     python benchmarks/theory.py cost
 
 Exponents: theory (the paper's formula), the solver far out, and over the range of a simulation the solver and
-the simulation with its standard error. Costs: CPU seconds and the largest memory of Python objects, side by
-side with panels of mean-field theory and with simulations (benchmarks/dmft.py has the T × T recipe).
+the simulation with its standard error. SGD on a fixed data set: 24 settings, solved and simulated. Costs: CPU
+seconds and the largest memory of Python objects, side by side with panels of mean-field theory and with
+simulations (benchmarks/dmft.py has the T × T recipe).
 """
 
 from __future__ import annotations
@@ -125,6 +127,59 @@ def exponents() -> None:
     sparse_rows()
 
 
+def multi_pass_settings() -> list[tuple[str, float, float, float, dmft.MultiPassSGD]]:
+    """What varies, N, P, σ and the optimizer: one thing after the other, then several at once."""
+    sgd, steps = dmft.MultiPassSGD, 200
+    left = 1 - np.arange(steps) / steps
+    wsd, cosine = np.minimum(1, left / 0.2), (1 + np.cos(math.pi * (1 - left))) / 2
+    warm = np.minimum(1, np.arange(1, steps + 1) / 40)
+    inf = math.inf
+    return [
+        ("batch 1", 60, 100, 0.3, sgd(0.15, 1)), ("batch 2", 60, 100, 0.3, sgd(0.3, 2)),
+        ("batch 4", 60, 100, 0.3, sgd(0.3, 4)), ("batch 16", 60, 100, 0.3, sgd(0.5, 16)),
+        ("batch 16, distinct", 60, 100, 0.3, sgd(0.5, 16, distinct=True)),
+        ("batch 50, distinct", 60, 100, 0.3, sgd(0.8, 50, distinct=True)),
+        ("no label noise", 60, 100, 0.0, sgd(0.3, 4)), ("label noise 1", 60, 100, 1.0, sgd(0.3, 4)),
+        ("more features than data", 120, 60, 0.3, sgd(0.3, 4)), ("N = P", 80, 80, 0.3, sgd(0.3, 4)),
+        ("the kernel itself", inf, 80, 0.3, sgd(0.3, 4)), ("few data", 150, 30, 0.3, sgd(0.3, 2)),
+        ("many data", 40, 400, 0.3, sgd(0.3, 4)),
+        ("weight decay 0.02", 60, 100, 0.5, sgd(0.3, 4, weight_decay=0.02)),
+        ("weight decay 0.3", 60, 100, 0.5, sgd(0.3, 4, weight_decay=0.3)),
+        ("momentum 0.5", 60, 100, 0.3, sgd(0.1, 4, 0.5)), ("momentum 0.9", 60, 100, 0.3, sgd(0.02, 4, 0.9)),
+        ("momentum 0.9, fast", 60, 100, 0.3, sgd(0.06, 16, 0.9)),
+        ("cosine", 60, 100, 0.5, sgd(0.3, 2, schedule=tuple(cosine))),
+        ("WSD", 60, 100, 0.5, sgd(0.3, 2, schedule=tuple(wsd))),
+        ("warm-up", 60, 100, 0.5, sgd(0.3, 2, schedule=tuple(warm))),
+        ("linear, momentum 0.8", 60, 100, 0.5, sgd(0.06, 4, 0.8, schedule=tuple(left))),
+        ("cosine, momentum 0.8, decay 0.05", 120, 60, 0.5, sgd(0.06, 4, 0.8, 0.05, tuple(cosine))),
+        ("WSD, batch 1, decay 0.05", 60, 100, 0.5, sgd(0.15, 1, 0.0, 0.05, tuple(wsd))),
+    ]  # fmt: skip
+
+
+def multi_pass(draws: int = 200) -> None:
+    """SGD on a fixed data set after 200 steps: the solved losses beside the means of draws."""
+    spectrum = sl.Spectrum.power_law(1.5, 1.25, 200)
+    print(
+        f"\n{'SGD on fixed data, 200 steps':<36} {'test':>8} {'simulated':>19} {'train':>8} {'simulated':>19}"
+    )
+    distances = []
+    for seed, (name, n_params, n_data, noise, sgd) in enumerate(multi_pass_settings()):
+        solved = dmft.solve(spectrum, [200], n_params, n_data, noise, sgd)
+        drawn = train(spectrum, [200], n_params, n_data, noise, sgd, draws=draws, seed=seed)
+        mean = drawn.average("seed").frame.iloc[0]
+        cells = []
+        for kind in ("test_loss", "train_loss"):
+            exact, value, error = getattr(solved, kind)[0], mean[kind], mean[f"{kind}_stderr"]
+            distances.append((value - exact) / error)
+            cells.append(f"{exact:8.4f} {value:10.4f} ± {error:.4f}")
+        print(f"{name:<36} {cells[0]} {cells[1]}", flush=True)
+    z = np.abs(distances)
+    print(
+        f"{len(z)} comparisons: {np.sum(z < 2)} within two standard errors, the largest {z.max():.1f}, "
+        f"the mean {np.mean(distances):+.2f}"
+    )
+
+
 def measured(function: Callable[[], object]) -> tuple[float, float]:
     """CPU seconds, and in a second run the peak of memory in MB."""
     start = time.process_time()
@@ -168,6 +223,6 @@ def cost() -> None:
 
 
 if __name__ == "__main__":
-    asked = sys.argv[1:] or ["exponents", "cost"]
-    for part in asked:
-        {"exponents": exponents, "cost": cost}[part]()
+    parts = {"exponents": exponents, "multi_pass": multi_pass, "cost": cost}
+    for part in sys.argv[1:] or parts:
+        parts[part]()

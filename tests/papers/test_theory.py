@@ -10,7 +10,9 @@ from scalinglab_papers.theory import phases
 from tests.papers.smoke_records import recorded
 
 
-@pytest.mark.parametrize("key", ["phases", "feature-learning", "schedules", "superposition", "quanta"])
+@pytest.mark.parametrize(
+    "key", ["phases", "feature-learning", "schedules", "multi-pass", "superposition", "quanta"]
+)
 def test_no_number_disagrees(key: str) -> None:
     rows = recorded(f"theory/{key}").values()
     assert [row.quantity for row in rows if row.verdict == DISAGREES] == []

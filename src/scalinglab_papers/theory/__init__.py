@@ -16,6 +16,9 @@ ENTRIES = listed(
           laptop_minutes=0.7),
     Entry("schedules", "the best schedule of an easy task decays all along, that of a hard one stays high "
           "and anneals in a falling share of the steps", make="schedules:schedules", laptop_minutes=0.7),
+    Entry("multi-pass", "SGD that sees its data many times, with any schedule, momentum and weight decay, "
+          "has the train and test loss that mean-field theory gives", make="multi_pass:multi_pass",
+          laptop_minutes=0.5),
     Entry("superposition", "in strong superposition the loss falls as one over the dimension for any "
           "frequencies of features; in weak superposition it follows the frequencies (Liu, Liu, Gore 2025)",
           make="sparse_features:superposition", laptop_minutes=0.5),

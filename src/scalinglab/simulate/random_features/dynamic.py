@@ -5,9 +5,9 @@ Features A (N × M) and data Ψ (P × M) are drawn, and the residual weights v =
     dv/dt = −(AᵀA/N) (ΨᵀΨ v + Ψᵀσε)/P   (bordelon2024, eq. 22)
 
 exactly: one eigendecomposition of the smaller of ΦᵀΦ/P and ΦΦᵀ/P, Φ = ΨAᵀ/√N, serves every time and every
-dynamics that is a filter of it (flow, descent, momentum). One-pass SGD is stepped. Draws are stacked and go
-through the linear algebra together; random numbers come from NumPy on any device, so a seed means the same
-draw everywhere, and a smaller N or P is a part of the larger one's draw.
+dynamics that is a filter of it (flow, descent, momentum). SGD, on fresh or on fixed data, is stepped. Draws
+are stacked and go through the linear algebra together; random numbers come from NumPy on any device, so a
+seed means the same draw everywhere, and a smaller N or P is a part of the larger one's draw.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from scalinglab.errors import BadInput, require, usable_device
 from scalinglab.spectrum import PowerLaw, Spectrum
 from scalinglab.support.progress import track
 from scalinglab.support.validation import checked
-from scalinglab.theory.dmft import GradientFlow
+from scalinglab.theory.dmft import GradientFlow, MultiPassSGD
 from scalinglab.theory.dmft.dynamics import Dynamics
 from scalinglab.theory.dmft.losses import check_times
 from scalinglab.theory.one_pass import Optimizer
@@ -41,7 +41,7 @@ def train(
     n_params: float = math.inf,
     n_data: float = math.inf,
     noise: float = 0.0,
-    dynamics: Dynamics | Optimizer | None = None,
+    dynamics: Dynamics | Optimizer | MultiPassSGD | None = None,
     ensemble: int = 1,
     bags: int = 1,
     *,
@@ -57,8 +57,9 @@ def train(
         n_params: N random features, or inf for the kernel itself.
         n_data: P examples, or inf for the population.
         noise: σ of the label noise.
-        dynamics: GradientFlow() by default, GradientDescent(η, μ), or an optimizer of `theory.one_pass`:
-            OnePassSGD(η, batch_size), HeavyBall, AdaptedMomentum.
+        dynamics: GradientFlow() by default, GradientDescent(η, μ), MultiPassSGD(η, batch_size, …) with a
+            finite n_data, or an optimizer of `theory.one_pass`: OnePassSGD(η, batch_size), HeavyBall,
+            AdaptedMomentum.
         ensemble: feature draws whose predictions are averaged.
         bags: data draws whose predictions are averaged.
         draws: independent repetitions, the `seed` column of the curves.
@@ -78,6 +79,8 @@ def train(
         raise BadInput(f"draws = {draws}, ensemble = {ensemble} and bags = {bags} must be 1 or more")
     if math.isinf(n_params) and math.isinf(n_data) and not online:
         raise BadInput("n_params and n_data are both infinite: nothing is random; theory.dmft.solve is exact")
+    if isinstance(dynamics, MultiPassSGD) and math.isinf(n_data):
+        raise BadInput("n_data is infinite, so that no example is seen twice: use OnePassSGD")
     if online and n_data != math.inf:
         raise BadInput(f"n_data = {n_data:g}: one-pass SGD draws fresh batches; leave n_data infinite")
     sizes = (n_params, dynamics.batch_size if isinstance(dynamics, Optimizer) else n_data)
@@ -103,14 +106,14 @@ def _curves(
     times: np.ndarray,
     test: np.ndarray,
     residual: np.ndarray,
-    dynamics: Dynamics | Optimizer,
+    dynamics: Dynamics | Optimizer | MultiPassSGD,
     setting: dict[str, Any],
 ) -> Curves:
     from scalinglab.curves import Curves
 
     columns: dict[str, Any] = {"model": "random features", **{k: float(v) for k, v in setting.items()}}
     columns["optimizer"] = type(dynamics).__name__
-    for name in ("learning_rate", "momentum", "batch_size"):
+    for name in ("learning_rate", "momentum", "batch_size", "weight_decay"):
         if hasattr(dynamics, name):
             columns[name] = getattr(dynamics, name)
     if isinstance(spectrum, PowerLaw):
@@ -185,8 +188,8 @@ class _Model:
             labels = labels + self.noise * self.normal(NOISE, member, int(self.n_data))
         return examples, labels
 
-    def filtered(self, times: np.ndarray, dynamics: Dynamics) -> tuple[np.ndarray, np.ndarray]:
-        """Test and train loss, (draws, times), of any dynamics that filters the kernel's eigenvalues."""
+    def filtered(self, times: np.ndarray, dynamics: Dynamics | MultiPassSGD) -> tuple[np.ndarray, np.ndarray]:
+        """Test and train loss, (draws, times), of descent or SGD on the data."""
         unlimited_params, unlimited_data = math.isinf(self.n_params), math.isinf(self.n_data)
         features = [None if unlimited_params else self.features(e) for e in range(self.ensemble)]
         learnt: Any = 0.0
@@ -194,8 +197,10 @@ class _Model:
         for bag in range(self.bags):
             examples, labels = (None, None) if unlimited_data else self.data(bag)
             misfit: Any = 0.0
-            for projection in features:
-                weights, residual = self._train(projection, examples, labels, times, dynamics)
+            for e, projection in enumerate(features):
+                weights, residual = self._train(
+                    projection, examples, labels, times, dynamics, bag * self.ensemble + e
+                )
                 learnt = learnt + weights / (self.ensemble * self.bags)
                 misfit = misfit + residual / self.ensemble if residual is not None else None
             if misfit is not None:
@@ -205,9 +210,15 @@ class _Model:
         return test, test.copy() if unlimited_data else train
 
     def _train(
-        self, projection: Any, examples: Any, labels: Any, times: np.ndarray, dynamics: Dynamics
-    ) -> tuple[Any, Any]:
+        self, projection: Any, examples: Any, labels: Any, times: np.ndarray,
+        dynamics: Dynamics | MultiPassSGD, member: int,
+    ) -> tuple[Any, Any]:  # fmt: skip
         """Learnt weights Aᵀω/√N (draws, times, M) and train residuals (draws, times, P) of one model."""
+        if isinstance(dynamics, MultiPassSGD):
+            phi = examples if projection is None else examples @ projection.swapaxes(-1, -2)
+            omega = self._batches(phi, labels, times, dynamics, member)
+            residual = labels[..., None, :] - omega @ phi.swapaxes(-1, -2)
+            return (omega if projection is None else omega @ projection), residual
         if examples is None:  # the population: ΨᵀΨ/P = Λ
             half = projection * self.eigenvalues
             covariance, target = half @ projection.swapaxes(-1, -2), half @ self.weights
@@ -234,6 +245,32 @@ class _Model:
         gain = self.machine.array(np.where(inside[:, None, :], gain, 0.0))
         components = (basis.swapaxes(-1, -2) @ vector[..., None])[..., 0]
         return (gain * components[:, None, :]) @ basis.swapaxes(-1, -2)
+
+    def _batches(self, phi: Any, labels: Any, times: np.ndarray, dynamics: MultiPassSGD, member: int) -> Any:
+        """Weights (draws, times, size) of SGD on batches of the rows of Φ, stepped."""
+        streams = [np.random.default_rng([self.seed, draw, BATCHES, member]) for draw in self.draws]
+        examples, size = phi.shape[-2], int(dynamics.batch_size)
+        row, last = np.arange(len(streams))[:, None], int(times.max(initial=0))
+        omega = 0 * phi[:, 0]
+        mean, kept = omega, {0: omega}
+        for step, rate in enumerate(dynamics.rates(last), 1):
+            chosen = np.stack(
+                [
+                    stream.permutation(examples)[:size]
+                    if dynamics.distinct
+                    else stream.integers(0, examples, size)
+                    for stream in streams
+                ]
+            )
+            batch, wanted = phi[row, chosen], labels[row, chosen]
+            misfit = (batch @ omega[..., None])[..., 0] - wanted
+            gradient = (batch.swapaxes(-1, -2) @ misfit[..., None])[..., 0] / size
+            mean = dynamics.momentum * mean + gradient + dynamics.weight_decay * omega
+            omega = omega - float(rate) * mean
+            if step in times:
+                kept[step] = omega
+        stack = np.stack if self.machine.torch is None else self.machine.torch.stack
+        return stack([kept[int(t)] for t in times], 1)
 
     def online(self, times: np.ndarray, dynamics: Optimizer) -> tuple[np.ndarray, np.ndarray]:
         """Test loss, (draws, times), of one-pass training; the train loss on fresh data is the same."""

@@ -7,7 +7,7 @@ equal and `direct_iteration` a slow independent method for small systems.
 """
 
 from scalinglab.theory.dmft import direct_iteration, white
-from scalinglab.theory.dmft.dynamics import GradientDescent, GradientFlow, OnePassSGD
+from scalinglab.theory.dmft.dynamics import GradientDescent, GradientFlow, MultiPassSGD, OnePassSGD
 from scalinglab.theory.dmft.early import Early, early, early_transfer
 from scalinglab.theory.dmft.losses import Solution, solve
 from scalinglab.theory.dmft.schedules import ScheduledSGD, best_schedule, one_pass
@@ -20,6 +20,7 @@ __all__ = [
     "Final",
     "GradientDescent",
     "GradientFlow",
+    "MultiPassSGD",
     "OnePassSGD",
     "Responses",
     "ScheduledSGD",

@@ -13,6 +13,7 @@ So one solution of the theory in s serves all of them.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -223,6 +224,70 @@ class OnePassSGD:
     def progress(self, steps: float) -> float:
         """η t."""
         return self.learning_rate * steps
+
+
+@dataclass(frozen=True)
+class MultiPassSGD:
+    """SGD on a fixed data set: y ← μ y + g, θ ← θ − η_t y, g the gradient of a batch plus δ θ.
+
+    Attributes:
+        learning_rate: η, of every step or the height of the schedule.
+        batch_size: B, examples drawn anew at every step; P·passes/B steps see each `passes` times.
+        momentum: μ in [0, 1).
+        weight_decay: δ ≥ 0, of the penalty δ|θ|²/2.
+        schedule: factors of η in [0, 1], one a step; constant where there are none.
+        distinct: draw the examples of a batch without replacement.
+    """
+
+    learning_rate: float
+    batch_size: float
+    momentum: float = 0.0
+    weight_decay: float = 0.0
+    schedule: tuple[float, ...] = ()
+    distinct: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "schedule", tuple(float(factor) for factor in self.schedule))
+        GradientDescent(self.learning_rate, self.momentum)
+        OnePassSGD(self.learning_rate, self.batch_size)
+        if not 0 <= self.weight_decay < math.inf:
+            raise BadInput(f"weight_decay = {self.weight_decay} must be 0 or more, and finite")
+        wrong = [factor for factor in self.schedule if not 0 <= factor <= 1]
+        if wrong:
+            raise BadInput(
+                f"schedule has {wrong[0]:g}: factors of the learning rate must lie in [0, 1]; learning_rate "
+                "is the height"
+            )
+
+    discrete = True
+
+    def rates(self, steps: int) -> np.ndarray:
+        """η of the first steps, (steps,)."""
+        if self.schedule and steps > len(self.schedule):
+            raise BadInput(f"step {steps} is beyond the schedule, which has {len(self.schedule)} factors")
+        factors = np.array(self.schedule[:steps]) if self.schedule else np.ones(steps)
+        return self.learning_rate * factors
+
+    def filters(self, s: np.ndarray, steps: int) -> Iterator[np.ndarray]:
+        """f_t(s) for t = 0 … steps: what is left of the labels along eigenvalue −s without batch noise."""
+        learnt, mean = np.zeros_like(s), np.zeros_like(s)  # θ and y per unit of Φᵀlabels/P
+        yield 1 + s * learnt
+        for rate in self.rates(steps):
+            mean = self.momentum * mean + (self.weight_decay - s) * learnt - 1
+            learnt = learnt - rate * mean
+            yield 1 + s * learnt
+
+    def filter(self, s: np.ndarray, times: np.ndarray) -> np.ndarray:
+        """f_t(s), shape (times, s)."""
+        kept: dict[float, np.ndarray] = {}
+        for t, left in enumerate(self.filters(s, int(np.max(times, initial=0)))):
+            if t in times:
+                kept[t] = left
+        return np.array([kept[t] for t in times]).reshape(len(times), len(s))
+
+    def stable(self, largest: float) -> bool:
+        """η (λ + δ) < 2 (1 + μ) for the largest eigenvalue of K."""
+        return self.learning_rate * (largest + self.weight_decay) < 2 * (1 + self.momentum)
 
 
 def _positive_rate(value: float) -> None:

@@ -23,8 +23,8 @@ from scalinglab.errors import BadInput
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.spectrum import PowerLaw, Spectrum
 from scalinglab.support.validation import checked
-from scalinglab.theory.dmft import sgd
-from scalinglab.theory.dmft.dynamics import Dynamics, GradientFlow, OnePassSGD
+from scalinglab.theory.dmft import multi_pass, sgd
+from scalinglab.theory.dmft.dynamics import Dynamics, GradientFlow, MultiPassSGD, OnePassSGD
 from scalinglab.theory.dmft.solver.problem import Problem, Responses
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Solution(NotebookResult):
     noise: float
     ensemble: float
     bags: float
-    dynamics: Dynamics | OnePassSGD
+    dynamics: Dynamics | OnePassSGD | MultiPassSGD
     stable: bool
     spectrum: Spectrum = field(repr=False)
 
@@ -73,10 +73,16 @@ class Solution(NotebookResult):
 
     def responses(self) -> Responses:
         """The response functions at lags `times`."""
+        if isinstance(self.dynamics, MultiPassSGD):
+            raise BadInput("responses to MultiPassSGD depend on two steps under a schedule, not on their lag")
         return self._problem.responses()
 
     @cached_property
     def _problem(self) -> Problem:
+        if isinstance(self.dynamics, MultiPassSGD):
+            return multi_pass.drift(
+                self.spectrum, np.ravel(self.times), self.n_params, self.n_data, self.dynamics
+            )
         mean = self.dynamics.mean if isinstance(self.dynamics, OnePassSGD) else self.dynamics
         n_data = math.inf if isinstance(self.dynamics, OnePassSGD) else self.n_data
         return Problem(self.spectrum, np.ravel(self.times), self.n_params, n_data, mean)
@@ -90,7 +96,7 @@ class Solution(NotebookResult):
             "noise": self.noise, "ensemble": self.ensemble, "bags": self.bags,
             "optimizer": type(self.dynamics).__name__,
         }  # fmt: skip
-        for name in ("learning_rate", "momentum", "batch_size"):
+        for name in ("learning_rate", "momentum", "batch_size", "weight_decay"):
             if hasattr(self.dynamics, name):
                 setting[name] = getattr(self.dynamics, name)
         if isinstance(self.spectrum, PowerLaw):
@@ -121,7 +127,7 @@ def solve(
     n_params: float = math.inf,
     n_data: float = math.inf,
     noise: float = 0.0,
-    dynamics: Dynamics | OnePassSGD | None = None,
+    dynamics: Dynamics | OnePassSGD | MultiPassSGD | None = None,
     ensemble: float = 1,
     bags: float = 1,
 ) -> Solution:
@@ -133,7 +139,8 @@ def solve(
         n_params: N, the number of random features; inf for the kernel itself.
         n_data: P, the number of examples; inf for the population.
         noise: σ, the standard deviation of the label noise; test_loss includes σ².
-        dynamics: default GradientFlow(); GradientDescent(η, μ) or OnePassSGD(η, batch_size).
+        dynamics: default GradientFlow(); GradientDescent(η, μ), OnePassSGD(η, batch_size), or
+            MultiPassSGD(η, batch_size, …) on n_data examples that are seen again and again.
         ensemble: initialisations whose predictions are averaged (inf allowed).
         bags: data sets whose predictions are averaged (inf allowed).
 
@@ -158,6 +165,8 @@ def solve(
     shape = np.shape(times)
     if isinstance(dynamics, OnePassSGD):
         parts, stable = sgd.losses(spectrum, flat, n_params, n_data, noise, dynamics)
+    elif isinstance(dynamics, MultiPassSGD):
+        parts, stable = multi_pass.losses(spectrum, flat, n_params, n_data, noise, dynamics, ensemble)
     else:
         problem = Problem(spectrum, flat, n_params, n_data, dynamics)
         parts, stable = problem.losses(noise, ensemble), problem.stable

@@ -28,11 +28,10 @@ from scalinglab.theory.dmft.solver.contour import Contour
 from scalinglab.theory.dmft.solver.correlation import at_points
 from scalinglab.theory.dmft.solver.response import System
 
-ANGLE = math.pi / 4  # of the hyperbola: its branches leave the spectrum at the same angle
-STEP = 0.2  # of its parameter: the trapezoidal sum is exact to e^(−2π·ANGLE/STEP) = 2e-11
+ANGLE = math.pi / 4  # at which the branches of the hyperbola leave the spectrum
+ACCURACY = 2e-11  # of the trapezoidal sum, e^(−2π·angle/step)
 CROSSING = 2.0  # scale of the hyperbola in units of the slowest rate: filters grow by e^(2·CROSSING) on it
 SETTLED = 60.0  # times the inverse of the smallest rate: e^-60 of every mode is left
-FAR = 1e11  # where the hyperbola in y is cut: what is left of the integral falls as 1/y
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +72,7 @@ def modes(
     system = System(spectrum.nodes(), 1 / n_params, 0.0)
     largest, smallest = system.largest_rate(), system.smallest_rate()[0]
     slowest = max(slowest, smallest / settled)
-    contour = _contour(largest * min(1.5, math.sqrt(max(1.02, farthest / largest))), slowest)
+    contour = surround(largest * min(1.5, math.sqrt(max(1.02, farthest / largest))), slowest)
     points = at_points(system, [contour], system.final_kappa())[0]
     s, weight = contour.s, 2 * contour.weight  # the lower half is the conjugate
     return Modes(
@@ -95,13 +94,22 @@ def drawn_modes(spectrum: Spectrum, n_params: int, seed: int) -> Modes:
     return Modes(rate, np.append(learnable, left), rate**2, float(rate.max()), float(rate[:-1].min()))
 
 
-def _contour(beyond: float, slowest: float) -> Contour:
-    """The upper half of the hyperbola; `beyond` is X."""
-    scale = min(CROSSING * slowest / beyond, 0.2)
-    u = (np.arange(math.ceil(math.log(2 * FAR / scale) / STEP)) + 0.5) * STEP
-    y = scale * (1 - math.sin(ANGLE) * np.cosh(u) + 1j * math.cos(ANGLE) * np.sinh(u))
-    along = scale * (-math.sin(ANGLE) * np.sinh(u) + 1j * math.cos(ANGLE) * np.cosh(u))
+def surround(
+    beyond: float, slowest: float, angle: float = ANGLE, accuracy: float = ACCURACY, times: int = 1
+) -> Contour:
+    """The upper half of the hyperbola in y; `beyond` is X.
+
+    Args:
+        slowest: a rate below which nothing moves.
+        angle: between its branches and the spectrum, as wide as the filters allow.
+        accuracy: of the integrals; what lies beyond y = 2/accuracy, where they fall as 1/y, is cut.
+        times: how many times it serves.
+    """
+    scale, step = min(CROSSING * slowest / beyond, 0.2), -2 * math.pi * angle / math.log(accuracy)
+    u = (np.arange(math.ceil(math.log(4 / accuracy / scale) / step)) + 0.5) * step
+    y = scale * (1 - math.cos(angle) * np.cosh(u) + 1j * math.sin(angle) * np.sinh(u))
+    along = scale * (-math.cos(angle) * np.sinh(u) + 1j * math.sin(angle) * np.cosh(u))
     s = beyond * y / (1 - y)
-    tip = scale * (1 - math.sin(ANGLE))
-    weight = STEP * along * beyond / (1 - y) ** 2 / (2j * math.pi)
-    return Contour(s, weight, np.array([0]), beyond * tip / (1 - tip))
+    tip = scale * (1 - math.cos(angle))
+    weight = step * along * beyond / (1 - y) ** 2 / (2j * math.pi)
+    return Contour(s, weight, np.arange(times), beyond * tip / (1 - tip))

@@ -48,7 +48,7 @@ def losses(
     if n_data != math.inf:
         raise BadInput(
             f"n_data = {n_data:g}: one-pass SGD never sees an example twice; leave n_data infinite and give "
-            "batch_size, or train on a fixed data set with GradientDescent"
+            "batch_size, or train on a fixed data set with MultiPassSGD"
         )
 
     def problem(at: np.ndarray) -> Problem:

@@ -55,12 +55,13 @@ def decompose(found: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 class Problem:
-    """One system, its times and the contours that serve them."""
+    """One system, its times and the contours that serve them: those of the dynamics, or one that is given."""
 
     def __init__(
-        self, spectrum: Spectrum, times: np.ndarray, n_params: float, n_data: float, dynamics: Dynamics
-    ) -> None:
-        self.spectrum, self.times, self.dynamics = spectrum, times, dynamics
+        self, spectrum: Spectrum, times: np.ndarray, n_params: float, n_data: float, dynamics: Dynamics,
+        contour: Contour | None = None,
+    ) -> None:  # fmt: skip
+        self.spectrum, self.times, self.dynamics, self.contour = spectrum, times, dynamics, contour
         self.per_params, self.per_data = 1 / n_params, 1 / n_data
         self.system = System(spectrum.nodes(), self.per_params, self.per_data)
         self.largest = self.system.largest_rate()
@@ -78,6 +79,11 @@ class Problem:
     @cached_property
     def points(self) -> list[tuple[System, Points]]:
         """The contours that serve all times, solved."""
+        if self.contour is not None:
+            return [
+                (self.system, points)
+                for points in at_points(self.system, [self.contour], self.system.final_kappa())
+            ]
         finite = self.growth() < LARGEST
         settled = np.array([self.dynamics.settled(t, self.largest) for t in self.times], bool)
         edge = self.system.final_kappa()
@@ -102,7 +108,7 @@ class Problem:
     def decaying(self) -> list[tuple[System, Points]]:
         """Contours to the right of the slowest mode instead of s = 0, for what vanishes exponentially."""
         smallest, kappa = self.system.smallest_rate()
-        if smallest <= 0:
+        if smallest <= 0 or self.contour is not None:
             return []
         decay = -self.dynamics.rate(-smallest)
         fast = self.dynamics.fast_rate(self.largest) + decay  # relative to what is left
