@@ -29,7 +29,7 @@ def settings(steps: int) -> dict[str, dict[str, dmft.MultiPassSGD]]:
     return {
         "batch size": {f"batch {b}": sgd(0.2, b) for b in (2, 8, 32)},
         "schedule, momentum, decay": {
-            "constant": sgd(0.2, 2),
+            "linear": sgd(0.2, 2, schedule=tuple(left)),
             "cosine": sgd(0.2, 2, schedule=tuple(cosine)),
             "constant, last fifth linear": sgd(0.2, 2, schedule=tuple(wsd)),
             "momentum 0.9, weight decay 0.1": sgd(0.02, 2, 0.9, 0.1),

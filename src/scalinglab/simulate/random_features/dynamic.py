@@ -116,6 +116,8 @@ def _curves(
     for name in ("learning_rate", "momentum", "batch_size", "weight_decay"):
         if hasattr(dynamics, name):
             columns[name] = getattr(dynamics, name)
+    if isinstance(dynamics, MultiPassSGD):
+        columns["schedule"] = dynamics.schedule_name
     if isinstance(spectrum, PowerLaw):
         columns["task_exponent"], columns["spectral_exponent"] = (
             spectrum.task_exponent,

@@ -13,6 +13,7 @@ So one solution of the theory in s serves all of them.
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
@@ -260,6 +261,12 @@ class MultiPassSGD:
             )
 
     discrete = True
+
+    @property
+    def schedule_name(self) -> str:
+        """What tells schedules apart in a table."""
+        factors = np.array(self.schedule)
+        return f"{len(factors)} factors {zlib.crc32(factors.tobytes()):08x}" if self.schedule else "constant"
 
     def rates(self, steps: int) -> np.ndarray:
         """η of the first steps, (steps,)."""

@@ -99,6 +99,8 @@ class Solution(NotebookResult):
         for name in ("learning_rate", "momentum", "batch_size", "weight_decay"):
             if hasattr(self.dynamics, name):
                 setting[name] = getattr(self.dynamics, name)
+        if isinstance(self.dynamics, MultiPassSGD):
+            setting["schedule"] = self.dynamics.schedule_name
         if isinstance(self.spectrum, PowerLaw):
             setting["task_exponent"] = self.spectrum.task_exponent
             setting["spectral_exponent"] = self.spectrum.spectral_exponent
