@@ -19,13 +19,14 @@ SEED    ?= 0
 RECORDS := $(patsubst src/scalinglab_papers/smoke/%.json,records-%,$(wildcard src/scalinglab_papers/smoke/*.json))
 PYTEST  := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal --durations=10 --durations-min=2
 
-.PHONY: demo test full quick slow records release check lint types docs properties mutants coverage benchmarks screenshots clean help
+.PHONY: demo test full quick slow slurm records release check lint types docs properties mutants coverage benchmarks screenshots clean help
 
 help:
 	@echo "make demo   train, fit and report on real digits, in about two minutes -> demo/report.html"
 	@echo "make test   lint, types, import rules, quick tests: about five minutes on two cores"
 	@echo "make full   the same, then slow tests, records and docs: what continuous integration runs"
 	@echo "make quick  the quick tests alone; make slow: the others"
+	@echo "make slurm  the tests of the engine slurm on a real Slurm of one node (root; slurm-wlm, munge)"
 	@echo "make records  reproduce the papers at scale smoke and compare with their records"
 	@echo "make release  what a release needs beside make full: dependencies locked by hash, their licences"
 	@echo "make docs   build the documentation into site/"
@@ -72,6 +73,10 @@ quick: $(READY)
 
 slow: $(READY)
 	@echo "==> slow tests";   $(PYTEST) -m slow
+
+slurm: $(READY)
+	@echo "==> a real Slurm of one node"
+	@SLURM_HERE=1 $(BIN)/python -m pytest tests/sweep -m slow -k slurm --durations=5
 
 records: $(READY)
 	@echo "==> records of the papers at scale smoke"

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 # packages that are installed under another name
 PACKAGES = {"yaml": "pyyaml", "PIL": "pillow", "sklearn": "scikit-learn"}
-EXTRAS = ("train", "ray", "board", "readers")
+EXTRAS = ("train", "ray", "slurm", "board", "readers")
 # what the tests import from the libraries of users, and what comes with PyTorch
 FOREIGN = {"IPython", "triton", "lightning", "pytorch_lightning", "transformers"}
 
@@ -99,7 +99,8 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(extra: str
 
 WITHOUT_EXTRAS = """
 import sys
-for name in ("torch", "sklearn", "PIL", "ray", "starlette", "uvicorn", "openpyxl", "yaml", "joblib"):
+names = "torch", "sklearn", "PIL", "ray", "submitit", "starlette", "uvicorn", "openpyxl", "yaml", "joblib"
+for name in names:
     sys.modules[name] = None  # as if it were not installed
 import numpy as np
 import scalinglab as sl

@@ -70,7 +70,7 @@ HEAVY = (
     "sklearn.neighbors", "pytest", "matplotlib.pyplot", "typer.testing",
 )  # fmt: skip
 CHILDREN = {  # files whose code runs in processes of their own, and the function that starts these
-    "src/scalinglab/sweep/pools/worker.py": ("src/scalinglab/sweep/pools/engines.py", "start_worker"),
+    "src/scalinglab/sweep/pools/worker.py": ("src/scalinglab/sweep/pools/local_engine.py", "start_worker"),
 }
 COMMANDS_STARTED = {  # files of commands, and the tests that start these in processes of their own
     "src/scalinglab/cli/__init__.py": "tests/cli/test_cli.py::test_(exit|debug|errors|warnings|interrupt)",

@@ -203,6 +203,17 @@ def test_runs_are_stacked_up_to_a_number():
     assert [run(words, most)["tasks"] for most in (1, 2)] == [4, 2]
 
 
+def test_jobs_for_slurm_are_written_and_not_submitted():
+    pytest.importorskip("submitit")
+    Path("grid.toml").write_text(GRID)
+    shown = run("sweep grid.toml --engine slurm --partition gpu --gpus 2 --hours 4 --max-stacked 1 --dry-run")
+    assert (shown["missing"], shown["tasks"]) == (4, 4)
+    assert {"#SBATCH --partition=gpu", "#SBATCH --time=240", "#SBATCH --array=0-1%2"} <= {
+        *shown["script"].splitlines()
+    }
+    assert not Path("runs").exists()
+
+
 @pytest.mark.parametrize(
     ("line", "told"),
     [

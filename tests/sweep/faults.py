@@ -10,12 +10,13 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from scalinglab.curves import run_name
-from scalinglab.store import Store
+from scalinglab.store import RunBusy, Store
 from scalinglab.sweep import Grid
 from tests.sweep import pretend
 
@@ -28,9 +29,12 @@ from scalinglab.sweep import Grid, execute
 path, engine, address, grid = sys.argv[1:]
 from scalinglab.sweep.pools import ray_engine
 ray_engine.GONE = ray_engine.ASK = 5.0  # a lost cluster is noticed sooner than by default
-outcome = execute(
-    Grid.from_dict(json.loads(grid)), path, engine=engine, address=address or None, workers=2, max_stacked=4,
-)
+more = {"address": address or None}
+if engine == "slurm":
+    from scalinglab.sweep.pools import slurm_engine
+    slurm_engine.LOOK, slurm_engine.BEAT, slurm_engine.SILENT = 0.3, 0.5, 5.0
+    more = {"hours": 0.2, "partition": "gpu"}
+outcome = execute(Grid.from_dict(json.loads(grid)), path, engine=engine, workers=2, max_stacked=4, **more)
 print(outcome.summary())
 sys.exit(130 if outcome.interrupted else 0)
 """
@@ -58,7 +62,7 @@ def start_driver(path, engine="local", address="", wanted=None):
 
 
 def workers_of(driver, engine):
-    """Processes that do tasks: a local driver's children, or a Ray cluster's."""
+    """Processes that do tasks: a local driver's children, a Ray cluster's, or those of jobs of Slurm."""
     found = []
     for entry in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -66,16 +70,29 @@ def workers_of(driver, engine):
                 parent, words = int(stat.read().rsplit(")", 1)[1].split()[1]), command.read()
         except (OSError, ValueError):
             continue
-        local = engine == "local" and parent == driver and "scalinglab.sweep.pools.worker" in words
-        if local or (engine == "ray" and words.startswith("ray::execute_task")):
+        if engine == "ray":
+            ours = words.startswith("ray::execute_task")
+        else:
+            ours = "scalinglab.sweep.pools.worker" in words
+            ours = ours and (parent == driver if engine == "local" else _in_a_job(entry))
+        if ours:
             found.append(int(entry))
     return found
+
+
+def _in_a_job(process):
+    """Whether a process belongs to a job of the Slurm that is meant here."""
+    with suppress(OSError), open(f"/proc/{process}/environ") as file:
+        words = file.read().split("\0")
+        return "SLURM_JOB_NAME=scalinglab" in words and f"SLURM_CONF={os.environ['SLURM_CONF']}" in words
+    return False
 
 
 # what is killed in turn, as far as an engine has it; a control store (gcs) takes its whole cluster with it
 KILLS = [
     "worker", "worker", "driver", "node", "worker", "raylet", "worker",
     "driver", "node", "worker", "gcs", "worker", "driver", "raylet",
+    "job", "preempted", "worker", "slurmd",
 ]  # fmt: skip
 
 
@@ -92,7 +109,9 @@ class Kills:
         return self.kinds.total()
 
 
-def inject(path, engine, kills, wanted=None, address="", lose=None, killed=None, until=None, keep=None):
+def inject(
+    path, engine, kills, wanted=None, address="", lose=None, killed=None, until=None, keep=None, turns=KILLS
+):
     """Kill what the turn is on (`KILLS`) until `kills` are done and the sweep is over.
 
     Three in four strike while runs are being written, the others whenever they come.
@@ -100,13 +119,14 @@ def inject(path, engine, kills, wanted=None, address="", lose=None, killed=None,
     Args:
         lose: functions that take away a node, a raylet or the control store of a cluster, by their names.
         killed: what was killed before, to go on with.
+        turns: what is killed in turn, as far as the engine has it.
         keep: is called with what was killed after every kill.
         until: of `time.monotonic`; from then on the sweep is interrupted and left for the next call.
     """
     killed = killed or Kills()
     chance = random.Random(killed.total)
     wanted, lose = wanted or grid(), lose or {}
-    turns = [kind for kind in KILLS if kind in ("worker", "driver", *lose)]
+    turns = [kind for kind in turns if kind in ("worker", "driver", *lose)]
     while killed.started < 20 * kills:
         killed.started += 1
         process = start_driver(path, engine, address, wanted)
@@ -135,17 +155,55 @@ def inject(path, engine, kills, wanted=None, address="", lose=None, killed=None,
         if _over(until) and process.poll() is None:
             process.send_signal(signal.SIGINT)  # ends after the tasks that run
         output = process.communicate(timeout=300)[0]
-        if process.returncode not in (0, 130, -signal.SIGKILL):
+        cancelled = "all jobs of the sweep were cancelled" in output  # two jobs, and each kill takes one
+        unheard = process.returncode == -signal.SIGINT or "KeyboardInterrupt" in output
+        early = _over(until) and unheard  # interrupted before it listened
+        if process.returncode not in (0, 130, -signal.SIGKILL) and not cancelled and not early:
             raise AssertionError(output)
         if _over(until):
             return killed
-        if process.returncode == 0:
+        if running(path):  # jobs of a driver that was killed end by themselves
+            time.sleep(0.5)
+        elif process.returncode == 0:
             if killed.total >= kills:
                 return killed
             names = list(Store(path).records())  # through too early: give it work again
             for name in chance.sample(names, 2 * len(names) // 3):
-                Store(path).discard(name)
+                with suppress(RunBusy):
+                    Store(path).discard(name)
     raise AssertionError("the sweep did not come to its end")
+
+
+def slurm_losses(folder):
+    """Functions that take something of the Slurm away that `tools/slurm_here.sh` started in a folder."""
+    configuration = {**os.environ, "SLURM_CONF": f"{folder}/slurm.conf"}
+
+    def ask(*words):
+        out = subprocess.run(words, env=configuration, capture_output=True, text=True, timeout=60, check=True)
+        return out.stdout.split()
+
+    def start_now():
+        """Slurm keeps back for two minutes what it has queued again."""
+        for job in ask("squeue", "-hr", "--name=scalinglab", "--states=pending", "-o%i"):
+            ask("scontrol", "update", f"JobId={job}", "StartTime=now")
+
+    def lose_job():
+        jobs = ask("squeue", "-hr", "--name=scalinglab", "--states=running", "-o%i")
+        ask("scancel", *jobs[:1])
+
+    def preempt():
+        ask("sbatch", "--wait", "--partition=urgent", "--exclusive", "--output=/dev/null", "--wrap=sleep 1")
+        start_now()
+
+    def lose_slurmd():
+        with open(f"{folder}/slurmd.pid") as file:
+            kill(int(file.read()))
+        wait_until(lambda: "down" in ask("sinfo", "-h", "-o%T")[0])  # jobs are queued again
+        ask("slurmd")
+        wait_until(lambda: "down" not in ask("sinfo", "-h", "-o%T")[0])
+        start_now()
+
+    return {"job": lose_job, "preempted": preempt, "slurmd": lose_slurmd}
 
 
 def _over(until):

@@ -11,7 +11,7 @@ from scalinglab.support.stopping import Request
 from scalinglab.sweep import Task, driver
 from scalinglab.sweep.display import Display, clock
 from scalinglab.sweep.driver import LOSSES, PATIENCE, Driver
-from scalinglab.sweep.pools.engines import cause_of_death
+from scalinglab.sweep.pools.local_engine import cause_of_death
 
 SETTINGS = tuple({"seed": k} for k in range(4))
 NAMES = tuple(map(run_name, SETTINGS))
@@ -188,7 +188,7 @@ def test_tasks_are_sent_while_there_are_slots_and_until_the_first_ctrl_c(made):
             found.interrupt.soon = True
         return [{"task": next(iter(found.running)), "ok": True}] if found.running else []
 
-    found.pool = SimpleNamespace(slots=2, submit=sent.append, wait=wait)
+    found.pool = SimpleNamespace(slots=2, submit=sent.append, wait=wait, withdraw=list)
     found.plan = SimpleNamespace(tasks=[task(k) for k in range(4)], runner=SimpleNamespace(name="train"))
     found.drive(SimpleNamespace(update=shown.append))
     assert [message["task"] for message in sent] == [1, 2, 3]
@@ -198,6 +198,24 @@ def test_tasks_are_sent_while_there_are_slots_and_until_the_first_ctrl_c(made):
     }  # fmt: skip
     assert runs(found.waiting) == [[3]]
     assert shown[-1] is True
+
+
+def test_what_no_worker_has_begun_is_withdrawn_by_ctrl_c(made):
+    found = made(PretendStore(r0="done"))
+    queued = [2]  # the first task runs, the second waits in the queue of a cluster
+
+    def wait(seconds):
+        found.interrupt.soon = True
+        return [] if queued else [{"task": 1, "ok": True}]
+
+    def withdraw():
+        back, queued[:] = list(queued), []
+        return back
+
+    found.pool = SimpleNamespace(slots=2, submit=lambda message: None, wait=wait, withdraw=withdraw)
+    found.plan = SimpleNamespace(tasks=[task(0), task(1)], runner=SimpleNamespace(name="train"))
+    found.drive(SimpleNamespace(update=lambda soon: None))
+    assert (runs(found.waiting), found.running) == ([[1]], {})
 
 
 def test_a_second_ctrl_c_ends_at_once(made):

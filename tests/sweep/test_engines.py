@@ -23,12 +23,13 @@ from scalinglab.support.stopping import Request
 from scalinglab.sweep import Grid, SweepWarning, execute, make_plan, run
 from scalinglab.sweep.driver import Driver, grids_in
 from scalinglab.sweep.pools import preflight, worker
-from scalinglab.sweep.pools.engines import LocalPool
+from scalinglab.sweep.pools.local_engine import LocalPool
 from tests.store.test_formats import a_new_field, rewritten
 from tests.sweep import faults, pretend
 from tests.sweep.faults import check, inject, start_driver, wait_until
 
-ENGINES = ["local", pytest.param("ray", marks=pytest.mark.slow)]  # a cluster takes seconds to start
+# a cluster takes seconds to start; a real Slurm is tested by `make slurm`
+ENGINES = ["local", *(pytest.param(name, marks=pytest.mark.slow) for name in ("ray", "slurm"))]
 RUNNER = "tests.sweep.pretend"
 
 
@@ -58,6 +59,8 @@ def cluster():
 def engine(request):
     if request.param == "ray":
         request.getfixturevalue("cluster")
+    if request.param == "slurm":
+        request.getfixturevalue("slurm")
     return request.param
 
 

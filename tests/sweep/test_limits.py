@@ -25,8 +25,8 @@ from scalinglab.sweep import grid as grid_module
 from scalinglab.sweep import plan as planning
 from scalinglab.sweep.display import Display
 from scalinglab.sweep.driver import Driver, grids_in
-from scalinglab.sweep.pools import engines, preflight, worker
-from scalinglab.sweep.pools.engines import LocalPool
+from scalinglab.sweep.pools import engines, local_engine, preflight, worker
+from scalinglab.sweep.pools.local_engine import LocalPool
 from scalinglab.sweep.runner import Runner, load
 from tests.sweep import pretend
 
@@ -263,7 +263,7 @@ def test_a_worker_is_started_early_for_a_gpu_alone(
     assert [len(task["settings"]) for task in asked] == [1] * len(asked)
     assert bool(killed) == (early == "killed")
     assert opened[3] == devices
-    assert (opened[-1] is process) == (early == "kept")
+    assert (opened[6] is process) == (early == "kept")
 
 
 @pytest.mark.parametrize(
@@ -429,7 +429,7 @@ def test_a_worker_has_its_own_session_and_its_threads(monkeypatch):
         monkeypatch.delenv(name, raising=False)
     started = []
     monkeypatch.setattr(subprocess, "Popen", lambda command, **how: started.append((command, how)))
-    engines.start_worker(3)
+    local_engine.start_worker(3)
     ((command, how),) = started
     assert command == [sys.executable, "-m", "scalinglab.sweep.pools.worker"]
     assert how["start_new_session"], "Ctrl-C must not reach a worker"
@@ -439,25 +439,27 @@ def test_a_worker_has_its_own_session_and_its_threads(monkeypatch):
 
 def test_a_worker_that_starts_early_is_told_what_to_load(monkeypatch):
     process = SimpleNamespace(stdin=io.StringIO())
-    monkeypatch.setattr(engines, "start_worker", lambda threads: process)
+    monkeypatch.setattr(local_engine, "start_worker", lambda threads: process)
     monkeypatch.setattr(Path, "exists", lambda self: True)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
-    assert engines.start_early({"runner": "train"}) is process
+    assert local_engine.start_early({"runner": "train"}) is process
     text = process.stdin.getvalue()
     assert text.endswith("\n")
     assert json.loads(text) == {"device": "cuda:0", "runner": "train"}
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    assert engines.start_early({"runner": "train"}) is None
+    assert local_engine.start_early({"runner": "train"}) is None
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
     monkeypatch.setattr(Path, "exists", lambda self: False)
-    assert engines.start_early({"runner": "train"}) is None
+    assert local_engine.start_early({"runner": "train"}) is None
 
 
 def test_the_thread_that_listens_to_a_worker_does_not_keep_python_alive(monkeypatch):
     made = []
-    monkeypatch.setattr(engines, "start_worker", lambda threads: SimpleNamespace())
+    monkeypatch.setattr(local_engine, "start_worker", lambda threads: SimpleNamespace())
     monkeypatch.setattr(
-        engines.threading, "Thread", lambda **how: made.append(how) or SimpleNamespace(start=lambda: None)
+        local_engine.threading,
+        "Thread",
+        lambda **how: made.append(how) or SimpleNamespace(start=lambda: None),
     )
     LocalPool(1)._hire()
     assert made[0]["daemon"] is True

@@ -1,8 +1,8 @@
-"""Both engines keep the contract of a pool."""
+"""All engines keep the contract of a pool."""
 
 import pytest
 
-from scalinglab.sweep.pools.engines import LocalPool
+from scalinglab.sweep.pools.local_engine import LocalPool
 from tests.sweep.contract import PoolContract
 
 
@@ -44,3 +44,14 @@ class TestRayPool(PoolContract):
         pool = RayPool(None, 2)
         yield pool
         pool.kill()
+
+
+@pytest.mark.slow
+class TestSlurmPool(PoolContract):
+    """Jobs as processes of this machine; `test_slurm.py` has those of a real Slurm."""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def pool(cls, jobs_here):
+        yield (pool := jobs_here(2))
+        pool.close()

@@ -16,7 +16,7 @@ from scalinglab.support.stopping import requests
 from scalinglab.sweep import Grid, Plan, Task, execute, make_plan, timing, training
 from scalinglab.sweep.display import Display
 from scalinglab.sweep.plan import _kept, keep_grid, keep_groups, kept_grids, part, split
-from scalinglab.sweep.pools import engines, worker
+from scalinglab.sweep.pools import local_engine, worker
 from scalinglab.sweep.runner import Runner
 
 
@@ -109,11 +109,11 @@ def test_a_runner_is_given_its_group_only_where_it_takes_one():
 
 
 def test_there_is_one_worker_a_gpu_or_one_a_processor(monkeypatch):
-    monkeypatch.setattr(engines, "cores", lambda: 6)
-    assert engines.default_workers(["cuda:0", "cuda:1"]) == 2
-    assert engines.default_workers(["cuda:0"]) == 1
-    assert engines.default_workers(["cpu"]) == 6
-    assert engines.default_workers([None]) == 6
+    monkeypatch.setattr(local_engine, "cores", lambda: 6)
+    assert local_engine.default_workers(["cuda:0", "cuda:1"]) == 2
+    assert local_engine.default_workers(["cuda:0"]) == 1
+    assert local_engine.default_workers(["cpu"]) == 6
+    assert local_engine.default_workers([None]) == 6
 
 
 def test_what_cannot_be_built_for_data_of_unknown_shape_is_estimated_and_else_refused():
@@ -135,7 +135,7 @@ def test_what_cannot_be_built_for_data_of_unknown_shape_is_estimated_and_else_re
     ],
 )
 def test_the_cause_of_a_dead_worker_names_its_signal_or_status(code, kind, message):
-    assert engines.cause_of_death(code) == {"kind": kind, "message": message}
+    assert local_engine.cause_of_death(code) == {"kind": kind, "message": message}
 
 
 def test_an_estimate_is_the_start_and_the_end_of_the_last_worker(monkeypatch):
@@ -209,9 +209,9 @@ def test_a_part_of_a_gpu_is_a_part_of_its_memory(here, device, expected, monkeyp
 def test_workers_on_one_gpu_have_parts_of_its_memory(workers, devices, share, monkeypatch):
     sent = []
     process = SimpleNamespace(stdin=SimpleNamespace(write=sent.append, flush=lambda: None), stdout=[])
-    monkeypatch.setattr(engines, "start_worker", lambda threads: process)
-    monkeypatch.setattr(engines.LocalPool, "_listen", lambda *_: None)
-    engines.LocalPool(workers, devices).submit({"task": 1, "device": None})
+    monkeypatch.setattr(local_engine, "start_worker", lambda threads: process)
+    monkeypatch.setattr(local_engine.LocalPool, "_listen", lambda *_: None)
+    local_engine.LocalPool(workers, devices).submit({"task": 1, "device": None})
     (task,) = map(json.loads, sent)
     assert (task["device"], task["share"]) == (devices[0], share)
 
@@ -233,7 +233,7 @@ def test_workers_take_turns_where_they_share_a_gpu_without_mps(
     monkeypatch.setenv("CUDA_MPS_PIPE_DIRECTORY", str(tmp_path))
     if service:
         (tmp_path / "control").touch()
-    assert engines.take_turns(workers, devices) == turns
+    assert local_engine.take_turns(workers, devices) == turns
 
 
 # --- this machine ------------------------------------------------------------

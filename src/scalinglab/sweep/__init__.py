@@ -1,4 +1,4 @@
-"""Grids of settings and the engines that run them: this machine's processes, or a Ray cluster.
+"""Grids of settings and the engines that run them: this machine's processes, Ray, Slurm.
 
 >>> from scalinglab.sweep import Grid
 >>> grid = Grid({"model": "cnn", "dataset": "digits", "epochs": 5}, axes={"n_data": [100, 200]}, seeds=3)

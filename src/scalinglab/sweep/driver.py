@@ -39,7 +39,8 @@ from scalinglab.sweep.plan import (
     remaining,
     split,
 )
-from scalinglab.sweep.pools.engines import open_pool, start_early, take_turns
+from scalinglab.sweep.pools.engines import open_pool
+from scalinglab.sweep.pools.local_engine import start_early, take_turns
 from scalinglab.sweep.pools.pool import CRASHED, DIED, Answer, Pool
 from scalinglab.sweep.runner import load
 
@@ -147,6 +148,8 @@ def execute(
     engine: str = "local",
     workers: int | None = None,
     address: str | None = None,
+    partition: str | None = None,
+    hours: float | None = None,
     device: str | None = None,
     cpus: float = 1,
     gpus: float = 0,
@@ -161,11 +164,14 @@ def execute(
     Args:
         grid: a `Grid`, a dictionary, or a TOML file.
         store: the folder that keeps the runs.
-        engine: `local`, processes of this machine, or `ray`.
+        engine: `local`, processes of this machine, `ray` or `slurm`.
         workers: how many tasks at a time; default: one per processor, or one per GPU.
         address: of a Ray cluster; `auto` for the one this machine belongs to.
+        partition: where Slurm queues the jobs; default: the cluster's.
+        hours: the time limit of a Slurm job (default: 4); while tasks are left another one follows.
         device: where to compute; GPUs are used where there are any.
-        cpus, gpus: what a Ray task needs.
+        cpus: processors that a task needs, on Ray and Slurm.
+        gpus: on Ray those that a task needs; on Slurm all together, each a job.
         max_stacked: the largest number of runs in a task.
         memory_limit: bytes a task may take; larger ones are split.
         retry_failed: also do again what failed before.
@@ -179,7 +185,10 @@ def execute(
     early = None
     if engine == "local" and device is None and hasattr(runner.module, "prepare"):
         early = start_early({"runner": grid.runner, "settings": grid.settings()[:1]})
-    devices: Sequence[str | None] = [device] if device or engine == "ray" else runner.devices()
+    if engine == "local" and device is None:
+        devices: Sequence[str | None] = runner.devices()
+    else:  # of other machines it is only known whether they have GPUs
+        devices = [device or ("cuda" if gpus else None)]
     if early is not None and not (devices[0] or "").startswith("cuda"):  # PyTorch cannot use what is here
         early.kill()
         early = None
@@ -188,7 +197,7 @@ def execute(
     for path, reason in quarantined.items():
         warnings.warn(f"{reason}; moved to {path}; lost runs are done again", SweepWarning, stacklevel=2)
     with requests() as interrupt:
-        pool = open_pool(engine, workers, address, devices, cpus, gpus, early)
+        pool = open_pool(engine, workers, address, devices, cpus, gpus, early, partition, hours)
         if engine == "local" and take_turns(pool.slots, devices):
             warnings.warn(
                 f"{pool.slots} workers on {counted(len(devices), 'GPU')} compute in turns: start CUDA's MPS "
@@ -202,7 +211,7 @@ def execute(
                 before = kept_groups(grid, store)
                 plan = make_plan(
                     grid, store, workers=pool.slots, max_stacked=max_stacked, memory_limit=memory_limit,
-                    device=device or devices[0], retry_failed=retry_failed, runner=runner,
+                    device=devices[0], retry_failed=retry_failed, runner=runner,
                 )  # fmt: skip
                 if engine == "local":
                     plan.check_here(device)
@@ -259,6 +268,8 @@ class Driver:
         while (self.waiting and not self.interrupt.soon) or self.running:
             if self.interrupt.now:
                 return
+            if self.interrupt.soon and self.running:  # also what waits in a cluster's queue
+                self.waiting += [self.running.pop(number) for number in self.pool.withdraw()]
             if self.interrupt.leave and not self.asked_to_leave:
                 self.asked_to_leave = True
                 self.pool.leave()

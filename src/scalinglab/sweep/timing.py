@@ -21,7 +21,8 @@ import numpy as np
 
 from scalinglab.errors import ScalinglabError
 from scalinglab.support import phases
-from scalinglab.sweep.pools.engines import LocalPool, open_pool, start_early
+from scalinglab.sweep.pools.engines import open_pool
+from scalinglab.sweep.pools.local_engine import LocalPool, start_early
 
 Setting = dict[str, Any]
 TIME = ("epochs", "steps", "min_epochs", "min_steps", "reference_learning_rate")

@@ -73,7 +73,7 @@ def memory(setting: Setting, device: str | None = None) -> float:
 
 def capacity(device: str | None) -> int:
     """The largest number of runs in a task."""
-    return 256 if _cuda(device) else 16
+    return 256 if _on_gpu(device) else 16
 
 
 def memory_limit(device: str | None, workers: int) -> float:
@@ -81,7 +81,7 @@ def memory_limit(device: str | None, workers: int) -> float:
 
     On a GPU a task may hold any number of runs: its worker trains as many at a time as there is memory for.
     """
-    if _cuda(device):
+    if _on_gpu(device):
         return math.inf
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
@@ -115,6 +115,11 @@ def tell_changes(settings: Sequence[Setting], store: Store) -> None:
     new = [setting for setting in settings if setting.get("code")]
     if new and Store.is_store(store.path):
         references.tell_changes([s for s in new if not store.done(s)], store)
+
+
+def _on_gpu(device: str | None) -> bool:
+    """Whether tasks compute on a GPU, maybe of another machine."""
+    return (device or "").startswith("cuda") or _cuda(device)
 
 
 def _cuda(device: str | None) -> bool:

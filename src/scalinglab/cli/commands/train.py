@@ -131,6 +131,8 @@ def sweep(
     engine: str = "local",
     workers: int | None = None,
     address: str | None = None,
+    partition: str | None = None,
+    hours: float | None = None,
     cpus: float = 1,
     gpus: float = 0,
     device: str | None = None,
@@ -144,19 +146,23 @@ def sweep(
 
     scalinglab sweep grid.toml --engine ray --address auto --gpus 1 --cpus 4
 
+    scalinglab sweep grid.toml --engine slurm --partition gpu --gpus 8 --hours 4 --dry-run
+
     scalinglab sweep --from runs/ --store again/
 
     Args:
         grid: the grid as a TOML file, e.g. grid.toml.
         store: the store: the folder in which runs are saved. Default: runs/.
         from_: repeat the sweeps recorded in this store instead of reading a grid.
-        dry_run: print the planned runs and their estimated cost; run nothing.
+        dry_run: print the planned runs and their estimated cost, or the jobs for Slurm; run nothing.
         retry_failed: also repeat runs that failed.
-        engine: local (processes on this machine) or ray (a Ray cluster).
+        engine: local (processes on this machine), ray (a Ray cluster) or slurm (jobs of a cluster).
         workers: number of tasks at a time, e.g. 4. Default: one per processor or GPU.
         address: address of the Ray cluster, e.g. HOST:6379; auto for this machine's cluster.
-        cpus: CPUs per Ray task, e.g. 4.
-        gpus: GPUs per Ray task, e.g. 1; 0.5 puts two tasks on one GPU.
+        partition: Slurm partition of the jobs. Default: the cluster's.
+        hours: time limit of a Slurm job, e.g. 12; another one follows while tasks are left. Default: 4.
+        cpus: CPUs per task on Ray and Slurm, e.g. 4.
+        gpus: GPUs per Ray task, e.g. 1; 0.5 puts two tasks on one GPU. On Slurm: GPUs in all, one job each.
         max_stacked: largest number of runs trained together in one task, e.g. 32.
     """
     from scalinglab.sweep.pools.bytecode import keep_bytecode_here
@@ -174,11 +180,15 @@ def sweep(
     }  # fmt: skip
     outcomes: list[dict[str, Any]] = []
     status = 0
+    cluster: dict[str, Any] = {"partition": partition, "hours": hours, "cpus": cpus, "gpus": gpus}
     for each in grids:
+        if dry_run and engine == "slurm":
+            outcomes.append(_dry_run_on_slurm(each, place, cluster, **shared))
+            continue
         if dry_run:
             outcomes.append(_dry_run(each, place, **shared))
             continue
-        outcome = execute(each, place, engine=engine, address=address, cpus=cpus, gpus=gpus, **shared)
+        outcome = execute(each, place, engine=engine, address=address, **cluster, **shared)
         counts = {kind: outcome.count(kind) for kind in dict.fromkeys(outcome.status.values())}
         took = {"seconds": round(outcome.seconds, 3), "phases": dict(outcome.phases)}
         outcomes.append({"store": str(place.path), "runs": len(outcome.status), **counts, **took})
@@ -193,6 +203,29 @@ def sweep(
     return Output(document, text="", footer="" if dry_run else where, status=status)
 
 
+def _dry_run_on_slurm(
+    grid: Grid, store: Store, cluster: dict[str, Any], *, workers: int | None, device: str | None,
+    max_stacked: int | None, retry_failed: bool,
+) -> dict[str, Any]:  # fmt: skip
+    """Print the plan of a sweep and the batch script of its jobs, and return them."""
+    from scalinglab.sweep import make_plan
+    from scalinglab.sweep.pools.slurm_engine import SlurmPool
+
+    pool = SlurmPool(workers, **cluster)
+    plan = make_plan(
+        grid, store, workers=pool.slots, max_stacked=max_stacked, retry_failed=retry_failed,
+        device=device or ("cuda" if cluster["gpus"] else None),
+    )  # fmt: skip
+    script = pool.script(store.path, len(plan.tasks)) if plan.tasks else ""
+    say(plan.summary())
+    if not for_programs():
+        print(script or "nothing is left to submit")  # as it is: a wrapped line is no command
+    return {
+        "runs": len(plan.runs), "done": len(plan.done), "failed": len(plan.failed),
+        "missing": len(plan.missing), "tasks": len(plan.tasks), "script": script,
+    }  # fmt: skip
+
+
 def _dry_run(
     grid: Grid, store: Store, *, workers: int | None, device: str | None, max_stacked: int | None,
     retry_failed: bool,
@@ -202,7 +235,7 @@ def _dry_run(
     from scalinglab.support.words import counted
     from scalinglab.sweep import make_plan
     from scalinglab.sweep.display import clock
-    from scalinglab.sweep.pools.engines import default_workers
+    from scalinglab.sweep.pools.local_engine import default_workers
     from scalinglab.sweep.runner import load
 
     runner = load(grid.runner)

@@ -1,1 +1,1 @@
-"""Pools of workers: their common interface, this machine's processes, a Ray cluster."""
+"""Pools of workers: their common interface, this machine's processes, a Ray cluster, jobs of Slurm."""

@@ -1,221 +1,39 @@
-"""Engines: the pools by name, and the pool of this machine's processes."""
+"""The pools by the names of their engines."""
 
 from __future__ import annotations
 
-import contextlib
-import json
-import math
-import os
-import queue
-import signal
 import subprocess
-import sys
-import threading
 from collections.abc import Sequence
-from pathlib import Path
 
 from scalinglab.errors import BadInput, nearest
 from scalinglab.support.processors import cores
-from scalinglab.sweep.pools.bytecode import keeping_bytecode
-from scalinglab.sweep.pools.pool import CRASHED, DIED, Answer, Pool, Task
+from scalinglab.sweep.pools.local_engine import LocalPool, default_workers
+from scalinglab.sweep.pools.pool import Pool
 
-__all__ = ["DIED", "Answer", "LocalPool", "Pool", "Task", "default_workers", "open_pool"]
-
-# signals that a process raises by what it computes; any other comes from outside
-_OWN = ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP", "SIGSYS")
-OWN_SIGNALS = {getattr(signal, name) for name in _OWN if hasattr(signal, name)}
-
-
-class LocalPool(Pool):
-    """Processes of this machine; one that dies is replaced, and only its own task is lost.
-
-    Args:
-        workers: how many tasks at a time.
-        devices: where the workers compute, dealt out in turn.
-        threads: the number of threads of each worker's numerical libraries.
-        started: a worker that is on its way already, on the first of the devices.
-    """
-
-    def __init__(
-        self,
-        workers: int,
-        devices: Sequence[str | None] = (None,),
-        threads: int = 1,
-        started: subprocess.Popen[str] | None = None,
-    ) -> None:
-        self._started = started
-        self._slots = workers
-        self._devices = devices
-        self._threads = threads
-        self._answers: queue.Queue[tuple[int, Answer | None]] = queue.Queue()
-        self._workers: dict[int, subprocess.Popen[str]] = {}
-        self._tasks: dict[int, Task] = {}  # by worker
-        self._places: dict[int, str | None] = {}
-        self._count = 0
-
-    @property
-    def slots(self) -> int:
-        """How many tasks run at a time."""
-        return self._slots
-
-    def submit(self, task: Task) -> None:
-        """Start a task on an idle worker, or a new one."""
-        while True:
-            idle = [number for number in self._workers if number not in self._tasks]
-            number = idle[0] if idle else self._hire()
-            device = task.get("device") or self._places[number]
-            sent = {**task, "device": device, "share": self._share(device)}
-            self._tasks[number] = sent
-            try:
-                stdin = self._workers[number].stdin
-                assert stdin is not None
-                stdin.write(json.dumps(sent) + "\n")
-                stdin.flush()
-                return
-            except OSError:  # it died while it was idle: take another
-                del self._tasks[number]
-                self._dismiss(number)
-
-    def _share(self, device: str | None) -> float | None:
-        """What of a GPU's memory each of several workers on it may take."""
-        workers = math.ceil(self._slots / len(self._devices))
-        return 1 / workers if workers > 1 and (device or "").startswith("cuda") else None
-
-    def wait(self, seconds: float) -> list[Answer]:
-        """Results received so far; a worker that ended answers with what ended it."""
-        answers: list[Answer] = []
-        timeout: float | None = seconds
-        while True:
-            try:
-                number, answer = self._answers.get(timeout=timeout) if timeout else self._answers.get_nowait()
-            except queue.Empty:
-                return answers
-            timeout = None
-            task = self._tasks.pop(number, None)
-            if answer is None:
-                code = self._dismiss(number)
-                if task is not None:
-                    answers.append({"task": task["task"], "ok": False, **cause_of_death(code)})
-            else:
-                answers.append(answer)
-
-    def leave(self) -> None:
-        """Send SIGTERM to workers with a task: they save the states of their runs and end."""
-        for number in self._tasks:
-            self._workers[number].terminate()
-
-    def close(self) -> None:
-        """Close the workers' stdin, which ends them."""
-        if self._started is not None:
-            self._hire()
-        for number in list(self._workers):
-            self._dismiss(number)
-
-    def kill(self) -> None:
-        """Kill the workers."""
-        for process in self._workers.values():
-            process.kill()
-        self.close()
-
-    @property
-    def processes(self) -> list[int]:
-        """The workers' process ids."""
-        return [process.pid for process in self._workers.values()]
-
-    def _hire(self) -> int:
-        process, self._started = self._started or start_worker(self._threads), None
-        number, self._count = self._count, self._count + 1
-        self._workers[number] = process
-        taken = [self._places[other] for other in self._workers if other != number]
-        self._places[number] = min(self._devices, key=taken.count)  # the device with the fewest workers
-        threading.Thread(target=self._listen, args=(number, process), daemon=True).start()
-        return number
-
-    def _listen(self, number: int, process: subprocess.Popen[str]) -> None:
-        assert process.stdout is not None
-        with process.stdout as lines, contextlib.suppress(ValueError):  # killed in the middle of an answer
-            for line in lines:
-                self._answers.put((number, json.loads(line)))
-        self._answers.put((number, None))
-
-    def _dismiss(self, number: int) -> int | None:
-        process = self._workers.pop(number, None)
-        if process is None:
-            return None
-        assert process.stdin is not None
-        with contextlib.suppress(OSError):
-            process.stdin.close()
-        try:
-            return process.wait(timeout=5)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            return process.wait()
-
-
-def start_worker(threads: int) -> subprocess.Popen[str]:
-    """A worker's process, whose numerical libraries use so many threads."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        environment.setdefault(name, str(threads))
-    environment = keeping_bytecode(environment)
-    return subprocess.Popen(
-        [sys.executable, "-m", "scalinglab.sweep.pools.worker"],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment,
-        start_new_session=True,  # the driver handles Ctrl-C
-    )  # fmt: skip
-
-
-def start_early(task: Task) -> subprocess.Popen[str] | None:
-    """Start a worker early, with the imports that the task needs, if the machine appears to have a GPU.
-
-    Both the driver of a sweep and its worker take seconds to load PyTorch: they do so at the same time.
-    """
-    hidden = os.environ.get("CUDA_VISIBLE_DEVICES") == ""
-    if hidden or not Path("/proc/driver/nvidia/version").exists():
-        return None
-    process = start_worker(cores())
-    assert process.stdin is not None
-    with contextlib.suppress(OSError):
-        process.stdin.write(json.dumps({"device": "cuda:0", **task}) + "\n")
-        process.stdin.flush()
-    return process
-
-
-def cause_of_death(code: int | None) -> Answer:
-    """Kind and message of a worker that ended with this status, minus the signal where one ended it."""
-    if code is not None and code < 0:
-        hint = " (out of memory?)" if code == -9 else ""
-        kind = CRASHED if -code in OWN_SIGNALS else DIED
-        return {"kind": kind, "message": f"the worker was killed by signal {-code}{hint}"}
-    return {"kind": CRASHED if code else DIED, "message": f"the worker ended with status {code}"}
+ENGINES = ("local", "ray", "slurm")
 
 
 def open_pool(
     engine: str, workers: int | None, address: str | None, devices: Sequence[str | None],
     cpus: float = 1, gpus: float = 0, started: subprocess.Popen[str] | None = None,
+    partition: str | None = None, hours: float | None = None,
 ) -> Pool:  # fmt: skip
     """The pool of an engine; `started` is a worker of this machine that is on its way."""
     if workers is not None and workers < 1:
         raise BadInput(f"workers={workers} must be at least 1")
-    if engine == "local":
-        if address is not None:
-            raise BadInput("address is for engine='ray'")
-        count = workers or default_workers(devices)
-        return LocalPool(count, devices, max(1, cores() // count), started)
+    if engine not in ENGINES:
+        raise BadInput(f"no engine {engine!r}; {nearest(engine, ENGINES)}")
+    if address is not None and engine != "ray":
+        raise BadInput("address is for engine='ray'")
+    if engine != "slurm" and (partition is not None or hours is not None):
+        raise BadInput("partition and hours are for engine='slurm'")
+    if engine == "slurm":
+        from scalinglab.sweep.pools.slurm_engine import SlurmPool
+
+        return SlurmPool(workers, cpus, gpus, hours, partition)
     if engine == "ray":
         from scalinglab.sweep.pools.ray_engine import RayPool
 
         return RayPool(address, workers, cpus, gpus)
-    raise BadInput(f"no engine {engine!r}; {nearest(engine, ('local', 'ray'))}")
-
-
-def default_workers(devices: Sequence[str | None]) -> int:
-    """One worker a GPU, or one a processor."""
-    return len(devices) if devices[0] and devices[0] != "cpu" else cores()
-
-
-def take_turns(workers: int, devices: Sequence[str | None]) -> bool:
-    """Whether workers would share a GPU by time slices, one at a time, for want of CUDA's MPS."""
-    gpus = {device for device in devices if (device or "").startswith("cuda")}
-    pipes = Path(os.environ.get("CUDA_MPS_PIPE_DIRECTORY") or "/tmp/nvidia-mps")
-    return bool(gpus) and workers > len(gpus) and not (pipes / "control").exists()
+    count = workers or default_workers(devices)
+    return LocalPool(count, devices, max(1, cores() // count), started)

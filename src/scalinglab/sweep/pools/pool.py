@@ -26,7 +26,7 @@ class Pool(ABC):
 
     Only the first two kinds can make a run failed. A pool promises:
 
-    - one answer to every task that was submitted, whatever becomes of its worker or its machine;
+    - one answer to every task that was submitted and not withdrawn, whatever becomes of its worker or host;
     - a task is done once: a pool never submits it again by itself, the driver decides that;
     - the death of one worker costs the task of that worker and no other;
     - a task runs in a process of its own, so that a crash does not end the driver;
@@ -51,6 +51,10 @@ class Pool(ABC):
     @abstractmethod
     def wait(self, seconds: float) -> list[Answer]:
         """Results received so far; waits for the first one, up to the timeout."""
+
+    def withdraw(self) -> list[int]:
+        """Take back tasks that no worker has begun, where the pool can tell: they get no answer."""
+        return []
 
     def leave(self) -> None:  # noqa: B027 (to do nothing is a way)
         """Ask workers to save the states of what they do and to end; by default they finish their tasks."""

@@ -1,0 +1,52 @@
+"""Slurm for the tests: jobs as processes of this machine, and a real Slurm of one node."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parents[2] / "tools" / "slurm_here.sh"
+
+
+@pytest.fixture(scope="module")
+def often():
+    """Jobs are looked for more often than on a cluster of others, and find what the tests' Python finds."""
+    pytest.importorskip("submitit", reason="pip install 'scalinglab[slurm]' to test the engine slurm")
+    from scalinglab.sweep.pools import slurm_engine
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(slurm_engine, "LOOK", 0.3)
+        patch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
+        yield slurm_engine
+
+
+@pytest.fixture(scope="module")
+def jobs_here(often):
+    """A pool of jobs that are processes of this machine, by submitit's local executor."""
+    return lambda workers, **more: often.SlurmPool(workers, cluster="local", **more)
+
+
+@pytest.fixture(scope="session")
+def slurm_daemons(tmp_path_factory):
+    """A Slurm of one node on this machine: its folder."""
+    if not os.environ.get("SLURM_HERE"):
+        pytest.skip("`make slurm` tests a real Slurm, which takes minutes")
+    if not all(map(shutil.which, ("slurmctld", "slurmd", "munged"))) or os.getuid():
+        pytest.skip("a real Slurm needs root and Debian's packages slurm-wlm and munge")
+    folder = tmp_path_factory.mktemp("slurm")
+    out = subprocess.run([HERE, "start", folder], capture_output=True, text=True, timeout=60)
+    if out.returncode:
+        pytest.skip(f"Slurm does not start here: {out.stderr.strip()}")
+    yield folder
+    subprocess.run([HERE, "stop", folder], capture_output=True, timeout=60)
+
+
+@pytest.fixture(scope="module")
+def slurm(slurm_daemons, often):
+    """The same, for this process and those that it starts."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SLURM_CONF", str(slurm_daemons / "slurm.conf"))
+        yield slurm_daemons
