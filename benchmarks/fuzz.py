@@ -2,6 +2,7 @@
 
 python benchmarks/fuzz.py 61                        inputs of each case and each public function: 10,000
 python benchmarks/fuzz.py 61 theory laws.fit        those whose names begin so
+python benchmarks/fuzz.py 61 in FILE for 200         so many seconds of it; again goes on from FILE
 python benchmarks/fuzz.py laws.extrapolate 17       one input, with its traceback
 
 Cases draw numbers that a function is meant for (`tests/numerics/attack.py`); of every public function
@@ -11,6 +12,8 @@ is missing, or text says nan. `foreign`: another exception, which a user would m
 more than 20 s of CPU.
 """
 
+import json
+import math
 import sys
 import time
 from collections import Counter
@@ -37,6 +40,17 @@ def show(name, seed):
     print(function(*args, **named))
 
 
+def tried(name, attacked, count):
+    """What came of so many inputs: how often each kind, the findings in words, and the seconds."""
+    start, found, findings = time.perf_counter(), Counter(), []
+    for seed in range(count):
+        kind, words = attacked(seed)
+        found[kind] += 1
+        if kind in ("nan", "foreign", "hang"):
+            findings.append(f"{name} {seed}: {kind}, {words[:200]}")
+    return found, findings, time.perf_counter() - start
+
+
 def main():
     if len(sys.argv) == 3 and sys.argv[2].isdigit():
         show(sys.argv[1], int(sys.argv[2]))
@@ -48,23 +62,31 @@ def main():
         name: lambda seed, name=name, f=function: every_function.attack(name, f, seed)
         for name, function in functions.items()
     }
-    wanted = tuple(sys.argv[2:])
-    total, findings = Counter(), []
+    kept, until, wanted = Path(), math.inf, tuple(sys.argv[2:])
+    if wanted[:1] == ("in",):
+        kept, until, wanted = Path(wanted[1]), time.monotonic() + float(wanted[3]), ()
+    known = json.loads(kept.read_text()) if kept.is_file() else {}
+    total, findings, left = Counter(), [], 0
     print(f"{'function':44s}" + "".join(f"{kind:>9s}" for kind in KINDS) + f"{'seconds':>9s}")
     for name, attacked in attacks.items():
         if wanted and not name.startswith(wanted):
             continue
-        start, found = time.perf_counter(), Counter()
-        for seed in range(count):
-            kind, words = attacked(seed)
-            found[kind] += 1
-            if kind in ("nan", "foreign", "hang"):
-                findings.append(f"{name} {seed}: {kind}, {words[:200]}")
-        total += found
-        seconds = time.perf_counter() - start
-        print(f"{name:44s}" + "".join(f"{found[kind]:9d}" for kind in KINDS) + f"{seconds:9.1f}", flush=True)
+        if name not in known and time.monotonic() > until:
+            left += 1
+            continue
+        if name not in known:
+            known[name] = tried(name, attacked, count)
+            if kept.name:
+                kept.write_text(json.dumps(known))
+        found, words, seconds = known[name]
+        total.update(found)
+        findings += words
+        counts = "".join(f"{found.get(kind, 0):9d}" for kind in KINDS)
+        print(f"{name:44s}{counts}{seconds:9.1f}", flush=True)
     print(f"{f'all, {total.total():,} inputs':44s}" + "".join(f"{total[kind]:9d}" for kind in KINDS))
     print("\n".join(findings))
+    if left:
+        print(f"{left} functions to go: the same command goes on")
     sys.exit(1 if findings else 0)
 
 
