@@ -37,10 +37,10 @@ def test_pool_chooses_affordable_experiments_for_any_form(tmp_path):
         assert done.exit_code == 0, done.output
         return json.loads(done.output)
 
-    found = planned()
-    assert sum(run["seeds"] for run in planned("--most", "1")["runs"]) == 1
-    assert {run["seeds"] for run in planned("--seeds", "1")["runs"]} == {1}
-    assert planned("--tolerance", "1")["runs"] == []
+    found = planned("--form", "chinchilla")
+    assert sum(run["seeds"] for run in planned("--form", "chinchilla", "--most", "1")["runs"]) == 1
+    assert {run["seeds"] for run in planned("--form", "chinchilla", "--seeds", "1")["runs"]} == {1}
+    assert planned("--form", "chinchilla", "--tolerance", "1")["runs"] == []
     runs = found["runs"]
     assert sum(run["cost"] for run in runs) <= 500
     assert runs[-1]["half_width"] < found["half_width"]
