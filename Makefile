@@ -19,7 +19,7 @@ SEED    ?= 0
 RECORDS := $(patsubst src/scalinglab_papers/smoke/%.json,records-%,$(wildcard src/scalinglab_papers/smoke/*.json))
 PYTEST  := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal --durations=10 --durations-min=2
 
-.PHONY: demo test full quick slow slurm records release check lint types docs properties mutants coverage benchmarks screenshots clean help
+.PHONY: demo test full quick slow slurm records release dist check lint types docs properties mutants coverage benchmarks screenshots clean help
 
 help:
 	@echo "make demo   train, fit and report on real digits, in about two minutes -> demo/report.html"
@@ -28,7 +28,8 @@ help:
 	@echo "make quick  the quick tests alone; make slow: the others"
 	@echo "make slurm  the tests of the engine slurm on a real Slurm of one node (root; slurm-wlm, munge)"
 	@echo "make records  reproduce the papers at scale smoke and compare with their records"
-	@echo "make release  what a release needs beside make full: dependencies locked by hash, their licences"
+	@echo "make release  what a release needs beside make full: dependencies locked by hash, their licences, a"
+	@echo "              wheel that answers where nothing else is installed; make dist: the last with what is here"
 	@echo "make docs   build the documentation into site/"
 	@echo "make properties  property tests with new and more examples"
 	@echo "make mutants     small random changes to the code that no test notices (PACKAGE=laws N=60 SEED=0)"
@@ -51,6 +52,11 @@ check: lint types
 
 release: $(READY)
 	@$(BIN)/python tools/supply_chain.py check
+	@$(BIN)/python tools/release.py whole
+
+dist: $(READY)
+	@echo "==> wheel and sdist"
+	@$(BIN)/python tools/release.py
 
 lint: $(READY)
 	@echo "==> lint";         $(BIN)/ruff check . && $(BIN)/ruff format --check .
@@ -65,8 +71,8 @@ test: lint
 
 # slow tests alone: those of clusters and killed processes have limits of time
 full: test slow
-	@echo "==> records of the papers at scale smoke, docs"
-	@$(MAKE) --no-print-directory -j2 $(RECORDS) docs
+	@echo "==> records of the papers at scale smoke, docs, wheel and sdist"
+	@$(MAKE) --no-print-directory -j2 $(RECORDS) docs dist
 
 quick: $(READY)
 	@echo "==> quick tests";  $(PYTEST) -m "not slow"

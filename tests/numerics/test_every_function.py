@@ -115,3 +115,19 @@ def test_each_of_several_laws_is_checked():
     law = sl.laws.fit("power_law", [1.0, 10.0, 100.0], [1.0, 0.5, 0.26])
     with pytest.raises(BadInput, match=r"others=.* must be a Law"):
         sl.figures.laws.law(law, "another")
+
+
+def test_a_division_by_zero_is_the_users_only_where_a_number_vanishes():
+    @checked
+    def share(part: float, whole: float) -> float:
+        return part / whole**4
+
+    @checked
+    def faulty(n: int) -> float:
+        return n / (n - n)
+
+    for whole in (0.0, 1e-90):
+        with pytest.raises(BadInput, match=f"share cannot compute with part = 1.0, whole = {whole}"):
+            share(1.0, whole)
+    with pytest.raises(ZeroDivisionError):  # a fault of this package is not told as one of the user
+        faulty(3)

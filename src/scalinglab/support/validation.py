@@ -21,6 +21,7 @@ import numpy as np
 from scalinglab.errors import BadInput, ScalinglabError, is_whole
 
 LARGEST = 1e150  # of numbers that are squared on the way
+TINY = 1e-75  # of numbers whose fourth power is zero
 P = ParamSpec("P")
 R = TypeVar("R")
 _active = threading.local()  # whether a checked function runs: what it calls was not given by a user
@@ -91,10 +92,21 @@ def _is_about(error: Exception, given: list[Any]) -> bool:
     """Whether an error is about the arguments, and not about this package or the user's own code."""
     if any(map(inspect.isroutine, given)):
         return False  # it may be the user's own
+    if isinstance(error, ZeroDivisionError):  # of usual numbers it is a fault of this package
+        return any(map(_may_vanish, given))
     if isinstance(error, AttributeError):  # of an argument, or of a number or text in it
         plain = error.obj is not None and type(error.obj).__module__ in ("builtins", "numpy")
         return plain or any(error.obj is value for value in given)
     return not isinstance(error, RuntimeError) or type(error) is RuntimeError  # of a network's layers
+
+
+def _may_vanish(value: Any) -> bool:
+    """Whether a number of a value, or a power of it, may be zero: it is zero itself, tiny or huge."""
+    try:
+        sizes = np.abs(np.asarray(value, dtype=float))
+    except (TypeError, ValueError):
+        return False
+    return bool(((sizes < TINY) | (sizes > 1 / TINY)).any())
 
 
 @dataclass(frozen=True)
