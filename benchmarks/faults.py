@@ -1,7 +1,8 @@
-"""Kill workers, drivers, nodes, raylets and control stores of a sweep, and compare with one without faults.
+"""Kill workers, drivers, nodes, raylets, control stores and jobs of a sweep; compare with one without faults.
 
 python benchmarks/faults.py local 100
 python benchmarks/faults.py ray 100                          on a cluster of three nodes on this machine
+python benchmarks/faults.py slurm 40                         on a Slurm of one node (root; slurm-wlm, munge)
 python benchmarks/faults.py ray 100 FOLDER 200               so many seconds of it; again goes on from FOLDER
 
 60 small networks are trained twice: once without faults, once with SIGKILLs. The second store must hold
@@ -12,6 +13,7 @@ store (GCS) that is killed takes the whole cluster with it; another one is start
 import json
 import os
 import random
+import subprocess
 import sys
 import tempfile
 import time
@@ -28,13 +30,30 @@ from scalinglab.curves import run_name  # noqa: E402
 from scalinglab.store import Store  # noqa: E402
 from scalinglab.sweep import execute  # noqa: E402
 from scalinglab.sweep.training import identity  # noqa: E402
-from tests.sweep.faults import Kills, inject, same_bits, trained_grid  # noqa: E402
+from tests.sweep.faults import Kills, inject, same_bits, slurm_losses, trained_grid  # noqa: E402
+
+
+@contextmanager
+def slurm():
+    """Functions that take something of a Slurm away, on this machine and for it alone."""
+    with tempfile.TemporaryDirectory() as folder:
+        here = ROOT / "tools" / "slurm_here.sh"
+        subprocess.run([here, "start", folder], check=True)
+        os.environ["SLURM_CONF"] = f"{folder}/slurm.conf"
+        try:
+            yield slurm_losses(folder)
+        finally:
+            subprocess.run([here, "stop", folder], check=False)
 
 
 @contextmanager
 def cluster(engine):
     """An address, and functions that take away a part of the cluster there and put another in its place."""
-    if engine != "ray":
+    if engine == "slurm":
+        with slurm() as lose:
+            yield "", lose
+        return
+    if engine == "local":
         yield "", {}
         return
     os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
