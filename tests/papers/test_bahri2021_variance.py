@@ -268,14 +268,31 @@ def test_sizes_below_the_other_one_are_not_judged():
     level = 1 + 0.01 * np.linspace(-1, 1, 20)[:, None]  # of the seeds
     excess = level * 7 / sizes
     excess[:, 0] *= 5  # another regime
-    above, far, coefficient = Judged(sizes, excess, ratios, ("D", "D", "P")).rows("a network", "")
-    assert (above.quantity, far.quantity) == ("a network: α_D, D > P", "a network: α_D, D > 2 P")
-    assert (above.measured, far.measured, coefficient.measured) == pytest.approx((1, 1, 1))
+    judged = Judged(sizes, excess, ratios, ("D", "D", "P"))
+    above, following = judged.rows("a network", "")
+    assert (above.quantity, following.quantity) == (
+        "a network: α_D, D > P",
+        "a network: α_D with the next order",
+    )
+    assert (above.measured, following.measured) == pytest.approx((1, 1))
     assert "sizes 300 to 2400, 4 of 4" in above.note
-    assert "sizes 600 to 2400, 3 of 3" in far.note
-    assert coefficient.note.endswith("excess loss times size: 7, 7, 7, 7")
-    all_far = Judged(sizes, excess, 6 * ratios, ("D", "D", "P")).rows("a network", "")
-    assert len(all_far) == 2  # one exponent: all sizes are far above
+    assert following.note.endswith("excess loss times size: 7, 7, 7, 7")
+    assert (above.verdict, following.verdict) == (None, "agrees")
+    assert [row.verdict for row in judged.rows("a network", "", last=False)] == [None, None]
+
+
+def test_a_table_of_an_earlier_run_gives_its_rows_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Where its data are not on this machine, too."""
+    task = data.Task("digits", ((10, 3),), pool=4, hidden=3)
+    monkeypatch.setitem(data.SCALES, "smoke", data.Scale((task,), 1408, (2, 4, 8), (10,), 0.5))
+    first = data.fig1_top_left("smoke")
+    first.curves.frame.drop(columns="run").to_csv(tmp_path / "kept.csv", index=False)
+    monkeypatch.setattr(trained, "usable", lambda name: False)
+    with trained.storing_in(tmp_path / "kept.csv"):
+        again = data.fig1_top_left("smoke")
+    for one, other in zip(first.table, again.table, strict=True):
+        assert (one.quantity, one.note, one.paper) == (other.quantity, other.note, other.paper)
+    assert "excess loss times size" in again.table[1].note
 
 
 def test_permutations_that_scatter_most_are_named():

@@ -19,7 +19,8 @@ negative for one seed, are not fitted in logarithms: A x^−α is fitted to thei
 their own units, with errors that follow a power law too, so that sizes where they are lost in noise hardly
 count. To first order α and a curvature are sums of each seed's own differences, which gives their errors; a
 range follows A x^−α if the curvature has 0 inside its 95 % interval. With fewer than three sizes whose mean
-is above two errors there is no exponent.
+is above two errors there is no exponent. A claim about the limit of large sizes is judged by the exponent of
+A x^−α (1 + e/x), the power law with its next order, which a power law through all sizes takes for another α.
 """
 
 from __future__ import annotations
@@ -36,9 +37,12 @@ from scalinglab.data.loading import source_of
 from scalinglab.errors import BadInput
 from scalinglab.results.estimate import Estimate
 from scalinglab.studies.draws import by_draw
-from scalinglab.studies.verdict import Row, mean, quantile
+from scalinglab.studies.verdict import Number, Row, mean, quantile
 
 FEWEST = 4  # sizes in a range, one more with a floor
+LOST = (
+    0.5  # an exponent with a larger error is lost in noise, and its error is no longer that of a linear fit
+)
 
 
 @dataclass(frozen=True)
@@ -279,12 +283,9 @@ def _power(sizes: np.ndarray, differences: np.ndarray) -> Power:
     """Least squares with the error of each mean; what a seed adds by the linearised fit."""
     from scipy.optimize import least_squares
 
-    centre = differences.mean(0)
-    error = differences.std(0, ddof=1) / np.sqrt(len(differences))
-    error = np.maximum(error, 1e-9 * np.abs(centre).max())  # of differences without scatter
+    centre, error = differences.mean(0), _smooth_error(sizes, differences)
     middle = np.log(sizes).mean()
     x = np.log(sizes) - middle
-    error = np.exp(np.polyval(np.polyfit(x, np.log(error), 1), x))  # a power law: fewer weights to estimate
     start = [np.log(np.average(np.abs(centre), weights=1 / error)), 1.0]
     steep = ([-np.inf, -10.0], [np.inf, 10.0])
     level, alpha = least_squares(lambda p: (centre - np.exp(p[0] - p[1] * x)) / error, start, bounds=steep).x
@@ -295,6 +296,36 @@ def _power(sizes: np.ndarray, differences: np.ndarray) -> Power:
         return np.asarray(np.linalg.pinv(slopes) @ ((differences - law) / error).T)
 
     return Power(float(np.exp(level + alpha * middle)), alpha - coefficients(1)[1], coefficients(2)[2])
+
+
+def with_next_order(sizes: np.ndarray, differences: np.ndarray) -> Number | None:
+    """α of A x^−α (1 + e/x), fitted to means of differences (seeds, sizes); None: lost in noise.
+
+    The error is that of each seed's part in the linearised fit.
+    """
+    from scipy.optimize import least_squares
+
+    if len(sizes) < 3:
+        return None
+    centre, error = differences.mean(0), _smooth_error(sizes, differences)
+    x = sizes / sizes[0]
+
+    def left(p: np.ndarray) -> np.ndarray:
+        return np.asarray((p[0] * x ** -p[1] * (1 + p[2] / x) - centre) / error)
+
+    scales = [abs(centre[0]) or 1.0, 0.1, 0.1]
+    found = least_squares(left, [centre[0], 1.0, 0.0], x_scale=scales)
+    parts = np.linalg.pinv(found.jac)[1] @ ((differences - centre) / error).T
+    alpha = mean(found.x[1] + parts)
+    return alpha if alpha.stderr < LOST else None
+
+
+def _smooth_error(sizes: np.ndarray, differences: np.ndarray) -> np.ndarray:
+    """Standard errors of means of differences (seeds, sizes), as a power law: fewer weights to estimate."""
+    error = differences.std(0, ddof=1) / np.sqrt(len(differences))
+    error = np.maximum(error, 1e-9 * np.abs(differences.mean(0)).max())  # of differences without scatter
+    x = np.log(sizes) - np.log(sizes).mean()
+    return np.asarray(np.exp(np.polyval(np.polyfit(x, np.log(error), 1), x)))
 
 
 def difference_row(quantity: str, found: Exponent | None, n: int, note: str, **reference: float) -> Row:

@@ -82,7 +82,7 @@ def _over_initializations(axis: Any, s: Scale, activation: str, color: Any) -> t
     excess = np.stack([averages.width_excess(task, activation, width, s.pairs) for width in s.widths], 1)
     above = float(np.sign(excess.mean())) * excess
     judged = Judged(widths, above, widths / task.n_seen, ("W", "w", "D"))
-    draw(axis, widths, above, judged.exponent(1), color, activation)
+    draw(axis, widths, above, judged.exponent(), color, activation)
     note = f"4 examples, {task.steps} steps, mse; less the loss of the infinitely wide network by its kernel"
     rows = judged.rows(activation, note)
     return rows, pd.DataFrame({"task": activation, "width": widths, "excess_loss": excess.mean(0)})

@@ -29,7 +29,7 @@ from scalinglab.studies import trained
 from scalinglab.studies.draws import by_draw
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.verdict import Row
-from scalinglab_papers.bahri2021.variance.judged import Judged, draw, finish, measured
+from scalinglab_papers.bahri2021.variance.judged import Judged, draw, finish, kept, measured
 
 
 @dataclass(frozen=True)
@@ -138,11 +138,12 @@ def fig1_top_left(scale: str) -> Reproduction:
 
 def _selected(tasks: Sequence[Task]) -> list[Task]:
     """Those named by ``--only`` whose data, or runs, are on this machine."""
-    only = set(trained.run_storage().only)
+    only, table = set(trained.run_storage().only), kept()
+    here = set() if table is None else set(table["task"])
     found = [
         task for task in tasks
         if (not only or {task.name, task.dataset} & only)
-        and (task.dataset == "teacher_student" or trained.usable(task.dataset))
+        and (task.name in here or task.dataset == "teacher_student" or trained.usable(task.dataset))
     ]  # fmt: skip
     if not found:
         raise BadInput(
@@ -157,17 +158,18 @@ def _rows(
     """The exponents of one task after these steps; draws them."""
     sizes, excess = excess_losses(table, s.population, steps)
     n_params = table["n_params"].iloc[0]
-    whole = table.loc[table["step"] == steps, "loss_of_all"].mean()
-    note = f"N = {s.population}, P = {n_params:.0f}, L(N) = {whole:.3g}, {_rose(table, steps)}"
+    note = f"N = {s.population}, P = {n_params:.0f}, {_rose(table, steps)}"
     note += f", {variance_of_few(excess)}"
     name = f"{task.name}, {steps} steps" if len(s.times) > 1 else task.name
     judged = Judged(sizes, excess, np.unique(table["n_data"]) / n_params, ("D", "D", "P"))
-    draw(axis, sizes, excess, judged.exponent(1), color, task.name)
-    return judged.rows(name, note)
+    draw(axis, sizes, excess, judged.exponent(), color, task.name)
+    return judged.rows(name, note, last=steps == table["step"].max())
 
 
 def excess_table(task: Task, s: Scale) -> pd.DataFrame:
     """A row for each permutation, size and checkpoint: the mean loss over blocks, less that of all N."""
+    if (table := kept()) is not None:
+        return table[table["task"] == task.name].reset_index(drop=True)
     from scalinglab_papers.bahri2021.stacks.descent import partition_losses
 
     base = {
@@ -183,7 +185,7 @@ def excess_table(task: Task, s: Scale) -> pd.DataFrame:
     keys = ["seed", "step"]
     whole = frame[frame["n_data"] == s.population].set_index(keys)["test_loss"].rename("loss_of_all")
     parts = frame[frame["n_data"] < s.population].join(whole, on=keys)
-    columns = ["run", *keys, "n_data", "n_params", "networks", "networks_rose", "loss_of_all"]
+    columns = ["run", *keys, "n_data", "n_params", "networks", "networks_rose"]
     excess = parts["test_loss"] - parts["loss_of_all"]
     return parts[columns].assign(task=task.name, excess_loss=excess).reset_index(drop=True)
 

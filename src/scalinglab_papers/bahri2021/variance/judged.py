@@ -1,8 +1,9 @@
 """What the variance-limited figures share: differences of losses, judged far above another size, and drawn.
 
-The claim is an exponent of 1 in a size (D, or the width) that is far above another one (P, or D). It is
-judged on all sizes above the other one by the rule of `exponents`, and on those `FAR` times above it. In the
-figures points outside the range of the exponent are hollow.
+The claim is an exponent of 1 in a size (D, or the width) in the limit where it is far above another one (P,
+or D). It is judged with the next order, A x^−α (1 + e/x), on all sizes above the other one, at the last of
+the times. The exponent of a power law without it is reported. In the figures points outside the range of the
+latter are hollow.
 """
 
 from __future__ import annotations
@@ -16,15 +17,13 @@ import pandas as pd
 
 from scalinglab.figures import style
 from scalinglab.studies import trained
-from scalinglab.studies.verdict import Row, quotient
+from scalinglab.studies.verdict import Row
 from scalinglab_papers.bahri2021 import exponents
 from scalinglab_papers.bahri2021.exponents import Exponent, difference_row
 from scalinglab_papers.bahri2021.students import draw_points
 
 if TYPE_CHECKING:
     from scalinglab.train import Setting
-
-FAR = 2  # sizes of that many times the parameters, or the examples, are far above them
 
 
 @dataclass(frozen=True)
@@ -43,33 +42,37 @@ class Judged:
     ratios: np.ndarray
     words: tuple[str, str, str]
 
-    def exponent(self, factor: float) -> Exponent | None:
-        """Of sizes above so many times the other one; None where it is lost in noise."""
-        above = self.ratios > factor
-        return exponents.of_differences(self.sizes[above], self.excess[:, above])
+    @property
+    def above(self) -> np.ndarray:
+        """The sizes above the other one."""
+        return np.asarray(self.ratios > 1)
 
-    def rows(self, name: str, note: str) -> list[Row]:
-        """The exponents of sizes above, and far above where three or more are, and the coefficient."""
+    def exponent(self) -> Exponent | None:
+        """Of a power law on the sizes above the other one; None where it is lost in noise."""
+        return exponents.of_differences(self.sizes[self.above], self.excess[:, self.above])
+
+    def rows(self, name: str, note: str, last: bool = True) -> list[Row]:
+        """The exponent of a power law, reported; with the next order, judged at the last of the times."""
         subscript, size, other = self.words
-        n, far = len(self.excess), (self.ratios > FAR).sum()
-        name_of = f"{name}: α_{subscript}, {size} >"
-        rows = [difference_row(f"{name_of} {other}", self.exponent(1), n, note, paper=1.0)]
-        if 3 <= far < (self.ratios > 1).sum():
-            claim = f"the claim is for {size} ≫ {other}"
-            rows.append(difference_row(f"{name_of} {FAR} {other}", self.exponent(FAR), n, claim, paper=1.0))
-        return [*rows, self._coefficient(name)]
+        sizes, excess = self.sizes[self.above], self.excess[:, self.above]
+        alpha = exponents.with_next_order(sizes, excess)
+        products = ", ".join(f"{product:.3g}" for product in (excess * sizes).mean(0))
+        words = f"fit of A {size}^−α (1 + e/{size}); excess loss times size: {products}"
+        pure = f"{name}: α_{subscript}, {size} > {other}"
+        return [
+            difference_row(pure, self.exponent(), len(self.excess), note),
+            Row(
+                f"{name}: α_{subscript} with the next order", alpha and alpha.value, alpha and alpha.stderr,
+                len(self.excess), paper=1.0 if last else None,
+                note=words if alpha else f"the differences are lost in noise; {words}",
+            ),
+        ]  # fmt: skip
 
-    def _coefficient(self, name: str) -> Row:
-        """c of c/size from the larger sizes over c from the smaller: 1 where O(1/size) is all there is."""
-        above, size = self.ratios > 1, self.words[1]
-        products = self.excess[:, above] * self.sizes[above]
-        half = products.shape[1] // 2
-        ratio = quotient(products[:, -half:].mean(1), products[:, :half].mean(1))
-        note = f"expected: a bound O(1/{size}) that is reached with one coefficient; excess loss times size: "
-        return ratio.row(
-            f"{name}: coefficient of 1/{size} in the larger half of the sizes over that in the smaller",
-            expected=1.0, note=note + ", ".join(f"{product:.3g}" for product in products.mean(0)),
-        )  # fmt: skip
+
+def kept() -> pd.DataFrame | None:
+    """The table of differences that ``--store`` names, where it is a file: those of an earlier run."""
+    store = trained.run_storage().store
+    return pd.read_csv(store) if store is not None and store.is_file() else None
 
 
 def draw(

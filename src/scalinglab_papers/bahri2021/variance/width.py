@@ -23,7 +23,7 @@ from scalinglab.figures import style
 from scalinglab.studies.draws import by_draw
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.verdict import Row
-from scalinglab_papers.bahri2021.variance.judged import Judged, draw, finish, measured
+from scalinglab_papers.bahri2021.variance.judged import Judged, draw, finish, kept, measured
 
 
 @dataclass(frozen=True)
@@ -103,14 +103,17 @@ def _rows(
     widths, signed = excess_losses(table, activation, loss, steps)
     sign = float(np.sign(signed.mean()))
     judged = Judged(widths, sign * signed, widths / s.n_data, ("W", "w", "D"))
-    draw(axis, widths, sign * signed, judged.exponent(1), color, kind)
+    draw(axis, widths, sign * signed, judged.exponent(), color, kind)
     name = f"{kind}, {steps} steps" if len(s.times) > 1 else kind
     note = f"{s.n_data} examples, {steps} steps of {s.learning_rates[activation]:g}, "
-    return judged.rows(name, note + f"the network lies {'above' if sign > 0 else 'below'}")
+    note += f"the network lies {'above' if sign > 0 else 'below'}"
+    return judged.rows(name, note, last=steps == s.times[-1])
 
 
 def losses_table(s: Scale) -> pd.DataFrame:
     """The losses of every width, initialisation and kind of network, and of its linearisation."""
+    if (table := kept()) is not None:
+        return table
     from scalinglab_papers.bahri2021.stacks.linearized import losses_beside
 
     settings = [
@@ -125,11 +128,11 @@ def losses_table(s: Scale) -> pd.DataFrame:
     ]  # fmt: skip
     found = measured(settings, "variance-limited in width", losses_beside, beside="its linearisation")
     options = found["model_options"].map(json.loads)
-    table = found[["run", "dataset", "seed", "step", "test_loss", "linearized_test_loss"]].assign(
+    made = found[["run", "dataset", "seed", "step", "test_loss", "linearized_test_loss"]].assign(
         width=options.map(lambda one: one["hidden"]), activation=options.map(lambda one: one["activation"]),
         objective=found["loss"], excess_loss=found["test_loss"] - found["linearized_test_loss"],
     )  # fmt: skip
-    return table.sort_values(["activation", "objective", "width", "seed"], ignore_index=True)
+    return made.sort_values(["activation", "objective", "width", "seed"], ignore_index=True)
 
 
 def excess_losses(
