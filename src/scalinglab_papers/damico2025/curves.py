@@ -1,4 +1,4 @@
-"""Figures 3, 4, 7, 8 and 9: published curves and our own side by side, one row of panels a pair."""
+"""Figures 3, 4, 7, 8 and 9: published curves and our own side by side."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from scalinglab.figures.collapse import (
     plain_ticks,
     sizes_legend,
 )
-from scalinglab.figures.style import INK, MUTED, PALETTE, colors, headroom, loglog, panels
+from scalinglab.figures.style import INK, PALETTE, colors, headroom, loglog, panels, panels_for
 from scalinglab.laws.learning_curves.collapse import collapse
 from scalinglab.studies import trained
 from scalinglab.studies.registry import Reproduction
@@ -28,6 +28,7 @@ from scalinglab_papers.damico2025.pairs import AS_PUBLISHED, OURS, PUBLISHED, Pa
 DEVIATES = 0.1  # a relative deviation from the master curve that would be seen
 SAME_CURVE = 0.02  # a difference of test errors that would be seen
 NORM_TOLERANCE = 1e-4  # relative, of a mean over measured norms
+ACROSS = 6  # panels in a row
 ONE_LAW = 0.1  # a spread of ln ε over sizes, at one norm in the early phase, that would be seen
 
 
@@ -43,28 +44,20 @@ def analysed(scale: str) -> tuple[Pair, ...]:
 
 
 def _sheet(made: tuple[Pair, ...], draw: Callable[[Axes, Pair], None]) -> Figure:
-    """One row a pair, one column for each origin and norm that occurs; empty where there is no such pair."""
-    names = sorted(
-        dict.fromkeys(pair.name for pair in made),
-        key=lambda name: study.PAIRS.index(name) if name in study.PAIRS else -1,
-    )
+    """A panel for every pair, origin and norm that there is, small enough for one look at all of them."""
     kinds = list(dict.fromkeys((pair.origin, pair.norm) for pair in made))
-    figure, axes = panels(len(names), len(kinds), size=(3.5, 2.9))
-    for row, name in enumerate(names):
-        for column, kind in enumerate(kinds):
-            axis = axes[row, column]
-            found = [p for p in made if p.name == name and (p.origin, p.norm) == kind]
-            if found:
-                draw(axis, found[0])
-            else:
-                _say(axis, name, "not trained" if kind[0] == OURS else "published curves\nnot at hand")
+    order = {name: place for place, name in enumerate(study.PAIRS)}
+    shown = sorted(made, key=lambda p: (order.get(p.name, -1), kinds.index((p.origin, p.norm))))
+    figure, axes = panels_for(len(shown), ACROSS, size=(2.9, 2.3))
+    for axis, pair in zip(axes, shown, strict=True):
+        draw(axis, pair)
+        axis.title.set_fontsize(8)
+        axis.set(xlabel=axis.get_xlabel() if axis in axes[-ACROSS:] else "")
+        axis.set(ylabel=axis.get_ylabel() if axis in axes[::ACROSS] else "")
+        if axis.get_legend():
+            for words in (*axis.get_legend().get_texts(), axis.get_legend().get_title()):
+                words.set_fontsize(6)
     return figure
-
-
-def _say(axis: Axes, name: str, why: str) -> None:
-    """Words in place of a panel."""
-    axis.set_axis_off()
-    axis.text(0.5, 0.5, f"{name}:\n{why}", ha="center", va="center", color=MUTED, transform=axis.transAxes)
 
 
 def plain_curves(axis: Axes, pair: Pair) -> None:
@@ -271,13 +264,11 @@ def fig8(scale: str) -> Reproduction:
 
 def fig9(scale: str) -> Reproduction:
     """Smallest error against size: measured, and with the slopes that both γ₂ predict."""
-    made = analysed(scale)
+    made = tuple(pair for pair in analysed(scale) if pair.found is not None)
 
     def draw(axis: Axes, pair: Pair) -> None:
         found = pair.found
-        if found is None:
-            _say(axis, pair.label, "exponents not determined")
-            return
+        assert found is not None
         table = found.table
         loglog(axis, "P", "smallest test error", pair.label)
         draw_law(axis, table["size"], table["y_optimum"], found.gamma_measured,
