@@ -1,6 +1,6 @@
 """Of tables as people keep them, how many are understood at the first try, with no options?
 
-    python benchmarks/tables.py [--only WORD] [--set known|laboratories|visitors] [--read-only] [--why]
+    python benchmarks/tables.py [--only WORD] [--set known|laboratories|visitors|repositories] [--read-only] [--why]
 
 Tables of known laws, with noise, are written in many ways (`tables_parts`) and given to the front door once:
 `sl.read`, then `sl.answer`. Each is
@@ -28,6 +28,7 @@ import pandas as pd
 from tables_parts.cases import Case, Truth
 from tables_parts.known import KNOWN
 from tables_parts.laboratories import LABORATORIES
+from tables_parts.repositories import REPOSITORIES
 from tables_parts.visitors import VISITORS
 
 import scalinglab as sl
@@ -36,7 +37,7 @@ from scalinglab.curves.columns import measure_of
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.laws.fitting.data.from_curves import points_of
 
-SETS = {"known": KNOWN, "laboratories": LABORATORIES, "visitors": VISITORS}
+SETS = {"known": KNOWN, "laboratories": LABORATORIES, "visitors": VISITORS, "repositories": REPOSITORIES}
 FAR, CLOSE = 3.0, 0.02  # half-widths of the interval, or as a share, within which a prediction agrees
 WORDS = ("right", "refused", "wrong")
 
