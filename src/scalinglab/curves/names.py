@@ -22,6 +22,13 @@ PERPLEXITY = ("ppl", "perplexity")
 ERROR = ("error", "err", "error_rate", "top1_error", "top_1_error")
 ACCURACY = ("accuracy", "acc", "acc1", "top1", "top1_acc", "top1_accuracy", "top_1_accuracy")
 BITS = ("bits", "bpb", "bpc", "bpt")
+# measured beside these, and taken where none of them was: of regression, recognition, retrieval
+OTHER_LOSS = ("mse", "rmse", "nrmse", "mae", "mape", "crps", "deviance")
+OTHER_ERROR = ("wer", "cer")
+OTHER_ACCURACY = ("f1", "auc", "auroc", "iou", "miou", "exactmatch")
+
+# of the data: a size where no column counts them
+FRACTIONS = ("train_fraction", "data_fraction", "dataset_fraction", "train_frac", "data_frac", "subset_fraction")
 
 # ours: theirs, the most certain first
 SETTINGS: dict[str, tuple[str, ...]] = {
@@ -40,7 +47,7 @@ SETTINGS: dict[str, tuple[str, ...]] = {
     "n_data": (
         "train_size", "train_sizes", "n_train", "num_train", "dataset_size", "data_size", "trainset_size",
         "training_set_size", "n_samples", "num_samples", "train_samples", "n_examples", "num_examples",
-        "training_examples", "train_fraction", "data_fraction", "dataset_fraction", "train_frac", "data_frac",
+        "training_examples", *FRACTIONS,
     ),
     "weight_decay": ("wd", "weightdecay"),
     "momentum": ("sgd_momentum",),
@@ -72,7 +79,10 @@ PROGRESS: dict[str, tuple[str, ...]] = {
     ),
 }  # fmt: skip
 IDENTITY: dict[str, tuple[str, ...]] = {
-    "run": ("run_name", "run_id", "runid", "run_uuid", "name", "exp_name", "experiment_name"),
+    "run": (
+        "run_name", "run_id", "runid", "run_uuid", "name", "exp_name", "experiment_name", "job_name",
+        "checkpoint_name",
+    ),
 }
 # numbers that a table of results holds beside its measurements: chosen, not measured
 HYPERPARAMETERS = (
@@ -91,6 +101,8 @@ _UNIT = re.compile(
 )  # fmt: skip
 # phrases that are one quantity, as names without capitals and marks have them
 _PHRASES = (
+    (r"(root_)?mean_squared_error|mean_absolute_error", "mse"), (r"exact_match", "exactmatch"),
+    (r"word_error_rate", "wer"), (r"char(acter)?_error_rate", "cer"),
     (r"(cross_?entropy|log_?loss|ce|lm|nll|xent|language_modell?ing|token)_loss", "loss"),
     (r"cross_?entropy|log_?loss|neg(ative)?_log_likelihood", "loss"),
     (r"(mis)?classification_(error|rate)(_rate)?|misclassification|err(or)?_rate", "error"),
@@ -102,6 +114,11 @@ _KINDS = {
     **dict.fromkeys(LOSS, "loss"), **dict.fromkeys(ERROR, "error"), **dict.fromkeys(ACCURACY, "accuracy"),
     **dict.fromkeys(PERPLEXITY, "perplexity"), **dict.fromkeys(BITS, "bits"),
 }  # fmt: skip
+_OTHER_KINDS = {
+    **dict.fromkeys(OTHER_LOSS, "loss"), **dict.fromkeys(OTHER_ERROR, "error"),
+    **dict.fromkeys(OTHER_ACCURACY, "accuracy"),
+}  # fmt: skip
+_KINDS |= _OTHER_KINDS
 _SPREADS = {"std", "stdev", "sd", "stderr", "sem", "se", "ci", "ci95", "var", "variance", "spread", "stds"}
 _SPREADS |= {"lower", "upper", "low", "high", "margin", "uncertainty"}
 # which of a run's values a measurement is, the most certain first
@@ -131,11 +148,13 @@ _NOUNS: dict[str, tuple[set[str], set[str]]] = {
     "tokens": (
         {"tokens", "token", "tok", "toks", "ntokens"},
         {"seen", "consumed", "processed", "pretraining", "pretrain", "corpus", "budget", "size", "input",
-         "so", "far", "used", "on"},
+         "so", "far", "used", "on", "unique"},
     ),
     "n_data": (
         {"images", "samples", "examples", "imgs", "datapoints", "image", "sample", "example", "pairs",
-         "sentences", "sentence", "utterances", "documents", "sequences"},
+         "sentences", "sentence", "utterances", "documents", "sequences", "lines", "rows", "points", "records",
+         "trajectories", "episodes", "demos", "demonstrations", "graphs", "molecules", "structures", "frames",
+         "clips", "videos", "scenes", "questions", "problems", "pages", "instances", "observations"},
         {"set", "labeled", "labelled", "size", "used"},
     ),
     "compute": ({"flops", "flop"}, {"compute", "estimated", "est", "budget", "spent", "used", "model"}),
@@ -145,6 +164,11 @@ _MAKE_IT_OWN = {
     "n_params": {"non", "excl", "excluding", "without", "nonembedding"},
     "n_data": {"train", "training", "trained", "dataset", "data", "labeled", "labelled"},
 }
+# parts of a nested name below which a size is not that of the training run
+_OF_OTHERS = {
+    *TEST, "embedding", "embeddings", "embed", "tokenizer", "vocab", "layer", "layers", "head", "heads",
+    "attention", "attn", "mlp", "gpu", "system", "teacher", "draft", "reference", "ref", "baseline", "max",
+}  # fmt: skip
 _BY_RULE = 50  # the rank of a size that the rule finds, after those of the lists
 
 
@@ -208,7 +232,7 @@ def quantity(column: Any) -> Quantity | None:
     known = {*_KINDS, *_SPLITS, *_STATISTICS, *_SPREADS, *_OF_MEASUREMENTS}
     others = tuple(word for word in words if word not in known)
     rank = max((_STATISTICS.get(word, 0) for word in words), default=0) + 4 * (kinds[0] == "bits")
-    rank += 4 * ("(bit" in str(column).lower().replace("[", "("))
+    rank += 4 * ("(bit" in str(column).lower().replace("[", "(")) + 5 * any(w in _OTHER_KINDS for w in words)
     return Quantity(kinds[0], "".join(splits), rank, others, bool(_SPREADS & {*words}))
 
 
@@ -252,7 +276,8 @@ def aliases(columns: Iterable[Any]) -> dict[str, list[Any]]:
     for column in columns:
         if (measured := measurement(column)) is not None:
             measure = quantity(column)
-            found.setdefault(measured, []).append((measure.rank if measure else 0, column))
+            of_validation = "test" not in bare(column).split("_")  # by which a model was chosen
+            found.setdefault(measured, []).append((2 * (measure.rank if measure else 0) + of_validation, column))
         named = str(column)
         for ours, rank in _roles(named) or _roles(_UNIT.sub("", named)) or size_by_words(named):
             found.setdefault(ours, []).append((rank, column))
@@ -262,13 +287,18 @@ def aliases(columns: Iterable[Any]) -> dict[str, list[Any]]:
 
 
 def _by_last_part(columns: Iterable[Any]) -> dict[str, Any]:
-    """What the last part of a nested name says: cfg.arch.n_params, where one alone does."""
+    """What the last part of a nested name says: cfg.arch.n_params, throughput/total_tokens.
+
+    One column alone must say it, and the parts before must not make it that of something else.
+    """
     found: dict[str, list[Any]] = {}
     for column in columns:
         *before, last = re.split(r"[./]", str(column))
-        if before and before[0] in _PREFIXES:
+        words = {word for part in before for word in _words(part).split("_")}
+        if before and not words & _OF_OTHERS and " " not in str(column):
             for ours, _ in _roles(last) or size_by_words(last):
-                found.setdefault(ours, []).append(column)
+                if ours not in IDENTITY:  # config.data.name names the data
+                    found.setdefault(ours, []).append(column)
     return {ours: theirs[0] for ours, theirs in found.items() if len(theirs) == 1}
 
 
@@ -277,7 +307,7 @@ def _roles(column: str) -> list[tuple[str, int]]:
     """The standard names that a column may have, a unit being a part of its name, each with its rank."""
     name, letter = _words(column), _letter(column)
     return [
-        (ours, rank)
+        (ours, 2 * _BY_RULE if word in FRACTIONS else rank)
         for ours, theirs in {**IDENTITY, **SETTINGS, **PROGRESS}.items()
         for rank, word in enumerate((ours, *theirs))
         if (letter == word if word in _SHORT else name == word)

@@ -20,7 +20,7 @@ from scalinglab.readers.folders import KINDS, Found, find, kind_of_file, read_al
 from scalinglab.readers.into_store import take_in
 from scalinglab.readers.logs import ReadingWarning, table
 from scalinglab.readers.tables import Understood, understand
-from scalinglab.readers.tables.files import is_table, read_file
+from scalinglab.readers.tables.files import is_table, read_file, row_of_document
 from scalinglab.readers.tables.large import LEFT_OUT, NOTES
 from scalinglab.readers.tables.layout import rows_of
 from scalinglab.readers.tables.naming import STANDARD
@@ -33,6 +33,7 @@ from scalinglab.support.validation import checked
 Source: TypeAlias = (
     str | os.PathLike[str] | pd.DataFrame | Mapping[str, Any] | list[Mapping[str, Any]] | Curves
 )
+CONFIGS = ("config", "args", "hparams", "params", "hyperparameters", "settings")  # files of a run's settings
 SIMILAR, SIMILAR_ANY = 0.88, 0.91  # how alike a misspelt name is: with its first letter, with any
 __all__ = ["ReadingWarning", "read", "read_table", "take_in"]
 
@@ -196,6 +197,24 @@ def _beside(folder: Path, found: list[Found]) -> list[str]:
     return [f"{', '.join(names)} beside the logs: not read; {way_out}"] if names else []
 
 
+def _is_config(path: Path) -> bool:
+    return path.stem.lower() in CONFIGS and any(
+        is_table(other) and other.stem.lower() not in CONFIGS for other in path.parent.iterdir()
+    )
+
+
+def _with_config(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """The results of a run with the settings that a file beside them has, as Hydra and others write it."""
+    places = (path.parent, path.parent / ".hydra")
+    files = (place / f"{stem}{end}" for place in places for stem in CONFIGS for end in (".yaml", ".yml", ".json"))
+    config = next((file for file in files if file.is_file() and file != path), None)
+    if config is None:
+        return frame
+    found = row_of_document(config)
+    new = {f"config.{name}": value for name, value in found.items() if name not in frame}
+    return frame.assign(**new)
+
+
 def _tables(folder: Path, wanted: Collection[str]) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """All tables of a folder as one; a file without names of runs is a run."""
     paths = [path for path in sorted(folder.rglob("*")) if is_table(path) and not path.is_symlink()]
@@ -205,9 +224,11 @@ def _tables(folder: Path, wanted: Collection[str]) -> tuple[pd.DataFrame, tuple[
             ".csv, .tsv, .json, .jsonl, .parquet and .xlsx files; where it does, say which with --kind"
         )
     frames, declared = [], list[str]()
+    settings = [path for path in paths if _is_config(path)]
+    paths = [path for path in paths if path not in settings] or paths
     for path in track(paths, "reading tables"):
         frame, own = read_file(path, wanted)
-        frame = rows_of(frame, path.name)
+        frame = _with_config(rows_of(frame, path.name), path)
         if len(paths) > 1 and not aliases(frame.columns).get("run"):
             frame = frame.assign(run=path.relative_to(folder).with_suffix("").as_posix().replace("/", "-"))
         frames.append(frame)

@@ -29,7 +29,7 @@ from scalinglab.curves.parts import Droppable, frame_of
 from scalinglab.errors import BadInput, require
 from scalinglab.readers.tables.grid import begins_with_names, is_name, table_of_cells, without_strays
 from scalinglab.readers.tables.large import LEFT_OUT, NOTES, unknown, with_short_texts
-from scalinglab.readers.tables.lines import table_of_lines, table_of_rows, unfolded
+from scalinglab.readers.tables.lines import row_of, table_of_lines, table_of_rows, unfolded, with_objects
 from scalinglab.readers.tables.markup import (
     rows_of_pairs,
     tables_of_html,
@@ -47,6 +47,7 @@ MOST_OF_CELLS = 32 << 20  # bytes of a text file that may be read cell by cell, 
 MOST_TITLES = 10  # lines above the names
 FIRST_LINES = 30  # of a text file, to see where its names stand
 _COMMA = re.compile(r"\s*[-+−]?\d+,\d+(?:e[-+]?\d+)?\s*%?\s*", re.IGNORECASE)
+_ABOUT_ONE = {"config", "args", "hparams", "configs", "config_general"}  # beside the results of one run
 _PAGES = (
     ".txt",
     ".log",
@@ -215,7 +216,7 @@ def _read_csv(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
     try:
         frame = read_text(
             path, lambda: _text(path, packed), rows, separator, droppable,
-            lambda part: with_short_texts(part, left_out), as_text=_dotted(cells, separator),
+            lambda part: with_short_texts(with_objects(part), left_out), as_text=_dotted(cells, separator),
             skipinitialspace=True, skiprows=len(comments), names=_names(comments, rows, separator),
         )  # fmt: skip
     except pd.errors.ParserError as error:  # a footnote with more separators than there are columns
@@ -341,9 +342,26 @@ def _read_yaml(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
             raise BadInput(f"{path} is no YAML: {str(error).splitlines()[0]}") from error
 
 
+def row_of_document(path: Path) -> dict[str, Any]:
+    """What a JSON or YAML file says, nested names joined: the settings of a run."""
+    with errors_named(path), _text(path, False) as file:
+        text = file.read()
+        if path.suffix == ".json":
+            document = loads(text)
+        else:
+            yaml = require("yaml", "readers", "reading YAML files")
+            try:
+                document = yaml.safe_load(text)
+            except yaml.YAMLError as error:
+                raise BadInput(f"{path} is no YAML: {str(error).splitlines()[0]}") from error
+    return row_of(document) if isinstance(document, dict) else {}
+
+
 def _table_of_document(document: Any, path: Path, droppable: Droppable) -> pd.DataFrame:
     """The table in nested lists and dictionaries: a list of rows, columns, or either by the run's name."""
     if isinstance(document, dict):
+        if _is_one_run(document):
+            return frame_of([row_of(document)])
         document = _inner_table(document)
     if isinstance(document, list) and document and all(isinstance(row, dict) for row in document):
         return table_of_rows(document, path, droppable)
@@ -360,6 +378,25 @@ def _table_of_document(document: Any, path: Path, droppable: Droppable) -> pd.Da
         ) from error
 
 
+def _is_one_run(document: dict[str, Any]) -> bool:
+    """Whether an object has the results of one run, nested or not: numbers and texts, no columns, no rows."""
+    lists = [v for v in document.values() if isinstance(v, list)]
+    columns = len(lists) > 1 and len({*map(len, lists)}) == 1 and len(lists[0]) > 1
+    rows = any(isinstance(value, dict) for part in lists for value in part)
+    inner = [v for v in document.values() if isinstance(v, dict)]
+    if columns or rows or (any(map(_holds_runs, inner)) and not {*document} & _ABOUT_ONE):
+        return False
+    apart = len(inner) > 1 and not set.intersection(*({*part} for part in inner))  # config and metrics
+    named = any(_names_quantities({k: v}) for k, v in document.items() if not isinstance(v, list))
+    return named and (len(inner) + len(lists) < len(document) or (apart and not lists))
+
+
+def _holds_runs(part: dict[str, Any]) -> bool:
+    """Whether an object has several of the same keys: runs by their names."""
+    inner = [{*v} for v in part.values() if isinstance(v, dict)]
+    return len(inner) > 1 and bool(set.intersection(*inner))
+
+
 def _inner_table(document: dict[str, Any]) -> Any:
     """The rows within a dictionary: its only table, or those of each run under the run's name."""
     names, rows = (next((document[k] for k in keys if isinstance(document.get(k), list)), None)
@@ -367,8 +404,11 @@ def _inner_table(document: dict[str, Any]) -> Any:
     if names and rows and all(isinstance(row, list) for row in rows):  # as pandas writes with orient="split"
         return [names, *rows]
     tables = {k: v for k, v in document.items() if isinstance(v, list) and v and isinstance(v[0], dict)}
-    if len(tables) == 1:  # {"data": [{…}, …]}
-        return next(iter(tables.values()))
+    if len(tables) == 1:  # {"data": [{…}, …]}, with the settings of the run beside its log
+        ((key, rows),) = tables.items()
+        beside = {k: v for k, v in document.items() if k != key and not isinstance(v, list)}
+        shared = {k: v for k, v in row_of(beside).items() if _names_size(k)} if beside else {}
+        return [{**shared, **row} if isinstance(row, dict) else row for row in rows]
     if tables and len(tables) == len(document):
         return [
             {"run": name, **row} for name, part in tables.items() for row in part if isinstance(row, dict)
@@ -379,6 +419,10 @@ def _inner_table(document: dict[str, Any]) -> Any:
     if len(inner) == 1 and len(document) > 1 and all(not isinstance(v, list) for v in document.values()):
         return _inner_table(inner[0])  # {"date": "May", "runs": {"a": {…}, …}}
     return document
+
+
+def _names_size(name: str) -> bool:
+    return bool({*aliases([name])} & {"n_params", "n_data", "seed", "learning_rate", "batch_size", "width", "depth"})
 
 
 def _names_quantities(row: dict[str, Any]) -> bool:

@@ -33,6 +33,7 @@ def table_of_cells(rows: Iterable[Sequence[Any]], path: Path) -> pd.DataFrame:
     filled = [[*row, *[None] * (width - len(row))] for row in filled]
     used = [k for k in range(width) if sum(row[k] is not None for row in filled) > 1]
     filled = [row for each in filled if _count(row := [each[k] for k in used])]
+    filled = _without_levels(filled)
     start = _first_row_of_names(filled)
     if start is None:
         raise BadInput(f"{path} holds no table: a row of names and rows of numbers below it")
@@ -49,6 +50,27 @@ def table_of_cells(rows: Iterable[Sequence[Any]], path: Path) -> pd.DataFrame:
     return frame
 
 
+def _has_levels(rows: list[list[Any]]) -> bool:
+    """Whether a pivot's header comes first: measurements, the values of a key, the name of the index.
+
+    As pandas writes it: ``,test_error,test_error`` over ``seed,0,1`` over ``n_train,,``.
+    """
+    if len(rows) < 4 or min(map(len, rows[:3])) < 2:
+        return False
+    measured, key, index = rows[:3]
+    alone = isinstance(index[0], str) and all(value is None for value in index[1:])
+    named = measured[0] is None and all(map(is_name, measured[1:])) and isinstance(key[0], str)
+    return alone and named and None not in key
+
+
+def _without_levels(rows: list[list[Any]]) -> list[list[Any]]:
+    """The rows with the header of a pivot in one row."""
+    if not _has_levels(rows):
+        return rows
+    names = [f"{measured} {rows[1][0]}={_text(key)}" for measured, key in zip(rows[0][1:], rows[1][1:])]
+    return [[rows[2][0], *names], *rows[3:]]
+
+
 def begins_with_names(rows: list[list[str]]) -> bool:
     """Whether the first line has the names and the second one values, as in most files."""
     cells = [[_plain(value) for value in row] for row in rows]
@@ -61,6 +83,7 @@ def begins_with_names(rows: list[list[str]]) -> bool:
     return (
         start in (0, None)
         and not gaps
+        and not _has_levels(cells)
         and (any(map(_is_number, second)) or not any(map(_is_number, cells[2])))
     )
 

@@ -20,6 +20,8 @@ _BEFORE = re.compile(
 _SUFFIX = re.compile(
     r"(?<=[a-z]{2})_(?P<word>[kmb]|bn|mio|(?:thousand|million|billion|trillion)s?)$", re.IGNORECASE
 )
+_CAPITAL = re.compile(r"(?<=[a-z]{2})(?P<word>[KMBT])$")  # paramsM
+_SPEED = re.compile(r"[KMGT]\s?FLOPs?", re.IGNORECASE)  # alone, that of a device or of one example
 _PERCENT = re.compile(
     r"\s*[\[(]\s*(?:in\s+)?(?:%|pct|percent)\s*[\])]\s*$|\s*%$|[_ ](?:pct|percent|percentage)$", re.I
 )
@@ -30,8 +32,13 @@ _LOSS_UNIT = re.compile(
     re.I,
 )
 _SHORT_BITS = {"bpb": "bits per byte", "bpc": "bits per character", "bpt": "bits per token"}
+_LARGE_FLOPS = re.compile(r"(?P<letter>[GTPEZY])(?:F|FLOPs?|FLOPS?)?")
+_POWER_OF = {"G": 9, "T": 12, "P": 15, "E": 18, "Z": 21, "Y": 24}
 _COMPUTE = {  # FLOPs of a unit of training compute
     r"p(?:eta)?_?f(?:lop)?s?_?(?:per_?|/)?s?_?(?:second)?_?days?": 8.64e19,
+    r"(?<=total_)gflops?|(?<=train_)gflops?|(?<=training_)gflops?": 1e9,
+    r"(?<=total_)tflops?|(?<=train_)tflops?|(?<=training_)tflops?": 1e12,  # alone it is a speed
+    r"peta_?flops?|(?<=total_)pflops?|(?<=train_)pflops?|(?<=training_)pflops?": 1e15,
     r"exa_?flops?|eflops?": 1e18, r"zetta_?flops?|zflops?": 1e21, r"yotta_?flops?|yflops?": 1e24,
 }  # fmt: skip
 
@@ -92,13 +99,16 @@ def loss_unit(column: str) -> str:
 
 def _scaled(column: str) -> Header:
     if (bracket := _BRACKET.search(column)) is not None:
+        name, large = column[: bracket.start()], _LARGE_FLOPS.fullmatch(bracket["inside"])
+        if large and re.search(r"flop|compute", name, re.IGNORECASE):
+            return Header(name, 10.0 ** _POWER_OF[large["letter"]])
         found = re.fullmatch(_SCALE, bracket["inside"], re.IGNORECASE)
         return _with_scale(column[: bracket.start()], found) if found else Header(column)
     if (found := _AFTER_COMMA.search(column)) is not None:
         return _with_scale(column[: found.start()], found)
-    if (found := _BEFORE.match(column)) is not None:
+    if (found := _BEFORE.match(column)) is not None and not _SPEED.fullmatch(column):
         return _with_scale("", found)
-    if (found := _SUFFIX.search(column)) is not None:
+    if (found := _SUFFIX.search(column) or _CAPITAL.search(column)) is not None:
         return replace(_with_scale(column[: found.start()], found), is_suffix=True)
     return Header(column)
 
@@ -112,7 +122,8 @@ def _with_scale(name: str, found: re.Match[str]) -> Header:
 
 def _compute(column: str) -> Header | None:
     """Training compute in larger units than FLOPs, alone or in brackets."""
-    words = re.sub(r"[^a-z0-9/]+", "_", column.lower()).strip("_")
+    last = column.rpartition("/")[2] if column.lower().endswith("flops") else column
+    words = re.sub(r"[^a-z0-9/]+", "_", last.lower()).strip("_")
     for pattern, flops in _COMPUTE.items():
         found = re.fullmatch(rf"(?P<name>(?:[a-z]+_)*?)(?:in_)?(?:{pattern})", words)
         if found and {*found["name"].strip("_").split("_")} <= {

@@ -67,6 +67,8 @@ def rows_of(frame: pd.DataFrame, origin: str = "the table") -> pd.DataFrame:
     attrs = attrs | ({NOTES: [*attrs.get(NOTES, ()), *said]} if said else {})
     for find in (
         _from_wandb,
+        _from_optuna,
+        _from_description,
         _from_chart,
         _from_tensorboard,
         _from_attributes,
@@ -120,6 +122,28 @@ def _from_wandb(frame: pd.DataFrame) -> Found:
     if "_step" in frame and "_timestamp" in frame:
         return frame.drop(columns=[c for c in frame if c.startswith("_") and c != "_step"]), ""
     return None
+
+
+def _from_optuna(frame: pd.DataFrame) -> Found:
+    """Optuna's list of trials: settings begin with params_, and the value is what was asked for."""
+    if not {"number", "state"} <= {*frame} or not any(c.startswith(("params_", "user_attrs_")) for c in frame):
+        return None
+    about = [c for c in frame if c in ("number", "duration") or c.startswith(("datetime_", "system_attrs_"))]
+    done = frame[frame["state"].astype(str) == "COMPLETE"] if (frame["state"] == "COMPLETE").any() else frame
+    table = done.drop(columns=[*about, "state"]).reset_index(drop=True)
+    names = {c: re.sub(r"^(params|user_attrs)_", "", c) for c in table}
+    left_out = len(frame) - len(done)
+    note = f"{left_out} trials that are not complete left out" if left_out else ""
+    return (table.rename(columns=names), note) if len({*names.values()}) == len(names) else None
+
+
+def _from_description(frame: pd.DataFrame) -> Found:
+    """What pandas' describe gives of groups: the mean is the measurement."""
+    if not {"mean", "std", "min", "max"} <= {*frame}:
+        return None
+    others = [c for c in frame if c in ("count", "min", "max", "median") or re.fullmatch(r"\d+(?:\.\d+)?%", c)]
+    table = frame.drop(columns=others).rename(columns={"std": "mean_std"})
+    return table, "the mean of each group"
 
 
 def _from_chart(frame: pd.DataFrame) -> Found:
@@ -241,6 +265,7 @@ def _reads(column: pd.Series) -> bool:
 def _seeds(frame: pd.DataFrame) -> Spread | None:
     """Columns seed0, seed1, …; run 1, run 2, …; test_err_s0, test_err_s1, …."""
     matches = {c: found for c in frame if (found := _SEED.fullmatch(c)) is not None}
+    matches = matches or _numbered(frame)
     stems = {(found["stem"] or "") for found in matches.values()}
     numbers = sorted(int(found["number"]) for found in matches.values())
     if len(matches) < 2 or len(stems) > 1 or numbers != [*range(numbers[0], numbers[0] + len(numbers))]:
@@ -249,6 +274,17 @@ def _seeds(frame: pd.DataFrame) -> Spread | None:
     if (stem and quantity(stem) is None) or _others(frame, [*matches]) is None:
         return None
     return Spread({c: int(found["number"]) for c, found in matches.items()}, "seed", stem)
+
+
+def _numbered(frame: pd.DataFrame) -> dict[str, re.Match[str]]:
+    """Columns 0, 1, 2, … beside a column of sizes, as a pivot by seed has them."""
+    numbers = [c for c in frame if re.fullmatch(r"\d{1,2}", c)]
+    if len(numbers) != len(frame.columns) - 1 or _role(str(frame.columns[0])) not in _SIZES:
+        return {}
+    first = int(numbers[0]) if numbers else -1
+    if first not in (0, 1) or [*map(int, numbers)] != [*range(first, first + len(numbers))]:
+        return {}
+    return {c: found for c in numbers if (found := _SEED.fullmatch(f"seed {c}"))}
 
 
 def _numbers(frame: pd.DataFrame, origin: str) -> Spread | None:
@@ -276,6 +312,8 @@ def _numbers(frame: pd.DataFrame, origin: str) -> Spread | None:
         return None
     if not said and (corner := _corner(others) or _corner_of_text(frame, others)):
         said = _role(corner[1])
+    if measured and "@" in first and max(sizes.values()) < FEWEST_TOKENS:
+        said = "step"  # val_loss@1000
     key = said or _size_beside(others, frame, [*sizes.values()], measured != "")
     if key is None or (key in frame and not corner):
         return None

@@ -7,6 +7,7 @@ numbers, whatever else it holds. Long texts are shortened; their columns stay wh
 
 from __future__ import annotations
 
+import ast
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 
 import pandas as pd
 
+from scalinglab.curves.columns import is_numeric
 from scalinglab.curves.files import json_line
 from scalinglab.curves.parts import Droppable, frame_of_rows
 from scalinglab.errors import BadInput
@@ -82,6 +84,51 @@ def _plain(row: dict[str, Any], left_out: dict[str, None], where: str) -> dict[s
     return found
 
 
+def with_objects(part: pd.DataFrame) -> pd.DataFrame:
+    """Rows of a table with the dictionaries in its cells unfolded, as W&B's interface for programs gives them.
+
+    >>> with_objects(pd.DataFrame({"config": ["{'lr': 0.1, 'n_params': 9}"]})).to_dict("records")
+    [{'config.lr': 0.1, 'config.n_params': 9}]
+    """
+    columns: dict[str, Any] = {}
+    for name, column in part.items():
+        objects = None if is_numeric(column) or not len(column) else _objects_of(column)
+        if objects is None:
+            columns[str(name)] = column
+        else:
+            inner = frame_of_rows(_plain(row, {}, str(name)) for row in objects)
+            columns |= {f"{name}.{key}": inner[key].set_axis(column.index) for key in inner}
+    return pd.DataFrame(columns) if [*columns] != [*part] else part
+
+
+def _objects_of(column: pd.Series) -> list[dict[str, Any]] | None:
+    """The dictionaries that the cells of a column are written as, in Python or JSON; None where one is not."""
+    found = []
+    for text in column:
+        if not (isinstance(text, str) and text.startswith("{") and text.rstrip().endswith("}")):
+            return None
+        value = _literal(text)
+        if not isinstance(value, dict):
+            return None
+        found.append({str(key): inner for key, inner in value.items()})
+    return found
+
+
+def _literal(text: str) -> Any:
+    """A value as Python or JSON writes it; None where it is neither."""
+    for read in (json.loads, ast.literal_eval):
+        try:
+            return read(text)
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            continue
+    return None
+
+
+def row_of(document: dict[str, Any]) -> dict[str, Any]:
+    """The numbers and short texts of one run, which a file holds nested; long lists are left out."""
+    return _plain(document, {}, "the file")
+
+
 def _is_large(value: Any) -> bool:
     return isinstance(value, (dict, list)) or is_long(value)
 
@@ -89,10 +136,21 @@ def _is_large(value: Any) -> bool:
 def unfolded(row: dict[str, Any], prefix: str = "", depth: int = 1) -> Iterator[tuple[str, Any]]:
     """The values of a nested object, each with its whole name."""
     for key, value in row.items():
+        if isinstance(value, list) and (named := _named_values(value)):
+            value = named
         if isinstance(value, dict) and depth < DEEPEST_OBJECT:
             yield from unfolded(value, f"{prefix}{key}.", depth + 1)
         else:
             yield f"{prefix}{key}", value
+
+
+def _named_values(values: list[Any]) -> dict[str, Any]:
+    """A list of names and values, ``[{"name": "val_loss", "value": 3.1}]``, as an object; else nothing."""
+    if not values or not all(isinstance(each, dict) and "value" in each for each in values):
+        return {}
+    key = next((k for k in ("name", "metric", "key", "type") if all(isinstance(v.get(k), str) for v in values)), None)
+    found = {each[key]: each["value"] for each in values} if key else {}
+    return found if len(found) == len(values) else {}
 
 
 def _short_array(values: list[Any]) -> str | None:

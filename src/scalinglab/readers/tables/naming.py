@@ -16,6 +16,8 @@ from scalinglab.curves.names import (
     ERROR,
     HYPERPARAMETERS,
     LOSS,
+    OTHER_ERROR,
+    TEST,
     Quantity,
     aliases,
     bare,
@@ -40,6 +42,21 @@ _LETTERS = {"d": ("tokens", FEWEST_TOKENS), "c": ("compute", 1e12), "n": ("n_par
 FEWEST_PARAMS = 1e3  # of an n beside tokens; a smaller one counts repeats
 MOST_OF_A_UNIT = 1e5  # a larger count is in ones, whatever its suffix
 MOST_OF_A_SIZE = 1e17  # parameters or tokens: a larger count has its unit twice
+SAME_LENGTH = 0.01  # sequences are of one length up to this share
+CLEAR_DIRECTION = 0.5  # rank correlation of a measurement with size
+_VALUES = {"value", "values", "mean", "avg", "average", "score", "metric", "objective", "result", "y", "0"}
+_COUNTING = {"n", "num", "size", "count", "samples", "examples", "time", "sec", "seconds", "step", "steps"}
+_COUNTING |= {"epoch", "epochs", "every", "interval", "batch", "batches", "freq", "lines", "seqs", "tokens"}
+# words of which the name of a column of training sets is made: "Training set", "subset size", "data"
+_OF_SETS = {"train", "training", "trainset", "set", "data", "dataset", "subset", "size", "amount", "used", "of"}
+_OF_SETS |= {"n", "num", "number", "labelled", "labeled", "the"}
+_STEPS_IN_ALL = ("max_steps", "total_steps", "num_train_steps", "train_steps", "n_steps", "num_steps", "max_iters")
+_TOKENS_PER_STEP = ("tokens_per_batch", "batch_tokens", "tokens_per_step", "tokens_per_iter", "batch_size_tokens")
+_LENGTHS = ("seq_len", "sequence_length", "context_length", "block_size", "max_seq_len", "seq_length", "n_ctx")
+_WIDTHS = ("d_model", "n_embd", "hidden_size")
+_COUNTS_OF = {"n_params": "parameters", "tokens": "tokens", "n_data": "examples"}
+FEWEST_OF_TOKENS = 1e4  # of a training
+_OF_HOURS = {*_OF_SETS, "hours", "hrs", "audio", "speech", "transcribed"}
 _RATIOS = ("tokens_per_param", "tokens_per_parameter", "tokens_param", "token_param_ratio", "tpp", "d_n")
 _OF_UNITS = {"parameters": "params", "tokens": "tokens", "FLOPs": "flops", "examples": "train examples"}
 _NO_MEASUREMENT = {
@@ -77,7 +94,9 @@ def is_known(column: Any) -> bool:
 
 def _counts_examples(name: str) -> bool:
     """Whether a name counts images, samples or sentence pairs, and does not say that they are of training."""
-    return not aliases([name]) and [*dict(size_by_words(f"train {name}"))] == ["n_data"]
+    words = {*bare(name).split("_")}
+    is_set = words <= _OF_SETS and bool(words & {"train", "training", "trainset", "data", "dataset", "subset"})
+    return not aliases([name]) and (is_set or [*dict(size_by_words(f"train {name}"))] == ["n_data"])
 
 
 class Naming:
@@ -119,6 +138,8 @@ class Naming:
         self._read_sizes_in_names(set(columns))
         self._fill_groups()
         self._read_ratio()
+        self._read_products()
+        self._doubt_units(set(columns), origin)
         self._read_percent()
         self._read_perplexity()
         self._keep_spreads()
@@ -235,6 +256,8 @@ class Naming:
         self._read_only_measurement(asked, origin)
         self._read_letters(asked)
         self._read_images(asked)
+        self._prefer_tokens(asked)
+        self._read_unnamed_measurement(asked)
         both = {"loss", "test_loss"} <= {*self.frame.columns}
         if both and "loss" not in asked and "train_loss" not in self.frame:
             self._rename("loss", "train_loss")
@@ -351,6 +374,58 @@ class Naming:
         known = any(name in self.frame for name in ("n_data", "tokens", "examples"))
         if len(found) == 1 and not known and is_numeric(self.frame[found[0]]):
             self._rename(found[0], "n_data")
+        elif not known and not found:
+            self._read_hours(asked)
+
+    def _read_hours(self, asked: set[str]) -> None:
+        """Hours of speech, by which recognition is measured; hours of training are time."""
+        recognised = any({*bare(c).split("_")} & {*OTHER_ERROR} for c in (*self.frame.columns, *self.names))
+        for column in [c for c in self.frame if c not in asked and is_numeric(self.frame[c])]:
+            words = {*bare(column).split("_")}
+            said = words & {"audio", "speech", "labelled", "labeled", "data", "transcribed"}
+            if words & {"hours", "hrs"} and words <= _OF_HOURS and (said or (recognised and len(words) == 1)):
+                self._rename(column, "n_data")
+                self.units["n_data"] = "hours"
+                return
+
+    def _prefer_tokens(self, asked: set[str]) -> None:
+        """Sequences beside tokens, of which each has equally many, are no size of their own."""
+        pair = [self.frame[c] for c in ("tokens", "n_data") if c in self.frame and c not in asked]
+        if len(pair) < 2 or not all(map(is_numeric, pair)) or "sequences" in self.frame:
+            return
+        length = (pair[0] / pair[1]).dropna()
+        if len(length) and 1.5 < length.min() and length.max() < (1 + SAME_LENGTH) * length.min():
+            self._rename("n_data", "sequences")
+            self.notes.append(f"sequences of {length.median():.0f} tokens beside tokens")
+
+    def _read_unnamed_measurement(self, asked: set[str]) -> None:
+        """A value of no known name is measured where it alone can be: its name is that of a test, or "value".
+
+        It is a loss where it falls with size, an accuracy where it rises and is a share.
+        """
+        taken = {c for c in self.frame if c in STANDARD or c in asked or quantity(c) is not None}
+        if self._has_measure() or any(loss_of_perplexity(c) for c in self.frame):
+            return
+        free = [c for c in self.frame if c not in taken and is_numeric(self.frame[c]) and not is_seed(c)]
+        words = {c: bare(c).split("_") for c in free if self.frame[c].nunique() > 1}
+        plain = [c for c, found in words.items() if {*found} <= _VALUES]
+        of_test = [c for c, found in words.items() if {*found} & {*TEST} and not {*found} & _COUNTING]
+        found = of_test or plain
+        if len(found) != 1 or {*words[found[0]]} & _NO_MEASUREMENT:
+            return
+        direction = self._direction(found[0])
+        if direction and (direction < 0 or self.frame[found[0]].max() <= 100):
+            ours = "loss" if direction < 0 else "test_accuracy"
+            self.notes.append(f"{found[0]} is the only measurement")
+            self._rename(found[0], ours)
+
+    def _direction(self, column: str) -> int:
+        """Whether values rise (1) or fall (−1) with every size that varies; 0 where that is not clear."""
+        sizes = [self.frame[c] for c in SIZES if c in self.frame and is_numeric(self.frame[c])]
+        ranks = [size.corr(self.frame[column], method="spearman") for size in sizes if size.nunique() > 1]
+        if not ranks or max(map(abs, ranks)) < CLEAR_DIRECTION or min(ranks) * max(ranks) < 0:
+            return 0
+        return 1 if max(ranks) > 0 else -1
 
     def _is_size_of_model(self, values: pd.Series) -> bool:
         return "tokens" in self.frame and bool(values.min() >= FEWEST_PARAMS)
@@ -377,7 +452,7 @@ class Naming:
     def _fits(self, ours: str, theirs: str) -> bool:
         """Whether a column can have a role: a learning rate that decays is no setting."""
         if ours == "run":
-            return bare(theirs) != "name" or self._identifies(theirs)
+            return bare(theirs) not in ("name", "job_name", "checkpoint_name") or self._identifies(theirs)
         if ours in ("model", "dataset", "optimizer"):
             return not is_numeric(self.frame[theirs])
         if (ours in PROGRESS or (ours in SETTING and ours not in TEXT)) and not is_numeric(
@@ -453,6 +528,42 @@ class Naming:
         if is_numeric(self.frame["n_params"]):
             self.frame["tokens"] = self.frame[ratio] * self.frame["n_params"]
             self._changed("tokens", f"= {ratio} × n_params")
+
+    def _read_products(self) -> None:
+        """Tokens from steps, batch and length, parameters from layers and width, where no column says them."""
+        named = {bare(theirs): self.names.get(theirs, theirs) for theirs in self.found}
+        numbers = {c for c in self.frame if is_numeric(self.frame[c])}
+
+        def one_of(*names: str) -> str | None:
+            return next((named[n] for n in names if named.get(n) in numbers), None)
+
+        step = "step" if "step" in numbers else one_of(*_STEPS_IN_ALL)
+        per_step, length = one_of(*_TOKENS_PER_STEP), one_of(*_LENGTHS)
+        batch = one_of("batch_size", "global_batch_size", "train_batch_size")
+        if step and not {"tokens", "n_data", "examples"} & {*self.frame}:
+            factors = [per_step] if per_step else [batch, length] if batch and length else []
+            if factors:
+                self.frame["tokens"] = self.frame[[step, *factors]].prod(axis=1, skipna=False)
+                self._changed("tokens", f"= {' × '.join(map(str, (step, *factors)))}")
+        width, depth = one_of(*_WIDTHS), one_of("n_layer", "n_layers", "num_layers", "num_hidden_layers")
+        if width and depth and "n_params" not in self.frame and {"tokens", "n_data"} & {*self.frame}:
+            self.frame["n_params"] = 12 * self.frame[depth] * self.frame[width] ** 2
+            self._changed("n_params", f"= 12 {depth} {width}², those of a transformer without its embeddings")
+
+    def _doubt_units(self, asked: set[str], origin: str) -> None:
+        """Refuse counts that are no whole numbers, and a handful of tokens: they are in some unit."""
+        for column in (c for c in ("n_params", "tokens", "n_data") if c in self.frame and c not in asked):
+            values = self.frame[column].dropna()
+            if not is_numeric(values) or self.changes.get(column) or not len(values) or values.max() <= 1:
+                continue
+            in_parts = bool(values.max() < MOST_OF_A_UNIT and (values % 1 != 0).any())
+            few = column == "tokens" and bool(values.max() < FEWEST_OF_TOKENS)
+            if (in_parts or few) and self.units.get(column) != "hours":
+                theirs = next((t for t, ours in self.names.items() if ours == column), column)
+                raise BadInput(
+                    f"{origin}: {theirs} has {values.iloc[0]:g}, which counts no {_COUNTS_OF[column]}: write its "
+                    f"unit into the name, as in '{theirs} (M)' or '{theirs} (B)'; of something else, rename it"
+                )
 
     # --- measurements ------------------------------------------------------------------------------
 

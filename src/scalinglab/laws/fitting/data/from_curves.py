@@ -15,7 +15,8 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.curves import Curves
-from scalinglab.curves.columns import measure_of, no_number, tidy
+from scalinglab.curves.columns import MEASURES, measure_of, no_number, tidy
+from scalinglab.curves.names import quantity
 from scalinglab.errors import BadInput, nearest
 from scalinglab.laws.fitting.data import points, rows
 from scalinglab.laws.fitting.data.recipes import RECIPE, best_recipes
@@ -188,7 +189,9 @@ def points_of(
     """
     several = not isinstance(x, str)
     names = list(x) if several else [str(x)]
+    called: dict[str, str] = {}
     if isinstance(curves, Curves):
+        called = {ours: theirs for theirs, ours in curves.names.items()}
         names, y = [curves.resolve(name) for name in names], curves.resolve(y)
         error, beside = error and curves.resolve(error), beside and curves.resolve(beside)
         where = {curves.resolve(name): value for name, value in (where or {}).items()}
@@ -200,7 +203,7 @@ def points_of(
         raise BadInput(f"reduce={reduce!r}; {nearest(reduce, REDUCE)}")
     frame = rows.select(frame, {name: str(value) for name, value in (where or {}).items()})
     if not mixed:
-        rows.one_kind(frame, names)
+        rows.one_kind(frame, names, called)
     frame, notes = rows.without_copies(frame, y)
     if error is None and not several and f"{y}_stderr" in frame:
         error, note = _standard_error(frame, f"{y}_stderr")
@@ -220,7 +223,7 @@ def points_of(
         frame, done = best_recipes(frame, names, y, fixed)
         notes += done
     if not mixed:
-        rows.one_category(frame, names, y, RECIPE)
+        rows.one_category(frame, names, y, RECIPE, called)
     notes += rows.doubts(frame, names, [column for column in fixed if column != y])
     found = _as_fractions(_columns(frame, names, y, error), y, notes)
     if beside is not None:
@@ -267,6 +270,9 @@ def _numeric(frame: pd.DataFrame, names: list[str]) -> None:
     """Refuse columns that are not there or do not hold numbers."""
     for name in names:
         if name not in frame:
+            several = [str(c) for c in frame if (q := quantity(c)) is not None and not q.is_spread]
+            if name == MEASURES[0] and len(several) > 1:
+                raise BadInput(f"several columns were measured, {', '.join(several)}: name one with y= (--y)")
             raise BadInput(f"no column {name!r}; {nearest(name, map(str, frame.columns))}")
         if not pd.api.types.is_numeric_dtype(frame[name]):
             wrong = no_number(frame[name])

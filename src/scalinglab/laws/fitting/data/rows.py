@@ -11,6 +11,7 @@ import pandas as pd
 
 from scalinglab.curves import OUTCOME, PROGRESS, SETTING, Curves
 from scalinglab.curves.columns import IDENTITY, is_seed, standard_name
+from scalinglab.curves.names import quantity
 from scalinglab.errors import BadInput, nearest
 from scalinglab.laws.fitting.data import categories
 from scalinglab.laws.fitting.data.points import SAME_SIZE
@@ -18,6 +19,7 @@ from scalinglab.results.types import Reason
 
 DIGITS_OF_COPIES = 5  # chosen: digits from which on two runs do not measure the same by chance
 MODEL_AND_DATA = ("n_params", "n_data")
+_SIZE_WORD = r"(?i)\d|tiny|nano|micro|mini|small|base|medium|large|huge|big|giant|\bx?[sml]\b"
 SIGNIFICANT = 0.01  # convention: of all columns that are tested together
 
 
@@ -42,8 +44,12 @@ def select(frame: pd.DataFrame, where: Mapping[str, str]) -> pd.DataFrame:
     return frame
 
 
-def one_kind(frame: pd.DataFrame, names: list[str]) -> None:
-    """A law is of one kind of network on one kind of data, and one of a size is not one of two."""
+def one_kind(frame: pd.DataFrame, names: list[str], called: Mapping[str, str] | None = None) -> None:
+    """A law is of one kind of network on one kind of data, and one of a size is not one of two.
+
+    Args:
+        called: what columns are called in the table that was read, by their names here.
+    """
     for size, other in (MODEL_AND_DATA, MODEL_AND_DATA[::-1]):
         if names == [size] and other in frame and _differs_at_one(frame, size, other):
             first = f"{frame[other].min():.12g}"
@@ -56,40 +62,47 @@ def one_kind(frame: pd.DataFrame, names: list[str]) -> None:
         if column in frame and column not in names and frame[column].nunique(dropna=False) > 1:
             if column == "model" and _names_sizes(frame, names):
                 continue
-            raise _mixed(frame, column)
+            raise _mixed(frame, column, called)
 
 
-def _mixed(frame: pd.DataFrame, column: str, why: str = "") -> BadInput:
+def _mixed(
+    frame: pd.DataFrame, column: str, called: Mapping[str, str] | None = None, why: str = ""
+) -> BadInput:
     """The refusal of rows of several kinds, with the choices."""
+    theirs = (called or {}).get(column, column)
     kinds = [v if isinstance(v, str) else f"{v:.6g}" for v in frame[column].dropna().unique()]
     missing = ["none"] if frame[column].isna().any() else []
     shown = ", ".join([*missing, *kinds][:4]) + ("…" if len(kinds) + len(missing) > 4 else "")
-    choice = shlex.quote(f"{column}={kinds[0]}")
+    choice = shlex.quote(f"{theirs}={kinds[0]}")
     return BadInput(
-        f"the rows mix {len(kinds) + len(missing)} values of {column} ({shown}){why}: choose one "
+        f"the rows mix {len(kinds) + len(missing)} values of {theirs} ({shown}){why}: choose one "
         f"(--where {choice}), or fit all in one (mixed=True, laws fit --mixed)"
     )
 
 
-def one_category(frame: pd.DataFrame, names: list[str], y: str, recipe: Sequence[str]) -> None:
+def one_category(
+    frame: pd.DataFrame, names: list[str], y: str, recipe: Sequence[str], called: Mapping[str, str] | None = None
+) -> None:
     """Refuse rows that a column of any name separates beyond their scatter: two evaluation sets, two recipes.
 
     Args:
         frame: the rows that are fitted.
         recipe: columns of which the best value of each size is taken already.
+        called: as for `one_kind`.
     """
     known = {*names, *recipe, *PROGRESS, *OUTCOME, *MODEL_AND_DATA, *IDENTITY, y, "__run"}
     single = frame.drop_duplicates("__run", keep="last") if "__run" in frame else frame
     numeric = {
         c for c in SETTING if c in frame and pd.api.types.is_numeric_dtype(frame[c])
-    }  # `doubts` names them
+    } - {"width", "depth"}  # `doubts` names them; a network's size is a category where no law is of it
     free = [c for c in map(str, frame.columns) if c not in known | numeric and not is_seed(c)]
+    free = [c for c in free if quantity(c) is None]  # another measurement goes with y, and is no category
     recurring = [c for c in free if 1 < single[c].nunique(dropna=False) <= len(single) / 2]
     texts = [c for c in recurring if not pd.api.types.is_float_dtype(single[c])]
     tested = {c: categories.splits(single, names, y, c) for c in (*texts, *_recurring(single[recurring]))}
     for column, p in tested.items():
         if p is not None and p < SIGNIFICANT / len(tested):
-            raise _mixed(single, column, f", which separate {y} beyond its scatter (p = {p:.1g})")
+            raise _mixed(single, column, called, f", which separate {y} beyond its scatter (p = {p:.1g})")
 
 
 def _differs_at_one(frame: pd.DataFrame, size: str, other: str) -> bool:
@@ -106,6 +119,8 @@ def _names_sizes(frame: pd.DataFrame, names: list[str]) -> bool:
     each n_data names no size: they may be networks of three kinds.
     """
     model = frame["model"].astype(str)
+    if model.nunique() == 2 and not model.str.contains(_SIZE_WORD).all():
+        return False  # two networks of different kinds have different sizes, too
     follows = "compute" in names and len(names) > 1 and "n_params" in frame
     each = [*([n] for n in names), names, *([["n_params"]] if follows else [])]
     each = [columns for columns in each if columns != ["n_data"]]
