@@ -1,6 +1,6 @@
 """Of tables as people keep them, how many are understood at the first try, with no options?
 
-    python benchmarks/tables.py [--only WORD] [--set known|laboratories|visitors|repositories] [--read-only] [--why]
+    python benchmarks/tables.py [--only WORD] [--set known|laboratories|visitors|repositories|strangers] [--read-only] [--why]
 
 Tables of known laws, with noise, are written in many ways (`tables_parts`) and given to the front door once:
 `sl.read`, then `sl.answer`. Each is
@@ -29,6 +29,7 @@ from tables_parts.cases import Case, Truth
 from tables_parts.known import KNOWN
 from tables_parts.laboratories import LABORATORIES
 from tables_parts.repositories import REPOSITORIES
+from tables_parts.strangers import STRANGERS
 from tables_parts.visitors import VISITORS
 
 import scalinglab as sl
@@ -37,7 +38,7 @@ from scalinglab.curves.columns import measure_of
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.laws.fitting.data.from_curves import points_of
 
-SETS = {"known": KNOWN, "laboratories": LABORATORIES, "visitors": VISITORS, "repositories": REPOSITORIES}
+SETS = {"known": KNOWN, "laboratories": LABORATORIES, "visitors": VISITORS, "repositories": REPOSITORIES, "strangers": STRANGERS}
 FAR, CLOSE = 3.0, 0.02  # half-widths of the interval, or as a share, within which a prediction agrees
 WORDS = ("right", "refused", "wrong")
 
