@@ -1,6 +1,6 @@
 """Of tables as people keep them, how many are understood at the first try, with no options?
 
-    python benchmarks/tables.py [--only WORD] [--set known|laboratories|visitors|repositories|strangers] [--read-only] [--why]
+    python benchmarks/tables.py [--only WORD] [--set NAME] [--read-only] [--why]
 
 Tables of known laws, with noise, are written in many ways (`tables_parts`) and given to the front door once:
 `sl.read`, then `sl.answer`. Each is
@@ -38,7 +38,13 @@ from scalinglab.curves.columns import measure_of
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.laws.fitting.data.from_curves import points_of
 
-SETS = {"known": KNOWN, "laboratories": LABORATORIES, "visitors": VISITORS, "repositories": REPOSITORIES, "strangers": STRANGERS}
+SETS = {
+    "known": KNOWN,
+    "laboratories": LABORATORIES,
+    "visitors": VISITORS,
+    "repositories": REPOSITORIES,
+    "strangers": STRANGERS,
+}
 FAR, CLOSE = 3.0, 0.02  # half-widths of the interval, or as a share, within which a prediction agrees
 WORDS = ("right", "refused", "wrong")
 
@@ -75,8 +81,11 @@ def _compare(case: Case, curves: sl.Curves, read_only: bool) -> Verdict:
     found = points_of(curves, x if len(x) > 1 else x[0], y)
     usable = np.isfinite(found.y)
     rows = pd.DataFrame(np.atleast_2d(found.x).T[usable], columns=x).assign(**{y: found.y[usable]})
-    if case.truth is None:
-        return Verdict("wrong", f"fitted as one: {curves.understood}")
+    if case.truth is None:  # reading and fitting are not refused: is the answer?
+        answer = sl.answer(curves)
+        if any(finding.values for finding in answer.findings if finding.question == "ten times"):
+            return Verdict("wrong", f"fitted as one: {curves.understood}")
+        return _refused(case, answer.summary())
     if why := _differs(rows, case.truth):
         return Verdict("wrong", f"{why}; {curves.understood}")
     if read_only:
@@ -105,6 +114,8 @@ def _front_door(curves: sl.Curves) -> tuple[list[str], str]:
 def _differs(found: pd.DataFrame, truth: Truth) -> str:
     """In what the points read differ from those the table was made of; empty where they agree."""
     *sizes, y = truth.points
+    if "n_data" in sizes and "n_data" not in found:  # data seen along one run are sizes of it, too
+        found = found.rename(columns={"examples": "n_data", "tokens": "n_data"})
     if [*found.columns[:-1]] != sizes:
         return f"sizes read: {', '.join(found.columns[:-1])}, truth: {', '.join(sizes)}"
     if len(found) != len(truth.points[y]):

@@ -143,12 +143,14 @@ def _varying(curves: Curves, single: bool) -> tuple[str, ...]:
 
 
 def _measured(curves: Curves) -> str:
-    for name in (measure_of(curves.frame, curves.setting_columns), *MEASURED):
+    usual = measure_of(curves.frame, curves.setting_columns)
+    undecided = usual not in curves.frame and any("train" in c for c in MEASURED if c in curves.frame)
+    for name in () if undecided else (usual, *MEASURED):
         if curves.resolve(name) in curves.frame and curves.frame[curves.resolve(name)].notna().any():
             return curves.resolve(name)
     others = ", ".join(curves.measurement_columns) or "nothing"
     raise BadInput(
-        f"no column is known to be a loss, an error or an accuracy (measured: {others}): name it with y= "
+        f"no single column is known to be the loss, error or accuracy (measured: {others}): name it with y= "
         "(--y), or say what columns are with --column test_loss=THEIRS"
     )
 

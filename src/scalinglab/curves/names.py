@@ -25,10 +25,17 @@ BITS = ("bits", "bpb", "bpc", "bpt")
 # measured beside these, and taken where none of them was: of regression, recognition, retrieval
 OTHER_LOSS = ("mse", "rmse", "nrmse", "mae", "mape", "crps", "deviance")
 OTHER_ERROR = ("wer", "cer")
-OTHER_ACCURACY = ("f1", "auc", "auroc", "iou", "miou", "exactmatch")
+OTHER_ACCURACY = ("f1", "auc", "auroc", "iou", "miou", "exactmatch", "score", "scores")
 
 # of the data: a size where no column counts them
-FRACTIONS = ("train_fraction", "data_fraction", "dataset_fraction", "train_frac", "data_frac", "subset_fraction")
+FRACTIONS = (
+    "train_fraction",
+    "data_fraction",
+    "dataset_fraction",
+    "train_frac",
+    "data_frac",
+    "subset_fraction",
+)
 
 # ours: theirs, the most certain first
 SETTINGS: dict[str, tuple[str, ...]] = {
@@ -45,7 +52,8 @@ SETTINGS: dict[str, tuple[str, ...]] = {
         "active_params", "active_parameters",
     ),
     "n_data": (
-        "train_size", "train_sizes", "n_train", "num_train", "dataset_size", "data_size", "trainset_size",
+        "train_size", "train_sizes", "trainsize", "ntrain", "n_train", "num_train", "dataset_size",
+        "data_size", "trainset_size",
         "training_set_size", "n_samples", "num_samples", "train_samples", "n_examples", "num_examples",
         "training_examples", *FRACTIONS,
     ),
@@ -80,7 +88,14 @@ PROGRESS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 IDENTITY: dict[str, tuple[str, ...]] = {
     "run": (
-        "run_name", "run_id", "runid", "run_uuid", "name", "exp_name", "experiment_name", "job_name",
+        "run_name",
+        "run_id",
+        "runid",
+        "run_uuid",
+        "name",
+        "exp_name",
+        "experiment_name",
+        "job_name",
         "checkpoint_name",
     ),
 }
@@ -92,6 +107,14 @@ HYPERPARAMETERS = (
     "max_steps", "max_epochs", "num_epochs", "epochs", "gradient_clip", "grad_clip", "clip", "d_ff",
     "ffw_size", "kv_size", "head_dim", "gradient_accumulation_steps", "temperature", "input_size",
 )  # fmt: skip
+# of names that are not in English, the most specific first
+_TRANSLATED = {
+    "参数量": "params", "参数": "params", "训练": "train", "验证集": "val", "验证": "val", "测试集": "test",
+    "测试": "test", "损失": "loss", "准确率": "accuracy", "错误率": "error", "样本数": "samples",
+    "样本量": "samples", "数": "", "量": "", "モデルサイズ": "params", "パラメータ": "params",
+    "トークン": "tokens", "損失": "loss", "精度": "accuracy",
+    "paramètres": "params", "parámetros": "params", "pérdida": "loss", "précision": "accuracy",
+}  # fmt: skip
 _PREFIXES = ("config", "cfg", "params", "hparams", "hyperparameters", "hparam", "args", "metrics", "summary")
 _SPLITS = {**dict.fromkeys(TEST, "test"), **dict.fromkeys(TRAIN, "train")}
 _SHORT = {"N", "D", "C"}  # letters of the papers: capitals count
@@ -101,6 +124,7 @@ _UNIT = re.compile(
 )  # fmt: skip
 # phrases that are one quantity, as names without capitals and marks have them
 _PHRASES = (
+    (r"(success|pass|win|hit|solve)_rate", "accuracy"),
     (r"(root_)?mean_squared_error|mean_absolute_error", "mse"), (r"exact_match", "exactmatch"),
     (r"word_error_rate", "wer"), (r"char(acter)?_error_rate", "cer"),
     (r"(cross_?entropy|log_?loss|ce|lm|nll|xent|language_modell?ing|token)_loss", "loss"),
@@ -152,9 +176,10 @@ _NOUNS: dict[str, tuple[set[str], set[str]]] = {
     ),
     "n_data": (
         {"images", "samples", "examples", "imgs", "datapoints", "image", "sample", "example", "pairs",
-         "sentences", "sentence", "utterances", "documents", "sequences", "lines", "rows", "points", "records",
-         "trajectories", "episodes", "demos", "demonstrations", "graphs", "molecules", "structures", "frames",
-         "clips", "videos", "scenes", "questions", "problems", "pages", "instances", "observations"},
+         "sentences", "sentence", "utterances", "documents", "sequences", "lines", "rows", "points",
+         "records", "seqs", "trajectories", "episodes", "demos", "demonstrations", "graphs", "molecules",
+         "structures", "frames", "clips", "videos", "scenes", "questions", "problems", "pages",
+         "instances", "observations"},
         {"set", "labeled", "labelled", "size", "used"},
     ),
     "compute": ({"flops", "flop"}, {"compute", "estimated", "est", "budget", "spent", "used", "model"}),
@@ -182,6 +207,8 @@ def bare(column: Any) -> str:
 
 
 def _words(column: str) -> str:
+    for theirs, english in _TRANSLATED.items() if not column.isascii() else ():
+        column = column.replace(theirs, f" {english} ")
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", column)
     words = re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")
     first, _, rest = words.partition("_")
@@ -277,7 +304,9 @@ def aliases(columns: Iterable[Any]) -> dict[str, list[Any]]:
         if (measured := measurement(column)) is not None:
             measure = quantity(column)
             of_validation = "test" not in bare(column).split("_")  # by which a model was chosen
-            found.setdefault(measured, []).append((2 * (measure.rank if measure else 0) + of_validation, column))
+            found.setdefault(measured, []).append(
+                (2 * (measure.rank if measure else 0) + of_validation, column)
+            )
         named = str(column)
         for ours, rank in _roles(named) or _roles(_UNIT.sub("", named)) or size_by_words(named):
             found.setdefault(ours, []).append((rank, column))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
@@ -11,7 +12,7 @@ from typing import Any, TypeAlias
 
 import pandas as pd
 
-from scalinglab.curves import Curves
+from scalinglab.curves import Curves, is_seed
 from scalinglab.curves.names import aliases
 from scalinglab.curves.parts import DROPPED, frame_of
 from scalinglab.curves.reading import Reading
@@ -32,6 +33,9 @@ from scalinglab.support.validation import checked
 
 Source: TypeAlias = (
     str | os.PathLike[str] | pd.DataFrame | Mapping[str, Any] | list[Mapping[str, Any]] | Curves
+)
+_IN_NAME = re.compile(
+    r"(?:^|[_\-. ])([A-Za-z]+(?:_[a-z]+)*)[=\-]?(\d+(?:\.\d+)?(?:e\d+)?[kKMBT]?)(?![A-Za-z0-9])"
 )
 CONFIGS = ("config", "args", "hparams", "params", "hyperparameters", "settings")  # files of a run's settings
 SIMILAR, SIMILAR_ANY = 0.88, 0.91  # how alike a misspelt name is: with its first letter, with any
@@ -206,13 +210,28 @@ def _is_config(path: Path) -> bool:
 def _with_config(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
     """The results of a run with the settings that a file beside them has, as Hydra and others write it."""
     places = (path.parent, path.parent / ".hydra")
-    files = (place / f"{stem}{end}" for place in places for stem in CONFIGS for end in (".yaml", ".yml", ".json"))
+    files = (
+        place / f"{stem}{end}" for place in places for stem in CONFIGS for end in (".yaml", ".yml", ".json")
+    )
     config = next((file for file in files if file.is_file() and file != path), None)
     if config is None:
         return frame
     found = row_of_document(config)
     new = {f"config.{name}": value for name, value in found.items() if name not in frame}
     return frame.assign(**new)
+
+
+def _with_names_of_files(frames: list[pd.DataFrame], names: list[str]) -> list[pd.DataFrame]:
+    """Tables with the sizes and seeds in the names of their files: N19000000_D1e9, trainsize1000_seed0."""
+    found = [dict(_IN_NAME.findall(name.rpartition("/")[2])) for name in names]
+    shared = set.intersection(*({*each} for each in found)) if len(found) > 1 else set()
+    for key in sorted(shared):
+        role = next(iter(aliases([key.strip("_-=")])), "seed" if is_seed(key) else "")
+        values = [each[key] for each in found]
+        known = any(role in aliases(frame.columns) for frame in frames)
+        if role in ("n_params", "n_data", "tokens", "compute", "seed") and not known and len({*values}) > 1:
+            frames = [frame.assign(**{role: value}) for frame, value in zip(frames, values)]
+    return frames
 
 
 def _tables(folder: Path, wanted: Collection[str]) -> tuple[pd.DataFrame, tuple[str, ...]]:
@@ -233,6 +252,9 @@ def _tables(folder: Path, wanted: Collection[str]) -> tuple[pd.DataFrame, tuple[
             frame = frame.assign(run=path.relative_to(folder).with_suffix("").as_posix().replace("/", "-"))
         frames.append(frame)
         declared += own
+    frames = _with_names_of_files(
+        frames, [path.relative_to(folder).with_suffix("").as_posix() for path in paths]
+    )
     together = pd.concat(frames, ignore_index=True)
     for mark in (LEFT_OUT, NOTES, DROPPED):
         together.attrs[mark] = [

@@ -413,7 +413,17 @@ def _inner_table(document: dict[str, Any]) -> Any:
         return [
             {"run": name, **row} for name, part in tables.items() for row in part if isinstance(row, dict)
         ]
+    if document and all(isinstance(v, dict) and {"steps", "values"} <= {*v} for v in document.values()):
+        return _logged(document)
     inner = [v for v in document.values() if isinstance(v, dict)]
+    groups = {k: v for k, v in document.items() if isinstance(v, dict) and _holds_runs(v)}
+    groups = {k: v for k, v in groups.items() if all(map(_is_result, v.values()))}
+    if groups:  # {"lr": 0.1, "runs": {"small": {"n_params": …, "val_loss": …}, …}}
+        several = len(groups) > 1
+        return [
+            {"run": f"{key} {name}", "group": key, **row} if several else {"run": name, **row}
+            for key, part in groups.items() for name, row in part.items()
+        ]  # fmt: skip
     if inner and len(inner) == len(document) and _names_quantities(inner[0]):
         return [{"run": name, **row} for name, row in document.items()]
     if len(inner) == 1 and len(document) > 1 and all(not isinstance(v, list) for v in document.values()):
@@ -421,8 +431,25 @@ def _inner_table(document: dict[str, Any]) -> Any:
     return document
 
 
+def _is_result(row: Any) -> bool:
+    """Whether an object has a size and a measurement."""
+    names = [name for name, _ in unfolded(row)] if isinstance(row, dict) else []
+    return any(map(_names_size, names)) and any(quantity(name) is not None for name in names)
+
+
+def _logged(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of metrics that are kept as lists of steps and values, as Sacred does."""
+    rows: dict[Any, dict[str, Any]] = {}
+    for name, log in document.items():
+        for step, value in zip(log["steps"], log["values"]):
+            rows.setdefault(step, {"step": step})[name] = value
+    return [*rows.values()]
+
+
 def _names_size(name: str) -> bool:
-    return bool({*aliases([name])} & {"n_params", "n_data", "seed", "learning_rate", "batch_size", "width", "depth"})
+    return bool(
+        {*aliases([name])} & {"n_params", "n_data", "seed", "learning_rate", "batch_size", "width", "depth"}
+    )
 
 
 def _names_quantities(row: dict[str, Any]) -> bool:

@@ -118,7 +118,9 @@ def _first_row_of_names(rows: list[list[Any]]) -> int | None:
     least = max(FEWEST_OF_A_TITLE, usual - 1 if usual > 2 else usual)
     wide = [i for i, row in enumerate(rows[:-1]) if _count(row) >= least]
     values = next((i for i in wide if sum(map(_is_number, rows[i])) > 0.5 * _count(rows[i])), len(rows))
-    known = (i for i in wide if i <= values and any(map(is_name, rows[i])))
+    below = (i for i in wide if i - 1 in wide and not any(map(_is_number, rows[i - 1])))
+    first = next((i for i in below if any(map(_is_number, rows[i]))), len(rows))  # below names not known
+    known = (i for i in wide if i <= values and i < first and any(map(is_name, rows[i])))
     return next(known, next(iter(wide), None))
 
 

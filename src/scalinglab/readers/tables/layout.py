@@ -35,6 +35,7 @@ _SEED = re.compile(
     re.I,
 )
 _SIZED = re.compile(r"(?P<word>.*?[a-z])[\s_=:@-]+(?P<number>[~≈]?\d[\d.,]*(?:e\d+)?\s*[kmbt]?)", re.I)
+_PAIR = re.compile(r"\s*(?P<name>[A-Za-z_]+)\s*=\s*(?P<number>\d[\d.,]*(?:e\d+)?\s*[kmbt]?)\s*", re.I)
 _CORNER = re.compile(r"\s*[\\/|↓→×]+\s*")
 _STATES = ("status", "state", "outcome", "run_state", "run status")
 _FAILED = r"(?i)\s*(?:diverged?|crashed|failed?|killed|oom|time ?out|aborted|running|queued|pending)\b.*"
@@ -63,7 +64,7 @@ def rows_of(frame: pd.DataFrame, origin: str = "the table") -> pd.DataFrame:
     """The table with a row for each measurement, however it is laid out; as it is where it has one."""
     attrs = dict(frame.attrs)
     named = frame.set_axis([" ".join(str(c).split()) for c in frame.columns], axis=1)
-    named, said = _without_failed(tidy(_from_lists(named)))
+    named, said = _without_failed(tidy(_with_pairs(_from_lists(named))))
     attrs = attrs | ({NOTES: [*attrs.get(NOTES, ()), *said]} if said else {})
     for find in (
         _from_wandb,
@@ -100,6 +101,20 @@ def _from_lists(frame: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(seed=[*range(next(iter(lengths)))] * len(frame))
 
 
+def _with_pairs(frame: pd.DataFrame) -> pd.DataFrame:
+    """Cells such as n=1000 as a column n."""
+    for column in [c for c in frame if not is_numeric(frame[c])]:
+        pairs = [_PAIR.fullmatch(str(text)) for text in frame[column]]
+        names = {found["name"] for found in pairs if found}
+        if not all(pairs) or len(names) != 1 or (name := next(iter(names))) in frame:
+            continue
+        if name == "n" or _role(name) in _SIZES:
+            values = [found["number"] for found in pairs if found]
+            called = "n_data" if name == "n" else name
+            frame = frame.rename(columns={column: called}).assign(**{called: values})
+    return frame
+
+
 def _without_failed(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     """Without the measurements of runs that did not end, where each row is one; and a note on how many."""
     state = next((c for c in frame if c.lower() in _STATES and not is_numeric(frame[c])), None)
@@ -118,7 +133,13 @@ def _without_failed(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
 def _from_wandb(frame: pd.DataFrame) -> Found:
     """W&B's list of runs, or the history of one, without its bookkeeping."""
     if {*LIST_OF_RUNS} <= {*frame.columns}:
-        return frame.drop(columns=[c for c in _ABOUT if c in frame]), ""
+        again = frame.groupby("Name", dropna=False).cumcount()  # names need not be unique, rows are runs
+        names = (
+            frame["Name"]
+            .astype(str)
+            .where(again == 0, frame["Name"].astype(str) + " #" + (again + 1).astype(str))
+        )
+        return frame.assign(Name=names).drop(columns=[c for c in _ABOUT if c in frame]), ""
     if "_step" in frame and "_timestamp" in frame:
         return frame.drop(columns=[c for c in frame if c.startswith("_") and c != "_step"]), ""
     return None
@@ -126,7 +147,9 @@ def _from_wandb(frame: pd.DataFrame) -> Found:
 
 def _from_optuna(frame: pd.DataFrame) -> Found:
     """Optuna's list of trials: settings begin with params_, and the value is what was asked for."""
-    if not {"number", "state"} <= {*frame} or not any(c.startswith(("params_", "user_attrs_")) for c in frame):
+    if not {"number", "state"} <= {*frame} or not any(
+        c.startswith(("params_", "user_attrs_")) for c in frame
+    ):
         return None
     about = [c for c in frame if c in ("number", "duration") or c.startswith(("datetime_", "system_attrs_"))]
     done = frame[frame["state"].astype(str) == "COMPLETE"] if (frame["state"] == "COMPLETE").any() else frame
@@ -141,7 +164,9 @@ def _from_description(frame: pd.DataFrame) -> Found:
     """What pandas' describe gives of groups: the mean is the measurement."""
     if not {"mean", "std", "min", "max"} <= {*frame}:
         return None
-    others = [c for c in frame if c in ("count", "min", "max", "median") or re.fullmatch(r"\d+(?:\.\d+)?%", c)]
+    others = [
+        c for c in frame if c in ("count", "min", "max", "median") or re.fullmatch(r"\d+(?:\.\d+)?%", c)
+    ]
     table = frame.drop(columns=others).rename(columns={"std": "mean_std"})
     return table, "the mean of each group"
 
@@ -308,6 +333,8 @@ def _numbers(frame: pd.DataFrame, origin: str) -> Spread | None:
     corner: tuple[str, str] | None = None
     measured = word if word and quantity(word) is not None else ""
     said = _role(word) if word and not measured else _OF_UNITS.get(unit, "")
+    if word == "n" and "=" in first and max(sizes.values()) < FEWEST_TOKENS:
+        said = "n_data"  # n=1000
     if (word or unit) and not measured and said not in _SIZES:
         return None
     if not said and (corner := _corner(others) or _corner_of_text(frame, others)):

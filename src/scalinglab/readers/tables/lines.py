@@ -85,7 +85,7 @@ def _plain(row: dict[str, Any], left_out: dict[str, None], where: str) -> dict[s
 
 
 def with_objects(part: pd.DataFrame) -> pd.DataFrame:
-    """Rows of a table with the dictionaries in its cells unfolded, as W&B's interface for programs gives them.
+    """Rows of a table with the dictionaries in its cells unfolded, as W&B's interface gives them.
 
     >>> with_objects(pd.DataFrame({"config": ["{'lr': 0.1, 'n_params': 9}"]})).to_dict("records")
     [{'config.lr': 0.1, 'config.n_params': 9}]
@@ -102,7 +102,7 @@ def with_objects(part: pd.DataFrame) -> pd.DataFrame:
 
 
 def _objects_of(column: pd.Series) -> list[dict[str, Any]] | None:
-    """The dictionaries that the cells of a column are written as, in Python or JSON; None where one is not."""
+    """The dictionaries that the cells of a column are, in Python or JSON; None where one is none."""
     found = []
     for text in column:
         if not (isinstance(text, str) and text.startswith("{") and text.rstrip().endswith("}")):
@@ -148,7 +148,9 @@ def _named_values(values: list[Any]) -> dict[str, Any]:
     """A list of names and values, ``[{"name": "val_loss", "value": 3.1}]``, as an object; else nothing."""
     if not values or not all(isinstance(each, dict) and "value" in each for each in values):
         return {}
-    key = next((k for k in ("name", "metric", "key", "type") if all(isinstance(v.get(k), str) for v in values)), None)
+    key = next(
+        (k for k in ("name", "metric", "key", "type") if all(isinstance(v.get(k), str) for v in values)), None
+    )
     found = {each[key]: each["value"] for each in values} if key else {}
     return found if len(found) == len(values) else {}
 

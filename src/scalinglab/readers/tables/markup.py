@@ -7,6 +7,9 @@ from collections.abc import Iterable
 from html.parser import HTMLParser
 
 _PAIR = re.compile(r"([A-Za-z#][\w/.#()-]*)\s*[=:]\s*([^\s,;|]+)")
+_OF_BARS = re.compile(
+    r"\s*([A-Za-z#][^|:=]*?)\s*[:=]\s*([^|:=]+?)\s*"
+)  # between bars a name may have several words
 _PAIRS = re.compile(rf"(?:{_PAIR.pattern}[\s,;|]*){{2,}}")
 _RULE = re.compile(r"\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*")
 _LATEX = (
@@ -26,8 +29,14 @@ def rows_of_pairs(lines: Iterable[str]) -> list[dict[str, str]]:
     >>> rows_of_pairs(["N=1e7 D=1e9, loss=3.2", "no pairs"])
     [{'N': '1e7', 'D': '1e9', 'loss': '3.2'}]
     """
-    found = (_PAIR.findall(line) for line in lines if _PAIRS.fullmatch(line.strip()))
-    return [dict(pairs) for pairs in found]
+    return [dict(pairs) for line in lines if (pairs := _pairs_of(line.strip()))]
+
+
+def _pairs_of(line: str) -> list[tuple[str, str]]:
+    parts = [_OF_BARS.fullmatch(part) for part in line.split("|")]
+    if len(parts) > 1 and all(parts):
+        return [(found[1], found[2]) for found in parts if found]
+    return _PAIR.findall(line) if _PAIRS.fullmatch(line) else []
 
 
 def tables_of_markdown(text: str) -> list[list[list[str]]]:

@@ -48,14 +48,46 @@ _VALUES = {"value", "values", "mean", "avg", "average", "score", "metric", "obje
 _COUNTING = {"n", "num", "size", "count", "samples", "examples", "time", "sec", "seconds", "step", "steps"}
 _COUNTING |= {"epoch", "epochs", "every", "interval", "batch", "batches", "freq", "lines", "seqs", "tokens"}
 # words of which the name of a column of training sets is made: "Training set", "subset size", "data"
-_OF_SETS = {"train", "training", "trainset", "set", "data", "dataset", "subset", "size", "amount", "used", "of"}
+_OF_SETS = {
+    "train",
+    "training",
+    "trainset",
+    "set",
+    "data",
+    "dataset",
+    "subset",
+    "size",
+    "amount",
+    "used",
+    "of",
+}
 _OF_SETS |= {"n", "num", "number", "labelled", "labeled", "the"}
-_STEPS_IN_ALL = ("max_steps", "total_steps", "num_train_steps", "train_steps", "n_steps", "num_steps", "max_iters")
-_TOKENS_PER_STEP = ("tokens_per_batch", "batch_tokens", "tokens_per_step", "tokens_per_iter", "batch_size_tokens")
-_LENGTHS = ("seq_len", "sequence_length", "context_length", "block_size", "max_seq_len", "seq_length", "n_ctx")
+_STEPS_IN_ALL = (
+    "max_steps",
+    "total_steps",
+    "num_train_steps",
+    "train_steps",
+    "n_steps",
+    "num_steps",
+    "max_iters",
+)
+_TOKENS_PER_STEP = (
+    "tokens_per_batch",
+    "batch_tokens",
+    "tokens_per_step",
+    "tokens_per_iter",
+    "batch_size_tokens",
+)
+_LENGTHS = (
+    "seq_len",
+    "sequence_length",
+    "context_length",
+    "block_size",
+    "max_seq_len",
+    "seq_length",
+    "n_ctx",
+)
 _WIDTHS = ("d_model", "n_embd", "hidden_size")
-_COUNTS_OF = {"n_params": "parameters", "tokens": "tokens", "n_data": "examples"}
-FEWEST_OF_TOKENS = 1e4  # of a training
 _OF_HOURS = {*_OF_SETS, "hours", "hrs", "audio", "speech", "transcribed"}
 _RATIOS = ("tokens_per_param", "tokens_per_parameter", "tokens_param", "token_param_ratio", "tpp", "d_n")
 _OF_UNITS = {"parameters": "params", "tokens": "tokens", "FLOPs": "flops", "examples": "train examples"}
@@ -95,8 +127,20 @@ def is_known(column: Any) -> bool:
 def _counts_examples(name: str) -> bool:
     """Whether a name counts images, samples or sentence pairs, and does not say that they are of training."""
     words = {*bare(name).split("_")}
-    is_set = words <= _OF_SETS and bool(words & {"train", "training", "trainset", "data", "dataset", "subset"})
+    is_set = words <= _OF_SETS and bool(
+        words & {"train", "training", "trainset", "data", "dataset", "subset"}
+    )
     return not aliases([name]) and (is_set or [*dict(size_by_words(f"train {name}"))] == ["n_data"])
+
+
+def _only_that_varies(sizes: dict[str, list[tuple[str, str]]]) -> dict[str, list[tuple[str, str]]]:
+    """Of several sizes in each name the one that differs between names, as 12m does in bsz1M-model-12m."""
+    counts = {len(found) for found in sizes.values()}
+    if len(counts) != 1 or next(iter(counts)) < 2:
+        return sizes
+    places = [{found[k] for found in sizes.values()} for k in range(next(iter(counts)))]
+    varying = [k for k, values in enumerate(places) if len(values) > 1]
+    return {name: [found[varying[0]]] for name, found in sizes.items()} if len(varying) == 1 else sizes
 
 
 class Naming:
@@ -139,7 +183,6 @@ class Naming:
         self._fill_groups()
         self._read_ratio()
         self._read_products()
-        self._doubt_units(set(columns), origin)
         self._read_percent()
         self._read_perplexity()
         self._keep_spreads()
@@ -312,10 +355,11 @@ class Naming:
         Beside another measurement, a loss too, a column `error` may be that one's standard error. A
         measurement on a named data set counts where it is the only one.
         """
-        if self._has_measure():
+        if self._has_measure(of_training=False):
             return
         found = {c: q for c in self.frame if (q := self._measured(c)) is not None}
-        plain = {c: q for c, q in found.items() if not q.others and not q.split}
+        trained = self._has_measure()  # then one of no named split may be that of training, too
+        plain = {c: q for c, q in found.items() if not q.others and not q.split and not trained}
         for ours, kinds in (
             ("test_accuracy", ("accuracy",)),
             ("loss", ("loss", "bits")),
@@ -323,16 +367,20 @@ class Naming:
         ):
             of_kind = {c: q.rank for c, q in plain.items() if q.kind in kinds}
             best = [c for c, rank in of_kind.items() if rank == min(of_kind.values())]
-            if len(best) == 1 and best[0] not in asked:
+            if len(best) == 1 and best[0] not in asked and self._fits(ours, best[0]):
                 self._rename(best[0], ours)
                 return
             if of_kind and ours == "test_accuracy":
                 return
+        if self._has_measure() and not any(q.split == "test" for q in found.values()):
+            return
         if any(q.kind == "perplexity" for q in plain.values()):
             return
         if "L" in self.frame and "L" not in asked and is_numeric(self.frame["L"]) and not found:
             self._rename("L", "loss")
         others = [c for c, q in found.items() if q.others and q.split != "train" and c not in asked]
+        others = [c for c in others if found[c].kind != "accuracy" or self._fits("test_accuracy", c)]
+        others = [c for c in others if found[c].split == "test"] if trained else others
         if len(others) == 1:
             name, kind = others[0], found[others[0]].kind
             self.notes.append(f"{name} is the only measurement")
@@ -394,7 +442,7 @@ class Naming:
         if len(pair) < 2 or not all(map(is_numeric, pair)) or "sequences" in self.frame:
             return
         length = (pair[0] / pair[1]).dropna()
-        if len(length) and 1.5 < length.min() and length.max() < (1 + SAME_LENGTH) * length.min():
+        if len(length) and length.min() > 1.5 and length.max() < (1 + SAME_LENGTH) * length.min():
             self._rename("n_data", "sequences")
             self.notes.append(f"sequences of {length.median():.0f} tokens beside tokens")
 
@@ -430,8 +478,9 @@ class Naming:
     def _is_size_of_model(self, values: pd.Series) -> bool:
         return "tokens" in self.frame and bool(values.min() >= FEWEST_PARAMS)
 
-    def _has_measure(self) -> bool:
-        return any(name in self.frame for name in (*MEASURES, "test_accuracy", "train_accuracy"))
+    def _has_measure(self, of_training: bool = True) -> bool:
+        names = (*MEASURES, "test_accuracy", "train_accuracy")
+        return any(name in self.frame for name in names if of_training or not name.startswith("train_"))
 
     def _rename(self, theirs: str, ours: str) -> None:
         self.frame = self.frame.rename(columns={theirs: ours})
@@ -455,6 +504,8 @@ class Naming:
             return bare(theirs) not in ("name", "job_name", "checkpoint_name") or self._identifies(theirs)
         if ours in ("model", "dataset", "optimizer"):
             return not is_numeric(self.frame[theirs])
+        if ours in ACCURACIES and is_numeric(self.frame[theirs]):  # a score of 900 is none
+            return bool(self.frame[theirs].min() >= 0 and self.frame[theirs].max() <= 100)
         if (ours in PROGRESS or (ours in SETTING and ours not in TEXT)) and not is_numeric(
             self.frame[theirs]
         ):
@@ -482,6 +533,7 @@ class Naming:
         for column in texts:
             names = self.frame[column].dropna().astype(str)
             sizes = {name: SIZE_IN_NAME.findall(name) for name in names.unique()}
+            sizes = _only_that_varies(sizes)
             if len(names) < len(self.frame) or any(len(found) != 1 for found in sizes.values()):
                 continue
             powers = {"k": 3, "m": 6, "b": 9, "t": 12}
@@ -530,7 +582,7 @@ class Naming:
             self._changed("tokens", f"= {ratio} × n_params")
 
     def _read_products(self) -> None:
-        """Tokens from steps, batch and length, parameters from layers and width, where no column says them."""
+        """Tokens from steps, batch and length, parameters from layers and width, where no column has them."""
         named = {bare(theirs): self.names.get(theirs, theirs) for theirs in self.found}
         numbers = {c for c in self.frame if is_numeric(self.frame[c])}
 
@@ -549,21 +601,6 @@ class Naming:
         if width and depth and "n_params" not in self.frame and {"tokens", "n_data"} & {*self.frame}:
             self.frame["n_params"] = 12 * self.frame[depth] * self.frame[width] ** 2
             self._changed("n_params", f"= 12 {depth} {width}², those of a transformer without its embeddings")
-
-    def _doubt_units(self, asked: set[str], origin: str) -> None:
-        """Refuse counts that are no whole numbers, and a handful of tokens: they are in some unit."""
-        for column in (c for c in ("n_params", "tokens", "n_data") if c in self.frame and c not in asked):
-            values = self.frame[column].dropna()
-            if not is_numeric(values) or self.changes.get(column) or not len(values) or values.max() <= 1:
-                continue
-            in_parts = bool(values.max() < MOST_OF_A_UNIT and (values % 1 != 0).any())
-            few = column == "tokens" and bool(values.max() < FEWEST_OF_TOKENS)
-            if (in_parts or few) and self.units.get(column) != "hours":
-                theirs = next((t for t, ours in self.names.items() if ours == column), column)
-                raise BadInput(
-                    f"{origin}: {theirs} has {values.iloc[0]:g}, which counts no {_COUNTS_OF[column]}: write its "
-                    f"unit into the name, as in '{theirs} (M)' or '{theirs} (B)'; of something else, rename it"
-                )
 
     # --- measurements ------------------------------------------------------------------------------
 

@@ -81,7 +81,11 @@ def _mixed(
 
 
 def one_category(
-    frame: pd.DataFrame, names: list[str], y: str, recipe: Sequence[str], called: Mapping[str, str] | None = None
+    frame: pd.DataFrame,
+    names: list[str],
+    y: str,
+    recipe: Sequence[str],
+    called: Mapping[str, str] | None = None,
 ) -> None:
     """Refuse rows that a column of any name separates beyond their scatter: two evaluation sets, two recipes.
 
@@ -92,9 +96,10 @@ def one_category(
     """
     known = {*names, *recipe, *PROGRESS, *OUTCOME, *MODEL_AND_DATA, *IDENTITY, y, "__run"}
     single = frame.drop_duplicates("__run", keep="last") if "__run" in frame else frame
-    numeric = {
-        c for c in SETTING if c in frame and pd.api.types.is_numeric_dtype(frame[c])
-    } - {"width", "depth"}  # `doubts` names them; a network's size is a category where no law is of it
+    numeric = {c for c in SETTING if c in frame and pd.api.types.is_numeric_dtype(frame[c])} - {
+        "width",
+        "depth",
+    }  # `doubts` names them; a network's size is a category where no law is of it
     free = [c for c in map(str, frame.columns) if c not in known | numeric and not is_seed(c)]
     free = [c for c in free if quantity(c) is None]  # another measurement goes with y, and is no category
     recurring = [c for c in free if 1 < single[c].nunique(dropna=False) <= len(single) / 2]

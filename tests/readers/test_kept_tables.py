@@ -1,0 +1,108 @@
+# ruff: noqa: E501  tables as they are written
+"""Classes of tables as repositories and tools keep them: the points that are read are those written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import scalinglab as sl
+from scalinglab.errors import BadInput
+
+N, D, LOSS = (
+    [20_000_000, 200_000_000, 20_000_000, 200_000_000],
+    [10**9, 10**9, 4 * 10**9, 4 * 10**9],
+    [3.9, 3.5, 3.6, 3.2],
+)
+SIZES, ERRORS = [1000, 2000, 4000, 8000], [0.3, 0.22, 0.16, 0.12]
+RUNS = list(zip(N, D, LOSS))
+
+
+def read(place: Path, files: dict[str, str]) -> sl.Curves:
+    for name, text in files.items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text(text, encoding="utf-8")
+    return sl.read(place if len(files) > 1 else place / next(iter(files)))
+
+
+def csv(**columns: object) -> str:
+    return str(pd.DataFrame(columns).to_csv(index=False))
+
+
+LANGUAGE = {
+    "nested names": {"wandb.csv": csv(**{"Name": list("abcd"), "parameter_count": N, "throughput/total_tokens": D,
+                                         "throughput/total_gflops": [6 * n * d / 1e9 for n, d in zip(N, D)],
+                                         "eval/paloma/macro_loss": LOSS})},
+    "dictionaries in cells": {"project.csv": csv(
+        summary=[str({"val/loss": y}) for y in LOSS], name=list("abcd"),
+        config=[str({"n_params": n, "tokens": d}) for n, d in zip(N, D)])},
+    "sequences beside tokens": {"best.csv": csv(N=N, D=D, train_samples=[d // 4096 for d in D], loss=LOSS)},
+    "steps, batch and length": {"runs.csv": csv(n_params=N, max_steps=[d // 500_000 for d in D], batch_size=500,
+                                                seq_len=1000, val_loss=LOSS)},
+    "size that varies in names": {"runs.csv": csv(
+        Name=[f"bsz1M.model-{n // 10**6}m.{k}" for k, n in enumerate(N)], State="finished", Runtime=9,
+        **{"optim/n_tokens": D, "eval/loss": LOSS})},
+    "named values": {"runs.json": json.dumps(
+        [{"params": n, "tokens": d, "metrics": [{"name": "val_loss", "value": y}]} for n, d, y in RUNS])},
+    "Chinese names": {"结果.csv": csv(**{"参数量(M)": [n / 1e6 for n in N], "训练token数(B)": [d / 1e9 for d in D], "验证loss": LOSS})},
+    "letters and file names": {f"curve_N{n}_D{d}.csv": csv(loss=[y + 1, y], step=[1, 2]) for n, d, y in RUNS},
+}  # fmt: skip
+DATA = {
+    "deviance": {"scores.csv": csv(n_train=SIZES, base_rate=0.07, train_poisson_deviance=[0.2, 0.1, 0.1, 0.1], test_poisson_deviance=ERRORS)},
+    "a value of Optuna": {"trials.csv": csv(number=range(4), value=ERRORS, params_n_train=SIZES, params_lr=0.1, state="COMPLETE")},
+    "described groups": {"table.csv": csv(n_train=SIZES, count=3, mean=ERRORS, std=0.01, min=0.0, **{"50%": ERRORS}, max=1.0)},
+    "a file a run, with its settings": {
+        name: text for k, (n, e) in enumerate(zip(SIZES, ERRORS))
+        for name, text in {f"{k}/.hydra/config.yaml": f"data:\n  name: c10\n  n_train: {n}\n",
+                           f"{k}/metrics.json": json.dumps({"test_error": e, "epoch": 9})}.items()},
+    "lines beside a share": {f"r{n}.json": json.dumps({"data_fraction": n / 8000, "n_train_lines": n, "val_cer": 0.5, "test_cer": e})
+                             for n, e in zip(SIZES, ERRORS)},
+    "settings in cells": {"tidy.csv": csv(experiment="mlp", setting=[f"n={n}" for n in SIZES], metric="test_error", value=ERRORS)},
+    "hours": {"asr.csv": csv(Hours=SIZES, **{"WER (%)": [100 * e for e in ERRORS]})},
+    "shares of success": {"bc.csv": csv(**{"# demos": SIZES, "success rate (%)": [100 * (1 - e) for e in ERRORS]})},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("files", LANGUAGE.values(), ids=LANGUAGE)
+def test_parameters_tokens_and_loss_are_found(tmp_path, files):
+    frame = read(tmp_path, files).frame
+    y = "test_loss" if "test_loss" in frame else "loss"
+    found = frame.groupby(["n_params", "n_data"])[y].min().reset_index().to_numpy(float)
+    assert found.tolist() == [
+        list(row) for row in sorted(map(tuple, zip(map(float, N), map(float, D), LOSS)))
+    ]
+
+
+@pytest.mark.parametrize("files", DATA.values(), ids=DATA)
+def test_examples_and_what_was_measured_are_found(tmp_path, files):
+    curves = read(tmp_path, files)
+    frame = curves.frame.sort_values("n_data")
+    assert frame["n_data"].astype(float).tolist() == SIZES
+    assert frame[curves.default_measure].tolist() == pytest.approx(ERRORS)
+
+
+def test_several_tests_are_a_choice_even_beside_a_training_loss(tmp_path):
+    table = csv(
+        n_params=N,
+        tokens=D,
+        train_loss=LOSS,
+        **{"eval/ppl/c4": [30, 20, 25, 15], "eval/ppl/wiki": [40, 30, 35, 25]},
+    )
+    with pytest.raises(BadInput, match="eval/ppl/c4.*eval/ppl/wiki"):
+        sl.answer(read(tmp_path, {"two.csv": table}))
+
+
+def test_groups_of_runs_in_one_file_are_told_apart(tmp_path):
+    rows = {
+        str(k): {"n_params": n, "val_loss": 3 - k / 9} for k, n in enumerate((10**6, 10**7, 10**8, 10**9))
+    }
+    document = {
+        "lr": 0.1,
+        "sp": rows,
+        "mup": {k: {**row, "val_loss": row["val_loss"] * 0.8} for k, row in rows.items()},
+    }
+    curves = read(tmp_path, {"summary.json": json.dumps(document)})
+    assert curves.frame.groupby("group")["n_params"].nunique().to_dict() == {"mup": 4, "sp": 4}
