@@ -91,7 +91,7 @@ def test_several_tests_are_a_choice_even_beside_a_training_loss(tmp_path):
         train_loss=LOSS,
         **{"eval/ppl/c4": [30, 20, 25, 15], "eval/ppl/wiki": [40, 30, 35, 25]},
     )
-    with pytest.raises(BadInput, match="eval/ppl/c4.*eval/ppl/wiki"):
+    with pytest.raises(BadInput, match=r"eval/ppl/c4.*eval/ppl/wiki"):
         sl.answer(read(tmp_path, {"two.csv": table}))
 
 
