@@ -37,10 +37,14 @@ LM = Truth({"n_params": N.astype(float), "n_data": D.astype(float), "test_loss":
            best_language(60 * float((N * 1.0 * D).max())))  # fmt: skip
 FAMILY_N = np.array([801_152, 4_176_720, 18_643_240, 55_444_740, 99_209_472, 345_355_200, 1_005_461_760])
 FAMILY_LOSS = noisy(by_size(FAMILY_N.astype(float)), 0.003, 32, 4)
-FAMILY = Truth({"n_params": FAMILY_N.astype(float), "test_loss": FAMILY_LOSS}, float(by_size(10.0 * FAMILY_N.max())))
+FAMILY = Truth(
+    {"n_params": FAMILY_N.astype(float), "test_loss": FAMILY_LOSS}, float(by_size(10.0 * FAMILY_N.max()))
+)
 ROWS = np.array([507, 1014, 2031, 4060, 8133, 16250, 32511])
 ROWS_ERROR = noisy(image_error(ROWS.astype(float)), 0.02, 33, 4)
-BY_ROWS = Truth({"n_data": ROWS.astype(float), "test_error": ROWS_ERROR}, float(image_error(10.0 * ROWS.max())))
+BY_ROWS = Truth(
+    {"n_data": ROWS.astype(float), "test_error": ROWS_ERROR}, float(image_error(10.0 * ROWS.max()))
+)
 SEEDED = images(34)
 IMAGES, ERROR = SEEDED.points.values()
 MEANS = ERROR.reshape(7, 3).mean(axis=1).round(4)

@@ -24,11 +24,18 @@ SIZE_LOSS = noisy(by_size(SIZE), 0.003, 51, 4)
 BY_SIZE = Truth({"n_params": SIZE, "test_loss": SIZE_LOSS}, float(by_size(10 * SIZE.max())))
 EXACT = np.array([1_377_408, 3_541_440, 12_391_296, 33_827_328, 88_492_800, 211_004_416, 652_120_064])
 EXACT_LOSS = noisy(by_size(EXACT.astype(float)), 0.003, 52, 4)
-BY_EXACT = Truth({"n_params": EXACT.astype(float), "test_loss": EXACT_LOSS}, float(by_size(10.0 * EXACT.max())))
+BY_EXACT = Truth(
+    {"n_params": EXACT.astype(float), "test_loss": EXACT_LOSS}, float(by_size(10.0 * EXACT.max()))
+)
 NAMES = ["tiny", "small", "medium", "large", "xl", "xxl", "huge"]
-GRID_N, GRID_D = (v.ravel() for v in np.meshgrid([12e6, 34e6, 88e6, 210e6, 650e6], [0.5e9, 2e9, 8e9, 32e9], indexing="ij"))
+GRID_N, GRID_D = (
+    v.ravel() for v in np.meshgrid([12e6, 34e6, 88e6, 210e6, 650e6], [0.5e9, 2e9, 8e9, 32e9], indexing="ij")
+)
 GRID_LOSS = noisy(language(GRID_N, GRID_D), 0.003, 53, 4)
-GRID = Truth({"n_params": GRID_N, "n_data": GRID_D, "test_loss": GRID_LOSS}, best_language(60 * float((GRID_N * GRID_D).max())))
+GRID = Truth(
+    {"n_params": GRID_N, "n_data": GRID_D, "test_loss": GRID_LOSS},
+    best_language(60 * float((GRID_N * GRID_D).max())),
+)
 GRID_WORDS = np.repeat(["12m", "34m", "88m", "210m", "650m"], 4)
 SEEDED = images(54)
 EXAMPLES3, ERROR = SEEDED.points.values()
@@ -78,27 +85,181 @@ add(kind, "scikit-learn's learning curve", "learning_curve.json", json.dumps(
     {"train_sizes": EXAMPLES.astype(int).tolist(), "train_scores": [[0.99, 0.98, 0.99]] * 7, "test_scores": (1 - ERROR.reshape(7, 3)).round(4).tolist()}), SEEDED)  # fmt: skip
 
 kind = "fields"
-add(kind, "molecules and meV", "qm9.csv", csv(pd.DataFrame({"n_molecules": EXAMPLES.astype(int), "MAE (meV)": (1000 * MEANS).round(1)})), MEAN_ERRORS.times(1000))
-add(kind, "weather: parameters and RMSE", "z500.csv", csv(pd.DataFrame({"Params (M)": EXACT / 1e6, "RMSE z500": EXACT_LOSS, "GPU hours": [12, 20, 51, 90, 200, 410, 999]})), BY_EXACT)
+add(
+    kind,
+    "molecules and meV",
+    "qm9.csv",
+    csv(pd.DataFrame({"n_molecules": EXAMPLES.astype(int), "MAE (meV)": (1000 * MEANS).round(1)})),
+    MEAN_ERRORS.times(1000),
+)
+add(
+    kind,
+    "weather: parameters and RMSE",
+    "z500.csv",
+    csv(
+        pd.DataFrame(
+            {"Params (M)": EXACT / 1e6, "RMSE z500": EXACT_LOSS, "GPU hours": [12, 20, 51, 90, 200, 410, 999]}
+        )
+    ),
+    BY_EXACT,
+)
 add(kind, "proteins: sequences in millions", "plm.tsv", pd.DataFrame({"model": "esm-35M", "seqs (M)": EXAMPLES / 1000, "val ppl": np.exp(1 + MEANS).round(5)}).to_csv(sep="\t", index=False),
     Truth({"n_data": EXAMPLES * 1000, "test_loss": 1 + MEANS}, 1 + SEEDED.ten_times))  # fmt: skip
-add(kind, "robots: demonstrations and success", "bc.csv", csv(pd.DataFrame({"# demos": EXAMPLES.astype(int), "success rate (%)": (100 * (1 - MEANS)).round(2), "episodes evaluated": 50})), MEAN_ERRORS)
+add(
+    kind,
+    "robots: demonstrations and success",
+    "bc.csv",
+    csv(
+        pd.DataFrame(
+            {
+                "# demos": EXAMPLES.astype(int),
+                "success rate (%)": (100 * (1 - MEANS)).round(2),
+                "episodes evaluated": 50,
+            }
+        )
+    ),
+    MEAN_ERRORS,
+)
 add(kind, "CLIP: samples seen", "clip.csv", csv(pd.DataFrame({"arch": "ViT-B-32", "samples_seen": EXAMPLES * 1e6, "imagenet1k_acc1": (1 - MEANS).round(4), "lr": 0.0005})),
     Truth({"n_data": EXAMPLES * 1e6, "test_error": MEANS}, SEEDED.ten_times))  # fmt: skip
-add(kind, "tabular: folds of cross-validation", "cv.csv", csv(pd.DataFrame({"train_rows": EXAMPLES.astype(int), "rmse_cv_mean": MEANS, "rmse_cv_std": 0.01, "fit_time": np.linspace(1, 70, 7).round(1)})), MEAN_ERRORS)
+add(
+    kind,
+    "tabular: folds of cross-validation",
+    "cv.csv",
+    csv(
+        pd.DataFrame(
+            {
+                "train_rows": EXAMPLES.astype(int),
+                "rmse_cv_mean": MEANS,
+                "rmse_cv_std": 0.01,
+                "fit_time": np.linspace(1, 70, 7).round(1),
+            }
+        )
+    ),
+    MEAN_ERRORS,
+)
 add(kind, "speech in hours", "asr.csv", csv(pd.DataFrame({"Training data (hours)": EXAMPLES.astype(int), "WER (%)": (100 * MEANS).round(2), "CER (%)": (40 * MEANS).round(2)})),
     MEAN_ERRORS, ("WER", "CER"))  # fmt: skip
-add(kind, "images restored, in dB", "denoise.csv", csv(pd.DataFrame({"training images": EXAMPLES.astype(int), "PSNR (dB)": (40 - 20 * MEANS).round(2)})), None, ("PSNR",))
-add(kind, "returns of agents", "rl.csv", csv(pd.DataFrame({"env_steps": EXAMPLES * 1e4, "mean_return": (900 * (1 - MEANS)).round(1), "std_return": 12.0})), None, ("mean_return",))
-add(kind, "learning rates of one model", "lr_sweep.csv", "lr,val_loss,n_params\n0.0001,2.26,1761792\n0.0003,1.88,1761792\n0.001,1.51,1761792\n0.003,1.32,1761792\n0.01,1.18,1761792\n", None, ("no size varies",))
-add(kind, "names in Chinese", "结果.csv", csv(pd.DataFrame({"参数量(M)": GRID_N / 1e6, "训练token数(B)": GRID_D / 1e9, "验证loss": GRID_LOSS})), GRID)
+add(
+    kind,
+    "images restored, in dB",
+    "denoise.csv",
+    csv(pd.DataFrame({"training images": EXAMPLES.astype(int), "PSNR (dB)": (40 - 20 * MEANS).round(2)})),
+    None,
+    ("PSNR",),
+)
+add(
+    kind,
+    "returns of agents",
+    "rl.csv",
+    csv(
+        pd.DataFrame(
+            {"env_steps": EXAMPLES * 1e4, "mean_return": (900 * (1 - MEANS)).round(1), "std_return": 12.0}
+        )
+    ),
+    None,
+    ("mean_return",),
+)
+add(
+    kind,
+    "learning rates of one model",
+    "lr_sweep.csv",
+    "lr,val_loss,n_params\n0.0001,2.26,1761792\n0.0003,1.88,1761792\n0.001,1.51,1761792\n0.003,1.32,1761792\n0.01,1.18,1761792\n",
+    None,
+    ("no size varies",),
+)
+add(
+    kind,
+    "names in Chinese",
+    "结果.csv",
+    csv(pd.DataFrame({"参数量(M)": GRID_N / 1e6, "训练token数(B)": GRID_D / 1e9, "验证loss": GRID_LOSS})),
+    GRID,
+)
 
 kind = "texts"
-add(kind, "a line a run", "runs.txt", "\n".join(f"params: {w.upper()} | tokens: {d / 1e9:g}B | val loss: {y}" for w, d, y in zip(GRID_WORDS, GRID_D, GRID_LOSS)), GRID)
-add(kind, "printed by pandas", "printed.txt", pd.DataFrame({"n_train": EXAMPLES3.astype(int), "seed": SEED3, "test_error": ERROR}).to_string(), SEEDED)
-add(kind, "org-mode", "table.txt", "| Params | Tokens | Loss |\n|--------+--------+------|\n" + "\n".join(f"| {w.upper()} | {d / 1e9:g}B | {y} |" for w, d, y in zip(GRID_WORDS, GRID_D, GRID_LOSS)) + "\n", GRID)
-add(kind, "R's write.table", "from_r.txt", '"n_train" "seed" "test_error"\n' + "\n".join(f'"{i}" {int(n)} {s} {e}' for i, (n, s, e) in enumerate(zip(EXAMPLES3, SEED3, ERROR), 1)), SEEDED)
-add(kind, "comments of MATLAB", "curve.dat.txt", "% N_train   test_err   std\n" + "\n".join(f"{n:.0f}   {e:.4f}   0.0040" for n, e in zip(EXAMPLES, MEANS)), MEAN_ERRORS)
-add(kind, "tidy rows with settings in words", "key_results.csv", csv(pd.DataFrame({"experiment": "mlp", "setting": [f"n={int(n)}" for n in EXAMPLES], "metric": "test_error", "value": MEANS})), MEAN_ERRORS)
-add(kind, "epochs as rows, data sets as columns", "val_loss.csv", csv(pd.DataFrame({"epoch": [1, 2, 3, 4], **{f"n={int(n)}": [round(e + 0.3, 4), round(e + 0.1, 4), round(e + 0.02, 4), e] for n, e in zip(EXAMPLES, MEANS)}})), MEAN_ERRORS)
-folder(kind, "settings in file names", {f"logs/trainsize{int(n)}_seed{s}.csv": csv(pd.DataFrame({"epoch": [1, 2, 3], "val_error": [round(e + 0.2, 4), round(e + 0.05, 4), e]})) for n, s, e in zip(EXAMPLES3, SEED3, ERROR)}, SEEDED)
+add(
+    kind,
+    "a line a run",
+    "runs.txt",
+    "\n".join(
+        f"params: {w.upper()} | tokens: {d / 1e9:g}B | val loss: {y}"
+        for w, d, y in zip(GRID_WORDS, GRID_D, GRID_LOSS)
+    ),
+    GRID,
+)
+add(
+    kind,
+    "printed by pandas",
+    "printed.txt",
+    pd.DataFrame({"n_train": EXAMPLES3.astype(int), "seed": SEED3, "test_error": ERROR}).to_string(),
+    SEEDED,
+)
+add(
+    kind,
+    "org-mode",
+    "table.txt",
+    "| Params | Tokens | Loss |\n|--------+--------+------|\n"
+    + "\n".join(f"| {w.upper()} | {d / 1e9:g}B | {y} |" for w, d, y in zip(GRID_WORDS, GRID_D, GRID_LOSS))
+    + "\n",
+    GRID,
+)
+add(
+    kind,
+    "R's write.table",
+    "from_r.txt",
+    '"n_train" "seed" "test_error"\n'
+    + "\n".join(f'"{i}" {int(n)} {s} {e}' for i, (n, s, e) in enumerate(zip(EXAMPLES3, SEED3, ERROR), 1)),
+    SEEDED,
+)
+add(
+    kind,
+    "comments of MATLAB",
+    "curve.dat.txt",
+    "% N_train   test_err   std\n"
+    + "\n".join(f"{n:.0f}   {e:.4f}   0.0040" for n, e in zip(EXAMPLES, MEANS)),
+    MEAN_ERRORS,
+)
+add(
+    kind,
+    "tidy rows with settings in words",
+    "key_results.csv",
+    csv(
+        pd.DataFrame(
+            {
+                "experiment": "mlp",
+                "setting": [f"n={int(n)}" for n in EXAMPLES],
+                "metric": "test_error",
+                "value": MEANS,
+            }
+        )
+    ),
+    MEAN_ERRORS,
+)
+add(
+    kind,
+    "epochs as rows, data sets as columns",
+    "val_loss.csv",
+    csv(
+        pd.DataFrame(
+            {
+                "epoch": [1, 2, 3, 4],
+                **{
+                    f"n={int(n)}": [round(e + 0.3, 4), round(e + 0.1, 4), round(e + 0.02, 4), e]
+                    for n, e in zip(EXAMPLES, MEANS)
+                },
+            }
+        )
+    ),
+    MEAN_ERRORS,
+)
+folder(
+    kind,
+    "settings in file names",
+    {
+        f"logs/trainsize{int(n)}_seed{s}.csv": csv(
+            pd.DataFrame({"epoch": [1, 2, 3], "val_error": [round(e + 0.2, 4), round(e + 0.05, 4), e]})
+        )
+        for n, s, e in zip(EXAMPLES3, SEED3, ERROR)
+    },
+    SEEDED,
+)
