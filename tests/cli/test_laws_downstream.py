@@ -47,21 +47,32 @@ SURFACE = ("--x", "params,tokens")
 
 
 def test_same_numbers_as_python_and_the_truth_lies_in_the_interval(runs: Path):
-    words = (runs, *SURFACE, "--score", "task_error", "--no-figure", "--json")
-    told = json.loads(run(*words, "--at", "1e10,2e11", "--level", 0.99))
-    table = pd.read_csv(runs)
-    both = sl.laws.two_stage(
-        "chinchilla", (table.params, table.tokens), table.val_loss, score=table.task_error
+    words = (runs, *SURFACE, "--score", "task_error", "--no-figure", "--json", "--reduce", "last")
+    told = json.loads(run(*words, "--at", "4e9,1e11", "--level", 0.99, "--chance", 0.9))
+    table = pd.read_csv(runs).rename(columns={"params": "n_params", "tokens": "n_data"})
+    found = sl.laws.downstream(
+        table,
+        loss="val_loss",
+        score="task_error",
+        chance=0.9,
+        at={"n_params": 4e9, "n_data": 1e11},
+        level=0.99,
     )
     (row,) = told["predictions"]
-    assert row["task_error"] == pytest.approx(both.predict(n_params=1e10, n_data=2e11), rel=1e-9)
-    assert [row["low"], row["high"]] == pytest.approx(
-        both.interval(n_params=1e10, n_data=2e11, level=0.99), rel=1e-6
-    )
-    assert told["loss"]["parameters"] == pytest.approx(both.loss.parameters)
-    assert told["score"]["parameters"] == pytest.approx(both.score.parameters)
-    assert (told["loss"]["points"], told["score"]["points"]) == (25, 22)
-    assert row["low"] < error_of(1.8 + 480 * 1e10**-0.35 + 2100 * 2e11**-0.37) < row["high"]
+    assert [row["task_error"], row["low"], row["high"]] == pytest.approx([found.mean, found.low, found.high])
+    assert told["scores"]["runs"] == 22
+    assert row["low"] < error_of(1.8 + 480 * 4e9**-0.35 + 2100 * 1e11**-0.37) < row["high"]
+    known = json.loads(run(*words))
+    assert (known["predictions"], known["scores"]["best"]) == ([], 0.0)
+
+
+def test_several_losses_are_averaged(runs: Path):
+    table = pd.read_csv(runs)
+    table["other"] = table.val_loss**1.5
+    table.to_csv(runs, index=False)
+    words = (runs, *SURFACE, "--score", "correct", "--y", "val_loss,other", "--json")
+    weights = json.loads(run(*words, "--no-figure"))["scores"]["weights"]
+    assert {*weights} == {"test_loss", "other"}
 
 
 def test_a_score_far_beyond_the_runs_is_refused_as_the_optimum_is(runs: Path):
@@ -71,49 +82,40 @@ def test_a_score_far_beyond_the_runs_is_refused_as_the_optimum_is(runs: Path):
 
 @pytest.mark.slow
 def test_score_of_the_best_model_for_a_compute(runs: Path):
-    words = (*SURFACE, "--score", "task_error", "--compute", 1e23, "--level", 0.99)
+    words = (*SURFACE, "--score", "task_error", "--compute", 4e21, "--level", 0.99)
     (row,) = json.loads(run(runs, *words, "--figure", "score.png", "--json"))["predictions"]
     table = pd.read_csv(runs)
-    fitted = sl.laws.surface.fit(table.params, table.tokens, table.val_loss, delta=np.inf)
-    best = fitted.compute_optimal(1e23, intervals=False)
-    assert 6 * row["params"] * row["tokens"] == pytest.approx(1e23)
-    assert row["beyond"] == pytest.approx(1e23 / (6 * table.params * table.tokens).max())
+    fitted = sl.laws.surface.fit(table.params, table.tokens, table.val_loss, form="chinchilla")
+    best = fitted.compute_optimal(4e21, intervals=False)
+    assert 6 * row["params"] * row["tokens"] == pytest.approx(4e21)
+    assert row["beyond"] == pytest.approx(4e21 / (6 * table.params * table.tokens).max())
     assert row["params"] == pytest.approx(best.n_params, rel=0.1)
     grid = np.geomspace(1e9, 1e12, 2001)
-    truth = error_of(np.min(1.8 + 480 * grid**-0.35 + 2100 * (1e23 / 6 / grid) ** -0.37))
+    truth = error_of(np.min(1.8 + 480 * grid**-0.35 + 2100 * (4e21 / 6 / grid) ** -0.37))
     assert row["low"] < truth < row["high"]
-    assert row["high"] - row["low"] < 0.05
+    assert row["high"] - row["low"] < 0.15
     assert Path("score.png").stat().st_size > 10_000
 
 
-def test_an_accuracy_is_a_sigmoid_of_the_loss(tmp_path: Path):
+def test_a_score_at_chance_is_refused(tmp_path: Path):
     compute = np.geomspace(1e18, 1e22, 16)
-    loss = 1.7 + 40 * compute**-0.09
-    accuracy = 0.25 + 0.6 / (1 + np.exp(8 * (loss - 2.4)))
-    table = pd.DataFrame({"flops": compute, "loss": loss, "correct": accuracy})
+    guessed = 0.25 + 0.01 * np.random.default_rng(0).standard_normal(16)
+    table = pd.DataFrame({"flops": compute, "loss": 1.7 + 40 * compute**-0.09, "correct": guessed})
     table.to_csv(tmp_path / "runs.csv", index=False)
-    words = (tmp_path / "runs.csv", "--score", "correct", "--no-figure", "--at", 1e24)
-    said = run(*words, "--form", "score_from_loss")
-    ahead = 1.7 + 40 * 1e24**-0.09
-    expected = 0.25 + 0.6 / (1 + np.exp(8 * (ahead - 2.4)))
-    assert f"at compute = 1e+24: loss {ahead:.4g}, correct {expected:.4g}" in said
-    with pytest.raises(
-        BadInput, match="falls with the loss, and error_from_loss rises: take score_from_loss"
-    ):
-        run(*words)
+    words = (tmp_path / "runs.csv", "--score", "correct", "--chance", 0.25, "--no-figure")
+    with pytest.raises(NotDetermined, match="has not left chance"):
+        run(*words, "--at", 1e24)
+    assert "no prediction: correct has not left chance" in " ".join(run(*words).split())
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
         (("--score", "task_eror"), "no column 'task_eror'; did you mean 'task_error'"),
-        (("--score", "task_error", "--form", "score_from_los"), "did you mean 'score_from_loss'"),
-        (("--score", "task_error", "--form", "score_from_loss"), "take error_from_loss"),
-        (("--score", "task_error", "--at", "1e10"), "--at: give one value of each of n_params, n_data"),
+        (("--score", "task_error", "--at", "1e10"), "--at: give one value of each of params, tokens"),
         (("--score", "task_error", "--at", "-1,1e9"), "positive"),
         (("--score", "task_error", "--at", "1,1", "--compute", "1"), "give one of them"),
         (("--score", "task_error", "--at", "1e10,1e11", "--level", "95"), "between 0 and 1"),
-        (("--score", "task_error", "--loss-form", "power_law"), "power_law needs a column of each of x"),
         (
             ("--score", "task_error", "--x", "params", "--mixed", "--compute", "1e22"),
             "best n_params and n_data for a compute",

@@ -252,17 +252,6 @@ def test_answers_are_drawn_as_the_fit_that_they_rest_on(axis, basis):
     assert axis.get_xlabel() == ("n_params" if basis == "surface" else "n_data")
 
 
-def test_a_score_without_a_question_is_drawn_over_its_models_alone(axis):
-    stage = SimpleNamespace(
-        points=SimpleNamespace(x=np.array([2.0, 3.0, 4.0]), y=np.array([0.1, 0.2, 0.4])),
-        predict=lambda loss: 0.1 * np.asarray(loss), form=SimpleNamespace(name="error_from_loss"),
-    )  # fmt: skip
-    results.two_stage(axis, SimpleNamespace(score=stage))
-    law = line(axis, "error from loss").get_xdata()
-    assert (law[0], law[-1], len(law)) == (2.0, 4.0, 80)
-    assert legend(axis) == ["error from loss", "measured"]
-
-
 # --- SGD noise ---------------------------------------------------------------------------------------------
 
 

@@ -237,22 +237,3 @@ def test_two_recipes_are_drawn_to_the_loss_at_which_they_are_compared():
     (bar,) = (c.get_segments()[0] for c in axis.collections if isinstance(c, LineCollection))
     assert bar[:, 0] == pytest.approx([2e20, 9e20])
     assert "compute of B over A: 4, 90 % 2 … 9" in legend(axis)
-
-
-def test_a_score_is_drawn_against_the_loss_with_its_prediction():
-    axis = panels()[1][0, 0]
-    stage = SimpleNamespace(
-        points=SimpleNamespace(x=np.array([2.0, 3.0, 4.0]), y=np.array([0.1, 0.2, 0.4])),
-        predict=lambda loss: 0.1 * np.asarray(loss), form=SimpleNamespace(name="error_from_loss"),
-    )  # fmt: skip
-    both = SimpleNamespace(
-        score=stage, loss=SimpleNamespace(predict=lambda at: 0 * np.asarray(at) + 1.5),
-        predict=lambda at: 0 * np.asarray(at) + 0.15,
-        interval=lambda at, level: (np.full(1, 0.1), np.full(1, 0.3)) if level == 0.9 else None,
-    )  # fmt: skip
-    results.two_stage(axis, both, at=np.array([1e21]), level=0.9)
-    law = line(axis, "error from loss")
-    assert law.get_ydata() == pytest.approx(0.1 * law.get_xdata())
-    star = next(d for d in axis.lines if d.get_marker() == "*")
-    assert (star.get_xdata()[0], star.get_ydata()[0]) == (1.5, 0.15)
-    assert np.array(bars(axis)).ravel() == pytest.approx([0.1, 0.3])

@@ -67,6 +67,7 @@ class TableQuery:
         x, y: the columns asked for, as they are called there.
         rows: which rows count: `reduce`, `where`, `nan_policy`, `drop_highest`.
         line: what was understood of the table.
+        beside: further columns, as they are called there.
     """
 
     frame: pd.DataFrame
@@ -74,6 +75,7 @@ class TableQuery:
     y: str
     rows: dict[str, Any]
     line: str
+    beside: tuple[str, ...] = ()
 
     @property
     def points(self) -> dict[str, Any]:
@@ -123,7 +125,7 @@ class Table(Rows):
 
     def query(
         self, x: str | list[str], y: str | None, *, roles: Mapping[str, str] | None = None,
-        error: str | None = None, usual: str | None = None, **rows: Any,
+        error: str | None = None, usual: str | None = None, beside: Sequence[str] = (), **rows: Any,
     ) -> TableQuery:  # fmt: skip
         """The table, and how points are taken; columns go by their standard names or by those in the file.
 
@@ -132,12 +134,13 @@ class Table(Rows):
             roles: which of the columns asked for are n_params and n_data, ours to theirs.
             error: the column of y's standard error.
             usual: the column to prefer where y is not given, or that of the test.
+            beside: further columns that are measured, as a score beside a loss.
             rows: further choices of rows, as `drop_highest`.
         """
         from scalinglab.curves.columns import measure_of
 
         names, where = ([x] if isinstance(x, str) else x), self.where or {}
-        table = read_table(self.file, self.column, names, roles, [*filter(None, (y, error)), *where])
+        table = read_table(self.file, self.column, names, roles, [*filter(None, (y, error)), *beside, *where])
         of_run = {theirs: ours for ours, theirs in (roles or {}).items()}
         columns = [table.resolve(name, of_run.get(name)) for name in names]
         rows |= {
@@ -153,8 +156,9 @@ class Table(Rows):
         )
         measured = table.resolve(y) if y else default
         return TableQuery(
-            table.frame, columns[0] if isinstance(x, str) else columns, measured, rows, table.line
-        )
+            table.frame, columns[0] if isinstance(x, str) else columns, measured, rows, table.line,
+            tuple(table.resolve(name) for name in beside),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
     from scalinglab.laws import Law
     from scalinglab.laws.compare import Speedup
-    from scalinglab.laws.downstream import TwoStage
     from scalinglab.laws.extrapolation.stacking import Extrapolation
     from scalinglab.laws.learning_curves.dynamical import Dynamical
     from scalinglab.laws.optimum import Optimal
     from scalinglab.laws.planning.next_runs import NextRuns
+    from scalinglab.laws.scores import ScorePrediction, Scores
     from scalinglab.laws.surface import Surface
 
 
@@ -107,26 +107,27 @@ def extrapolation(axes: Axes, found: Extrapolation, *, x: str = "x", y: str = "y
     axes.legend(frameon=False)
 
 
-def two_stage(
-    axes: Axes, both: TwoStage, *, at: Any = None, level: float = 0.95, x: str = "loss", y: str = "score"
-) -> None:
-    """The score against the loss: the scored models, stage two, and what both stages predict at sizes.
+def score_prediction(axes: Axes, found: ScorePrediction) -> None:
+    """The score against the loss, with the predictions."""
+    scores(axes, found.scores, found)
 
-    Args:
-        at: sizes, as stage one takes them; None for no predictions.
-        level: of the intervals of the predictions.
-    """
-    data = both.score.points
-    reached = data.x if at is None else np.append(data.x, both.loss.predict(at))
-    grid = np.linspace(reached.min(), reached.max(), 80)
-    axes.plot(grid, both.score.predict(grid), color=PALETTE[0], label=both.score.form.name.replace("_", " "))
-    points(axes, data.x, data.y, color=INK, label="measured", zorder=3)
-    if at is not None:
-        loss, value = np.ravel(both.loss.predict(at)), np.ravel(both.predict(at))
-        spread = np.abs(np.array([np.ravel(end) for end in both.interval(at, level)]) - value)
+
+def scores(axes: Axes, known: Scores, asked: ScorePrediction | None = None) -> None:
+    """The score against the loss that counts most: scored runs, the curve with its band, predictions."""
+    curve = max(known.curves, key=lambda each: each.evidence)
+    reached = curve.loss if asked is None else np.append(curve.loss, asked.loss_mean)
+    grid = np.linspace(np.nanmin(reached), np.nanmax(reached), 30)
+    middle, low, high = known.band(grid)
+    axes.fill_between(grid, low, high, color=PALETTE[0], alpha=0.2, linewidth=0)
+    axes.plot(grid, middle, color=PALETTE[0], label="from the loss, 95 %")
+    axes.axhline(known.chance, color=INK, linewidth=0.8, linestyle=":", label="chance")
+    points(axes, curve.loss, known.measured(curve.share), color=INK, label="measured", zorder=3)
+    if asked is not None:
+        loss, value, ends = (np.ravel(v) for v in (asked.loss_mean, asked.mean, asked.low))
+        spread = np.abs(np.array([ends, np.ravel(asked.high)]) - value)
         points(axes, loss, value, spread, color=PALETTE[1], fmt="*", markersize=9, zorder=4,
-               label=f"predicted, {percent(level)}")  # fmt: skip
-    axes.set(xlabel=x, ylabel=y)
+               label=f"predicted, {percent(asked.level)}")  # fmt: skip
+    axes.set(xlabel=curve.name, ylabel=known.score)
     axes.legend(frameon=False)
 
 
@@ -297,5 +298,6 @@ DRAWINGS: dict[str, Callable[..., None]] = {
     "Predicted": predicted, "Solution": solution, "Curves": table,
     "Law": law, "Surface": surface, "Optimal": optimal, "Extrapolation": extrapolation,
     "Explanation": explanation, "NextRuns": next_runs, "Dynamical": dynamical, "Answers": answers,
-    "TwoStage": two_stage, "Speedup": speedup, "Fit": fit, "Prediction": prediction,
+    "Scores": scores, "ScorePrediction": score_prediction, "Speedup": speedup, "Fit": fit,
+    "Prediction": prediction,
 }  # fmt: skip

@@ -13,7 +13,6 @@ from scalinglab.support.lazy import lazily
 if TYPE_CHECKING:
     from scalinglab.laws import forms, schedule, surface
     from scalinglab.laws.compare import speedup
-    from scalinglab.laws.downstream import two_stage
     from scalinglab.laws.extrapolation.stacking import extrapolate
     from scalinglab.laws.fitting.fit import fit
     from scalinglab.laws.fitting.law import Law, bootstrap
@@ -27,11 +26,12 @@ if TYPE_CHECKING:
     from scalinglab.laws.learning_curves.stopping import stopping_norm
     from scalinglab.laws.noise import optimal_noise
     from scalinglab.laws.planning import questions as plan
+    from scalinglab.laws.scores import downstream
 
 __all__ = [
-    "Certificate", "Form", "Interval", "Law", "Parameter", "bootstrap", "collapse", "dynamical",
+    "Certificate", "Form", "Interval", "Law", "Parameter", "bootstrap", "collapse", "downstream", "dynamical",
     "extrapolate", "fit", "forms", "optimal_noise", "optimum_in_time", "plan", "register_form", "schedule",
-    "sources", "speedup", "stopping_norm", "surface", "two_stage",
+    "sources", "speedup", "stopping_norm", "surface",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazily(
@@ -43,7 +43,7 @@ __getattr__, __dir__ = lazily(
         "extrapolate": "extrapolation.stacking", "fit": "fitting.fit", "optimal_noise": "noise",
         "optimum_in_time": "learning_curves.optimum_in_time",
         "register_form": "forms.registry", "sources": "fitting.uncertainty_budget", "speedup": "compare",
-        "stopping_norm": "learning_curves.stopping", "two_stage": "downstream",
+        "stopping_norm": "learning_curves.stopping", "downstream": "scores",
     },
     modules={
         "forms": "forms", "plan": "planning.questions", "schedule": "schedule", "surface": "surface",

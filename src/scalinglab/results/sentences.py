@@ -313,6 +313,26 @@ REASONS = {
         "these {runs} runs do not determine {parameters} of {equation}, so no compute-optimal model "
         "follows from them: add runs at more sizes, over a wider range of {sizes}"
     ),
+    "few_scores": (
+        "{runs:#run} of different loss with a {score}, and a curve from loss to score needs {needed}"
+    ),
+    "at_chance": (
+        "{score} has not left chance: the runs of the lowest loss are {reached:%%} of the way from chance to "
+        "the best score, and the trend with the loss has {p:p}; score larger models, or take a measure that "
+        "moves earlier, such as the loss of the right answer"
+    ),
+    "stalled": (
+        "{score} does not improve among the {runs:#run} of the lowest loss ({p:p}), though it is far from "
+        "the best score: what it does next, these runs do not show; score larger models"
+    ),
+    "score_too_far": (
+        "a loss of {loss:.4g} lies farther below the scored runs ({lowest:.4g} … {highest:.4g}) than these "
+        "lie apart, and nothing shows {score} there: score larger models"
+    ),
+    "score_too_wide": (
+        "these runs leave {score} between {low:.3g} and {high:.3g}, which decides nothing: score more runs "
+        "of low loss"
+    ),
     "too_far": (
         "runs of {smallest:.2g} to {largest:.2g} FLOPs do not determine the best model at {compute:.3g} "
         "FLOPs: ask for a compute within a factor of about {reach:.1g} of theirs, or add runs nearer to it"

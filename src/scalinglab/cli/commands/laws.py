@@ -348,8 +348,7 @@ def downstream(
     score: str,
     x: str = "compute",
     y: str | None = None,
-    form: str = "error_from_loss",
-    loss_form: str | None = None,
+    chance: float | None = None,
     at: Numbers | None = None,
     compute: Numbers | None = None,
     level: float = 0.95,
@@ -357,57 +356,49 @@ def downstream(
 ) -> Output:
     """Predict a score in two stages: the loss from sizes, then the score from the loss.
 
-    scalinglab laws downstream runs.csv --score error --at 1e24
+    scalinglab laws downstream runs.csv --score accuracy --chance 0.25 --at 1e24
 
     scalinglab laws downstream t.csv --score error --x N,D --compute 1e24 --flops-per-param-example 7
 
-    scalinglab laws downstream runs.csv --score accuracy --form score_from_loss --at 1e24
-
-    scalinglab laws downstream runs.csv --score error --y val_loss --loss-form power_law --at 1e24
+    scalinglab laws downstream runs.csv --score accuracy --y val_loss,code_loss --at 1e24
 
     Args:
-        score: the column of the score, e.g. error; rows without one count for the loss.
+        score: the column of the score, e.g. accuracy, or of an error; rows without one count for the loss.
         x: the column of the size, or one of each variable: n_params,n_data.
-        y: the column of the loss. Default: loss, else the measurement there is.
-        form: score from loss: error_from_loss or score_from_loss (a sigmoid).
-        loss_form: loss from size. Default: power_law_offset; chinchilla of two columns.
-        at: predict at these x, e.g. 1e23,1e24; of several columns at one value of each.
+        y: the column of the loss, or several: a,b. Default: loss, else the measurement there is.
+        chance: the score of guessing, e.g. 0.25 of four choices. Default: 0, of an error 1.
+        at: predict at these x, e.g. 1e23,1e24; of two columns at one value of each.
         compute: predict for the best n_params and n_data at these FLOPs, e.g. 1e24.
     """
-    import pandas as pd
-
-    from scalinglab.laws.downstream import form_of_loss, two_stage
+    from scalinglab.laws import scores
     from scalinglab.laws.fitting.data.points import positive
 
     if at is not None and compute is not None:
         raise BadInput("--at and --compute both say where to predict: give one of them")
     names = [name.strip() for name in x.split(",")]
-    first = form_of_loss(loss_form or "auto", len(names))
-    roles = dict(zip(first.variables, names, strict=False))
-    roles = {role: roles[role] for role in ("n_params", "n_data") if role in roles}
-    query = table.query(names if len(names) > 1 else x, y, roles=roles, usual="loss", score=score)
-    both = two_stage(first, query.frame, second=form, **query.points)
+    losses = [] if y is None else [name.strip() for name in y.split(",")]
+    roles = dict(zip(("n_params", "n_data"), names, strict=False)) if len(names) > 1 else {}
+    first = losses[0] if losses else None
+    query = table.query(
+        names if len(names) > 1 else x, first, roles=roles, usual="loss", beside=[score, *losses[1:]]
+    )
+    column, *others = query.beside
+    known = scores.fit(
+        query.frame, loss=[query.y, *others], score=column, chance=chance, x=query.x, **query.rows
+    )
     places: Any = at
     if compute is not None:
-        places = both.optimal_sizes(compute, flops_per_param_example=flops_per_param_example)
+        places = known.optimal_sizes(compute, flops_per_param_example=flops_per_param_example)
     elif at is not None:
         positive(at=at)
         if len(names) > 1 and len(at) != len(names):
-            raise BadInput(f"--at: give one value of each of {', '.join(first.variables)}")
-        places = at if len(names) == 1 else dict(zip(first.variables, at[:, None], strict=True))
-    rows = pd.DataFrame() if places is None else both.predictions(places, level)
-    rows = rows.rename(columns=dict(zip(both.names, (*names, query.y, score), strict=True)))  # as typed
-    lines = [both.summary()]
-    for row in rows.to_dict("records"):
-        where = ", ".join(f"{name} = {row[name]:.4g}" for name in names)
-        values = f"{query.y} {row[query.y]:.4g}, {score} {row[score]:.4g}"
-        far = f"   {row['beyond']:.3g} times the largest run" if row["beyond"] > 1 else ""
-        lines.append(f"  at {where}: {values}   {percent(level)} [{row['low']:.4g}, {row['high']:.4g}]{far}")
-    document = {
-        "loss": both.loss.to_dict(), "score": both.score.to_dict(), "level": level,
-        "predictions": rows.to_dict("records"), "notes": query.notes(both.notes),
-    }  # fmt: skip
-    return Output(
-        document, rows, "\n".join(lines),
-        figure=lambda: both.plot(at=places, level=level, x=query.y, y=score).figure,
-    )  # fmt: skip
+            raise BadInput(f"--at: give one value of each of {', '.join(names)}")
+        places = {known.x[0]: at} if len(names) == 1 else dict(zip(known.x, at[:, None], strict=True))
+    document: dict[str, Any] = {"scores": known.to_dict(), "level": level, "predictions": []}
+    if places is None:
+        return Output(document, known.notebook_table(), known.summary(), figure=lambda: known.plot().figure)
+    found = known.predict(places, level=level)
+    typed = dict(zip((*known.x, query.y, column), (*names, first or query.y, score), strict=True))
+    rows = found.notebook_table().rename(columns=typed)
+    document |= {"predictions": rows.to_dict("records"), "refused": found.to_dict()["refused"]}
+    return Output(document, rows, f"{known.summary()}\n{found.summary()}", figure=lambda: found.plot().figure)

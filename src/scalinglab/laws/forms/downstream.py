@@ -7,8 +7,8 @@
 | `saturating_score` | low + (ceiling - low)/(1 + (middle/C)^slope) | Khatri et al. 2025: against compute |
 | `pass_at_k` | e^(-a k^-b) | Brown et al. 2024: the share that one of k samples solves |
 
-The variable of the first two is the loss, and both are fitted in raw values by `laws.two_stage`, which puts a
-law of the loss before them.
+The variable of the first two is the loss, and both are fitted in raw values (``space="raw"``).
+`laws.downstream` predicts scores from sizes, by an average over bounded curves.
 """
 
 from __future__ import annotations

@@ -1,0 +1,616 @@
+"""From sizes to a score in two stages: a law of the loss, then a curve from the loss to the score.
+
+Stage one is a surface of n_params and n_data (`scalinglab.laws.surface`) or the continuation of a curve
+(`laws.extrapolate`), each with its interval. Stage two is a sigmoid in the loss L between chance and 1,
+
+    s(L) = chance + (1 - chance) u(L),   u(L) = b + (c - b)/(1 + e^(k (L - m))),   0 ≤ b < c ≤ 1,
+
+with a plateau b of weak models and a ceiling c that models may not pass; of an error, which rises with the
+loss, it runs from chance to 0. No value of b, c, k, m leaves [chance, 1], so no prediction does. The
+parameters are averaged over a grid (`Curve`): few runs determine neither plateau nor ceiling, and their best
+values would be taken for known. Runs whose loss is near the one asked for count more, since no task is a
+sigmoid exactly. A prediction draws curves by their weight, losses from the interval of stage one, a change of
+slope beyond the runs, and the scatter of one more run; its spread grows where the runs of the lowest losses
+were not predicted from the others.
+
+What cannot be said is refused: a score that has not left chance or stands still, a loss farther below the
+runs than their own range, an interval wider than 0.45 times the score.
+
+>>> import numpy as np, pandas as pd
+>>> compute = np.geomspace(1e18, 1e22, 16)
+>>> loss = 1.7 + 40 * compute**-0.09
+>>> accuracy = 0.25 + 0.6 / (1 + np.exp(4 * (loss - 2.3)))
+>>> table = pd.DataFrame({"compute": compute, "loss": loss, "accuracy": accuracy})
+>>> found = downstream(table, score="accuracy", chance=0.25, at={"compute": 1e23})
+>>> truth = 0.25 + 0.6 / (1 + np.exp(4 * (1.7 + 40 * 1e23**-0.09 - 2.3)))
+>>> bool(0.25 <= found.low <= truth <= found.high <= 1)
+True
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+from scipy.special import expit
+
+from scalinglab.curves import Curves
+from scalinglab.errors import BadInput, NotDetermined, nearest
+from scalinglab.laws import surface as surfaces
+from scalinglab.laws.extrapolation.stacking import extrapolate
+from scalinglab.laws.fitting.data.from_curves import Table, is_table, points_from
+from scalinglab.laws.fitting.data.points import positive
+from scalinglab.laws.surface import Surface
+from scalinglab.results.notebook import NotebookResult
+from scalinglab.results.sentences import Column
+from scalinglab.results.types import Reason
+from scalinglab.support.validation import checked
+from scalinglab.support.words import percent
+
+PAIR = ("n_params", "n_data")
+FEWEST = 6  # chosen: scored runs from which on a curve of four parameters is tried
+# search: the grid of curves; the loss in units of the range of the runs, 0 at their lowest
+SLOPES = np.geomspace(0.7, 40, 20)
+MIDDLES = np.linspace(-2.5, 1.0, 29)
+# chosen: ceilings and plateaus with their prior weights: most tasks are solved by large models, and most
+# weak models guess
+CEILINGS = {0.4: 0.5, 0.55: 1.0, 0.7: 2.0, 0.85: 3.0, 1.0: 3.0}
+PLATEAUS = {0.0: 1.0, 0.03: 0.2, 0.07: 0.2, 0.13: 0.2, 0.2: 0.2, 0.3: 0.2, 0.45: 0.2}
+# measured: scalinglab reproduce field/scores, on the second largest size: the distance, in ranges of the
+# loss, at which a run counts half
+NEAR = 0.25
+# measured: likewise; standard deviation of the change of k (m - L) one range of losses beyond the runs
+BENT = 0.5
+# measured: likewise; how much of a run counts: runs of one size err together
+COUNTS = 0.6
+SCATTER, SCATTER_WEIGHT = 0.004, 2.0  # chosen: the prior of the scatter of u, worth two runs
+# chosen: a score that has left chance and still moves, see `left_chance`
+SIGNIFICANT, ABOVE, STANDARD_ERRORS, STALLED, SOLVED = 0.01, 0.02, 3.0, 0.1, 0.8
+FARTHEST = 1.0  # chosen: ranges of the loss below the lowest one, from which on no score is given
+WIDEST = 0.45  # chosen: of the score; a wider interval decides nothing
+DRAWS = 4000  # search: of the ends of an interval, to about 0.1 of its standard deviation
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """All curves from one loss to the score, with how well each agrees with the scored runs.
+
+    Attributes:
+        name: of the loss.
+        loss, share: (runs,) the loss and u of every scored run.
+    """
+
+    name: str
+    loss: np.ndarray
+    share: np.ndarray
+
+    def places(self, loss: Any) -> np.ndarray:
+        """The loss in units of the range of the runs: 0 at the lowest, below 0 beyond."""
+        return np.asarray((loss - self.loss.min()) / np.ptp(self.loss))
+
+    @cached_property
+    def grid(self) -> tuple[np.ndarray, ...]:
+        """(curves,) slope, middle, plateau, ceiling and the logarithm of the prior."""
+        axes = np.meshgrid(SLOPES, MIDDLES, [*PLATEAUS], [*CEILINGS], indexing="ij")
+        weights = np.meshgrid(SLOPES, MIDDLES, [*PLATEAUS.values()], [*CEILINGS.values()], indexing="ij")
+        rises = axes[3] > axes[2] + 0.05
+        prior = np.log(weights[2] * weights[3])
+        return tuple(values[rises] for values in (*axes, prior))
+
+    def at(self, place: np.ndarray, chosen: Any, bent: Any = 0.0) -> np.ndarray:
+        """u of the chosen curves at places; `bent` is added to k (m - L)."""
+        slope, middle, plateau, ceiling, _ = (values[chosen] for values in self.grid)
+        return np.asarray(plateau + (ceiling - plateau) * expit(slope * (middle - place) + bent))
+
+    @cached_property
+    def squares(self) -> np.ndarray:
+        """(curves, runs) squared residuals of u."""
+        every = np.arange(len(self.grid[0]))[:, None]
+        return (self.share - self.at(self.places(self.loss), every)) ** 2
+
+    def weights(self, place: float | None = None) -> tuple[np.ndarray, np.ndarray, float]:
+        """(curves,) weight and variance of a run's scatter, and the runs that count.
+
+        Args:
+            place: runs near it count more; None: all alike.
+        """
+        near = np.ones(len(self.loss))
+        if place is not None:
+            near = 1 / (1 + ((self.places(self.loss) - place) / NEAR) ** 2)
+        near *= COUNTS / near.max()
+        count = near.sum() + SCATTER_WEIGHT
+        total = self.squares @ near + SCATTER_WEIGHT * SCATTER**2
+        log = self.grid[-1] - count / 2 * np.log(total)
+        weight = np.exp(log - log.max())
+        return weight / weight.sum(), total / count, float(count)
+
+    @cached_property
+    def inflation(self) -> float:
+        """Root mean square of (measured - predicted)/spread of the quarter with the lowest losses.
+
+        1 where it is less, or where the others are too few: what the spread of a prediction is multiplied by.
+        """
+        order = np.argsort(self.loss)
+        last, kept = np.split(order, [max(3, len(order) // 4)])
+        if len(np.unique(self.loss[kept])) < FEWEST:
+            return 1.0
+        others = Curve(self.name, self.loss[kept], self.share[kept])
+        every, squares = np.arange(len(self.grid[0])), []
+        for loss, share in zip(self.loss[last], self.share[last], strict=True):
+            place = float(others.places(loss))
+            weight, variance, _ = others.weights(place)
+            value = others.at(np.array(place), every)
+            mean = weight @ value
+            squares.append((share - mean) ** 2 / (weight @ ((value - mean) ** 2 + variance)))
+        return max(1.0, float(np.sqrt(np.mean(squares))))
+
+    @cached_property
+    def evidence(self) -> float:
+        """ln of the probability of all scores given this loss, up to a constant that all losses share."""
+        count = len(self.loss) + SCATTER_WEIGHT
+        log = self.grid[-1] - count / 2 * np.log(self.squares.sum(axis=1) + SCATTER_WEIGHT * SCATTER**2)
+        return float(np.logaddexp.reduce(log))
+
+    def draw(self, loss: np.ndarray, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """(draws,) u of the curve and of one more run, at losses that are drawn already."""
+        place = self.places(loss)
+        weight, variance, count = self.weights(float(np.median(place)))
+        chosen = random.choice(len(weight), size=len(loss), p=weight)
+        bent = BENT * np.maximum(-place, 0) * random.standard_normal(len(loss))
+        mean = self.at(place, chosen, bent)
+        scatter = np.sqrt(variance[chosen]) * random.standard_t(count, len(loss))
+        middle = np.median(mean)
+        return mean, np.clip(middle + self.inflation * (mean - middle + scatter), 0, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Scores(NotebookResult):
+    """Both stages of one score; made by `downstream`.
+
+    Attributes:
+        tables: the points of stage one, of each loss.
+        curves: stage two of each loss.
+        score: the column of the score.
+        chance, best: the score of guessing, and of no mistake: 1, or 0 of an error.
+        unclear: why the score has not left chance; None where it has.
+        notes: what was done to the rows.
+        seed: of the draws.
+    """
+
+    tables: tuple[Table, ...]
+    curves: tuple[Curve, ...]
+    score: str
+    chance: float
+    best: float
+    unclear: Reason | None = None
+    notes: tuple[Reason, ...] = ()
+    seed: int = 0
+
+    @property
+    def x(self) -> tuple[str, ...]:
+        """The columns of the sizes."""
+        return self.tables[0].names
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """How much each loss counts, by how well it explains the scores of all runs; they sum to 1."""
+        log = np.array([curve.evidence for curve in self.curves])
+        share = np.exp(log - log.max())
+        return dict(zip((c.name for c in self.curves), (share / share.sum()).tolist(), strict=True))
+
+    def measured(self, share: Any) -> Any:
+        """The score at a share u of the way from chance to the best."""
+        return self.chance + (self.best - self.chance) * np.asarray(share)
+
+    def band(self, loss: Any, level: float = 0.95) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(losses,) median and ends of stage two alone, of the loss that counts most, for one more run."""
+        curve = max(self.curves, key=lambda c: c.evidence)
+        random = np.random.default_rng(self.seed)
+        tail = (1 - level) / 2
+        found = [
+            np.quantile(curve.draw(np.full(DRAWS // 4, value), random)[1], [0.5, tail, 1 - tail])
+            for value in np.ravel(loss)
+        ]
+        middle, low, high = self.measured(np.array(found).T)
+        return middle, np.minimum(low, high), np.maximum(low, high)
+
+    def predict(self, at: Any = None, *, level: float = 0.95, **sizes: Any) -> ScorePrediction:
+        """The score of one more run at sizes, with its interval.
+
+        Args:
+            at: sizes by column in a mapping or a frame, numbers or arrays; of one column also a number or an
+                array. In place of sizes the losses themselves, where they are known.
+            level: of the interval.
+            sizes: the same as keywords.
+
+        Raises:
+            NotDetermined: no place has an answer. Of several, those without one are NaN (`refused`).
+        """
+        if not 0 < level < 1:
+            raise BadInput(f"level={level!r} must lie between 0 and 1, as in 0.95")
+        if self.unclear is not None:
+            raise NotDetermined(self.unclear)
+        given = self._given(at, sizes)
+        arrays = np.broadcast_arrays(*(np.asarray(values, float) for values in given.values()))
+        places = {name: np.ravel(values) for name, values in zip(given, arrays, strict=True)}
+        positive(**{str(name): values for name, values in places.items()})
+        losses = self._losses(places)
+        random, shape = np.random.default_rng(self.seed), arrays[0].shape
+        rows = [
+            self._score([losses[c.name][:, i] for c in self.curves], level, random)
+            for i in range(arrays[0].size)
+        ]
+        refused = tuple(row[-1] for row in rows)
+        if all(refused):
+            raise NotDetermined(refused[0])
+        mean, low, high = (_shaped(np.array([row[j] for row in rows]), shape) for j in range(3))
+        leading = max(self.weights, key=lambda name: self.weights[name])
+        loss_low, loss, loss_high = (_shaped(end, shape) for end in losses[leading])
+        beyond = np.full(shape, np.nan)
+        if {*places} == {*self.x}:
+            largest = np.prod(np.atleast_2d(self.tables[0].x), axis=0).max()
+            beyond = np.prod([*places.values()], axis=0).reshape(shape) / largest
+        return ScorePrediction(
+            {name: _shaped(values, shape) for name, values in places.items()}, self.score, mean, low, high,
+            level, leading, loss, loss_low, loss_high, _shaped(beyond, shape), refused, self.notes, self,
+        )  # fmt: skip
+
+    def optimal_sizes(self, compute: Any, *, flops_per_param_example: float = 6.0) -> dict[str, Any]:
+        """The n_params and n_data, (computes,) each, at which a compute gives the lowest loss."""
+        if len(self.x) != 2:
+            raise BadInput(
+                f"the best n_params and n_data for a compute need a law of both, and this one is of "
+                f"{', '.join(self.x)}: give --x n_params,n_data, or --at instead of --compute"
+            )
+        best = surface_of(self.tables[0]).compute_optimal(
+            compute, flops_per_param_example=flops_per_param_example
+        )
+        return dict(zip(self.x, (best.n_params, best.n_data), strict=True))
+
+    def _given(self, at: Any, sizes: Mapping[str, Any]) -> dict[str, Any]:
+        losses = tuple(curve.name for curve in self.curves)
+        if at is None or isinstance(at, Mapping) or hasattr(at, "columns"):
+            given = {**({} if at is None else {name: at[name] for name in at}), **sizes}
+        elif len(self.x) == 1 and not sizes:
+            given = {self.x[0]: at}
+        else:
+            raise BadInput(f"sizes are given by name: {', '.join(f'{name}=…' for name in self.x)}")
+        for wanted in (self.x, losses):
+            if {*wanted} <= {*given}:
+                if len(given) > len(wanted) and not hasattr(at, "columns"):
+                    wrong = next(name for name in given if name not in wanted)
+                    raise BadInput(f"{wrong} is no size of this law; {nearest(wrong, wanted)}")
+                return {name: given[name] for name in wanted}
+        raise BadInput(
+            f"at={', '.join(map(str, given)) or None}: give {' and '.join(self.x)}, or the losses themselves "
+            f"({', '.join(losses)})"
+        )
+
+    def _losses(self, places: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """(3, places) low end, median and high end, at 95 %, of every loss of one more run."""
+        if {*places} != {*self.x}:
+            return {name: np.array([values] * 3) for name, values in places.items()}
+        at = tuple(tuple(values.tolist()) for values in places.values())
+        return {table.measured: loss_of_one_more_run(table, at) for table in self.tables}
+
+    def _score(
+        self, losses: Sequence[np.ndarray], level: float, random: np.random.Generator
+    ) -> tuple[float, float, float, Reason | None]:
+        """Median, ends and why there are none, at one place; losses are (3,) ends and median of each."""
+        drawn = random.choice(len(self.curves), size=DRAWS, p=[*self.weights.values()])
+        mean, measured = np.empty(DRAWS), np.empty(DRAWS)
+        for j, (curve, (low, middle, high)) in enumerate(zip(self.curves, losses, strict=True)):
+            mine = drawn == j
+            if not mine.any():
+                continue
+            far = -float(curve.places(middle))
+            if far > FARTHEST or not (np.isfinite(high) and low > 0):
+                lowest = float(curve.loss.min())
+                why = Reason("score_too_far", score=Column(self.score), loss=float(middle), lowest=lowest,
+                             highest=float(curve.loss.max()))  # fmt: skip
+                return np.nan, np.nan, np.nan, why
+            normal = random.standard_normal(int(mine.sum()))
+            down, up = (np.log(middle / low), np.log(high / middle))
+            at = middle * np.exp(normal * np.where(normal < 0, down, up) / float(stats.norm.ppf(0.975)))
+            mean[mine], measured[mine] = curve.draw(at, random)
+        tail = (1 - level) / 2
+        value = float(self.measured(np.median(mean)))
+        low, high = sorted(float(self.measured(q)) for q in np.quantile(measured, [tail, 1 - tail]))
+        outer = sorted(float(self.measured(q)) for q in np.quantile(measured, [0.025, 0.975]))
+        if outer[1] - outer[0] > WIDEST * abs(value if self.best == 1 else 1 - value):
+            why = Reason("score_too_wide", score=Column(self.score), low=outer[0], high=outer[1])
+            return np.nan, np.nan, np.nan, why
+        return value, low, high, None
+
+    def summary(self) -> str:
+        """What was fitted, in lines."""
+        runs = len(self.curves[0].loss)
+        span = f"from {self.chance:.4g} (chance) to {self.best:g}"
+        lines = [f"{self.score}: a sigmoid in the loss {span}, {runs} runs"]
+        for curve in self.curves:
+            weight, variance, _ = curve.weights(0.0)
+            ceiling = curve.grid[3]
+            spread = abs(self.best - self.chance) * np.sqrt(weight @ variance)
+            ends = self.measured(weighted_quantile(ceiling, weight, [0.025, 0.975]))
+            lines.append(
+                f"  {curve.name:<16} {curve.loss.min():.4g} … {curve.loss.max():.4g}, "
+                f"weight {self.weights[curve.name]:.2f}, scatter of the score {spread:.2g}, "
+                f"ceiling {min(ends):.3g} … {max(ends):.3g}"
+            )
+        if self.unclear is not None:
+            lines.append(f"  no prediction: {self.unclear}")
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, for JSON."""
+        return {
+            "score": self.score, "chance": self.chance, "best": self.best, "weights": self.weights,
+            "runs": len(self.curves[0].loss), "x": list(self.x),
+            "problem": None if self.unclear is None else self.unclear.to_dict(),
+            "notes": [note.to_dict() for note in self.notes],
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class ScorePrediction(NotebookResult):
+    """A score at other sizes; made by `downstream`.
+
+    Attributes:
+        at: the sizes by column.
+        score: the column that is predicted.
+        mean, low, high: the median of the prediction and the ends of its interval, numbers or arrays like
+            those of `at`; NaN where `refused` says why.
+        level: of the interval.
+        loss: the column of the loss that counts most.
+        loss_mean, loss_low, loss_high: its median and 95 % ends.
+        beyond: how many times the largest run, in the product of the sizes; NaN where losses were given.
+        refused: of every place why it has no answer, None where it has one.
+        notes: what was done to the rows.
+        scores: what it was made from.
+    """
+
+    at: Mapping[str, Any]
+    score: str
+    mean: Any
+    low: Any
+    high: Any
+    level: float
+    loss: str
+    loss_mean: Any
+    loss_low: Any
+    loss_high: Any
+    beyond: Any
+    refused: tuple[Reason | None, ...]
+    notes: tuple[Reason, ...]
+    scores: Scores = field(repr=False)
+
+    def notebook_table(self) -> pd.DataFrame:
+        """One row a place."""
+        columns = {
+            **self.at, self.loss: self.loss_mean, self.score: self.mean, "low": self.low, "high": self.high,
+            "beyond": self.beyond,
+        }  # fmt: skip
+        return pd.DataFrame({name: np.ravel(values) for name, values in columns.items()})
+
+    def summary(self) -> str:
+        """One line a place, then the notes."""
+        lines = []
+        for row, why in zip(self.notebook_table().to_dict("records"), self.refused, strict=True):
+            place = ", ".join(f"{name} = {row[name]:.4g}" for name in self.at)
+            far = f"   {row['beyond']:.3g} times the largest run" if row["beyond"] > 1 else ""
+            known = "" if self.loss in self.at else f"{self.loss} {row[self.loss]:.4g}, "
+            ends = f"{percent(self.level)} [{row['low']:.4g}, {row['high']:.4g}]"
+            told = (
+                f"{self.score} {row[self.score]:.4g}   {ends}" if why is None else f"no {self.score}: {why}"
+            )
+            lines.append(f"  at {place}: {known}{told}{far}")
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, for JSON."""
+        return {
+            "score": self.score, "level": self.level, "predictions": self.notebook_table().to_dict("records"),
+            "refused": [None if why is None else why.to_dict() for why in self.refused],
+            "notes": [note.to_dict() for note in self.notes],
+        }  # fmt: skip
+
+
+def surface_of(table: Table) -> Surface:
+    """Stage one of two sizes: Chinchilla's form."""
+    return _surface(_key(table))
+
+
+def loss_of_one_more_run(table: Table, at: tuple[tuple[float, ...], ...]) -> np.ndarray:
+    """(3, places) low end, median and high end, at 95 %, of the loss of one more run.
+
+    Args:
+        at: the sizes by variable.
+    """
+    return _loss_of_one_more_run(_key(table), at)
+
+
+@dataclass(frozen=True)
+class _Points:
+    """Points of stage one that can be compared: many scores are asked for with the same losses."""
+
+    x: tuple[tuple[float, ...], ...]
+    y: tuple[float, ...]
+    runs: tuple[Any, ...]
+
+
+def _key(table: Table) -> _Points:
+    x = np.atleast_2d(np.asarray(table.x, float))
+    return _Points(
+        tuple(map(tuple, x.tolist())), tuple(np.asarray(table.y, float).tolist()), tuple(table.runs)
+    )
+
+
+@lru_cache(maxsize=64)
+def _surface(data: _Points) -> Surface:
+    return surfaces.fit(*map(np.array, data.x), np.array(data.y), runs=data.runs, form="chinchilla")
+
+
+@lru_cache(maxsize=256)
+def _loss_of_one_more_run(data: _Points, at: tuple[tuple[float, ...], ...]) -> np.ndarray:
+    if len(data.x) == 1:
+        ahead = extrapolate(np.array(data.x[0]), np.array(data.y), at=np.array(at[0]))
+        return np.array([ahead.low, ahead.mean, ahead.high])
+    fitted = _surface(data)
+    places = dict(zip(fitted.law.form.variables, map(np.array, at), strict=True))
+    low, high = fitted.interval(places, of="measurement")
+    return np.array([low, fitted.median(places), high])
+
+
+@checked
+def downstream(
+    table: Any, *, at: Any, loss: str | Sequence[str] = "loss", score: str = "accuracy",
+    chance: float | None = None, x: str | Sequence[str] | None = None, level: float = 0.95, **rows: Any,
+) -> ScorePrediction:  # fmt: skip
+    """Predict a score from the loss, and the loss from sizes.
+
+    Args:
+        table: `Curves` or a frame with one row a run; rows without a score count for the loss.
+        at: where to predict, as in `Scores.predict`.
+        loss: the column of the loss, or several: they are averaged by how well each explains the scores.
+        score: the column of an accuracy; or of an error, which its name says (test_error, err) or chance=1.
+        chance: the score of guessing; 0 by default, of an error 1.
+        x: the columns of the sizes; by default those of `at`, else n_params and n_data, else compute.
+        level: of the interval.
+        rows: which rows of the table count, as in `fit`.
+
+    Raises:
+        NotDetermined: the score has not left chance, or the runs do not reach as far.
+    """
+    if isinstance(table, Curves) and isinstance(at, Mapping):
+        at = {table.resolve(name): value for name, value in at.items()}
+    if x is None and is_table(table) and (isinstance(at, Mapping) or hasattr(at, "columns")):
+        frame, losses = (
+            (table.frame if isinstance(table, Curves) else table),
+            {*([loss] if isinstance(loss, str) else loss)},
+        )
+        x = [name for name in at if name in frame and name not in losses] or None
+    return fit(table, loss=loss, score=score, chance=chance, x=x, **rows).predict(at, level=level)
+
+
+@checked
+def fit(
+    table: Any,
+    *,
+    loss: str | Sequence[str] = "loss",
+    score: str = "accuracy",
+    chance: float | None = None,
+    x: str | Sequence[str] | None = None,
+    reduce: str = "auto",
+    where: Mapping[str, Any] | None = None,
+    mixed: bool = False,
+    nan_policy: str = "raise",
+    seed: int = 0,
+) -> Scores:
+    """Both stages, to predict at several places.
+
+    Args:
+        reduce, where, mixed, nan_policy: which rows of the table count, as in `scalinglab.laws.fit`.
+        seed: of the draws.
+        table, loss, score, chance, x: as in `downstream`.
+    """
+    if not is_table(table):
+        raise BadInput(f"a score is predicted from a table (sl.read, or a frame), not {type(table).__name__}")
+    resolve = table.resolve if isinstance(table, Curves) else str
+    frame = table.frame if isinstance(table, Curves) else table
+    losses = [resolve(name) for name in ([loss] if isinstance(loss, str) else loss)]
+    if not losses:
+        raise BadInput("loss=[]: name the column of the loss, or several")
+    if x is None:
+        x = PAIR if {*PAIR} <= {*frame} else "compute"
+    sizes = [resolve(name) for name in ([x] if isinstance(x, str) else x)]
+    if len(sizes) > 2:
+        raise BadInput(f"x={', '.join(sizes)}: stage one is a law of one column of sizes, or of two")
+    found = []
+    for name in losses:
+        points = points_from(
+            (table,), sizes if len(sizes) > 1 else sizes[0], name,
+            reduce=reduce, where=where, mixed=mixed, beside=resolve(score),
+        )  # fmt: skip
+        points = replace(points, names=tuple(sizes))  # by which `at` calls them
+        found.append(points.keep(np.isfinite(points.y)) if nan_policy == "drop" else points)
+    return _fitted(found, resolve(score), chance, seed)
+
+
+def _fitted(tables: Sequence[Table], score: str, chance: float | None, seed: int) -> Scores:
+    """Stage two of every loss; an error is told from a score by its name, or by a chance of 1."""
+    tables, notes = _in_fractions(tables, score)
+    scored = [np.isfinite(t.beside) & np.isfinite(t.y) for t in tables]
+    if (distinct := len(np.unique(tables[0].y[scored[0]]))) < FEWEST:
+        raise NotDetermined(Reason("few_scores", score=Column(score), runs=distinct, needed=FEWEST))
+    is_error = chance == 1 or (
+        chance != 0 and re.search(r"(?:^|[^a-z])err(?:or)?(?:[^a-z]|$)", score.lower())
+    )
+    best = 0.0 if is_error else 1.0
+    guessed = 1 - best if chance is None else float(chance)
+    if not 0 <= guessed <= 1:
+        raise BadInput(f"chance={guessed:g} must lie between 0 and 1: what guessing scores, as in 0.25")
+    curves = tuple(
+        Curve(t.measured, t.y[rows], (t.beside[rows] - guessed) / (best - guessed))
+        for t, rows in zip(tables, scored, strict=True)
+    )
+    leading = max(curves, key=lambda curve: curve.evidence)
+    unclear = left_chance(leading.loss, leading.share, score)
+    return Scores(tables, curves, score, guessed, best, unclear, notes, seed)
+
+
+def _in_fractions(tables: Sequence[Table], score: str) -> tuple[tuple[Table, ...], tuple[Reason, ...]]:
+    """The tables with scores from 0 to 1, and their notes; those in percent are divided by 100."""
+    values = np.concatenate([np.asarray(t.beside, float) for t in tables])
+    low, high = (np.nanmin(values), np.nanmax(values)) if np.isfinite(values).any() else (0.0, 0.0)
+    if low < 0 or high > 100:
+        raise BadInput(
+            f"{score} = {low if low < 0 else high:g}: a score lies between 0 and 1, or in percent up to 100"
+        )
+    unit, notes = (100.0, (Reason("percent", y=score),)) if high > 1 else (1.0, ())
+    made = tuple(
+        replace(t, y=np.asarray(t.y, float), beside=np.asarray(t.beside, float) / unit) for t in tables
+    )
+    return made, (*tables[0].notes, *notes)
+
+
+def left_chance(loss: np.ndarray, share: np.ndarray, score: str) -> Reason | None:
+    """Why scores have not left chance, or stand still; None where neither is so.
+
+    They have where the score improves as the loss falls (Kendall's τ, `SIGNIFICANT`), and the mean of the
+    quarter with the lowest losses lies above chance by `STANDARD_ERRORS` of its own and by `ABOVE` of the way
+    from chance to the best. A score that is not nearly solved (`SOLVED`) also has to improve among the third
+    with the lowest losses (`STALLED`): models that guess in the right format stand still at another chance.
+
+    Args:
+        loss, share: (runs,) the loss, and the share of the way from chance to the best score.
+    """
+    trend = stats.kendalltau(loss, share)
+    lowest = share[np.argsort(loss)[: max(3, len(loss) // 4)]]
+    error = max(float(lowest.std(ddof=1)), SCATTER) / np.sqrt(len(lowest))
+    reached = float(lowest.mean())
+    improves = trend.statistic < 0 and trend.pvalue < SIGNIFICANT
+    lower = np.argsort(loss)[: max(FEWEST, len(loss) // 3)]
+    still = stats.kendalltau(loss[lower], share[lower], alternative="less")
+    if improves and reached < SOLVED and not still.pvalue < STALLED:
+        return Reason("stalled", score=Column(score), runs=len(lower), p=float(still.pvalue))
+    if improves and reached > max(STANDARD_ERRORS * error, ABOVE):
+        return None
+    p = float(trend.pvalue) if np.isfinite(trend.pvalue) else 1.0
+    return Reason("at_chance", score=Column(score), reached=reached, p=p)
+
+
+def weighted_quantile(values: np.ndarray, weights: np.ndarray, levels: Sequence[float]) -> np.ndarray:
+    """Quantiles of values that count by their weights, which sum to 1."""
+    order = np.argsort(values, kind="stable")
+    place = np.searchsorted(np.cumsum(weights[order]), levels)
+    return np.asarray(values[order][np.minimum(place, len(values) - 1)])
+
+
+def _shaped(values: np.ndarray, shape: tuple[int, ...]) -> Any:
+    return float(np.ravel(values)[0]) if shape == () else np.asarray(values).reshape(shape)

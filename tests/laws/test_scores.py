@@ -1,0 +1,155 @@
+"""Scores from losses in two stages: bounded, with the error of both, refused where the runs say nothing."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import scalinglab as sl
+from scalinglab.errors import BadInput, NotDetermined
+from scalinglab.laws import scores
+
+COMPUTE = np.geomspace(1e18, 1e22, 24)
+
+
+def loss_at(compute):
+    return 1.7 + 40 * compute**-0.09
+
+
+def accuracy_at(loss, ceiling=0.9):
+    return 0.25 + (ceiling - 0.25) / (1 + np.exp(5 * (loss - 2.3)))
+
+
+def runs(seed: int = 0, noise: float = 0.004, ceiling: float = 0.9, compute=COMPUTE) -> pd.DataFrame:
+    random = np.random.default_rng(seed)
+    loss = loss_at(compute) * np.exp(0.003 * random.standard_normal(len(compute)))
+    score = accuracy_at(loss, ceiling) + noise * random.standard_normal(len(compute))
+    return pd.DataFrame({"compute": compute, "loss": loss, "accuracy": score, "error": 1 - score})
+
+
+def test_a_known_score_lies_in_the_interval_and_every_interval_in_its_bounds():
+    """A sigmoid between the grid's nodes, drawn six times; 95 % of six, within three standard deviations."""
+    held = 0
+    for seed in range(6):
+        found = sl.laws.downstream(runs(seed), chance=0.25, at={"compute": 5e22})
+        assert 0.25 <= found.low <= found.mean <= found.high <= 1
+        random = np.random.default_rng(100 + seed)
+        held += found.low <= accuracy_at(loss_at(5e22)) + 0.004 * random.standard_normal() <= found.high
+        assert found.loss_low < loss_at(5e22) * 1.01
+        assert found.high - found.low < 0.2
+    assert held >= 4
+
+
+def test_the_weights_of_curves_are_those_of_the_likelihood():
+    """Against the product of densities with the scatter integrated out by quadrature, on a few curves."""
+    table = runs(compute=COMPUTE[:8])
+    curve = scores.Curve("loss", table.loss.to_numpy(), (table.accuracy.to_numpy() - 0.25) / 0.75)
+    weight, _, count = curve.weights()
+    best = np.argsort(-weight)[:3]
+    sigma = np.geomspace(1e-4, 1, 4000)
+    expected = []
+    for one in best:
+        squares = scores.COUNTS * curve.squares[one].sum() + scores.SCATTER_WEIGHT * scores.SCATTER**2
+        density = sigma ** -(count + 1) * np.exp(-squares / (2 * sigma**2))  # Jeffreys' prior 1/σ
+        expected.append(np.exp(curve.grid[-1][one]) * np.trapezoid(density, sigma))
+    ratio = np.array(expected) / weight[best]
+    assert ratio == pytest.approx(ratio[0], rel=1e-3)
+
+
+def test_scores_at_chance_are_refused_whatever_comes_after():
+    small = COMPUTE[:12]
+    random = np.random.default_rng(1)
+    table = runs(compute=small).assign(accuracy=0.25 + 0.01 * random.standard_normal(12))
+    with pytest.raises(NotDetermined, match="has not left chance") as refused:
+        sl.laws.downstream(table, chance=0.25, at={"compute": 1e23})
+    assert refused.value.args[0].code == "at_chance"
+
+
+def test_a_score_that_stands_still_at_another_chance_is_refused():
+    """Models that answer in the right format guess, at a half: what they do next is not seen."""
+    random = np.random.default_rng(2)
+    table = runs()
+    steps = 0.5 / (1 + np.exp(30 * (table.loss - 2.5))) + 0.02 * random.standard_normal(len(table))
+    with pytest.raises(NotDetermined) as refused:
+        sl.laws.downstream(table.assign(accuracy=steps.clip(0, 1)), at={"compute": 1e23})
+    assert refused.value.args[0].code == "stalled"
+
+
+def test_a_loss_far_below_the_runs_is_refused_and_the_nearer_places_are_answered():
+    known = scores.fit(runs(), chance=0.25)
+    lowest, highest = known.curves[0].loss.min(), known.curves[0].loss.max()
+    found = known.predict({"loss": [lowest, lowest - 1.5 * (highest - lowest)]})
+    assert [why and why.code for why in found.refused] == [None, "score_too_far"]
+    assert np.isnan(found.mean[1])
+    assert found.low[0] <= accuracy_at(lowest) <= found.high[0]
+
+
+def test_an_error_is_a_score_read_from_the_other_side():
+    """The same draws: the intervals of 1 - accuracy are those of the accuracy, mirrored."""
+    table = runs()
+    right = sl.laws.downstream(table, chance=0.25, at={"compute": 5e22})
+    wrong = sl.laws.downstream(table, score="error", chance=0.75, at={"compute": 5e22})
+    assert (1 - wrong.mean, 1 - wrong.high, 1 - wrong.low) == pytest.approx(
+        (right.mean, right.low, right.high), abs=1e-9
+    )
+
+
+def test_the_loss_that_explains_the_scores_counts_most():
+    table = runs()
+    other = table.loss * np.exp(0.1 * np.random.default_rng(3).standard_normal(len(table)))
+    known = scores.fit(table.assign(other=other), loss=["other", "loss"], chance=0.25)
+    assert known.weights["loss"] > 0.9
+    assert sum(known.weights.values()) == pytest.approx(1)
+    alone = sl.laws.downstream(table, chance=0.25, at={"compute": 5e22})
+    assert known.predict(compute=5e22).mean == pytest.approx(alone.mean, abs=0.01)
+
+
+def test_the_uncertain_loss_of_stage_one_widens_the_interval():
+    known = scores.fit(runs(), chance=0.25)
+    ahead = known.predict(compute=1e23)
+    exact = known.predict(loss=ahead.loss_mean)
+    assert ahead.loss_low < ahead.loss_mean < ahead.loss_high
+    assert ahead.high - ahead.low > exact.high - exact.low
+    assert ahead.beyond == pytest.approx(10)
+
+
+def test_percent_and_models_without_a_score_are_read():
+    table = runs().assign(accuracy=lambda t: 100 * t.accuracy)
+    table.loc[:3, "accuracy"] = np.nan
+    known = scores.fit(table, chance=0.25)
+    assert (len(known.tables[0].y), len(known.curves[0].loss)) == (24, 20)
+    assert "percent" in {note.code for note in known.notes}
+    assert 0.25 < known.predict(compute=2e22).mean < 1
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"chance": 1.5}, "chance=1.5 must lie between 0 and 1"),
+        ({"score": "acuracy"}, "did you mean 'accuracy'"),
+        ({"loss": []}, "name the column of the loss"),
+        ({"at": {"n_params": 1e9}}, "give compute, or the losses themselves"),
+        ({"level": 95}, "between 0 and 1"),
+        ({"x": ["compute", "loss", "error"]}, "of one column of sizes, or of two"),
+    ],
+)
+def test_wrong_input_is_refused_with_the_way_out(options, told):
+    with pytest.raises(BadInput, match=told):
+        sl.laws.downstream(runs(), **{"at": {"compute": 1e23}, **options})
+
+
+def test_few_scored_runs_are_refused():
+    with pytest.raises(NotDetermined, match="needs 6"):
+        sl.laws.downstream(runs(compute=COMPUTE[-5:]), at={"compute": 1e23})
+
+
+def test_scores_and_predictions_are_drawn_against_the_loss():
+    known = scores.fit(runs(), chance=0.25)
+    found = known.predict(compute=[2e22, 5e22])
+    axes = found.plot()
+    star = next(line for line in axes.lines if line.get_marker() == "*")
+    assert star.get_xdata() == pytest.approx(found.loss_mean)
+    assert star.get_ydata() == pytest.approx(found.mean)
+    ends = np.array([segment[:, 1] for segment in axes.collections[-1].get_segments()]).T
+    assert ends == pytest.approx(np.array([found.low, found.high]))
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("loss", "accuracy")
+    assert known.plot().get_legend() is not None
