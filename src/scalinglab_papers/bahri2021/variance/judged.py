@@ -62,7 +62,8 @@ class Judged:
         return [
             difference_row(pure, self.exponent(), len(self.excess), note),
             Row(
-                f"{name}: α_{subscript} with the next order", alpha and alpha.value, alpha and alpha.stderr,
+                f"{name}: α_{subscript} with the next order",
+                None if alpha is None else alpha.value, None if alpha is None else alpha.stderr,
                 len(self.excess), paper=1.0 if last else None,
                 note=words if alpha else f"the differences are lost in noise; {words}",
             ),
