@@ -314,11 +314,11 @@ def test_a_node_that_does_not_share_the_folder_stops_the_sweep_and_is_named(clus
     if subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode:
         pytest.skip("a mount of its own needs root")
     process = subprocess.Popen(
-        ["unshare", "-m", "sh", "-c", apart], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        start_new_session=True,
+        ["unshare", "-m", "sh", "-c", apart], stdout=(tmp_path / "node.log").open("w"),
+        stderr=subprocess.STDOUT, start_new_session=True,
     )  # fmt: skip
     try:
-        wait_for_nodes(4)
+        wait_for_nodes(4, seconds=200)  # the command of Ray takes a minute where others compute
         with pytest.raises(
             StoreError, match=rf"host {platform.node()} does not see the folder {shared}/runs"
         ):
@@ -435,11 +435,11 @@ def test_a_group_whose_worker_dies_is_submitted_again_as_it_was(tmp_path):
     assert [len(part.whole) for part in driver.waiting] == [1, 1, 1]
 
 
-def wait_for_nodes(number):
+def wait_for_nodes(number, seconds=60):
     """Until so many nodes of the cluster are alive, with its head."""
     import ray
 
-    wait_until(lambda: sum(node["Alive"] for node in ray.nodes()) == number)
+    wait_until(lambda: sum(node["Alive"] for node in ray.nodes()) == number, seconds)
 
 
 def count(path, status):

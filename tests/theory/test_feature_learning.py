@@ -86,3 +86,13 @@ def test_curves() -> None:
     frame = feature_learning.solve(HARD, [1, 2], 0.5).curves().frame
     assert set(frame["richness"]) == {0.5}
     assert np.all(np.diff(frame["rate"]) > 0)
+
+
+def test_a_flow_that_takes_too_many_gradients_is_refused_with_the_time_that_it_reaches(monkeypatch) -> None:
+    monkeypatch.setattr(simulated, "MOST", 500)
+    with pytest.raises(
+        BadInput, match=r"500 gradients, .* come to time [\d.]+ of 1e\+09: give earlier times"
+    ):
+        simulated.train(HARD, [1.0, 1e9], 1.0, 4, draws=1)
+    with pytest.raises(BadInput, match="richness=nan"):
+        simulated.train(HARD, [1.0], float("nan"), 4)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from itertools import count
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from scalinglab.curves import Curves
 
 TOLERANCE = 1e-7  # relative, of weights along gradient flow
+MOST = 600_000  # gradients, of all draws together: some ten seconds of a small network
 
 
 @checked
@@ -40,8 +43,11 @@ def train(
     at = np.unique(check_times(times, discrete=False))
     if n_params < 1 or draws < 1:
         raise BadInput(f"n_params = {n_params} and draws = {draws} must be 1 or more")
+    if not math.isfinite(richness) or richness < 0:
+        raise BadInput(f"richness={richness} must be a number, zero or positive")
+    gradients = count(1)
     losses = [
-        _one(spectrum, at, richness, int(n_params), seed + i)
+        _one(spectrum, at, richness, int(n_params), seed + i, gradients)
         for i in track(range(draws), "training features")
     ]
     from scalinglab.curves import Curves
@@ -54,7 +60,9 @@ def train(
     )  # fmt: skip
 
 
-def _one(spectrum: Spectrum, times: np.ndarray, richness: float, size: int, seed: int) -> np.ndarray:
+def _one(
+    spectrum: Spectrum, times: np.ndarray, richness: float, size: int, seed: int, gradients: Iterator[int]
+) -> np.ndarray:
     values = spectrum.eigenvalues
     target = np.sqrt(spectrum.target_power / values)
     a = np.random.default_rng(seed).standard_normal((size, spectrum.n_modes)) / math.sqrt(size)
@@ -64,7 +72,12 @@ def _one(spectrum: Spectrum, times: np.ndarray, richness: float, size: int, seed
         left: np.ndarray = target - a.T @ (b.T @ w)
         return left
 
-    def flow(_: float, state: np.ndarray) -> np.ndarray:
+    def flow(time: float, state: np.ndarray) -> np.ndarray:
+        if next(gradients) > MOST:
+            raise BadInput(
+                f"{MOST:,} gradients, of all draws together, come to time {time:.3g} of {times[-1]:.3g}: "
+                "give earlier times, fewer draws, or less richness"
+            )
         w, b = state[:size], state[size:].reshape(size, size)
         gradient = a @ (values * residual(state))
         return np.concatenate([b @ gradient, richness * np.outer(w, gradient).ravel()])
