@@ -22,6 +22,8 @@ def check_interpreted(file: str) -> None:
     """The tests of a file pass where Triton interprets."""
     if _release(np.__version__) >= (2, 4) and _release(version("triton")) < (3, 7):
         pytest.skip("Triton before 3.7 is interpreted with NumPy before 2.4 only")
+    if _release(version("triton")) <= (3, 2):
+        pytest.skip("the interpreter of Triton 3.2 cannot invert a mask (get_int1_ty)")
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", file]
     done = subprocess.run(words, env={**os.environ, "TRITON_INTERPRET": "1"}, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
