@@ -1,6 +1,7 @@
 """Install this package with other versions of what it needs, and run a quick part of the tests.
 
 python tools/matrix.py lowest       every dependency at its declared lower bound
+python tools/matrix.py training     the same with PyTorch, Ray and submitit, and the tests of training and sweeps
 python tools/matrix.py pandas2      the newest pandas 2, the rest as pip chooses
 python tools/matrix.py newest       everything as pip chooses
 python tools/matrix.py pandas==2.2.3 numpy==2.1.0     these versions, the rest as pip chooses
@@ -24,22 +25,33 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 TESTS = ("tests/curves", "tests/store/test_formats.py", "tests/store/test_damage.py", "tests/numerics",
          "tests/theory/test_kernel.py", "tests/laws/test_fit.py")  # fmt: skip
+TRAINING = ("tests/train", "tests/sweep")
 TESTING = ("pytest", "hypothesis", "mpmath", "openpyxl>=3.1")
 
 
-def lower_bounds() -> list[str]:
-    """Every dependency pinned to the version that pyproject.toml names."""
+def lower_bounds(*extras: str) -> list[str]:
+    """Every dependency, with those of some extras, pinned to the version that pyproject.toml names."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    return [text.strip().replace(">=", "==") for text in project["dependencies"]]
+    wanted = [*project["dependencies"]]
+    for extra in extras:
+        wanted += project["optional-dependencies"][extra]
+    return [text.strip().replace(">=", "==") for text in wanted]
 
 
 def requirements(words: list[str]) -> list[str]:
-    """What pip is asked for: the meaning of `lowest`, `pandas2` and `newest`, or the words themselves."""
-    named = {"lowest": lower_bounds, "pandas2": lambda: ["pandas>=2.2.2,<3"], "newest": list}
+    """What pip is asked for: the meaning of `lowest`, `pandas2` and so on, or the words themselves."""
+    named = {
+        "lowest": lower_bounds,
+        "training": lambda: lower_bounds("train", "ray", "slurm"),
+        "pandas2": lambda: ["pandas>=2.2.2,<3"],
+        "newest": list,
+    }
     if len(words) == 1 and words[0] in named:
         return named[words[0]]()
     if wrong := [word for word in words if not re.match(r"[\w-]+\s*[=<>~!]=?", word)]:
-        sys.exit(f"{wrong[0]!r}: give lowest, pandas2 or newest, or requirements such as pandas==2.2.3")
+        sys.exit(
+            f"{wrong[0]!r}: give lowest, training, pandas2 or newest, or requirements such as pandas==2.2.3"
+        )
     return words
 
 
@@ -52,9 +64,12 @@ def run(*words: str | Path) -> int:
 def main() -> int:
     """Install, test, and give the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("versions", nargs="+", help="lowest, pandas2, newest, or such as pandas==2.2.3")
-    parser.add_argument("--tests", nargs="*", default=TESTS)
+    parser.add_argument(
+        "versions", nargs="+", help="lowest, training, pandas2, newest, or such as pandas==2.2.3"
+    )
+    parser.add_argument("--tests", nargs="*")
     given = parser.parse_args()
+    tests = given.tests or (TRAINING if given.versions == ["training"] else TESTS)
     wanted = requirements(given.versions)
     with tempfile.TemporaryDirectory() as folder:
         venv.create(folder, with_pip=True)
@@ -65,7 +80,7 @@ def main() -> int:
             return 1
         run(python, "-m", "pip", "list", "--format=freeze")
         # warnings of old packages beside new ones are not ours
-        return run(python, "-m", "pytest", "-q", "-m", "not slow", "-W", "default", *given.tests)
+        return run(python, "-m", "pytest", "-q", "-m", "not slow", "-W", "default", *tests)
 
 
 if __name__ == "__main__":
