@@ -1,7 +1,7 @@
 """Install this package with other versions of what it needs, and run a quick part of the tests.
 
 python tools/matrix.py lowest       every dependency at its declared lower bound
-python tools/matrix.py training     the same with PyTorch, Ray and submitit, and the tests of training and sweeps
+python tools/matrix.py training     the same with PyTorch, Ray and submitit; tests of training and sweeps
 python tools/matrix.py pandas2      the newest pandas 2, the rest as pip chooses
 python tools/matrix.py newest       everything as pip chooses
 python tools/matrix.py pandas==2.2.3 numpy==2.1.0     these versions, the rest as pip chooses
