@@ -1,5 +1,5 @@
 # Two commands for a fresh machine: `make demo` and `make test`. Both set up .venv first.
-# Continuous integration runs `make full`.
+# Continuous integration runs `make ci`.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -19,13 +19,14 @@ SEED    ?= 0
 RECORDS := $(patsubst src/scalinglab_papers/smoke/%.json,records-%,$(wildcard src/scalinglab_papers/smoke/*.json))
 PYTEST  := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal --durations=10 --durations-min=2
 
-.PHONY: demo test full quick slow slurm records release dist check lint types docs properties mutants coverage benchmarks screenshots clean help
+.PHONY: demo test ci full quick slow nightly slurm records release dist check lint types docs properties mutants coverage benchmarks screenshots clean help
 
 help:
 	@echo "make demo   train, fit and report on real digits, in about two minutes -> demo/report.html"
 	@echo "make test   lint, types, import rules, quick tests: about five minutes on two cores"
-	@echo "make full   the same, then slow tests, records and docs: what continuous integration runs"
-	@echo "make quick  the quick tests alone; make slow: the others"
+	@echo "make ci     the same, then slow tests, docs, a wheel, and a part of the records: continuous integration"
+	@echo "make full   the same with the longest tests and all records: about 25 minutes on two cores"
+	@echo "make quick  the quick tests alone; make slow, make nightly: the others"
 	@echo "make slurm  the tests of the engine slurm on a real Slurm of one node (root; slurm-wlm, munge)"
 	@echo "make records  reproduce the papers at scale smoke and compare with their records"
 	@echo "make release  what a release needs beside make full: dependencies locked by hash, their licences, a"
@@ -69,16 +70,24 @@ types: $(READY)
 test: lint
 	@$(MAKE) --no-print-directory -j2 types quick
 
+# less than 15 minutes on two cores; of each paper the records that take least, as many as begin in 30 s
+ci: test slow
+	@echo "==> records of the papers at scale smoke, docs, wheel and sdist"
+	@$(MAKE) --no-print-directory -j2 MINUTES=0.5 $(RECORDS) docs dist
+
 # slow tests alone: those of clusters and killed processes have limits of time
-full: test slow
+full: test slow nightly
 	@echo "==> records of the papers at scale smoke, docs, wheel and sdist"
 	@$(MAKE) --no-print-directory -j2 $(RECORDS) docs dist
 
 quick: $(READY)
-	@echo "==> quick tests";  $(PYTEST) -m "not slow"
+	@echo "==> quick tests";  $(PYTEST) -m "not slow and not nightly"
 
 slow: $(READY)
 	@echo "==> slow tests";   $(PYTEST) -m slow
+
+nightly: $(READY)
+	@echo "==> nightly tests"; $(PYTEST) -m nightly
 
 slurm: $(READY)
 	@echo "==> a real Slurm of one node"
@@ -89,7 +98,7 @@ records: $(READY)
 	@$(MAKE) --no-print-directory -j2 $(RECORDS)
 
 records-%: $(READY)
-	@OMP_NUM_THREADS=1 $(BIN)/scalinglab reproduce check --paper $*
+	@OMP_NUM_THREADS=1 $(BIN)/scalinglab reproduce check --paper $* $(if $(MINUTES),--minutes $(MINUTES))
 
 properties: $(READY)
 	@PROPERTY_FACTOR=$(FACTOR) $(PYTEST) -m hypothesis

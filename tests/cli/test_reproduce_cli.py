@@ -141,6 +141,7 @@ def test_an_interrupted_command_says_that_it_goes_on(monkeypatch: pytest.MonkeyP
 
 def test_a_check_ends_with_1_where_a_record_differs(monkeypatch: pytest.MonkeyPatch):
     assert "2 records written, 0 differ" in run("check", "--paper", "three", "--write").stdout
+    assert "1 records checked, 0 differ" in run("check", "--paper", "three", "--minutes", "0").stdout
     matching = run("check", "--paper", "three")
     assert matching.exit_code == 0
     assert [line.split()[-1] for line in matching.stdout.splitlines()[:2]] == ["matches", "matches"]

@@ -61,14 +61,22 @@ class Checked:
 
 
 @checked
-def check(paper: str | None = None, write: bool = False, records: Path | None = None) -> Iterator[Checked]:
+def check(
+    paper: str | None = None,
+    write: bool = False,
+    records: Path | None = None,
+    minutes: float | None = None,
+) -> Iterator[Checked]:
     """Reproduce every entry that runs at scale smoke, one after another, and compare it with its record.
 
     Args:
         paper: only this one.
         write: replace the records by what is found now.
         records: the folder that holds them; default: in the package of the study.
+        minutes: of each paper begin no other entry after this time, those first that took least.
     """
+    if write and minutes is not None:
+        raise BadInput("all records of a paper are written at once: leave out minutes")
     known_papers = papers()
     if paper is not None and paper not in known_papers:
         raise BadInput(f"no paper {paper!r}; choose from: {', '.join(known_papers)}")
@@ -79,7 +87,13 @@ def check(paper: str | None = None, write: bool = False, records: Path | None = 
         found = () if write else changed_constants(known.get("constants", {}), now)
         yield Checked(f"{name} constants", len(now), time.perf_counter() - start, found)
         fresh = {}
-        for entry in runnable(name):
+        taken = {key: one["seconds"] for key, one in known.get("entries", {}).items()}
+        wanted = runnable(name)
+        if minutes is not None:
+            wanted.sort(key=lambda entry: taken.get(entry.key, 0.0))
+        for entry in wanted:
+            if minutes is not None and time.perf_counter() - start > 60 * minutes:
+                break
             made, seconds = run(entry.key, SCALE)
             fresh[entry.key] = record(made, entry.key, SCALE, seconds)
             old = known.get("entries", {}).get(entry.key)

@@ -66,7 +66,8 @@ def reproduce(
         store: of entries that train: the store of runs to read and continue, or a table of curves to read.
             Default: runs/ in the folder of results.
         only: train only this part of a study, by its name. Repeatable.
-        minutes: begin no other part of a study after this time, e.g. 20.
+        minutes: begin no other part of a study after this time, e.g. 20; with 'check' no other entry of a
+            paper, those first that took least.
         missing: list only what has not been measured: entries without a record.
         paper: check, or judge, only this paper.
         write: replace the stored records by the new values.
@@ -74,7 +75,7 @@ def reproduce(
     from scalinglab import studies
 
     if key == "check":
-        return _check(paper, write)
+        return _check(paper, write, minutes)
     if key == "claims" and not write:
         return _claims(paper)
     if paper is not None or write:
@@ -200,14 +201,14 @@ def _claims(paper: str | None) -> Output:
     return Output({"claims": table.to_dict("records")}, table, "\n".join(lines))
 
 
-def _check(paper: str | None, write: bool) -> Output:
+def _check(paper: str | None, write: bool, minutes: float | None) -> Output:
     """Every smoke record, compared as soon as it is reproduced; exit status 1 where one differs."""
     import pandas as pd
 
     from scalinglab import studies
 
     rows, differ = [], []
-    for one in studies.check(paper, write):
+    for one in studies.check(paper, write, minutes=minutes):
         state = "written" if write else "differs" if one.differences else "matches"
         say(f"{one.key:34} {one.rows:3} rows {one.seconds:6.1f} s  {state}")
         for difference in one.differences:
