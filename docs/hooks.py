@@ -34,6 +34,7 @@ TITLES = {
     "park2019": "Park, Sohl-Dickstein, Le, Smith 2019",
     "hoffmann2022": "Hoffmann et al. 2022",
     "theory": "Solvable models beyond the source papers",
+    "field": "Decide before you train, judged on published runs",
 }
 SOURCES = ("damico2025", "bahri2021", "bordelon2024", "park2019", "hoffmann2022")
 

@@ -1,4 +1,4 @@
-"""The source papers of scalinglab: every figure, table and theorem, one folder a paper; and ``theory``.
+"""The source papers of scalinglab: every figure and table, a folder a paper; ``theory`` and ``field``.
 
 ``smoke/`` holds the records at scale smoke, with which `scalinglab reproduce check` compares; ``claims/``
 what the papers say and which rows decide it. Records of larger scales come with the documentation, not with
@@ -8,7 +8,7 @@ an installed package.
 from pathlib import Path
 from typing import Any
 
-from scalinglab_papers import bahri2021, bordelon2024, damico2025, demo, hoffmann2022, park2019, theory
+from scalinglab_papers import bahri2021, bordelon2024, damico2025, demo, field, hoffmann2022, park2019, theory
 
 ENTRIES = (
     *demo.ENTRIES,
@@ -18,6 +18,7 @@ ENTRIES = (
     *park2019.ENTRIES,
     *hoffmann2022.ENTRIES,
     *theory.ENTRIES,
+    *field.ENTRIES,
 )
 
 MEASURED = Path(__file__).parents[2] / "docs" / "measured"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scalinglab.errors import BadInput, ScalinglabError
+from scalinglab.figures import decisions
 from scalinglab.figures.collapse import draw_prediction, plain_ticks
 from scalinglab.figures.data import isoflop_curves, law_curve, laws_of_error, visible
 from scalinglab.figures.laws import draw_curve
@@ -300,4 +301,5 @@ DRAWINGS: dict[str, Callable[..., None]] = {
     "Explanation": explanation, "NextRuns": next_runs, "Dynamical": dynamical, "Answers": answers,
     "Scores": scores, "ScorePrediction": score_prediction, "Speedup": speedup, "Fit": fit,
     "Prediction": prediction,
+    "Hyperparameters": decisions.optima, "Mixture": decisions.left_out, "Proposal": decisions.bars,
 }  # fmt: skip

@@ -24,14 +24,16 @@ if TYPE_CHECKING:
     from scalinglab.laws.learning_curves.dynamical import dynamical
     from scalinglab.laws.learning_curves.optimum_in_time import optimum_in_time
     from scalinglab.laws.learning_curves.stopping import stopping_norm
+    from scalinglab.laws.mixing.shares import mixture
     from scalinglab.laws.noise import optimal_noise
     from scalinglab.laws.planning import questions as plan
     from scalinglab.laws.scores import downstream
+    from scalinglab.laws.tuning.transfer import hyperparameters
 
 __all__ = [
     "Certificate", "Form", "Interval", "Law", "Parameter", "bootstrap", "collapse", "downstream", "dynamical",
-    "extrapolate", "fit", "forms", "optimal_noise", "optimum_in_time", "plan", "register_form", "schedule",
-    "sources", "speedup", "stopping_norm", "surface",
+    "extrapolate", "fit", "forms", "hyperparameters", "mixture", "optimal_noise", "optimum_in_time", "plan",
+    "register_form", "schedule", "sources", "speedup", "stopping_norm", "surface",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazily(
@@ -40,7 +42,8 @@ __getattr__, __dir__ = lazily(
         "Certificate": "fitting.solution", "Form": "forms.base", "Interval": "fitting.solution",
         "Law": "fitting.law", "Parameter": "forms.base", "bootstrap": "fitting.law",
         "collapse": "learning_curves.collapse", "dynamical": "learning_curves.dynamical",
-        "extrapolate": "extrapolation.stacking", "fit": "fitting.fit", "optimal_noise": "noise",
+        "extrapolate": "extrapolation.stacking", "fit": "fitting.fit", "hyperparameters": "tuning.transfer",
+        "mixture": "mixing.shares", "optimal_noise": "noise",
         "optimum_in_time": "learning_curves.optimum_in_time",
         "register_form": "forms.registry", "sources": "fitting.uncertainty_budget", "speedup": "compare",
         "stopping_norm": "learning_curves.stopping", "downstream": "scores",

@@ -35,6 +35,42 @@ class Column(str):
 REASONS = {
     "message": "{text}",  # an error that has only its sentence
     "no_number": "these data give no number for {of}",
+    # searches over settings
+    "valley_flat": (
+        "the loss does not bend along {setting}: try values on both sides of the best one, a factor of two "
+        "apart or more"
+    ),
+    "few_searches": (
+        "{searches} searches over {settings} have their best run inside the grid, and {needed} are needed "
+        "({edge} have it at the edge): search at more sizes, three values of each setting or more, and widen "
+        "the grids whose best run lies at their edge"
+    ),
+    "searches_at_edge": (
+        "{searches} of {of} searches have their best run at the edge of the grid and are left out: their "
+        "optimum may lie outside"
+    ),
+    "setting_open": (
+        "{setting} is only known to lie between {low:.2g} and {high:.2g}: search at more sizes, nearer to "
+        "the one that is asked for"
+    ),
+    "nothing_searched": "none of {settings} has three values in the table: search over at least one of them",
+    "one_size_searched": (
+        "all searches have {size} = {value:.4g}, so nothing is known of {at:.4g}: search at other values "
+        "of it"
+    ),
+    "runs_not_counted": "{runs:#run} without a finite positive loss, size and setting left out",
+    "sizes_not_searched": "{sizes:#size} with fewer runs than a search takes left out",
+    # mixtures
+    "few_mixtures": "{runs} runs of different mixtures, and {needed} are needed: three more than domains",
+    "mixture_outside": (
+        "no mixture of the runs' own mixtures meets the constraints: train on mixtures beyond them first, or "
+        "loosen the constraints"
+    ),
+    "mixture_unsupported": (
+        "the best mixture lies where the loss is known {distance:.2g} times less well than for any run: "
+        "train on mixtures near it first, or bound the shares"
+    ),
+    "loss_constant": "{y} is the same in every run",
     # rows
     "left_out_size": "left out: {points:#point} without a positive size",
     "left_out_value": "left out: {runs:#run} without a finite {y}",

@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scalinglab.cli.options import Numbers, Variables
+from scalinglab.cli.options import Bounds, Numbers, Sizes, Variables
 from scalinglab.cli.output import Output
 from scalinglab.cli.registry import command
-from scalinglab.cli.tables import Surface, Table, read_table
+from scalinglab.cli.tables import Rows, Surface, Table, read_table
 from scalinglab.errors import BadInput
 
 if TYPE_CHECKING:
@@ -277,6 +277,120 @@ def _planned(query: TableQuery, found: NextRuns, **more: Any) -> Output:
         "runs": rows.to_dict("records"), "notes": query.notes(found.notes),
     }  # fmt: skip
     return Output(document, rows, _with_notes(found.summary(query.names), found.notes))
+
+
+@command("plan hyperparameters", figure="hyperparameters", draws_unasked=False)
+def hyperparameters(
+    table: Rows, at: Sizes, settings: str | None = None, y: str | None = None, level: float = 0.95
+) -> Output:
+    """Find the learning rate, batch size and other settings that are best at a size that was not searched.
+
+    The table holds searches over the settings at several smaller sizes. Exit status 3 where the same
+    procedure fails on the largest sizes of the table: then settings do not transfer.
+
+    scalinglab plan hyperparameters searches.csv --at 1e9,2e10
+
+    scalinglab plan hyperparameters searches.csv --at width=4096 --settings learning_rate,init --level 0.9
+
+    Args:
+        at: the size: 'n_params,n_data', or by the names of its columns, e.g. 'width=4096,n_data=2e10'.
+        settings: columns of the settings, separated by commas. Default: learning_rate, batch_size,
+            weight_decay, momentum and warmup where the table varies them.
+        y: the column of the loss. Default: loss, else the measurement there is.
+    """
+    from scalinglab.figures import decisions
+    from scalinglab.laws.tuning import transfer
+
+    chosen = settings.split(",") if settings else []
+    named = _one_size(at)
+    curves = table.curves((*named, *chosen), wanted=(y,) if y else ())
+    place = {curves.resolve(name): value for name, value in named.items()}
+    chosen = [curves.resolve(name) for name in chosen]
+    found = transfer.hyperparameters(curves, place, y=y, settings=chosen or None, level=level)
+    document = {**found.to_dict(), "notes": [note.to_dict() for note in found.notes]}
+    return Output(
+        document, found.table(), found.summary(), figure=lambda: decisions.hyperparameters(found),
+        status=3 if found.transfers is False else 0,
+    )  # fmt: skip
+
+
+def _one_size(at: Any) -> dict[str, float]:
+    """One size by the names of its columns, as typed."""
+    if isinstance(at, dict) and all(len(values) == 1 for values in at.values()):
+        return {name: float(values[0]) for name, values in at.items()}
+    if isinstance(at, (dict, Path)) or len(at) != 2:
+        raise BadInput("--at: give one size, n_params,n_data as in 1e9,2e10, or by name as in width=4096")
+    return {"n_params": float(at[0]), "n_data": float(at[1])}
+
+
+@command("plan mixture", figure="mixture", draws_unasked=False)
+def mixture(
+    table: Rows,
+    shares: str,
+    y: str | None = None,
+    bounds: Bounds | None = None,
+    repeat: Variables | None = None,
+    n_params: float | None = None,
+    n_data: float | None = None,
+    level: float = 0.95,
+) -> Output:
+    """Find the data mixture with the lowest loss that the runs support.
+
+    The table holds runs on several mixtures, a column of shares for each domain. Exit status 3 where the runs
+    do not support a proposal within the bounds.
+
+    scalinglab plan mixture mixtures.csv --shares web,code,books,maths --y loss_web
+
+    scalinglab plan mixture mixtures.csv --shares share_* --bounds share_code=0.1:0.3 --level 0.9
+
+    scalinglab plan mixture mixtures.csv --shares web,books --repeat books=5e9 --n-params 1e9 --n-data 1e11
+
+    Args:
+        shares: columns of the domains, separated by commas; share_* for all that begin so.
+        y: the column of the loss. Default: loss, else the measurement there is.
+        bounds: bounds of a share, DOMAIN=LOW:HIGH, e.g. code=0.1:0.3; equal bounds hold it. Repeatable.
+        repeat: tokens that there are of a domain, e.g. books=5e9: at most four passes over them. Repeatable.
+        n_params: parameters of the training, e.g. 1e9. Default: the largest of the runs.
+        n_data: tokens of the training, e.g. 1e11. Default: the largest of the runs.
+    """
+    from fnmatch import fnmatch
+
+    from scalinglab.figures import decisions
+    from scalinglab.laws.mixing import shares as mixing
+
+    patterns = shares.split(",")
+    where = table.where or {}
+    read = read_table(
+        table.file, table.column, [p for p in patterns if "*" not in p], wanted=[*where, *([y] if y else [])]
+    )
+    names = []
+    for pattern in patterns:
+        known = [str(c) for c in read.frame if fnmatch(str(c), pattern)]
+        names += known if "*" in pattern else [read.resolve(pattern)]
+    fitted = mixing.mixture(
+        read.frame, names, y=y and read.resolve(y), level=level,
+        where={read.resolve(name): value for name, value in where.items()},
+    )  # fmt: skip
+    tokens = {name: _number("--repeat", name, text) for name, text in (repeat or {}).items()}
+    like = {k: v for k, v in (("n_params", n_params), ("n_data", n_data)) if v is not None}
+    best = fitted.best(constraints=bounds, like=like, repeat=tokens)
+    document = {
+        "shares": dict(best.shares), "loss": best.loss.to_dict(), "best_run": best.best_run,
+        "distance": best.distance, "sizes": dict(best.sizes), "level": level,
+        "left_out_error": float((fitted.errors**2).mean() ** 0.5),
+        "notes": [note.to_dict() for note in fitted.notes],
+    }  # fmt: skip
+    text = f"{fitted.summary()}\n{best.summary()}"
+    return Output(document, best.table(), text, figure=lambda: decisions.mixture(fitted))
+
+
+def _number(option: str, name: str, text: str) -> float:
+    """A value typed after a name."""
+    from scalinglab.curves.numbers import number
+
+    if (value := number(text)) is None:
+        raise BadInput(f"{option} {name}={text}: write a number, as in {name}=5e9")
+    return float(value)
 
 
 @command("plan sensitivity")

@@ -1,0 +1,386 @@
+"""`mixture`: the loss of a data mixture from runs on others, and the best mixture that the runs support.
+
+ln loss is a Gaussian process of the shares, and of sizes where the table varies them (`process`). A proposal
+minimises the upper end of its own interval, so that it pays to stay near the runs, among mixtures of the
+runs' own mixtures (their convex hull) within the constraints; and is refused where it is known less well than
+any run is by the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import stats
+from scipy.optimize import linprog
+
+from scalinglab.errors import BadInput, NotDetermined, nearest
+from scalinglab.laws.fitting.data.from_curves import points_from
+from scalinglab.laws.fitting.data.rows import rises
+from scalinglab.laws.mixing import process
+from scalinglab.results.estimate import FEWEST, Estimate
+from scalinglab.results.notebook import NotebookResult
+from scalinglab.results.sentences import with_notes
+from scalinglab.results.types import Reason
+from scalinglab.support.validation import checked
+from scalinglab.support.words import percent
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SIZES = ("n_params", "n_data")  # defined: taken along where they vary
+SUM = 0.02  # guard: by how much shares may miss one, as rounded ones do
+REST = "rest"  # defined: the domain that the shares leave out
+EPOCHS = 4.0  # published: Muennighoff et al. 2023, up to four passes repeated text is worth as much as new
+# search: rounds, mixtures kept of each and drawn in each; corners of what the constraints leave
+ROUNDS, KEPT, DRAWN, CORNERS = 25, 40, 300, 40
+
+
+@dataclass(frozen=True)
+class Proposal(NotebookResult):
+    """A mixture to train on.
+
+    Attributes:
+        shares: by domain.
+        loss: predicted, with the interval of one more run.
+        sizes: at which it is predicted.
+        best_run: the lowest loss among the runs (of those sizes, where sizes vary: as predicted there).
+        like: the predicted loss of the mixture to compare with; None where none was given.
+        distance: standard deviation of its prediction over that of the least known run: below one.
+        level: of the interval.
+    """
+
+    shares: Mapping[str, float]
+    loss: Estimate
+    sizes: Mapping[str, float]
+    best_run: float
+    like: Estimate | None
+    distance: float
+    level: float
+
+    def table(self) -> pd.DataFrame:
+        """One row a domain."""
+        import pandas as pd
+
+        return pd.DataFrame({"domain": [*self.shares], "share": [*self.shares.values()]})
+
+    def notebook_table(self) -> pd.DataFrame:
+        """`table`."""
+        return self.table()
+
+    def summary(self) -> str:
+        """The mixture and its loss in lines."""
+        one = self.loss
+        lines = [
+            f"{share:>8.1%}  {name}".replace("%", " %")
+            for name, share in sorted(self.shares.items(), key=lambda item: -item[1])
+            if share >= 5e-4
+        ]
+        lines.append(
+            f"loss {one.value:.4g}   {percent(self.level)} [{one.low:.4g}, {one.high:.4g}]   best run "
+            f"{self.best_run:.4g}"
+        )
+        if self.like is not None:
+            other = self.like
+            lines.append(f"the mixture to compare: {other.value:.4g}   [{other.low:.4g}, {other.high:.4g}]")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Mixture(NotebookResult):
+    """The loss as a function of the mixture.
+
+    Attributes:
+        shares: names of the domains, in the order that was given.
+        y: the column of the loss.
+        sizes: columns of sizes that vary.
+        runs: (runs, domains), shares, in that order.
+        log_sizes: (runs, sizes).
+        loss: (runs,).
+        model: the average of processes.
+        order: of the domains inside the model.
+        level: of intervals.
+        notes: what was done to the rows.
+    """
+
+    shares: tuple[str, ...]
+    y: str
+    sizes: tuple[str, ...]
+    runs: np.ndarray = field(repr=False)
+    log_sizes: np.ndarray = field(repr=False)
+    loss: np.ndarray = field(repr=False)
+    model: process.Average = field(repr=False)
+    order: np.ndarray = field(repr=False)
+    level: float = 0.95
+    notes: tuple[Reason, ...] = ()
+
+    @property
+    def errors(self) -> np.ndarray:
+        """(runs,), ln loss of each run minus what the others predict."""
+        return np.asarray(np.log(self.loss) - self.model.left_out)
+
+    @property
+    def widen(self) -> float:
+        """The half width of intervals in standard deviations, such that runs that are left out are held."""
+        scores = np.sort(np.abs(self.errors) / self.model.left_out_std)
+        rank = min(int(np.ceil((len(scores) + 1) * self.level)), len(scores))
+        few = stats.t.ppf(0.5 + self.level / 2, max(len(scores) - 1, 1))
+        return float(scores[rank - 1] if len(scores) * (1 - self.level) >= 1 else max(scores[-1], few))
+
+    def predict(self, frame: Any) -> pd.DataFrame:
+        """`mean`, `low` and `high` of one more run at each row, and whether the runs support it.
+
+        Args:
+            frame: columns of the domains (a missing one is zero) and of the sizes, in any order.
+        """
+        import pandas as pd
+
+        table = getattr(frame, "frame", frame)
+        table = pd.DataFrame(table) if not isinstance(table, pd.DataFrame) else table
+        mean, std = self._at(_shares(table, self.shares), self._sizes_of(table))
+        half = self.widen * std
+        return pd.DataFrame(
+            {"mean": np.exp(mean), "low": np.exp(mean - half), "high": np.exp(mean + half),
+             "supported": std <= self._least_known}, index=table.index,
+        )  # fmt: skip
+
+    @property
+    def _least_known(self) -> float:
+        return float(self.model.left_out_std.max())
+
+    def _at(self, shares: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self.model.predict(shares[:, self.order], sizes)
+
+    def _sizes_of(self, table: pd.DataFrame) -> np.ndarray:
+        if missing := [name for name in self.sizes if name not in table]:
+            raise BadInput(f"no column {missing[0]!r}: the runs vary it, so give it for every mixture")
+        values = table[[*self.sizes]].to_numpy(float)
+        if not (np.isfinite(values).all() and (values > 0).all()):
+            raise BadInput(f"{' and '.join(self.sizes)} must be positive")
+        return np.log(values)
+
+    def best(
+        self,
+        constraints: Mapping[str, Any] | None = None,
+        like: Mapping[str, float] | None = None,
+        repeat: Mapping[str, float] | None = None,
+        *,
+        seed: int = 0,
+    ) -> Proposal:
+        """The mixture with the lowest loss that the runs support.
+
+        Args:
+            constraints: bounds of domains, {"share_code": (0.1, 0.3)}, or a share that is held.
+            like: a mixture to compare with, and the sizes of the training; by default the largest of the
+                runs.
+            repeat: tokens that there are of a domain, {"share_books": 5e9}: a share takes at most `EPOCHS`
+                passes over them, of the n_data of `like` or of the runs.
+
+        Raises:
+            NotDetermined: where no mixture of the runs' mixtures meets the constraints, or the best one is
+                known less well than any run.
+        """
+        import pandas as pd
+
+        given = dict(like or {})
+        largest = np.exp(self.log_sizes.max(axis=0)) if self.sizes else ()
+        sizes = {n: float(given.get(n, most)) for n, most in zip(self.sizes, largest, strict=True)}
+        place = np.log([list(sizes.values())]) if sizes else np.zeros((1, 0))
+        low, high = self._bounds(constraints or {}, repeat or {}, given)
+        random = np.random.default_rng(seed)
+        pool = self._feasible(low, high, random)
+        pool = self._ranked(pool, place)
+        for _ in range(ROUNDS):
+            partners = pool[random.integers(len(pool), size=(DRAWN, 3))]
+            drawn = np.einsum("ij,ijk->ik", random.dirichlet((1.0, 0.5, 0.5), DRAWN), partners)
+            pool = self._ranked(np.vstack([pool, drawn]), place)
+        mean, std = (float(v[0]) for v in self._at(pool[:1], place))
+        if std > self._least_known:
+            raise NotDetermined(Reason("mixture_unsupported", distance=std / self._least_known))
+        half, compared = self.widen * std, None
+        if any(name in given for name in self.shares):
+            row = self.predict(pd.DataFrame([{**dict.fromkeys(self.shares, 0.0), **given, **sizes}])).iloc[0]
+            compared = Estimate(float(row["mean"]), low=float(row["low"]), high=float(row["high"]))
+        ends = (float(np.exp(mean + sign * half)) for sign in (-1, 1))
+        estimate = Estimate(float(np.exp(mean)), float(np.exp(mean) * std), *ends)
+        runs, _ = self._at(self.runs, np.repeat(place, len(self.runs), axis=0))
+        least = float(np.exp(runs.min())) if self.sizes else float(self.loss.min())
+        shares = dict(zip(self.shares, pool[0].tolist(), strict=True))
+        return Proposal(shares, estimate, sizes, least, compared, std / self._least_known, self.level)
+
+    def _ranked(self, pool: np.ndarray, place: np.ndarray) -> np.ndarray:
+        """The best mixtures of a pool, by the upper ends of their intervals."""
+        mean, std = self._at(pool, np.repeat(place, len(pool), axis=0))
+        cost = mean + self.widen * std
+        return np.asarray(pool[np.argsort(cost, kind="stable")[:KEPT]])
+
+    def _bounds(
+        self, constraints: Mapping[str, Any], repeat: Mapping[str, float], like: Mapping[str, float]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        low, high = np.zeros(len(self.shares)), np.ones(len(self.shares))
+        for name in (*constraints, *repeat):
+            if name not in self.shares:
+                raise BadInput(f"no domain {name!r}; {nearest(name, self.shares)}")
+        for name, bound in constraints.items():
+            ends = (bound, bound) if np.ndim(bound) == 0 else tuple(bound)
+            if len(ends) != 2 or not 0 <= float(ends[0]) <= float(ends[1]) <= 1:
+                raise BadInput(f"constraints of {name!r}: {bound!r}; give a share or (low, high), 0 to 1")
+            j = self.shares.index(name)
+            low[j], high[j] = map(float, ends)
+        if repeat:
+            total = like.get("n_data")
+            if total is None and "n_data" in self.sizes:
+                total = float(np.exp(self.log_sizes[:, self.sizes.index("n_data")].max()))
+            if total is None:
+                raise BadInput("repeat= needs the tokens of the training: give like={'n_data': 1e11}")
+            for name, tokens in repeat.items():
+                if not tokens > 0:
+                    raise BadInput(f"repeat: {tokens!r} tokens of {name!r}; give a positive number")
+                j = self.shares.index(name)
+                high[j] = min(high[j], EPOCHS * float(tokens) / float(total))
+        return low, high
+
+    def _feasible(self, low: np.ndarray, high: np.ndarray, random: np.random.Generator) -> np.ndarray:
+        """Mixtures of the runs' mixtures within bounds.
+
+        Those are the corners that minimise a linear cost of the runs, their loss and random ones: mixtures of
+        corners reach everything between them.
+        """
+        inside = (self.runs >= low - 1e-12).all(axis=1) & (self.runs <= high + 1e-12).all(axis=1)
+        if inside.all():
+            return self.runs
+        log_loss, corners = np.log(self.loss), [self.runs[inside]]
+        cost = (log_loss - log_loss.mean()) / log_loss.std()
+        bounds: dict[str, Any] = {
+            "A_ub": np.vstack([self.runs.T, -self.runs.T]),
+            "b_ub": np.concatenate([high, -low]) + 1e-12,
+            "A_eq": np.ones((1, len(cost))),
+            "b_eq": [1.0],
+        }
+        for k in range(CORNERS):
+            found = linprog(cost + k / CORNERS * 4 * random.standard_normal(len(cost)), **bounds)
+            if found.status == 2:
+                raise NotDetermined(Reason("mixture_outside"))
+            if found.status == 0:
+                corners.append(np.clip(found.x @ self.runs, low, high)[None])
+        return np.vstack(corners)
+
+    def notebook_table(self) -> pd.DataFrame:
+        """How much every domain matters."""
+        import pandas as pd
+
+        return pd.DataFrame({"domain": self.shares, "sensitivity": self.sensitivity})
+
+    @property
+    def sensitivity(self) -> np.ndarray:
+        """(domains,), 1/ℓ of each: how fast the loss changes with a share; 0 for one that does not matter."""
+        found = np.zeros(len(self.shares))
+        each = [part.inverse_lengths[: len(self.shares)] for part in self.model.parts]
+        found[self.order] = np.average(each, axis=0, weights=self.model.weights)
+        return found
+
+    def summary(self) -> str:
+        """How well the runs predict each other, and which domains matter."""
+        rank = stats.spearmanr(self.model.left_out, self.loss).statistic
+        matter = np.argsort(-self.sensitivity)[:5]
+        names = ", ".join(self.shares[j] for j in matter)
+        sizes = f" and {' and '.join(self.sizes)}" if self.sizes else ""
+        return with_notes(
+            [f"{self.y} of {len(self.loss)} mixtures of {len(self.shares)} domains{sizes}",
+             f"left out, a run is predicted within {100 * np.sqrt(np.mean(self.errors**2)):.2f} %, "
+             f"rank correlation {rank:.4f}", f"it changes most with {names}"], self.notes,
+        )  # fmt: skip
+
+
+@checked
+def mixture(
+    table: Any,
+    shares: Sequence[str],
+    y: str | None = None,
+    *,
+    level: float = 0.95,
+    where: Mapping[str, Any] | None = None,
+    reduce: str = "auto",
+) -> Mixture:
+    """The loss of mixtures from runs on some.
+
+    Args:
+        table: a run a row, with the shares of its domains and the loss; n_params and n_data are taken along
+            where they vary.
+        shares: columns of the shares, in any order; a missing value is zero, and what they leave of one is a
+            domain of its own, `rest`.
+        y: the column of the loss; by default the table's.
+        level: of intervals.
+        where, reduce: which rows count, as in `scalinglab.laws.fit`.
+    """
+    if not 0 < level < 1:
+        raise BadInput(f"level={level!r} must lie between 0 and 1, as in 0.95")
+    names = tuple(dict.fromkeys(shares))
+    if len(names) < 2:
+        raise BadInput(f"shares={list(shares)!r}: name the columns of two domains or more")
+    frame = getattr(table, "frame", table)
+    columns = [str(c) for c in getattr(frame, "columns", ())]
+    if missing := [name for name in names if name not in columns]:
+        raise BadInput(f"no column {missing[0]!r}; {nearest(missing[0], columns)}")
+    sizes = tuple(s for s in SIZES if s in columns and frame[s].nunique() > 1)
+    filled = frame.assign(**{name: frame[name].fillna(0.0) for name in names})
+    points = points_from(
+        (filled,), (*names, *sizes), y, columns=("n_data", None), reduce=reduce, where=where, mixed=True
+    )
+    if rises(str(points.measured)):
+        raise BadInput(f"{points.measured} rises as it gets better: give an error, 1 - {points.measured}")
+    values, loss = np.asarray(points.x, float), np.asarray(points.y, float)
+    usable = np.isfinite(values).all(axis=0) & np.isfinite(loss) & (loss > 0)
+    usable &= (values[len(names) :] > 0).all(axis=0)
+    notes = list(points.notes)
+    if lost := int((~usable).sum()):
+        notes.append(Reason("runs_not_counted", runs=lost))
+    mixed = _whole(values[: len(names), usable].T)
+    names = (*names, REST) if mixed.shape[1] > len(names) else names
+    if len(mixed) < len(names) + FEWEST:
+        raise NotDetermined(Reason("few_mixtures", runs=len(mixed), needed=len(names) + FEWEST))
+    log_sizes, loss = np.log(values[len(points.names) - len(sizes) :, usable].T), loss[usable]
+    if not np.ptp(np.log(loss)) > 0:
+        raise NotDetermined(Reason("loss_constant", y=points.measured))
+    # by their values: neither the order of columns nor that of rows changes a digit
+    rows = np.lexsort([*mixed.T[np.lexsort(np.sort(mixed, axis=0))], loss])
+    mixed, log_sizes, loss = mixed[rows], log_sizes[rows], loss[rows]
+    order = np.lexsort([*mixed, mixed.mean(axis=0)])
+    model = process.average(mixed[:, order], log_sizes, np.log(loss))
+    return Mixture(
+        names, str(points.measured), sizes, mixed, log_sizes, loss, model, order, level, tuple(notes)
+    )  # fmt: skip
+
+
+def _whole(shares: np.ndarray) -> np.ndarray:
+    """Shares that sum to one, with a last domain for what is left where something is."""
+    if (shares < -1e-9).any():
+        raise BadInput("a share is negative: shares lie between 0 and 1")
+    shares = np.maximum(shares, 0.0)
+    total = shares.sum(axis=1)
+    if len(total) and np.median(total) > 50:  # percent
+        shares, total = shares / 100, total / 100
+    if (total > 1 + SUM).any() or not (total > 0).all():
+        worst = total[np.abs(total - 1).argmax()]
+        raise BadInput(f"the shares of a run sum to {worst:.3g}: they must sum to one, or to less")
+    if (total < 1 - SUM).any():
+        shares = np.column_stack([shares, np.maximum(1 - total, 0.0)])
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+
+def _shares(table: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
+    """(rows, domains) of a frame; a domain that it does not have is zero."""
+    given = [name for name in names if name in table and name != REST]
+    if not given:
+        raise BadInput(f"none of the domains {', '.join(names[:4])}, … in the table")
+    values = np.zeros((len(table), len(names)))
+    for j, name in enumerate(names):
+        if name in given:
+            values[:, j] = table[name].fillna(0.0).to_numpy(float)
+    if REST in names:
+        total = values.sum(axis=1)
+        values = values / 100 if len(total) and np.median(total) > 50 else values
+        values[:, -1] = np.maximum(1 - values.sum(axis=1), 0.0)
+    return _whole(values)[:, : len(names)]

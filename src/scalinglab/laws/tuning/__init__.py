@@ -1,0 +1,1 @@
+"""Learning rate, batch size and other settings at the next size, from searches at smaller ones."""

@@ -1,0 +1,442 @@
+"""`hyperparameters`: the best learning rate, batch size and other settings at a size that was not searched.
+
+The valleys of the searched sizes have one shape (`valleys`), their optima move as power laws with a scatter
+from size to size (`movement`). The interval of a setting is where the best run of a search at that size will
+lie: the error of the law, and how far the best runs of the searched sizes scatter around it, which holds
+their noise and the spacing of their grids. The regret is how far a run at the proposal ends above that best
+run. The certificate does the same from smaller sizes to the largest ones that were searched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import stats
+
+from scalinglab.errors import BadInput, NotDetermined, nearest
+from scalinglab.laws.fitting.data.from_curves import points_from
+from scalinglab.laws.fitting.data.rows import rises
+from scalinglab.laws.optimum import WIDE
+from scalinglab.laws.tuning import movement, valleys
+from scalinglab.laws.tuning.valleys import Cell
+from scalinglab.results.estimate import FEWEST, Estimate
+from scalinglab.results.notebook import NotebookResult
+from scalinglab.results.sentences import with_notes
+from scalinglab.results.types import Reason
+from scalinglab.support.validation import checked
+from scalinglab.support.words import percent
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# defined: the settings that are looked for in a table, in this order
+SETTINGS = (
+    "learning_rate", "batch_size", "weight_decay", "momentum", "warmup", "warmup_steps", "warmup_share",
+    "beta1", "beta2",
+)  # fmt: skip
+SHARES = ("momentum", "beta1", "beta2")  # defined: they act through 1/(1 - value), whose logarithm is taken
+SAME = 3  # convention: digits of ln size to which two sizes are one
+NEAR = 2.0  # search: the least factor of size over which the certificate predicts; the largest is WIDE
+# search: the most sizes that the certificate holds out, and how many it wants
+HELD_OUT, ENOUGH = 12, 6
+IMPROBABLE = 0.01  # convention: of as many misses, were every interval right; then it does not transfer
+DRAWS = 4000  # search: draws behind the regret
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The best value of one setting.
+
+    Attributes:
+        value: the proposal.
+        low, high: where the best run of a search at that size will lie.
+        half, twice: the relative loss that half and twice the value cost, the other settings as proposed.
+        exponents: of the power law, by size.
+    """
+
+    value: float
+    low: float
+    high: float
+    half: float
+    twice: float
+    exponents: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What the same procedure says of the largest sizes from smaller ones.
+
+    Attributes:
+        rows: a row for each held-out size and setting: the sizes, value, low, high, and `best` of its search.
+        regret: (held out), the loss of the run nearest to the proposal over the best run's, minus one.
+        copied: (held out), the same of the settings that were best at the largest size below.
+        factor: a size is predicted from sizes smaller by this factor, in the product of the sizes.
+        probability: of as many misses or more, were every interval right.
+        verdict: "transfers", "does not transfer", or "not tested" where too few sizes are left.
+    """
+
+    rows: tuple[dict[str, Any], ...]
+    regret: np.ndarray
+    copied: np.ndarray
+    factor: float
+    probability: float
+    verdict: str
+
+    @property
+    def held(self) -> int:
+        """How many intervals hold the best run."""
+        return sum(row["low"] <= row["best"] <= row["high"] for row in self.rows)
+
+
+@dataclass(frozen=True)
+class Hyperparameters(NotebookResult):
+    """The best settings at a size.
+
+    Every setting is an attribute of its name: ``found.learning_rate.value``.
+
+    Attributes:
+        at: the size that was asked for.
+        settings: by name.
+        regret: relative loss of a run at the proposal above the best run of a search there.
+        certificate: the backtest.
+        beyond: product of the sizes asked for over the largest of the searches.
+        law: how optima move.
+        valleys: their shape.
+        edge: sizes whose best run lies at the edge of the grid, which are left out.
+        level: of the intervals.
+        notes: what was done to the rows.
+    """
+
+    at: Mapping[str, float]
+    settings: Mapping[str, Setting]
+    regret: Estimate
+    certificate: Certificate
+    beyond: float
+    law: movement.Movement = field(repr=False)
+    valleys: valleys.Valleys = field(repr=False)
+    edge: tuple[Mapping[str, Any], ...]
+    level: float
+    notes: tuple[Reason, ...] = ()
+
+    def __getattr__(self, name: str) -> Setting:
+        if name.startswith("_") or name not in self.settings:
+            raise AttributeError(f"no setting {name!r}; there are: {', '.join(self.__dict__['settings'])}")
+        return self.settings[name]
+
+    @property
+    def law_sizes(self) -> tuple[str, ...]:
+        """The columns of the sizes that the searches vary."""
+        return tuple(next(iter(self.settings.values())).exponents)
+
+    @property
+    def transfers(self) -> bool | None:
+        """Whether the certificate holds; None where it could not be tested."""
+        return {"transfers": True, "does not transfer": False}.get(self.certificate.verdict)
+
+    def table(self) -> pd.DataFrame:
+        """One row a setting."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            [
+                {
+                    "setting": name, "value": s.value, "low": s.low, "high": s.high, "half": s.half,
+                    "twice": s.twice, **{f"by_{size}": power for size, power in s.exponents.items()},
+                }
+                for name, s in self.settings.items()
+            ]
+        )  # fmt: skip
+
+    def notebook_table(self) -> pd.DataFrame:
+        """`table`."""
+        return self.table()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole result but the runs."""
+        c = self.certificate
+        return {
+            "at": dict(self.at), "settings": self.table().to_dict("records"),
+            "regret": self.regret.to_dict(), "beyond": self.beyond, "level": self.level,
+            "certificate": {
+                "verdict": c.verdict, "held": c.held, "of": len(c.rows), "regret": _mean(c.regret),
+                "copied": _mean(c.copied), "factor": c.factor, "probability": c.probability,
+                "rows": list(c.rows),
+            },
+            "edge": [dict(one) for one in self.edge],
+        }  # fmt: skip
+
+    def summary(self) -> str:
+        """The settings, what a miss costs, the regret, and the certificate, in lines."""
+        place = ", ".join(f"{name} = {value:.4g}" for name, value in self.at.items())
+        far = f", {self.beyond:.3g} times the largest search" if self.beyond > 1 else ""
+        lines = [
+            f"at {place}{far}",
+            f"{'':>15}{'best':>12}{percent(self.level):>26}{'half':>12}{'twice':>10}",
+        ]
+        for name, s in self.settings.items():
+            ends = f"{s.low:.3g} … {s.high:.3g}"
+            costs = f"{100 * s.half:>+10.2f} %{100 * s.twice:>+8.2f} %"
+            lines.append(f"{name:>15}{s.value:>12.3g}{ends:>26}{costs}")
+        r = self.regret
+        lines.append(
+            f"a run there ends {100 * r.value:.2f} % above the best of a search "
+            f"({percent(self.level)} {100 * r.low:.2f} … {100 * r.high:.2f} %)"
+        )
+        powers = "; ".join(
+            f"{name} ∝ {' '.join(f'{size}^{power:.3f}' for size, power in s.exponents.items())}"
+            for name, s in self.settings.items()
+        )
+        lines.append(powers)
+        return with_notes([*lines, *_certified(self.certificate)], [*self._refusals(), *self.notes])
+
+    def _refusals(self) -> list[Reason]:
+        if not self.edge:
+            return []
+        return [
+            Reason("searches_at_edge", searches=len(self.edge), of=len(self.edge) + len(self.valleys.cells))
+        ]
+
+
+def _mean(values: np.ndarray) -> float | None:
+    return float(values.mean()) if len(values) else None
+
+
+def _certified(c: Certificate) -> list[str]:
+    """The certificate in lines."""
+    if c.verdict == "not tested":
+        return ["not tested: too few searches are left where the largest sizes are held out"]
+    return [
+        f"{c.verdict}: of {len(c.regret)} largest sizes, each predicted from sizes {c.factor:.3g} times "
+        f"smaller or more, {c.held} of {len(c.rows)} best values lie inside; a run at the proposal was "
+        f"{100 * c.regret.mean():.2f} % above the best, one with the best settings of the largest size below "
+        f"{100 * c.copied.mean():.2f} %"
+    ]
+
+
+@checked
+def hyperparameters(
+    table: Any,
+    at: Mapping[str, float],
+    *,
+    y: str | None = None,
+    settings: Sequence[str] | None = None,
+    level: float = 0.95,
+    where: Mapping[str, Any] | None = None,
+    reduce: str = "auto",
+    certify: bool = True,
+) -> Hyperparameters:
+    """The best settings at a size, from searches over them at several smaller sizes.
+
+    Args:
+        table: runs with columns of the sizes, the settings and the loss.
+        at: the size, such as {"n_params": 1e9, "n_data": 2e10}; its names are the columns of the sizes.
+        y: the column of the loss; by default the table's.
+        settings: columns of the settings; by default those of `SETTINGS` that the table varies.
+        level: of the intervals.
+        where, reduce: which rows count, as in `scalinglab.laws.fit`.
+        certify: False leaves the certificate out: it takes most of the time.
+
+    Raises:
+        NotDetermined: too few searches whose best run lies inside their grid, a loss that does not bend, or
+            an interval too wide to mean something.
+    """
+    if not at or not all(np.isfinite(float(v)) and float(v) > 0 for v in at.values()):
+        raise BadInput(f"at={dict(at)!r}: give a positive value of each size, as in {{'n_params': 1e9}}")
+    if not 0 < level < 1:
+        raise BadInput(f"level={level!r} must lie between 0 and 1, as in 0.95")
+    cells, sizes, names, notes = _cells(table, at, y, settings, where, reduce)
+    target = np.log([float(at[name]) for name in sizes])
+    usable, edge = [c for c in cells if not c.edge.any()], [c for c in cells if c.edge.any()]
+    needed = len(sizes) + FEWEST
+    if len(usable) < needed:
+        raise NotDetermined(
+            Reason("few_searches", searches=len(usable), needed=needed, edge=len(edge), settings=names)
+        )
+    fitted = _Law(usable, names)
+    lines = fitted.settings(target, sizes, level)
+    for name, one in lines.items():
+        if not one.high / one.low < WIDE**2:  # a factor of WIDE on either side
+            raise NotDetermined(Reason("setting_open", setting=name, low=one.low, high=one.high))
+    largest = max(float(c.size.sum()) for c in usable)
+    certificate = _certificate(usable if certify else (), names, sizes, level, float(target.sum()) - largest)
+    return Hyperparameters(
+        {**at}, lines, fitted.regret(target, level), certificate, float(np.exp(target.sum() - largest)),
+        fitted.movement, fitted.valleys,
+        tuple(_at_edge(c, sizes, names) for c in edge), level, notes,
+    )  # fmt: skip
+
+
+class _Law:
+    """Valleys, the law through their optima, and how far best runs scatter around it."""
+
+    def __init__(self, cells: Sequence[Cell], names: Sequence[str]) -> None:
+        self.names, self.valleys = names, valleys.fit(cells, names)
+        where = np.array([c.size for c in cells])
+        self.movement = movement.fit(where, self.valleys.optima, self.valleys.information)
+        off = np.array([c.best - self.movement.at(c.size)[0] for c in cells])
+        known = np.array([c.varied for c in cells]).astype(float)
+        off = off * known
+        share = self.movement.freedom / len(cells)
+        counted = np.maximum(known.T @ known * share, 1.0)
+        values, vectors = np.linalg.eigh(off.T @ off / counted)
+        self.scatter = (vectors * np.maximum(values, 0)) @ vectors.T  # of best runs, also of one at a time
+
+    def at(self, size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Logarithms of the settings, and the covariance of the best run of a search there."""
+        place, covariance = self.movement.at(size)
+        return place, covariance + self.scatter
+
+    def settings(self, size: np.ndarray, sizes: Sequence[str], level: float) -> dict[str, Setting]:
+        place, covariance = self.at(size)
+        half = stats.t.ppf(0.5 + level / 2, self.movement.freedom) * np.sqrt(np.diag(covariance))
+        found = {}
+        for i, name in enumerate(self.names):
+            ends = sorted(_value(name, place[i] + sign * half[i]) for sign in (-1, 1))
+            step = np.zeros(len(place))
+            costs = []
+            for factor in (0.5, 2.0):
+                step[i] = np.log(factor)
+                costs.append(float(np.expm1(self.valleys.above(step)[0])))
+            powers = {n: float(v) for n, v in zip(sizes, self.movement.coefficients[i, 1:], strict=True)}
+            found[name] = Setting(_value(name, place[i]), ends[0], ends[1], costs[0], costs[1], powers)
+        return found
+
+    def regret(self, size: np.ndarray, level: float) -> Estimate:
+        """½ dᵀ H d of the distance from the proposal to the best run, over draws of the latter."""
+        _, covariance = self.at(size)
+        random, freedom = np.random.default_rng(0), self.movement.freedom
+        root = np.linalg.cholesky(covariance + 1e-12 * np.eye(len(covariance)))
+        draws = random.standard_normal((DRAWS, len(covariance))) @ root.T
+        draws *= np.sqrt(freedom / random.chisquare(freedom, DRAWS))[:, None]
+        lost = np.expm1(self.valleys.bowl(draws))
+        low, high = np.quantile(lost, [0.5 - level / 2, 0.5 + level / 2])
+        return Estimate(float(np.median(lost)), float(lost.std()), float(low), float(high))
+
+
+def _certificate(
+    usable: Sequence[Cell], names: Sequence[str], sizes: Sequence[str], level: float, beyond: float
+) -> Certificate:
+    """The backtest over a factor like that asked for, `beyond` in logarithms, or as large as there is."""
+    ordered = sorted(usable, key=lambda c: float(c.size.sum()))
+    products = np.array([c.size.sum() for c in ordered])
+    needed, gap = len(sizes) + FEWEST, float(np.clip(beyond, np.log(NEAR), np.log(WIDE)))
+
+    def below(held: int, gap: float) -> int:
+        return int(np.searchsorted(products, products[held] - gap + 1e-9, side="right"))
+
+    while gap > np.log(NEAR) and sum(below(k, gap) >= needed for k in range(len(ordered))) < ENOUGH:
+        gap = max(0.8 * gap, float(np.log(NEAR)))
+    rows: list[dict[str, Any]] = []
+    regrets, copies = [], []
+    laws: dict[int, _Law | None] = {}
+    for k in range(len(ordered) - 1, max(len(ordered) - HELD_OUT, 0) - 1, -1):
+        held, count = ordered[k], below(k, gap)
+        if count < needed:
+            break
+        if count not in laws:
+            try:
+                laws[count] = _Law(ordered[:count], names)
+            except NotDetermined:
+                laws[count] = None
+        if (law := laws[count]) is None:
+            continue
+        regrets.append(held.lost(law.at(held.size)[0]))
+        copies.append(held.lost(ordered[count - 1].best))
+        where = dict(zip(sizes, np.exp(held.size).tolist(), strict=True))
+        predicted = law.settings(held.size, sizes, level)
+        for (name, one), best, varied in zip(predicted.items(), held.best, held.varied, strict=True):
+            if varied:
+                ends = {"value": one.value, "low": one.low, "high": one.high}
+                rows.append({**where, "setting": name, **ends, "best": _value(name, best)})
+    missed = sum(not row["low"] <= row["best"] <= row["high"] for row in rows)
+    probability = float(stats.binom.sf(missed - 1, len(rows), 1 - level)) if rows else float("nan")
+    verdict = "not tested" if not rows else "transfers" if probability > IMPROBABLE else "does not transfer"
+    return Certificate(
+        tuple(rows), np.array(regrets), np.array(copies), float(np.exp(gap)), probability, verdict
+    )
+
+
+def _cells(
+    table: Any, at: Mapping[str, float], y: str | None, settings: Sequence[str] | None,
+    where: Mapping[str, Any] | None, reduce: str,
+) -> tuple[list[Cell], tuple[str, ...], tuple[str, ...], tuple[Reason, ...]]:  # fmt: skip
+    """The searches of a table; the sizes that vary, the settings that are searched, and notes."""
+    frame = getattr(table, "frame", table)
+    columns = [str(c) for c in getattr(frame, "columns", ())]
+    names = tuple(settings) if settings else tuple(s for s in SETTINGS if s in columns)
+    if not names:
+        raise BadInput(
+            f"no column of a setting ({', '.join(SETTINGS[:4])}, …) in the table: name yours with settings= "
+            "(on the command line --settings)"
+        )
+    if missing := [name for name in (*at, *names) if name not in columns]:
+        raise BadInput(f"no column {missing[0]!r}; {nearest(missing[0], columns)}")
+    names = tuple(n for n in names if settings or frame[n].nunique() > 2)
+    if not names:
+        raise NotDetermined(Reason("nothing_searched", settings=tuple(s for s in SETTINGS if s in columns)))
+    points = points_from(
+        (table,), (*at, *names), y, columns=("n_data", None), reduce=reduce, where=where, mixed=True
+    )
+    if rises(str(points.measured)):
+        raise BadInput(f"{points.measured} rises as it gets better: give an error, 1 - {points.measured}")
+    values, loss = np.asarray(points.x, float), np.asarray(points.y, float)
+    usable = np.isfinite(values).all(axis=0) & np.isfinite(loss) & (loss > 0)
+    usable &= (values[: len(at)] > 0).all(axis=0)
+    z = np.array([_logarithm(n, v) for n, v in zip(names, values[len(at) :], strict=True)])
+    usable &= np.isfinite(z).all(axis=0)
+    notes = list(points.notes)
+    if lost := int((~usable).sum()):
+        notes.append(Reason("runs_not_counted", runs=lost))
+    if not usable.any():
+        raise BadInput("no run has a positive loss, size and setting: all three are taken as logarithms")
+    log_sizes = np.log(values[: len(at)][:, usable])
+    z, log_loss = z[:, usable], np.log(loss[usable])
+    sizes = tuple(at)
+    varies = [len(np.unique(np.round(row, SAME))) > 1 for row in log_sizes]
+    for name, row, moves in zip(sizes, log_sizes, varies, strict=True):
+        if not moves and abs(np.log(float(at[name])) - row[0]) > 10**-SAME:
+            raise NotDetermined(
+                Reason("one_size_searched", size=name, value=float(np.exp(row[0])), at=float(at[name]))
+            )
+    kept = tuple(name for name, moves in zip(sizes, varies, strict=True) if moves)
+    if not kept:
+        raise NotDetermined(Reason("few_searches", searches=1, needed=1 + FEWEST, edge=0, settings=names))
+    log_sizes = log_sizes[np.array(varies)]
+    groups, which = np.unique(np.round(log_sizes, SAME), axis=1, return_inverse=True)
+    cells = []
+    for k in range(groups.shape[1]):
+        own = which.ravel() == k
+        places, seat = np.unique(z[:, own], axis=1, return_inverse=True)
+        seat = seat.ravel()
+        mean = np.bincount(seat, log_loss[own]) / np.bincount(seat)  # seeds of one setting
+        cell = Cell(log_sizes[:, own].mean(axis=1), places.T, mean)
+        if cell.varied.any() and len(mean) > 1 + cell.varied.sum():
+            cells.append(cell)
+    if few := groups.shape[1] - len(cells):
+        notes.append(Reason("sizes_not_searched", sizes=few))
+    return cells, kept, names, tuple(notes)
+
+
+def _logarithm(name: str, values: np.ndarray) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        return np.asarray(-np.log1p(-values) if name in SHARES else np.log(values))
+
+
+def value_of(name: str, z: Any) -> Any:
+    """The value of a setting whose logarithm, of a share such as momentum that of 1/(1 - value), is z."""
+    return -np.expm1(-z) if name in SHARES else np.exp(z)
+
+
+def _value(name: str, z: float) -> float:
+    return float(value_of(name, z))
+
+
+def _at_edge(cell: Cell, sizes: Sequence[str], names: Sequence[str]) -> dict[str, Any]:
+    where = dict(zip(sizes, np.exp(cell.size).tolist(), strict=True))
+    return {
+        **where,
+        **{n: _value(n, z) for n, z, out in zip(names, cell.best, cell.edge, strict=True) if out},
+    }

@@ -1,0 +1,140 @@
+"""The best settings at the next size: against surfaces whose optimum is known, and where they must refuse."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import minimize
+from typer.testing import CliRunner
+
+import scalinglab as sl
+from scalinglab.cli import app
+from scalinglab.errors import BadInput, NotDetermined
+from scalinglab.laws.tuning import movement
+
+SIZES = [(n, d) for n in (1e7, 4e7, 1.6e8) for d in (1e9, 4e9, 1.6e10)]
+AT = {"n_params": 1e9, "n_data": 6e10}
+
+
+def optimum(n, d, bend=0.0):
+    """ln of the best rate and batch."""
+    far = np.maximum(np.log(n * d / 1e17), 0)
+    return np.array([np.log(3e-3) - 0.6 * np.log(n / 4e7) + 0.3 * np.log(d / 4e9) + bend * far,
+                     np.log(128.0) + 0.5 * np.log(d / 4e9)])  # fmt: skip
+
+
+def excess(z, best):
+    u, v = z - best
+    return 0.01 * u**2 + 0.006 * v**2 - 0.006 * u * v + 0.001 * u**3
+
+
+def searches(noise=0.0, seed=0, offset=0.0, settings=2, bend=0.0, sizes=SIZES, scatter=0.0):
+    rng, rows = np.random.default_rng(seed), []
+    for n, d in sizes:
+        best = optimum(n, d, bend) + scatter * rng.standard_normal(2)
+        for i in range(-3, 4):
+            for j in range(-2, 3) if settings == 2 else (0,):
+                z = optimum(n, d, bend) + np.log(2) * np.array([i * 0.75 + offset, j])
+                moved = best if settings == 2 else np.array([best[0], z[1]])
+                loss = (1.8 + 400 * n**-0.35 + 600 * d**-0.3) * np.exp(excess(z, moved))
+                rows.append({"n_params": n, "n_data": d, "learning_rate": np.exp(z[0]),
+                             "batch_size": np.exp(z[1]) if settings == 2 else 64.0,
+                             "loss": loss * np.exp(noise * rng.standard_normal())})  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def test_the_optimum_of_a_known_surface_is_found():
+    found = sl.laws.hyperparameters(searches(noise=1e-5), at=AT)
+    best = minimize(lambda z: excess(z, optimum(*AT.values())), optimum(*AT.values()) + 0.3).x
+    assert np.log([found.learning_rate.value, found.batch_size.value]) == pytest.approx(best, abs=0.05)
+    assert found.learning_rate.exponents == pytest.approx({"n_params": -0.6, "n_data": 0.3}, abs=0.02)
+    step = np.array([np.log(2), 0.0])
+    assert found.learning_rate.twice == pytest.approx(np.expm1(excess(step, 0)), rel=0.1)
+    assert found.learning_rate.half == pytest.approx(np.expm1(excess(-step, 0)), rel=0.1)
+    assert found.learning_rate.low < found.learning_rate.value < found.learning_rate.high
+    assert 0 <= found.regret.low <= found.regret.value <= found.regret.high < 0.02
+    assert found.transfers is True
+    assert found.beyond == pytest.approx(1e9 * 6e10 / (1.6e8 * 1.6e10))
+
+
+def test_order_and_units_do_not_matter():
+    runs = searches(noise=5e-4)
+    plain = sl.laws.hyperparameters(runs, at=AT, certify=False)
+    other = runs.sample(frac=1, random_state=1).assign(learning_rate=1e3 * runs.learning_rate)
+    mixed = sl.laws.hyperparameters(other, at={"n_data": 6e10, "n_params": 1e9}, certify=False)
+    assert mixed.learning_rate.value == pytest.approx(1e3 * plain.learning_rate.value, rel=1e-6)
+    assert mixed.batch_size.low == pytest.approx(plain.batch_size.low, rel=1e-6)
+
+
+def test_searches_with_their_best_run_at_the_edge_are_left_out_or_refused():
+    runs = searches(noise=1e-4)
+    cut = runs[(runs.n_data != 1e9) | (runs.n_params != 1e7) | (runs.learning_rate < 4e-3)]
+    found = sl.laws.hyperparameters(cut, at=AT, certify=False)
+    assert [(one["n_params"], one["n_data"]) for one in found.edge] == [pytest.approx((1e7, 1e9))]
+    with pytest.raises(NotDetermined, match="edge"):
+        sl.laws.hyperparameters(searches(noise=1e-4, offset=4.0), at=AT)
+
+
+def test_an_optimum_that_leaves_its_law_does_not_transfer():
+    sizes = [(n, d) for n in np.geomspace(1e6, 1e9, 7) for d in (1e9, 4e9)]
+    at = {"n_params": 2e9, "n_data": 4e9}
+    runs = searches(noise=1e-4, settings=1, bend=0.5, sizes=sizes)
+    found = sl.laws.hyperparameters(runs, at=at)
+    assert found.transfers is False
+    straight = searches(noise=1e-4, settings=1, sizes=sizes)
+    assert sl.laws.hyperparameters(straight, at=at).transfers is True
+
+
+@pytest.mark.slow
+def test_intervals_hold_the_best_run_of_a_search_at_the_next_size():
+    held = []
+    for seed in range(40):
+        runs = searches(noise=1e-3, seed=seed, scatter=0.15, settings=1, sizes=[*SIZES, (1e9, 6e10)])
+        next_size = runs.n_params == 1e9
+        found = sl.laws.hyperparameters(runs[~next_size], at=AT, certify=False).learning_rate
+        there = runs[next_size]
+        held.append(found.low <= there.learning_rate[there.loss.idxmin()] <= found.high)
+    assert np.mean(held) >= 0.85  # 95 % of 40, less three standard errors
+
+
+def test_the_law_is_that_of_generalised_least_squares_where_errors_are_known():
+    """Against the closed form, with T held by errors that are far larger than the scatter."""
+    rng = np.random.default_rng(0)
+    x, optima = rng.normal(size=(12, 1)), np.zeros((12, 1))
+    optima[:, 0] = 0.5 * x[:, 0] + 0.01 * rng.standard_normal(12)
+    errors = np.where(np.arange(12) < 6, 0.01, 10.0)
+    found = movement.fit(x, optima, 1 / errors[:, None, None] ** 2)
+    good = np.arange(12) < 6
+    slope = np.polyfit(x[good, 0], optima[good, 0], 1)[0]
+    assert found.coefficients[0, 1] == pytest.approx(slope, abs=2e-3)
+
+
+def test_what_was_not_searched_is_refused():
+    runs = searches(noise=1e-4, settings=1)
+    with pytest.raises(NotDetermined, match="n_data"):
+        sl.laws.hyperparameters(runs[runs.n_data == 4e9], at=AT)
+    with pytest.raises(NotDetermined, match="three values"):
+        sl.laws.hyperparameters(runs.assign(learning_rate=1e-3), at=AT)
+    with pytest.raises(BadInput, match="settings="):
+        sl.laws.hyperparameters(runs.drop(columns=["learning_rate", "batch_size"]), at=AT)
+    with pytest.raises(BadInput, match="1 - accuracy"):
+        sl.laws.hyperparameters(runs.assign(accuracy=0.5), at=AT, y="accuracy")
+    with pytest.raises(BadInput, match="positive"):
+        sl.laws.hyperparameters(runs, at={"n_params": -1.0})
+
+
+@pytest.mark.slow
+def test_the_command_prints_what_the_function_gives(tmp_path):
+    runs = searches(noise=5e-4, settings=1)
+    runs.to_csv(tmp_path / "runs.csv", index=False)
+    words = ["plan", "hyperparameters", str(tmp_path / "runs.csv"), "--at", "1e9,6e10", "--json"]
+    more = ["--level", "0.9", "--settings", "learning_rate", "--y", "loss"]
+    done = CliRunner().invoke(app, [*words, *more, "--figure", str(tmp_path / "h.png")])
+    assert done.exit_code == 0, done.output
+    same = sl.laws.hyperparameters(runs, at=AT, level=0.9)
+    assert same.plot().get_ylabel() == "best learning_rate"
+    found = same.learning_rate
+    (row,) = json.loads(done.stdout)["settings"]
+    assert (row["value"], row["low"], row["high"]) == pytest.approx((found.value, found.low, found.high))
+    assert (tmp_path / "h.png").stat().st_size > 10_000
