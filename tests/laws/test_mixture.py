@@ -151,6 +151,6 @@ def test_the_command_proposes_what_the_function_does(tmp_path, fitted):
     assert found["shares"] == pytest.approx(dict(best.shares), abs=1e-6)
     assert found["loss"]["low"] == pytest.approx(best.loss.low, rel=1e-6)
     assert fitted.best().plot().get_xlabel() == "share"
-    assert "left out" in fitted.plot().get_title()
+    assert fitted.plot().get_ylabel() == "measured loss"
     refused = CliRunner().invoke(app, [*words, "--bounds", "web=0.999:1"])
     assert isinstance(refused.exception, NotDetermined)
