@@ -288,7 +288,7 @@ def hyperparameters(
     The table holds searches over the settings at several smaller sizes. Exit status 3 where the same
     procedure fails on the largest sizes of the table: then settings do not transfer.
 
-    scalinglab plan hyperparameters searches.csv --at 1e9,2e10
+    scalinglab plan hyperparameters searches.csv --at 1e9,2e10 --y val_loss
 
     scalinglab plan hyperparameters searches.csv --at width=4096 --settings learning_rate,init --level 0.9
 
