@@ -154,8 +154,9 @@ def _fold(record: dict[str, Any], paper: str, claims: tuple[Judged, ...]) -> str
         body_or_link = f"<p>Its numbers are judged in {record['judged_in']}.</p>"
     else:
         body_or_link = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    anchor = slugify(key, "-")
-    return f'<details id="{anchor}"><summary>{summary}</summary><p>{made_by}</p>{body_or_link}</details>'
+    # the anchor is inside, so that a link to it unfolds the record
+    inside = f'<p id="{slugify(key, "-")}">{made_by}</p>{body_or_link}'
+    return f"<details><summary>{summary}</summary>{inside}</details>"
 
 
 def _made_by(record: dict[str, Any]) -> str:
