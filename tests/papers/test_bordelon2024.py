@@ -14,6 +14,7 @@ from scalinglab.spectrum import TailExponent
 from scalinglab.studies.registry import entry
 from scalinglab.studies.verdict import Row
 from scalinglab_papers.bordelon2024 import common, frontier, networks, width_scans
+from scalinglab_papers.bordelon2024.finite_size import power
 from tests.papers.smoke_records import recorded
 
 FIGURES = (
@@ -219,3 +220,13 @@ def test_kernels_along_training_are_those_of_runs_that_came_to_the_end():
     assert set(kept.frame["run"]) == {"0.1 1.0", "0.1 2.0"}
     with pytest.raises(BadInput, match="1 of 3 runs did not diverge"):
         networks.whole(Curves(pd.concat([ended[0], nan, cut])), 100)
+
+
+def test_the_exponent_of_an_excess_is_that_of_its_first_order():
+    """0.6/N + 3/N²: with four sizes the next order is no other exponent, with three it cannot be told."""
+    sizes, error = np.array([12.0, 24.0, 48.0, 96.0]), np.full(4, 4e-4)
+    random, excess = np.random.default_rng(0), 0.6 / sizes + 3 / sizes**2
+    found = [power(sizes, excess + error * random.normal(size=4), error) for _ in range(200)]
+    inside = np.mean([abs(value + 1) < 1.96 * stderr for value, stderr in found])
+    assert inside == pytest.approx(0.95, abs=0.047)  # three standard errors
+    assert power(sizes[:3], excess[:3], error[:3])[0] < -1.05

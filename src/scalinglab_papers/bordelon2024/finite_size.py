@@ -30,7 +30,7 @@ def finite_size(scale: str) -> Reproduction:
     curves = Curves.concat(parts)
     figure, axes = style.panels()
     axis = style.loglog(axes[0, 0], "N, with P = 2N", "simulated over theory − 1", "finite-size excess")
-    table = []
+    table, order = [], "fit with the next order; " if len(sizes) > 3 else ""
     for t, color in zip(times, style.PALETTE):
         mean = curves.select(source="simulate", time=t).average("seed").frame.sort_values("n_params")
         style.points(
@@ -41,7 +41,7 @@ def finite_size(scale: str) -> Reproduction:
         table.append(
             Row(
                 f"exponent of the excess in N at t = {t:g}", slope, stderr, min(draws), paper=-1.0,
-                note=f"the paper: O(1/N + 1/P); N = {sizes[0]} … {sizes[-1]}, P = 2N; "
+                note=f"the paper: O(1/N + 1/P); {order}N = {sizes[0]} … {sizes[-1]}, P = 2N; "
                 f"excess {last['excess']:.2%} ± {last['excess_stderr']:.2%} at N = {sizes[-1]}",
             )
         )  # fmt: skip
@@ -51,11 +51,15 @@ def finite_size(scale: str) -> Reproduction:
 
 
 def power(x: np.ndarray, y: np.ndarray, error: np.ndarray) -> tuple[float, float]:
-    """s and its standard error of y = c x^s, by least squares in y itself, which may be negative."""
+    """s and its standard error of y = c x^s (1 + e/x), by least squares in y itself, which may be negative.
+
+    With fewer than four sizes e = 0: the next order cannot be told from another exponent.
+    """
     from scipy.optimize import curve_fit
 
-    start = (float(y[0] * x[0]), -1.0)
+    start = (float(y[0] * x[0]), -1.0, 0.0)[: 3 if len(x) > 3 else 2]
     best, covariance = curve_fit(
-        lambda at, c, s: c * at**s, x.astype(float), y, start, sigma=error, absolute_sigma=True
-    )
+        lambda at, c, s, e=0.0: c * at**s * (1 + e / at), x.astype(float), y, start, sigma=error,
+        absolute_sigma=True,
+    )  # fmt: skip
     return float(best[1]), float(np.sqrt(covariance[1, 1]))
