@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scalinglab.curves import Curves
 
 TOLERANCE = 1e-7  # relative, of weights along gradient flow
-MOST = 600_000  # gradients, of all draws together: some ten seconds of a small network
+MOST = 250_000  # gradients, of all draws together: some ten seconds of a small network
 
 
 @checked
