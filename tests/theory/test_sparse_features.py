@@ -91,3 +91,9 @@ def test_bad_input() -> None:
         quanta.error(zipf(3, 1.0), -1)
     with pytest.raises(BadInput, match="bits"):
         quanta.task_errors(0, 3)
+
+
+@pytest.mark.parametrize("bits", [0, 63, 10**15])
+def test_bits_that_no_input_has_are_refused(bits: int) -> None:
+    with pytest.raises(BadInput, match=f"bits={bits} must be 1 to 62"):
+        simulated.parities(np.ones(3), 5, bits)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from scalinglab.errors import BadInput
 from scalinglab.support.validation import checked
 from scalinglab.theory.sparse_features.superposition import activity, best_bias
 
@@ -38,6 +39,8 @@ def parities(
 
     Inputs are whole numbers whose binary digits are the bits; a task's parity is that of input & secret.
     """
+    if not 1 <= bits <= 62:
+        raise BadInput(f"bits={bits} must be 1 to 62: inputs are whole numbers of 64 bits")
     given = np.asarray(frequencies, float)
     rng = np.random.default_rng(seed)
     secrets = rng.integers(0, 2**bits, len(given))
