@@ -88,6 +88,8 @@ def test_free_rates_are_no_worse_than_knots():
     assert free.test_loss[-1] <= knots.test_loss[-1] * (1 + 1e-6)
     with pytest.raises(BadInput, match="knots"):
         dmft.best_schedule(SPECTRUM, 40, 1, knots=0)
+    with pytest.raises(BadInput, match="n_params = -1"):
+        dmft.best_schedule(SPECTRUM, 40, 1, -1)
 
 
 def test_bad_schedules_say_what_is_wrong():

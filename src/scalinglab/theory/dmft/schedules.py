@@ -125,6 +125,8 @@ def best_schedule(
 
 def _modes(spectrum: Spectrum, n_params: float, total: float, highest: float) -> Modes:
     """Nodes for schedules of that sum, whatever has long been learnt by then."""
+    if not n_params > 0:
+        raise BadInput(f"n_params = {n_params} must be positive; inf is allowed")
     return modes(spectrum, n_params, 1 / max(total, 1e-3), 2 / max(highest, 1e-9), settled=math.inf)
 
 
