@@ -355,20 +355,18 @@ def mixture(
     """
     from fnmatch import fnmatch
 
+    from scalinglab import readers
     from scalinglab.figures import decisions
     from scalinglab.laws.mixing import shares as mixing
 
-    patterns = shares.split(",")
+    columns = readers.read_table(table.file, **(table.column or {})).frame if "*" in shares else ()
+    domains: list[str] = []
+    for pattern in shares.split(","):
+        domains += [c for c in map(str, columns) if fnmatch(c, pattern)] if "*" in pattern else [pattern]
     where = table.where or {}
-    read = read_table(
-        table.file, table.column, [p for p in patterns if "*" not in p], wanted=[*where, *([y] if y else [])]
-    )
-    names = []
-    for pattern in patterns:
-        known = [str(c) for c in read.frame if fnmatch(str(c), pattern)]
-        names += known if "*" in pattern else [read.resolve(pattern)]
+    read = read_table(table.file, table.column, domains, wanted=[*where, *([y] if y else [])])
     fitted = mixing.mixture(
-        read.frame, names, y=y and read.resolve(y), level=level,
+        read.frame, [read.resolve(name) for name in domains], y=y and read.resolve(y), level=level,
         where={read.resolve(name): value for name, value in where.items()},
     )  # fmt: skip
     tokens = {name: _number("--repeat", name, text) for name, text in (repeat or {}).items()}
