@@ -123,11 +123,17 @@ class Mixture(NotebookResult):
 
     @property
     def widen(self) -> float:
-        """The half width of intervals in standard deviations, such that runs that are left out are held."""
+        """The half width of intervals in standard deviations, such that runs that are left out are held.
+
+        The lengths were fitted to these runs, too, one for every input beside the two amplitudes and the
+        noise: as of a regression, √(runs/(runs − fitted numbers)) allows for it.
+        """
         scores = np.sort(np.abs(self.errors) / self.model.left_out_std)
-        rank = min(int(np.ceil((len(scores) + 1) * self.level)), len(scores))
-        few = stats.t.ppf(0.5 + self.level / 2, max(len(scores) - 1, 1))
-        return float(scores[rank - 1] if len(scores) * (1 - self.level) >= 1 else max(scores[-1], few))
+        count, fitted = len(scores), len(self.shares) + len(self.sizes) + 3
+        rank = min(int(np.ceil((count + 1) * self.level)), count)
+        few = stats.t.ppf(0.5 + self.level / 2, max(count - 1, 1))
+        held = scores[rank - 1] if count * (1 - self.level) >= 1 else max(scores[-1], few)
+        return float(held * np.sqrt(count / max(count - fitted, 1)))
 
     def predict(self, frame: Any) -> pd.DataFrame:
         """`mean`, `low` and `high` of one more run at each row, and whether the runs support it.
