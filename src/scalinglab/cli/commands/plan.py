@@ -359,7 +359,8 @@ def mixture(
     from scalinglab.figures import decisions
     from scalinglab.laws.mixing import shares as mixing
 
-    columns = readers.read_table(table.file, **(table.column or {})).frame if "*" in shares else ()
+    renamed: dict[str, Any] = {**(table.column or {})}
+    columns = readers.read_table(table.file, **renamed).frame if "*" in shares else ()
     domains: list[str] = []
     for pattern in shares.split(","):
         domains += [c for c in map(str, columns) if fnmatch(c, pattern)] if "*" in pattern else [pattern]
