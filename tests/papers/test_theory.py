@@ -11,7 +11,7 @@ from tests.papers.smoke_records import recorded
 
 
 @pytest.mark.parametrize(
-    "key", ["phases", "feature-learning", "schedules", "multi-pass", "superposition", "quanta"]
+    "key", ["phases", "feature-learning", "schedules", "multi-pass", "perceptrons", "superposition", "quanta"]
 )
 def test_no_number_disagrees(key: str) -> None:
     rows = recorded(f"theory/{key}").values()

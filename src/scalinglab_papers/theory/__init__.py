@@ -19,6 +19,9 @@ ENTRIES = listed(
     Entry("multi-pass", "SGD that sees its data many times, with any schedule, momentum and weight decay, "
           "has the train and test loss that mean-field theory gives", make="multi_pass:multi_pass",
           laptop_minutes=0.5),
+    Entry("perceptrons", "replica equations give error and norm of perceptrons under square, logistic, "
+          "exponential and hinge loss, for any covariance of the inputs and noisy labels",
+          make="perceptrons:perceptrons", laptop_minutes=0.6),
     Entry("superposition", "in strong superposition the loss falls as one over the dimension for any "
           "frequencies of features; in weak superposition it follows the frequencies (Liu, Liu, Gore 2025)",
           make="sparse_features:superposition", laptop_minutes=0.5),

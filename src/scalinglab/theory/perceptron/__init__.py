@@ -2,7 +2,8 @@
 
 D'Amico, Bocchi and Negri 2025, section 2 and appendix A. A student on the sphere learns α examples per weight
 by minimising the logistic loss of sharpness λ (eq. 1); as λ grows it goes from Hebb's rule past a nearly
-Bayes-optimal point to maximal stability. Under the plain logistic loss, λ is the norm ‖w‖/√N.
+Bayes-optimal point to maximal stability. Under the plain logistic loss, λ is the norm ‖w‖/√N. `penalised` is
+the student under other losses with a penalty on its norm, structured inputs and noisy labels.
 """
 
 from scalinglab.theory.perceptron.margins import (
@@ -13,6 +14,7 @@ from scalinglab.theory.perceptron.margins import (
     storage_margin_distribution,
     storage_stability,
 )
+from scalinglab.theory.perceptron.penalised import LOSSES, Penalised, penalised
 from scalinglab.theory.perceptron.rules import (
     LearningRule,
     asymptotic_error,
@@ -31,10 +33,12 @@ from scalinglab.theory.perceptron.solution import (
 )
 
 __all__ = [
+    "LOSSES",
     "FixedNorm",
     "LearningRule",
     "MarginDistribution",
     "Optimum",
+    "Penalised",
     "asymptotic_error",
     "bayes",
     "fixed_norm",
@@ -46,6 +50,7 @@ __all__ = [
     "master_curve",
     "max_stability",
     "optimal_sharpness",
+    "penalised",
     "storage_margin_density",
     "storage_margin_distribution",
     "storage_stability",
