@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from matplotlib.ticker import NullFormatter
 
 from scalinglab.curves import Curves
 from scalinglab.figures import style
@@ -34,6 +35,7 @@ def perceptrons(scale: str) -> Reproduction:
         at = np.array(RIDGES[scale]) * float(spectrum.eigenvalues.sum()) / SIZE
         path = np.unique(np.append(np.geomspace(20, 1e-3, 25) * trace / SIZE, at))
         axis.set_xscale("log")
+        axis.xaxis.set_minor_formatter(NullFormatter())
         axis.set_xlabel("standard deviation of w·x")
         axis.set_ylabel("test error")
         axis.set_title(f"{inputs}, {LOAD:g} examples a weight, {FLIPS:.0%} flipped")
