@@ -14,6 +14,7 @@ __all__ = [
     "infinite_width",
     "kernel",
     "manifolds",
+    "nonlinear_features",
     "one_pass",
     "perceptron",
     "random_features",

@@ -22,6 +22,9 @@ ENTRIES = listed(
     Entry("perceptrons", "replica equations give error and norm of perceptrons under square, logistic, "
           "exponential and hinge loss, for any covariance of the inputs and noisy labels",
           make="perceptrons:perceptrons", laptop_minutes=0.6),
+    Entry("nonlinear-features", "random features with a nonlinearity, shallow and deep, have the loss of "
+          "linear ones of a longer spectrum", make="nonlinear_features:nonlinear_features",
+          laptop_minutes=0.5),
     Entry("superposition", "in strong superposition the loss falls as one over the dimension for any "
           "frequencies of features; in weak superposition it follows the frequencies (Liu, Liu, Gore 2025)",
           make="sparse_features:superposition", laptop_minutes=0.5),

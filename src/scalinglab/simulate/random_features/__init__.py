@@ -1,13 +1,19 @@
 """Random feature models at finite size: trained to convergence (`static`), and along training (`dynamic`)."""
 
 from scalinglab.simulate.random_features.dynamic import train
-from scalinglab.simulate.random_features.features import FeaturePool, GaussianPool, relu_features
+from scalinglab.simulate.random_features.features import (
+    FeaturePool,
+    GaussianPool,
+    NonlinearPool,
+    relu_features,
+)
 from scalinglab.simulate.random_features.nested import nested_loss
 from scalinglab.simulate.random_features.static import sweep
 
 __all__ = [
     "FeaturePool",
     "GaussianPool",
+    "NonlinearPool",
     "nested_loss",
     "relu_features",
     "sweep",

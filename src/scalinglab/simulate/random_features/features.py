@@ -6,6 +6,7 @@ the same at test points, whose mean squared residual is the test loss.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -85,6 +86,49 @@ class GaussianPool:
             test.append(np.sqrt(modes) * root[:, None] * projection)
         expected = np.broadcast_to(np.sqrt(modes) * (root * weights)[:, None], (len(seeds), modes, 1))
         return Draw(np.stack(train), np.stack(targets), np.stack(test), expected, self.noise**2)
+
+
+@dataclass(frozen=True, eq=False)
+class NonlinearPool:
+    """Features σ(w·x) of Gaussian inputs, shallow or deep: the model of `theory.nonlinear_features`.
+
+    Attributes:
+        spectrum: covariance of the inputs and the power of the linear target.
+        activation: σ; features are taken without their mean over the inputs that are drawn.
+        noise: standard deviation σ of the noise on the labels.
+        depth: layers of random features.
+        inner: width of all layers but the last.
+        tests: fresh inputs on which the test loss is measured.
+    """
+
+    spectrum: Spectrum
+    activation: Callable[[np.ndarray], np.ndarray]
+    noise: float = 0.0
+    depth: int = 1
+    inner: int = 1000
+    tests: int = 1000
+    name: str = "nonlinear features"
+
+    def draw(self, n_data: int, n_params: int, seeds: list[list[int]]) -> Draw:
+        """One draw for each seed, stacked."""
+        values = self.spectrum.eigenvalues
+        weights = np.sqrt(self.spectrum.target_power / values)
+        layers, targets = [], []
+        for seed in seeds:
+            data, mixing, labels = (np.random.default_rng([*seed, stream]) for stream in range(3))
+            tests = data.standard_normal((self.tests, len(values)))
+            x = np.concatenate([tests, data.standard_normal((n_data, len(values)))]) * np.sqrt(values)
+            y = x @ weights
+            y[self.tests :] += self.noise * labels.standard_normal(n_data)
+            for layer in range(self.depth):
+                width = n_params if layer == self.depth - 1 else self.inner
+                mixed = mixing.standard_normal((width, x.shape[1])).T
+                x = self.activation(x @ (mixed if layer == 0 else mixed / np.sqrt(len(mixed))))
+                x = x - x.mean()
+            layers.append(x)
+            targets.append(y[:, None])
+        features, wanted, cut = np.stack(layers), np.stack(targets), self.tests
+        return Draw(features[:, cut:], wanted[:, cut:], features[:, :cut], wanted[:, :cut], self.noise**2)
 
 
 DRAWS = ("distinct", "replace")
