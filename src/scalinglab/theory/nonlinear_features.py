@@ -62,7 +62,8 @@ def parts(activation: Activation, deviation: float) -> tuple[float, float]:
     half = np.diff(edges)[:, None] / 2
     g = (edges[:-1, None] + half * (1 + x)).ravel()
     weight = (half * w).ravel() * np.exp(-g * g / 2) / math.sqrt(2 * math.pi)
-    value = np.asarray(activation(deviation * g), float)
+    with np.errstate(all="ignore"):  # what is not finite is refused
+        value = np.asarray(activation(deviation * g), float)
     if value.shape != g.shape or not np.isfinite(value).all():
         raise BadInput("activation must take an array and return finite numbers of its shape")
     mean, slope, square = weight @ value, weight @ (value * g), weight @ value**2
