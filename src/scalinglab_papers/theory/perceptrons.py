@@ -22,6 +22,7 @@ INPUTS = {
 }
 RIDGES = {"smoke": (0.1,), "laptop": (1.0, 0.1, 0.01)}
 DRAWS = {"smoke": 8, "laptop": 60}
+POINTS = {"smoke": 7, "laptop": 25}
 LIMITS = (1e-4, 1e-5)
 
 
@@ -33,7 +34,7 @@ def perceptrons(scale: str) -> Reproduction:
     for axis, (inputs, spectrum) in zip(axes[0], INPUTS.items()):
         trace = float(spectrum.eigenvalues.sum())
         at = np.array(RIDGES[scale]) * float(spectrum.eigenvalues.sum()) / SIZE
-        path = np.unique(np.append(np.geomspace(20, 1e-3, 25) * trace / SIZE, at))
+        path = np.unique(np.append(np.geomspace(20, 1e-3, POINTS[scale]) * trace / SIZE, at))
         axis.set_xscale("log")
         axis.xaxis.set_minor_formatter(NullFormatter())
         axis.set_xlabel("standard deviation of w·x")
