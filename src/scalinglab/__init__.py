@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         train,
     )
     from scalinglab.answers import answer, fit, predict
+    from scalinglab.answers.doubts import audit
     from scalinglab.curves import Curves
     from scalinglab.explanations import explain
     from scalinglab.readers import read
@@ -40,9 +41,9 @@ if TYPE_CHECKING:
     from scalinglab.train.tracker import Tracker
 
 __all__ = [
-    "Curves", "Spectrum", "Store", "Tracker", "answer", "board", "data", "explain", "figures", "fit", "grid",
-    "laws", "measure", "nets", "predict", "read", "readers", "register", "report", "simulate", "studies",
-    "sweep", "theory", "train",
+    "Curves", "Spectrum", "Store", "Tracker", "answer", "audit", "board", "data", "explain", "figures", "fit",
+    "grid", "laws", "measure", "nets", "predict", "read", "readers", "register", "report", "simulate",
+    "studies", "sweep", "theory", "train",
 ]  # fmt: skip
 
 _PACKAGES = (
@@ -53,7 +54,8 @@ __getattr__, _names = lazily(
     __name__,
     {
         "Curves": "curves", "Spectrum": "spectrum", "Store": "store", "Tracker": "train.tracker",
-        "answer": "answers", "explain": "explanations", "fit": "answers", "grid": "sweep.grid",
+        "answer": "answers", "audit": "answers.doubts",
+        "explain": "explanations", "fit": "answers", "grid": "sweep.grid",
         "predict": "answers", "read": "readers",
     },
     modules={name: name for name in _PACKAGES},

@@ -26,6 +26,7 @@ GROUPS = {
     "answer": "",
     "fit": "",
     "predict": "",
+    "audit": "",
     "plot": "",
     "explain": "",
     "theory": "Solve the exactly solvable models.",

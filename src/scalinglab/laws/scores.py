@@ -130,6 +130,12 @@ class Curve:
         weight = np.exp(log - log.max())
         return weight / weight.sum(), total / count, float(count)
 
+    def expected(self, loss: np.ndarray) -> np.ndarray:
+        """(losses,) the mean of u over all curves."""
+        every = np.arange(len(self.grid[0]))
+        places = (float(place) for place in self.places(loss))
+        return np.array([self.weights(at)[0] @ self.at(np.array(at), every) for at in places])
+
     @cached_property
     def inflation(self) -> float:
         """Root mean square of (measured - predicted)/spread of the quarter with the lowest losses.

@@ -349,6 +349,55 @@ REASONS = {
         "these {runs} runs do not determine {parameters} of {equation}, so no compute-optimal model "
         "follows from them: add runs at more sizes, over a wider range of {sizes}"
     ),
+    # doubts of an audit, and how to mend them
+    "audit_duplicates": "{study}duplicates: {count:#row} repeat others in size, data, compute and loss",
+    "mend_duplicates": "keep one of each; runs that were repeated on purpose need a seed or a name",
+    "audit_few_points": (
+        "{study}isoFLOP curves of few sizes: {curves:#compute} with fewer than {needed} sizes do not show a "
+        "minimum"
+    ),
+    "mend_few_points": (
+        "run more sizes at these computes, on both sides of the lowest loss, or leave them out"
+    ),
+    "audit_off_centre": (
+        "{study}no minimum inside: at {compute:.3g} FLOPs the best size lies at the {side} end of those "
+        "run, or beyond"
+    ),
+    "mend_off_centre": "run sizes beyond that end until the loss rises again, or leave this compute out",
+    "audit_outlying": (
+        "{study}outlying: {count:#run} more than five standard deviations ({scatter:.2g} of ln loss) off "
+        "the parabola of their compute"
+    ),
+    "mend_outlying": (
+        "look for a divergence, another setting or a misprint; repeat these runs or leave them out"
+    ),
+    "audit_other_flops": (
+        "{study}compute is not 6ND: 6ND is {low:.3g} to {high:.3g} times the compute that the table gives"
+    ),
+    "mend_other_flops": (
+        "say how FLOPs are counted (embeddings, attention), and fit with that count throughout"
+    ),
+    "audit_counted_parameters": (
+        "{study}parameters can be counted in several ways, and the exponent of the best size depends on it: "
+        "{exponents:;}"
+    ),
+    "mend_counted_parameters": (
+        "quote the exponent together with the count; compare with other studies only under the same one"
+    ),
+    "audit_mixed_schedules": "{study}schedules are mixed: {column} has {kinds} values",
+    "mend_mixed_schedules": "compare runs of one schedule, each decayed to its end",
+    "audit_unfinished": "{study}{count:#run} did not reach the planned end",
+    "mend_unfinished": "finish them or leave them out: before the decay a loss is too high",
+    "audit_edge_of_grid": (
+        "{study}the best {column} is the smallest or the largest that was tried, at {sizes:#size}"
+    ),
+    "mend_edge_of_grid": "try values beyond that edge: the loss of these sizes may be too high",
+    "audit_undertuned": (
+        "{study}the best loss at {size:count} parameters lies above the curve of the other sizes"
+    ),
+    "mend_undertuned": "tune that size as the others were, or leave it out",
+    "audit_contaminated": "{study}{column} is better than the loss allows in these rows",
+    "mend_contaminated": "look for the task in the training data, and score without it",
     "few_scores": (
         "{runs:#run} of different loss with a {score}, and a curve from loss to score needs {needed}"
     ),

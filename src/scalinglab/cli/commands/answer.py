@@ -45,6 +45,20 @@ def answer(rows: Rows, compute: float | None = None, x: str | None = None, y: st
     )  # fmt: skip
 
 
+@command("audit")
+def audit(rows: Rows) -> Output:
+    """What would make a reviewer doubt a study: the rows, what they change and how to mend it.
+
+    scalinglab audit runs.csv
+
+    scalinglab audit isoflops.csv --where experiment=llama_3 --column loss=val_loss
+    """
+    from scalinglab.answers.doubts import audit as find_doubts
+
+    found = find_doubts(rows.curves())
+    return Output(found.to_dict(), found.notebook_table(), found.summary())
+
+
 @command("fit", figure="fit")
 def fit(rows: Rows, x: str | None = None, y: str | None = None, form: str = "auto") -> Output:
     """Fit a law to a table: parameters with intervals and a figure. The choices are those of answer.
