@@ -27,6 +27,9 @@ def test_every_code_that_is_raised_has_a_sentence_and_every_sentence_a_code():
     used |= {"value_negative", "value_not_positive", "settings_differ", "unknown_differs"}
     used |= {"straight", "bend_hidden", "never", "never_but_perhaps"}
     used |= {f"regime_{name}" for name in ("lazy", "rich", "worse", "unknown")}
+    doubts = ("duplicates", "few_points", "off_centre", "outlying", "other_flops", "counted_parameters")
+    doubts += ("mixed_schedules", "unfinished", "edge_of_grid", "undertuned", "contaminated")
+    used |= {f"{part}_{kind}" for part in ("audit", "mend") for kind in doubts}
     assert used <= set(REASONS)
     assert set(REASONS) <= used
 
