@@ -7,8 +7,8 @@
 
 Exponents: theory (the paper's formula), the solver far out, and over the range of a simulation the solver and
 the simulation with its standard error. SGD on a fixed data set: 24 settings, solved and simulated. Costs: CPU
-seconds and the largest memory of Python objects, side by side with panels of mean-field theory and with
-simulations (benchmarks/dmft.py has the T × T recipe).
+seconds and the largest memory of Python objects, side by side with panels of mean-field theory, the
+direct T × T recipe and simulations (more of the recipe in benchmarks/dmft.py).
 """
 
 from __future__ import annotations
@@ -197,7 +197,16 @@ def cost() -> None:
     large, small = sl.Spectrum.power_law(2.5, 1.5, 10**9), sl.Spectrum.power_law(2.5, 1.5, 500)
     sgd = one_pass.OnePassSGD(0.2, 1)
     steps = np.round(np.geomspace(1, 1e6, 30))
+    fixed = dmft.MultiPassSGD(0.2, 4, schedule=tuple(np.linspace(1, 0, 60)))
+    few = sl.Spectrum.power_law(1.5, 1.25, 100)
     cases: dict[str, Callable[[], object]] = {
+        "SGD on 100 examples, 60 steps of a schedule, N = 60, 100 modes": lambda: dmft.solve(
+            few, np.arange(61), 60, 100, 0.3, fixed
+        ),
+        "its mean over batches by the direct T × T recipe": lambda: dmft.direct_iteration.gradient_descent(
+            few, 60, 60, 100, 0.3, learning_rate=fixed.rates(60)
+        ),
+        "the same simulated, 200 draws": lambda: train(few, [60], 60, 100, 0.3, fixed, draws=200),
         "SGD, 1e6 steps, N = 1000, 1e9 modes": lambda: one_pass.solve(large, steps, sgd, 1000),
         "the same by panels of mean-field theory (dmft.solve)": lambda: dmft.solve(
             large, steps, 1000, dynamics=sgd
