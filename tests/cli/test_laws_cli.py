@@ -133,9 +133,7 @@ def test_diverged_runs_are_mentioned(tmp_path: Path):
     table = pd.DataFrame(rows, columns=["n_data", "status", "test_error"]).assign(run=list("abcd"))
     table.to_csv(tmp_path / "logs.csv", index=False)
     words = ("laws", "fit", tmp_path / "logs.csv", "--form", "power_law", "--no-figure")
-    with pytest.raises(BadInput, match=r"y is missing.*--drop-bad"):  # what it measured counts no more
-        run(*words)
-    assert "3 points at 3 sizes" in run(*words, "--drop-bad")
+    assert "3 points at 3 sizes" in run(*words)  # what it measured counts no more
     assert "3 points at 3 sizes" in run(*words, "--where", "status=done")
 
 
@@ -176,16 +174,11 @@ def test_seeds_count_as_runs_however_the_column_is_spelt(tmp_path: Path, name: s
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda t: t.assign(test_error=np.r_[np.nan, t.test_error[1:]]), "y is missing.*--drop-bad"),
         (lambda t: t.assign(test_error=np.r_[0.0, t.test_error[1:]]), "y = 0 is not positive"),
         (lambda t: t.assign(n_data=100), "same size"),
-        (lambda t: t.rename(columns={"test_error": "test_eror"}).assign(s=1.0), "did you mean 'test_eror'"),
+        (lambda t: t.rename(columns={"test_error": "eror"}).assign(s=1.0), "no column 'test_error'"),
         (lambda t: t.assign(model=["a"] * 18 + ["b"] * 18), "mix 2 values of model.*--where model=a"),
         (lambda t: t.assign(test_error="high"), "must hold numbers, not 'high'"),
-        (
-            lambda t: t.assign(test_error=["high", *map(str, t.test_error[1:])]),
-            "y is missing.*--drop-bad",
-        ),
     ],
 )
 def test_bad_data_get_a_clear_message(curves: Path, change, said: str):
@@ -216,8 +209,17 @@ def test_rows_are_selected_and_bad_ones_dropped(curves: Path):
     other = table.assign(model="other", test_error=0.5)
     pd.concat([table.assign(model="net"), other]).to_csv(curves, index=False)
     assert "36 points" in run("laws", "fit", curves, "--where", "model=net", "--no-figure")
-    table.assign(test_error=np.r_[np.nan, table.test_error[1:]]).to_csv(curves, index=False)
+    table.assign(test_error=np.r_[0.0, table.test_error[1:]]).to_csv(curves, index=False)
     assert "1 of 36 points dropped" in run("laws", "fit", curves, "--drop-bad", "--no-figure")
+
+
+@pytest.mark.parametrize("word", ["", "high", "diverged"])
+def test_what_was_not_measured_is_left_out_and_counted_as_in_an_answer(curves: Path, word: str):
+    table = pd.read_csv(curves)
+    table.assign(test_error=[word, *map(str, table.test_error[1:])]).to_csv(curves, index=False)
+    found = json.loads(run("laws", "fit", curves, "--no-figure", "--json"))
+    assert next(note for note in found["notes"] if note["code"] == "left_out_value")["runs"] == 1
+    assert "35 points" in run("laws", "fit", curves, "--no-figure")
 
 
 def test_out_writes_by_the_ending(curves: Path):
@@ -348,19 +350,14 @@ def test_checkpoints_of_a_run_are_not_points_of_a_surface(surface: Path, command
         "plan next {} --budget 1e21 --compute 1e23", "plan sensitivity {} --compute 1e22",
     ],
 )  # fmt: skip
-def test_a_missing_loss_is_refused_or_dropped_and_counted(surface: Path, command: str):
+def test_a_missing_loss_is_left_out_and_counted(surface: Path, command: str):
     table = pd.read_csv(surface)
     table.loc[3, "loss"] = np.nan
     table.to_csv("gap.csv", index=False)
     words = command.format("gap.csv").split()
     for more in ((), ("--drop-highest", "1")):  # a missing loss is not a high one
-        with pytest.raises(BadInput, match="1 point cannot be used"):
-            run(*words, *more)
-    notes = json.loads(run(*words, "--drop-bad", "--json"))["notes"]
-    dropped = next(note for note in notes if note["code"] == "dropped")
-    assert (dropped["dropped"], dropped["points"]) == (1, 48)
-    assert [why["code"] for why in dropped["why"]] == ["value_missing"]
-    assert "1 of 48 points dropped" in run(*words, "--drop-bad")
+        notes = json.loads(run(*words, *more, "--json"))["notes"]
+        assert next(note for note in notes if note["code"] == "left_out_value")["runs"] == 1
 
 
 @pytest.mark.parametrize(

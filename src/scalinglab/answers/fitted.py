@@ -23,7 +23,6 @@ from scalinglab.laws.fitting.law import Law, known_parameters
 from scalinglab.laws.surface import Surface
 from scalinglab.laws.surface import fit as fit_surface
 from scalinglab.results.notebook import NotebookResult
-from scalinglab.results.sentences import Column
 from scalinglab.results.types import Reason
 from scalinglab.support.words import count, percent
 
@@ -124,7 +123,7 @@ def choose(
     if form != "auto" and len(names) != len(variables):
         shown = ", ".join(variables)
         raise BadInput(f"{form} is a law of {shown}, and x names {len(names)}: {', '.join(names)}")
-    table, lost = finite(points_of(curves, names[0] if len(names) == 1 else list(names), measured), measured)
+    table, lost = points_of(curves, names[0] if len(names) == 1 else list(names), measured).finite()
     return Chosen(names, measured, {name: _unit(curves, name, table) for name in names}, table, lost)
 
 
@@ -160,23 +159,6 @@ def _unit(curves: Curves, name: str, table: Table) -> str:
         return UNITS.get(name, name)
     share = len(table.names) == 1 and table.x.max() <= 1  # of the data
     return name if share else curves.data_unit
-
-
-def finite(table: Table, y: str) -> tuple[Table, tuple[Reason, ...]]:
-    """The points with a positive size and a finite y, and what was left out (diverged runs, say)."""
-    sizes = np.atleast_2d(np.asarray(table.x, float))
-    known, sized = np.isfinite(table.y), np.all(np.isfinite(sizes) & (sizes > 0), axis=0)
-    if not known.any():
-        raise BadInput(f"no run has a finite {y}: name another column with y= (--y)")
-    lost: list[Reason] = []
-    if not sized.all():
-        lost.append(Reason("left_out_size", points=int((~sized).sum())))
-        table, known = table.keep(sized), known[sized]
-    if not known.all():
-        runs = {*table.runs} - {*table.runs[known]}
-        lost.append(Reason("left_out_value", runs=len(runs), y=Column(y)))
-        table = table.keep(known)
-    return table, tuple(lost)
 
 
 def of_surface(surface: Surface, x: tuple[str, ...], y: str, data_unit: str) -> Fit:

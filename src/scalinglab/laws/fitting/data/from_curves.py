@@ -20,6 +20,7 @@ from scalinglab.curves.names import quantity
 from scalinglab.errors import BadInput, nearest
 from scalinglab.laws.fitting.data import points, rows
 from scalinglab.laws.fitting.data.recipes import RECIPE, best_recipes
+from scalinglab.results.sentences import Column
 from scalinglab.results.types import Reason
 
 DATA_SEEN = ("tokens", "examples")  # columns of the data seen at each checkpoint
@@ -85,6 +86,22 @@ class Table:
         notes = (*self.notes, *kept.notes)
         return replace(self, x=kept.x, y=kept.y, error=None, runs=kept.runs, notes=notes)
 
+    def finite(self) -> tuple[Table, tuple[Reason, ...]]:
+        """The points with a positive size and a finite y, and what was left out (diverged runs, say)."""
+        sizes = np.atleast_2d(np.asarray(self.x, float))
+        known, sized = np.isfinite(self.y), np.all(np.isfinite(sizes) & (sizes > 0), axis=0)
+        if not known.any():
+            raise BadInput(f"no run has a finite {self.measured}: name another column with y= (--y)")
+        table, lost = self, list[Reason]()
+        if not sized.all():
+            lost.append(Reason("left_out_size", points=int((~sized).sum())))
+            table, known = table.keep(sized), known[sized]
+        if not known.all():
+            runs = {*table.runs} - {*table.runs[known]}
+            lost.append(Reason("left_out_value", runs=len(runs), y=Column(self.measured)))
+            table = table.keep(known)
+        return table, tuple(lost)
+
     def without_highest(self, count: int) -> Table:
         """Without the points of the highest y; a missing y is not high, and is reported by `points.check`."""
         if not 0 <= count < len(self.y):
@@ -147,6 +164,8 @@ def points_from(
             data[0], wanted, y or columns[1] or _measured(data[0]),
             error=error, reduce=reduce, where=where, mixed=mixed, beside=beside,
         )  # fmt: skip
+        found, lost = found.finite()  # as an answer reads it: what was not measured is no mistake
+        found = replace(found, notes=(*found.notes, *lost))
         if drop_highest and nan_policy == "drop" and not isinstance(wanted, str):
             found = found.usable(wanted)
         return found.without_highest(drop_highest)
