@@ -10,14 +10,18 @@ from __future__ import annotations
 import html
 import importlib
 import inspect
+import io
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
 from latex2mathml.converter import convert
 from markdown.extensions.toc import slugify
 from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import File, Files
+from PIL import Image
 
 from scalinglab.cli.registry import reference
 from scalinglab.studies.claims import NOT_TESTED, OUTCOMES, Judged, judged, reported
@@ -26,6 +30,10 @@ from scalinglab.studies.results import COLUMNS, cells
 from scalinglab.studies.verdict import DISAGREES, Row, from_record
 
 DOCS = Path(__file__).parent
+sys.path.insert(0, str(DOCS))
+import notebooks  # noqa: E402  beside this file
+
+THUMBNAIL = 420  # pixels, drawn half as wide
 TITLES = {
     "demo": "The demonstration",
     "damico2025": "D'Amico, Bocchi, Negri 2025",
@@ -187,18 +195,45 @@ def overview(found: dict[str, tuple[Judged, ...]]) -> list[str]:
 
 
 def gallery() -> str:
-    """Every recorded figure with the command that makes it."""
+    """A thumbnail of every recorded figure, with its claim and the command that makes it."""
     lines: list[str] = []
     for paper, title in TITLES.items():
-        lines += [f"## {title}", ""]
+        lines += [f"## {title}", "", '<div class="thumbnails">']
         for record in measured(paper).values():
             name = record["key"].split("/", 1)[1]
             if (DOCS / "measured" / paper / f"{name}.png").exists():
-                claim = _claim(record)
-                lines += [f"### {record['key']}", "", f"{claim}. Made by `{record['command']}`.", ""]
+                claim, command = html.escape(_claim(record)), html.escape(record["command"])
                 picture = f"measured/{paper}/{name}.png"
-                lines += [f"[![{claim}]({picture})]({picture})", ""]  # a click shows it in full size
+                lines += [
+                    f'<figure><a href="../{picture}" title="{command}"><img src="../{_thumbnail(picture)}" '
+                    f'alt="{claim}" loading="lazy"></a>'
+                    f"<figcaption><b>{name}</b> {claim}</figcaption></figure>"
+                ]
+        lines += ["</div>", ""]
     return "\n".join(lines)
+
+
+def _thumbnail(picture: str) -> str:
+    return picture.replace("measured/", "thumbnails/").replace(".png", ".jpg")
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the pages of executed notebooks and the thumbnails of the gallery."""
+    for path in sorted(notebooks.PLACE.glob("*.ipynb")):
+        text, pictures = notebooks.page(notebooks.executed(path), path.stem)
+        made = {f"notebooks/{path.stem}.md": text, **{f"notebooks/{name}": p for name, p in pictures.items()}}
+        for name, content in made.items():
+            files.append(File.generated(config, name, content=content))
+    for path in sorted((DOCS / "measured").rglob("*.png")):
+        with Image.open(path) as picture, io.BytesIO() as small:
+            picture.convert("RGB").resize(_size(picture)).save(small, "JPEG", quality=80)
+            name = _thumbnail(path.relative_to(DOCS).as_posix())
+            files.append(File.generated(config, name, content=small.getvalue()))
+    return files
+
+
+def _size(picture: Image.Image) -> tuple[int, int]:
+    return THUMBNAIL, max(round(picture.height * THUMBNAIL / picture.width), 1)
 
 
 def _claim(record: dict[str, Any]) -> str:
