@@ -351,8 +351,6 @@ def test_runs_that_diverged_are_left_out_and_counted():
     assert found["read"].facts["runs"] == 14
     assert found["read"].reasons == (Reason("left_out_value", runs=2, y="test_loss"),)
     assert len(found.surface.law.points.y) == 14
-    for question in ("exponent", "compute-optimal", "next run"):
-        assert "--drop-bad" in found[question].command.options
     with pytest.raises(BadInput, match="no run has a finite test_loss"):
         sl.answer(table.assign(val_loss=np.nan, train_loss=1.0), y="test_loss")
 

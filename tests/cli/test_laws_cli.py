@@ -323,7 +323,7 @@ def test_logs_with_nested_or_empty_columns_are_read(curves: Path):
     Path("nested.jsonl").write_text("\n".join(nested))
     Path("empty.jsonl").write_text("\n".join(json.dumps({**row, "test_error": None}) for row in rows))
     assert "36 points" in run("laws", "fit", "nested.jsonl", "--no-figure")
-    with pytest.raises(BadInput, match="y is missing"):
+    with pytest.raises(BadInput, match="no run has a finite test_error"):
         run("laws", "fit", "empty.jsonl", "--no-figure")
 
 

@@ -91,8 +91,10 @@ def test_a_result_is_printed_and_written_where_it_was_asked_for(tmp_path: Path, 
     assert capsys.readouterr().out == f"words\nfigure: {figure}\nwritten: {out}\nthe end\n"
     assert figure.read_text() == "figure"
     assert out.read_text() == "x\n1.0\n"
-    assert output.render(lambda: found, as_json=True, figure=figure) == 3
-    assert json.loads(capsys.readouterr().out) == {"x": [1.0], "figure": str(figure)}
+    assert output.render(lambda: found, command="mine", as_json=True, figure=figure) == 3
+    assert json.loads(capsys.readouterr().out) == {
+        "schema": output.SCHEMA, "command": "mine", "x": [1.0], "figure": str(figure),
+    }  # fmt: skip
     assert output.render(lambda: None) == 0
     assert capsys.readouterr().out == ""
 
@@ -102,9 +104,10 @@ def test_nothing_but_the_document_is_printed_for_programs(capsys):
         output.say("half done")
         return Output({"json": output.for_programs()}, text="")
 
-    for as_json, printed in ((True, '{"json": true}\n'), (False, "half done\n")):
-        output.render(compute, as_json=as_json)
-        assert capsys.readouterr().out == printed
+    output.render(compute, as_json=True)
+    assert json.loads(capsys.readouterr().out)["json"] is True
+    output.render(compute)
+    assert capsys.readouterr().out == "half done\n"
     assert not output.for_programs()
 
 

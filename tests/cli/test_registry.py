@@ -81,7 +81,7 @@ def test_a_function_gets_its_options_and_sets_and_its_result_is_rendered(tmp_pat
     words = ("t.csv", "--x", "1,2", "--seed", "4", "-t", "3", "--from", "here", "--json")
     done = invoke(command, *words, "--out", "a.json")
     document = {"x": [3.0, 6.0], "table": "t.csv", "seed": 4, "from": "here", "loud": False}
-    assert (done.exit_code, json.loads(done.stdout)) == (0, document)
+    assert (done.exit_code, json.loads(done.stdout)) == (0, {"schema": 1, "command": "double", **document})
     assert json.loads(Path("a.json").read_text()) == document
     assert invoke(command, *words, "--loud").exit_code == 3
     assert invoke(command, "t.csv").exit_code == 2  # --x is required

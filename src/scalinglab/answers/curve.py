@@ -32,12 +32,12 @@ def answer_curve(curves: Curves, chosen: Chosen) -> Answers:
     """The findings on y against the sizes x."""
     (x,), y, table, lost = chosen.x, chosen.y, chosen.table, chosen.lost
     unit = chosen.units[x]
-    asked = ("--x", x, "--y", y, *(("--drop-bad",) if lost else ()))
+    asked = ("--x", x, "--y", y)
     found = Answers((_read(table, x, y, unit, lost),), x, y, notes=table.notes)
     try:
         found = _add_law(found, chosen, asked)
     except ScalinglabError as error:
-        usable = lost or (table.y > 0).all() or (table.y < 0).all()
+        usable = (table.y > 0).all() or (table.y < 0).all()
         command = Command("laws fit", *asked, *(() if usable else ("--drop-bad",)))
         refused = Finding("exponent", Status.NOT_DETERMINED, reasons=(reason_of(error),), command=command)
         return replace(found, findings=(*found.findings, refused, NEEDS_BOTH))

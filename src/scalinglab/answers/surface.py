@@ -33,7 +33,7 @@ def answer_surface(curves: Curves, selected: Chosen, compute: float | None) -> A
     """The findings on y against parameters and data."""
     y, table, lost = selected.y, selected.table, selected.lost
     names, spent = dict(selected.units), selected.compute
-    chosen = ("--y", y, *(("--drop-bad",) if lost else ()))
+    chosen = ("--y", y)
     notes = (*table.notes, *doubts(curves))
     read = _read(table, spent, y, names, lost)
     try:

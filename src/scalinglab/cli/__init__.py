@@ -72,8 +72,21 @@ def main() -> None:
     except (ScalinglabError, OSError, MemoryError) as error:
         if "--debug" in sys.argv:
             raise
+        status = 3 if isinstance(error, NotDetermined) else 2 if isinstance(error, BadInput) else 1
+        if "--json" in sys.argv:
+            _print_error(error, status)
         print(f"scalinglab: {_in_one_line(error)}", file=sys.stderr)
-        sys.exit(3 if isinstance(error, NotDetermined) else 2 if isinstance(error, BadInput) else 1)
+        sys.exit(status)
+
+
+def _print_error(error: Exception, status: int) -> None:
+    """An error for programs, on stdout: its kind, its sentence, and the reason with its numbers."""
+    from scalinglab.cli.output import print_document
+    from scalinglab.results.types import reason_of
+
+    kind = {3: "not determined", 2: "bad input", 1: "failed"}[status]
+    reason = reason_of(error).to_dict() if isinstance(error, ScalinglabError) else {}
+    print_document("", {"error": {"kind": kind, "message": _in_one_line(error), "reason": reason}})
 
 
 def _print_warning(message: Warning | str, *_: Any, **__: Any) -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+SCHEMA = 1  # of documents for programs: a field that is removed or changes its type raises it
 _JSON: ContextVar[bool] = ContextVar("json", default=False)
 
 
@@ -63,12 +64,13 @@ class Output:
 
 
 def render(
-    make: Callable[[], Output | None], *, as_json: bool = False, out: Path | None = None,
+    make: Callable[[], Output | None], *, command: str = "", as_json: bool = False, out: Path | None = None,
     figure: Path | None = None,
 ) -> int:  # fmt: skip
     """Compute a result, print it, write its files and return the exit status.
 
     Args:
+        command: its name, for JSON.
         out: the file of the result, by its ending.
         figure: the file of its figure; None: it is not drawn.
     """
@@ -84,7 +86,7 @@ def render(
         if out is not None:
             write(document, table, out)
         if as_json:
-            print(json.dumps(plain(document), allow_nan=False))
+            print_document(command, document)
             return found.status
         if found.text is None:
             from scalinglab.cli.screen import scalars, show
@@ -100,6 +102,16 @@ def render(
         return found.status
     finally:
         _JSON.reset(token)
+
+
+def with_header(command: str, document: Mapping[str, Any]) -> dict[str, Any]:
+    """A result in plain values, with the version of its schema and the command that it is of."""
+    return {"schema": SCHEMA, "command": command, **plain(document)}
+
+
+def print_document(command: str, document: Mapping[str, Any]) -> None:
+    """Print a result for programs: one line of JSON, as docs/reference/results.schema.json describes it."""
+    print(json.dumps(with_header(command, document), allow_nan=False))
 
 
 def _longest_arrays(document: Mapping[str, Any]) -> pd.DataFrame:

@@ -153,8 +153,8 @@ class Command:
         hints = get_type_hints(self.function)
         sets = {name: hints[name](**given) for name, given in values.items()}
         status = render(
-            lambda: self.function(**sets, **own), as_json=asked.get("json", False), out=asked.get("out"),
-            figure=self._figure_file(asked, typed),
+            lambda: self.function(**sets, **own), command=self.name, as_json=asked.get("json", False),
+            out=asked.get("out"), figure=self._figure_file(asked, typed),
         )  # fmt: skip
         if status:
             raise typer.Exit(status)
