@@ -83,7 +83,7 @@ def test_page_stands_alone_and_escapes_what_it_shows():
     page = sl.report.build(named, title="a < b & c")
     assert "a &lt; b &amp; c" in page
     assert "</script><b>" not in page
-    assert page.count("</script>") == 2  # Plotly, packed, and the figures, inlined
+    assert page.count("</script>") == 3  # Plotly and the figures, packed, and the script of the page
     assert "src=" not in page.split("<script>")[0]
 
 
