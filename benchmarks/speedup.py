@@ -3,7 +3,7 @@
     python benchmarks/speedup.py [--sets 1000] [--first 0] [--form auto] [--factor 1.3]
 
 Losses E + 2 (C/1e18)^-0.12 at four computes from 1e18 to 1e21 with noise of 0.5 %; recipe A is B with a
-factor of compute. Printed: the share of 90 % intervals that hold the factor (goal 88–92 %), and their width.
+factor of compute. Printed: the share of 95 % intervals that hold the factor (goal 93–97 %), and their width.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def main() -> None:
     parser.add_argument("--form", choices=[form for _, form in LAWS], action="append")
     asked = parser.parse_args()
     sets = asked.sets
-    print("| law | factor | 90 % intervals hold | median high/low |\n| --- | --- | --- | --- |")
+    print("| law | factor | 95 % intervals hold | median high/low |\n| --- | --- | --- | --- |")
     for offset, form in LAWS:
         if asked.form and form not in asked.form:
             continue

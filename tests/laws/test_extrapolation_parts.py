@@ -257,7 +257,7 @@ def test_few_sizes_are_continued_unless_they_steepen_with_a_caution_beyond_three
     x = np.geomspace(1e3, 1e5, 6)
     falls = np.exp(-0.1 * np.log(x / x[0]) - 0.03 * np.log(x / x[0]) ** 2)
     few_points._refuse_beginnings(few(falls, x), np.array([1e5]))
-    with pytest.raises(NotDetermined, match="still steepens on log axes over its 6 sizes"):
+    with pytest.raises(NotDetermined, match="falls faster and faster over its 6 sizes"):
         few_points._refuse_beginnings(few(falls, x), np.array([1.0, 1.01e5]))
     few_points._refuse_beginnings(few(0.1 + 3 * x**-0.4, x), np.array([1e7]))
     flattens = few(0.1 + 3 * x**-0.4, x)

@@ -118,11 +118,11 @@ REASONS = {
     ),
     "percent": "{y} was in percent and is divided by 100",
     "settings_differ": (
-        "points of the same size differ in {column} ({values:,}); --where {column}={first} picks one"
+        "runs of the same size differ in {column} ({values:,}); for one kind alone: --where {column}={first}"
     ),
     "unknown_differs": (
-        "points of the same size differ in {column} ({values:,}); --where {column}={first} picks one, and if "
-        "it is a size, say so with --column n_params={column}"
+        "runs of the same size differ in {column} ({values:,}); for one kind alone: --where {column}={first}; "
+        "if it is a size: --column n_params={column}"
     ),
     "diverged_count": "{runs:#diverged run} included; --where status=done leaves them out",
     "both_vary": "n_params and n_data both vary; a law of {x} alone holds only if both keep growing together",
@@ -232,9 +232,9 @@ REASONS = {
         "--form)"
     ),
     "still_steepens": (
-        "the curve still steepens on log axes over its {sizes} sizes ({p:p} for a power law with or "
-        "without an offset): how far it falls beyond the largest cannot be determined; measure larger "
-        "sizes, 8 or more in all, or assume a form (laws.fit, --form)"
+        "the curve falls faster and faster over its {sizes} sizes ({p:p} for a power law with or without an "
+        "offset), so that nothing is known beyond the largest; measure larger sizes, 8 or more in all, or "
+        "assume a form (laws.fit, --form)"
     ),
     "too_far_beyond": (
         "the {sizes} sizes cover a factor of {covered:.2g}: how the curve goes on {beyond:.3g} times "
