@@ -121,8 +121,8 @@ REASONS = {
         "runs of the same size differ in {column} ({values:,}); for one kind alone: --where {column}={first}"
     ),
     "unknown_differs": (
-        "runs of the same size differ in {column} ({values:,}); for one kind alone: --where {column}={first}; "
-        "if it is a size: --column n_params={column}"
+        "runs of the same size differ in {column} ({values:,}); for one kind alone: --where {column}={first}"
+        "; if it is a size: --column n_params={column}"
     ),
     "diverged_count": "{runs:#diverged run} included; --where status=done leaves them out",
     "both_vary": "n_params and n_data both vary; a law of {x} alone holds only if both keep growing together",
