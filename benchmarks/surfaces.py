@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from joblib import Parallel, delayed
 
 from scalinglab.data.sources import search_path
 from scalinglab.errors import NotDetermined
@@ -36,6 +37,7 @@ from scalinglab.laws.forms.base import Form, Parameter
 Runs = tuple[np.ndarray, np.ndarray, np.ndarray]  # n_params, n_data, loss
 NOISE = 0.003
 FIXED: dict[str, Any] = {}
+JOBS = [-1]
 
 
 def farseer(n: np.ndarray, d: np.ndarray) -> np.ndarray:
@@ -131,17 +133,20 @@ def by_compute(runs: Runs) -> dict[str, Any] | None:
 def subsets(runs: Runs, count: int) -> list[dict[str, Any]]:
     """Subsets of 25 to 40 cheap runs predict 5 to 20 times their compute."""
     compute = runs[0] * runs[1]
-    cheap, found = np.flatnonzero(compute <= compute.max() / 20), []
-    for seed in range(count):
+    cheap = np.flatnonzero(compute <= compute.max() / 20)
+    if len(cheap) < 40:
+        return []
+
+    def one(seed: int) -> dict[str, Any] | None:
         rng = np.random.default_rng([1, seed])
-        if len(cheap) < 40:
-            return []
         rows = rng.choice(cheap, rng.integers(25, 41), replace=False)
         ratio = compute / compute[rows].max()
         asked = (ratio >= 5) & (ratio <= 20)
-        if asked.sum() >= 3:
-            found.append(predicted(_some(runs, rows), _some(runs, np.flatnonzero(asked))))
-    return found
+        if asked.sum() < 3:
+            return None
+        return predicted(_some(runs, rows), _some(runs, np.flatnonzero(asked)))
+
+    return [found for found in on_cores(one, count) if found is not None]
 
 
 def noisy(truth: Callable[..., np.ndarray], grid: Any, seed: int) -> Runs:
@@ -156,28 +161,42 @@ def optima(truth: Callable[..., np.ndarray], form: Form, draws: int) -> dict[str
     compute = 60 * np.max(n * d)
     sizes = np.geomspace(1e7, 1e13, 60001)
     exact = sizes[np.argmin(truth(sizes, compute / 6 / sizes))]
-    held, width, oracle, refused, verdicts, weights = [], [], [], 0, [], []
-    for seed in range(draws):
+
+    def one(seed: int) -> tuple[dict[str, float], bool, float, float | None, bool]:
+        """Weights, whether a bend is seen, the oracle's width and ours (None: refused), whether it holds."""
         runs = noisy(truth, GRID, seed)
         fitted = surface.fit(*runs, **FIXED)
-        weights.append(fitted.weights)
-        verdicts.append(bool(fitted.bend.seen) or fitted.weights.get("chinchilla", 0.0) < 0.05)
+        seen = bool(fitted.bend.seen) or fitted.weights.get("chinchilla", 0.0) < 0.05
         knowing = surface.fit(*runs, form=form)
         knowing = replace(knowing, law=replace(knowing.law, solution=fit_points(form, knowing.law.points)))
         low, high = knowing.compute_optimal(compute, assume_form=True).n_params_interval
-        oracle.append(np.log(high / low))
+        oracle = float(np.log(high / low))
         try:
             low, high = fitted.compute_optimal(compute).n_params_interval
         except NotDetermined:
-            refused += 1
-            continue
-        held.append(low <= exact <= high)
-        width.append(np.log(high / low))
+            return fitted.weights, seen, oracle, None, False
+        return fitted.weights, seen, oracle, float(np.log(high / low)), bool(low <= exact <= high)
+
+    weights, seen, oracle, widths, held = zip(*on_cores(one, draws), strict=True)
+    answered = [width is not None for width in widths]
+    known = [width for width in widths if width is not None]
     return {
-        "held": float(np.mean(held)) if held else np.nan,
-        "ratio": float(np.median(width) / np.median(oracle)), "refused": refused,
-        "not a sum of powers": float(np.mean(verdicts)), "weights": mean_weights(weights),
+        "held": float(np.mean(np.array(held)[answered])) if known else np.nan,
+        "ratio": float(np.median(known) / np.median(oracle)) if known else np.nan,
+        "refused": draws - len(known), "not a sum of powers": float(np.mean(seen)),
+        "weights": mean_weights(list(weights)),
     }  # fmt: skip
+
+
+def on_cores(one: Callable[[int], Any], count: int) -> list[Any]:
+    """One of every seed, on as many cores as `--jobs` says."""
+    fixed = dict(FIXED)
+
+    def alone(seed: int) -> Any:
+        FIXED.update(fixed)
+        return one(seed)
+
+    return list(Parallel(n_jobs=JOBS[0])(delayed(alone)(seed) for seed in range(count)))
 
 
 def mean_weights(several: list[dict[str, float]]) -> dict[str, float]:
@@ -215,7 +234,9 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", default="", help="tasks whose name contains it")
     parser.add_argument("--form", help="one form instead of the average")
+    parser.add_argument("--jobs", type=int, default=-1, help="cores; by default all")
     given = parser.parse_args()
+    JOBS[0] = given.jobs
     if given.form:
         FIXED["form"] = given.form
     count, draws = (4, 4) if given.quick else (16, 40)

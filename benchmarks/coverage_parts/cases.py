@@ -174,6 +174,55 @@ def small_surface_case(sizes: int, data: int, noise: float = 0.005) -> Callable:
     return one
 
 
+Noise = Callable[[np.random.Generator, np.ndarray, np.ndarray], np.ndarray]
+
+
+def independent_errors(rng: np.random.Generator, n: np.ndarray, d: np.ndarray) -> np.ndarray:
+    """0.3 % at every run."""
+    return 0.003 * rng.standard_normal(n.size)
+
+
+def offsets_of_sizes(rng: np.random.Generator, n: np.ndarray, d: np.ndarray) -> np.ndarray:
+    """0.3 % at every run, and 0.5 % that all runs of one n_params share."""
+    sizes, which = np.unique(n, return_inverse=True)
+    return independent_errors(rng, n, d) + 0.005 * rng.standard_normal(len(sizes))[which]
+
+
+def along_data(rng: np.random.Generator, n: np.ndarray, d: np.ndarray) -> np.ndarray:
+    """0.5 %, autoregressive along n_data among the runs of one n_params: 0.8 from run to run."""
+    found = np.empty(n.size)
+    for size in np.unique(n):
+        rows = np.flatnonzero(n == size)
+        found[rows[np.argsort(d[rows])]] = np.log(along(rng, len(rows), 0.8, 0.005))
+    return found
+
+
+EIGHT = tuple(np.meshgrid(np.geomspace(5e7, 2e10, 8), np.geomspace(2e9, 4e11, 7)))
+
+
+def shared_error_case(noise: Noise, design: tuple[np.ndarray, np.ndarray]) -> Callable:
+    """Alpha, and loss and n_params at ten times the largest compute."""
+    n, d = (v.ravel() for v in design)
+    form = forms.get("chinchilla")
+    loss, compute = form(np.array([n, d]), *TRUE), 60 * np.max(n * d)
+    exact = optimum.best_split(form, np.array([TRUE]), np.array([compute / 6]))[0, :, 0]
+
+    def one(rng: np.random.Generator) -> Ends:
+        measured = loss * np.exp(noise(rng, n, d))
+        fitted = surface.fit(n, d, measured, seed=int(rng.integers(2**31)))
+        best = fitted.compute_optimal(compute)
+        ends = (fitted.parameter_intervals()["alpha"], best.loss_interval, best.n_params_interval)
+        low, high = (np.array([float(e[i]) for e in ends]) for i in (0, 1))
+        return (
+            low,
+            high,
+            np.array([TRUE[3], exact[2], exact[0]]),
+            np.array([fitted.law.parameters["alpha"], best.loss, best.n_params]),
+        )
+
+    return one
+
+
 def approaches_case(rng: np.random.Generator) -> Ends:
     """a of n_params ∝ compute^a by envelope, parabolas and surface, from 80 runs on isoFLOP lines."""
     n, compute = (v.ravel() for v in ISOFLOP)
@@ -305,6 +354,15 @@ CASES = (
     Case("surface, 4 × 4 runs", small_surface_case(4, 4)),
     Case("surface, 4 × 4 runs, 2 % noise", small_surface_case(4, 4, 0.02)),
     Case("surface, 5 × 5 runs", small_surface_case(5, 5)),
+    *(
+        Case(f"surface, {runs}, {name}: alpha, loss, n_params", shared_error_case(noise, design))
+        for runs, design in (("8 × 7", EIGHT), ("5 × 5", SQUARE))
+        for name, noise in (
+            ("independent errors", independent_errors),
+            ("errors of sizes", offsets_of_sizes),
+            ("AR(1) along n_data", along_data),
+        )
+    ),
     *(Case(name, one, asked) for name, one, asked in FEW_SIZES),
     Case("offset, 12 sizes, noise that falls", fit_case("power_law_offset", offset, noise=uneven)),
     Case("offset, 12 sizes, noise that grows", fit_case("power_law_offset", offset, noise=growing)),

@@ -9,7 +9,8 @@ optimum and their intervals are those of the average. `scalinglab.laws.forms.sur
 Intervals come from profile likelihood with Student's quantile below `MANY` runs a parameter and from a
 bootstrap over runs from there on. On small designs resampling loses whole sizes, and wild residuals of a fit
 that nearly interpolates are far too small; the profile holds there, also where a parameter is at its bound
-or barely determined (`benchmarks/coverage.py`). Intervals of the loss and of the optimum allow for what
+or barely determined (`benchmarks/coverage.py`). All intervals allow for errors that runs of one n_params
+share (`shared_errors`). Intervals of the loss and of the optimum allow for what
 the form may miss (`form_error`), and for the choice of the form; those of the parameters assume theirs. What
 the runs do not determine raises `NotDetermined`.
 """
@@ -26,7 +27,7 @@ import numpy as np
 from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE
 from scalinglab.errors import BadInput, NotDetermined, ScalinglabError, nearest
 from scalinglab.laws import form_choice, forms
-from scalinglab.laws.fitting.bend import Bend, of_surface
+from scalinglab.laws.fitting.bend import SIGNIFICANT, Bend, of_surface
 from scalinglab.laws.fitting.data import rising
 from scalinglab.laws.fitting.data.from_curves import is_table, points_from
 from scalinglab.laws.fitting.data.points import MANY, positive, two_dimensional
@@ -39,6 +40,7 @@ from scalinglab.laws.fitting.uncertainty import intervals as interval_engine
 from scalinglab.laws.fitting.uncertainty.form_error import FormError
 from scalinglab.laws.fitting.uncertainty.intervals import Quantity
 from scalinglab.laws.fitting.uncertainty.resampling import Bootstrap, bootstrap
+from scalinglab.laws.fitting.uncertainty.shared_errors import SharedErrors
 from scalinglab.laws.forms import surfaces
 from scalinglab.laws.forms.base import Form
 from scalinglab.laws.forms.surfaces import NAMES
@@ -131,6 +133,11 @@ class Surface(NotebookResult):
         """What the form may miss, by how the residuals move together."""
         return FormError(self.law.solution)
 
+    @cached_property
+    def _shared(self) -> SharedErrors:
+        """What runs of one size have in common."""
+        return SharedErrors(self.law.solution)
+
     def interval(
         self, at: Any = None, *, level: float = 0.95, of: str = "law", assume_form: bool = False,
         **options: Any,
@@ -153,7 +160,7 @@ class Surface(NotebookResult):
         form_error = None if assume_form else self._form_error
         if options or of != "law":
             return interval_engine.of_law(
-                self.law.solution, x, level, of=of, form_error=form_error, **options
+                self.law.solution, x, level, of=of, shared=self._shared, form_error=form_error, **options
             )
         inputs = sizes_of(self.law.form, x)
         quantity = interval_engine.law_at(self.law.solution, inputs.reshape(len(inputs), -1))
@@ -191,11 +198,12 @@ class Surface(NotebookResult):
         self, quantity: Quantity, level: float, form_error: FormError | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """The ends of the interval of every number, by the surface's `method`."""
+        allowed: dict[str, Any] = {"shared": self._shared, "form_error": form_error}
         if self.method == "bootstrap":
             return interval_engine.interval(
-                self.law.solution, quantity, level, drawn=self._bootstrap, form_error=form_error
+                self.law.solution, quantity, level, drawn=self._bootstrap, **allowed
             )
-        return interval_engine.interval(self._profiled, quantity, level, "profile", form_error=form_error)
+        return interval_engine.interval(self._profiled, quantity, level, "profile", **allowed)
 
     @cached_property
     def _bootstrap(self) -> Bootstrap:
@@ -445,6 +453,8 @@ class Surface(NotebookResult):
             lines.append(f"  at a bound     {', '.join(c.at_bound)}: not determined by these data")
         if caution := _caution(self.bend):
             lines.append(f"  lack of fit: {caution}")
+        if self._shared.chance > 1 - SIGNIFICANT:
+            lines.append(f"  {Reason('sizes_share_errors', chance=self._shared.chance)}")
         return with_notes(lines, law.points.notes, indent="  ")
 
 

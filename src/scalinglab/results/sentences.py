@@ -203,6 +203,10 @@ REASONS = {
         "the runs bend away from the form ({p:p}); intervals of the loss and of the optimum allow for it, "
         "those of the parameters assume the form"
     ),
+    "sizes_share_errors": (
+        "runs of one size share an error (probability {chance:.2g}): one may be badly tuned; intervals allow "
+        "for it"
+    ),
     # a bend of a curve
     "straight": (
         "the local exponent stays near {exponent:.3f} (its change over these sizes: {low:+.3f} to "

@@ -160,22 +160,48 @@ def average_over_noise(
     noise = np.exp(gamma[:, None] * (log_x - centre))  # (k, n)
     white = _whitened(designs[which] / noise[..., None], rho)
     target = _whitened((y / noise)[..., None], rho)[..., 0]
+    size = np.log(noise).sum(axis=1) + (n - 1) / 2 * np.log(1 - rho**2)
+    return average_of(
+        white, target, np.log(prior) - size, robust=robust, design=which, correlation=rho,
+        noise_exponent=gamma, centre=centre,
+    )  # fmt: skip
+
+
+def average_of(
+    white: np.ndarray,
+    target: np.ndarray,
+    prior: np.ndarray,
+    *,
+    robust: bool,
+    design: np.ndarray | None = None,
+    correlation: np.ndarray | None = None,
+    noise_exponent: np.ndarray | None = None,
+    centre: float = 0.0,
+) -> NoiseAverage:
+    """The average of linear models of which each was divided by the root of its Ω.
+
+    Args:
+        white: (k, n, p) each Ω^(−1/2) J.
+        target: (k, n) each Ω^(−1/2) y.
+        prior: (k,) logarithm of the prior of each over |Ω|^(1/2).
+        robust: as in `average_over_noise`.
+        design, correlation, noise_exponent, centre: those of `NoiseAverage`; by default 0.
+    """
+    n, p = white.shape[1:]
+    dof, zeros = n - p, np.zeros(len(white))
     shift, sigma, variance = _huber(white, target, HUBER if robust else np.inf)
     r = np.linalg.qr(white, mode="r")
-    likelihood = (
-        np.log(prior)
-        - np.log(np.abs(np.einsum("kpp->kp", r))).sum(axis=1)
-        - np.log(noise).sum(axis=1)
-        - (n - 1) / 2 * np.log(1 - rho**2)
-        - dof * np.log(sigma)
-    )
+    likelihood = prior - np.log(np.abs(np.einsum("kpp->kp", r))).sum(axis=1) - dof * np.log(sigma)
     weight = np.exp(likelihood - likelihood.max())
     weight = weight / weight.sum()
     kept = weight > NEGLIGIBLE / len(weight)
     root = np.linalg.inv(r) * np.sqrt(variance)[:, None, None]
+    which, rho, gamma = (
+        (zeros if part is None else part)[kept] for part in (design, correlation, noise_exponent)
+    )
     return NoiseAverage(
-        shift[kept], root[kept], sigma[kept], weight[kept] / weight[kept].sum(), which[kept], rho[kept],
-        gamma[kept], dof, centre,
+        shift[kept], root[kept], sigma[kept], weight[kept] / weight[kept].sum(), which.astype(int), rho,
+        gamma, dof, centre,
     )  # fmt: skip
 
 

@@ -29,7 +29,7 @@ from scalinglab.laws.fitting.bend import CANNOT_TELL, SIGNIFICANT, Bend, Family,
 from scalinglab.laws.fitting.data.points import FEWEST_SIZES
 from scalinglab.laws.fitting.solution import ROUNDING, Solution
 from scalinglab.laws.fitting.statistics import NoiseAverage, average_over_noise
-from scalinglab.laws.fitting.uncertainty.linear import LinearFit
+from scalinglab.laws.fitting.uncertainty.linear import LinearFit, scaled
 from scalinglab.results.types import Reason
 
 TRIED_PLACES = 12  # search: of a hinge, over which an interval is averaged
@@ -257,16 +257,11 @@ class NoiseModels:
         noise_at: np.ndarray | None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """The ends, scaled on each side by the average's interval over the usual one."""
-        bottom, top = ends
         if len(self.average.weight) == 1:  # one noise model: that of the fit
-            return bottom, top
+            return ends
         below, above = self.average.ends(rows[None], level, noise_at, self.linear.points_per_block)
         half = self.linear.half_width(rows, level, noise_at is not None)
-        # the fitted value stays inside
-        down, up = np.maximum(-below / half, 0.0), np.maximum(above / half, 0.0)
-        with np.errstate(invalid="ignore"):
-            low, high = centre - down * (centre - bottom), centre + up * (top - centre)
-        return np.where(np.isfinite(bottom), low, bottom), np.where(np.isfinite(top), high, top)
+        return scaled(centre, ends, -below / half, above / half)
 
 
 def _with(rows: np.ndarray, columns: np.ndarray) -> np.ndarray:

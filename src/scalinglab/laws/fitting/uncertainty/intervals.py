@@ -1,14 +1,15 @@
 """Every interval of a law: one function, `interval`, of any quantity that follows from the parameters.
 
 A `Quantity` says how numbers follow from parameters: the law at some sizes, a ratio, a parameter, the size of
-the best model. Its interval is made in up to four steps:
+the best model. Its interval is made in up to five steps:
 
 1. what parameters the points allow: *profile* likelihood (`profile`) where points are independent, refits on
    resampled runs (`resampling`) where runs have several points each, or where runs are many;
-2. the scatter of one more run, where a measurement is asked for;
-3. what the noise may be (`diagnostics`): noise that depends on size, is correlated along the curve, or hides
-   a bend; of curves alone;
-4. what the form may miss (`form_error`), unless the form is taken for true.
+2. errors that runs of one size share (`shared_errors`), of surfaces;
+3. the scatter of one more run, where a measurement is asked for;
+4. what the noise may be (`diagnostics`): noise that depends on size, is correlated along the curve, or hides
+   a bend; of curves;
+5. what the form may miss (`form_error`), unless the form is taken for true.
 
 From eight sizes on `extrapolate` rests on no law: its bands come from backtests (`extrapolation.bands`).
 """
@@ -29,6 +30,7 @@ from scalinglab.laws.fitting.uncertainty import profile
 from scalinglab.laws.fitting.uncertainty.diagnostics import Diagnosis, diagnose
 from scalinglab.laws.fitting.uncertainty.form_error import FormError, Places
 from scalinglab.laws.fitting.uncertainty.resampling import Bootstrap, bootstrap
+from scalinglab.laws.fitting.uncertainty.shared_errors import SharedErrors
 
 
 @dataclass(frozen=True)
@@ -153,6 +155,7 @@ def interval(
     drawn: Bootstrap | None = None,
     measured: bool = False,
     diagnosis: Callable[[], Diagnosis] | None = None,
+    shared: SharedErrors | None = None,
     form_error: FormError | None = None,
     **options: Any,
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -164,6 +167,7 @@ def interval(
         drawn: the refits of "bootstrap", where they are kept.
         measured: whether it is the interval of one more run at the one place of each number.
         diagnosis: gives that of the law, where it is kept.
+        shared: errors that runs of one size share; by default none.
         form_error: what the form may miss; by default nothing.
         options: of `bootstrap`.
     """
@@ -184,6 +188,9 @@ def interval(
         if method == "auto":
             judged = (diagnosis() if diagnosis is not None else diagnose(law)).noise
     centre = quantity.at(law.values[None])[0]
+    if shared is not None:
+        low, high = shared.widened(lambda values: quantity.at(values[None])[0], centre, (low, high), level)
+        low, high = quantity.opened(low, high)
     if measured:
         noise = law.quantile(level) * law.residual_std
         low, high = centre - np.hypot(centre - low, noise), centre + np.hypot(high - centre, noise)

@@ -1,4 +1,4 @@
-"""The linearised fit of a law of one variable, fitted to logarithms: what tests and intervals stand on."""
+"""The linearised fit of a law, fitted to logarithms: what tests and intervals stand on."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ class LinearFit:
 
     Attributes:
         law: the fit.
-        logs: (n,) ln x, ascending.
+        logs: (n,) ln x, ascending; of a surface (n, variables).
         measured: (n,) measured − law, of logarithms and weighted.
         free: (parameters,) which of them are not at a bound, and seen by the points.
         scale: (p,) norms of the columns of J.
         design: (n, p) J of the free parameters over `scale`.
     """
 
-    def __init__(self, law: Solution) -> None:
+    def __init__(self, law: Solution, rows: np.ndarray | slice = slice(None)) -> None:
+        """Of all points, or of some `rows` of them."""
         self.law = law
         count = len(law.points.y)
         problem, z = law.problem, law.coordinates
@@ -35,12 +36,12 @@ class LinearFit:
         jacobian = problem.jacobian(z[None])[0][:count] * often
         at_bound = np.isin(law.form.names, law.certificate.at_bound)
         self.free = independent(np.where(at_bound, 0.0, jacobian))
-        measured = -problem.residuals(z[None])[0, :count, None] * often
-        jacobian, measured, logs = (
-            _in_blocks(v) for v in (jacobian[:, self.free], measured, np.log(law.points.x)[:, None])
-        )
+        measured = -problem.residuals(z[None])[0, :count] * often[:, 0]
+        with np.errstate(divide="ignore"):
+            sizes = np.log(law.points.x).T
+        jacobian, measured, logs = (_in_blocks(v[rows]) for v in (jacobian[:, self.free], measured, sizes))
         self.scale = np.maximum(np.linalg.norm(jacobian, axis=0), 1e-300)
-        self.design, self.measured, self.logs = jacobian / self.scale, measured[:, 0], logs[:, 0]
+        self.design, self.measured, self.logs = jacobian / self.scale, measured, logs
 
     @property
     def points_per_block(self) -> float:
@@ -76,6 +77,17 @@ class LinearFit:
                 ends.append(quantity(problem.to_parameters(moved[None])[0]))
             columns[:, k] = (ends[0] - ends[1]) / (2 * step * self.scale[k])
         return columns
+
+
+def scaled(
+    centre: np.ndarray, ends: tuple[np.ndarray, np.ndarray], down: np.ndarray, up: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Ends around `centre`, as many times as far from it on each side; the centre stays inside."""
+    bottom, top = ends
+    with np.errstate(invalid="ignore"):
+        low = centre - np.maximum(down, 0.0) * (centre - bottom)
+        high = centre + np.maximum(up, 0.0) * (top - centre)
+    return np.where(np.isfinite(bottom), low, bottom), np.where(np.isfinite(top), high, top)
 
 
 def independent(jacobian: np.ndarray) -> np.ndarray:

@@ -1,0 +1,65 @@
+"""Errors that runs of one size share: the average over them, and what it does to intervals."""
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from scalinglab.laws import forms, surface
+from scalinglab.laws.fitting.uncertainty.shared_errors import RATIOS, SharedErrors
+
+N, D = (v.ravel() for v in np.meshgrid(np.geomspace(5e7, 2e10, 8), np.geomspace(2e9, 4e11, 6)))
+TRUE = (1.8, 480.0, 2100.0, 0.35, 0.37)
+
+
+def fitted(offset: float, seed: int = 0, sizes: int = 8) -> surface.Surface:
+    """Runs of a known surface with 0.3 % of noise and an offset of every size."""
+    rng = np.random.default_rng(seed)
+    kept = np.unique(N)[:sizes].max() >= N
+    which = np.unique(N, return_inverse=True)[1]
+    noise = 0.003 * rng.standard_normal(N.size) + offset * rng.standard_normal(8)[which]
+    loss = forms.get("chinchilla")(np.array([N, D]), *TRUE) * np.exp(noise)
+    return surface.fit(N[kept], D[kept], loss[kept], form="chinchilla", delta=np.inf)
+
+
+def test_parts_are_weighed_by_the_density_of_the_residuals():
+    shared = SharedErrors(fitted(0.003).law.solution)
+    design, measured = shared.linear.design, shared.linear.measured
+    n, p = design.shape
+    contrasts = np.linalg.qr(design, mode="complete")[0][:, p:]
+    same = np.abs(np.log(shared.law.points.x[0])[:, None] - np.log(shared.law.points.x[0])) < 1e-6
+    seen = contrasts.T @ measured
+
+    def density(ratio: float) -> float:
+        """Of what no parameter moves, with σ integrated out by numbers."""
+        spread = contrasts.T @ (np.eye(n) + ratio * same) @ contrasts
+
+        def of(log_sigma: float) -> float:
+            covariance = np.exp(2 * log_sigma) * spread
+            return float(np.exp(stats.multivariate_normal.logpdf(seen, np.zeros(n - p), covariance) - 180))
+
+        return integrate.quad(of, np.log(3e-4), np.log(3e-2), limit=200)[0]
+
+    average = shared.average
+    offsets = np.flatnonzero(average.correlation == 1)  # the largest, of next to no weight, are left out
+    two = average.weight[offsets[3]] / average.weight[offsets[2]]
+    assert two == pytest.approx(density(RATIOS[3]) / density(RATIOS[2]), rel=1e-3)
+
+
+def test_an_offset_of_every_size_is_seen_and_widens_intervals():
+    quiet, moved = fitted(0.0), fitted(0.01)
+    assert quiet._shared.chance < 0.5
+    assert moved._shared.chance > 0.95
+    assert "share an error" in moved.summary()
+    widths = [np.diff(one.parameter_intervals()["alpha"])[0] for one in (quiet, moved)]
+    assert widths[1] > 3 * widths[0]
+
+
+def test_independent_errors_keep_their_intervals_and_three_sizes_say_nothing():
+    one = fitted(0.0, seed=1)
+    ends = (np.full(1, -1.0), np.full(1, 1.0))
+    low, high = one._shared.widened(lambda values: values[[3]], np.zeros(1), ends, 0.95)
+    assert 0.9 < (high - low)[0] / 2 < 1.3
+    three = SharedErrors(fitted(0.01, sizes=3).law.solution)
+    assert not three.shows
+    assert three.chance == 0.0
+    assert three.widened(lambda values: values[[3]], np.zeros(1), ends, 0.95) is ends
