@@ -141,14 +141,13 @@ def test_an_end_at_a_bound_is_open_but_for_a_natural_zero():
 
 
 def test_intervals_come_from_resampled_runs_from_ten_runs_a_parameter_on():
-    n, d, loss = grid(7, 7)
-    more = (np.append(v, v[0] * 1.01) for v in (n, d, loss))
-    few, many = surface.fit(n, d, loss, form="chinchilla"), surface.fit(*more, form="chinchilla")
+    # of three sizes nothing can be shared: the intervals are those of the refits
+    few, many = (surface.fit(*grid(3, count), form="chinchilla") for count in (16, 17))
     assert (few.method, many.method) == ("profile", "bootstrap")
     drawn = sl.laws.bootstrap(many.law, draws=400)
     low, high = many.interval(n_params=1e9, n_data=1e10)
     assert low < many.predict(n_params=1e9, n_data=1e10) < high
-    assert many.errors == drawn.errors()
+    assert many.errors == pytest.approx(drawn.errors())
     ends = many.parameter_intervals(0.9)
     expected = np.quantile(drawn.values[:, 3], drawn.tails(0.9))
     assert ends["alpha"] == pytest.approx(tuple(expected))

@@ -251,7 +251,10 @@ class Surface(NotebookResult):
         Of a profile that of a Gaussian with the same 95 % interval, whatever the degrees of freedom.
         """
         if self.method == "bootstrap":
-            return self._bootstrap.errors()
+            alone, values = self._bootstrap.errors(), self.law.solution.values
+            half = np.array([*alone.values()])
+            low, high = self._shared.widened(lambda v: v, values, (values - half, values + half), 0.95)
+            return {name: float(error) for name, error in zip(alone, (high - low) / 2, strict=True)}
         width = 2 * level_quantile(0.95, np.inf)
         return {n: float((high - low) / width) for n, (low, high) in self.parameter_intervals().items()}
 
