@@ -2,15 +2,17 @@
 
 Every form of the table's variables is fitted to the cheaper half of the runs and predicts the next sixth, is
 refitted with it and predicts the next, and so on. What counts is the density that it gave to all runs that it
-had not seen, together: with J the derivatives by the parameters at the runs it was fitted to, H at those that
-it predicts, and s the scatter around the fit with ν degrees of freedom, the errors of ln L have Student's
-distribution with ν degrees of freedom and the covariance
+had not seen, together: the restricted likelihood of earlier and later runs over that of the earlier ones, of
+the form linearised at its fit to the earlier ones. With independent errors, J the derivatives by the
+parameters at the runs it was fitted to, H at those that it predicts, and s the scatter around the fit with ν
+degrees of freedom, that is Student's distribution with ν degrees of freedom and the covariance
 
     s² (1 + H (JᵀJ)⁻¹ Hᵀ).
 
-A form is marked down for missing what follows, and for not having known it. The product of these densities is
-what the cheaper half leaves to say of each form (a partial Bayes factor, O'Hagan 1995); for what it spent on
-the p parameters before, every form pays √a a parameter, a the runs of the cheaper half (Schwarz 1978).
+Errors that runs of one size share are averaged over (`shared_errors`): an offset of a size is no bend. A form
+is marked down for missing what follows, and for not having known it. The product of these densities is what
+the cheaper half leaves to say of each form (a partial Bayes factor, O'Hagan 1995); for what it spent on the p
+parameters before, every form pays √a a parameter, a the runs of the cheaper half (Schwarz 1978).
 """
 
 from __future__ import annotations
@@ -26,8 +28,10 @@ from scalinglab.laws import forms
 from scalinglab.laws.fitting import least_squares
 from scalinglab.laws.fitting.data.points import Points
 from scalinglab.laws.fitting.fit import fit_points
-from scalinglab.laws.fitting.solution import LEAST_VARIANCE, Solution
-from scalinglab.laws.fitting.statistics import mixture_quantile
+from scalinglab.laws.fitting.solution import ROUNDING, Solution
+from scalinglab.laws.fitting.statistics import average_of, mixture_quantile
+from scalinglab.laws.fitting.uncertainty import shared_errors
+from scalinglab.laws.fitting.uncertainty.linear import independent
 from scalinglab.laws.forms.base import Form
 
 BLOCKS = 3  # search: in which the half of larger compute is predicted, each from all that is cheaper
@@ -89,21 +93,23 @@ def _log_density(law: Solution, data: Points, seen: int, until: int) -> float:
     order = np.argsort(np.sum(np.log(np.maximum(data.x, least_squares.TINY)), axis=0), kind="stable")
     noise = law.noise or None
     early = fit_points(law.form, _some(data, order[:seen]), log=law.log, start=law.values[None], noise=noise)
-    late = replace(early, points=_some(data, order[seen:until])).problem
-    z, count = early.coordinates[None], until - seen
-    known = early.problem.jacobian(z)[0]
-    size = np.maximum(np.linalg.norm(known, axis=0), least_squares.TINY)
-    # a direction that the runs do not see is not known, and would be infinitely uncertain: left out
-    taken = (late.jacobian(z)[0][:count] / size) @ np.linalg.pinv(known / size, rcond=1e-8)
-    root = np.linalg.cholesky(np.eye(count) + taken @ taken.T)
-    errors = np.linalg.solve(root, late.residuals(z)[0, :count])
-    dof = max(early.dof, 1)
-    variance = max(early.residual_std**2, LEAST_VARIANCE * early.unit**2)
-    return float(
-        special.gammaln((dof + count) / 2) - special.gammaln(dof / 2)
-        - count / 2 * np.log(dof * np.pi * variance) - np.log(np.diag(root)).sum()
-        - (dof + count) / 2 * np.log1p(errors @ errors / variance / dof)
-    )  # fmt: skip
+    both = replace(early, points=_some(data, order[:until]))
+    jacobian = both.problem.jacobian(both.coordinates[None])[0][:until]
+    measured = -both.problem.residuals(both.coordinates[None])[0, :until]
+    # a direction that the earlier runs do not see is not known, and would be infinitely uncertain: left out
+    free = independent(jacobian[:seen])
+    size = np.linalg.norm(jacobian[:seen, free], axis=0)
+    values = np.column_stack([jacobian[:, free] / size, measured])
+    # runs on a curve: what rounding leaves counts as noise
+    values[:, -1] += ROUNDING * both.unit * (-1.0) ** np.arange(until)
+    with np.errstate(divide="ignore"):
+        sizes, places = shared_errors.groups(both, np.log(both.points.x).T)
+
+    def evidence(count: int) -> float:
+        white, prior, _ = shared_errors.whitened(values[:count], sizes[:count], places[:count])
+        return average_of(white[..., :-1], white[..., -1], prior, robust=False).evidence
+
+    return evidence(until) - evidence(seen)
 
 
 def mixture_ends(

@@ -164,7 +164,8 @@ class Surface(NotebookResult):
             )
         inputs = sizes_of(self.law.form, x)
         quantity = interval_engine.law_at(self.law.solution, inputs.reshape(len(inputs), -1))
-        return interval_engine.shaped(*self._ends(quantity, level, form_error), inputs.shape[1:])
+        ends = self._ends(quantity, level, form_error, self._shared)
+        return interval_engine.shaped(*ends, inputs.shape[1:])
 
     def median(self, at: Any = None, *, assume_form: bool = False, **sizes: Any) -> Any:
         """The median of the loss at sizes by name: the middle of `interval`, with what the form may miss."""
@@ -195,10 +196,11 @@ class Surface(NotebookResult):
         return interval_engine.shaped(low, high, shape)
 
     def _ends(
-        self, quantity: Quantity, level: float, form_error: FormError | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
+        self, quantity: Quantity, level: float, form_error: FormError | None = None,
+        shared: SharedErrors | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         """The ends of the interval of every number, by the surface's `method`."""
-        allowed: dict[str, Any] = {"shared": self._shared, "form_error": form_error}
+        allowed: dict[str, Any] = {"shared": shared, "form_error": form_error}
         if self.method == "bootstrap":
             return interval_engine.interval(
                 self.law.solution, quantity, level, drawn=self._bootstrap, **allowed
@@ -227,8 +229,19 @@ class Surface(NotebookResult):
         parameters = self.law.form.parameters
         if self.method == "profile" and self._profiled.dof < 1:
             return {p.name: Interval(-np.inf, np.inf) for p in parameters}
-        low, high = self._ends(interval_engine.parameters_of(self.law.solution), level)
-        return {p.name: _closed(p, *ends) for p, *ends in zip(parameters, low, high, strict=False)}
+        quantity = interval_engine.parameters_of(self.law.solution)
+        low, high = (quantity.inner(end) for end in self._ends(quantity, level))
+        centre = quantity.at(self.law.solution.values[None])[0]
+        wide = self._shared.widened(lambda values: quantity.at(values[None])[0], centre, (low, high), level)
+        alone, widened = (np.array([quantity.natural(end) for end in ends]).T for ends in ((low, high), wide))
+        found = {}
+        for p, ends, shared in zip(parameters, alone, widened, strict=False):
+            # whether an end is open is for the runs to say; what they share moves those that are closed
+            known = np.isfinite(_closed(p, *ends))
+            found[p.name] = Interval(
+                *np.where(known, np.clip(shared, p.low, p.high), [-np.inf, np.inf]).tolist()
+            )
+        return found
 
     @cached_property
     def undetermined(self) -> tuple[str, ...]:
@@ -367,7 +380,7 @@ class Surface(NotebookResult):
 
         value = float(quantity(self.law.solution.values[None], np.zeros(1))[0])
         self._require_scatter()
-        low, high = self._ends(Quantity(quantity, np.zeros(1, bool)), level)
+        low, high = self._ends(Quantity(quantity, np.zeros(1, bool)), level, shared=self._shared)
         return value, Interval(float(low[0]), float(high[0]))
 
     def _require_scatter(self) -> None:
@@ -401,7 +414,7 @@ class Surface(NotebookResult):
             return found
 
         quantity = Quantity(value, np.ones(2 * count, bool), self._form_error.optimum(best[:2]))
-        low, high = (end.reshape(2, count) for end in self._ends(quantity, level, form_error))
+        low, high = (end.reshape(2, count) for end in self._ends(quantity, level, form_error, self._shared))
         if not (low[0] > 0).all() or not np.isfinite(high[0]).all():
             raise NotDetermined(Reason("any_size_fits", size=Column("n_params")))
         middle = self._middle(quantity, form_error).reshape(2, count)

@@ -70,6 +70,7 @@ class NoiseAverage:
         correlation, noise_exponent: (k,) ρ and γ of each.
         dof: n − p.
         centre: mean of ln x, where the noise is σ.
+        evidence: logarithm of the density of y, averaged over noise; a flat prior of β leaves a constant.
     """
 
     shift: np.ndarray
@@ -81,6 +82,7 @@ class NoiseAverage:
     noise_exponent: np.ndarray
     dof: int
     centre: float
+    evidence: float
 
     @property
     def mean_correlation(self) -> float:
@@ -193,6 +195,8 @@ def average_of(
     r = np.linalg.qr(white, mode="r")
     likelihood = prior - np.log(np.abs(np.einsum("kpp->kp", r))).sum(axis=1) - dof * np.log(sigma)
     weight = np.exp(likelihood - likelihood.max())
+    evidence = likelihood.max() + np.log(weight.sum())
+    evidence += special.gammaln(dof / 2) - dof / 2 * np.log(np.pi * dof)
     weight = weight / weight.sum()
     kept = weight > NEGLIGIBLE / len(weight)
     root = np.linalg.inv(r) * np.sqrt(variance)[:, None, None]
@@ -201,7 +205,7 @@ def average_of(
     )
     return NoiseAverage(
         shift[kept], root[kept], sigma[kept], weight[kept] / weight[kept].sum(), which.astype(int), rho,
-        gamma, dof, centre,
+        gamma, dof, centre, float(evidence),
     )  # fmt: skip
 
 

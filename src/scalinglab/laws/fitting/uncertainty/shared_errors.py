@@ -39,65 +39,23 @@ class SharedErrors:
     def __init__(self, law: Solution) -> None:
         self.law = law
         self.linear = LinearFit(law, law.points.ends_of_runs if law.points.blocked else slice(None))
-        self.sizes, self.places = self._groups()
+        self.sizes, self.places = groups(law, self.linear.logs)
 
     @property
     def shows(self) -> bool:
         """Whether there are runs of the same size, of enough sizes, and residuals to learn from."""
-        count, several = len(self.linear.measured), int(self.sizes.max(initial=-1)) + 1
-        free = count - self.linear.design.shape[1]
+        free = len(self.linear.measured) - self.linear.design.shape[1]
         seen = free >= 1 and np.max(np.abs(self.linear.measured)) > ROUNDING
-        return bool(self.law.log and seen and FEWEST_SIZES < several < count)
+        return bool(self.law.log and seen and several(self.sizes) > 0)
 
     @cached_property
     def average(self) -> NoiseAverage:
         """The linearised fit averaged over λ and ρ; its first part has independent errors."""
-        sizes = int(self.sizes.max()) + 1
-        several = 0.5 * min((sizes - FEWEST_SIZES) / 2, 1.0)
-        along = correlations(max(round(len(self.sizes) / sizes), 2))[1::2]
-        white, target = [self.linear.design[None]], [self.linear.measured[None]]
-        prior, correlation = [np.array([np.log(1 - several)])], [np.zeros(1)]
-        for rho, share in [(1.0, 0.5), *((float(rho), 0.5 / len(along)) for rho in along)]:
-            roots, size = self._roots(rho)
-            white.append(roots @ self.linear.design)
-            target.append(roots @ self.linear.measured)
-            prior.append(np.log(several * share / len(RATIOS)) - size)
-            correlation.append(np.full(len(RATIOS), rho))
-        parts = [np.concatenate(part) for part in (white, target, prior)]
-        return average_of(*parts, robust=self._robust, correlation=np.concatenate(correlation))
-
-    def _roots(self, rho: float) -> tuple[np.ndarray, np.ndarray]:
-        """(λ, n, n) each (1 + λ K)^(−1/2), and (λ,) half the logarithm of its determinant."""
-        count = len(self.sizes)
-        roots, size = np.zeros((len(RATIOS), count, count)), np.zeros(len(RATIOS))
-        for group in range(int(self.sizes.max()) + 1):
-            rows = np.flatnonzero(self.sizes == group)
-            apart = np.abs(self.places[rows][:, None] - self.places[rows])
-            values, axes = np.linalg.eigh(rho**apart)
-            total = 1 + RATIOS[:, None] * np.maximum(values, 0.0)
-            roots[:, rows[:, None], rows] = (axes / np.sqrt(total)[:, None]) @ axes.T
-            size += 0.5 * np.log(total).sum(axis=1)
-        return roots, size
-
-    def _groups(self) -> tuple[np.ndarray, np.ndarray]:
-        """(n,) which n_params each run has, by number, and (n,) where it is along n_data, in typical steps.
-
-        Without n_params nothing is shared: every run is a size of its own.
-        """
-        names, logs = self.law.form.variables, self.linear.logs
-        if logs.ndim == 1 or "n_params" not in names or "n_params" in self.law.form.zeros:
-            return np.arange(len(logs)), np.zeros(len(logs))
-        size = logs[:, names.index("n_params")]
-        order = np.argsort(size, kind="stable")
-        sizes = np.empty(len(size), int)
-        sizes[order] = np.cumsum(np.r_[0, np.diff(size[order]) > SAME_SIZE])
-        others = [name for name in ("n_data", "step") if name in names and name not in self.law.form.zeros]
-        if not others:
-            return sizes, np.zeros(len(sizes))
-        place = logs[:, names.index(others[0])]
-        steps = np.concatenate([np.diff(np.sort(place[sizes == group])) for group in np.unique(sizes)])
-        steps = steps[steps > SAME_SIZE]
-        return sizes, place / (np.median(steps) if len(steps) else 1.0)
+        values = np.column_stack([self.linear.design, self.linear.measured])
+        white, prior, correlation = whitened(values, self.sizes, self.places)
+        return average_of(
+            white[..., :-1], white[..., -1], prior, robust=self._robust, correlation=correlation
+        )
 
     def widened(
         self,
@@ -136,3 +94,60 @@ class SharedErrors:
     def chance(self) -> float:
         """The probability that runs of one size share an error."""
         return float(self.average.weight @ (self.average.correlation > 0)) if self.shows else 0.0
+
+
+def groups(law: Solution, logs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(n,) which n_params each run has, by number, and (n,) where it is along n_data, in typical steps.
+
+    Without n_params nothing is shared: every run is a size of its own.
+
+    Args:
+        logs: (n,), or (n, variables) of a surface.
+    """
+    names, zeros = law.form.variables, law.form.zeros
+    if logs.ndim == 1 or "n_params" not in names or "n_params" in zeros:
+        return np.arange(len(logs)), np.zeros(len(logs))
+    size = logs[:, names.index("n_params")]
+    firsts: list[float] = []  # the smallest of each group
+    for value in np.unique(size):
+        if not firsts or value - firsts[-1] > SAME_SIZE:
+            firsts.append(value)
+    sizes = np.searchsorted(firsts, size, side="right") - 1
+    others = [name for name in ("n_data", "step") if name in names and name not in zeros]
+    if not others:
+        return sizes, np.zeros(len(sizes))
+    place = logs[:, names.index(others[0])]
+    steps = np.concatenate([np.diff(np.sort(place[sizes == group])) for group in np.unique(sizes)])
+    steps = steps[steps > SAME_SIZE]
+    return sizes, place / (np.median(steps) if len(steps) else 1.0)
+
+
+def several(sizes: np.ndarray) -> float:
+    """The prior probability that runs of one size share an error, with these sizes (n,) of runs."""
+    count = len(np.unique(sizes))
+    return 0.5 * float(np.clip((count - FEWEST_SIZES) / 2, 0.0, 1.0)) if count < len(sizes) else 0.0
+
+
+def whitened(
+    values: np.ndarray, sizes: np.ndarray, places: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Columns (n, m) divided by the root of every covariance: (k, n, m).
+
+    With (k,) the logarithm of the prior of each over the root of its determinant, and (k,) its ρ; 0 for
+    independent errors, which come first.
+    """
+    chance, labels = several(sizes), np.unique(sizes)
+    found, prior, correlation = [values[None]], [np.array([np.log(1 - chance)])], [np.zeros(1)]
+    along = correlations(max(round(len(sizes) / len(labels)), 2))[1::2]
+    for rho, share in [(1.0, 0.5), *((float(rho), 0.5 / len(along)) for rho in along)] if chance else ():
+        white, size = np.empty((len(RATIOS), *values.shape)), np.zeros(len(RATIOS))
+        for label in labels:
+            rows = np.flatnonzero(sizes == label)
+            variance, axes = np.linalg.eigh(rho ** np.abs(places[rows][:, None] - places[rows]))
+            total = 1 + RATIOS[:, None] * np.maximum(variance, 0.0)
+            white[:, rows] = (axes / np.sqrt(total)[:, None]) @ (axes.T @ values[rows])
+            size += 0.5 * np.log(total).sum(axis=1)
+        found.append(white)
+        prior.append(np.log(chance * share / len(RATIOS)) - size)
+        correlation.append(np.full(len(RATIOS), rho))
+    return np.concatenate(found), np.concatenate(prior), np.concatenate(correlation)
