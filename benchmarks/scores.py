@@ -2,11 +2,11 @@
 
     SCALINGLAB_DATA=… python benchmarks/scores.py
 
-mlfoundations2024 (Gadre et al. 2024: three training sets, 46 tasks, loss on C4) and olmo-ladder2024 (Bhagia et
-al. 2024: 8 tasks, loss of the right answer). A task of one training set counts as one. Of what `laws.downstream`
-answers: the mean relative error, the share of scores inside the 95 % interval, and whether all intervals lie in
-[0, 1]. The constants of `laws.scores` were chosen on the second largest size first, and then on these numbers,
-too: they are no test of them.
+mlfoundations2024 (Gadre et al. 2024: three training sets, 46 tasks, loss on C4) and olmo-ladder2024 (Bhagia
+et al. 2024: 8 tasks, loss of the right answer). A task of one training set counts as one. Of what
+`laws.downstream` answers: the mean relative error, the share of scores inside the 95 % interval, and whether
+all intervals lie in [0, 1]. The constants of `laws.scores` were chosen on the second largest size first, and
+then on these numbers, too: they are no test of them.
 """
 
 from __future__ import annotations
