@@ -65,9 +65,10 @@ PLATEAUS = {0.0: 1.0, 0.03: 0.2, 0.07: 0.2, 0.13: 0.2, 0.2: 0.2, 0.3: 0.2, 0.45:
 # measured: scalinglab reproduce field/scores, on the second largest size: the distance, in ranges of the
 # loss, at which a run counts half
 NEAR = 0.25
-# measured: likewise; standard deviation of the change of k (m - L) one range of losses beyond the runs
+# measured: reproduce field/scores, likewise: standard deviation of the change of k (m - L) one range of losses
+# beyond the runs
 BENT = 0.5
-# measured: likewise; how much of a run counts: runs of one size err together
+# measured: reproduce field/scores, likewise: how much of a run counts, since runs of one size err together
 COUNTS = 0.6
 SCATTER, SCATTER_WEIGHT = 0.004, 2.0  # chosen: the prior of the scatter of u, worth two runs
 # chosen: a score that has left chance and still moves, see `left_chance`
