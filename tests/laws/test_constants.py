@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from scalinglab.studies import entries
-
 ROOT = Path(__file__).resolve().parents[2]
 TOOL = runpy.run_path(str(ROOT / "tools" / "constants.py"))
 CONSTANTS = list(TOOL["constants"]())
@@ -26,10 +24,8 @@ def test_measured_and_judged_constants_name_benchmarks_that_exist() -> None:
     for one in CONSTANTS:
         if one.kind in ("measured", "judged"):
             named = re.findall(r"(?:docs/)?benchmarks/[\w-]+\.(?:py|md)", one.comment)
-            keys = re.findall(r"reproduce (\w+/[\w-]+)", one.comment)
-            assert named + keys, f"{one.place} {one.name}"
+            assert named, f"{one.place} {one.name}"
             assert [path for path in named if not (ROOT / path).is_file()] == [], f"{one.place} {one.name}"
-            assert [key for key in keys if key not in entries()] == [], f"{one.place} {one.name}"
 
 
 def test_tuned_constants_do_not_become_more() -> None:

@@ -62,13 +62,13 @@ MIDDLES = np.linspace(-2.5, 1.0, 29)
 # weak models guess
 CEILINGS = {0.4: 0.5, 0.55: 1.0, 0.7: 2.0, 0.85: 3.0, 1.0: 3.0}
 PLATEAUS = {0.0: 1.0, 0.03: 0.2, 0.07: 0.2, 0.13: 0.2, 0.2: 0.2, 0.3: 0.2, 0.45: 0.2}
-# measured: scalinglab reproduce field/scores, on the second largest size: the distance, in ranges of the
-# loss, at which a run counts half
+# measured: benchmarks/scores.py, on the second largest size: the distance, in ranges of the loss, at which a
+# run counts half
 NEAR = 0.25
-# measured: reproduce field/scores, likewise: standard deviation of the change of k (m - L) one range of losses
+# measured: benchmarks/scores.py, likewise: standard deviation of the change of k (m - L) one range of losses
 # beyond the runs
 BENT = 0.5
-# measured: reproduce field/scores, likewise: how much of a run counts, since runs of one size err together
+# measured: benchmarks/scores.py, likewise: how much of a run counts, since runs of one size err together
 COUNTS = 0.6
 SCATTER, SCATTER_WEIGHT = 0.004, 2.0  # chosen: the prior of the scatter of u, worth two runs
 # chosen: a score that has left chance and still moves, see `left_chance`
