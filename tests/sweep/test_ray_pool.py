@@ -19,7 +19,7 @@ import pytest
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.store import StoreError
 from scalinglab.sweep.pools import preflight, ray_engine, worker
-from scalinglab.sweep.pools.ray_engine import RayPool
+from scalinglab.sweep.pools.ray_engine import RayPool, added_paths
 
 
 class RayError(Exception):
@@ -131,6 +131,11 @@ def test_a_pool_starts_ray_with_the_processors_of_its_workers_and_stops_it(ray, 
     assert not ray.running
     RayPool(None, None)
     assert ray.begun[1]["num_cpus"] is None  # all of this machine
+
+
+def test_workers_get_the_folders_that_no_installation_brings():
+    paths = ["", "/opt/env", "/opt/env/lib/site-packages", "/opt/env-source", "/usr/lib/python3", "/home/me"]
+    assert added_paths(paths, ("/opt/env", "/usr")) == ["/opt/env-source", "/home/me"]
 
 
 def test_a_pool_joins_ray_where_it_runs_and_leaves_it_running(ray):

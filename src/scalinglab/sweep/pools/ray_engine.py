@@ -20,7 +20,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -70,7 +70,7 @@ class RayPool(Pool):
         """Start Ray here, or join the cluster at the address in this time; one sentence where that fails."""
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # no usage statistics are sent
-        own = [path for path in sys.path if path and not path.startswith((sys.prefix, sys.base_prefix))]
+        own = added_paths(sys.path, (sys.prefix, sys.base_prefix))
         workers, alone = self._workers, self._address is None
         options = {
             # without an address Ray would join a cluster that it finds on this machine
@@ -342,3 +342,8 @@ def execute_task(task: Task) -> Answer:
     from scalinglab.sweep.pools.worker import execute
 
     return execute(task)
+
+
+def added_paths(paths: Sequence[str], installed: Sequence[str]) -> list[str]:
+    """Folders of modules that no installation brings: what a worker must be told of."""
+    return [path for path in paths if path and not any(Path(path).is_relative_to(one) for one in installed)]
