@@ -26,6 +26,7 @@ _FIELD = re.compile(r"[a-z][a-z0-9_ ]*", re.IGNORECASE)  # what no path, number 
 # objects whose keys are data: names of parameters, columns, settings
 ENOUGH = 3  # objects of which fields are required
 OF_NAMES = 2  # keys beyond which an object that has others in every document is one of these
+KEYED = ("weights",)  # fields that are such objects however many keys were seen: a weight for each form
 
 
 def schema_of(values: list[Any]) -> Schema:
@@ -57,6 +58,9 @@ def _of_objects(objects: list[dict[str, Any]]) -> Schema:
     if by_name or not all(map(_FIELD.fullmatch, union)):
         return {"additionalProperties": schema_of(values)}
     properties = {n: schema_of([each[n] for each in objects if n in each]) for n in sorted(union)}
+    for name in union.intersection(KEYED):
+        inside = [value for each in objects for value in (each.get(name) or {}).values()]
+        properties[name] = {"type": ["null", "object"], "additionalProperties": schema_of(inside)}
     return {"properties": properties} | ({"required": sorted(every)} if len(objects) >= ENOUGH else {})
 
 

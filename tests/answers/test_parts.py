@@ -10,7 +10,6 @@ import pytest
 
 import scalinglab as sl
 from scalinglab.answers.curve import few_freedom, find_exponent, find_shape
-from scalinglab.answers.fitted import finite
 from scalinglab.answers.result import next_run
 from scalinglab.answers.surface import find_optimum
 from scalinglab.answers.surface import find_shape as find_surface_shape
@@ -195,13 +194,14 @@ def test_checkpoints_of_one_run_do_not_count_as_runs_that_rise(checkpoints: int,
 def test_points_without_a_positive_size_or_a_finite_loss_are_left_out_and_counted(size: float):
     sizes = np.array([[1e6, 1e7, 1e8, 1e9], [1e9, size, 1e9, 1e9]])
     table = Table(sizes, np.array([4.0, 3.5, np.nan, 2.5]), None, np.array(list("abcd")))
+    table = replace(table, measured="loss")
     lost = Reason("left_out_value", runs=1, y="loss")
-    kept, reasons = finite(table, "loss")
+    kept, reasons = table.finite()
     assert kept.y.tolist() == [4.0, 2.5]
     assert reasons == (Reason("left_out_size", points=1), lost)
-    one, reasons = finite(replace(table, x=sizes[0], y=np.array([4.0, 3.5, np.inf, 2.5])), "loss")
+    one, reasons = replace(table, x=sizes[0], y=np.array([4.0, 3.5, np.inf, 2.5])).finite()
     assert (one.x.tolist(), reasons) == ([1e6, 1e7, 1e9], (lost,))
-    assert finite(one, "loss") == (one, ())
+    assert one.finite() == (one, ())
 
 
 @pytest.mark.parametrize(("dof", "reasons"), [(2, (Reason("few_freedom", runs=4, dof=2),)), (3, ())])

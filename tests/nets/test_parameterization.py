@@ -196,7 +196,7 @@ def test_a_network_without_numbers_is_built_without_drawing(monkeypatch) -> None
     with torch.device("meta"):
         model = nets.build("cnn", (3, 32, 32), 10)
     assert all(parameter.is_meta for parameter in model.parameters())
-    with pytest.raises(BadInput, match="division by zero"):  # where weights are drawn
+    with pytest.raises(ZeroDivisionError):  # where weights are drawn
         nets.build("mlp", (3, 8, 8), 10)
 
 

@@ -470,7 +470,8 @@ class Surface(NotebookResult):
         if caution := _caution(self.bend):
             lines.append(f"  lack of fit: {caution}")
         if self._shared.chance > 1 - SIGNIFICANT:
-            lines.append(f"  {Reason('sizes_share_errors', chance=self._shared.chance)}")
+            shared = Reason("sizes_share_errors", chance=self._shared.chance)
+            lines.append(f"  {shared}")
         return with_notes(lines, law.points.notes, indent="  ")
 
 

@@ -86,10 +86,11 @@ class Table:
         notes = (*self.notes, *kept.notes)
         return replace(self, x=kept.x, y=kept.y, error=None, runs=kept.runs, notes=notes)
 
-    def finite(self) -> tuple[Table, tuple[Reason, ...]]:
-        """The points with a positive size and a finite y, and what was left out (diverged runs, say)."""
+    def finite(self, positive: bool = True) -> tuple[Table, tuple[Reason, ...]]:
+        """The points with a positive (or finite) size and a finite y, and what was left out."""
         sizes = np.atleast_2d(np.asarray(self.x, float))
-        known, sized = np.isfinite(self.y), np.all(np.isfinite(sizes) & (sizes > 0), axis=0)
+        counts = np.isfinite(sizes) & (sizes > 0) if positive else np.isfinite(sizes)
+        known, sized = np.isfinite(self.y), counts.all(axis=0)
         if not known.any():
             raise BadInput(f"no run has a finite {self.measured}: name another column with y= (--y)")
         table, lost = self, list[Reason]()
@@ -164,7 +165,8 @@ def points_from(
             data[0], wanted, y or columns[1] or _measured(data[0]),
             error=error, reduce=reduce, where=where, mixed=mixed, beside=beside,
         )  # fmt: skip
-        found, lost = found.finite()  # as an answer reads it: what was not measured is no mistake
+        # what was not measured is no mistake, as in an answer; a share, say, may be 0
+        found, lost = found.finite(positive=False)
         found = replace(found, notes=(*found.notes, *lost))
         if drop_highest and nan_policy == "drop" and not isinstance(wanted, str):
             found = found.usable(wanted)
