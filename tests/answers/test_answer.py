@@ -152,6 +152,7 @@ def test_a_curve_with_a_break_gets_no_exponent_and_no_plan():
     assert all(value == {"value": None, "low": None, "high": None} for value in values.values())
 
 
+@pytest.mark.slow
 def test_accuracy_reward_and_tables_without_sizes():
     table = curve(8)
     percent = table.assign(accuracy=100 * (1 - table.test_error)).drop(columns="test_error")

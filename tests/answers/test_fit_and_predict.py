@@ -61,6 +61,7 @@ def test_a_prediction_holds_the_truth_and_is_that_of_the_surface(fitted):
     assert found.low < narrow.low < narrow.high < found.high
 
 
+@pytest.mark.slow
 def test_places_may_be_numbers_arrays_frames_or_a_file(fitted, tmp_path: Path):
     n, d = np.array([1e9, 3e10]), np.array([2e10, 6e11])
     one = [fitted.predict(n_params=a, n_data=b).mean for a, b in zip(n, d, strict=True)]
@@ -120,6 +121,7 @@ def test_what_the_points_do_not_determine_is_refused():
         sl.predict(curve(3), at=1e9)
 
 
+@pytest.mark.slow
 def test_the_commands_give_what_the_functions_give(tmp_path: Path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     runs().to_csv("runs.csv", index=False)

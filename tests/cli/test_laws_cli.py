@@ -247,6 +247,7 @@ def test_surface_and_optimum_from_a_csv(surface: Path):
     run("laws", "surface", surface, "--compute", "1e23", "--no-figure")
 
 
+@pytest.mark.slow
 def test_the_highest_losses_are_left_out(surface: Path):
     table = pd.read_csv(surface)
     wrong = table.loc[[3, 30]].assign(loss=50.0)  # two points no surface can meet
@@ -327,6 +328,7 @@ def test_logs_with_nested_or_empty_columns_are_read(curves: Path):
         run("laws", "fit", "empty.jsonl", "--no-figure")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["laws surface {} --no-figure", "plan optimal {} --compute 1e22"])
 def test_checkpoints_of_a_run_are_not_points_of_a_surface(surface: Path, command: str):
     table = pd.read_csv(surface)
@@ -360,6 +362,7 @@ def test_a_missing_loss_is_left_out_and_counted(surface: Path, command: str):
         assert next(note for note in notes if note["code"] == "left_out_value")["runs"] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [
@@ -455,6 +458,7 @@ def test_a_surface_without_an_optimum_is_still_drawn(surface: Path):
         run("laws", "surface", surface, "--bounds", "A=0:1e-250", "--compute", "1e21", "--no-figure")
 
 
+@pytest.mark.slow
 def test_a_table_with_losses_only_needs_no_y(curves: Path):
     """What is fitted by default is the error, or the loss where a table has no errors."""
     table = pd.read_csv(curves)

@@ -149,6 +149,7 @@ def test_sensitivity(surface):
     assert {"N: n_other", "FLOPs: attention (7 N D)"} <= {*found.table["choice"]}
 
 
+@pytest.mark.slow
 def test_arrays_and_a_table_of_them_give_the_same(surface):
     table = pd.read_csv(surface)
     n, d, loss = (table[name].to_numpy() for name in ("n_params", "n_data", "loss"))

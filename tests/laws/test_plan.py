@@ -378,6 +378,7 @@ def test_envelope_and_parabolas_of_few_model_sizes_have_intervals_that_hold():
         assert row.exponent_interval.low <= row.exponent <= row.exponent_interval.high
 
 
+@pytest.mark.slow
 def test_the_cheapest_plan_with_most_of_the_gain_is_taken_and_no_tiny_runs():
     n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e7, 1e10, 6), np.geomspace(1e9, 2e11, 6)))
     noise = np.exp(0.005 * np.random.default_rng(0).standard_normal(n.size))

@@ -119,6 +119,7 @@ def test_mixtures_allow_shares_of_zero(name):
         law.predict(dict(zip(form.variables, (1.0, -0.1, 0.1, 0.0, 0.0), strict=True)))
 
 
+@pytest.mark.slow
 def test_a_domain_that_helps_less_than_the_others_is_fitted():
     """The loss rises with the domain's own share: from small weights alone a fit ends at gamma = 0."""
     form, x = forms.get("mixture_power_3"), np.random.default_rng(2).dirichlet(np.ones(3), size=15).T

@@ -167,6 +167,7 @@ def test_the_records_of_networks_say_what_stands_in_for_what(key):
         assert row.measured is None or row.stderr is not None
 
 
+@pytest.mark.slow
 def test_an_exponent_at_the_bound_of_its_fit_is_no_number():
     from scalinglab.laws import surface
 

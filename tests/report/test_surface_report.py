@@ -85,6 +85,7 @@ def test_a_backtest_needs_more_cheap_runs_than_parameters():
         surface_numbers.backtest(fitted)
 
 
+@pytest.mark.slow
 def test_minima_lie_on_their_isoflop_curves(sections):
     drawn = sections["IsoFLOP curves"].plots[0].figure
     curves = [trace for trace in drawn.data if trace.name == "fit"]
@@ -94,6 +95,7 @@ def test_minima_lie_on_their_isoflop_curves(sections):
         assert np.interp(np.log(x), np.log(curve.x), curve.y) == pytest.approx(y, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_backtest_predicts_the_expensive_runs_from_the_cheap_ones():
     table = runs(6, 6)
     fitted = sl.laws.surface.fit(table.n_params, table.tokens, table.loss)

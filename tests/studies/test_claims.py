@@ -61,6 +61,7 @@ def test_all_needs_every_row_and_one_that_fails_refutes():
     assert verdict(ALL) == NOT_MEASURED
 
 
+@pytest.mark.slow
 def test_a_true_claim_of_many_rows_disagrees_once_in_twenty():
     """400 claims of 30 rows of a number that is one, with errors too large to agree."""
     drawn = np.random.default_rng(0).normal(1.0, 0.2, size=(400, 30))

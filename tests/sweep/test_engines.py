@@ -68,6 +68,7 @@ def grid(seeds=3, **axes):
     return Grid(axes=axes, seeds=seeds, runner=RUNNER, experiment="contract")
 
 
+@pytest.mark.slow
 def test_a_sweep_stores_exactly_the_runs_of_its_grid_and_a_second_one_does_nothing(engine, tmp_path):
     wanted = grid(kind=["a", "b"], size=[1, 2, 3])
     curves = run(wanted, tmp_path, engine=engine, workers=2)
