@@ -33,7 +33,7 @@ def test_snippets_of_a_page_run_from_top_to_bottom(page: Path, tmp_path: Path):
         assert shown in done.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_commands_of_the_page_on_decisions_run_and_print_its_sentences(tmp_path: Path, monkeypatch):
     from typer.testing import CliRunner
 

@@ -102,7 +102,7 @@ print("all six")
 """
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_template_installs_and_adds_all_kinds(tmp_path) -> None:
     pytest.importorskip("torch")
     pytest.importorskip("setuptools")

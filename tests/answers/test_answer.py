@@ -169,7 +169,7 @@ def test_accuracy_reward_and_tables_without_sizes():
         sl.answer(pd.DataFrame({"seed": [1, 2, 3], "loss": [1.0, 1.1, 1.2]}))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_surface_that_bends_is_told_apart_from_one_that_does_not(tmp_path: Path, monkeypatch):
     straight, bent = runs(seed=3), runs(seed=3)
     u = np.log(bent.params / 1e9)
@@ -279,7 +279,7 @@ def test_every_result_draws_itself_and_has_a_table_for_notebooks(shown, name):
     assert result.plot(own[0, 0]) is own[0, 0]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_notebook_shows_answers_as_html_and_figures():
     nbformat = pytest.importorskip("nbformat")
     nbclient = pytest.importorskip("nbclient")

@@ -261,7 +261,7 @@ execute(grid, sys.argv[1], workers=2, max_stacked=1)
 """
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @needs_browser
 @pytest.mark.browser
 def test_in_a_browser_the_page_follows_a_running_sweep_by_itself(tmp_path):

@@ -236,7 +236,7 @@ def test_forms_are_listed():
     assert "((n_scale/N)^(alpha/beta) + d_scale/D)^beta" in run("laws", "forms")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_surface_and_optimum_from_a_csv(surface: Path):
     said = json.loads(run("laws", "surface", surface, "--compute", "1e23", "--json"))
     assert said["parameters"]["alpha"] == pytest.approx(0.35, abs=0.06)
@@ -262,7 +262,7 @@ def test_the_highest_losses_are_left_out(surface: Path):
             run(*words, "--drop-highest", count)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_plans_answer_from_a_csv(curves: Path, surface: Path):
     assert "for test_error = 0.06" in " ".join(run("plan", "size-for", curves, "--target", "0.06").split())
     with pytest.raises(BadInput, match="--target -1 must be positive"):
@@ -344,7 +344,7 @@ def test_checkpoints_of_a_run_are_not_points_of_a_surface(surface: Path, command
     assert "the lowest loss of each run" in run(*command.format("logs.csv").split())
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "command",
     [
@@ -436,7 +436,7 @@ def test_losses_below_zero_are_drawn_on_a_linear_axis(curves: Path):
     assert Path("below.png").stat().st_size > 10_000
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_model_that_is_used_more_is_planned_smaller_and_trained_longer(surface: Path):
     said = json.loads(run("plan", "inference", surface, "--loss", "2.5", "--used", "0,1e13", "--json"))
     alone, used = said["plans"]

@@ -121,7 +121,7 @@ def test_plans_of_one_size(curves):
     assert found.runs[:, 0].tolist() == [row["n_data"] for row in told["runs"]]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_surfaces_and_their_plans(surface):
     table = sl.read(surface)
     rows = {"y": "loss", "drop_highest": 2}

@@ -28,7 +28,7 @@ def stored(tmp_path_factory):
     return path, found
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_solved_curve_lies_on_a_linearised_run(stored):
     """For which the theory is exact but for the draw of 48 examples (their losses spread by 10 %)."""
     found = stored[1]["lazy"]

@@ -221,7 +221,7 @@ def test_given_errors_are_believed():
     assert law.interval(1e4) == pytest.approx(law.interval(1e4, method="profile"), rel=1e-6)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_exponents_interval_counts_with_the_noise_too():
     rng = np.random.default_rng(9)
     laws = [fitted(0.03 * autocorrelated(rng, 32)) for _ in range(40)]

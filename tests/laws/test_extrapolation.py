@@ -267,7 +267,7 @@ def test_trend_counts_where_points_are_dense_and_fades_on_a_clean_law():
     assert extrapolate(dense, 0.05 + 3 * dense**-0.5, at=2e4).weights["damped_trend"] < 0.01
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_six_points_give_a_band_that_is_usable_and_holds():
     random = np.random.default_rng(11)
     inside, widths, refused = [], [], 0

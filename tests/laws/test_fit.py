@@ -252,7 +252,7 @@ def test_wrong_options_are_named():
         sl.laws.fit("power_law", X, y).predict(0)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_waves_among_repeated_sizes_do_not_depend_on_the_order_of_rows():
     """A table sorted by its losses is as good as any: false alarms come at 2 %, planted waves are seen."""
     x = np.repeat(np.geomspace(100, 1e5, 7), 4)

@@ -183,7 +183,7 @@ def test_bootstrap_is_reproducible_and_refuses_too_few_runs():
         sl.laws.bootstrap(two)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_profile_intervals_cover_the_truth():
     """60 data sets; the full study, with its limits on both sides, is benchmarks/coverage.py."""
     at = np.array([1e3, 1e6])

@@ -94,7 +94,7 @@ def test_search_agrees_with_the_closed_form(exact):
     assert searched == pytest.approx(closed, rel=1e-6)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_intervals_of_the_optimum_hold_the_truth_in_most_samples(exact):
     truth = exact.compute_optimal(1e23, intervals=False)
     hits = 0

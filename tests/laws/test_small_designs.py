@@ -99,7 +99,7 @@ def test_profile_interval_of_the_optimum_agrees_with_a_scan_by_another_optimiser
     assert best.method == "profile"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(("sizes", "data"), [(3, 3), (4, 4)])
 def test_intervals_of_small_designs_hold_the_truth(sizes, data):
     n, d = design(sizes, data)

@@ -189,7 +189,7 @@ def test_bad_input_names_what_is_wrong(change, message):
         nets.build(**{**good, **change})
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("name", "options"), [("resnet", {"stages": (1, 1), "channels": (64, 128)}), ("vit", {"depth": 1})]
 )

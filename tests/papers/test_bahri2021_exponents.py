@@ -103,7 +103,7 @@ def test_a_straight_curve_passes_the_test_of_fit_as_often_as_it_says():
     assert 3 <= sum(exponents.lacks_fit(one, 2) for one in left) <= 19  # 10 expected
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_three_seeds_do_not_hide_sizes_off_the_line():
     off = SIZES**-0.2 * np.exp([0, 0, 0, 0.06, -0.06, 0, 0, 0])  # no curvature on the whole
     found = [exponents.of_losses(SIZES, noisy(off, 3, 0.01, seed=k)) for k in range(20)]

@@ -74,7 +74,7 @@ def test_logs_of_each_library_are_recognised_and_read(logs: Path, kind: str):
     check(kind, logs / kind)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", KINDS)
 def test_logs_that_the_installed_library_writes_are_read(tmp_path: Path, kind: str, monkeypatch):

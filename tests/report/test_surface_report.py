@@ -156,7 +156,7 @@ def test_no_minimum_is_marked_where_the_surface_is_not_determined():
     assert "No minimum is marked: these runs do not determine" in section.paragraphs[0]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_public_table_is_reported_with_a_backtest_that_holds():
     """Gemstones (McLeish et al. 2025): checkpoints of 22 networks, as on the page "From your logs"."""
     curves = sl.read(Path(__file__).parents[1] / "laws" / "published" / "gemstones2025.csv")

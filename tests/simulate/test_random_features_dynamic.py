@@ -78,7 +78,7 @@ def test_one_pass_sgd_sits_within_its_error_of_the_theory():
     assert np.all(difference < 4 * mean["test_loss_stderr"].to_numpy() + 0.04 * theory)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_excess_over_theory_falls_as_one_over_size():
     """The same aspect ratio at four times the size: a quarter of the excess, with its error."""
     excess, errors = [], []

@@ -49,7 +49,8 @@ def test_a_sweep_lists_its_failures_exits_with_1_and_can_be_done_again_from_its_
     said = json.loads(again.stdout)
     assert said.pop("seconds") > 0
     assert set(said.pop("phases")) <= {"imports"}  # this runner tells none of its own
-    assert said == {"store": "other", "runs": 8, "done": 4, "failed": 4}
+    told = {"command": "sweep", "schema": 1}
+    assert said == {**told, "store": "other", "runs": 8, "done": 4, "failed": 4}
     left, right = (Store(folder / name).curves().frame for name in ("runs", "other"))
     assert left["test_loss"].sort_values().tolist() == right["test_loss"].sort_values().tolist()
 

@@ -314,10 +314,10 @@ def test_a_node_that_does_not_share_the_folder_stops_the_sweep_and_is_named(clus
     apart += f"--address={mine.address} --num-cpus=1"
     if subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode:
         pytest.skip("a mount of its own needs root")
-    process = subprocess.Popen(
-        ["unshare", "-m", "sh", "-c", apart], stdout=(tmp_path / "node.log").open("w"),
-        stderr=subprocess.STDOUT, start_new_session=True,
-    )  # fmt: skip
+    with (tmp_path / "node.log").open("w") as log:
+        process = subprocess.Popen(
+            ["unshare", "-m", "sh", "-c", apart], stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+        )
     try:
         wait_for_nodes(4, seconds=200)  # the command of Ray takes a minute where others compute
         with pytest.raises(
@@ -458,7 +458,7 @@ def test_workers_and_drivers_killed_at_random_leave_exactly_the_runs_of_the_grid
     check(Store(tmp_path), faults.grid())
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks for workers in /proc")
 def test_trainings_killed_at_random_give_the_bits_of_a_sweep_without_interruption(tmp_path):
     wanted = faults.trained_grid(seeds=2)
@@ -483,7 +483,7 @@ def test_the_first_ctrl_c_lets_runs_finish_and_the_next_sweep_continues(tmp_path
     check(Store(tmp_path), faults.grid(pause=0.05))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_sigterm_lets_workers_save_their_states_and_the_next_sweep_gives_the_same_bits(tmp_path):
     setting = {
         "model": "mlp",
@@ -588,7 +588,7 @@ def test_unknown_engines_and_bad_numbers_are_refused(tmp_path):
         execute(grid(), tmp_path, address="auto")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_worker_that_replaces_a_dead_one_takes_its_device():
     pool = LocalPool(2, devices=["cuda:0", "cuda:1"])
     pool._hire()

@@ -74,7 +74,7 @@ def test_larger_options_of_a_network_need_more_memory():
     assert training.memory(wide) > 2 * training.memory(training.identity(BASE))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_sweep_gives_the_same_curves_as_training_by_hand(tmp_path):
     grid = Grid({**BASE, "width": 0.25}, axes={"n_data": [64, 128]}, seeds=2, experiment="small")
     swept = sl.sweep.run(grid, tmp_path, workers=1, device="cpu")

@@ -253,7 +253,8 @@ class SlurmPool(Pool):
             for job in now:
                 with contextlib.suppress(OSError, subprocess.SubprocessError):
                     self._jobs[job].cancel(check=False)
-            cancelled |= now
+            if self._cluster == "slurm":  # an interrupt may be lost on a process that is just starting
+                cancelled |= now
             if late:
                 break
             time.sleep(0.2)
