@@ -124,13 +124,18 @@ def tables() -> str:
     for paper, claims in found.items():
         lines += [f"## {TITLES[paper]}", "", "| | claim | verdict | rows that hold | why it disagrees |"]
         lines += ["| --: | --- | --- | --- | --- |"]
-        lines += [_claim_line(number, one) for number, one in enumerate(claims, start=1)]
-        lines += ["", *(_fold(record, paper, claims) for record in measured(paper).values()), ""]
+        records = measured(paper)
+        lines += [_claim_line(number, one, set(records)) for number, one in enumerate(claims, start=1)]
+        lines += ["", *(_fold(record, paper, claims) for record in records.values()), ""]
     return "\n".join(lines)
 
 
-def _claim_line(number: int, one: Judged) -> str:
-    figures = ", ".join(f"[{key.partition('/')[2]}](#{slugify(key, '-')})" for key in one.claim.entries)
+def _claim_line(number: int, one: Judged, recorded: set[str]) -> str:
+    """A line of the table; an entry without a record has nothing to be linked to."""
+    names = {key: key.partition("/")[2] for key in one.claim.entries}
+    figures = ", ".join(
+        f"[{name}](#{slugify(key, '-')})" if key in recorded else name for key, name in names.items()
+    )
     verdict = f"**{one.verdict}**" if one.verdict == DISAGREES else one.verdict
     share = f"{one.holding} of {len(one.rows)}" + (f", {one.failing} fail" if one.failing else "")
     cells_of = (
