@@ -23,7 +23,7 @@ PYTEST  := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal --dur
 
 help:
 	@echo "make demo   train, fit and report on real digits, in about two minutes -> demo/report.html"
-	@echo "make test   lint, types, import rules, quick tests: about five minutes on two cores"
+	@echo "make test   lint, types, import rules, quick tests: about four minutes on two cores"
 	@echo "make ci     the same, then slow tests, docs, a wheel, and a part of the records: continuous integration"
 	@echo "make full   the same with the longest tests and all records: about 25 minutes on two cores"
 	@echo "make quick  the quick tests alone; make slow, make nightly: the others"
