@@ -16,6 +16,7 @@ import numpy as np
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting.fit import best, fit, scores
 from scalinglab.laws.fitting.law import Interval, Law, bootstrap
+from scalinglab.laws.fitting.statistics import check_level
 from scalinglab.laws.fitting.uncertainty.intervals import Quantity, interval
 from scalinglab.laws.forms.base import Form, Parameter
 from scalinglab.laws.forms.one_variable import COARSE
@@ -146,8 +147,7 @@ def speedup(
     >>> round(found.factor, 6)
     1.3
     """
-    if not 0 < level < 1:
-        raise BadInput(f"level={level!r} must lie between 0 and 1, as in 0.95")
+    check_level(level)
     sides = [_points(side, name, x, y, reduce) for side, name in ((a, "A"), (b, "B"))]
     law = _fit(sides, form, parallel, nan_policy)
     if law.dof < 1:

@@ -46,6 +46,7 @@ from scalinglab.laws import surface as surfaces
 from scalinglab.laws.extrapolation.stacking import extrapolate
 from scalinglab.laws.fitting.data.from_curves import Table, is_table, points_from
 from scalinglab.laws.fitting.data.points import positive
+from scalinglab.laws.fitting.statistics import check_level
 from scalinglab.laws.surface import Surface
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.sentences import Column
@@ -239,8 +240,7 @@ class Scores(NotebookResult):
         Raises:
             NotDetermined: no place has an answer. Of several, those without one are NaN (`refused`).
         """
-        if not 0 < level < 1:
-            raise BadInput(f"level={level!r} must lie between 0 and 1, as in 0.95")
+        check_level(level)
         if self.unclear is not None:
             raise NotDetermined(self.unclear)
         given = self._given(at, sizes)

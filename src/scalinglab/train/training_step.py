@@ -272,7 +272,7 @@ class Program:
                 outputs, new = self.apply(leaves, _only(buffers), x[0])
                 outputs, new = as_stack(outputs), {k: v[None] for k, v in new.items()}
             else:
-                with networks.stacked_attention():
+                with self.stacking():
                     outputs, new = torch.vmap(self.apply)(leaves, buffers, x)
         return self.objective(outputs, y, live=live), new
 
@@ -343,7 +343,7 @@ class Program:
                 outputs = as_stack(self._logits(_only(weights), _only(buffers), x if shared else x[0]))
             else:
                 in_dims = (0, 0, None if shared else 0)
-                with networks.stacked_attention():
+                with self.stacking():
                     outputs = torch.vmap(self._logits, in_dims=in_dims)(weights, buffers, x)
             return trees.tree_map_only(Tensor, _widened, outputs)
 
@@ -372,6 +372,10 @@ class Program:
         if self.setting.precision != "bf16":
             return contextlib.nullcontext()
         return torch.autocast(self.resident.device.type, torch.bfloat16, cache_enabled=False)
+
+    def stacking(self) -> contextlib.AbstractContextManager[Any]:
+        """What a stack of the user's own networks needs: ours have no fused attention."""
+        return contextlib.nullcontext() if self.abilities is None else networks.stacked_attention()
 
     def working(self, parameters: Named) -> Named:
         """What the network computes with: the parameters themselves, or bf16 copies of its weights.

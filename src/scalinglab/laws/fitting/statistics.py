@@ -15,10 +15,15 @@ from scalinglab.errors import BadInput
 FEWEST_LEFT = 5
 
 
-def level_quantile(level: float, dof: float) -> float:
-    """Student's two-sided quantile."""
+def check_level(level: float) -> None:
+    """Refuse what is no level of an interval."""
     if not 0 < level < 1:
         raise BadInput(f"level={level!r} must lie between 0 and 1, as in 0.95")
+
+
+def level_quantile(level: float, dof: float) -> float:
+    """Student's two-sided quantile."""
+    check_level(level)
     return float(stats.t.ppf(0.5 + level / 2, dof)) if dof >= 1 else float("inf")
 
 

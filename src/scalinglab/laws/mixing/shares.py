@@ -17,8 +17,8 @@ from scipy import stats
 from scipy.optimize import linprog
 
 from scalinglab.errors import BadInput, NotDetermined, nearest
-from scalinglab.laws.fitting.data.from_curves import points_from
-from scalinglab.laws.fitting.data.rows import rises
+from scalinglab.laws.fitting.data.from_curves import losses_of_runs
+from scalinglab.laws.fitting.statistics import check_level
 from scalinglab.laws.mixing import process
 from scalinglab.results.estimate import FEWEST, Estimate
 from scalinglab.results.notebook import NotebookResult
@@ -321,8 +321,7 @@ def mixture(
         level: of intervals.
         where, reduce: which rows count, as in `scalinglab.laws.fit`.
     """
-    if not 0 < level < 1:
-        raise BadInput(f"level={level!r} must lie between 0 and 1, as in 0.95")
+    check_level(level)
     names = tuple(dict.fromkeys(shares))
     if len(names) < 2:
         raise BadInput(f"shares={list(shares)!r}: name the columns of two domains or more")
@@ -332,14 +331,8 @@ def mixture(
         raise BadInput(f"no column {missing[0]!r}; {nearest(missing[0], columns)}")
     sizes = tuple(s for s in SIZES if s in columns and frame[s].nunique() > 1)
     filled = frame.assign(**{name: frame[name].fillna(0.0) for name in names})
-    points = points_from(
-        (filled,), (*names, *sizes), y, columns=("n_data", None), reduce=reduce, where=where, mixed=True
-    )
-    if rises(str(points.measured)):
-        raise BadInput(f"{points.measured} rises as it gets better: give an error, 1 - {points.measured}")
+    points, usable = losses_of_runs(filled, (*names, *sizes), y, sizes, reduce=reduce, where=where)
     values, loss = np.asarray(points.x, float), np.asarray(points.y, float)
-    usable = np.isfinite(values).all(axis=0) & np.isfinite(loss) & (loss > 0)
-    usable &= (values[len(names) :] > 0).all(axis=0)
     notes = list(points.notes)
     if lost := int((~usable).sum()):
         notes.append(Reason("runs_not_counted", runs=lost))

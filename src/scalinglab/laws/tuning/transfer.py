@@ -17,8 +17,8 @@ import numpy as np
 from scipy import stats
 
 from scalinglab.errors import BadInput, NotDetermined, nearest
-from scalinglab.laws.fitting.data.from_curves import points_from
-from scalinglab.laws.fitting.data.rows import rises
+from scalinglab.laws.fitting.data.from_curves import losses_of_runs
+from scalinglab.laws.fitting.statistics import check_level
 from scalinglab.laws.optimum import WIDE
 from scalinglab.laws.tuning import movement, valleys
 from scalinglab.laws.tuning.valleys import Cell
@@ -245,8 +245,7 @@ def hyperparameters(
     """
     if not at or not all(np.isfinite(float(v)) and float(v) > 0 for v in at.values()):
         raise BadInput(f"at={dict(at)!r}: give a positive value of each size, as in {{'n_params': 1e9}}")
-    if not 0 < level < 1:
-        raise BadInput(f"level={level!r} must lie between 0 and 1, as in 0.95")
+    check_level(level)
     cells, sizes, names, notes = _cells(table, at, y, settings, where, reduce)
     target = np.log([float(at[name]) for name in sizes])
     usable, edge = [c for c in cells if not c.edge.any()], [c for c in cells if c.edge.any()]
@@ -377,14 +376,8 @@ def _cells(
     names = tuple(n for n in names if settings or frame[n].nunique() > 2)
     if not names:
         raise NotDetermined(Reason("nothing_searched", settings=tuple(s for s in SETTINGS if s in columns)))
-    points = points_from(
-        (table,), (*at, *names), y, columns=("n_data", None), reduce=reduce, where=where, mixed=True
-    )
-    if rises(str(points.measured)):
-        raise BadInput(f"{points.measured} rises as it gets better: give an error, 1 - {points.measured}")
+    points, usable = losses_of_runs(table, (*at, *names), y, tuple(at), reduce=reduce, where=where)
     values, loss = np.asarray(points.x, float), np.asarray(points.y, float)
-    usable = np.isfinite(values).all(axis=0) & np.isfinite(loss) & (loss > 0)
-    usable &= (values[: len(at)] > 0).all(axis=0)
     z = np.array([_logarithm(n, v) for n, v in zip(names, values[len(at) :], strict=True)])
     usable &= np.isfinite(z).all(axis=0)
     notes = list(points.notes)

@@ -184,6 +184,29 @@ def points_from(
     return Table(given[0] if len(given) == 2 else tuple(given[:-1]), given[-1], error, runs)
 
 
+def losses_of_runs(
+    table: Any,
+    columns: Sequence[str],
+    y: str | None,
+    positive: Sequence[str],
+    *,
+    reduce: str = "auto",
+    where: Mapping[str, Any] | None = None,
+) -> tuple[Table, np.ndarray]:
+    """Losses against the columns that runs vary, of all recipes, and (n,) which of them can be counted.
+
+    Args:
+        positive: which of the columns must be positive; the others may be 0.
+    """
+    found = points_from((table,), columns, y, reduce=reduce, where=where, mixed=True)
+    if rows.rises(str(found.measured)):
+        raise BadInput(f"{found.measured} rises as it gets better: give an error, 1 - {found.measured}")
+    values, loss = np.asarray(found.x, float), np.asarray(found.y, float)
+    sizes = values[[columns.index(name) for name in positive]]
+    usable = np.isfinite(values).all(axis=0) & np.isfinite(loss) & (loss > 0)
+    return found, usable & (sizes > 0).all(axis=0)
+
+
 def points_of(
     curves: Curves | pd.DataFrame,
     x: str | Sequence[str],
