@@ -111,6 +111,14 @@ def test_sizes_are_taken_along_where_they_vary():
         found.predict(others.drop(columns="n_data"))
 
 
+def test_a_run_without_a_size_is_not_counted_and_one_without_a_share_is():
+    table = runs(60, sizes=True)
+    table.loc[0, "n_data"] = 0.0
+    table.loc[1, "web"], table.loc[1, "code"] = 0.0, table.loc[1, "web"] + table.loc[1, "code"]
+    notes = sl.laws.mixture(table, shares=[*WEIGHTS], y="loss").notes
+    assert [note.details["runs"] for note in notes if note.code == "runs_not_counted"] == [1]
+
+
 def test_what_a_run_would_be_without_it_is_that_of_a_refit():
     """The closed form of leaving one out, against leaving it out, at the same lengths."""
     table = runs(15)
