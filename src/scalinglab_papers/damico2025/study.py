@@ -98,14 +98,14 @@ AS_AUTHORS: dict[str, tuple[list[int], dict[str, list[Any]], dict[str, Any], int
         PUBLISHED_MNIST, {"learning_rate": [0.005]}, {"batch_size": 512, **AFFINE}, 100, 3,
     ),
     "ResNet MNIST, both versions, smaller rates": (
-        LARGEST_MNIST, {"learning_rate": [0.003, 0.004]}, {"batch_size": 512, **AFFINE}, 100, 2,
+        PUBLISHED_MNIST, {"learning_rate": [0.003, 0.004]}, {"batch_size": 512, **AFFINE}, 100, 2,
     ),
     # the network that the authors' files of May name: four times the channels, images as they are
     "ResNet MNIST, May's network": (
         [750, 6000], {"learning_rate": [0.0005, 0.001, 0.002, 0.005], "batch_size": [128, 512]},
         {"model_options": {"channels": [64, 128, 256, 512]}, "normalize": "signed"}, 50, 2,
     ),
-    "ViT MNIST, both versions": (PUBLISHED_MNIST, {}, AFFINE, 100, 3),
+    "ViT MNIST, both versions": (PUBLISHED_MNIST, {}, AFFINE, 40, 3),
     "ResNet CIFAR10, May": (
         [6000, 11000, 16000, 21000, 31000, 46000], {"learning_rate": [0.01]}, CROPPED, 60, 3,
     ),
