@@ -66,9 +66,9 @@ lint: $(READY)
 types: $(READY)
 	@echo "==> types";        $(BIN)/mypy
 
-# types and tests side by side: the checker uses one core only
-test: lint
-	@$(MAKE) --no-print-directory -j2 types quick
+# lint, types and tests side by side: the first two use one core only
+test: $(READY)
+	@$(MAKE) --no-print-directory -j2 check quick
 
 # less than 15 minutes on two cores; of each paper the records that take least, as many as begin in 30 s
 ci: test slow

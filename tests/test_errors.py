@@ -50,8 +50,11 @@ def imported() -> dict[str, set[str]]:
 def required() -> list[tuple[str, str, str | None]]:
     """Every call of `require` or `missing` with constant arguments: its place, the module, the extra."""
     found = []
-    for path, tree in sources().items():
-        for node in ast.walk(tree):
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        if not re.search(r"\b(require|missing)\(", text):
+            continue
+        for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("require", "missing"):
                 module, extra = (getattr(argument, "value", "?") for argument in node.args[:2])
                 if isinstance(module, str) and module != "?":

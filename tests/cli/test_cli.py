@@ -6,7 +6,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
@@ -16,7 +16,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from scalinglab.cli import app
+from scalinglab.cli import app, main
 from scalinglab.cli.options import numbers
 from scalinglab.cli.output import Output, plain, render
 from scalinglab.errors import BadInput
@@ -27,8 +27,20 @@ def emit(document, table=None, **where) -> None:
     render(lambda: Output(document, table), **where)
 
 
-def scalinglab(*words: str, **options) -> subprocess.CompletedProcess[str]:
-    return run_scalinglab(words, **options)
+Scalinglab = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def scalinglab(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Scalinglab:
+    """The program within this process: its arguments, its exit status and what it printed."""
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        monkeypatch.setattr(sys, "argv", ["scalinglab", *words])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return subprocess.CompletedProcess(words, ended.value.code, *capsys.readouterr())
+
+    return run
 
 
 @pytest.mark.parametrize(
@@ -51,7 +63,7 @@ def scalinglab(*words: str, **options) -> subprocess.CompletedProcess[str]:
         (["rpeort"], 2, "report"),
     ],
 )
-def test_exit_status_and_message(words: list[str], status: int, said: str):
+def test_exit_status_and_message(scalinglab: Scalinglab, words: list[str], status: int, said: str):
     result = scalinglab(*words)
     assert result.returncode == status
     assert said in result.stdout + result.stderr
@@ -59,7 +71,7 @@ def test_exit_status_and_message(words: list[str], status: int, said: str):
 
 
 def test_debug_shows_the_traceback():
-    result = scalinglab("--debug", "report", "nowhere.csv")
+    result = run_scalinglab(["--debug", "report", "nowhere.csv"])
     assert result.returncode != 0
     assert "Traceback" in result.stderr
 
@@ -145,7 +157,7 @@ def test_wrong_input_is_told_in_one_line(
     assert "\n" not in str(told.value)
 
 
-def test_errors_of_the_machine_are_told_in_one_line():
+def test_errors_of_the_machine_are_told_in_one_line(scalinglab: Scalinglab):
     """More than the memory holds is bad input: one line that says so."""
     result = scalinglab("simulate", "linear-models", "--n-data", "1e12")
     assert result.returncode == 2
@@ -160,7 +172,7 @@ def test_warnings_are_told_in_one_line(tmp_path: Path):
     """A damaged file is left out and named, once, on stderr."""
     (tmp_path / "store" / "sealed").mkdir(parents=True)
     (tmp_path / "store" / "sealed" / "damaged.parquet").write_text("no table at all")
-    result = scalinglab("report", str(tmp_path / "store"))
+    result = run_scalinglab(["report", str(tmp_path / "store")])
     first, second = result.stderr.splitlines()
     assert first.startswith(f"scalinglab: warning: {tmp_path}/store/sealed/damaged.parquet is damaged")
     assert second == f"scalinglab: the store {tmp_path}/store holds no runs with a checkpoint yet"
@@ -211,14 +223,13 @@ def test_long_lines_go_on_indented_and_break_no_word(capsys, monkeypatch):
     assert "/a" * 30 in "\n".join(folder)
 
 
-def test_json_is_one_document_and_nothing_else():
+def test_json_is_one_document_and_nothing_else(scalinglab: Scalinglab):
     document = json.loads(scalinglab("reproduce", "list", "--json").stdout)
     keys = {entry["key"] for entry in document["entries"]}
     assert {"damico2025/fig1", "bahri2021/fig3", "bordelon2024/fig2a", "park2019/fig1"} <= keys
 
 
-@pytest.mark.slow
-def test_a_paper_lists_its_own_figures_with_claims_and_scales():
+def test_a_paper_lists_its_own_figures_with_claims_and_scales(scalinglab: Scalinglab):
     document = json.loads(scalinglab("reproduce", "hoffmann2022", "--json").stdout)
     (entry,) = document["entries"]
     assert entry["key"] == "hoffmann2022/refit"

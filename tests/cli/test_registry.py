@@ -134,7 +134,10 @@ def words_of_tests() -> list[set[str]]:
     for path in ROOT.joinpath("tests").rglob("test_*.py"):
         if path == Path(__file__):
             continue
-        body = ast.parse(path.read_text(encoding="utf-8")).body
+        text = path.read_text(encoding="utf-8")
+        if "--" not in text:
+            continue  # no option
+        body = ast.parse(text).body
         tests = [n for n in body if isinstance(n, ast.FunctionDef) and n.name.startswith("test_")]
         shared = {word for n in body if n not in tests for text in texts(n) for word in text.split()}
         found += [shared | {w for text in texts(n) for w in text.replace("=", " = ").split()} for n in tests]

@@ -1,24 +1,32 @@
 """All engines keep the contract of a pool."""
 
+import os
+
 import pytest
 
 from scalinglab.sweep.pools.local_engine import LocalPool
-from tests.sweep.contract import PoolContract
+from tests.sweep.contract import PoolContract, answers, task
 
 
 class TestLocalPool(PoolContract):
-    @pytest.fixture
-    def pool(self):
+    @pytest.fixture(scope="class")
+    @classmethod
+    def pool(cls):
+        """One for all tests, whose workers take seconds to start; killed, it hires others."""
         pool = LocalPool(2)
         yield pool
         pool.kill()
 
-    def test_closed_it_leaves_no_process(self, pool):
-        pool._hire()
-        worker = next(iter(pool._workers.values()))
-        assert worker.poll() is None
+    def test_closed_it_leaves_no_process(self, store):
+        pool = LocalPool(1)
+        pool.submit(task(1, store, seed=1))
+        assert answers(pool, 1)[1]["ok"]
+        processes = pool.processes
+        assert processes
         pool.close()
-        assert worker.poll() == 0
+        for process in processes:
+            with pytest.raises(ProcessLookupError):
+                os.kill(process, 0)
 
 
 @pytest.mark.slow
