@@ -26,6 +26,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from tables_parts.cases import Case, Truth
+from tables_parts.coursework import COURSEWORK
 from tables_parts.known import KNOWN
 from tables_parts.laboratories import LABORATORIES
 from tables_parts.repositories import REPOSITORIES
@@ -44,6 +45,7 @@ SETS = {
     "visitors": VISITORS,
     "repositories": REPOSITORIES,
     "strangers": STRANGERS,
+    "coursework": COURSEWORK,
 }
 FAR, CLOSE = 3.0, 0.02  # half-widths of the interval, or as a share, within which a prediction agrees
 WORDS = ("right", "refused", "wrong")
