@@ -51,9 +51,10 @@ def measure_of(frame: pd.DataFrame, settings: Iterable[str] = ()) -> str:
     free = [c for c in frame if c not in taken and not str(c).endswith("_spread")]
     known = [c for c in (*MEASURES, *ACCURACIES) if c in free and frame[c].notna().any()]
     usual = free[0] if len(free) == 1 else MEASURES[0]
-    tests = [c for c in free if c not in known and (q := quantity(c)) is not None and q.split == "test"]
-    if known and len([c for c in tests if is_numeric(frame[c])]) > 1 and all("train" in c for c in known):
-        return MEASURES[0]  # several tests: a choice that the training loss does not make
+    others = [c for c in free if c not in known and is_numeric(frame[c]) and frame[c].nunique() > 1]
+    others = [c for c in others if (q := quantity(c)) is not None and not q.is_spread and q.split != "train"]
+    if known and others and all("train" in c for c in known):
+        return MEASURES[0]  # a choice that the training loss does not make
     return next((c for c in known if frame[c].nunique() > 1), next(iter(known), str(usual)))
 
 

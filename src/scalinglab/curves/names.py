@@ -15,7 +15,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-TEST = ("test", "val", "valid", "validation", "eval", "evaluation", "dev", "heldout", "held_out", "holdout")
+TEST = (
+    "test", "val", "valid", "validation", "eval", "evaluation", "dev", "heldout", "held_out", "holdout", "cv",
+    "oof", "ood",
+)  # fmt: skip
 TRAIN = ("train", "training")
 LOSS = ("loss", "nll", "cross_entropy", "cross_entropy_loss", "xent", "ce", "ce_loss", "lm_loss")
 PERPLEXITY = ("ppl", "perplexity")
@@ -126,6 +129,7 @@ _UNIT = re.compile(
 _PHRASES = (
     (r"(success|pass|win|hit|solve)_rate", "accuracy"),
     (r"(root_)?mean_squared_error|mean_absolute_error", "mse"), (r"exact_match", "exactmatch"),
+    (r"(at_)?(step|iter|iteration|epoch)s?_\d+k?", "at"), (r"cross_?val(idation)?", "cv"),
     (r"word_error_rate", "wer"), (r"char(acter)?_error_rate", "cer"),
     (r"(cross_?entropy|log_?loss|ce|lm|nll|xent|language_modell?ing|token)_loss", "loss"),
     (r"cross_?entropy|log_?loss|neg(ative)?_log_likelihood", "loss"),
@@ -156,7 +160,8 @@ _OF_MEASUREMENTS = {
 }  # fmt: skip
 _OF_MEASUREMENTS |= {"pct", "percent", "nats", "data"}
 _OF_ANY_SIZE = {
-    "n", "num", "number", "no", "nr", "of", "count", "counts", "total", "the", "all", "in", "config",
+    "d", "c", "n", "num", "number", "no", "nr", "of", "count", "counts", "total", "the", "all", "in",
+    "config",
 }  # fmt: skip
 _OF_ANY_SIZE |= {
     "cfg", "summary", "info", "meta", "sum", "train", "training", "trained", "dataset", "data", "run",
@@ -193,6 +198,29 @@ _MAKE_IT_OWN = {
 _OF_OTHERS = {
     *TEST, "embedding", "embeddings", "embed", "tokenizer", "vocab", "layer", "layers", "head", "heads",
     "attention", "attn", "mlp", "gpu", "system", "teacher", "draft", "reference", "ref", "baseline", "max",
+}  # fmt: skip
+_OF_SPEED = {
+    "per",
+    "sec",
+    "second",
+    "s",
+    "rate",
+    "ratio",
+    "speed",
+    "throughput",
+    "hour",
+    "hours",
+    "time",
+    "cost",
+}
+_COUNT_WORDS = {"n", "num", "number", "no", "nr", "count", "counts"}
+# counted, and no data: of networks, of machines, of searches
+_NO_DATA = {
+    "seeds", "seed", "runs", "epochs", "epoch", "steps", "step", "iters", "iterations", "gpus", "nodes",
+    "workers", "devices", "features", "feature", "classes", "class", "labels", "trees", "estimators",
+    "neighbors", "experts", "blocks", "units", "neurons", "hidden", "channels", "filters", "folds", "trials",
+    "ctx", "embd", "embed", "dim", "groups", "tasks", "params", "parameters", "bits", "batches", "batch",
+    "splits", "repeats", "qubits", "threads",
 }  # fmt: skip
 _BY_RULE = 50  # the rank of a size that the rule finds, after those of the lists
 
@@ -350,12 +378,39 @@ def size_by_words(column: str) -> list[tuple[str, int]]:
     >>> [size_by_words(name) for name in ("dense_parameter_count", "tokens_per_second", "params_b")]
     [[('n_params', 52)], [], []]
     """
-    words = re.sub(r"_w_o_", "_without_", f"_{_words(column)}_").strip("_").split("_")
-    for ours, (nouns, allowed) in _NOUNS.items():
-        rest = [word for word in words if word not in nouns]
-        own = bool(_MAKE_IT_OWN[ours] & {*rest}) if ours in _MAKE_IT_OWN else True
-        if ours == "n_params" and not {"embedding", "emb", "embed"} & {*rest}:
-            own = True
-        if len(rest) < len(words) and own and all(word in allowed or word in _OF_ANY_SIZE for word in rest):
-            return [(ours, _BY_RULE + len(rest))]
-    return []
+    words = _size_words(column)
+    certain = [ours for ours in _NOUNS if likely_size(column, ours) == CERTAIN]
+    return [(ours, _BY_RULE + len([w for w in words if w not in _NOUNS[ours][0]])) for ours in certain[:1]]
+
+
+CERTAIN = 4  # the fit of a name in which every word says the same
+
+
+@lru_cache(maxsize=1 << 14)
+def likely_size(column: str, ours: str) -> int:
+    """How well a name fits a size, from `CERTAIN` to 0: each word that is not known takes one.
+
+    Examples of no named split may be those of the test: one, too. Whatever is counted may be the data.
+
+    >>> [likely_size(n, "n_data") for n in ("train_images", "images", "web images", "n_reviews", "n_heads")]
+    [4, 3, 2, 1, 0]
+    """
+    words = _size_words(column)
+    nouns, allowed = _NOUNS[ours]
+    rest = [word for word in words if word not in nouns]
+    embedded = ours == "n_params" and bool({"embedding", "emb", "embed"} & {*rest})
+    if {*rest} & _OF_SPEED or (embedded and not {*rest} & _MAKE_IT_OWN[ours]):
+        return 0
+    unknown = [w for w in rest if w not in allowed and w not in _OF_ANY_SIZE]
+    if len(rest) == len(words):
+        counted = ours == "n_data" and len(unknown) == 1 and bool({*rest} & _COUNT_WORDS)
+        return int(counted and not {*unknown} & (_OF_OTHERS | _NO_DATA))
+    if {*unknown} & _OF_OTHERS or any(len(word) == 1 for word in unknown):  # a letter may be a unit
+        return 0
+    alone = ours == "n_data" and not {*rest} & _MAKE_IT_OWN[ours]
+    return max(CERTAIN - len(unknown) - alone, 0)
+
+
+def _size_words(column: str) -> list[str]:
+    words = re.sub(r"_w_o_", "_without_", f"_{_words(column)}_")
+    return re.sub(r"_(n_)?([a-z]+_)?per_class_|_shots?_", "_train_examples_", words).strip("_").split("_")

@@ -14,6 +14,7 @@ import pandas as pd
 
 from scalinglab.curves import Curves, is_seed
 from scalinglab.curves.names import aliases
+from scalinglab.curves.numbers import Cell, cell
 from scalinglab.curves.parts import DROPPED, frame_of
 from scalinglab.curves.reading import Reading
 from scalinglab.errors import BadInput, nearest
@@ -24,7 +25,7 @@ from scalinglab.readers.tables import Understood, understand
 from scalinglab.readers.tables.files import is_table, read_file, row_of_document
 from scalinglab.readers.tables.large import LEFT_OUT, NOTES
 from scalinglab.readers.tables.layout import rows_of
-from scalinglab.readers.tables.naming import STANDARD
+from scalinglab.readers.tables.naming import FEWEST_TOKENS, STANDARD
 from scalinglab.readers.tables.runs import lacks_data_of_isoflops
 from scalinglab.store import Store
 from scalinglab.support import extensions
@@ -223,15 +224,25 @@ def _with_config(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
 
 def _with_names_of_files(frames: list[pd.DataFrame], names: list[str]) -> list[pd.DataFrame]:
     """Tables with the sizes and seeds in the names of their files: N19000000_D1e9, trainsize1000_seed0."""
-    found = [dict(_IN_NAME.findall(name.rpartition("/")[2])) for name in names]
+    found = [dict(_IN_NAME.findall(name.replace("/", " "))) for name in names]
     shared = set.intersection(*({*each} for each in found)) if len(found) > 1 else set()
     for key in sorted(shared):
-        role = next(iter(aliases([key.strip("_-=")])), "seed" if is_seed(key) else "")
         values = [each[key] for each in found]
+        role = _role_in_name(key.strip("_-="), [cell(value) for value in values])
         known = any(role in aliases(frame.columns) for frame in frames)
         if role in ("n_params", "n_data", "tokens", "compute", "seed") and not known and len({*values}) > 1:
             frames = [frame.assign(**{role: value}) for frame, value in zip(frames, values)]
     return frames
+
+
+def _role_in_name(key: str, values: list[Cell | None]) -> str:
+    """What a number in the names of files counts, by the words in front of it or the last of them."""
+    last = key.rpartition("_")[2]
+    found = next(iter({**aliases([key]), **aliases([last])}), "seed" if is_seed(last) else "")
+    if found or last.lower() not in ("n", "d"):
+        return found
+    small = max((value.value for value in values if value), default=0.0) < FEWEST_TOKENS
+    return ("n_data" if small else "n_params") if last.lower() == "n" else "" if small else "tokens"
 
 
 def _tables(folder: Path, wanted: Collection[str]) -> tuple[pd.DataFrame, tuple[str, ...]]:

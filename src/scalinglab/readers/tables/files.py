@@ -23,13 +23,19 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.curves.files import SAMPLE, SPACES, errors_named, read_table, read_text, width, with_rows
-from scalinglab.curves.names import aliases, quantity
 from scalinglab.curves.numbers import has_dots_for_thousands, number
-from scalinglab.curves.parts import Droppable, frame_of
+from scalinglab.curves.parts import Droppable
 from scalinglab.errors import BadInput, require
 from scalinglab.readers.tables.grid import begins_with_names, is_name, table_of_cells, without_strays
 from scalinglab.readers.tables.large import LEFT_OUT, NOTES, unknown, with_short_texts
-from scalinglab.readers.tables.lines import row_of, table_of_lines, table_of_rows, unfolded, with_objects
+from scalinglab.readers.tables.lines import (
+    names_a_result,
+    records_of,
+    row_of,
+    table_of_lines,
+    table_of_rows,
+    with_objects,
+)
 from scalinglab.readers.tables.markup import (
     rows_of_pairs,
     tables_of_html,
@@ -47,7 +53,6 @@ MOST_OF_CELLS = 32 << 20  # bytes of a text file that may be read cell by cell, 
 MOST_TITLES = 10  # lines above the names
 FIRST_LINES = 30  # of a text file, to see where its names stand
 _COMMA = re.compile(r"\s*[-+−]?\d+,\d+(?:e[-+]?\d+)?\s*%?\s*", re.IGNORECASE)
-_ABOUT_ONE = {"config", "args", "hparams", "configs", "config_general"}  # beside the results of one run
 _PAGES = (
     ".txt",
     ".log",
@@ -205,7 +210,7 @@ def _read_csv(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
             return table_of_cells(wide, path)
         with _text(path, packed) as file:
             _refuse_titles(file, path)
-    if small and (pairs := rows_of_pairs(rows[:FIRST_LINES])) and len(pairs) == len(rows[:FIRST_LINES]):
+    if small and names_a_result({key for row in rows_of_pairs(rows[:FIRST_LINES]) for key in row}):
         with _text(path, packed) as file:
             return table_of_rows(rows_of_pairs(_rows(file)), path, droppable)
     cells = [*islice(_all_fields(rows, separator), FIRST_LINES)]
@@ -268,7 +273,8 @@ def _read_markup(
     def read(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
         with _text(path, packed) as file:
             found = tables(file.read())
-        return _only([table for rows in found if (table := _with_numbers(rows, path)) is not None], path)
+        read_ones = {f"table {k}": _with_numbers(rows, path) for k, rows in enumerate(found, 1)}
+        return _only({name: table for name, table in read_ones.items() if table is not None}, path)
 
     return read
 
@@ -281,16 +287,23 @@ def _with_numbers(rows: list[list[Any]], path: Path) -> pd.DataFrame | None:
         return None
 
 
-def _only(tables: list[pd.DataFrame], path: Path) -> pd.DataFrame:
-    """The table, or all of equal names as one."""
+def _only(tables: dict[str, pd.DataFrame], path: Path) -> pd.DataFrame:
+    """The table with a size and a measurement, or all such of equal names as one; others are settings."""
+    results = {name: table for name, table in tables.items() if names_a_result(table.columns)} or tables
     if not tables:
         raise BadInput(f"{path} holds no table with names and rows of numbers")
-    if len({tuple(table.columns) for table in tables}) > 1:
-        shapes = "; ".join(", ".join(map(str, table.columns[:4])) for table in tables[:3])
-        raise BadInput(f"{path} has {len(tables)} tables ({shapes}): keep the one that is meant")
-    if len(tables) > 1:
-        tables = [table.assign(table=f"table {k}") for k, table in enumerate(tables, 1)]
-    return pd.concat(tables, ignore_index=True) if len(tables) > 1 else tables[0]
+    if len({tuple(table.columns) for table in results.values()}) > 1:
+        shapes = "; ".join(
+            f"{name}: {', '.join(map(str, t.columns[:4]))}" for name, t in [*results.items()][:3]
+        )
+        raise BadInput(f"{path} has {len(results)} tables ({shapes}): save the one that is meant as .csv")
+    notes = [note for table in results.values() for note in table.attrs.get(NOTES, ())]
+    if others := [name for name in tables if name not in results]:
+        notes.append(f"taken of {len(tables)} tables: {', '.join(results)}")
+    several = len(results) > 1
+    frame = pd.concat([t.assign(table=n) if several else t for n, t in results.items()], ignore_index=True)
+    frame.attrs = {NOTES: notes} if notes or others else {}
+    return frame
 
 
 def _ends_within_a_row(path: Path, columns: int, separator: str) -> bool:
@@ -358,104 +371,20 @@ def row_of_document(path: Path) -> dict[str, Any]:
 
 
 def _table_of_document(document: Any, path: Path, droppable: Droppable) -> pd.DataFrame:
-    """The table in nested lists and dictionaries: a list of rows, columns, or either by the run's name."""
+    """The table in nested lists and dictionaries, wherever in them it stands."""
     if isinstance(document, dict):
-        if _is_one_run(document):
-            return frame_of([row_of(document)])
-        document = _inner_table(document)
-    if isinstance(document, list) and document and all(isinstance(row, dict) for row in document):
-        return table_of_rows(document, path, droppable)
+        names, rows = (next((document[k] for k in keys if isinstance(document.get(k), list)), None) for keys
+                       in (("columns", "header", "headers"), ("data", "rows", "values")))  # fmt: skip
+        if names and rows and all(isinstance(row, list) for row in rows):  # pandas with orient="split"
+            document = [names, *rows]
     if isinstance(document, list) and document and all(isinstance(row, list) for row in document):
         return table_of_cells(document, path)
-    try:
-        if isinstance(document, dict) and all(isinstance(v, dict) for v in document.values()):
-            return pd.DataFrame.from_dict(document)  # {"loss": {"0": …}}, as pandas writes
-        return frame_of(document)
-    except (ValueError, TypeError) as error:
-        raise BadInput(
-            f'{path} holds no table: write a list of objects, [{{"n_params": 1e6, "loss": 3.2}}, …], '
-            "or an object of columns"
-        ) from error
-
-
-def _is_one_run(document: dict[str, Any]) -> bool:
-    """Whether an object has the results of one run, nested or not: numbers and texts, no columns, no rows."""
-    lists = [v for v in document.values() if isinstance(v, list)]
-    columns = len(lists) > 1 and len({*map(len, lists)}) == 1 and len(lists[0]) > 1
-    rows = any(isinstance(value, dict) for part in lists for value in part)
-    inner = [v for v in document.values() if isinstance(v, dict)]
-    if columns or rows or (any(map(_holds_runs, inner)) and not {*document} & _ABOUT_ONE):
-        return False
-    apart = len(inner) > 1 and not set.intersection(*({*part} for part in inner))  # config and metrics
-    named = any(_names_quantities({k: v}) for k, v in document.items() if not isinstance(v, list))
-    return named and (len(inner) + len(lists) < len(document) or (apart and not lists))
-
-
-def _holds_runs(part: dict[str, Any]) -> bool:
-    """Whether an object has several of the same keys: runs by their names."""
-    inner = [{*v} for v in part.values() if isinstance(v, dict)]
-    return len(inner) > 1 and bool(set.intersection(*inner))
-
-
-def _inner_table(document: dict[str, Any]) -> Any:
-    """The rows within a dictionary: its only table, or those of each run under the run's name."""
-    names, rows = (next((document[k] for k in keys if isinstance(document.get(k), list)), None)
-                   for keys in (("columns", "header", "headers"), ("data", "rows", "values")))  # fmt: skip
-    if names and rows and all(isinstance(row, list) for row in rows):  # as pandas writes with orient="split"
-        return [names, *rows]
-    tables = {k: v for k, v in document.items() if isinstance(v, list) and v and isinstance(v[0], dict)}
-    if len(tables) == 1:  # {"data": [{…}, …]}, with the settings of the run beside its log
-        ((key, rows),) = tables.items()
-        beside = {k: v for k, v in document.items() if k != key and not isinstance(v, list)}
-        shared = {k: v for k, v in row_of(beside).items() if _names_size(k)} if beside else {}
-        return [{**shared, **row} if isinstance(row, dict) else row for row in rows]
-    if tables and len(tables) == len(document):
-        return [
-            {"run": name, **row} for name, part in tables.items() for row in part if isinstance(row, dict)
-        ]
-    if document and all(isinstance(v, dict) and {"steps", "values"} <= {*v} for v in document.values()):
-        return _logged(document)
-    inner = [v for v in document.values() if isinstance(v, dict)]
-    groups = {k: v for k, v in document.items() if isinstance(v, dict) and _holds_runs(v)}
-    groups = {k: v for k, v in groups.items() if all(map(_is_result, v.values()))}
-    if groups:  # {"lr": 0.1, "runs": {"small": {"n_params": …, "val_loss": …}, …}}
-        several = len(groups) > 1
-        return [
-            {"run": f"{key} {name}", "group": key, **row} if several else {"run": name, **row}
-            for key, part in groups.items() for name, row in part.items()
-        ]  # fmt: skip
-    if inner and len(inner) == len(document) and _names_quantities(inner[0]):
-        return [{"run": name, **row} for name, row in document.items()]
-    if len(inner) == 1 and len(document) > 1 and all(not isinstance(v, list) for v in document.values()):
-        return _inner_table(inner[0])  # {"date": "May", "runs": {"a": {…}, …}}
-    return document
-
-
-def _is_result(row: Any) -> bool:
-    """Whether an object has a size and a measurement."""
-    names = [name for name, _ in unfolded(row)] if isinstance(row, dict) else []
-    return any(map(_names_size, names)) and any(quantity(name) is not None for name in names)
-
-
-def _logged(document: dict[str, Any]) -> list[dict[str, Any]]:
-    """The rows of metrics that are kept as lists of steps and values, as Sacred does."""
-    rows: dict[Any, dict[str, Any]] = {}
-    for name, log in document.items():
-        for step, value in zip(log["steps"], log["values"]):
-            rows.setdefault(step, {"step": step})[name] = value
-    return [*rows.values()]
-
-
-def _names_size(name: str) -> bool:
-    return bool(
-        {*aliases([name])} & {"n_params", "n_data", "seed", "learning_rate", "batch_size", "width", "depth"}
+    if rows := records_of(document):
+        return table_of_rows(rows, path, droppable)
+    raise BadInput(
+        f'{path} holds no table: write a list of objects, [{{"n_params": 1e6, "loss": 3.2}}, …], '
+        "or an object of columns"
     )
-
-
-def _names_quantities(row: dict[str, Any]) -> bool:
-    """Whether a dictionary has the quantities of one run, nested or not."""
-    names = [name for name, _ in unfolded(row)]
-    return any(quantity(name) is not None or aliases([name]) for name in names)
 
 
 def _is_object(line: str) -> bool:
@@ -483,13 +412,8 @@ def _read_excel(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
         name: sheet.astype(object).where(sheet.notna(), None).to_numpy().tolist()
         for name, sheet in sheets.items()
     }
-    found = {name: table for name, rows in cells.items() if (table := _with_numbers(rows, path)) is not None}
-    if len(found) > 1:
-        raise BadInput(
-            f"{path} has {len(found)} sheets with rows ({', '.join(map(str, found))}): save the one with the "
-            "table as .csv"
-        )
-    return next(iter(found.values()), pd.DataFrame())
+    found = {str(n): table for n, rows in cells.items() if (table := _with_numbers(rows, path)) is not None}
+    return _only(found, path) if found else pd.DataFrame()
 
 
 _read_markdown = _read_markup(tables_of_markdown)

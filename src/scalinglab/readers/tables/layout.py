@@ -6,6 +6,7 @@ what they count, the table is refused and both readings are named.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -90,15 +91,26 @@ Found = tuple[pd.DataFrame, str] | None
 
 def _from_lists(frame: pd.DataFrame) -> pd.DataFrame:
     """A row for each seed where a measurement is a list of them."""
-    objects = [c for c in frame if frame[c].dtype == object and quantity(c) is not None]
-    lists = [c for c in objects if frame[c].map(lambda v: isinstance(v, list)).all()]
-    if not len(frame) or not lists or any(is_seed(c) for c in frame):
+    texts = [c for c in frame if not is_numeric(frame[c]) and quantity(c) is not None]
+    lists = {c: found for c in texts if (found := [*map(_list, frame[c])]) and all(found)}
+    if not lists or any(is_seed(c) for c in frame):
         return frame
-    lengths = {len(value) for c in lists for value in frame[c]}
+    frame = frame.assign(**lists)
+    lengths = {len(value) for values in lists.values() for value in values}
     if len(lengths) > 1 or not 1 < next(iter(lengths)) <= MOST_SEEDS:
         return frame
-    rows = frame.explode(lists, ignore_index=True)
+    rows = frame.explode([*lists], ignore_index=True)
     return rows.assign(seed=[*range(next(iter(lengths)))] * len(frame))
+
+
+def _list(value: object) -> list[float]:
+    """The numbers of a list, also one that is written as a text; none where it is no such list."""
+    if isinstance(value, str) and value.startswith("["):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return []
+    return value if isinstance(value, list) and all(isinstance(each, (int, float)) for each in value) else []
 
 
 def _with_pairs(frame: pd.DataFrame) -> pd.DataFrame:

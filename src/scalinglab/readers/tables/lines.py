@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,12 +18,17 @@ import pandas as pd
 
 from scalinglab.curves.columns import is_numeric
 from scalinglab.curves.files import json_line
+from scalinglab.curves.names import aliases, likely_size, quantity
 from scalinglab.curves.parts import Droppable, frame_of_rows
 from scalinglab.errors import BadInput
+from scalinglab.readers.tables.headers import header
 from scalinglab.readers.tables.large import LEFT_OUT, NOTES, is_long, shortened
+from scalinglab.readers.tables.naming import SIZE_IN_NAME
 
 MOST_VALUES = 50  # of an array
 DEEPEST_OBJECT = 8  # levels of a JSON object
+_SIZES = {"n_params", "n_data", "tokens", "examples", "compute", "width"}
+_OF_RUNS = {*_SIZES, "seed", "learning_rate", "batch_size", "depth", "model", "run"}
 
 
 def table_of_lines(lines: Iterable[str], path: Path, droppable: Droppable) -> pd.DataFrame:
@@ -122,6 +128,130 @@ def _literal(text: str) -> Any:
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
             continue
     return None
+
+
+def records_of(document: Any) -> list[dict[str, Any]]:
+    """The rows of the table that a nested document holds, each with the settings that stand above it.
+
+    Rows are objects in a list, objects with equal keys below one another (their names are those of runs), or
+    lists of equal length side by side. Of several tables the outermost is taken in which a size varies and
+    something was measured; then what is said of one run; then the outermost table with a measurement.
+
+    >>> records_of({"lr": 0.1, "runs": {"a": {"N": 1, "loss": 3.0}, "b": {"N": 2, "loss": 2.0}}})[1]
+    {'lr': 0.1, 'run': 'b', 'N': 2, 'loss': 2.0}
+    """
+    tables: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for path, row in _records(document, (), {}):
+        tables.setdefault(path, []).append(row)
+    several = [rows for _, rows in sorted(tables.items(), key=lambda found: len(found[0])) if len(rows) > 1]
+    ranked = [rows for rows in several if _varies(rows) and _measures(rows)]
+    one = [row for row in tables.get((), []) if any(map(_is_known, row))]
+    if one and (not several or (_measures(one) and any(map(_names_size, one[0])))):
+        ranked.append(one)
+    return next(iter([*ranked, *filter(_measures, several), *several, one]))
+
+
+def _records(
+    node: Any, path: tuple[str, ...], above: dict[str, Any]
+) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+    """Every row in a document, with the place of its table: names of runs are no part of that."""
+    if isinstance(node, list):
+        for item in node:
+            if isinstance(item, dict):
+                yield from _records(item, (*path, "[]"), above)
+        return
+    if not isinstance(node, dict) or len(path) > DEEPEST_OBJECT:
+        return
+    columns = _columns_of(node) if path[-1:] != ("[]",) else {}  # lists in a row are its own
+    alike = _alike(node) if not columns else {}
+    inner = {k: v for k, v in node.items() if k not in alike and k not in columns and _has_rows(v)}
+    plain = dict(unfolded({k: v for k, v in node.items() if not (k in alike or k in columns or k in inner)}))
+    settings = above | {k: v for k, v in plain.items() if _OF_RUNS & {*aliases([header(k).name])}}
+    if plain:
+        yield path, above | plain
+    counted = any(map(_names_size, columns)) or {"epoch", "step"} & {*aliases(columns)}
+    for epoch, values in enumerate(zip(*columns.values()), 1):
+        yield (
+            (*path, "columns"),
+            settings | ({} if counted else {"epoch": epoch}) | dict(zip(columns, values)),
+        )
+    for name, run in alike.items():
+        group = settings.get("run") if path[-1:] == ("{}",) else None
+        named = {"run": name} if group is None else {"group": group, "run": f"{group} {name}"}
+        yield from _records(run, (*path, "{}"), settings | named)
+    for name, part in inner.items():
+        yield from _records(part, (*path, str(name)), settings)
+
+
+def _columns_of(node: dict[str, Any]) -> dict[str, list[Any]]:
+    """Lists of equal length, or the objects by row number that pandas writes, as columns by name."""
+    if node and all(isinstance(v, dict) and {"steps", "values"} <= {*v} for v in node.values()):  # Sacred
+        steps = [*dict.fromkeys(step for log in node.values() for step in log["steps"])]
+        logs = {name: dict(zip(log["steps"], log["values"])) for name, log in node.items()}
+        return {"step": steps} | {name: [log.get(step) for step in steps] for name, log in logs.items()}
+    inner = [v for v in node.values() if isinstance(v, dict)]
+    if len(inner) > 1 and len(inner) == len(node) and sum(map(_is_known, node)) > 1:
+        rows = [*inner[0]]
+        if all([*v] == rows for v in inner) and not any(map(_is_known, rows)):
+            return {name: [*v.values()] for name, v in node.items()}
+    lists = {
+        k: v for k, v in node.items() if isinstance(v, list) and not any(isinstance(each, dict) for each in v)
+    }
+    lengths = [len(v) for k, v in lists.items() if _is_known(k)]
+    length = max(lengths, key=lengths.count) if lengths else 0
+    found = {k: v for k, v in lists.items() if len(v) == length}
+    return found if length > 1 and len(found) > 1 else {}
+
+
+def _alike(node: dict[str, Any]) -> dict[str, Any]:
+    """The objects (or lists of rows) below one another that have keys in common: runs, or groups of them."""
+    inner = {k: _keys(v) for k, v in node.items() if _keys(v)}
+    counts = Counter(key for keys in inner.values() for key in keys)
+    shared = {key for key, count in counts.items() if count > 1}
+    found = {k: node[k] for k, keys in inner.items() if len(shared & keys) > 0.5 * len(keys)}
+    return found if len(found) > 1 and not any(map(_is_known, found)) else {}
+
+
+def _keys(value: Any) -> set[tuple[str, bool]]:
+    rows = value if isinstance(value, list) else [value]
+    if not rows or not all(isinstance(row, dict) for row in rows):
+        return set()
+    return {(str(key), isinstance(value, dict)) for row in rows[:2] for key, value in row.items()}
+
+
+def _has_rows(value: Any) -> bool:
+    """Whether a table stands in a value: a list of objects, equal lists, or objects alike."""
+    if isinstance(value, list):
+        return any(isinstance(item, dict) for item in value) and not _named_values(value)
+    if not isinstance(value, dict):
+        return False
+    return bool(_columns_of(value) or _alike(value)) or any(map(_has_rows, value.values()))
+
+
+def _is_known(name: Any) -> bool:
+    return quantity(name) is not None or bool(aliases([header(str(name)).name]))
+
+
+def _names_size(name: Any) -> bool:
+    return bool(_SIZES & {*aliases([header(str(name)).name])})
+
+
+def names_a_result(columns: Iterable[Any]) -> bool:
+    """Whether names say both a size and a measurement."""
+    names = [str(name) for name in columns]
+    sized = any(_names_size(n) or likely_size(n, "n_data") > 1 or SIZE_IN_NAME.search(n) for n in names)
+    return sized and _measures([dict.fromkeys(names)])
+
+
+def _varies(rows: list[dict[str, Any]]) -> bool:
+    sizes = [name for name in rows[0] if _names_size(name)]
+    return any(len({str(row.get(name)) for row in rows}) > 1 for name in sizes)
+
+
+def _measures(rows: list[dict[str, Any]]) -> bool:
+    return any(
+        (found := quantity(name)) is not None and not found.is_spread for row in rows[:9] for name in row
+    )
 
 
 def row_of(document: dict[str, Any]) -> dict[str, Any]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from html.parser import HTMLParser
 
-_PAIR = re.compile(r"([A-Za-z#][\w/.#()-]*)\s*[=:]\s*([^\s,;|]+)")
-_OF_BARS = re.compile(
-    r"\s*([A-Za-z#][^|:=]*?)\s*[:=]\s*([^|:=]+?)\s*"
-)  # between bars a name may have several words
-_PAIRS = re.compile(rf"(?:{_PAIR.pattern}[\s,;|]*){{2,}}")
+from scalinglab.curves.names import aliases, quantity
+
+_PAIR = re.compile(r"((?:[A-Za-z#][\w/.#()-]* ){0,2}[A-Za-z#][\w/.#()-]*)\s*[=:]\s*([^\s,;|]+)")
 _RULE = re.compile(r"\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*")
 _LATEX = (
     (r"(?<!\\)%.*", ""), (r"\\hline|\\cline\{[^}]*\}", ""),
@@ -24,19 +23,25 @@ _LATEX = (
 
 
 def rows_of_pairs(lines: Iterable[str]) -> list[dict[str, str]]:
-    """Lines of "N=1e7 D=1e9 loss=3.2" or "params: 19M, loss: 3.2", where all of a line is such pairs.
+    """Lines of "N=1e7 D=1e9 loss=3.2" or "params: 19M, val loss: 3.2": those with the keys that most have.
 
-    >>> rows_of_pairs(["N=1e7 D=1e9, loss=3.2", "no pairs"])
-    [{'N': '1e7', 'D': '1e9', 'loss': '3.2'}]
+    What stands between the pairs, such as the time of a log, does not count. A name has the words in front of
+    its mark that make it a known one.
+
+    >>> rows_of_pairs(["12:01 INFO N=1e7 D=1e9, val loss: 3.2", "no pairs"])
+    [{'N': '1e7', 'D': '1e9', 'val loss': '3.2'}]
     """
-    return [dict(pairs) for line in lines if (pairs := _pairs_of(line.strip()))]
+    found = [{_name(words): value for words, value in _PAIR.findall(line)} for line in lines]
+    keys = Counter(tuple(row) for row in found if len(row) > 1)
+    usual = {*max(keys, key=lambda each: (keys[each], len(each)))} if keys else set()
+    return [row for row in found if usual and {*row} >= usual]
 
 
-def _pairs_of(line: str) -> list[tuple[str, str]]:
-    parts = [_OF_BARS.fullmatch(part) for part in line.split("|")]
-    if len(parts) > 1 and all(parts):
-        return [(found[1], found[2]) for found in parts if found]
-    return _PAIR.findall(line) if _PAIRS.fullmatch(line) else []
+def _name(words: str) -> str:
+    """The words before a mark that name something: "val loss" of "finished val loss"."""
+    parts = words.split()
+    known = (" ".join(parts[k:]) for k in range(len(parts)))
+    return next((n for n in known if quantity(n) is not None or aliases([n])), parts[-1])
 
 
 def tables_of_markdown(text: str) -> list[list[list[str]]]:

@@ -21,6 +21,7 @@ from scalinglab.curves.names import (
     Quantity,
     aliases,
     bare,
+    likely_size,
     loss_of_perplexity,
     measurement,
     quantity,
@@ -125,12 +126,12 @@ def is_known(column: Any) -> bool:
 
 
 def _counts_examples(name: str) -> bool:
-    """Whether a name counts images, samples or sentence pairs, and does not say that they are of training."""
+    """Whether a name counts images, samples or sentence pairs, or names a training set."""
     words = {*bare(name).split("_")}
     is_set = words <= _OF_SETS and bool(
         words & {"train", "training", "trainset", "data", "dataset", "subset"}
     )
-    return not aliases([name]) and (is_set or [*dict(size_by_words(f"train {name}"))] == ["n_data"])
+    return not aliases([name]) and (is_set or likely_size(name, "n_data") >= 3)
 
 
 def _only_that_varies(sizes: dict[str, list[tuple[str, str]]]) -> dict[str, list[tuple[str, str]]]:
@@ -298,7 +299,7 @@ class Naming:
         self._read_units_of_cells(asked)
         self._read_only_measurement(asked, origin)
         self._read_letters(asked)
-        self._read_images(asked)
+        self._infer_sizes(asked)
         self._prefer_tokens(asked)
         self._read_unnamed_measurement(asked)
         both = {"loss", "test_loss"} <= {*self.frame.columns}
@@ -416,14 +417,37 @@ class Naming:
                 self._rename(letter, "n_data")
                 self.notes.append("n read as training examples (parameters: --column n_params=n)")
 
-    def _read_images(self, asked: set[str]) -> None:
-        """Images or samples are the data where no other column says how much: else those of the test, say."""
-        found = [c for c in self.frame.columns if c not in asked and _counts_examples(c)]
-        known = any(name in self.frame for name in ("n_data", "tokens", "examples"))
-        if len(found) == 1 and not known and is_numeric(self.frame[found[0]]):
-            self._rename(found[0], "n_data")
-        elif not known and not found:
+    def _infer_sizes(self, asked: set[str]) -> None:
+        """Give a size that no name certainly has to the column that fits it best, by words and values.
+
+        Its values are counts that vary; where the words say little, a measurement follows them. Two columns
+        that fit equally well leave it open, and are named.
+        """
+        if not any(name in self.frame for name in ("n_data", "tokens", "examples")):
             self._read_hours(asked)
+        for ours in ("n_params", "tokens", "n_data", "compute"):
+            same = (ours,) if ours in ("n_params", "compute") else ("tokens", "n_data", "examples")
+            if any(name in self.frame for name in same):
+                continue
+            free = [c for c in self.frame if c not in (*asked, *STANDARD) and self._is_count(c)]
+            fits = {c: 3 if _counts_examples(c) and ours == "n_data" else likely_size(c, ours) for c in free}
+            fits = {c: fit for c, fit in fits.items() if fit > 1 or (fit == 1 and self._is_followed(c))}
+            best = [c for c, fit in fits.items() if fit == max(fits.values())]
+            if len(best) == 1:
+                self._rename(best[0], ours)
+            elif best:
+                self.notes.append(f"{ours} may be {' or '.join(best)} (--column '{ours}={best[0]}')")
+
+    def _is_count(self, column: str) -> bool:
+        """Whether values can be those of a size: they vary, none is negative, and they are no shares."""
+        values = self.frame[column]
+        return is_numeric(values) and values.nunique() > 1 and bool(values.min() >= 0 and values.max() > 1)
+
+    def _is_followed(self, column: str) -> bool:
+        """Whether a measurement rises or falls with the values of a column."""
+        measured = [self.frame[c] for c in self.frame if c in (*MEASURES, *ACCURACIES) or self._measured(c)]
+        ranks = [self.frame[column].corr(y, method="spearman") for y in measured if is_numeric(y)]
+        return any(abs(rank) > CLEAR_DIRECTION for rank in ranks)
 
     def _read_hours(self, asked: set[str]) -> None:
         """Hours of speech, by which recognition is measured; hours of training are time."""

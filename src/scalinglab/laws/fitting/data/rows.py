@@ -121,9 +121,16 @@ def _names_sizes(frame: pd.DataFrame, names: list[str]) -> bool:
     """Whether each value of `model` names one value of a variable ("70M", "int4"), or one row of all of them.
 
     With compute and a second variable the size of the model follows, so that its names count, too. A name for
-    each n_data names no size: they may be networks of three kinds.
+    each n_data names no size, they may be networks of three kinds, but where its numbers grow with it: "25%".
     """
     model = frame["model"].astype(str)
+    number = model.str.extract(r"(\d+(?:\.\d+)?)", expand=False).astype(float)
+    if (
+        names == ["n_data"]
+        and number.nunique() > 2
+        and number.corr(frame["n_data"], method="spearman") > 0.999
+    ):
+        return True
     if model.nunique() == 2 and not model.str.contains(_SIZE_WORD).all():
         return False  # two networks of different kinds have different sizes, too
     follows = "compute" in names and len(names) > 1 and "n_params" in frame
