@@ -302,3 +302,15 @@ def test_runs_of_one_size_are_averaged_before_they_are_compared():
     short = above[above["norm"] < 3]
     assert robustness.against_published([below, below, short], curve) == pytest.approx(0.1, abs=0.03)
     assert robustness.against_published([short, short, table], curve) == pytest.approx(0.0667, abs=1e-3)
+
+
+def test_norms_are_compared_at_equal_error():
+    """Errors norm^−0.1 up to a minimum at 50: the same errors at norms 1.2 times as large, and back."""
+    norm = np.geomspace(1, 100, 41)
+    error = np.where(norm <= 50, 0.5 * norm**-0.1, 0.5 * 50**-0.1 * norm / 50)
+    curve = robustness.PublishedCurve(1000, np.log(norm), np.log(error))
+    for factor in (1.2, 1 / 1.2):
+        run = pd.DataFrame({"norm": factor * norm, "test_error": error})
+        assert robustness.norm_at_equal_error([run], curve) == pytest.approx(np.log(factor), abs=0.02)
+    far = pd.DataFrame({"norm": norm, "test_error": 0.1 * error})
+    assert robustness.norm_at_equal_error([far], curve) is None

@@ -9,7 +9,8 @@ both stand here, and eq. 2 beside what the authors' code computes.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,6 @@ from scalinglab.errors import BadInput
 from scalinglab.figures.collapse import draw_collapse, draw_curves, plain_ticks, sizes_legend
 from scalinglab.figures.style import INK, colors, loglog, panels, panels_for
 from scalinglab.laws.learning_curves.dynamical import RESOLUTION
-from scalinglab.laws.learning_curves.mean_curves import SizeCurve
 from scalinglab.results.estimate import Estimate
 from scalinglab.studies import trained
 from scalinglab.studies.registry import Reproduction
@@ -39,10 +39,11 @@ from scalinglab_papers.damico2025.pairs import (
     together,
     with_norm,
 )
-from scalinglab_papers.damico2025.published import CURVES, MAY_CURVES
+from scalinglab_papers.damico2025.published import CURVES, MAY_CURVES, POINTS, POINTS_SIZE
 from scalinglab_papers.damico2025.tables import differences
 
 GRID = math.log(1.3)  # between two norms of a published curve
+SAME_NORM = math.log(1.25)  # a ratio of norms at equal error that would be seen
 SPECIAL = (EQ2, AS_PUBLISHED, "eq. 2, average over columns")
 
 
@@ -262,16 +263,17 @@ def published_settings(scale: str) -> Reproduction:
     What the authors' code computes of a ResNet is ‖W‖_σ ‖W‖_{2,1} of its last layer W, drawn with deviation
     0.01: on CIFAR-10 about 4 before training, whatever the rate. A published curve begins after one epoch.
     """
-    names = [*(f"{pair}, rate" for pair in study.RATES), *study.AS_AUTHORS]
+    names = [*(f"{pair}, rate" for pair in study.RATES), *study.AS_AUTHORS, *study.AS_PAPER]
     study.train(scale, trained.run_storage(), names)
     frames, rows = [], []
     for name in names:
         pair = name.split(",")[0]
         runs = study.trained(scale, trained.run_storage(), name, finished=False)  # cut off: shorter
-        version = MAY_CURVES.version if name.endswith(", May") else CURVES.version
-        theirs = next((one for one in published(version) if one.name == pair), None)
-        if runs is not None and theirs is not None:
-            frame = runs.frame.assign(norm=runs.frame["norm_as_published"], experiment=name)
+        may = name.endswith(", May") or name in study.AS_PAPER
+        theirs = _published(pair, MAY_CURVES.version if may else CURVES.version)
+        if runs is not None and theirs:
+            kept = ["learning_rate", "batch_size"]
+            frame = with_norm(runs, AS_PUBLISHED).assign(**runs.frame[kept], experiment=name)
             frames.append((frame, theirs))
             for (batch, rate), part in frame.groupby(["batch_size", "learning_rate"]):
                 label = name.removesuffix(", rate")
@@ -285,28 +287,64 @@ def published_settings(scale: str) -> Reproduction:
     return Reproduction(together, _rates_figure(frames), tuple(rows))
 
 
+class PublishedCurve(NamedTuple):
+    """The published curve of one size: (n,) ln of norms and of test errors."""
+
+    size: float
+    x: np.ndarray
+    y: np.ndarray
+
+
+def _published(pair: str, version: str) -> list[PublishedCurve]:
+    """The published curves of a pair; points of one size where only these are known."""
+    found = next((one for one in published(version) if one.name == pair), None)
+    if found is not None:
+        return [PublishedCurve(curve.size, curve.x, curve.y) for curve in found.runs]
+    return [PublishedCurve(POINTS_SIZE, *np.log(POINTS[pair]).T)] if pair in POINTS else []
+
+
 def _setting(rate: float, batch: float) -> str:
     return f"rate {rate:g}" + ("" if batch == study.SETTING["batch_size"] else f", batch {batch:g}")
 
 
-def _rate_rows(label: str, part: pd.DataFrame, theirs: Pair) -> list[Row]:
+def _rate_rows(label: str, part: pd.DataFrame, theirs: list[PublishedCurve]) -> list[Row]:
     sizes = {size: [run for _, run in runs.groupby("run")] for size, runs in part.groupby("n_data")}
-    curves = {curve.size: curve for curve in theirs.runs if curve.size in sizes}
-    first = mean([_log_ratio_after_one_epoch(run, curves[n]) for n in curves for run in sizes[n]])
-    gaps = [gap for n in curves if (gap := against_published(sizes[n], curves[n])) is not None]
-    value, error = (mean(gaps).value, mean(gaps).stderr) if len(gaps) > 1 else (None, None)
-    return [
-        first.row(
-            f"{label}: ln of the norm after one epoch, ours over published", expected=0.0, resolution=GRID,
-            note="published norms are known to a step of 1.3 between them; n counts runs",
+    curves = {curve.size: curve for curve in theirs if curve.size in sizes}
+    # seeds are averaged at each size; where a single size is published they are looked at one by one
+    groups = [(sizes[n], curves[n]) for n in curves]
+    counts = "sizes"
+    if len(groups) == 1:
+        groups, counts = [([run], curve) for runs, curve in groups for run in runs], "seeds"
+    gaps = [against_published(*group) for group in groups]
+    shifts = [norm_at_equal_error(*group) for group in groups]
+    rows = [
+        _mean_row(
+            f"{label}: our test error less the published one at equal norm, rms over the curve", gaps,
+            expected=SAME_CURVE, relation="<",
+            note=f"mean over seeds, at norms that half of them reach; n counts {counts}; absolute",
         ),
-        Row(f"{label}: our test error less the published one at equal norm, rms over the curve",
-            value, error, len(gaps) or None, expected=SAME_CURVE, relation="<",
-            note="mean over seeds, at norms that half of them reach; n counts sizes; absolute"),
+        _mean_row(
+            f"{label}: ln of the norm at equal error, ours over published", shifts, expected=0.0,
+            resolution=SAME_NORM, note=f"mean over the falling part of the curve; n counts {counts}",
+        ),
     ]  # fmt: skip
+    if len(theirs) > 1:
+        after_one = [_log_ratio_after_one_epoch(run, curves[n]) for n in curves for run in sizes[n]]
+        first = _mean_row(
+            f"{label}: ln of the norm after one epoch, ours over published", after_one, expected=0.0,
+            resolution=GRID, note="published norms are known to a step of 1.3 between them; n counts runs",
+        )  # fmt: skip
+        rows.insert(0, first)
+    return rows
 
 
-def _log_ratio_after_one_epoch(run: pd.DataFrame, curve: SizeCurve) -> float:
+def _mean_row(name: str, values: Iterable[float | None], **reference: Any) -> Row:
+    """The mean of what is known; no number from a single value, which has no error."""
+    known = [value for value in values if value is not None]
+    return mean(known).row(name, **reference) if len(known) > 1 else Row(name, None, **reference)
+
+
+def _log_ratio_after_one_epoch(run: pd.DataFrame, curve: PublishedCurve) -> float:
     """ln of a run's norm after one epoch over the first norm of the published curve of its size.
 
     The norm after one epoch lies on the line in logs through the first two checkpoints, of which the first
@@ -318,11 +356,39 @@ def _log_ratio_after_one_epoch(run: pd.DataFrame, curve: SizeCurve) -> float:
     return float(norms[0] - epochs[0] * growth - curve.x[0])
 
 
-def against_published(runs: Sequence[pd.DataFrame], curve: SizeCurve) -> float | None:
+def against_published(runs: Sequence[pd.DataFrame], curve: PublishedCurve) -> float | None:
     """Runs of one size beside the published curve: rms difference of test errors at the published norms.
 
-    As the authors do, the error of each run is interpolated in ln(norm) and averaged over the seeds that
-    reach a norm; norms that less than half of the seeds reach do not count. None where none is left.
+    None where no norm is left.
+    """
+    counted, ours = _at_published_norms(runs, curve)
+    if not counted.any():
+        return None
+    return float(np.sqrt(np.mean((ours - np.exp(curve.y[counted])) ** 2)))
+
+
+def norm_at_equal_error(runs: Sequence[pd.DataFrame], curve: PublishedCurve) -> float | None:
+    """ln of our norm over the published one at equal error, mean over the errors that both curves reach.
+
+    Errors are those of the published points up to their minimum. None where the curves share less than two.
+    """
+    counted, ours = _at_published_norms(runs, curve)
+    if counted.sum() < 2:
+        return None
+    x, theirs = curve.x[counted], np.exp(curve.y[counted])
+    falling = np.minimum.accumulate(ours)
+    kept = slice(0, int(np.argmin(theirs)) + 1)
+    both = (theirs[kept] <= falling[0]) & (theirs[kept] >= falling[-1])
+    if both.sum() < 2:
+        return None
+    at = np.interp(-theirs[kept][both], -falling, x)
+    return float(np.mean(at - x[kept][both]))
+
+
+def _at_published_norms(runs: Sequence[pd.DataFrame], curve: PublishedCurve) -> tuple[np.ndarray, np.ndarray]:
+    """Which of the published norms at least half of the runs reach, and their mean error there.
+
+    As the authors do, the error of each run is interpolated in ln(norm).
     """
     errors = np.full((len(runs), len(curve.x)), np.nan)
     for row, run in zip(errors, runs, strict=True):
@@ -331,24 +397,21 @@ def against_published(runs: Sequence[pd.DataFrame], curve: SizeCurve) -> float |
         reached = (curve.x >= norms[0]) & (curve.x <= norms[-1])
         row[reached] = np.interp(curve.x[reached], norms, run["test_error"].to_numpy(float))
     counted = 2 * np.isfinite(errors).sum(axis=0) >= len(runs)
-    if not counted.any():
-        return None
-    gap = np.nanmean(errors[:, counted], axis=0) - np.exp(curve.y[counted])
-    return float(np.sqrt(np.mean(gap**2)))
+    return counted, np.nanmean(errors[:, counted], axis=0)
 
 
-def _rates_figure(frames: list[tuple[pd.DataFrame, Pair]]) -> Figure:
+def _rates_figure(frames: list[tuple[pd.DataFrame, list[PublishedCurve]]]) -> Figure:
     """One panel a pair and size: published curve in ink, ours coloured by rate, dashed at other batches."""
     shown = [
-        (f"{frame['experiment'].iloc[0].removesuffix(', rate')}\nP = {size:,}", pair, size, part)
-        for frame, pair in frames
+        (f"{frame['experiment'].iloc[0].removesuffix(', rate')}\nP = {size:,}", theirs, size, part)
+        for frame, theirs in frames
         for size, part in frame.groupby("n_data")
     ]
     figure, axes = panels_for(len(shown), 6, size=(2.5, 2.2))
-    for axis, (title, pair, size, part) in zip(axes, shown, strict=True):
+    for axis, (title, theirs, size, part) in zip(axes, shown, strict=True):
         loglog(axis, "norm as published", "test error", "")
         axis.set_title(title, fontsize=7, loc="left")
-        for curve in (curve for curve in pair.runs if curve.size == size):
+        for curve in (curve for curve in theirs if curve.size == size):
             axis.plot(np.exp(curve.x), np.exp(curve.y), "-", color=INK, linewidth=1.5, label="published")
         rates = sorted(part["learning_rate"].unique())
         shades = dict(zip(rates, colors(rates), strict=True))

@@ -111,6 +111,8 @@ AS_AUTHORS: dict[str, tuple[list[int], dict[str, list[Any]], dict[str, Any], int
     ),
     "ResNet CIFAR100, September": ([6000, 16000, 26000, 46000], {"learning_rate": [0.005]}, CROPPED, 30, 3),
 }  # fmt: skip
+# pairs that were trained at these settings before, and lie on the curves of May
+AS_PAPER = ("CNN CIFAR10", "CNN CIFAR100", "ViT CIFAR10", "ViT CIFAR100")
 RATED = {"measure": ["norm_as_published"], "checkpoint_unit": "epoch", "checkpoints_per_decade": 8}
 SMALL: dict[str, dict[str, Any]] = {  # scale smoke, on digits
     "CNN": {"model": "cnn", "width": 0.0625},
