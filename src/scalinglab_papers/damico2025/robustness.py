@@ -401,12 +401,14 @@ def _at_published_norms(runs: Sequence[pd.DataFrame], curve: PublishedCurve) -> 
 
 
 def _rates_figure(frames: list[tuple[pd.DataFrame, list[PublishedCurve]]]) -> Figure:
-    """One panel a pair and size: published curve in ink, ours coloured by rate, dashed at other batches."""
-    shown = [
-        (f"{frame['experiment'].iloc[0].removesuffix(', rate')}\nP = {size:,}", theirs, size, part)
-        for frame, theirs in frames
-        for size, part in frame.groupby("n_data")
-    ]
+    """Three sizes of a part: the published curve in ink, ours coloured by rate, dashed at other batches."""
+    shown = []
+    for frame, theirs in frames:
+        title = str(frame["experiment"].iloc[0]).removesuffix(", rate")
+        both = sorted({curve.size for curve in theirs} & set(frame["n_data"]))
+        for size in sorted({both[0], both[len(both) // 2], both[-1]}):
+            part = frame[frame["n_data"] == size]
+            shown.append((f"{title}\nP = {size:,.0f}", theirs, size, part))
     figure, axes = panels_for(len(shown), 6, size=(2.5, 2.2))
     for axis, (title, theirs, size, part) in zip(axes, shown, strict=True):
         loglog(axis, "norm as published", "test error", "")
