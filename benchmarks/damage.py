@@ -185,6 +185,11 @@ def main():
                     flush=True,
                 )
     print(f"{total.total():8d}{'in all':10s}" + "".join(f"{total[result]:17d}" for result in RESULTS))
+    survived = total["harmless"] + total["a killed writer"]
+    print(
+        f"attempts {total.total():,}, survived {survived:,}, named {total['reported']:,}, "
+        f"silent {total['silent']}, foreign {total['foreign']}"
+    )
     sys.exit(1 if total["silent"] or total["foreign"] else 0)
 
 

@@ -141,6 +141,9 @@ def attack(folder, engine, kills, limit):
     for record in undone:
         print(f"{record.run} {record.status}: {(record.error or '').strip()[-300:]}")
     print(f"bitwise equal {same} of {runs} runs")
+    lost = len(names - set(records)) if killed.total >= kills else 0  # before the end some have not begun
+    silent = len(records) - len(undone) - same + doubled + lost  # stored as done and not right, or missing
+    print(f"attempts {killed.total}; runs: survived {same}, named {len(undone)}, silent {silent}")
     if killed.total < kills:
         print(f"{kills - killed.total} kills to go: the same command goes on")
         return bool(failed or doubled or broken.problems)

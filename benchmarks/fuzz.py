@@ -2,7 +2,7 @@
 
 python benchmarks/fuzz.py 61                        inputs of each case and each public function: 10,000
 python benchmarks/fuzz.py 61 theory laws.fit        those whose names begin so
-python benchmarks/fuzz.py 61 in FILE for 200         so many seconds of it; again goes on from FILE
+python benchmarks/fuzz.py 61 in FILE for 200        so many seconds of it; again goes on from FILE
 python benchmarks/fuzz.py laws.extrapolate 17       one input, with its traceback
 
 Cases draw numbers that a function is meant for (`tests/numerics/attack.py`); of every public function
@@ -40,15 +40,19 @@ def show(name, seed):
     print(function(*args, **named))
 
 
-def tried(name, attacked, count):
-    """What came of so many inputs: how often each kind, the findings in words, and the seconds."""
-    start, found, findings = time.perf_counter(), Counter(), []
-    for seed in range(count):
+def tried(name, attacked, count, before, until):
+    """What came of so many inputs, from those `before` on: each kind's count, findings in words, seconds."""
+    found, findings, seconds = before
+    found = Counter(found)
+    start = time.perf_counter()
+    for seed in range(found.total(), count):
+        if time.monotonic() > until:
+            break
         kind, words = attacked(seed)
         found[kind] += 1
         if kind in ("nan", "foreign", "hang"):
             findings.append(f"{name} {seed}: {kind}, {words[:200]}")
-    return found, findings, time.perf_counter() - start
+    return found, findings, seconds + time.perf_counter() - start
 
 
 def main():
@@ -71,19 +75,20 @@ def main():
     for name, attacked in attacks.items():
         if wanted and not name.startswith(wanted):
             continue
-        if name not in known and time.monotonic() > until:
-            left += 1
-            continue
-        if name not in known:
-            known[name] = tried(name, attacked, count)
-            if kept.name:
-                kept.write_text(json.dumps(known))
+        known[name] = tried(name, attacked, count, known.get(name, ({}, [], 0.0)), until)
+        if kept.name:
+            kept.write_text(json.dumps(known))
         found, words, seconds = known[name]
+        left += sum(found.values()) < count
         total.update(found)
         findings += words
         counts = "".join(f"{found.get(kind, 0):9d}" for kind in KINDS)
         print(f"{name:44s}{counts}{seconds:9.1f}", flush=True)
     print(f"{f'all, {total.total():,} inputs':44s}" + "".join(f"{total[kind]:9d}" for kind in KINDS))
+    print(
+        f"attempts {total.total():,}, survived {total['numbers']:,}, named {total['refused']:,}, "
+        f"silent {total['nan']}, foreign {total['foreign']}, hang {total['hang']}"
+    )
     print("\n".join(findings))
     if left:
         print(f"{left} functions to go: the same command goes on")

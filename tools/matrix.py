@@ -1,14 +1,15 @@
 """Install this package with other versions of what it needs, and run a quick part of the tests.
 
 python tools/matrix.py lowest       every dependency at its declared lower bound
-python tools/matrix.py training     the same with PyTorch, Ray and submitit; tests of training and sweeps
+python tools/matrix.py training     the same with all that training and sweeps need; their tests
 python tools/matrix.py pandas2      the newest pandas 2, the rest as pip chooses
 python tools/matrix.py newest       everything as pip chooses
 python tools/matrix.py pandas==2.2.3 numpy==2.1.0     these versions, the rest as pip chooses
 python tools/matrix.py lowest --tests tests/curves
+python tools/matrix.py training --in FOLDER --slow --tests tests/sweep/test_pools.py      with the slow tests
 
 The Python is the one that it is called with. Each call makes a virtual environment of its own, in a temporary
-folder.
+folder; `--in` keeps it in a folder, and one that is there is used again. Some 7 GB with PyTorch for CUDA.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def requirements(words: list[str]) -> list[str]:
     """What pip is asked for: the meaning of `lowest`, `pandas2` and so on, or the words themselves."""
     named = {
         "lowest": lower_bounds,
-        "training": lambda: lower_bounds("train", "ray", "slurm"),
+        "training": lambda: lower_bounds("train", "ray", "slurm", "board"),
         "pandas2": lambda: ["pandas>=2.2.2,<3"],
         "newest": list,
     }
@@ -68,19 +69,25 @@ def main() -> int:
         "versions", nargs="+", help="lowest, training, pandas2, newest, or such as pandas==2.2.3"
     )
     parser.add_argument("--tests", nargs="*")
+    parser.add_argument("--slow", action="store_true", help="the slow tests too")
+    parser.add_argument("--in", dest="folder", type=Path, help="keep the environment in this folder")
     given = parser.parse_args()
     tests = given.tests or (TRAINING if given.versions == ["training"] else TESTS)
     wanted = requirements(given.versions)
-    with tempfile.TemporaryDirectory() as folder:
-        venv.create(folder, with_pip=True)
-        python = Path(folder) / ("Scripts" if sys.platform == "win32" else "bin") / "python"
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = given.folder or Path(temporary)
+        python = folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"
+        if not python.exists():
+            venv.create(folder, with_pip=True)
         if run(python, "-m", "pip", "install", "-q", "--only-binary", ":all:", *wanted, *TESTING):
             return 1
         if run(python, "-m", "pip", "install", "-q", "-e", ROOT):
             return 1
         run(python, "-m", "pip", "list", "--format=freeze")
+        marked = [] if given.slow else ["-m", "not slow and not nightly"]
         # warnings of old packages beside new ones are not ours
-        return run(python, "-m", "pytest", "-q", "-m", "not slow", "-W", "default", *tests)
+        warned = ("-W", "default", "-W", "ignore::DeprecationWarning")
+        return run(python, "-m", "pytest", "-q", *marked, *warned, *tests)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ An input is a pair (name of the case, arguments) drawn from a seed, so that ever
 import dataclasses
 import math
 import warnings
+from pathlib import Path
 
 import numpy as np
 
@@ -91,6 +92,17 @@ def _kernels(draw):
     return found.nngp, found.ntk
 
 
+def _slurm(draw):
+    from scalinglab.sweep.pools.engines import open_pool
+
+    pool = open_pool(
+        "slurm", draw.either(None, draw.whole(2)), None, [None], draw.number(-1, 2),
+        draw.either(0, draw.whole(1), draw.number(0, 1)), None, draw.either(None, "gpu"),
+        draw.either(None, draw.number(-1, 2)),
+    )  # fmt: skip
+    return pool.script(Path("runs"), int(draw.random.integers(1, 100)))
+
+
 CASES = {
     "perceptron.fixed_norm": lambda d: perceptron.fixed_norm(d.numbers(-3, 4), d.numbers(-3, 4)),
     "perceptron.hebb": lambda d: perceptron.hebb(d.numbers()),
@@ -137,6 +149,7 @@ CASES = {
     "infinite_width.kernels": _kernels,
     "laws.fit": _fit,
     "laws.extrapolate": _extrapolate,
+    "sweep.slurm": _slurm,
 }  # fmt: skip
 
 

@@ -33,7 +33,7 @@ MEMORY = 12 << 30  # of addresses; PyTorch alone takes several
 # train, or run whole studies, which other tests do
 ONLY_WRONG = (
     "board.app", "board.serve", "data.get", "data.load", "explain", "report.write", "studies.check",
-    "studies.reproduce", "sweep.execute", "sweep.run", "sweep.make_plan", "train.run", "train.run_many",
+    "studies.reproduce", "sweep.execute", "sweep.run", "train.run", "train.run_many",
     "train.solve_linearized", "readers.take_in", "figures.collapse.dynamical", "laws.register_form",
 )  # fmt: skip
 WRONG = (
@@ -100,7 +100,9 @@ def _things(name):
     sizes, step = np.repeat([100, 200, 400, 800, 1600], 20), np.tile(np.geomspace(1, 1000, 20), 5)
     error = 0.05 + sizes**-0.3 * (0.2 + step**-0.4)
     curves = pd.DataFrame({"n_data": sizes, "step": step, "norm": step**0.5, "test_error": error})
+    network = {"model": "mlp", "dataset": "digits", "width": 8, "steps": 5}
     known = {
+        "Grid": lambda: [sl.sweep.Grid(setting=network, axes={"n_data": [10, 20]}, seeds=2), sl.sweep.Grid()],
         "DataFrame": lambda: [curves, runs, curves.iloc[:0]],
         "Curves": lambda: [sl.Curves(curves), sl.Curves(runs)],
     }

@@ -98,6 +98,20 @@ def test_links_do_not_lead_writes_out_of_the_store(tmp_path):
     assert [file.name for file in outside.iterdir()] == ["file"]
 
 
+@pytest.mark.parametrize("folder", ["live", "sealed", "index", "arrays", "grids", "state", "damaged"])
+def test_no_folder_of_a_store_is_a_link(tmp_path, folder):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / folder).symlink_to(outside)
+    with pytest.raises(StoreError, match=f"{folder} is a link"):
+        Store(tmp_path / "runs")
+    (tmp_path / "runs" / folder).unlink()
+    (tmp_path / "linked").symlink_to(tmp_path / "runs")  # the whole store may be one
+    unfinished(Store(tmp_path / "linked"), {"number": 1})
+    assert list(outside.iterdir()) == []
+
+
 def test_arrays_and_grids_with_one_bit_changed_are_never_used(tmp_path):
     store = Store(tmp_path)
     unfinished(store, {"number": 1})

@@ -232,6 +232,8 @@ def test_submissions_that_slurm_refuses_are_one_sentence(slurm_of, tmp_path):
         ({"workers": None}, "needs gpus"),
         ({"workers": 3, "gpus": 2}, "multiple of gpus=2"),
         ({"workers": None, "gpus": 0.5}, "whole GPUs"),
+        ({"workers": 1, "gpus": float("inf")}, "whole GPUs"),
+        ({"workers": 1, "gpus": float("nan")}, "whole GPUs"),
         ({"workers": 1, "hours": 0}, "hours=0"),
         ({"workers": 1, "cpus": 0}, "cpus=0"),
     ],

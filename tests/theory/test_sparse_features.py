@@ -91,6 +91,8 @@ def test_bad_input() -> None:
         quanta.error(zipf(3, 1.0), -1)
     with pytest.raises(BadInput, match="bits"):
         quanta.task_errors(0, 3)
+    with pytest.raises(BadInput, match=r"most = 10000\d+ are too many"):
+        quanta.task_errors(3, 10**12)
 
 
 @pytest.mark.parametrize("bits", [0, 63, 10**15])

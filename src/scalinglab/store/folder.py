@@ -30,6 +30,7 @@ from scalinglab.store.sealed_runs import parquet
 from scalinglab.store.sealed_runs.sealed_folder import READ_ERRORS, SealedFolder
 from scalinglab.store.verify import Finding, verify
 
+FOLDERS = ("live", "sealed", "index", "arrays", "grids", "state", "damaged", ".preflight")  # of a store
 COMPACT_ROWS = 1_000_000  # of packs that are merged while runs are written
 READ_SINGLES = 1024  # runs with a file of their own from which loading packs them first
 COMPACT_SINGLES = 64  # runs with a file of their own before which nothing is compacted by itself
@@ -52,10 +53,18 @@ class Store:
 
     Args:
         path: the folder; it is made when the first run starts.
+
+    Raises:
+        StoreError: one of its folders is a link, by which files would be written or removed elsewhere.
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        if linked := [name for name in FOLDERS if (self.path / name).is_symlink()]:
+            raise StoreError(
+                f"{self.path / linked[0]} is a link, which leads out of the store: put the folder itself in "
+                "its place, or make the whole store a link"
+            )
         self._live = self.path / "live"
         self._lock = self.path / ".lock"
         self._sealed = SealedFolder(self.path)

@@ -158,7 +158,8 @@ _ITEMS = ("Sequence", "Iterable", "list", "tuple", "Collection", "set")
 _ITEMS_RULE = _Rule("a sequence", lambda v: isinstance(v, Iterable) and not isinstance(v, (str, bytes)))
 _CLASSES = (
     "Approaches", "Collapse", "Curves", "DataFrame", "Dataset", "Dynamical", "Extrapolation", "Form", "Grid",
-    "Law", "Modes", "Module", "Optimal", "Optimizer", "Setting", "Spectrum", "Store", "Surface", "Teacher",
+    "Law", "Modes", "Module", "Optimal", "Optimizer", "Runner", "Setting", "Spectrum", "Store", "Surface",
+    "Teacher",
 )  # fmt: skip
 
 

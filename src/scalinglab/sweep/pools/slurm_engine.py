@@ -54,7 +54,8 @@ class SlurmPool(Pool):
         partition: str | None = None, cluster: str = "slurm",
     ) -> None:  # fmt: skip
         hours = HOURS if hours is None else hours
-        if gpus != int(gpus) or gpus < 0 or not 0 < cpus < math.inf or not 0.01 <= hours < 10_000:
+        whole = math.isfinite(gpus) and gpus == int(gpus) and gpus >= 0
+        if not whole or not 0 < cpus < math.inf or not 0.01 <= hours < 10_000:
             raise BadInput(
                 f"gpus={gpus:g}, cpus={cpus:g}, hours={hours:g}: a number of whole GPUs in all, processors a "
                 "task, and the hours of a job, at least 0.01"

@@ -28,14 +28,19 @@ from scalinglab.theory.sparse_features.frequencies import probabilities
 __all__ = ["error", "task_errors"]
 
 BEYOND = 60  # examples beyond the number of bits after which an error of 2^-60 is none
+MOST = 1_000_000  # examples, seconds of computing
 LEVELS = 400  # mean counts at which the error is computed; between them it is interpolated
 
 
 @checked
 def task_errors(bits: int, most: int) -> np.ndarray:
     """error(c) for c = 0 … most examples, from the distribution of the rank."""
-    if bits < 1:
-        raise BadInput(f"bits = {bits} must be 1 or more")
+    if bits < 1 or most < 0:
+        raise BadInput(f"bits = {bits} must be 1 or more, and most = {most} zero or more")
+    if most > MOST or bits * most > 100 * MOST:
+        raise BadInput(
+            f"bits = {bits} and most = {most} are too many: after bits + {BEYOND} examples the error is zero"
+        )
     span = 2.0 ** (np.arange(bits + 1) - bits)  # the share of inputs in the span of r vectors
     ranks = np.zeros(bits + 1)
     ranks[0] = 1.0
