@@ -25,6 +25,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from tables_parts.archives import ARCHIVES
 from tables_parts.cases import Case, Truth
 from tables_parts.coursework import COURSEWORK
 from tables_parts.known import KNOWN
@@ -46,6 +47,7 @@ SETS = {
     "repositories": REPOSITORIES,
     "strangers": STRANGERS,
     "coursework": COURSEWORK,
+    "archives": ARCHIVES,
 }
 FAR, CLOSE = 3.0, 0.02  # half-widths of the interval, or as a share, within which a prediction agrees
 WORDS = ("right", "refused", "wrong")
