@@ -197,7 +197,8 @@ _MAKE_IT_OWN = {
 # parts of a nested name below which a size is not that of the training run
 _OF_OTHERS = {
     *TEST, "embedding", "embeddings", "embed", "tokenizer", "vocab", "layer", "layers", "head", "heads",
-    "attention", "attn", "mlp", "gpu", "system", "teacher", "draft", "reference", "ref", "baseline", "max",
+    "attention", "attn", "mlp", "hyper", "gpu", "system", "teacher", "draft", "reference", "ref", "baseline",
+    "max",
 }  # fmt: skip
 _OF_SPEED = {
     "per",
@@ -402,6 +403,9 @@ def likely_size(column: str, ours: str) -> int:
     if {*rest} & _OF_SPEED or (embedded and not {*rest} & _MAKE_IT_OWN[ours]):
         return 0
     unknown = [w for w in rest if w not in allowed and w not in _OF_ANY_SIZE]
+    bracket = re.search(r"[(\[]([^)\]]*)[)\]]", column)
+    if bracket and {*_words(bracket[1]).split("_")} & {*unknown}:  # a unit that is not known
+        return 0
     if len(rest) == len(words):
         counted = ours == "n_data" and len(unknown) == 1 and bool({*rest} & _COUNT_WORDS)
         return int(counted and not {*unknown} & (_OF_OTHERS | _NO_DATA))
@@ -413,4 +417,5 @@ def likely_size(column: str, ours: str) -> int:
 
 def _size_words(column: str) -> list[str]:
     words = re.sub(r"_w_o_", "_without_", f"_{_words(column)}_")
+    words = re.sub(r"([a-z]{3})(tokens?|parameters?|examples?|samples)_", r"\1_\2_", words)  # compounds
     return re.sub(r"_(n_)?([a-z]+_)?per_class_|_shots?_", "_train_examples_", words).strip("_").split("_")

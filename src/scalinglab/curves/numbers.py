@@ -14,9 +14,9 @@ from functools import lru_cache
 import numpy as np
 import pandas as pd
 
-POWERS = {"": 0, "k": 3, "m": 6, "b": 9, "g": 9, "t": 12, "mn": 6, "mio": 6, "bn": 9}  # of ten, by suffix
+POWERS = {"": 0, "k": 3, "m": 6, "b": 9, "g": 9, "t": 12, "mn": 6, "mio": 6, "bn": 9, "mrd": 9}  # of ten
 POWERS |= {"thousand": 3, "million": 6, "billion": 9, "trillion": 12}
-MULTIPLIERS = r"(?:thousand|million|billion|trillion)s?|mn|mio|bn|[kmbgt]"
+MULTIPLIERS = r"(?:thousand|million|billion|trillion)s?|mn|mio\.?|mrd\.?|bn|[kmbgt]"
 UNITS = (  # words behind a number, by what they count
     ("tokens", r"tokens?|toks?"), ("parameters", r"parameters?|params?"), ("FLOPs", r"flops?"),
     ("examples", r"(?:training |train )?(?:examples?|images?|samples?|imgs?)"),
@@ -96,7 +96,7 @@ def cell(text: str, *, decimal_comma: bool = False) -> Cell | None:
     if match is None or match["digits"].startswith("0,"):
         return Cell(np.nan, word=text) if _FAILED.fullmatch(text) else None
     power = _power(match["power"])
-    power += POWERS[(match["suffix"] or "").lower().rstrip("s")] - (2 if "%" in text else 0)
+    power += POWERS[(match["suffix"] or "").lower().rstrip("s.")] - (2 if "%" in text else 0)
     sign = "-" if match["sign"] in ("-", "−") else ""
     # one reading of all digits: 1.3 times 1e9 may differ from 1300000000 in the last of them
     value = float(f"{sign}{_plain(match['digits'])}e{power}")

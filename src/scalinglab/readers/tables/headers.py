@@ -18,7 +18,7 @@ _BEFORE = re.compile(
     re.IGNORECASE,
 )
 _SUFFIX = re.compile(
-    r"(?<=[a-z]{2})_(?P<word>[kmb]|bn|mio|(?:thousand|million|billion|trillion)s?)$", re.IGNORECASE
+    r"(?<=[a-z]{2})_(?P<word>[kmb]|bn|mio|mrd|(?:thousand|million|billion|trillion)s?)$", re.IGNORECASE
 )
 _CAPITAL = re.compile(r"(?<=[a-z]{2})(?P<word>[KMBT])$")  # paramsM
 _SPEED = re.compile(r"[KMGT]\s?FLOPs?", re.IGNORECASE)  # alone, that of a device or of one example
@@ -115,7 +115,7 @@ def _scaled(column: str) -> Header:
 
 def _with_scale(name: str, found: re.Match[str]) -> Header:
     parts = found.groupdict()
-    word, noun = (parts.get("word") or "").lower(), parts.get("noun") or ""
+    word, noun = (parts.get("word") or "").lower().rstrip("."), parts.get("noun") or ""
     power = int(parts["ten"]) if parts.get("ten") else POWERS[word if word in POWERS else word.rstrip("s")]
     return Header(f"{name} {noun}".strip(), 10.0**power, by_letter=len(word) == 1 and not noun)
 

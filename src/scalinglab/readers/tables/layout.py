@@ -273,6 +273,8 @@ def _from_wide(frame: pd.DataFrame, origin: str) -> tuple[pd.DataFrame, str]:
     rows = table.melt(index, [*found.columns], found.key, "__value")
     rows[found.key] = rows[found.key].map(found.columns)
     rows = rows[rows["__value"].notna()].reset_index(drop=True)
+    if not found.measured and (named := _from_names_and_values(rows.rename(columns={"__value": "value"}))):
+        return named[0], f"a column for each {found.key}, {named[1]}"
     measured = found.measured or _kind_of(rows, found.key, index)
     shown = ", ".join([*map(str, found.columns)][:3])
     note = f"a column for each {found.key} ({shown}, …), their values as {measured}"

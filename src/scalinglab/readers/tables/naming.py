@@ -14,6 +14,7 @@ from scalinglab.curves.columns import ACCURACIES, IDENTITY, MEASURES, is_numeric
 from scalinglab.curves.names import (
     ACCURACY,
     ERROR,
+    FRACTIONS,
     HYPERPARAMETERS,
     LOSS,
     OTHER_ERROR,
@@ -482,7 +483,7 @@ class Naming:
         words = {c: bare(c).split("_") for c in free if self.frame[c].nunique() > 1}
         plain = [c for c, found in words.items() if {*found} <= _VALUES]
         of_test = [c for c, found in words.items() if {*found} & {*TEST} and not {*found} & _COUNTING]
-        found = of_test or plain
+        found = [c for c in of_test if "test" in words[c]] or of_test or plain
         if len(found) != 1 or {*words[found[0]]} & _NO_MEASUREMENT:
             return
         direction = self._direction(found[0])
@@ -528,6 +529,10 @@ class Naming:
             return bare(theirs) not in ("name", "job_name", "checkpoint_name") or self._identifies(theirs)
         if ours in ("model", "dataset", "optimizer"):
             return not is_numeric(self.frame[theirs])
+        if bare(theirs) in FRACTIONS and (
+            self.frame[theirs].nunique() < 2 or {"tokens", "examples"} & {*aliases(self.frame)}
+        ):
+            return False  # of one data set, or beside a count
         if ours in ACCURACIES and is_numeric(self.frame[theirs]):  # a score of 900 is none
             return bool(self.frame[theirs].min() >= 0 and self.frame[theirs].max() <= 100)
         if (ours in PROGRESS or (ours in SETTING and ours not in TEXT)) and not is_numeric(

@@ -71,6 +71,9 @@ def find_runs(
         names: what columns were called, theirs to ours; changed where `n_data` turns out to be data seen
             so far.
     """
+    if "run" in frame and _names_models(frame):
+        frame = frame.rename(columns={"run": "model"})
+        names |= {theirs: "model" for theirs, ours in names.items() if ours == "run"}
     if "run" in frame:
         frame, notes = _data_of_runs(frame, frame["run"], names)
         frame, changed = constant_settings(frame)
@@ -83,6 +86,16 @@ def find_runs(
         frame, notes = _by_setting(frame, declared, data, names)
         return frame, ["rows are checkpoints: tokens grow in even steps", *notes]
     return _by_row(frame, declared) if step is None else _by_setting(frame, declared, step, names)
+
+
+def _names_models(frame: pd.DataFrame) -> bool:
+    """Whether names recur at a few data sizes, spaced as those of separate runs and not as checkpoints."""
+    data = next((c for c in ("tokens", "n_data") if c in frame and is_numeric(frame[c])), None)
+    if data is None or "model" in frame or any(c in frame for c in CHECKPOINTS):
+        return False
+    sizes = frame.groupby("run")[data]
+    few = sizes.size().max() < FEWEST_CHECKPOINTS and sizes.nunique().min() > 1
+    return bool(few and frame[data].nunique() < len(frame) / 2 and sizes.nunique().sum() == len(frame))
 
 
 def constant_settings(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:

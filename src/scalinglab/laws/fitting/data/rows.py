@@ -103,11 +103,18 @@ def one_category(
     free = [c for c in map(str, frame.columns) if c not in known | numeric and not is_seed(c)]
     free = [c for c in free if quantity(c) is None]  # another measurement goes with y, and is no category
     recurring = [c for c in free if 1 < single[c].nunique(dropna=False) <= len(single) / 2]
+    recurring = [c for c in recurring if not any(_restates(single, c, x) for x in names)]
     texts = [c for c in recurring if not pd.api.types.is_float_dtype(single[c])]
     tested = {c: categories.splits(single, names, y, c) for c in (*texts, *_recurring(single[recurring]))}
     for column, p in tested.items():
         if p is not None and p < SIGNIFICANT / len(tested):
             raise _mixed(single, column, called, f", which separate {y} beyond its scatter (p = {p:.1g})")
+
+
+def _restates(frame: pd.DataFrame, column: str, size: str) -> bool:
+    """Whether numbers grow with a size, one for each: steps beside tokens."""
+    pairs = frame[[column, size]].drop_duplicates().sort_values(size)
+    return pd.api.types.is_numeric_dtype(pairs[column]) and bool((pairs.diff().dropna() > 0).all(axis=None))
 
 
 def _differs_at_one(frame: pd.DataFrame, size: str, other: str) -> bool:
