@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import typer
 from typer.testing import CliRunner
 
 from scalinglab import cli
@@ -51,19 +50,13 @@ def test_an_error_is_one_line_and_a_status(monkeypatch, capsys, error, status, s
 def test_a_warning_is_one_line_without_debug(monkeypatch, capsys, debug):
     monkeypatch.setattr(cli, "app", lambda: None)
     monkeypatch.setattr(sys, "argv", ["scalinglab", *["--debug"] * debug])
+    before = warnings.showwarning
     with warnings.catch_warnings():
         cli.main()
-        assert (warnings.showwarning is cli._print_warning) == (not debug)
-    cli._print_warning("two runs are lost", UserWarning, "a.py", 3)
-    assert capsys.readouterr().err == "scalinglab: warning: two runs are lost\n"
-
-
-def test_the_version_is_printed_where_it_is_asked_for(capsys):
-    cli._version(False)
-    assert capsys.readouterr().out == ""
-    with pytest.raises(typer.Exit):
-        cli._version(True)
-    assert capsys.readouterr().out.startswith("scalinglab ")
+        assert (warnings.showwarning is before) == debug
+        if not debug:
+            warnings.showwarning("two runs are lost", UserWarning, "a.py", 3)
+            assert capsys.readouterr().err == "scalinglab: warning: two runs are lost\n"
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,11 @@ X = np.geomspace(1e3, 1e6, 10)
 Y = (3 * X**-0.3 + 0.05) * np.exp(0.01 * np.random.default_rng(0).standard_normal(10))
 
 
-@pytest.mark.parametrize("form", ["power_law_offset", "power_law", "shifted_power_law"])
-@pytest.mark.parametrize("unit", [1e-15, 1e-200, 1e-290, 1e200])
+@pytest.mark.parametrize(
+    ("form", "unit"),
+    [("power_law_offset", 1e-290), ("power_law_offset", 1e200), ("power_law", 1e-200),
+     ("shifted_power_law", 1e-15)],
+)  # fmt: skip
 def test_losses_in_any_unit_have_the_same_exponent_and_intervals(form, unit):
     law, other = sl.laws.fit(form, X, Y), sl.laws.fit(form, X, Y * unit)
     assert other.exponent == pytest.approx(law.exponent, rel=1e-6)

@@ -36,6 +36,15 @@ def planted(exponent: Callable[[dict[str, Any]], float], noise: float = 0.005) -
     return runs
 
 
+TrainAs = Callable[[Callable[..., Curves]], None]
+
+
+@pytest.fixture
+def train_as(monkeypatch: pytest.MonkeyPatch) -> TrainAs:
+    """Sets what stands in for training."""
+    return lambda runs: monkeypatch.setattr(trained, "runs", runs)
+
+
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     from dataclasses import replace
@@ -50,8 +59,8 @@ def verdicts(made: Any) -> dict[str, str | None]:
     return {row.quantity: row.verdict for row in made.table}
 
 
-def test_best_and_final_are_told_apart(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(trained, "runs", planted(lambda one: 0.4))
+def test_best_and_final_are_told_apart(train_as: TrainAs):
+    train_as(planted(lambda one: 0.4))
     (scan,), curves = images.data_scans("smoke")
     images.data_scans.cache_clear()
     assert scan.exponent("best loss").value == pytest.approx(0.4, abs=0.01)
@@ -67,16 +76,17 @@ def test_best_and_final_are_told_apart(monkeypatch: pytest.MonkeyPatch):
     ("alpha", "verdict"), [(1.2, "disagrees"), (0.4, "agrees"), (0.0, "cannot tell"), (-0.2, "disagrees")]
 )
 def test_resolution_limited_exponents_lie_between_0_and_1(
-    monkeypatch: pytest.MonkeyPatch, alpha: float, verdict: str
+    train_as: TrainAs, monkeypatch: pytest.MonkeyPatch, alpha: float, verdict: str
 ):
     monkeypatch.setattr(exponents, "guessing", lambda setting: np.inf)
-    monkeypatch.setattr(trained, "runs", planted(lambda one: alpha))
+    train_as(planted(lambda one: alpha))
     found = verdicts(images.fig1_top_right("smoke"))
     images.data_scans.cache_clear()
     assert found["digits, cross-entropy: α_D"] == verdict
 
 
 def test_a_residual_network_is_shown_on_every_set_that_it_has_with_every_loss(
+    train_as: TrainAs,
     monkeypatch: pytest.MonkeyPatch,
 ):
     from dataclasses import replace
@@ -84,7 +94,7 @@ def test_a_residual_network_is_shown_on_every_set_that_it_has_with_every_loss(
     def exponent(one: dict[str, Any]) -> float:
         return (0.4 if one["model"] == "mlp" else 1.2) / (2 if one.get("loss") == "mse" else 1)
 
-    monkeypatch.setattr(trained, "runs", planted(exponent))
+    train_as(planted(exponent))
     some = replace(
         images.SCALES["smoke"], aspect_sizes=SIZES, residual_datasets=("digits", "mnist"),
         squared={"loss": "mse"},
@@ -103,13 +113,13 @@ def test_a_residual_network_is_shown_on_every_set_that_it_has_with_every_loss(
     }  # fmt: skip
 
 
-def test_residual_networks_are_compared_among_themselves(monkeypatch: pytest.MonkeyPatch):
+def test_residual_networks_are_compared_among_themselves(train_as: TrainAs, monkeypatch: pytest.MonkeyPatch):
     from dataclasses import replace
 
     def exponent(one: dict[str, Any]) -> float:
         return 0.2 if one["model"] == "mlp" else 0.6 if "superclass" in one else 0.4
 
-    monkeypatch.setattr(trained, "runs", planted(exponent))
+    train_as(planted(exponent))
     some = replace(
         images.SCALES["smoke"], aspect_sizes=SIZES, residual_datasets=("digits",), groupings=(10, 2), seeds=3,
         grouped_seeds=5,
@@ -124,16 +134,14 @@ def test_residual_networks_are_compared_among_themselves(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize(("other", "verdict"), [(0.4, "agrees"), (0.6, "disagrees")])
-def test_superclasses_leave_the_exponent_or_do_not(
-    monkeypatch: pytest.MonkeyPatch, other: float, verdict: str
-):
-    monkeypatch.setattr(trained, "runs", planted(lambda one: other if "superclass" in one else 0.4))
+def test_superclasses_leave_the_exponent_or_do_not(train_as: TrainAs, other: float, verdict: str):
+    train_as(planted(lambda one: other if "superclass" in one else 0.4))
     found = verdicts(distributions.fig5_left("smoke"))
     assert found["digits: α_D of 2 classes less that of 10 classes"] == verdict
 
 
-def test_noise_changes_the_exponent(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(trained, "runs", planted(lambda one: 0.4 / (1 + one["input_noise"])))
+def test_noise_changes_the_exponent(train_as: TrainAs):
+    train_as(planted(lambda one: 0.4 / (1 + one["input_noise"])))
     assert (
         verdicts(distributions.fig5_right("smoke"))["digits: α_D without noise less that of noise 1"]
         == "agrees"
@@ -166,19 +174,20 @@ def test_superclasses_leave_the_network_but_for_its_last_layer():
     assert shapes(5) == shapes(20) == shapes(100)
 
 
-def test_an_aspect_that_is_asked_for_alone_is_compared_with_nothing(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(trained, "runs", planted(lambda one: 0.4))
+def test_an_aspect_that_is_asked_for_alone_is_compared_with_nothing(train_as: TrainAs):
+    train_as(planted(lambda one: 0.4))
     with trained.storing_in(None, only=["digits, WRN-10-0.25"]):
         assert list(verdicts(distributions.fig_s5("smoke"))) == ["digits, WRN-10-0.25: α_D"]
 
 
 def test_the_exponent_grows_with_width_and_is_fixed_beyond_a_saturating_one(
+    train_as: TrainAs,
     monkeypatch: pytest.MonkeyPatch,
 ):
     from dataclasses import replace
 
     by_width = {1.0: 0.2, 2.0: 0.4, 4.0: 0.4}
-    monkeypatch.setattr(trained, "runs", planted(lambda one: by_width[one["width"]]))
+    train_as(planted(lambda one: by_width[one["width"]]))
     monkeypatch.setattr(images, "differences", lambda *given: [images.difference(*given)])  # one metric
     shapes = ((10, 1.0), (10, 4.0), (10, 2.0))
     some = replace(images.SCALES["smoke"], aspects=shapes, aspect_sizes=SIZES, aspect_seeds=4)
@@ -193,7 +202,9 @@ def test_the_exponent_grows_with_width_and_is_fixed_beyond_a_saturating_one(
     assert again["digits: α_D of WRN-10-4 less that of WRN-10-2"] == "disagrees"
 
 
-def test_a_student_is_compared_with_the_teacher_of_its_own_data(monkeypatch: pytest.MonkeyPatch):
+def test_a_student_is_compared_with_the_teacher_of_its_own_data(
+    train_as: TrainAs, monkeypatch: pytest.MonkeyPatch
+):
     import torch
 
     from scalinglab.data.teacher import random_teacher
@@ -205,7 +216,7 @@ def test_a_student_is_compared_with_the_teacher_of_its_own_data(monkeypatch: pyt
         found = extra(lambda x: torch.as_tensor(seen(x.numpy())))
         return Curves(pd.DataFrame([{"run": "a", "step": 1, **found}]), source="train")
 
-    monkeypatch.setattr(trained, "runs", runs)
+    train_as(runs)
     monkeypatch.setitem(students.BOUNDS, "smoke", (((16, 8), (20, 4)), 5, 1))
     assert (students.theorems_network("smoke").curves["error"] < 1e-5).all()
 
@@ -217,13 +228,13 @@ def test_sets_that_are_not_here_are_left_out(monkeypatch: pytest.MonkeyPatch):
         images.usable(["svhn"])
 
 
-def test_sizes_at_which_a_network_guesses_do_not_count(monkeypatch: pytest.MonkeyPatch):
+def test_sizes_at_which_a_network_guesses_do_not_count(train_as: TrainAs):
     def runs(settings: list[dict[str, Any]], experiment: str, **_: Any) -> Curves:
         frame = planted(lambda one: 0.4)(settings, experiment).frame
         frame["test_loss"] *= first * SIZES[0] ** 0.4  # one power law over all sizes
         return Curves(frame, source="train")
 
-    monkeypatch.setattr(trained, "runs", runs)
+    train_as(runs)
     first = 2.4  # above ln 10, and 1.8 at the next size
     (scan,), _ = images.data_scans("smoke")
     images.data_scans.cache_clear()
@@ -295,8 +306,8 @@ def test_the_cnns_have_the_widths_of_table_1():
     assert {row.verdict for row in rows} == {"agrees"}
 
 
-def test_a_part_of_a_study_can_be_asked_for(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(trained, "runs", planted(lambda one: 0.4))
+def test_a_part_of_a_study_can_be_asked_for(train_as: TrainAs):
+    train_as(planted(lambda one: 0.4))
     named = {"a": {**images.SCALES["smoke"].base, "dataset": "digits"}}
     named["b"] = {**named["a"], "loss": "mse"}
     with trained.storing_in(None, only=["b"]):
@@ -321,22 +332,22 @@ def test_a_part_that_is_not_there_is_answered_by_all_that_are(
         figure("smoke")
 
 
-def test_the_legend_names_the_range_of_each_exponent(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(trained, "runs", planted(lambda one: 0.4))
+def test_the_legend_names_the_range_of_each_exponent(train_as: TrainAs):
+    train_as(planted(lambda one: 0.4))
     (axis,) = images.fig_s3("smoke").figure.axes
     images.data_scans.cache_clear()
     (told,) = [text.get_text() for text in axis.get_legend().get_texts()]
     assert told.endswith("(128 to 2048)")
 
 
-def test_exponents_that_are_compared_are_drawn_on_one_range(monkeypatch: pytest.MonkeyPatch):
+def test_exponents_that_are_compared_are_drawn_on_one_range(train_as: TrainAs):
     def runs(settings: list[dict[str, Any]], experiment: str, **_: Any) -> Curves:
         frame = planted(lambda one: 0.4)(settings, experiment).frame
         bent = frame["run"].isin({Setting.from_dict(one).run for one in settings if "superclass" in one})
         frame.loc[bent & (frame["n_data"] == SIZES[0]), "test_loss"] *= 0.5
         return Curves(frame, source="train")
 
-    monkeypatch.setattr(trained, "runs", runs)
+    train_as(runs)
     made = distributions.fig5_left("smoke")
     (axis,) = made.figure.axes
     legend = [text.get_text() for text in axis.get_legend().get_texts()]

@@ -20,12 +20,18 @@ from scalinglab.errors import BadInput
 from scalinglab.store import Record, Store, StoreError, StoreWarning, record
 from scalinglab.store.checked import write_checked
 from scalinglab.store.sealed_runs import parquet
+from scalinglab.store.sealed_runs.sealed_folder import SealedFolder
 
 
 def fill(store: Store, *numbers: int) -> None:
     for number in numbers:
         with store.start({"number": number}) as run:
             run.append(step=1, test_loss=1.0 / (1 + number))
+
+
+def singles(path) -> int:
+    """How many runs have a sealed file of their own."""
+    return sum(not file.name.startswith("pack-") for file in (path / "sealed").glob("*.parquet"))
 
 
 def rewrite(path, change, right_checksum: bool) -> None:
@@ -131,7 +137,7 @@ def test_loading_many_single_files_compacts_them_in_a_store_of_ones_own(tmp_path
     with nullcontext() if others else pytest.warns(StoreWarning, match="6 runs have a file each"):
         after = store.curves()
     packs = [path for path in (tmp_path / "sealed").iterdir() if path.name.startswith("pack-")]
-    assert (len(packs), store._sealed.count_singles()) == ((0, 6) if others else (1, 0))
+    assert (len(packs), singles(tmp_path)) == ((0, 6) if others else (1, 0))
     order = ["run", "step"]
     tables = [curves.frame.sort_values(order, ignore_index=True) for curves in (before, after)]
     pd.testing.assert_frame_equal(*tables)
@@ -143,7 +149,7 @@ def test_loading_beside_a_process_that_compacts_leaves_the_files_to_it(tmp_path,
     monkeypatch.setattr("scalinglab.store.folder.READ_SINGLES", 6)
     with Store(tmp_path).locked():
         assert len(store.curves().runs) == 6
-    assert store._sealed.count_singles() == 6
+    assert singles(tmp_path) == 6
 
 
 def test_failed_runs_keep_their_files_and_are_not_announced_as_to_be_compacted(tmp_path, monkeypatch):
@@ -155,7 +161,7 @@ def test_failed_runs_keep_their_files_and_are_not_announced_as_to_be_compacted(t
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert len(store.curves().runs) == 2
-    assert store._sealed.count_singles() == 8
+    assert singles(tmp_path) == 8
 
 
 def test_files_that_several_threads_read_are_named_where_they_are_damaged(tmp_path, monkeypatch):
@@ -183,7 +189,7 @@ def test_a_pack_is_merged_in_passing_only_with_as_many_rows_as_it_has(tmp_path):
     store = Store(tmp_path)
     fill(store, *range(4))
     store.compact()
-    in_passing = partial(store._sealed.compact, lambda run: False, 1000)
+    in_passing = partial(SealedFolder(tmp_path).compact, lambda run: False, 1000)
     fill(store, 10, 11)
     assert in_passing() == 2
     assert packs(tmp_path) == [2, 4], "two rows do not rewrite four"
@@ -191,7 +197,7 @@ def test_a_pack_is_merged_in_passing_only_with_as_many_rows_as_it_has(tmp_path):
     assert in_passing() == 2
     assert packs(tmp_path) == [8], "with two of the small pack they are four, and then eight"
     fill(store, 14)
-    assert store._sealed.compact(lambda run: False, 8) == 1
+    assert SealedFolder(tmp_path).compact(lambda run: False, 8) == 1
     assert packs(tmp_path) == [1, 8], "a pack of as many rows as may be merged is left alone"
     store.compact()
     assert packs(tmp_path) == [9]
@@ -239,7 +245,7 @@ def test_discarding_a_run_rewrites_the_pack_that_holds_it_and_no_other(tmp_path)
     store.compact()
     (first,) = (tmp_path / "sealed").glob("pack-*.parquet")
     fill(store, 3, 4)
-    store._sealed.compact(lambda run: False, 1)  # into a pack of their own
+    SealedFolder(tmp_path).compact(lambda run: False, 1)  # into a pack of their own
     (second,) = {*(tmp_path / "sealed").glob("pack-*.parquet")} - {first}
     store.discard(run_name({"number": 3}))
     assert first.exists()

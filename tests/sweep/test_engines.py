@@ -12,7 +12,9 @@ import sys
 import threading
 import time
 import warnings
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -22,7 +24,7 @@ from scalinglab.store import Store, StoreError, StoreWarning
 from scalinglab.support.stopping import Request
 from scalinglab.sweep import Grid, SweepWarning, execute, make_plan, run
 from scalinglab.sweep.driver import Driver, grids_in
-from scalinglab.sweep.pools import preflight, worker
+from scalinglab.sweep.pools import local_engine, preflight, worker
 from scalinglab.sweep.pools.local_engine import LocalPool
 from tests.store.test_formats import a_new_field, rewritten
 from tests.sweep import faults, pretend
@@ -279,11 +281,9 @@ class TestGPUsOfACluster:
 )  # fmt: skip
 def test_tasks_that_fit_on_a_node_are_counted_by_gpu(gpus, node, fit):
     """Parts of different GPUs make no task: 0.7 of each of four GPUs is four tasks, not five."""
-    from scalinglab.sweep.pools.ray_engine import RayPool
+    from scalinglab.sweep.pools.ray_engine import tasks_on
 
-    pool = object.__new__(RayPool)
-    pool._cpus, pool._gpus = 1, gpus
-    assert pool._tasks_on(node) == fit
+    assert tasks_on(node, 1, gpus) == fit
 
 
 def test_a_part_of_several_gpus_is_refused():
@@ -588,15 +588,28 @@ def test_unknown_engines_and_bad_numbers_are_refused(tmp_path):
         execute(grid(), tmp_path, address="auto")
 
 
-@pytest.mark.nightly
-def test_a_worker_that_replaces_a_dead_one_takes_its_device():
+def test_a_worker_that_replaces_a_dead_one_takes_its_device(monkeypatch):
+    told, ends = [], []
+
+    def start(threads):
+        end = threading.Event()
+        ends.append(end)
+
+        def lines():  # says nothing until it dies
+            end.wait(20)
+            yield from ()
+
+        stdin = SimpleNamespace(write=told.append, flush=lambda: None, close=end.set)
+        return SimpleNamespace(
+            stdin=stdin, stdout=nullcontext(lines()), wait=lambda timeout=None: -9, kill=end.set
+        )
+
+    monkeypatch.setattr(local_engine, "start_worker", start)
     pool = LocalPool(2, devices=["cuda:0", "cuda:1"])
-    pool._hire()
-    pool._hire()
-    assert sorted(pool._places[number] for number in pool._workers) == ["cuda:0", "cuda:1"]
-    dead = next(iter(pool._workers))
-    pool._workers[dead].kill()
-    pool._dismiss(dead)
-    pool._hire()
-    assert sorted(pool._places[number] for number in pool._workers) == ["cuda:0", "cuda:1"]
+    for number in (1, 2):
+        pool.submit({"task": number})
+    ends[0].set()
+    assert [answer["task"] for answer in pool.wait(20)] == [1]
+    pool.submit({"task": 3})
     pool.kill()
+    assert [json.loads(task)["device"] for task in told] == ["cuda:0", "cuda:1", "cuda:0"]

@@ -392,9 +392,20 @@ def test_no_more_tasks_are_sent_than_there_are_slots(tmp_path):
 # --- workers ---------------------------------------------------------------------------------------
 
 
+def silent_worker() -> SimpleNamespace:
+    """A worker that takes its tasks and says nothing."""
+    return SimpleNamespace(stdin=io.StringIO(), stdout=io.StringIO())
+
+
 def test_threads_are_shared_out_and_every_worker_has_one(monkeypatch):
+    asked = []
     monkeypatch.setattr(engines, "cores", lambda: 8)
-    assert [engines.open_pool("local", n, None, [None])._threads for n in (1, 3, 8, 20)] == [8, 2, 1, 1]
+    monkeypatch.setattr(
+        local_engine, "start_worker", lambda threads: asked.append(threads) or silent_worker()
+    )
+    for pool in (*(engines.open_pool("local", n, None, [None]) for n in (1, 3, 8, 20)), LocalPool(1)):
+        pool.submit({"task": 1})
+    assert asked == [8, 2, 1, 1, 1]
 
 
 def test_a_pool_is_opened_as_asked(monkeypatch):
@@ -403,7 +414,6 @@ def test_a_pool_is_opened_as_asked(monkeypatch):
     monkeypatch.setattr(ray_engine, "RayPool", lambda *given: given)
     assert engines.open_pool("ray", 2, "auto", [None]) == ("auto", 2, 1, 0)
     assert engines.open_pool("ray", None, None, [None], 2, 0.5) == (None, None, 2, 0.5)
-    assert LocalPool(1)._threads == 1
 
 
 def test_a_worker_that_started_early_is_ended_with_its_pool():
@@ -455,13 +465,13 @@ def test_a_worker_that_starts_early_is_told_what_to_load(monkeypatch):
 
 def test_the_thread_that_listens_to_a_worker_does_not_keep_python_alive(monkeypatch):
     made = []
-    monkeypatch.setattr(local_engine, "start_worker", lambda threads: SimpleNamespace())
+    monkeypatch.setattr(local_engine, "start_worker", lambda threads: silent_worker())
     monkeypatch.setattr(
         local_engine.threading,
         "Thread",
         lambda **how: made.append(how) or SimpleNamespace(start=lambda: None),
     )
-    LocalPool(1)._hire()
+    LocalPool(1).submit({"task": 1})
     assert made[0]["daemon"] is True
 
 

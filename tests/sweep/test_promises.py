@@ -88,14 +88,20 @@ def test_a_task_on_a_cpu_holds_sixteen_runs_and_its_share_of_the_memory(monkeypa
     assert training.memory_limit("cpu", 4) == pytest.approx(0.7 * 1000 * 1024 / 4)
 
 
+def perceptron(**changed):
+    """A setting, by default of a perceptron."""
+    from scalinglab.train import Setting
+
+    return Setting(**{"model": "mlp", "n_data": 100, "steps": 1, **changed})
+
+
 def test_data_of_unknown_shape_count_as_colour_images_and_pooled_ones_are_smaller():
     memory = pytest.importorskip("scalinglab.train.memory")
-    known = memory._sizes("mlp", 1.0, None, "cifar10", None)
-    assert memory._sizes("mlp", 1.0, None, "a set of one's own", None) == known
+    known = memory.sizes(perceptron(dataset="cifar10"))
+    assert memory.sizes(perceptron(dataset="teacher_student")) == known
     hidden = 64
-    options = f'{{"hidden": {hidden}}}'
-    whole = memory._sizes("mlp", 1.0, 1, "mnist", None, options)
-    pooled = memory._sizes("mlp", 1.0, 1, "mnist", None, options, pool=3)
+    small = {"dataset": "mnist", "depth": 1, "model_options": {"hidden": hidden}}
+    whole, pooled = (memory.sizes(perceptron(**small, pool=pool)) for pool in (1, 3))
     assert whole[0] - pooled[0] == hidden * (28 * 28 - 9 * 9)
 
 
@@ -118,10 +124,10 @@ def test_there_is_one_worker_a_gpu_or_one_a_processor(monkeypatch):
 
 def test_what_cannot_be_built_for_data_of_unknown_shape_is_estimated_and_else_refused():
     memory = pytest.importorskip("scalinglab.train.memory")
-    impossible = '{"patch": 5}'  # 32 pixels are no multiple of 5
-    assert memory._sizes("vit", 1.0, None, "a set of one's own", None, impossible) == memory.UNKNOWN
+    impossible = {"model": "vit", "model_options": {"patch": 5}}  # 32 pixels are no multiple of 5
+    assert memory.sizes(perceptron(**impossible, dataset="teacher_student")) == memory.UNKNOWN
     with pytest.raises(BadInput):
-        memory._sizes("vit", 1.0, None, "cifar10", None, impossible)
+        memory.sizes(perceptron(**impossible, dataset="cifar10"))
 
 
 @pytest.mark.parametrize(
@@ -164,7 +170,8 @@ def test_an_estimate_is_the_start_and_the_end_of_the_last_worker(monkeypatch):
 
 def test_activations_are_counted_once_at_the_layers_themselves():
     memory = pytest.importorskip("scalinglab.train.memory")
-    _, activations, largest = memory._sizes("mlp", 1.0, 1, "digits", None, '{"hidden": 40}')
+    network = perceptron(dataset="digits", depth=1, model_options={"hidden": 40})
+    _, activations, largest = memory.sizes(network)
     # outputs of: flatten (64), one hidden layer and its activation function (40 each), the last layer (10)
     assert (activations, largest) == (64 + 40 + 40 + 10, 64)
 
@@ -279,7 +286,7 @@ def test_a_display_is_live_in_a_terminal_alone(monkeypatch, tmp_path):
 def test_a_run_takes_copies_of_its_weights_and_its_activations_with_gradients():
     memory = pytest.importorskip("scalinglab.train.memory")
     setting = {"model": "mlp", "dataset": "mnist", "n_data": 1000, "steps": 10, "batch_size": 50, "depth": 1}
-    weights, activations, _ = memory._sizes("mlp", 1.0, 1, "mnist", None)
+    weights, activations, _ = memory.sizes(perceptron(**setting))
     copies = 6  # weights, gradients, two moments of the optimizer, what is evaluated, and what norms read
     assert training.memory(setting, "cpu") == pytest.approx(4 * (copies * weights + 3 * 50 * activations))
     assert training.cost(setting) == 10 * 50

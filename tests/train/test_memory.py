@@ -152,6 +152,12 @@ class Pretended:
 
 
 @pytest.fixture
+def sizes_are(monkeypatch):
+    """Sets weights, activations and those of the largest layer that every network has."""
+    return lambda *sizes: monkeypatch.setattr(memory, "sizes", lambda setting: sizes)
+
+
+@pytest.fixture
 def pretended(monkeypatch):
     monkeypatch.setattr(engine, "_draw_ahead", lambda *_: None)
     monkeypatch.setattr(engine, "streams", lambda device, count: list(range(count)))
@@ -294,8 +300,8 @@ def test_the_parameters_that_memory_is_estimated_from_are_those_of_the_network(m
     assert activations > largest > 10
 
 
-def test_what_is_evaluated_at_once_counts_for_a_group_and_not_for_each_run(monkeypatch) -> None:
-    monkeypatch.setattr(memory, "sizes", lambda setting: (7000, 500, 90))  # weights, activations, a layer's
+def test_what_is_evaluated_at_once_counts_for_a_group_and_not_for_each_run(sizes_are) -> None:
+    sizes_are(7000, 500, 90)  # weights, activations, a layer's
     plain, fast, normed, captured = (
         Setting.from_dict({**CNN, **more})
         for more in (
@@ -313,22 +319,22 @@ def test_what_is_evaluated_at_once_counts_for_a_group_and_not_for_each_run(monke
     assert memory.of_run(normed, GPU) == trained + 2 * 4 * 7000
     assert memory.of_group([captured]) == 4 * 5 * 7000 + 2 * (trained - 4 * 5 * 7000 + evaluated)
     wide = 160 * 32 * 32  # of a Wide ResNet of width 10
-    monkeypatch.setattr(memory, "sizes", lambda setting: (7000, 500, wide))
+    sizes_are(7000, 500, wide)
     assert memory.examples_at_once(plain) == 1024  # 2 GB hold 1,092
     assert memory.examples_at_once(fast) == 2048
 
 
-def test_batches_of_a_stack_are_as_large_as_the_largest(monkeypatch) -> None:
-    monkeypatch.setattr(memory, "sizes", lambda setting: (7000, 500, 90))
+def test_batches_of_a_stack_are_as_large_as_the_largest(sizes_are) -> None:
+    sizes_are(7000, 500, 90)
     common = {"model": "mlp", "dataset": "mnist", "n_data": 1000, "steps": 1}
     small, large = (Setting.from_dict({**common, "batch_size": batch}) for batch in (8, 128))
     assert memory.of_group([small, large]) == memory.of_group([large, large])
     assert memory.of_group([small, large]) > memory.of_group([small, small])
 
 
-def test_kernels_and_graphs_of_a_gpu_count_there_alone(monkeypatch) -> None:
+def test_kernels_and_graphs_of_a_gpu_count_there_alone(monkeypatch, sizes_are) -> None:
     monkeypatch.setattr(fused_mlp, "find_spec", lambda name: name)  # Triton is here
-    monkeypatch.setattr(memory, "sizes", lambda setting: (7000, 500, 90))
+    sizes_are(7000, 500, 90)
     common = {"dataset": "mnist", "n_data": 1000, "steps": 1, "batch_size": 32, "measure": [], "graphs": True}
     fused, captured = (
         Setting.from_dict({**common, "model": model, "optimizer": "sgd"}) for model in ("mlp", "cnn")
@@ -370,9 +376,9 @@ def test_large_networks_are_not_allocated_to_find_their_sizes(allocated, place, 
     ],
 )
 def test_what_counts_for_a_compiled_evaluation_is_the_piece_that_it_takes(
-    values, runs, compiled, monkeypatch
+    values, runs, compiled, sizes_are
 ) -> None:
-    monkeypatch.setattr(memory, "sizes", lambda setting: (0, 0, 90))  # nothing but evaluations
+    sizes_are(0, 0, 90)  # nothing but evaluations
     s = Setting.from_dict({**CNN, "precision": "bf16", "compile": True, **values})
     size = 2 if s.precision == "bf16" else 4
     assert memory.of_group([s] * runs) == size * 3 * 90 * (PIECE if compiled else memory.MOST_EXAMPLES)

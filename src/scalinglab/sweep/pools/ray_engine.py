@@ -200,16 +200,8 @@ class RayPool(Pool):
             return self._workers
         if not self._watched or self._is_there():
             alive = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
-            self._slots = max(1, sum(map(self._tasks_on, alive)))
+            self._slots = max(1, sum(tasks_on(node, self._cpus, self._gpus) for node in alive))
         return self._slots
-
-    def _tasks_on(self, resources: Mapping[str, float]) -> int:
-        """How many tasks fit on a node; parts of different GPUs make no task."""
-        counts = [int(resources.get("CPU", 0) / self._cpus + 1e-9)] if self._cpus else []
-        if self._gpus:
-            there = int(resources.get("GPU", 0))
-            counts.append(there * int(1 / self._gpus + 1e-9) if self._gpus < 1 else there // int(self._gpus))
-        return min(counts, default=1)
 
     def submit(self, task: Task) -> None:
         """Submit a task to the cluster."""
@@ -257,6 +249,15 @@ class RayPool(Pool):
         for reference in running:
             self._ray.cancel(reference, force=True)
         self.close()
+
+
+def tasks_on(resources: Mapping[str, float], cpus: float, gpus: float) -> int:
+    """How many tasks that need so much fit on a node; parts of different GPUs make no task."""
+    counts = [int(resources.get("CPU", 0) / cpus + 1e-9)] if cpus else []
+    if gpus:
+        there = int(resources.get("GPU", 0))
+        counts.append(there * int(1 / gpus + 1e-9) if gpus < 1 else there // int(gpus))
+    return min(counts, default=1)
 
 
 def connect(ray: Any, address: str, options: dict[str, Any], seconds: float | None = None) -> None:
