@@ -1,15 +1,19 @@
 """How fast and how exactly laws are fitted.
 
     python benchmarks/fitting.py
+    python benchmarks/fitting.py --forms [--only farseer]     every registered form on 500 noisy points
 
 Aims: 1,000 bootstrap refits of a power law with offset in under a second; the 240 points of Chinchilla's Fig.
 4 to an objective of 1.0183e-3 or lower in under 3 s; noise-free data give their parameters back to 1e-8. The
-refits are compared with a loop over scipy's `curve_fit`, one refit at a time.
+refits are compared with a loop over scipy's `curve_fit`, one refit at a time. Every registered form on 500
+points with its intervals, of the parameters and of one more run beyond the points, in under 3 s of CPU.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
+import runpy
 import time
 from pathlib import Path
 
@@ -96,7 +100,72 @@ def exactness() -> None:
         )
 
 
+POINTS, SPREAD, NOISE = 500, 30.0, 0.005
+# shares, rates and scores have ranges of their own; bits and streams are small numbers
+RANGES = {
+    "sparsity": (0.0, 0.9), "pretrained": (0.0, 1.0), "bits": (2.0, 16.0), "annealed_area": (0.0, 0.5),
+    "teacher_loss": (1.9, 3.0), "n_streams": (1.0, 16.0), "granularity": (1.0, 32.0),
+}  # fmt: skip
+
+
+def places(form: forms.Form, middle: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """(variables, points) around a place where the form is an ordinary number."""
+    if form.variables[0].startswith("share_"):
+        return rng.dirichlet(np.ones(len(middle)), POINTS).T
+    found = middle[:, None] * np.exp(np.log(SPREAD) * rng.uniform(-1, 1, (len(middle), POINTS)))
+    for row, name in enumerate(form.variables):
+        if name in RANGES:
+            found[row] = rng.uniform(*RANGES[name], POINTS)
+        if name == "pretrained":
+            found[row] = np.round(found[row])
+    if form.name in ("error_from_loss", "score_from_loss"):
+        found = rng.uniform(1.8, 3.5, found.shape)  # losses
+    if form.name == "data_constrained":
+        found[2] = found[1] / rng.uniform(1, 30, POINTS)  # no more unique examples than examples
+    if form.name == "active_experts":
+        found[1] = found[0] * rng.uniform(1, 60, POINTS)  # no more active parameters than parameters
+    return found
+
+
+def every_form(only: str) -> None:
+    """CPU time of fit and intervals, form by form; parameters are those of the tests of its equation."""
+    known = runpy.run_path(str(Path(__file__).parents[1] / "tests" / "laws" / "test_forms.py"))["FORMULAS"]
+    known["m4"] = (None, [1e4], [0.05, 0.9, 1.2, 3.0, 0.4])
+    print(f"{POINTS} points, CPU seconds   parameters     fit  intervals  prediction     all  converged")
+    slow = []
+    for name, (_, middle, values) in known.items():
+        if only not in name:
+            continue
+        form, rng = forms.get(name), np.random.default_rng(0)
+        x = places(form, np.asarray(middle, float), rng)
+        given = x if len(x) > 1 else x[0]
+        y = form(given, *values) * np.exp(NOISE * rng.standard_normal(POINTS))
+        options = {"space": "raw"} if np.any(y <= 0) else {}
+        start = time.process_time()
+        law = sl.laws.fit(form, tuple(x) if len(x) > 1 else x[0], y, **options)
+        fitted = time.process_time()
+        law.parameter_intervals  # noqa: B018
+        known_by = time.process_time()
+        beyond = x.max(axis=1) if not form.variables[0].startswith("share_") else x[:, 0]
+        law.interval(dict(zip(form.variables, beyond, strict=True)) if len(x) > 1 else beyond[0])
+        end = time.process_time()
+        slow += [name] if end - start > 3 else []
+        print(
+            f"{name:<28}{len(values):>8}{fitted - start:>12.2f}{known_by - fitted:>11.2f}"
+            f"{end - known_by:>12.2f}{end - start:>8.2f}  {law.certificate.converged}",
+            flush=True,
+        )
+    print(f"over 3 s: {', '.join(slow) or 'none'}")
+
+
 if __name__ == "__main__":
-    bootstrap()
-    chinchilla()
-    exactness()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--forms", action="store_true", help="instead: every registered form on 500 points")
+    parser.add_argument("--only", default="", help="with --forms: those whose name contains it")
+    asked = parser.parse_args()
+    if asked.forms:
+        every_form(asked.only)
+    else:
+        bootstrap()
+        chinchilla()
+        exactness()

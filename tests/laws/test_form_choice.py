@@ -7,6 +7,7 @@ from scipy import stats
 from scalinglab.answers.surface import find_shape
 from scalinglab.errors import BadInput
 from scalinglab.laws import form_choice, forms, surface
+from scalinglab.laws.fitting.statistics import mixture_ends
 from scalinglab.results.types import Command
 
 N, D = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 1e10, 6), np.geomspace(2e9, 2e11, 6)))
@@ -99,12 +100,12 @@ def test_the_ends_of_an_average_are_the_quantiles_of_the_mixture():
     middles, weight = np.array([[0.0], [1.0]]), np.array([0.7, 0.3])
     usual = stats.norm.ppf(0.975)
     ends = middles[:, None] + usual * np.array([[[-1.0], [1.0]], [[-0.5], [0.5]]])
-    low, high = form_choice.mixture_ends(middles, ends, weight, 0.95)
+    low, high = mixture_ends(middles, ends, weight, 0.95)
     drawn = np.random.default_rng(0).standard_normal((2, 400_000))
     both = np.r_[drawn[0, :280_000], 1 + 0.5 * drawn[1, :120_000]]
     assert [low[0], high[0]] == pytest.approx(np.quantile(both, [0.025, 0.975]), abs=0.02)
     ends[1] = [[-np.inf], [np.inf]]
-    assert np.isinf(form_choice.mixture_ends(middles, ends, weight, 0.95)).all()
+    assert np.isinf(mixture_ends(middles, ends, weight, 0.95)).all()
 
 
 def test_a_score_is_the_density_of_what_was_not_seen():

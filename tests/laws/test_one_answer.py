@@ -112,19 +112,18 @@ def test_an_offset_that_is_fitted_as_zero_is_not_ruled_out():
     assert found.low[0] < 0.126 < 0.19 < found.high[0]
 
 
-def test_sizes_over_less_than_three_doublings_are_not_continued():
-    y = measured(5, 0)[1]
-    short = np.geomspace(1e3, 7.9e3, 5)
-    with pytest.raises(NotDetermined, match=r"5 sizes cover a factor of 7\.9, less than 8: how the curve"):
-        sl.laws.extrapolate(short, y, at=8e3)
-    assert np.isfinite(sl.laws.extrapolate(short, y, at=7.9e3).high[0])
-    assert np.isfinite(sl.laws.extrapolate(np.geomspace(0.1, 0.8, 5), y, at=1.0).high[0])
-    many = np.geomspace(1e3, 7.9e3, 20)
-    with pytest.raises(NotDetermined, match=r"20 sizes cover a factor of 7\.9, less than 8"):
-        sl.laws.extrapolate(many, curve(many), at=8e3)
-    assert np.isfinite(sl.laws.extrapolate(many, curve(many), at=7.9e3).high[0])
-    many = np.geomspace(1e3, 8e3, 20)
-    assert np.isfinite(sl.laws.extrapolate(many, curve(many), at=9e3).high[0])
+@pytest.mark.parametrize("count", [5, pytest.param(20, marks=pytest.mark.slow)])
+def test_beyond_sizes_over_less_than_three_doublings_intervals_are_wider(count):
+    """By the factor 1 + 8/range that the note names, and by no more inside the sizes."""
+    enough, short = (np.geomspace(1e3, top, count) for top in (8e3, 7.99e3))
+    y = curve(enough) * np.exp(0.002 * np.random.default_rng(0).standard_normal(count))
+    for ratio, factor in ((1.0, 1.0), (1.2, 2.0)):
+        known, wide = (sl.laws.extrapolate(x, y, at=ratio * x[-1]) for x in (enough, short))
+        assert np.log(wide.high / wide.low) == pytest.approx(
+            factor * np.log(known.high / known.low), rel=0.02
+        )
+        assert ("short_range" in {note.code for note in wide.notes}) == (ratio > 1)
+        assert "short_range" not in {note.code for note in known.notes}
 
 
 def test_running_minima_are_continued_from_eight_different_values():

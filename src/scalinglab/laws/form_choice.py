@@ -22,21 +22,19 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
-from scipy import special
 
 from scalinglab.laws import forms
 from scalinglab.laws.fitting import least_squares
 from scalinglab.laws.fitting.data.points import Points
 from scalinglab.laws.fitting.fit import fit_points
 from scalinglab.laws.fitting.solution import ROUNDING, Solution
-from scalinglab.laws.fitting.statistics import average_of, mixture_quantile
+from scalinglab.laws.fitting.statistics import average_of
 from scalinglab.laws.fitting.uncertainty import shared_errors
 from scalinglab.laws.fitting.uncertainty.linear import independent
 from scalinglab.laws.forms.base import Form
 
 BLOCKS = 3  # search: in which the half of larger compute is predicted, each from all that is cheaper
 NEGLIGIBLE = 0.05  # search: weight below which a form is left out; each costs profiles of its own
-OPEN = 300.0  # guard: of a logarithm, in place of an infinite end
 
 
 def candidates(variables: Sequence[str]) -> tuple[Form, ...]:
@@ -110,25 +108,3 @@ def _log_density(law: Solution, data: Points, seen: int, until: int) -> float:
         return average_of(white[..., :-1], white[..., -1], prior, robust=False).evidence
 
     return evidence(until) - evidence(seen)
-
-
-def mixture_ends(
-    middles: np.ndarray, ends: np.ndarray, weight: np.ndarray, level: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """The ends, each (quantities,), of the average of what several forms say.
-
-    Each form's distribution is taken for one Gaussian below its value and another above, with its own ends.
-
-    Args:
-        middles: (forms, quantities).
-        ends: (forms, 2, quantities), infinite where open.
-        weight: (forms,), summing to 1.
-    """
-    found = []
-    usual = special.ndtri(0.5 + level / 2)
-    for side, share in ((0, 0.5 - level / 2), (1, 0.5 + level / 2)):
-        half = np.clip(np.abs(ends[:, side] - middles), 1e-12, OPEN)
-        end = mixture_quantile(middles, half / usual, weight, np.inf, share)
-        far = np.abs(end - weight @ middles) > OPEN / 2
-        found.append(np.where(far, (2 * side - 1) * np.inf, end))
-    return found[0], found[1]

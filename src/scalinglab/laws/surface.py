@@ -35,7 +35,7 @@ from scalinglab.laws.fitting.fit import fit as fit_form
 from scalinglab.laws.fitting.fit import fit_points
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.fitting.solution import ROUNDING, Interval, Solution, by_name, open_ended, sizes_of
-from scalinglab.laws.fitting.statistics import level_quantile
+from scalinglab.laws.fitting.statistics import level_quantile, mixture_ends
 from scalinglab.laws.fitting.uncertainty import intervals as interval_engine
 from scalinglab.laws.fitting.uncertainty.form_error import FormError
 from scalinglab.laws.fitting.uncertainty.intervals import Quantity
@@ -189,9 +189,7 @@ class Surface(NotebookResult):
         weight = np.array([w for w, _ in self.average])
         middle, ends = _inner(np.array(middles), log), _inner(np.array(parts), log)
         shape = middle.shape[1:]
-        found = form_choice.mixture_ends(
-            middle.reshape(len(weight), -1), ends.reshape(len(weight), 2, -1), weight, level
-        )
+        found = mixture_ends(middle.reshape(len(weight), -1), ends.reshape(len(weight), 2, -1), weight, level)
         low, high = (np.exp(end) if log else end for end in found)
         return interval_engine.shaped(low, high, shape)
 

@@ -250,9 +250,9 @@ REASONS = {
         "largest size: anything from {low:.2g} to {high:.2g} fits; add sizes"
     ),
     "short_range": (
-        "the {sizes} sizes cover a factor of {covered:.2g}, less than {least:g}: how the curve goes on "
-        "beyond the largest cannot be determined (published curves then fell faster); measure smaller "
-        "sizes, too, or assume a form (laws.fit, --form)"
+        "the {sizes} sizes cover a factor of {covered:.2g}, less than {least:g}, and hardly show how the "
+        "curve goes on: beyond the largest the interval is {factor:.2g} times as wide, as published curves "
+        "need; smaller sizes, too, would narrow it"
     ),
     "smoothed": (
         "{repeated} of the {values} values repeat the one before, and none rises: they were smoothed (a "
@@ -272,7 +272,7 @@ REASONS = {
     ),
     "still_rises": (
         "y rises by {rise:.3g} % between x = {start:.4g} and {top:.4g} (double descent, or training that "
-        "went wrong) and still rises at its end: where it turns is not in the points, so no band is given"
+        "went wrong) and still rises at its end: where it turns is not in the points"
     ),
     # how much is needed, and what it buys
     "any_size": "any {x}, according to this form: {y} = {target:g} lies above {there:.4g} at {x} = {at:.3g}",

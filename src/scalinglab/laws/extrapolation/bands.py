@@ -18,7 +18,7 @@ the larger of the recent slope and that of the whole curve. CHANGE was chosen on
 curves at ten times their range (benchmarks/forecasts.py).
 
 A curve that rose by r in ln y may do so again: r² per unit of distance, up to one, is added to D h². For a
-curve that still rises r is infinite, and so is the band.
+curve that still rises r is infinite, and so is the band: it is not continued.
 
 Its distribution is Student's t with PRIOR + m − 1 degrees of freedom.
 """
@@ -48,18 +48,29 @@ class Band:
     Attributes:
         scale: (n,) scale of the t distribution.
         freedom: its degrees of freedom.
+        below: (n,) its scale below the forecast, where it is another; half of the probability lies there.
     """
 
     scale: np.ndarray
     freedom: float
+    below: np.ndarray | None = None
+
+    @classmethod
+    def of_ends(cls, below: np.ndarray, above: np.ndarray, level: float, freedom: float) -> Band:
+        """The one whose interval of this level ends so far below and above the forecast, in ln y."""
+        reach = stats.t.ppf(0.5 + level / 2, freedom)
+        smallest = 1e-12
+        return cls(np.maximum(above / reach, smallest), freedom, np.maximum(below / reach, smallest))
 
     def half_width(self, level: float) -> np.ndarray:
         """Half the width of the central interval of this level, in ln y."""
-        return np.asarray(self.scale * stats.t.ppf(0.5 + level / 2, self.freedom))
+        scale = self.scale if self.below is None else (self.scale + self.below) / 2
+        return np.asarray(scale * stats.t.ppf(0.5 + level / 2, self.freedom))
 
     def log_density(self, error: np.ndarray) -> np.ndarray:
         """ln of the density of ln y at forecast + error."""
-        return np.asarray(stats.t.logpdf(error / self.scale, self.freedom) - np.log(self.scale))
+        scale = self.scale if self.below is None else np.where(error < 0, self.below, self.scale)
+        return np.asarray(stats.t.logpdf(error / scale, self.freedom) - np.log(scale))
 
 
 def band(

@@ -4,7 +4,7 @@ Backtests need points to spare. With four to seven sizes the prediction is that 
 which the pure power law is the case E = 0: its profile interval runs over both forms, so that nothing is
 chosen by a criterion that few points cannot feed, and allows for what the form may miss (`form_error`).
 Intervals that stay open are refused. So is everything beyond the largest size where the curve still steepens
-on log axes, since the law cannot follow a curve that bends down, or covers too little (`shapes`). So is a way
+on log axes, since the law cannot follow a curve that bends down, or was smoothed (`shapes`). So is a way
 beyond the largest size that is longer, in ln x, than one and a half times the range of the sizes.
 """
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from scalinglab.errors import NotDetermined
-from scalinglab.laws.extrapolation.shapes import require_continuable
+from scalinglab.laws.extrapolation.shapes import require_continuable, short_range, widened
 from scalinglab.laws.fitting import bend
 from scalinglab.laws.fitting.data.points import FEWEST_FOR_AN_OFFSET, MOST_SCATTER, Points
 from scalinglab.laws.fitting.fit import AUTO, fit_points
@@ -49,8 +49,9 @@ def ends(data: Points, at: np.ndarray, level: float) -> tuple[np.ndarray, np.nda
     law = law_of(data)
     _refuse_beginnings(data, at)
     low, high = law.interval(at, level, of="measurement", form_error=FormError(law.solution))
-    determined = at <= furthest(data)
-    return np.asarray(law.predict(at)), np.where(determined, low, 0.0), np.where(determined, high, np.inf)
+    mean, determined = np.asarray(law.predict(at)), at <= furthest(data)
+    low, high = widened(data.means()[0], at, mean, low, high)
+    return mean, np.where(determined, low, 0.0), np.where(determined, high, np.inf)
 
 
 def furthest(data: Points) -> float:
@@ -65,10 +66,19 @@ def reach_of(smallest: float, largest: float) -> float:
 
 
 def _refuse_beginnings(data: Points, at: np.ndarray) -> None:
-    """Refuse to continue what E + A x^-c may not follow: a short piece of a curve, or one that bends down."""
+    """Refuse to continue what E + A x^-c may not follow: a smoothed curve, or one that bends down."""
     if at.max() <= data.x.max():
         return
     require_continuable(*data.means())
+    refuse_steepening(data)
+
+
+def refuse_steepening(data: Points) -> None:
+    """Refuse to continue by E + A x^-c a curve that bends down.
+
+    Raises:
+        NotDetermined: it does, significantly.
+    """
     found = bend.of_line(np.log(data.x), np.log(data.y))
     if found.steepens:
         raise NotDetermined(Reason("still_steepens", sizes=data.sizes, p=float(found.pvalue)))
@@ -103,6 +113,8 @@ def caution(data: Points, at: np.ndarray) -> tuple[Reason, ...]:
     """Notes where the interval rests on the form alone, or on a scatter that hardly shows."""
     notes = scatter_caution(len(data.y) - len(registry.get(OFFSET_FORM).parameters), data)
     further = at.max() / data.x.max()
+    if further > 1:
+        notes = (*short_range(data.means()[0]), *notes)
     if further > FAR:
         notes = (Reason("rests_on_the_form", sizes=data.sizes, beyond=float(further)), *notes)
     return notes

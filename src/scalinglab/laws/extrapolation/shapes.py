@@ -1,10 +1,10 @@
 """Shape of a curve that matters for its continuation: its range, whether it was made monotone, or rises.
 
-Nothing is corrected in silence. A curve is continued, from however many sizes, where these cover three
-doublings: one to begin with and two that show what a doubling does. One that was made monotone needs eight
-*different* values: those that repeat the one before were not measured there, and hide how the curve goes on.
-The other two are notes: a monotone curve has a wider band, and so has one with a rise that is over; a curve
-that rises at its end has no band.
+Nothing is corrected in silence. Three doublings show how a curve goes on: one to begin with and two that show
+what a doubling does. Beyond sizes that cover a smaller factor r the interval is 1 + 8/r times as wide. A
+curve that was made monotone needs eight *different* values: those that repeat the one before were not
+measured there, and hide how the curve goes on. The other two are notes: a monotone curve has a wider band,
+and so has one with a rise that is over; a curve that rises at its end is not continued.
 """
 
 from __future__ import annotations
@@ -34,16 +34,34 @@ def require_continuable(x: np.ndarray, y: np.ndarray) -> None:
         x, y: one value of each size, ascending.
 
     Raises:
-        NotDetermined: sizes of less than three doublings, or a smoothed curve of fewer than eight values.
+        NotDetermined: a smoothed curve of fewer than eight values.
     """
-    covered = float(x[-1] / x[0])
-    if covered < (1 - 1e-6) * LEAST_RANGE:
-        raise NotDetermined(Reason("short_range", sizes=x.size, covered=float(covered), least=LEAST_RANGE))
     steps = np.diff(y)
     repeated = int(np.sum(steps == 0))
     if repeats_values(steps) and x.size - repeated < FEWEST_SIZES:
         counts = {"repeated": repeated, "values": x.size, "left": x.size - repeated, "needed": FEWEST_SIZES}
         raise NotDetermined(Reason("smoothed", **counts))
+
+
+def short_range(x: np.ndarray) -> tuple[Reason, ...]:
+    """The note on sizes (n,), ascending, of less than three doublings, with the factor of the intervals."""
+    covered = float(x[-1] / x[0])
+    if covered >= (1 - 1e-6) * LEAST_RANGE:
+        return ()
+    factor = 1 + LEAST_RANGE / covered
+    return (Reason("short_range", sizes=x.size, covered=covered, least=LEAST_RANGE, factor=factor),)
+
+
+def widened(
+    x: np.ndarray, at: np.ndarray, mean: np.ndarray, low: np.ndarray, high: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The ends of an interval at `at`, wider beyond sizes x, ascending, that cover too little."""
+    short = short_range(x)
+    if not short:
+        return low, high
+    factor = np.where(at > x[-1], short[0].details["factor"], 1.0)
+    with np.errstate(over="ignore"):
+        return mean * (low / mean) ** factor, mean * (high / mean) ** factor
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,9 @@
    predicts, and whose backtests err by a variance v at that distance, the part δ²/(δ² + v) is kept.
    In between the two are mixed in proportion.
 6. *Bands* (`bands`): Student's t on noise, disagreement of the forecasts and drift.
+7. *One law beside them* (`share_of_law`): E + A x^-c with what its form may miss, which is all that fewer
+   than eight sizes have (`few_points`), counts in the interval by its residuals and by the density that it
+   gave to later sizes, over that of the stack with its band.
 
 Nothing but the points (x, y) goes into any of these; `at` is only where the result is evaluated. The
 constants are the same for every curve; how they were chosen: docs/benchmarks/extrapolation-protocol.md.
@@ -26,22 +29,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy import special
 
 from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.laws.extrapolation import bands, few_points
 from scalinglab.laws.extrapolation.averaging import Backtest, backtests, method_of
 from scalinglab.laws.extrapolation.bands import Band
 from scalinglab.laws.extrapolation.forecasters import damped_trend, forecast, recent_line
-from scalinglab.laws.extrapolation.shapes import require_continuable, shape_of
+from scalinglab.laws.extrapolation.shapes import require_continuable, shape_of, short_range, widened
 from scalinglab.laws.fitting.data import points, rising
 from scalinglab.laws.fitting.data.from_curves import points_from
-from scalinglab.laws.fitting.data.points import FEWEST_SIZES
-from scalinglab.laws.fitting.fit import table_outlier_note
+from scalinglab.laws.fitting.data.points import FEWEST_FOR_AN_OFFSET, FEWEST_SIZES
+from scalinglab.laws.fitting.fit import fit_points, table_outlier_note
+from scalinglab.laws.fitting.statistics import mixture_ends
+from scalinglab.laws.fitting.uncertainty.form_error import FormError, Places
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.sentences import with_notes
 from scalinglab.results.types import Reason
@@ -65,6 +72,7 @@ class Extrapolation(NotebookResult):
         notes: what a reader should know about the points.
         largest: the largest size measured.
         points: what was measured.
+        law: the part of one law, E + A x^-c, in the interval, the rest being the forecasts'.
         rises: whether 1 - y was modelled, as of an accuracy; `band` is then that of ln (1 - y).
     """
 
@@ -80,6 +88,7 @@ class Extrapolation(NotebookResult):
     notes: tuple[Reason, ...] = ()
     largest: float = float("nan")
     points: points.Points | None = None
+    law: float = 0.0
     rises: bool = False
 
     @property
@@ -206,10 +215,13 @@ def _continued(usable: points.Points, at: np.ndarray, level: float) -> Extrapola
     else:
         if targets.max() > sizes[-1]:
             require_continuable(sizes, values)
-        found = _extrapolate(np.log(sizes), values, targets, level)
+        found = _of_many(sizes, values, targets, level)
     return _in_units(found, x_unit, y_unit)
 
 
+BLOCKS = 3  # search: in which the later half of the sizes is predicted, as for surfaces (`form_choice`)
+HOPELESS = 8.0  # search: logarithm of the odds against the law from which on backtests are not asked
+NEGLIGIBLE = 0.02  # search: weight below which the law is left out; it costs a profile
 MOST_LOG = 650.0  # guard: of values and intervals; beyond exp of it lie no numbers
 DECADES = 100  # guard: between the smallest and the largest value
 # guard: values beyond it, or below its inverse, are divided by a unit; squares would overflow
@@ -264,8 +276,8 @@ def _from_one_law(data: points.Points, at: np.ndarray, level: float) -> Extrapol
     mean, low, high = few_points.predict(data, at, level)
     columns = ("cut", "x", "y", "predicted", "last_value", "weight")
     empty = pd.DataFrame({name: np.zeros(0) for name in columns})
-    # the profile gives an interval and no density: that of a Gaussian of this width stands in
-    band = Band(np.log(high / low) / 2 / stats.norm.ppf(0.5 + level / 2), np.inf)
+    # the profile gives an interval and no density: that of two halves of Gaussians stands in
+    band = Band.of_ends(np.log(mean / low), np.log(high / mean), level, np.inf)
     weights = {few_points.OFFSET_FORM: 1.0}
     notes = few_points.caution(data, at)
     return Extrapolation(at, mean, low, high, weights, np.ones_like(at), empty, level, band, notes)
@@ -283,7 +295,92 @@ def _complement(found: Extrapolation) -> Extrapolation:
     )  # fmt: skip
 
 
-def _extrapolate(log_x: np.ndarray, y: np.ndarray, at: np.ndarray, level: float) -> Extrapolation:
+def _of_many(sizes: np.ndarray, values: np.ndarray, at: np.ndarray, level: float) -> Extrapolation:
+    """Eight sizes and more: the stack and the law, wider beyond sizes that cover too little."""
+    stack = _stacked(np.log(sizes), values, at, level)
+    if not np.isfinite(stack.high).all():
+        raise NotDetermined(stack.notes[0])  # where the curve still rises
+    found = _with_law(sizes, values, stack)
+    if at.max() <= sizes[-1] or not (short := short_range(sizes)):
+        return found
+    low, high = widened(sizes, at, found.mean, found.low, found.high)
+    return _with_ends(replace(found, notes=(*short, *found.notes)), low, high)
+
+
+def _with_ends(found: Extrapolation, low: np.ndarray, high: np.ndarray) -> Extrapolation:
+    """The prediction with another interval: a distribution of the same kind and of this width."""
+    below, above = np.log(found.mean / low), np.log(high / found.mean)
+    band = Band.of_ends(below, above, found.level, found.band.freedom)
+    return replace(found, low=low, high=high, band=band)
+
+
+def _with_law(sizes: np.ndarray, values: np.ndarray, stack: Extrapolation) -> Extrapolation:
+    """The interval of the stack and of the law of few points, each by the densities it gave later points.
+
+    The prediction stays that of the stack, whose weights were chosen for it: of published curves of images,
+    language and translation it errs less than the law's, whose strength is to know how far it may be wrong.
+    """
+    at, level = stack.at, stack.level
+    share = share_of_law(np.log(sizes).tobytes(), values.tobytes())
+    if share < NEGLIGIBLE:
+        return stack
+    law = few_points.law_of(points.check(sizes, values))
+    errors = FormError(law.solution)
+    once, which = np.unique(at, return_inverse=True)
+    low, high = (v[which] for v in law.interval(once, level, of="measurement", form_error=errors))
+    middles = np.log([law.predict(at), stack.mean])
+    middles[0] += errors.median(Places.values(once[None]))[which]
+    with np.errstate(divide="ignore"):
+        ends = np.log([[low, high], [stack.low, stack.high]])
+    weight = np.array([share, 1 - share])
+    low, high = (np.exp(end) for end in mixture_ends(middles, ends, weight, level))
+    return _with_ends(replace(stack, mean=np.clip(stack.mean, low, high), law=share), low, high)
+
+
+@lru_cache(maxsize=64)
+def share_of_law(log_sizes: bytes, values: bytes) -> float:
+    """How much E + A x^-c, with what it may miss, counts beside the stack.
+
+    Before any cut the law counts by the probability that its form holds, given its residuals, and by
+    `bands.PRIOR`; the stack by that of an error, and by the cuts there are to choose its weights. Then both
+    are made from the first half of the sizes and predict the next sixth, are made with it and predict the
+    next, and so on, and each counts by the density that it gave them. In what the law alone would refuse, or
+    in a shape that it cannot have, it has no part.
+    """
+    log_x, y = np.frombuffer(log_sizes), np.frombuffer(values)
+    x = np.exp(log_x)
+    if not np.ptp(y):
+        return 0.0
+    try:
+        whole = few_points.law_of(points.check(x, y)).solution
+        few_points.refuse_steepening(whole.points)
+    except NotDetermined:
+        return 0.0
+    errors, form = FormError(whole), whole.form
+    slope = recent_line(log_x, y, bands.SLOPE_MEMORY).slope
+    if not errors.shows or shape_of(log_x, y, slope).notes:
+        return 0.0
+    cuts = x.size - FEWEST_FOR_AN_OFFSET
+    ahead_of_stack = float(np.log(bands.PRIOR / cuts) - special.logit(errors.chance))
+    if ahead_of_stack < -HOPELESS:
+        return 0.0
+    ends = np.unique(np.linspace(max(x.size // 2, len(form.parameters) + 2), x.size, BLOCKS + 1).astype(int))
+    for count, until in pairwise(ends):
+        later = slice(count, until)
+        early = fit_points(form, points.check(x[:count], y[:count]), loss="squared", start=whole.values[None])
+        errors = FormError(early)
+        if not errors.shows:
+            return 0.0
+        above = np.log(y[later] / form(x[later], *early.values))
+        by_law = errors.log_density(Places.values(x[None, later]), above)
+        stack = _stacked(log_x[:count], y[:count], x[later], 0.5)
+        by_stack = stack.band.log_density(np.log(y[later] / stack.mean))
+        ahead_of_stack += float(np.sum(by_law - by_stack))
+    return float(special.expit(ahead_of_stack))
+
+
+def _stacked(log_x: np.ndarray, y: np.ndarray, at: np.ndarray, level: float) -> Extrapolation:
+    """The stack of forecasts and the trend, with its band."""
     tests = backtests(log_x, y)
     method = method_of(log_x, y, tests)
     again = [method.combine(t.forecasts, t.trend, t.ahead) for t in tests]

@@ -134,6 +134,31 @@ def mixture_quantile(
     return np.asarray((low + high) / 2)
 
 
+OPEN = 300.0  # guard: of a logarithm, in place of an infinite end
+
+
+def mixture_ends(
+    middles: np.ndarray, ends: np.ndarray, weight: np.ndarray, level: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """The ends, each (quantities,), of the average of what several forms or forecasts say.
+
+    Each one's distribution is taken for one Gaussian below its value and another above, with its own ends.
+
+    Args:
+        middles: (forms, quantities).
+        ends: (forms, 2, quantities), infinite where open.
+        weight: (forms,), summing to 1.
+    """
+    found = []
+    usual = special.ndtri(0.5 + level / 2)
+    for side, share in ((0, 0.5 - level / 2), (1, 0.5 + level / 2)):
+        half = np.clip(np.abs(ends[:, side] - middles), 1e-12, OPEN)
+        end = mixture_quantile(middles, half / usual, weight, np.inf, share)
+        far = np.abs(end - weight @ middles) > OPEN / 2
+        found.append(np.where(far, (2 * side - 1) * np.inf, end))
+    return found[0], found[1]
+
+
 def average_over_noise(
     designs: np.ndarray,
     y: np.ndarray,

@@ -166,7 +166,9 @@ register_form(Form(
 ))  # fmt: skip
 register_form(Form(
     "learning_rate_batch",
-    "(E + A n^-alpha + B n^both d^-beta) (1 + paraboloid in ln rate and ln batch), n = N/1e9, d = D/1e11",
+    "(E + A n^-alpha + B n^both d^-beta) (1 + bend_rate u² + bend_batch v² + 2 bend_both √(bend_rate "
+    "bend_batch) u v), u = ln(R/(rate n^rate_params d^rate_data)), v = ln(S/(batch d^batch_data)), "
+    "n = N/1e9, d = D/1e11",
     (Parameter("E", 0.0), _positive("A", 1.0), _positive("B", 1.0),
      Parameter("alpha", 0.0, 3.0, start=(0.2, 0.4)), Parameter("beta", 0.0, 3.0, start=(0.2, 0.4)),
      Parameter("both", -2.0, 2.0, start=(0.1,)), _positive("rate", 5e-4, 2e-3),
@@ -176,7 +178,7 @@ register_form(Form(
      _positive("bend_batch", 0.005), Parameter("bend_both", -0.999, 0.999, start=(-0.5,))),
     _rate_batch, complete=_rate_batch_starts, gradient=_rate_batch_gradient,
     variables=("learning_rate", "batch_size", *NAMES),
-    doc="the optima of Li et al. 2025 (step law), with a paraboloid around them",
+    doc="R the learning rate, S the batch; the optima of Li et al. 2025 (step law), a paraboloid around them",
 ))  # fmt: skip
 register_form(Form(
     "critical_batch_size", "scale N^by_params D^by_data", (SCALE, BY_N, BY_D), _product,

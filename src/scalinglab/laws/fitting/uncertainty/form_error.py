@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy import special, stats
 
 from scalinglab.laws.fitting.bend import SIGNIFICANT
 from scalinglab.laws.fitting.solution import ROUNDING, Solution
@@ -257,6 +258,13 @@ class FormError:
         fit, middle, added, noise, weight = self._average(asked)
         spread = noise[:, None] * np.sqrt(np.maximum(fit + added, 1e-300))
         return mixture_quantile(middle, spread, weight, self.dof, 0.5)
+
+    def log_density(self, asked: Places, above: np.ndarray) -> np.ndarray:
+        """(quantities,) ln of the density of one more run `above` the fitted ln L of each place."""
+        fit, middle, added, noise, weight = self._average(asked, measured=True)
+        spread = noise[:, None] * np.sqrt(fit + added)
+        each = stats.t.logpdf((above - middle) / spread, self.dof) - np.log(spread)
+        return np.asarray(special.logsumexp(each, b=weight[:, None], axis=0))
 
     def _average(self, asked: Places, measured: bool = False) -> tuple[np.ndarray, ...]:
         """The average over errors of the form: its parts (k, quantities), their noise and weight (k,).
