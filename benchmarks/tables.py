@@ -30,6 +30,7 @@ from tables_parts.cases import Case, Truth
 from tables_parts.coursework import COURSEWORK
 from tables_parts.known import KNOWN
 from tables_parts.laboratories import LABORATORIES
+from tables_parts.notebooks import NOTEBOOKS
 from tables_parts.repositories import REPOSITORIES
 from tables_parts.strangers import STRANGERS
 from tables_parts.visitors import VISITORS
@@ -48,6 +49,7 @@ SETS = {
     "strangers": STRANGERS,
     "coursework": COURSEWORK,
     "archives": ARCHIVES,
+    "notebooks": NOTEBOOKS,
 }
 FAR, CLOSE = 3.0, 0.02  # half-widths of the interval, or as a share, within which a prediction agrees
 WORDS = ("right", "refused", "wrong")
