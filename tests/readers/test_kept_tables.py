@@ -48,9 +48,23 @@ LANGUAGE = {
     "named values": {"runs.json": json.dumps(
         [{"params": n, "tokens": d, "metrics": [{"name": "val_loss", "value": y}]} for n, d, y in RUNS])},
     "Chinese names": {"结果.csv": csv(**{"参数量(M)": [n / 1e6 for n in N], "训练token数(B)": [d / 1e9 for d in D], "验证loss": LOSS})},
+    "rows within a nested document": {"study.json": json.dumps(
+        {"lr": 0.1, "note": {"fit": {"a": 1.0}}, "recall": {f"run{k}": {"params": n, "tokens_total": d, "history": {
+            "val_loss": [9.0, y]}, "final_val_loss": y} for k, (n, d, y) in enumerate(RUNS)}})},
+    "pairs in a log": {"train.log": "".join(
+        f"2025-01-0{k} 10:00:01 INFO done N={n} D={d} val loss: {y}\n" for k, (n, d, y) in enumerate(RUNS, 1))},
+    "settings above results": {"README.md": "| Setting | Value |\n|---|---|\n| lr | 0.1 |\n| steps | 9 |\n\n| Params | Tokens | Val loss ↓ |\n|---|---|---|\n"
+                               + "".join(f"| {n} | {d} | {y} |\n" for n, d, y in RUNS)},
     "letters and file names": {f"curve_N{n}_D{d}.csv": csv(loss=[y + 1, y], step=[1, 2]) for n, d, y in RUNS},
 }  # fmt: skip
 DATA = {
+    "two files a run": {
+        name: text for n, e in zip(SIZES, ERRORS)
+        for name, text in {f"o{n}/train.json": json.dumps({"train_samples": n, "train_loss": 0.1}),
+                           f"o{n}/eval.json": json.dumps({"eval_error": e, "eval_samples": 872})}.items()},
+    "whatever is counted": {"reviews.csv": csv(n_reviews=SIZES, n_heads=8, test_error=ERRORS, secs=2.0)},
+    "examples of each class": {"shots.csv": csv(n_per_class=SIZES, err_mean=ERRORS, err_std=0.01)},
+    "scores of cross-validation": {"curve.csv": csv(n_train=SIZES, train_acc=[1.0, 0.99, 0.98, 0.97], cv_acc=[1 - e for e in ERRORS])},
     "deviance": {"scores.csv": csv(n_train=SIZES, base_rate=0.07, train_poisson_deviance=[0.2, 0.1, 0.1, 0.1], test_poisson_deviance=ERRORS)},
     "a value of Optuna": {"trials.csv": csv(number=range(4), value=ERRORS, params_n_train=SIZES, params_lr=0.1, state="COMPLETE")},
     "described groups": {"table.csv": csv(n_train=SIZES, count=3, mean=ERRORS, std=0.01, min=0.0, **{"50%": ERRORS}, max=1.0)},
@@ -93,6 +107,19 @@ def test_several_tests_are_a_choice_even_beside_a_training_loss(tmp_path):
     )
     with pytest.raises(BadInput, match=r"eval/ppl/c4.*eval/ppl/wiki"):
         sl.answer(read(tmp_path, {"two.csv": table}))
+
+
+def test_a_training_score_is_no_answer_where_others_were_measured(tmp_path):
+    scores = {"macro_f1_a": [0.7, 0.8, 0.85, 0.9], "macro_f1_b": [0.6, 0.7, 0.75, 0.8]}
+    table = csv(n_train=SIZES, train_acc=[1.0, 0.99, 0.98, 0.97], **scores)
+    with pytest.raises(BadInput, match=r"macro_f1_a.*macro_f1_b"):
+        sl.answer(read(tmp_path, {"scores.csv": table}))
+
+
+def test_steps_beside_tokens_are_no_category(tmp_path):
+    table = csv(n_params=N, tokens=D, train_steps=[d // 500_000 for d in D], data_fraction=1.0, val_loss=LOSS)
+    frame = read(tmp_path, {"runs.csv": table}).frame
+    assert sorted(frame["n_data"]) == sorted(D)
 
 
 def test_groups_of_runs_in_one_file_are_told_apart(tmp_path):

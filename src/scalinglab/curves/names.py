@@ -116,6 +116,8 @@ _TRANSLATED = {
     "测试": "test", "损失": "loss", "准确率": "accuracy", "错误率": "error", "样本数": "samples",
     "样本量": "samples", "数": "", "量": "", "モデルサイズ": "params", "パラメータ": "params",
     "トークン": "tokens", "損失": "loss", "精度": "accuracy",
+    "trainingsbeispiele": "train examples", "fehlerrate": "error", "genauigkeit": "accuracy",
+    "verlust": "loss",
     "paramètres": "params", "parámetros": "params", "pérdida": "loss", "précision": "accuracy",
 }  # fmt: skip
 _PREFIXES = ("config", "cfg", "params", "hparams", "hyperparameters", "hparam", "args", "metrics", "summary")
@@ -236,8 +238,9 @@ def bare(column: Any) -> str:
 
 
 def _words(column: str) -> str:
-    for theirs, english in _TRANSLATED.items() if not column.isascii() else ():
-        column = column.replace(theirs, f" {english} ")
+    for theirs, english in _TRANSLATED.items():
+        if theirs in (column if not column.isascii() else column.lower()):
+            column = re.sub(re.escape(theirs), f" {english} ", column, flags=re.IGNORECASE)
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", column)
     words = re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")
     first, _, rest = words.partition("_")

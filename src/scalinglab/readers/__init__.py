@@ -235,6 +235,24 @@ def _with_names_of_files(frames: list[pd.DataFrame], names: list[str]) -> list[p
     return frames
 
 
+def _one_row_a_folder(frames: list[pd.DataFrame], paths: list[Path]) -> tuple[list[pd.DataFrame], list[Path]]:
+    """Files of one row each that stand side by side in every folder, as one row: train and eval results."""
+    folders: dict[Path, list[pd.DataFrame]] = {}
+    for frame, path in zip(frames, paths):
+        folders.setdefault(path.parent, []).append(frame.drop(columns="run", errors="ignore"))
+    alike = {path.parent: path for path in paths}
+    stems = {folder: {path.stem for path in paths if path.parent == folder} for folder in folders}
+    same = len(folders) > 1 and len({frozenset(names) for names in stems.values()}) == 1
+    if not same or len(paths) == len(folders) or any(len(frame) != 1 for frame in frames):
+        return frames, paths
+    rows = [
+        pd.concat(parts, axis=1).pipe(lambda t: t.loc[:, ~t.columns.duplicated()])
+        for parts in folders.values()
+    ]
+    names = [folder.name for folder in folders]
+    return [row.assign(run=name) for row, name in zip(rows, names)], [alike[folder] for folder in folders]
+
+
 def _role_in_name(key: str, values: list[Cell | None]) -> str:
     """What a number in the names of files counts, by the words in front of it or the last of them."""
     last = key.rpartition("_")[2]
@@ -263,6 +281,7 @@ def _tables(folder: Path, wanted: Collection[str]) -> tuple[pd.DataFrame, tuple[
             frame = frame.assign(run=path.relative_to(folder).with_suffix("").as_posix().replace("/", "-"))
         frames.append(frame)
         declared += own
+    frames, paths = _one_row_a_folder(frames, paths)
     frames = _with_names_of_files(
         frames, [path.relative_to(folder).with_suffix("").as_posix() for path in paths]
     )

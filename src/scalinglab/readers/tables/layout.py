@@ -93,6 +93,9 @@ def _from_lists(frame: pd.DataFrame) -> pd.DataFrame:
     """A row for each seed where a measurement is a list of them."""
     texts = [c for c in frame if not is_numeric(frame[c]) and quantity(c) is not None]
     lists = {c: found for c in texts if (found := [*map(_list, frame[c])]) and all(found)}
+    plain = {q.name for c in frame if is_numeric(frame[c]) and (q := quantity(c)) is not None}
+    if histories := [c for c in lists if (q := quantity(c)) is not None and q.name in plain]:
+        return _from_lists(frame.drop(columns=histories))
     if not lists or any(is_seed(c) for c in frame):
         return frame
     frame = frame.assign(**lists)

@@ -24,7 +24,6 @@ from scalinglab.curves.names import (
     bare,
     likely_size,
     loss_of_perplexity,
-    measurement,
     quantity,
     size_by_words,
 )  # fmt: skip
@@ -34,6 +33,7 @@ from scalinglab.readers.tables.values import COUNTS, TEXT, Values
 
 STANDARD = (*IDENTITY, *SETTING, *PROGRESS, *OUTCOME, *MEASURES, *ACCURACIES, "norm")
 SIZES = ("n_params", "n_data", "tokens", "examples", "compute")
+SIZES_BY_WORDS = ("n_params", "tokens", "n_data", "compute")
 FEWEST_TOKENS = 1e7  # a D below this counts examples
 _COUNTED = {
     *COUNTS,
@@ -414,7 +414,7 @@ class Naming:
                 continue
             if values.max() >= least or (letter == "n" and self._is_size_of_model(values)):
                 self._rename(letter, ours)
-            elif letter == "n" and all(measurement(c) or c in MEASURES for c in self.frame if c != "n"):
+            elif letter == "n" and self._is_only_size():
                 self._rename(letter, "n_data")
                 self.notes.append("n read as training examples (parameters: --column n_params=n)")
 
@@ -426,7 +426,7 @@ class Naming:
         """
         if not any(name in self.frame for name in ("n_data", "tokens", "examples")):
             self._read_hours(asked)
-        for ours in ("n_params", "tokens", "n_data", "compute"):
+        for ours in SIZES_BY_WORDS:
             same = (ours,) if ours in ("n_params", "compute") else ("tokens", "n_data", "examples")
             if any(name in self.frame for name in same):
                 continue
@@ -438,6 +438,11 @@ class Naming:
                 self._rename(best[0], ours)
             elif best:
                 self.notes.append(f"{ours} may be {' or '.join(best)} (--column '{ours}={best[0]}')")
+
+    def _is_only_size(self) -> bool:
+        """Whether a measurement follows n, and no other column counts anything."""
+        others = [c for c in self.frame if c in SIZES or any(likely_size(c, size) for size in SIZES_BY_WORDS)]
+        return not others and self._is_count("n") and self._is_followed("n")
 
     def _is_count(self, column: str) -> bool:
         """Whether values can be those of a size: they vary, none is negative, and they are no shares."""
