@@ -442,7 +442,8 @@ class Naming:
     def _is_only_size(self) -> bool:
         """Whether a measurement follows n, and no other column counts anything."""
         others = [c for c in self.frame if c in SIZES or any(likely_size(c, size) for size in SIZES_BY_WORDS)]
-        return not others and self._is_count("n") and self._is_followed("n")
+        letters = [c for c in self.frame if len(c) == 1 and c != "n" and self.frame[c].nunique() > 1]
+        return not others and not letters and self._is_count("n") and self._is_followed("n")
 
     def _is_count(self, column: str) -> bool:
         """Whether values can be those of a size: they vary, none is negative, and they are no shares."""
