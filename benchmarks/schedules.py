@@ -13,37 +13,18 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from scalinglab.data.sources import search_path
 from scalinglab.laws import schedule
 from scalinglab.laws.forms import schedules
+from scalinglab_papers.theory.real_schedules import FITTED, PUBLISHED, plan, runs
 
-FITTED = ("cosine_24000", "constant_24000", "wsdcon_9")
-PUBLISHED = {25: 0.00376, 100: 0.00435}
-PEAK, WARMUP, STABLE = 3e-4, 2160, 8000
 CHOICES = tuple(itertools.product((2.5e-4, 5e-4, 1e-3), (5e-3,), (True, False)))  # delta, noise, priors
-
-
-def folder() -> Path:
-    """Where the runs lie."""
-    places = [p / "learning-curves" / "mpl2025" for p in search_path()]
-    found = next((p for p in places if p.is_dir()), None)
-    if found is None:
-        sys.exit("set SCALINGLAB_DATA to the folder that holds learning-curves/mpl2025")
-    return found
-
-
-def runs(size: int) -> dict[str, pd.DataFrame]:
-    """The losses by the name of the schedule."""
-    return {p.stem: pd.read_csv(p) for p in sorted((folder() / str(size)).glob("*.csv"))}
 
 
 @contextmanager
@@ -80,20 +61,6 @@ def scored(size: int, law: str = "multi_power", joint: bool = False) -> pd.DataF
         inside = np.mean((loss >= low) & (loss <= high))
         rows.append({"schedule": name, "error": np.mean(error), "inside": inside})
     return pd.DataFrame(rows).set_index("schedule")
-
-
-def plan(name: str) -> schedule.Schedule:
-    """The schedule that a run's name says."""
-    kind, *numbers = name.split("_")
-    total = float(numbers[-1])
-    if kind == "cosine":
-        return schedule.cosine(PEAK, total, WARMUP, PEAK / 10)
-    if kind == "constant":
-        return schedule.constant(PEAK, total, WARMUP)
-    if kind == "wsdcon":
-        return schedule.drop(PEAK, 2 * STABLE, STABLE, total * 1e-5, WARMUP)
-    shape = "linear" if kind == "wsdld" else "exponential"
-    return schedule.wsd(PEAK, total, float(numbers[0]), WARMUP, PEAK / 10, shape)
 
 
 def main() -> None:

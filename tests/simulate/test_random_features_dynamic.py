@@ -70,12 +70,21 @@ def test_simulation_sits_within_its_error_of_the_theory(n_params, n_data, noise,
         assert np.all(error < 0.05 * expected), "too few draws for power"
 
 
-def test_one_pass_sgd_sits_within_its_error_of_the_theory():
-    steps, dynamics = np.array([1, 5, 20, 60]), dmft.OnePassSGD(0.3, 16)
-    mean = dynamic.train(SPECTRUM, steps, 64, noise=0.3, dynamics=dynamics, draws=80).average("seed").frame
-    theory = dmft.solve(SPECTRUM, steps, 64, noise=0.3, dynamics=dynamics).test_loss
-    difference = np.abs(mean["test_loss"].to_numpy() - theory)
-    assert np.all(difference < 4 * mean["test_loss_stderr"].to_numpy() + 0.04 * theory)
+@pytest.mark.parametrize(("ensemble", "bags"), [(1, 1), (3, 2)])
+def test_one_pass_sgd_sits_within_its_error_of_the_theory(ensemble, bags):
+    steps, models = np.array([1, 5, 20, 60]), {"ensemble": ensemble, "bags": bags}
+    asked = {"noise": 0.3, "dynamics": dmft.OnePassSGD(0.3, 4), **models}
+    mean = dynamic.train(SPECTRUM, steps, 16, **asked, draws=40).average("seed").frame
+    theory = dmft.solve(SPECTRUM, steps, 16, **asked)
+    for name in ("test_loss", "train_loss"):
+        expected, error = getattr(theory, name), mean[f"{name}_stderr"].to_numpy()
+        assert np.all(np.abs(mean[name].to_numpy() - expected) < 4 * error + 0.04 * expected)
+    if bags > 1:  # the train loss is that of the ensemble of one bag, in theory and in draws
+        alone = dmft.solve(SPECTRUM, steps, 16, **asked | {"bags": 1})
+        np.testing.assert_array_equal(theory.train_loss, alone.train_loss)
+        np.testing.assert_allclose(alone.train_loss, alone.test_loss, rtol=1e-12)
+        single = dmft.solve(SPECTRUM, steps, 16, **asked | {"ensemble": 1, "bags": 1}).train_loss
+        assert np.all(single[1:] - mean["train_loss"][1:] > 4 * mean["train_loss_stderr"][1:])
 
 
 @pytest.mark.nightly

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from scalinglab.errors import BadInput
+from scalinglab.simulate.random_features import sign_descent as simulated_signs
 from scalinglab.simulate.random_features import train
 from scalinglab.spectrum import Spectrum
 from scalinglab.theory import dmft, one_pass
@@ -185,22 +186,36 @@ def test_frontier_has_the_exponents_of_its_phase() -> None:
     assert (loss[0], size[0]) == pytest.approx((expected.loss, expected.size), rel=0.02)
 
 
-def test_sign_descent_against_drawn_examples() -> None:
-    spectrum, rate, noise = Spectrum.power_law(1.8, 1.3, 30), 0.004, 1.5
-    root, rng, draws = np.sqrt(spectrum.eigenvalues), np.random.default_rng(7), 400
-    left = np.tile(np.sqrt(spectrum.target_power) / root, (draws, 1))
-    losses = []
-    for step in range(401):
-        if step in (100, 400):
-            losses.append((left**2) @ spectrum.eigenvalues + noise**2)
-        x = rng.standard_normal(left.shape) * root
-        residual = np.sum(x * left, axis=1) + noise * rng.standard_normal(draws)
-        left = left - rate * np.sign(x) * np.sign(residual)[:, None]
-    found = one_pass.sign_descent(spectrum, [100, 400], rate, noise)
-    mean, error = np.mean(losses, axis=1), np.std(losses, axis=1) / math.sqrt(draws)
-    # the arcsin of the first modes' correlations is above its argument, by up to 4 % of their rates
-    assert np.all(np.abs(mean - found) < 4 * error + 0.02 * (found - noise**2))
-    assert np.all(found < one_pass.sign_descent(spectrum, [50, 200], rate, noise))
+@pytest.mark.parametrize(("exponents", "n_params"), [((1.8, 1.3), math.inf), ((1.5, 0.6), 40)])
+def test_sign_descent_against_drawn_examples(exponents: tuple[float, float], n_params: float) -> None:
+    spectrum, rate, noise = Spectrum.power_law(*exponents, 60), 0.004, 1.5
+    drawn = simulated_signs(spectrum, [100, 400], rate, noise, n_params, draws=200).average("seed").frame
+    found = one_pass.sign_descent(spectrum, [100, 400], rate, noise, n_params)
+    # the arcsin of correlations is above its argument, by up to 4 % of the rates of the first modes
+    error = drawn["test_loss_stderr"].to_numpy()
+    assert np.all(np.abs(drawn["test_loss"].to_numpy() - found) < 4 * error + 0.02 * (found - noise**2))
+    assert np.all(found < one_pass.sign_descent(spectrum, [50, 200], rate, noise, n_params))
+
+
+def test_sign_descent_on_features_is_a_flow_at_first_and_ends_at_its_floor() -> None:
+    spectrum, size, noise = Spectrum.power_law(1.8, 0.7, 500), 50, 30.0
+    deviation = math.sqrt(spectrum.trace / size)
+    steps = np.array([1e5, 1e6, 1e7])
+    flow = dmft.solve(spectrum, 2e-7 * steps / (math.pi * deviation * noise), size).test_loss
+    found = one_pass.sign_descent(spectrum, steps, 1e-7, noise, size) - noise**2
+    np.testing.assert_allclose(found, flow, rtol=3e-3)  # L/2σ² of the rate
+    end = one_pass.sign_descent(spectrum, 1e9, 1e-3, 1.0, size)
+    floor = math.pi / 4 * 1e-3 * math.sqrt(size * spectrum.trace * end)
+    assert end == pytest.approx(1 + dmft.final(spectrum, size).test_loss + floor, rel=1e-6)
+    assert one_pass.sign_descent(spectrum, 0, 1e-3, 1.0, size) == pytest.approx(
+        1 + spectrum.target_power.sum()
+    )
+
+
+def test_sign_descent_on_features_has_the_exponent_of_sgd() -> None:
+    spectrum = Spectrum.power_law(1.9, 1.5, 10**12)
+    losses = one_pass.sign_descent(spectrum, [1e12, 1e13], 1e-12, 1.0, 1e6) - 1
+    assert np.log10(losses[0] / losses[1]) == pytest.approx(0.9 / 1.5, rel=0.02)
 
 
 def test_sign_descent_has_twice_the_exponent_of_sgd_and_a_floor() -> None:

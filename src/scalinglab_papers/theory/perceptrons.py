@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from matplotlib.ticker import NullFormatter
 
@@ -16,14 +18,16 @@ from scalinglab.theory import perceptron
 from scalinglab.theory.dmft.white import WHITE
 
 SIZE, LOAD, FLIPS = 150, 3.0, 0.1
-INPUTS = {
-    "white inputs": Spectrum(np.ones(SIZE) / SIZE, np.ones(SIZE) / SIZE),
-    "eigenvalues $k^{-1.25}$": Spectrum.power_law(1.5, 1.25, SIZE),
+INPUTS: dict[str, Callable[[int], Spectrum]] = {
+    "white inputs": lambda size: Spectrum(np.ones(size) / size, np.ones(size) / size),
+    "eigenvalues $k^{-1.25}$": lambda size: Spectrum.power_law(1.5, 1.25, size),
 }
 RIDGES = {"smoke": (0.1,), "laptop": (1.0, 0.1, 0.01)}
 DRAWS = {"smoke": 8, "laptop": 60}
 POINTS = {"smoke": 7, "laptop": 25}
 LIMITS = (1e-4, 1e-5)
+SIZES = {"smoke": ((10, 40), (20, 20)), "laptop": ((20, 600), (40, 300), (80, 150), (160, 75))}  # and draws
+COMPARED = {"smoke": ("square",), "laptop": tuple(perceptron.LOSSES)}  # at these sizes
 
 
 def perceptrons(scale: str) -> Reproduction:
@@ -31,7 +35,8 @@ def perceptrons(scale: str) -> Reproduction:
     figure, axes = style.panels(1, 2, sharey=True)
     table: list[Row] = []
     parts: list[Curves] = []
-    for axis, (inputs, spectrum) in zip(axes[0], INPUTS.items()):
+    for axis, (inputs, of_size) in zip(axes[0], INPUTS.items()):
+        spectrum = of_size(SIZE)
         trace = float(spectrum.eigenvalues.sum())
         at = np.array(RIDGES[scale]) * float(spectrum.eigenvalues.sum()) / SIZE
         path = np.unique(np.append(np.geomspace(20, 1e-3, POINTS[scale]) * trace / SIZE, at))
@@ -56,14 +61,44 @@ def perceptrons(scale: str) -> Reproduction:
             for value in at:
                 errors = draws.frame[draws.frame["ridge"] == value]["test_error"].to_numpy()
                 exact = float(found.error[np.flatnonzero(path == value)[0]])
-                words = inputs.replace("$", "").replace("{", "").replace("}", "")
                 table.append(
                     verdict.mean(errors / exact).row(
-                        f"{words}, {loss}, ridge {value:.2g}: simulated over solved error", expected=1.0,
-                        relation="in", resolution=0.05, note=f"{DRAWS[scale]} draws of {SIZE} weights")
+                        f"{_words(inputs)}, {loss}, ridge {value:.2g}: simulated over solved error",
+                        expected=1.0, relation="in", resolution=0.05,
+                        note=f"{DRAWS[scale]} draws of {SIZE} weights")
                 )  # fmt: skip
         axis.legend(fontsize=7)
-    return Reproduction(Curves.concat(parts), figure, (*table, *limits()))
+    return Reproduction(Curves.concat(parts), figure, (*table, *sizes(scale), *limits()))
+
+
+def sizes(scale: str) -> list[Row]:
+    """Simulated over solved error at several sizes, a straight line in 1/N: its end and its slope."""
+    rows = []
+    for inputs, of_size in INPUTS.items():
+        for place, loss in enumerate(COMPARED[scale]):
+            means = []
+            for size, draws in SIZES[scale]:
+                spectrum, ridge = of_size(size), 0.1 * of_size(size).trace / size
+                exact = perceptron.penalised(spectrum, LOAD * size, ridge, loss, flips=FLIPS).error
+                drawn_ = drawn(spectrum, int(LOAD * size), ridge, loss, flips=FLIPS, draws=draws, seed=place)
+                means.append(verdict.mean(drawn_.frame["test_error"].to_numpy() / float(exact)))
+            inverse = [1 / size for size, _ in SIZES[scale]]
+            line, covariance = np.polyfit(
+                inverse, [m.value for m in means], 1, w=[1 / m.stderr for m in means], cov="unscaled"
+            )
+            slope, end = (Number(float(v), float(e)) for v, e in zip(line, np.sqrt(np.diag(covariance))))
+            note = f"N = {', '.join(str(size) for size, _ in SIZES[scale])}; straight line in 1/N"
+            rows += [
+                end.row(f"{_words(inputs)}, {loss}: simulated over solved error as N → ∞", expected=1.0,
+                        relation="in", resolution=0.02, note=note),
+                slope.row(f"{_words(inputs)}, {loss}: N times the share that draws are above the theory",
+                          expected=0.0, relation="<", note=note),
+            ]  # fmt: skip
+    return rows
+
+
+def _words(inputs: str) -> str:
+    return inputs.replace("$", "").replace("{", "").replace("}", "")
 
 
 def limits() -> tuple[Row, ...]:

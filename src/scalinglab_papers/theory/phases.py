@@ -17,6 +17,7 @@ from scalinglab.studies.verdict import Number, Row
 from scalinglab.theory import dmft, one_pass
 from scalinglab.theory.bottlenecks import Frontier
 from scalinglab.theory.one_pass import phases as theory
+from scalinglab_papers.theory import sign_descent
 
 POINTS = {
     "Ia": (0.8, 0.3), "Ib": (0.35, 0.35), "Ic": (0.2, 0.9), "II": (1.0, 0.7), "III": (0.7, 1.2),
@@ -59,11 +60,12 @@ def phases(scale: str) -> Reproduction:
                 number.row(f"phase {name}, {at}: exponent of the {what}", paper=paper, relation="in",
                            resolution=WITHIN * paper, note=note)
             )  # fmt: skip
-    figure, axes = style.panels(1, 2)
+    figure, axes = style.panels(1, 3)
     _draw_map(axes[0, 0], 20 if scale == "smoke" else 200)
     frontier = theory.compute_optimal(*POINTS["II"], np.geomspace(1e4, 1e6 if scale == "smoke" else 1e9, 4))
     parts.append(_draw_frontier(axes[0, 1], POINTS["II"], frontier, SIZES[:3] if scale == "smoke" else SIZES))
-    return Reproduction(Curves.concat(parts), figure, tuple(table))
+    signs, rows = sign_descent.part(axes[0, 2], scale)
+    return Reproduction(Curves.concat([*parts, *signs]), figure, (*table, *rows))
 
 
 def measured(alpha: float, beta: float, budgets: np.ndarray) -> tuple[tuple[Number, Number], Frontier]:
@@ -95,12 +97,9 @@ def _draw_map(axis: style.Panel, resolution: int) -> None:
                 index[i, j] = names.index(theory.phase(a, b).name)
     colors = ListedColormap([f"{color}70" for color in style.PALETTE[: len(names)]])
     axis.pcolormesh(alpha, beta, index, cmap=colors, vmin=-0.5, vmax=len(names) - 0.5, shading="nearest")
-    for name in names:
-        rows, columns = np.nonzero(index == names.index(name))
-        if not len(rows):
-            continue
-        axis.text(alpha[columns].mean(), beta[rows].mean(), name, ha="center", va="center", fontsize=9)
-        axis.plot(*POINTS[name], "o", color=style.INK, markersize=3)
+    for name, point in POINTS.items():
+        axis.plot(*point, "o", color=style.INK, markersize=3)
+        axis.annotate(name, point, (0, 4), textcoords="offset points", ha="center", fontsize=9)
     axis.grid(False)
     axis.set_xlabel("α: eigenvalues fall as $k^{-2α}$")
     axis.set_ylabel("β: target weights fall as $k^{-β}$")

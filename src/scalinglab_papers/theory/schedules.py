@@ -12,6 +12,7 @@ from scalinglab.spectrum import Spectrum
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.verdict import NUMERICAL, Number, Row
 from scalinglab.theory import dmft
+from scalinglab_papers.theory import real_schedules
 
 TASKS = {"easy task": (2.5, 1.5), "hard task": (1.3, 1.5)}  # task and spectral exponents
 MODES, NOISE, BATCH, HIGHEST, KNOTS = 10**5, 0.1, 1, 0.5, 24
@@ -33,7 +34,7 @@ def shapes(steps: int) -> dict[str, np.ndarray]:
 
 def schedules(scale: str) -> Reproduction:
     """The best schedule of either task, and the loss of others at their best height."""
-    figure, axes = style.panels(1, 2, sharey=True)
+    figure, axes = style.panels(1 if scale == "smoke" else 2, 2)
     table: list[Row] = []
     parts: list[Curves] = []
     for axis, (name, (task, spectral)) in zip(axes[0], TASKS.items()):
@@ -75,4 +76,6 @@ def schedules(scale: str) -> Reproduction:
                     f"{name}: share of steps below half the highest rate, {STEPS[scale][-1]} against "
                     f"{STEPS[scale][0]} steps", expected=1.0, relation="<", note="annealing: a falling share")
             )  # fmt: skip
+    if scale != "smoke":
+        table += real_schedules.part(*axes[1])
     return Reproduction(Curves.concat(parts), figure, tuple(table))

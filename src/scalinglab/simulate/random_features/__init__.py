@@ -1,4 +1,4 @@
-"""Random feature models at finite size: trained to convergence (`static`), and along training (`dynamic`)."""
+"""Random features at finite size: trained to the end (`static`), and along training (`dynamic`, `signs`)."""
 
 from scalinglab.simulate.random_features.dynamic import train
 from scalinglab.simulate.random_features.features import (
@@ -8,6 +8,7 @@ from scalinglab.simulate.random_features.features import (
     relu_features,
 )
 from scalinglab.simulate.random_features.nested import nested_loss
+from scalinglab.simulate.random_features.signs import sign_descent
 from scalinglab.simulate.random_features.static import sweep
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "NonlinearPool",
     "nested_loss",
     "relu_features",
+    "sign_descent",
     "sweep",
     "train",
 ]

@@ -275,7 +275,10 @@ class _Model:
         return stack([kept[int(t)] for t in times], 1)
 
     def online(self, times: np.ndarray, dynamics: Optimizer) -> tuple[np.ndarray, np.ndarray]:
-        """Test loss, (draws, times), of one-pass training; the train loss on fresh data is the same."""
+        """Test and train loss, (draws, times), of one-pass training.
+
+        A fresh batch is a test set: the train loss is the test loss of the ensemble of one bag.
+        """
         size, unlimited = int(dynamics.batch_size), math.isinf(self.n_params)
         features = [None if unlimited else self.features(e) for e in range(self.ensemble)]
         left = [
@@ -286,11 +289,13 @@ class _Model:
             [np.random.default_rng([self.seed, draw, BATCHES, bag]) for draw in self.draws]
             for bag in range(self.bags)
         ]
-        found = np.empty((len(self.draws), len(times)))
+        test, train = np.empty((2, len(self.draws), len(times)))
         for step in range(int(times.max(initial=0)) + 1):
             if (here := times == step).any():
-                mean = sum(sum(row) for row in left) / (self.ensemble * self.bags)
-                found[:, here] = self.machine.numpy((mean**2) @ self.eigenvalues)[:, None] + self.noise**2
+                means_of_bags = [sum(row) / self.ensemble for row in left]
+                each = [self._loss(one) for one in means_of_bags]
+                test[:, here] = self._loss(sum(means_of_bags) / self.bags)[:, None]
+                train[:, here] = np.mean(each, axis=0)[:, None]
             short, long, forget = dynamics.coefficients(step)
             for bag, row in enumerate(left):
                 batch, noise = self._batch(streams[bag], size)
@@ -300,7 +305,11 @@ class _Model:
                     pushed = _project(projection, gradient)
                     means[bag][e] = (1 - forget) * means[bag][e] + pushed
                     row[e] = row[e] - short * pushed - long * means[bag][e]
-        return found, found.copy()
+        return test, train
+
+    def _loss(self, left: Any) -> np.ndarray:
+        """Test loss of residual weights, (draws,)."""
+        return self.machine.numpy((left**2) @ self.eigenvalues) + self.noise**2
 
     def _batch(self, streams: list[np.random.Generator], size: int) -> tuple[Any, Any]:
         drawn = np.stack([stream.standard_normal((size, self.modes + 1)) for stream in streams])

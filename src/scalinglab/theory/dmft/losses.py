@@ -166,7 +166,7 @@ def solve(
     spectrum.trusted(n_data)
     shape = np.shape(times)
     if isinstance(dynamics, OnePassSGD):
-        parts, stable = sgd.losses(spectrum, flat, n_params, n_data, noise, dynamics)
+        parts, stable = sgd.losses(spectrum, flat, n_params, n_data, noise, dynamics, ensemble)
     elif isinstance(dynamics, MultiPassSGD):
         parts, stable = multi_pass.losses(spectrum, flat, n_params, n_data, noise, dynamics, ensemble)
     else:

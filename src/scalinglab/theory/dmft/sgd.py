@@ -43,8 +43,9 @@ def losses(
     n_data: float,
     noise: float,
     dynamics: OnePassSGD,
+    ensemble: float,
 ) -> tuple[dict[str, np.ndarray], bool]:
-    """Every loss at the given steps, and whether training is stable."""
+    """Every loss at the given steps, and whether training is stable; an ensemble shares its batches."""
     if n_data != math.inf:
         raise BadInput(
             f"n_data = {n_data:g}: one-pass SGD never sees an example twice; leave n_data infinite and give "
@@ -72,7 +73,7 @@ def losses(
         "ensemble": shared,
         "bags": drift["single"],
         "bias": drift["bias"],
-        "train_loss": single + noise**2,  # a fresh batch is a test set (133)
+        "train_loss": shared + (single - shared) / ensemble + noise**2,  # a fresh batch is a test set (133)
         "gap": np.zeros(len(times)),
     }
     return decompose(found), stable
