@@ -196,6 +196,29 @@ def test_scatter_is_that_of_draws_and_shrinks_with_their_size():
     assert theory.redrawn(case_of_one_output(61)[0], kernel, steps).shape == (0, 2)
 
 
+@pytest.mark.slow
+def test_a_rich_run_gets_the_curve_of_trained_features():
+    """Losses of a network that trains its features, made by that theory: their richness is found again."""
+    from scalinglab.theory import feature_learning
+
+    case, kernel, _ = case_of_one_output(40)
+    steps = np.round(np.geomspace(1, 60, 7))
+    times = 2 * 0.5 / (1 - 0.3) * steps
+    richness = 30.0
+    losses = feature_learning.solve(kernel.spectrum, times, richness, n_data=40).test_loss
+    curves = sl.Curves({"step": steps, "test_loss": losses})
+    data = case.x, case.y[:, 0]
+    found = sl.explain(curves, case.model, data, learning_rate=0.5, momentum=0.3, n_data=40)
+    assert found.regime == "rich"
+    assert found.richness == pytest.approx(richness, rel=0.3)
+    np.testing.assert_allclose(found.trained_features[2:], losses[2:], rtol=0.1)
+    assert np.abs(np.log(found.ratio[-1])) > np.abs(np.log(losses[-1] / found.trained_features[-1])) + 0.05
+    assert "trained_features" in codes(found.remarks)
+    assert "trained_features" in found.table()
+    assert found.to_dict()["richness"] == found.richness
+    assert len(found.plot().lines) > 1
+
+
 def test_a_network_is_judged_by_descent_with_its_kernel_where_that_is_known():
     ones, steps = np.ones(2), np.array([1.0, 10.0])
     for redrawn, regime in ((None, "worse"), (1.3 * ones, "lazy"), (1.6 * ones, "rich")):

@@ -33,6 +33,33 @@ def test_draws_scatter_about_the_solution() -> None:
     assert np.all(np.abs(mean["test_loss"].to_numpy() - found) < 4 * error + found / 48)
 
 
+def test_on_data_without_richness_it_is_the_lazy_model() -> None:
+    times = np.array([0, 1, 30, 1e4])
+    for n_params, n_data, noise in ((np.inf, 100, 0.0), (40, 100, 0.3), (40, 30, 0.3)):
+        expected = dmft.solve(HARD, times, n_params, n_data, noise)
+        found = feature_learning.solve(HARD, times, 0.0, n_params, n_data, noise)
+        np.testing.assert_allclose(found.test_loss, expected.test_loss, rtol=1e-8)
+        np.testing.assert_allclose(found.train_loss, expected.train_loss, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.slow
+def test_draws_of_examples_scatter_about_the_solution() -> None:
+    times = np.array([1, 5, 25.0])
+    mean = simulated.train(HARD, times, 1.0, 40, 80, 0.3, draws=20).average("seed").frame.sort_values("time")
+    found = feature_learning.solve(HARD, times, 1.0, 40, 80, 0.3)
+    error = mean["test_loss_stderr"].to_numpy()
+    assert np.all(error < 0.1 * found.test_loss)
+    assert np.all(np.abs(mean["test_loss"].to_numpy() - found.test_loss) < 4 * error + found.test_loss / 40)
+    assert found.train_loss[-1] < found.test_loss[-1] - 0.1
+    lazy = dmft.solve(HARD, times, 40, 80, 0.3).test_loss
+    assert np.any(np.abs(mean["test_loss"].to_numpy() - lazy) > 4 * error), "rich and lazy differ"
+
+
+def test_many_examples_are_the_population() -> None:
+    many = feature_learning.solve(HARD, [3.0, 30.0], 1.0, 40, 1e9).test_loss
+    np.testing.assert_allclose(many, feature_learning.solve(HARD, [3.0, 30.0], 1.0, 40).test_loss, rtol=1e-6)
+
+
 @pytest.mark.parametrize("n_params", [np.inf, 100])
 def test_without_richness_it_is_the_lazy_model(n_params: float) -> None:
     spectrum, times = Spectrum.power_law(1.6, 1.5, 10**9), np.geomspace(0.1, 1e9, 8)
@@ -76,6 +103,10 @@ def test_bad_input() -> None:
         feature_learning.solve(HARD, [1], -1.0)
     with pytest.raises(BadInput, match="n_params"):
         feature_learning.solve(HARD, [1], 1.0, 0)
+    with pytest.raises(BadInput, match="n_data"):
+        feature_learning.solve(HARD, [1], 1.0, 10, -1)
+    with pytest.raises(BadInput, match="leave one of both out"):
+        feature_learning.solve(HARD, [1], 1.0, 12, 5, features=one_pass.drawn_modes(HARD, 12, 0))
     with pytest.raises(BadInput, match="exceed 1"):
         feature_learning.exponents(0.9, 1.5)
     with pytest.raises(BadInput, match="draws"):

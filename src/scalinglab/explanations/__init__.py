@@ -75,6 +75,8 @@ class Explanation(NotebookResult):
         subject: what was trained, in words.
         redrawn: test loss at the checkpoints by descent with the kernel, without theory, the mean over other
             draws of the examples; None where the sample is smaller than twice the examples.
+        trained_features: of a rich run, the solved loss of a network that trains its features; else None.
+        richness: of that network, fitted to the measured losses; nan where there is none.
         case: the network, its data and its training, for predictions.
     """
 
@@ -94,6 +96,8 @@ class Explanation(NotebookResult):
     largest_rate: float = math.nan
     subject: str = ""
     redrawn: np.ndarray | None = None
+    trained_features: np.ndarray | None = None
+    richness: float = math.nan
     case: cases.Case | None = field(default=None, repr=False)
 
     def predict(
@@ -144,14 +148,17 @@ class Explanation(NotebookResult):
         found = {"step": self.steps, "measured": self.measured, "theory": self.theory, "ratio": self.ratio}
         if self.redrawn is not None:
             found["redrawn"] = self.redrawn
+        if self.trained_features is not None:
+            found["trained_features"] = self.trained_features
         return pd.DataFrame(found | {k: v for k, v in self.columns.items() if k.startswith("kernel_")})
 
     def to_dict(self) -> dict[str, Any]:
         """Everything that `summary` says, as plain values."""
         return {
             "run": self.name, "subject": self.subject, "n_data": self.n_data, "regime": self.regime,
-            "scatter": self.scatter, "largest_rate": self.largest_rate, "bottleneck": self.bottleneck,
-            "never_learnt": self.never_learnt, "outside": [str(reason) for reason in self.outside],
+            "richness": self.richness, "scatter": self.scatter, "largest_rate": self.largest_rate,
+            "bottleneck": self.bottleneck, "never_learnt": self.never_learnt,
+            "outside": [str(reason) for reason in self.outside],
             "doublings": [vars(d) for d in self.doublings], "measured_slopes": dict(self.slopes),
             "table": self.table().to_dict("list"),
         }  # fmt: skip
@@ -197,6 +204,10 @@ class Explanation(NotebookResult):
         ends = {"measured": float(self.measured[-1]), "solved": float(self.theory[-1])}
         found = [Reason("over_solved", low=low, high=high, last=last, **ends)]
         found += [Reason(f"regime_{self.regime}", close=self.close), *self._parting()]
+        if self.trained_features is not None:
+            apart = self.measured / self.trained_features
+            low, high, last = (float(v) for v in (apart.min(), apart.max(), apart[-1]))
+            found.append(Reason("trained_features", richness=self.richness, low=low, high=high, last=last))
         if self.redrawn is not None:
             loss, own = float(self.redrawn[-1]), float(self.redrawn[-1] / self.theory[-1])
             draws = {"n_data": self.n_data, "loss": loss, "scatter": self.scatter, "ratio": own}
@@ -341,7 +352,13 @@ def _explained(case: cases.Case, curves: Curves, setting: Setting | None = None)
         case.outside, slopes, subject=subject,
         largest_rate=math.nan if case.normalized_by_batch else largest, case=case,
     )  # fmt: skip
-    return found if _without_curve(case) else _with_bottleneck(found, case, kernel)
+    if _without_curve(case):
+        return found
+    found = _with_bottleneck(found, case, kernel)
+    if found.regime != "rich":
+        return found
+    richness, solved = theory.trained_features(case, kernel, found.theory)
+    return replace(found, trained_features=solved, richness=richness)
 
 
 def _with_doubts(case: cases.Case, largest: float) -> cases.Case:

@@ -16,17 +16,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+from scipy import optimize
 
 from scalinglab.explanations.case import Case
 from scalinglab.measure import eigh, ntk
 from scalinglab.spectrum import MeasuredSpectrum, Spectrum
-from scalinglab.theory import dmft
+from scalinglab.theory import dmft, feature_learning
 
 DRAWS = 12  # sets of examples whose losses are compared
 FEWER_DRAWS = 5  # of more than MANY examples, whose kernels take seconds each
 MANY = 1000
 REDRAWS = 3  # initialisations at each of the two widths
 FEW = 500  # inputs on which their kernels are measured
+RICHNESS = (math.log(1e-3), math.log(1e3))  # ln of c |z|², in which the richness is looked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +78,32 @@ def solve(case: Case, kernel: Kernel, steps: np.ndarray, n_data: float) -> np.nd
     if not found.stable:
         return np.full(len(steps), math.inf)
     return np.asarray(found.test_loss) / case.n_outputs
+
+
+def trained_features(case: Case, kernel: Kernel, lazy: np.ndarray) -> tuple[float, np.ndarray]:
+    """The richness whose curve lies nearest to the measured losses, and that curve at the checkpoints.
+
+    `theory.feature_learning` for the run's kernel, examples and times: the solved lazy losses times what
+    trained features make of them under gradient flow. Richness is the one number that is fitted, to ln L.
+    """
+    times = 2 * case.learning_rate / case.n_outputs / (1 - case.momentum) * np.round(case.steps)
+    n_data = math.inf if case.online else case.n_data
+    nodes = kernel.spectrum.nodes()
+    learnt = -np.expm1(-nodes.eigenvalues * times[-1])
+    readout = float(np.sum(nodes.power / nodes.eigenvalues * learnt**2))  # |z|² of the lazy model at the end
+
+    def losses(richness: float) -> np.ndarray:
+        return feature_learning.solve(kernel.spectrum, times, richness, n_data=n_data).test_loss
+
+    flow = losses(0.0)
+
+    def miss(log_richness: float) -> float:
+        rich = lazy * losses(math.exp(log_richness) / readout) / flow
+        return float(np.mean(np.log(case.test_loss / rich) ** 2))
+
+    best = optimize.minimize_scalar(miss, bounds=RICHNESS, method="bounded", options={"xatol": 0.05}).x
+    richness = math.exp(best) / readout
+    return richness, lazy * losses(richness) / flow
 
 
 def redrawn(case: Case, kernel: Kernel, steps: np.ndarray) -> np.ndarray:

@@ -231,6 +231,9 @@ def explanation(axes: Axes, found: Any) -> None:
         if found.redrawn is not None:
             label = "descent with the kernel on other draws of the examples"
             axes.plot(found.steps, found.redrawn, "--", color=INK, lw=1.0, label=label)
+        if found.trained_features is not None:
+            label = f"solved with trained features, richness {found.richness:.2g} (fitted)"
+            axes.plot(found.steps, found.trained_features, color=PALETTE[1], lw=1.5, label=label)
     else:
         reasons = [remark.details["reason"] for remark in found.remarks if remark.code == "no_curve"]
         why = f": {reasons[0]}" if reasons else ""

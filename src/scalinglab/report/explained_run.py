@@ -25,6 +25,8 @@ def section(found: Explanation) -> Section:
         line(figure, found.steps[good], found.theory[good], "solved from the initial kernel")
         if found.redrawn is not None:
             line(figure, found.steps, found.redrawn, "descent with the kernel on other draws", dash="dot")
+        if found.trained_features is not None:
+            line(figure, found.steps, found.trained_features, "solved with trained features", dash="dash")
     caption = "Measured test loss and the loss solved from the network's kernel before training."
     plots = [Plot(finish(legend_above(figure)), caption)]
     table = ("Measured and solved loss", found.table())

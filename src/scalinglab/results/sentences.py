@@ -467,6 +467,10 @@ REASONS = {
     ),
     "regime_lazy": "lazy: within {close:%%} of its kernel at the end",
     "regime_rich": "rich: below its kernel at the end, features are learnt",
+    "trained_features": (
+        "beside a network that trains its features, of richness {richness:.2g} (fitted): measured over "
+        "solved {low:.2f} to {high:.2f}, {last:.2f} at the end"
+    ),
     "regime_worse": "worse than its kernel at the end",
     "regime_unknown": "no curve to compare with",
     "came_back": "farthest from it at step {step:g}, by {distance:%%}",

@@ -26,46 +26,56 @@ MOST = 250_000  # gradients, of all draws together: some ten seconds of a small 
 
 @checked
 def train(
-    spectrum: Spectrum, times: ArrayLike, richness: float, n_params: int, *, draws: int = 10, seed: int = 0
-) -> Curves:
-    """Train readout w and features B by gradient flow on the population, for many draws of projections A.
+    spectrum: Spectrum, times: ArrayLike, richness: float, n_params: int, n_data: float = math.inf,
+    noise: float = 0.0, *, draws: int = 10, seed: int = 0,
+) -> Curves:  # fmt: skip
+    """Train readout w and features B by gradient flow, for many draws of projections A and examples.
 
-    Every weight is integrated: w' = B G and B' = c w Gᵀ with G = A Λ (w* − AᵀBᵀw/√N)/√N.
+    Every weight is integrated: w' = B G and B' = c w Gᵀ with G = A Λ (w* − AᵀBᵀw/√N)/√N, or the gradient on P
+    examples.
 
     Args:
         spectrum: eigenvalues and target power, short enough to be built.
         times: of gradient flow.
         richness: c.
         n_params: N, the rows of A; B has N² weights.
+        n_data: P examples; inf for the population.
+        noise: σ of the labels.
         draws: independent projections, the `seed` column of the curves.
         seed: draw i has the projections of `theory.one_pass.drawn_modes(spectrum, n_params, seed + i)`.
     """
     at = np.unique(check_times(times, discrete=False))
-    if n_params < 1 or draws < 1:
-        raise BadInput(f"n_params = {n_params} and draws = {draws} must be 1 or more")
+    if n_params < 1 or draws < 1 or not n_data >= 1:
+        raise BadInput(f"n_params = {n_params}, n_data = {n_data} and draws = {draws} must be 1 or more")
     if not math.isfinite(richness) or richness < 0:
         raise BadInput(f"richness={richness} must be a number, zero or positive")
     gradients = count(1)
     losses = [
-        _one(spectrum, at, richness, int(n_params), seed + i, gradients)
+        _one(spectrum, at, richness, int(n_params), n_data, noise, seed + i, gradients)
         for i in track(range(draws), "training features")
     ]
     from scalinglab.curves import Curves
 
     seeds, grid = np.meshgrid(np.arange(draws), at, indexing="ij")
     return Curves(
-        {"model": "trained features", "n_params": float(n_params), "richness": float(richness),
+        {"model": "trained features", "n_params": float(n_params), "n_data": float(n_data), "noise": noise,
+         "richness": float(richness),
          "seed": seeds.ravel(), "time": grid.ravel(), "test_loss": np.ravel(losses)},
         settings=["richness"], source="simulate",
     )  # fmt: skip
 
 
 def _one(
-    spectrum: Spectrum, times: np.ndarray, richness: float, size: int, seed: int, gradients: Iterator[int]
-) -> np.ndarray:
+    spectrum: Spectrum, times: np.ndarray, richness: float, size: int, n_data: float, noise: float, seed: int,
+    gradients: Iterator[int],
+) -> np.ndarray:  # fmt: skip
     values = spectrum.eigenvalues
     target = np.sqrt(spectrum.target_power / values)
-    a = np.random.default_rng(seed).standard_normal((size, spectrum.n_modes)) / math.sqrt(size)
+    random = np.random.default_rng(seed)
+    a = random.standard_normal((size, spectrum.n_modes)) / math.sqrt(size)
+    if math.isfinite(n_data):
+        examples = random.standard_normal((int(n_data), spectrum.n_modes)) * np.sqrt(values)
+        errors = noise * random.standard_normal(int(n_data))
 
     def residual(state: np.ndarray) -> np.ndarray:
         w, b = state[:size], state[size:].reshape(size, size)
@@ -79,7 +89,11 @@ def _one(
                 "give earlier times, fewer draws, or less richness"
             )
         w, b = state[:size], state[size:].reshape(size, size)
-        gradient = a @ (values * residual(state))
+        left = residual(state)
+        if math.isfinite(n_data):
+            gradient = a @ (examples.T @ (examples @ left + errors)) / n_data
+        else:
+            gradient = a @ (values * left)
         return np.concatenate([b @ gradient, richness * np.outer(w, gradient).ravel()])
 
     start = np.concatenate([np.zeros(size), np.eye(size).ravel()])
@@ -88,4 +102,4 @@ def _one(
     )
     if not found.success:
         raise NotConverged(f"gradient flow of draw {seed} ended early: {found.message}")
-    return np.array([float(values @ residual(state) ** 2) for state in found.y.T])
+    return np.array([float(values @ residual(state) ** 2) + noise**2 for state in found.y.T])

@@ -12,9 +12,12 @@ eigenvector of the features' kernel with eigenvalue x, z is z* φ with z* the en
 
     φ' = (1 + c q) x (1 − φ) + σ φ,   σ = c Σ ρ φ (1 − φ)/(1 + c q),   |z|² = Σ (ρ/x) φ²,   L = Σ ρ (1 − φ)²,
 
-ρ being the target's power along it: one function of x, on the nodes of `theory.one_pass`. For λ_k ~ k^-b and
-power k^-a let β = (a − 1)/b. Hard tasks have β < 1: |z*|² = Σ k^(b−a) diverges, the rate 1 + c q grows as
-|z| ~ τ^((1−β)/2) with τ the lazy time, so that τ ~ t^(2/(1+β)) and
+ρ being the target's power along it: one function of x, on the nodes of `theory.one_pass`. On P examples all
+of it holds for the empirical kernel, x and ρ being its eigenvalues and the power of the labels along them:
+the train loss is L, and the test loss that of `theory.dmft` with the filter 1 − φ in place of e^(−xt).
+
+For λ_k ~ k^-b and power k^-a let β = (a − 1)/b. Hard tasks have β < 1: |z*|² = Σ k^(b−a) diverges, the rate
+1 + c q grows as |z| ~ τ^((1−β)/2) with τ the lazy time, so that τ ~ t^(2/(1+β)) and
 
     L ~ t^−χ,   χ = 2β/(1 + β) for β < 1 and β for β > 1
 
@@ -26,7 +29,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,8 +38,10 @@ from scalinglab.errors import BadInput
 from scalinglab.spectrum import PowerLaw, Spectrum
 from scalinglab.support.validation import checked
 from scalinglab.theory.bottlenecks import Frontier, frontier
+from scalinglab.theory.dmft.dynamics import Dynamics, GradientFlow
 from scalinglab.theory.dmft.losses import check_times
-from scalinglab.theory.dmft.modes import SETTLED, Modes, modes
+from scalinglab.theory.dmft.modes import SETTLED, Modes, modes, surround
+from scalinglab.theory.dmft.solver.problem import Problem
 
 if TYPE_CHECKING:
     from scalinglab.curves import Curves
@@ -45,6 +50,7 @@ GROWTH = 0.04  # of the logarithm of time in a step: losses are right to about 1
 CLOSE = 1e-9  # of the rates at the two ends of a step, which are found together
 LAZY_START = 1e-3  # of the time in which the fastest mode is learnt: the first step
 MOST_ROUNDS = 100
+MOST_CONTOURS = 4  # each for the time that passed on the one before
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,16 +59,22 @@ class Rich:
 
     Attributes:
         times: as asked for.
-        test_loss: of the network with trained features.
+        test_loss: of the network with trained features, σ² included.
+        train_loss: on the P examples; the test loss where there are infinitely many.
         rate: 1 + c q, how much faster than at the start all modes are learnt.
         n_params: N.
+        n_data: P.
+        noise: σ.
         richness: c.
     """
 
     times: np.ndarray
     test_loss: np.ndarray
+    train_loss: np.ndarray
     rate: np.ndarray
     n_params: float
+    n_data: float
+    noise: float
     richness: float
     spectrum: Spectrum = field(repr=False)
 
@@ -71,12 +83,14 @@ class Rich:
         from scalinglab.curves import Curves
 
         setting: dict[str, object] = {
-            "model": "trained features", "n_params": self.n_params, "richness": self.richness,
+            "model": "trained features", "n_params": self.n_params, "n_data": self.n_data,
+            "noise": self.noise, "richness": self.richness,
         }  # fmt: skip
         if isinstance(self.spectrum, PowerLaw):
             setting["task_exponent"] = self.spectrum.task_exponent
             setting["spectral_exponent"] = self.spectrum.spectral_exponent
-        columns = {"time": self.times, "test_loss": self.test_loss, "rate": self.rate}
+        names = ("test_loss", "train_loss", "rate")
+        columns = {"time": self.times, **{name: getattr(self, name) for name in names}}
         table = {**setting, **{k: np.ravel(v) for k, v in columns.items()}}
         return Curves(table, settings=["richness"], source="theory")
 
@@ -87,6 +101,8 @@ def solve(
     times: ArrayLike,
     richness: float = 1.0,
     n_params: float = math.inf,
+    n_data: float = math.inf,
+    noise: float = 0.0,
     *,
     features: Modes | None = None,
 ) -> Rich:
@@ -97,7 +113,10 @@ def solve(
         times: of gradient flow, as in `theory.dmft.solve`.
         richness: c; 0 is the lazy model.
         n_params: N random projections; inf for the kernel itself.
-        features: nodes in place of those of N projections on average, `one_pass.drawn_modes` for one draw.
+        n_data: P examples; inf for the population.
+        noise: σ of the labels.
+        features: nodes in place of those of N projections on average, `one_pass.drawn_modes` for one draw, on
+            the population.
 
     >>> import scalinglab as sl
     >>> spectrum = sl.Spectrum.power_law(1.3, 1.5, 10**9)  # β = 0.2, a hard task
@@ -110,24 +129,63 @@ def solve(
     at = check_times(times, discrete=False)
     if not (math.isfinite(richness) and richness >= 0):
         raise BadInput(f"richness = {richness} must be zero or more")
-    if not n_params > 0:
-        raise BadInput(f"n_params = {n_params} must be positive; inf is allowed")
-    last = float(at.max(initial=0.0))
-    if features is None:
-        # modes that are learnt by `last` at the largest rate that is possible, that of the end of training
-        fastest = 1 + richness * _readout(_largest_readout(spectrum), richness)
-        slowest = 1 / max(last * fastest, 1e-3)
-        features = modes(spectrum, n_params, slowest, math.inf)
-    loss, rate = _integrate(features, at, richness)
-    shape = np.shape(times)
-    return Rich(
-        np.asarray(times, float),
-        loss.reshape(shape),
-        rate.reshape(shape),
-        float(n_params),
-        richness,
-        spectrum,
-    )
+    for name, value in (("n_params", n_params), ("n_data", n_data)):
+        if not value > 0:
+            raise BadInput(f"{name} = {value} must be positive; inf is allowed")
+    if not (math.isfinite(noise) and noise >= 0):
+        raise BadInput(f"noise = {noise}: the standard deviation must be zero or more")
+    if features is not None and math.isfinite(n_data):
+        raise BadInput(f"n_data = {n_data:g}: features are those of the population; leave one of both out")
+    # modes that are learnt by the last time at the largest rate that is possible, that of the end of training
+    fastest = 1 + richness * _readout(_largest_readout(spectrum), richness)
+    slowest = 1 / max(float(at.max(initial=0.0)) * fastest, 1e-3)
+    if math.isfinite(n_data):
+        test, train, rate = _on_data(spectrum, at, richness, n_params, n_data, noise, slowest)
+    else:
+        found = modes(spectrum, n_params, slowest, math.inf) if features is None else features
+        loss, rate, _, _ = _integrate(found, at, richness)
+        test = train = loss + noise**2
+    test, train, rate = (one.reshape(np.shape(times)) for one in (test, train, rate))
+    at_times = np.asarray(times, float)
+    return Rich(at_times, test, train, rate, float(n_params), float(n_data), noise, richness, spectrum)
+
+
+def _on_data(
+    spectrum: Spectrum, at: np.ndarray, richness: float, n_params: float, n_data: float, noise: float,
+    slowest: float,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+    """Test loss, train loss and rate on P examples, on one contour that serves all times."""
+    for _ in range(MOST_CONTOURS):
+        flow = Problem(spectrum, at, n_params, n_data, GradientFlow())
+        smallest = flow.system.smallest_rate()[0]
+        contour = surround(1.5 * flow.largest, max(slowest, smallest / SETTLED), times=len(at))
+        _, points = Problem(spectrum, at, n_params, n_data, GradientFlow(), contour).points[0]
+        s = contour.s
+        power = 2 * contour.weight * points.data_response * (noise**2 + points.kappa * points.overlap) / s
+        train, rate, left, passed = _integrate(
+            Modes(-s, power, -2 * contour.weight * s * points.learnt, flow.largest, smallest), at, richness
+        )
+        if passed * slowest <= 2:  # else noise on the labels made the rates larger than it seemed
+            break
+        slowest = 1 / passed
+    filtered = cast("Dynamics", _Filter(left))  # with a contour given, its filter is all that is asked for
+    losses = Problem(spectrum, at, n_params, n_data, filtered, contour).losses(noise, 1)
+    return losses["single"] + noise**2, train, rate
+
+
+@dataclass(frozen=True, eq=False)
+class _Filter:
+    """1 − φ at the times and nodes that are asked for, in place of e^(st)."""
+
+    left: np.ndarray
+
+    def filter(self, s: np.ndarray, times: np.ndarray) -> np.ndarray:
+        """(times, nodes)."""
+        return self.left
+
+    def stable(self, largest: float) -> bool:
+        """Flow is."""
+        return True
 
 
 @checked
@@ -165,8 +223,13 @@ def _readout(square: float, richness: float) -> float:
     return 2 * square / (1 + math.sqrt(1 + 4 * richness * max(square, 0.0)))
 
 
-def _integrate(found: Modes, at: np.ndarray, richness: float) -> tuple[np.ndarray, np.ndarray]:
-    """Loss and rate at all times: steps that grow with time, in each of which the rates are constant."""
+def _integrate(
+    found: Modes, at: np.ndarray, richness: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    """Loss, rate and 1 − φ (times, nodes) at all times, and the lazy time that passed.
+
+    Steps grow with time, and in each the rates are constant.
+    """
     x, power = found.rate, found.power
     norm = np.where(x == 0, 0, power / np.where(x == 0, 1, x))
     phi = np.zeros_like(x, dtype=np.result_type(x, power))
@@ -178,6 +241,7 @@ def _integrate(found: Modes, at: np.ndarray, richness: float) -> tuple[np.ndarra
 
     order = np.unique(at)
     loss, rate = np.empty(len(order)), np.empty(len(order))
+    left = np.empty((len(order), len(x)), phi.dtype)
     now, here, passed = 0.0, rates(phi), 0.0
     first = LAZY_START / found.largest
     for place, target in enumerate(order):
@@ -194,8 +258,10 @@ def _integrate(found: Modes, at: np.ndarray, richness: float) -> tuple[np.ndarra
                     break
             passed += length * (here[0] + there[0]) / 2  # the lazy time
             phi, here, now = after, there, step_end
-        loss[place], rate[place] = float(np.real(power * (1 - phi) ** 2).sum()), here[0]
-    return loss[np.searchsorted(order, at)], rate[np.searchsorted(order, at)]
+        left[place] = 1 - phi
+        loss[place], rate[place] = float(np.real(power * left[place] ** 2).sum()), here[0]
+    places = np.searchsorted(order, at)
+    return loss[places], rate[places], left[places], passed
 
 
 def _grid(now: float, target: float, first: float) -> np.ndarray:
