@@ -89,6 +89,8 @@ def surface(path: str) -> str:
 
 def test_exponents_of_a_surface_are_tied_and_its_threshold_set():
     surface("t.csv")
+    searched = run("laws surface t.csv --form search --var a=n_params --var b=n_data --no-figure")
+    assert searched["form"] == "search"
     tied = run("laws surface t.csv --tie beta=alpha --no-figure")["parameters"]
     assert tied["beta"] == tied["alpha"]
     squares = run("laws surface t.csv --delta inf --no-figure")["parameters"]

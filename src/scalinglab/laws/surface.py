@@ -41,7 +41,7 @@ from scalinglab.laws.fitting.uncertainty.form_error import FormError
 from scalinglab.laws.fitting.uncertainty.intervals import Quantity
 from scalinglab.laws.fitting.uncertainty.resampling import Bootstrap, bootstrap
 from scalinglab.laws.fitting.uncertainty.shared_errors import SharedErrors
-from scalinglab.laws.forms import surfaces
+from scalinglab.laws.forms import search, surfaces
 from scalinglab.laws.forms.base import Form
 from scalinglab.laws.forms.surfaces import NAMES
 from scalinglab.laws.optimum import REACH, WIDE, Optimal, best_split, rises_with, too_far, why_no_optimum
@@ -560,7 +560,9 @@ def fit(
         reduce, where, mixed: which rows of the table count, as in `scalinglab.laws.fit`.
         drop_highest: how many points of the table with the highest y to leave out.
         form: the name of a form of two variables and more (`scalinglab laws forms` lists them), a `Form`,
-            several to average, or "auto": all forms of the variables. Bounds, priors and ties are of the
+            several to average, "auto": all forms of the variables, or "search": one that is found for the
+            columns x (or `variables`) by backtests (`forms.search`), as "auto" does for three columns and
+            more that no form knows. Bounds, priors and ties are of the
             parameters of chinchilla, or of the first, and take that alone.
         variables: the form's variables by name, ``{"n_experts": …}``; they may be given as keywords, too, and
             the first two as `n_params` and `n_data` whatever the form calls them.
@@ -580,7 +582,8 @@ def fit(
     (0.35, 0.37)
     """
     named = {**(variables or {}), **options, "time": time, "n_unique": n_unique}
-    tried = forms_of(form, [name for name, value in named.items() if value is not None], x)
+    given_names = variables or {} if form == "search" else [n for n, v in named.items() if v is not None]
+    tried = forms_of(form, given_names, x)
     chosen = tried[0]
     if len(chosen.variables) < 2:
         known = [n for n, f in forms.FORMS.items() if len(f.variables) > 1]
@@ -604,6 +607,9 @@ def fit(
         table = points_from((sizes, loss), None, None, runs=runs, **rows)
     options = {"starts": 8, **options}
     table = replace(table, x=tuple(table.x))
+    if search.is_open(chosen):
+        rows_of = np.array([np.asarray(values, float) for values in table.x])
+        tried = (chosen := search.found_form(chosen.variables, rows_of, np.asarray(table.y, float)),)
 
     def fitted(tried: Form) -> Law:
         threshold = _threshold(delta, tried, table.y, table.runs)
@@ -629,6 +635,10 @@ def forms_of(
         named: variables that are given by name, for "auto".
         x: names of columns, for "auto".
     """
+    columns = () if x is None or isinstance(x, str) else tuple(x)
+    known = {each.variables for each in forms.FORMS.values()}
+    if form == "search" or (form == "auto" and len(columns) > len(NAMES) and columns not in known):
+        return (search.open_form(columns or tuple(named)),)
     if isinstance(form, Form) or (isinstance(form, str) and form != "auto"):
         return (forms.get(form),)
     found = form_choice.candidates(_variables(x, named)) if form == "auto" else tuple(map(forms.get, form))

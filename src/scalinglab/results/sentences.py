@@ -225,6 +225,10 @@ REASONS = {
     ),
     "no_fall_seen": "it does not fall with size",
     "few_sizes_for_a_bend": "{sizes} sizes cannot show a bend: give four or more",
+    "few_rows_to_search": (
+        "{rows} rows are too few to search for a form: at least {needed}, of which the later ones are "
+        "predicted from the earlier; or name a form (--form)"
+    ),
     # a curve beyond its sizes
     "few_sizes": (
         "{sizes} sizes do not show whether the curve flattens, so nothing can be said beyond them: measure "

@@ -187,11 +187,14 @@ def surface(
 
     scalinglab laws surface moe.csv --form routed_experts --var n_experts=E
 
+    scalinglab laws surface runs.csv --form search --var rate=lr --var experts=E --var tokens=D
+
     scalinglab laws surface runs.csv --tie beta=alpha --prior alpha=0.35:0.1 --delta inf
 
     Args:
-        form: a form of several variables ('laws forms' lists them), module:form, or auto: all forms of the
-            variables, averaged by how well each predicts the largest runs.
+        form: a form of several variables ('laws forms' lists them), module:form, auto: all forms of the
+            variables, averaged by how well each predicts the largest runs; or search: one that is found for
+            the columns of --var.
         delta: Huber's threshold on ln loss; inf for least squares. Default: 1e-3 from 10 runs a parameter on,
             else from the scatter.
         compute: compute in FLOPs at which to find the best n_params and n_data, e.g. 5.76e23.
