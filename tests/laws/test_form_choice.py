@@ -96,6 +96,15 @@ def test_the_average_is_between_its_forms_and_its_interval_is_theirs():
     assert np.allclose(best.n_params * best.n_data * 6, best.compute)
 
 
+def test_kaplan_is_coupled_without_a_floor_and_not_chosen_beside_it():
+    """So what it says is in what `coupled` allows; chosen alone it would rule a floor out."""
+    n_scale, d_scale, alpha, beta = 3e13, 5e13, 0.08, 0.1
+    same = forms.get("coupled")((N, D), 0.0, n_scale ** (alpha / beta), d_scale, alpha / beta, 1.0, beta)
+    assert forms.get("kaplan")((N, D), n_scale, d_scale, alpha, beta) == pytest.approx(same, rel=1e-12)
+    assert {"coupled", "chinchilla"} <= {form.name for form in form_choice.candidates(("n_params", "n_data"))}
+    assert "kaplan" not in {form.name for form in form_choice.candidates(("n_params", "n_data"))}
+
+
 def test_the_ends_of_an_average_are_the_quantiles_of_the_mixture():
     middles, weight = np.array([[0.0], [1.0]]), np.array([0.7, 0.3])
     usual = stats.norm.ppf(0.975)

@@ -259,6 +259,8 @@ register_form(Form(
     (Parameter("n_scale", 0.0, log=True), Parameter("d_scale", 0.0, log=True),
      Parameter("alpha", 1e-3, 5.0, start=GRID), Parameter("beta", 1e-3, 5.0, start=GRID)),
     _kaplan, complete=_kaplan_scales, variables=NAMES, doc="Kaplan et al. 2020, eq. 1.5",
+    # `coupled` without a floor: few runs do not show that there is none, and what lies far beyond rests on it
+    automatic=False,
 ))  # fmt: skip
 register_form(Form(
     "kaplan_time", "A N^-alpha + B S^-beta", (BY_PARAMS, BY_DATA, ALPHA, BETA),
