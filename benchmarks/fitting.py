@@ -16,6 +16,7 @@ import os
 import runpy
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy import optimize
@@ -140,7 +141,11 @@ def every_form(only: str) -> None:
         x = places(form, np.asarray(middle, float), rng)
         given = x if len(x) > 1 else x[0]
         y = form(given, *values) * np.exp(NOISE * rng.standard_normal(POINTS))
-        options = {"space": "raw"} if np.any(y <= 0) else {}
+        options: dict[str, Any] = {"space": "raw"} if np.any(y <= 0) else {}
+        if name == "distillation":  # as its description says: what a fit of students alone has found
+            options["bounds"] = {
+                p: (v, v) for p, v in zip(form.names, values, strict=True) if p.endswith("_s")
+            }
         start = time.process_time()
         law = sl.laws.fit(form, tuple(x) if len(x) > 1 else x[0], y, **options)
         fitted = time.process_time()

@@ -462,6 +462,20 @@ def test_a_form_is_its_equation_written_out(name: str):
         assert form(x, *parameters) == pytest.approx(formula(*at, *parameters), rel=1e-9)
 
 
+@pytest.mark.parametrize("name", [n for n in FORMULAS if forms.get(n).gradient])
+def test_a_gradient_agrees_with_differences_at_the_place_of_the_formula(name: str):
+    form, (_, place, values) = forms.get(name), FORMULAS[name]
+    x, given = (place if len(place) > 1 else place[0]), np.asarray(values, float)
+    held = form.bounded({form.names[-1]: (given[-1], given[-1])})  # one parameter held: the others' slopes
+    exact = [float(slope) for slope in form.gradient(np.asarray(x, float), *given)]
+    free = [float(slope) for slope in held.gradient(np.asarray(x, float), *given[:-1])]
+    assert free == pytest.approx(exact[:-1])
+    for j, slope in enumerate(exact):
+        step = 1e-5 * max(abs(given[j]), 1e-3) * np.eye(len(given))[j]
+        ends = [form(x, *(given + side * step)) for side in (1, -1)]
+        assert slope == pytest.approx((ends[0] - ends[1]) / (2 * step[j]), rel=1e-4, abs=1e-9)
+
+
 def test_a_transfer_from_scratch_has_no_data_transferred():
     form, kaplan = forms.get("transfer"), forms.get("kaplan")
     _, place, values = FORMULAS["transfer"]

@@ -77,6 +77,19 @@ def _sparsity(
     return floor + a * power(x[0], alpha) + b * power(x[1], beta) + c * power(dense, lam) + f * both
 
 
+def _sparsity_gradient(
+    x: Any, floor: Any, a: Any, b: Any, c: Any, f: Any, alpha: Any, beta: Any, lam: Any, delta: Any,
+    gamma: Any,
+) -> tuple[Any, ...]:  # fmt: skip
+    log_n, log_d, log_dense = np.log(x[0]), np.log(x[1]), np.log(1 - x[2])
+    by_a, by_b, by_c = np.exp(-alpha * log_n), np.exp(-beta * log_d), np.exp(-lam * log_dense)
+    by_f = np.exp(-delta * log_dense - gamma * log_n)
+    return (
+        np.ones_like(by_a), by_a, by_b, by_c, by_f, -a * by_a * log_n, -b * by_b * log_d,
+        -c * by_c * log_dense, -f * by_f * log_dense, -f * by_f * log_n,
+    )  # fmt: skip
+
+
 # convention: tokens at which A and beta of `upcycled` are quoted
 BILLION = 1e9
 
@@ -152,7 +165,7 @@ register_form(Form(
      Parameter("lam", -3.0, 3.0, start=(-0.3, 0.3), prior=(0.0, 0.5)),
      Parameter("delta", -3.0, 3.0, start=(-0.3, 0.3), prior=(0.0, 0.5)),
      Parameter("gamma", 0.0, 5.0, start=(0.2, 0.5), prior=(0.3, 0.3))),
-    _sparsity, variables=("n_params", "n_data", "sparsity"), zeros=("sparsity",),
+    _sparsity, gradient=_sparsity_gradient, variables=("n_params", "n_data", "sparsity"), zeros=("sparsity",),
     doc="Abnar et al. 2025: S is the share of experts that are not active",
 ))  # fmt: skip
 register_form(Form(

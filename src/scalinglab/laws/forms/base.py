@@ -203,7 +203,7 @@ class Form:
         return replace(
             self, parameters=tuple(free), function=_holding(self, fixed), exponent=_exponent(self, fixed),
             derived=_also(self.derived, fixed), complete=_completing(self, fixed),
-            fixed={**self.fixed, **fixed}, gradient=None if fixed else self.gradient,
+            fixed={**self.fixed, **fixed}, gradient=_free_gradient(self, fixed),
         )  # fmt: skip
 
 
@@ -213,6 +213,20 @@ def _holding(form: Form, fixed: Mapping[str, float]) -> Callable[..., Any]:
         return form.function(x, *(fixed[n] if n in fixed else next(free) for n in form.names))
 
     return function if fixed else form.function
+
+
+def _free_gradient(form: Form, fixed: Mapping[str, float]) -> Callable[..., tuple[Any, ...]] | None:
+    """The derivatives by the parameters that are not held."""
+    given = form.gradient
+    if given is None or not fixed:
+        return given
+
+    def gradient(x: Any, *values: Any) -> tuple[Any, ...]:
+        free = iter(values)
+        columns = given(x, *(fixed[n] if n in fixed else next(free) for n in form.names))
+        return tuple(column for name, column in zip(form.names, columns, strict=True) if name not in fixed)
+
+    return gradient
 
 
 def _also(function: Any, fixed: Mapping[str, float]) -> Any:

@@ -64,9 +64,10 @@ def coupled(x: Any, floor: Any, a: Any, b: Any, alpha: Any, beta: Any, gamma: An
     return floor + (a * power(x[0], alpha) + b * power(x[1], beta)) ** gamma
 
 
-def _coupled_gradient(
+def coupled_gradient(
     x: Any, floor: Any, a: Any, b: Any, alpha: Any, beta: Any, gamma: Any
 ) -> tuple[Any, ...]:  # fmt: skip
+    """The derivatives of `coupled` by its parameters."""
     log_n, log_d = np.log(x[0]), np.log(x[1])
     by_a, by_b = np.exp(-alpha * log_n), np.exp(-beta * log_d)
     inner = a * by_a + b * by_b
@@ -223,7 +224,7 @@ register_form(Form(
     (Parameter("E", 0.0), Parameter("A", 0.0, log=True), Parameter("B", 0.0, log=True),
      Parameter("alpha", 0.0, 5.0, start=COARSE), Parameter("beta", 0.0, 5.0, start=COARSE),
      Parameter("gamma", 0.01, 5.0, start=(0.4, 1.0))),
-    coupled, complete=_split, gradient=_coupled_gradient, variables=NAMES, doc="Busbridge et al. 2025, eq. 1",
+    coupled, complete=_split, gradient=coupled_gradient, variables=NAMES, doc="Busbridge et al. 2025, eq. 1",
 ))  # fmt: skip
 register_form(Form(
     "farseer", "E exp(-a (n^b - 1)/b) + A n^-c d^(-beta n^e), n = N/1e9, d = D/1e11",

@@ -27,7 +27,16 @@ import numpy as np
 
 from scalinglab.laws.forms.base import Form, Parameter
 from scalinglab.laws.forms.registry import register_form
-from scalinglab.laws.forms.surfaces import BY_DATA, BY_PARAMS, COARSE, FLOOR, NAMES, coupled, power
+from scalinglab.laws.forms.surfaces import (
+    BY_DATA,
+    BY_PARAMS,
+    COARSE,
+    FLOOR,
+    NAMES,
+    coupled,
+    coupled_gradient,
+    power,
+)
 
 # --- compute and over-training -------------------------------------------------------------------------
 
@@ -139,6 +148,26 @@ def _distillation(
     return teacher + np.exp(log_gap + gamma * np.log(a * power(n, alpha) + b * power(d, beta)))
 
 
+def _distillation_gradient(
+    x: Any, c0: Any, c1: Any, d1: Any, f1: Any, a: Any, b: Any, alpha: Any, beta: Any, gamma: Any,
+    floor_s: Any, a_s: Any, b_s: Any, alpha_s: Any, beta_s: Any, gamma_s: Any,
+) -> tuple[Any, ...]:  # fmt: skip
+    n, d, teacher = x
+    of_student = (floor_s, a_s, b_s, alpha_s, beta_s, gamma_s)
+    student = coupled((n, d), *of_student)
+    ratio = np.log(teacher / (d1 * student)) / f1
+    soft, share = np.logaddexp(0, ratio), 1 / (1 + np.exp(-ratio))
+    by_a, by_b = power(n, alpha), power(d, beta)
+    inner = a * by_a + b * by_b
+    gap = np.exp(-c0 * np.log(teacher) - c1 * f1 * soft + gamma * np.log(inner))
+    outer, by_student = gap * gamma / inner, gap * c1 * share / student
+    return (
+        -gap * np.log(teacher), -gap * f1 * soft, gap * c1 * share / d1, gap * c1 * (share * ratio - soft),
+        outer * by_a, outer * by_b, -outer * a * by_a * np.log(n), -outer * b * by_b * np.log(d),
+        gap * np.log(inner), *(by_student * slope for slope in coupled_gradient((n, d), *of_student)),
+    )  # fmt: skip
+
+
 def _positive(name: str, *start: float) -> Parameter:
     return Parameter(name, 0.0, log=True, start=start or (1.0,))
 
@@ -216,6 +245,6 @@ register_form(Form(
      Parameter("beta", 0.0, 3.0, start=(0.45,)), Parameter("gamma", 0.01, 5.0, start=(0.6,)),
      Parameter("E_s", 0.0), _positive("A_s"), _positive("B_s"), Parameter("alpha_s", 0.0, 3.0),
      Parameter("beta_s", 0.0, 3.0), Parameter("gamma_s", 0.01, 5.0)),
-    _distillation, variables=(*NAMES, "teacher_loss"),
+    _distillation, gradient=_distillation_gradient, variables=(*NAMES, "teacher_loss"),
     doc="Busbridge et al. 2025, eq. 8; hold E_s … gamma_s at `coupled`, fitted without a teacher",
 ))  # fmt: skip
