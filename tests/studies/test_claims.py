@@ -1,6 +1,9 @@
 """One verdict a claim: the rule on rows of known errors, and the claims of the papers on their records."""
 
+import importlib
 from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -107,7 +110,13 @@ def test_a_cause_is_said_with_its_test_or_that_there_is_none():
     assert judge(ALL, [("paper/fig1", one(1.0))]).cause == ""
 
 
-@pytest.mark.parametrize("fields", [{"rule": "some"}, {"tested": "fig2"}])
+def test_a_test_quotes_what_its_check_found():
+    claim = replace(ALL, cause="too small", tested="{gain:.0%} at half", check="halves", found={"gain": 0.31})
+    said = judge(claim, [("paper/fig1", one(1.5))]).cause
+    assert said == "too small (tested: 31% at half; python benchmarks/causes.py halves)"
+
+
+@pytest.mark.parametrize("fields", [{"rule": "some"}, {"tested": "fig2"}, {"check": "halves"}])
 def test_a_claim_that_contradicts_itself_is_refused(fields: dict):
     with pytest.raises(BadInput):
         replace(ALL, **fields)
@@ -140,3 +149,38 @@ def test_every_entry_is_claimed_and_every_claim_of_a_measured_entry_has_rows(pap
 
 def test_the_source_papers_have_a_number_of_claims_that_one_reads():
     assert sum(len(claims(paper)) for paper in SOURCES) <= 120
+
+
+# --- causes -----------------------------------------------------------------------------------------------
+
+CHECKED = {claim.check: claim for paper in SOURCES for claim in claims(paper) if claim.check}
+QUICK = (
+    "margins_after_the_last_error", "frontier_of_one_width", "exponents_by_domain",
+)  # fmt: skip
+CHEAP = (
+    "sizes_next_to_the_features", "plateau_of_guessing", "narrow_perceptrons", "gain_at_fixed_noise_in_time",
+)  # fmt: skip
+
+
+@pytest.fixture
+def causes(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
+    return importlib.import_module("causes")
+
+
+def test_every_check_of_a_cause_belongs_to_a_claim_that_quotes_it(causes: ModuleType):
+    assert set(causes.CHECKS) == set(CHECKED)
+    for claim in CHECKED.values():
+        assert any(f"{{{name}" in claim.tested for name in claim.found), claim.says
+        claim.tested.format(**claim.found)
+
+
+@pytest.mark.parametrize("name", [*QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in CHEAP)])
+def test_a_check_finds_what_is_said_of_it(name: str, causes: ModuleType):
+    """The others take half a minute each: python benchmarks/causes.py."""
+    try:
+        now = causes.CHECKS[name]()
+    except BadInput as missing:
+        pytest.skip(str(missing))  # the public points are not part of the repository
+    said = CHECKED[name].found
+    assert {key: now[key] for key in said} == pytest.approx(dict(said), rel=0.02, abs=0.002)

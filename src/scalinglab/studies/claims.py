@@ -8,7 +8,9 @@ The claims of a paper are ``claims/<paper>.toml`` in the package of the study. O
     rows = 'α_D'                      # a regular expression: the rows that count; all by default
     rule = "all"                      # how they are combined
     cause = "…"                       # why it disagrees, where that is known
-    tested = "…"                      # the test of that cause: a row, a record, a command
+    tested = "…"                      # the test of that cause: a row, a record, or the numbers of a check
+    check = "…"                       # the function of benchmarks/causes.py that finds those numbers
+    found = {…}                       # what it found, which `tested` quotes as {name} or {name:.0%}
 
 ``[[reported]]`` names rows that no claim counts, and why. An entry that neither names claims its own
 sentence, of all its rows. Let m be the number of rows that count. A row
@@ -38,7 +40,7 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -64,12 +66,16 @@ class Claim:
     rule: str = "all"
     cause: str = ""
     tested: str = ""
+    check: str = ""
+    found: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.rule not in RULES:
             raise BadInput(f"{self.says}: rule {self.rule!r}: choose from {', '.join(RULES)}")
         if self.tested and not self.cause:
             raise BadInput(f"{self.says}: a test without the cause that it tests")
+        if bool(self.check) != bool(self.found):
+            raise BadInput(f"{self.says}: name the check and what it found, both or neither")
 
     def counts(self, row: Row) -> bool:
         """Whether a row of one of its entries is one of those that decide it."""
@@ -99,7 +105,9 @@ class Judged:
             return ""
         if not self.claim.tested:
             return f"{self.claim.cause}; {NOT_TESTED}".removeprefix("; ")
-        return f"{self.claim.cause} (tested: {self.claim.tested})"
+        tested = self.claim.tested.format(**self.claim.found) if self.claim.check else self.claim.tested
+        command = f"; python benchmarks/causes.py {self.claim.check}" if self.claim.check else ""
+        return f"{self.claim.cause} (tested: {tested}{command})"
 
 
 # --- the rule ---------------------------------------------------------------------------------------------

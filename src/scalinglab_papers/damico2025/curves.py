@@ -17,7 +17,7 @@ from scalinglab.figures.collapse import (
     plain_ticks,
     sizes_legend,
 )
-from scalinglab.figures.style import INK, PALETTE, colors, headroom, loglog, panels, panels_for
+from scalinglab.figures.style import INK, PALETTE, colors, headroom, loglog, panels_for
 from scalinglab.laws.learning_curves.collapse import collapse
 from scalinglab.studies import trained
 from scalinglab.studies.registry import Reproduction
@@ -51,13 +51,19 @@ def _sheet(made: tuple[Pair, ...], draw: Callable[[Axes, Pair], None]) -> Figure
     figure, axes = panels_for(len(shown), ACROSS, size=(2.9, 2.3))
     for axis, pair in zip(axes, shown, strict=True):
         draw(axis, pair)
-        axis.title.set_fontsize(8)
         axis.set(xlabel=axis.get_xlabel() if axis in axes[-ACROSS:] else "")
         axis.set(ylabel=axis.get_ylabel() if axis in axes[::ACROSS] else "")
+    _small_print(axes)
+    return figure
+
+
+def _small_print(axes: np.ndarray) -> None:
+    """Titles and legends for a sheet of many panels."""
+    for axis in axes:
+        axis.title.set_fontsize(8)
         if axis.get_legend():
             for words in (*axis.get_legend().get_texts(), axis.get_legend().get_title()):
                 words.set_fontsize(6)
-    return figure
 
 
 def plain_curves(axis: Axes, pair: Pair) -> None:
@@ -186,14 +192,18 @@ def fig7(scale: str) -> Reproduction:
     if not made:
         raise BadInput("figure 7 is about time, which the published curves leave out: train or give --store")
     by_name = {name: [pair for pair in made if pair.name == name] for name in (pair.name for pair in made)}
-    figure, axes = panels(len(by_name), 1 + max(map(len, by_name.values())), size=(3.5, 2.7))
-    for (left, *others), (name, norms) in zip(axes, by_name.items(), strict=True):
+    each = 1 + max(map(len, by_name.values()))
+    figure, axes = panels_for(each * len(by_name), each * min(3, len(by_name)), size=(2.5, 2.2))
+    for (left, *others), (name, norms) in zip(axes.reshape(-1, each), by_name.items(), strict=True):
         loglog(left, "epoch", "test error", name)
         _draw_runs(left, norms[0], "test_error")
         sizes_legend(left, np.sort(norms[0].curves.frame["n_data"].unique()), "P", loc="lower left")
         for axis, pair in zip(others, norms, strict=False):
             loglog(axis, "epoch", "norm λ(t)", f"norm {pair.norm}")
             _draw_runs(axis, pair, "norm")
+        for spare in others[len(norms) :]:
+            spare.set_axis_off()
+    _small_print(axes)
     rows = [monotone(pair, "the paper: always monotone") for pair in made]
     return Reproduction(together(made), figure, tuple(rows))
 
@@ -232,10 +242,8 @@ def largest_fall(norm: np.ndarray) -> float:
 def fig8(scale: str) -> Reproduction:
     """What the exponents are read off: curves with their power-law windows; optima against size."""
     made = [pair for pair in analysed(scale) if pair.found is not None]
-    figure, axes = panels(-(-len(made) // 2), 4, size=(3.6, 2.8))
-    for spare in axes.reshape(-1, 2)[len(made) :].ravel():
-        spare.set_axis_off()
-    for (left, right), pair in zip(axes.reshape(-1, 2), made, strict=False):
+    figure, axes = panels_for(2 * len(made), min(10, 2 * len(made)), size=(2.5, 2.2))
+    for (left, right), pair in zip(axes.reshape(-1, 2), made, strict=True):
         found = pair.found
         assert found is not None
         table = found.table
@@ -259,6 +267,7 @@ def fig8(scale: str) -> Reproduction:
         plain_ticks(left, "y")
         headroom(right)
         right.legend(loc="upper left")
+    _small_print(axes)
     return Reproduction(together(made), figure, ())
 
 

@@ -18,7 +18,7 @@ from scalinglab_papers.park2019 import scales
 from scalinglab_papers.park2019.design import EXPERIMENTS, TABLE_1, TABLE_3, Experiment
 from scalinglab_papers.park2019.rows import estimate_row
 from scalinglab_papers.park2019.scales import chance
-from scalinglab_papers.park2019.searches import TABLE_2, by_batch, title
+from scalinglab_papers.park2019.searches import TABLE_2, by_batch, outside, title
 from scalinglab_papers.park2019.training import trained, united
 
 # --- appendix G ------------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ def _schemes(pairs: dict[str, str], scale: str) -> Reproduction:
         rows.append(estimate_row(
             f"{name}: best accuracy, standard minus NTK", difference, ntk.n_runs + standard.n_runs,
             expected=0.0, relation=relation, resolution=0.002 if relation == "=" else None,
-            note="mean over widths",
+            known=ntk.bounded and standard.bounded, note="mean over widths" + outside(ntk, standard),
         ))  # fmt: skip
         parts += list(runs.values())
     axis.set(xlabel="best accuracy, NTK", ylabel="best accuracy, standard")

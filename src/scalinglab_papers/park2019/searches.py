@@ -114,7 +114,7 @@ def fig2(scale: str) -> Reproduction:
                                  batch.n_runs + rate.n_runs, expected=1.0, resolution=0.5,
                                  known=batch.bounded and rate.bounded,
                                  note=f"95 % [{found.ratio.low:.2f}, {found.ratio.high:.2f}]"
-                                 + outside(found)))  # fmt: skip
+                                 + outside(found.batch, found.rate)))  # fmt: skip
         parts += [by_batch(key, scale), by_rate(key, scale)]
     axis.plot([min(ends), max(ends)], [min(ends), max(ends)], "--", color=MUTED, linewidth=1, label="y = x")
     loglog(axis, "optimal ḡ by batch search", "optimal ḡ by rate search")
@@ -135,16 +135,16 @@ def fig3(scale: str) -> Reproduction:
         rows.append(estimate_row(f"{name}: best accuracy by batch minus that by rate", found.best_difference,
                                  found.batch.n_runs + found.rate.n_runs, expected=0.0, resolution=0.002,
                                  known=found.batch.bounded and found.rate.bounded,
-                                 note="mean over widths" + outside(found)))  # fmt: skip
+                                 note="mean over widths" + outside(found.batch, found.rate)))  # fmt: skip
         parts += [by_batch(key, scale), by_rate(key, scale)]
     axis.set(xlabel="best accuracy, batch search", ylabel="best accuracy, rate search")
     axis.legend(fontsize=7)
     return Reproduction(united(parts), figure, tuple(rows))
 
 
-def outside(found: Compared) -> str:
+def outside(*compared: OptimalNoise) -> str:
     """What limits a comparison, for a note."""
-    if found.batch.bounded and found.rate.bounded:
+    if all(one.bounded for one in compared):
         return ""
     return "; optima at the end of a search: what is best may lie outside"
 

@@ -1,0 +1,385 @@
+"""Tests of why claims of the papers disagree: the numbers behind `tested` in the files of claims.
+
+    python benchmarks/causes.py [NAME …]
+
+Each function tests one cause on records, runs and curves that are kept, or by a small simulation, and returns
+numbers by name. A claim names its function with `check` and keeps its numbers in `found`; the tests compare.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from scalinglab.curves import Curves
+
+MEASURED = Path(__file__).resolve().parents[1] / "docs" / "measured"
+Numbers = dict[str, float]
+
+
+# --- damico2025 ------------------------------------------------------------------------------------------
+
+
+def plateau_of_guessing() -> Numbers:
+    """Fig. 4, CNN on MNIST: do the published curves collapse where guessing has ended?
+
+    Guessing ends at one norm for all sizes, the optimum grows with the size: rescaled by their optima, curves
+    are cut at a share of the optimal norm, or not. Rms deviation of the three largest sizes from one curve.
+    """
+    from scalinglab.errors import BadInput
+    from scalinglab.laws.learning_curves.collapse import collapse
+    from scalinglab_papers.damico2025.pairs import published_tables
+
+    found = {}
+    for version in ("september", "may"):
+        tables = published_tables(version)
+        if "CNN MNIST" not in tables:
+            raise BadInput(f"no published curves of {version}: scalinglab data get damico2025-curves")
+        table = tables["CNN MNIST"]
+        lowest = table.loc[table.groupby("n_data")["test_error"].idxmin()].set_index("n_data")["norm"]
+        share = table["norm"] / table["n_data"].map(lowest)
+        for name, part in (("whole", table), ("near", table[share > 0.03])):
+            made = collapse(Curves(part.copy()), by="optimum")
+            found[f"{version}_{name}"] = float(made.deviation[-3:].mean())
+    return found
+
+
+def margins_after_the_last_error() -> Numbers:
+    """Fig. 6, right: growth of the mean normalised margin after the last training error.
+
+    For P = 1,800 also from step 126 on, the first checkpoint after an epoch of P = 14,400.
+    """
+    runs = pd.read_parquet(MEASURED / "damico2025-runs" / "gpu.parquet")
+    runs = runs[runs["margin_normalized_mean"].notna()].sort_values("step")
+    found: Numbers = {}
+    for size, run in runs.groupby("n_data"):
+        wrong = run["train_error"].to_numpy() > 0
+        mean = run["margin_normalized_mean"].to_numpy(float)
+        after = mean[int(np.flatnonzero(wrong)[-1]) + 1 :]
+        found[f"checkpoints_{size}"] = float(len(after))
+        if len(after) > 1:
+            found[f"growth_{size}"] = float(after[-1] / after[0] - 1)
+    small = runs[(runs["n_data"] == 1800) & (runs["step"] >= 126)]["margin_normalized_mean"]
+    found["growth_from_step_126"] = float(small.iloc[-1] / small.iloc[0] - 1)
+    return found
+
+
+def what_falls_in_resnets() -> Numbers:
+    """Fig. 7: the largest relative falls of norms, mean over all ResNet runs.
+
+    Spectral norms of eq. 2 hold the batch norms after each layer, ℓ2 and (2,1) norms those of weights alone.
+    And of a narrow ResNet in its first 64 steps: the fall of eq. 2 as it is, and with the running variances
+    of its batch norms held at 1 (`held`) at the same weights.
+    """
+    from scalinglab_papers.damico2025.curves import largest_fall
+
+    runs = pd.read_parquet(MEASURED / "damico2025-runs" / "gpu.parquet")
+    runs = runs[(runs["model"] == "resnet") & runs["norm"].notna()].sort_values("step")
+    groups = [run for _, run in runs.groupby("run")]
+    found: Numbers = {"runs": float(len(groups))}
+    for name in ("norm", "norm_spectral", "norm_l2", "norm_group21"):
+        found[name] = float(np.mean([largest_fall(run[name].to_numpy(float)) for run in groups]))
+    as_it_is, held = _with_and_without_running_variances((1, 4, 16, 64))
+    return found | {"narrow": largest_fall(as_it_is), "narrow_held": largest_fall(held)}
+
+
+def _with_and_without_running_variances(checkpoints: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Eq. 2 of a ResNet of an eighth of the width along a training on 1,500 images, Adam at rate 0.005."""
+    import copy
+
+    import torch
+    from torch.nn.functional import cross_entropy
+
+    from scalinglab import measure, nets
+    from scalinglab.data import load
+
+    data = load("mnist")
+    x, y = torch.as_tensor(data.inputs("train")[:1500]), torch.as_tensor(data.train_y[:1500])
+    model = nets.build("resnet", data.input_shape, 10, width=0.125, seed=0)
+    optimizer, order = torch.optim.Adam(model.parameters(), lr=0.005), torch.Generator().manual_seed(0)
+    found = []
+    for step in range(1, max(checkpoints) + 1):
+        batch = torch.randint(1500, (128,), generator=order)
+        optimizer.zero_grad()
+        cross_entropy(model.train()(x[batch]), y[batch]).backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        if step in checkpoints:
+            held = copy.deepcopy(model)
+            for module in held.modules():
+                if isinstance(module, torch.nn.BatchNorm2d):
+                    module.running_var.fill_(1.0)  # type: ignore[union-attr]
+            norms = [measure.norms(one.eval(), data.input_shape) for one in (model, held)]
+            found.append([one["spectral_complexity"] for one in norms])
+    as_it_is, at_one = np.array(found).T
+    return as_it_is, at_one
+
+
+def exponents_by_domain() -> Numbers:
+    """Talk: the curves of alabdulmohsin2022 with 0.05 ≤ γ ≤ 0.5, by what was learned."""
+    from scalinglab.results.estimate import slope
+    from scalinglab_papers.damico2025.review import points
+
+    table, inside = points("alabdulmohsin2022", "curves.csv"), []
+    for (domain, _, _), curve in table.groupby(["domain", "task", "model"]):
+        mean = curve.groupby("n_data")["loss"].mean()
+        exponent = -slope(np.log(mean.index.to_numpy(float)), np.log(mean.to_numpy())).value
+        inside.append((domain in ("LM", "BB"), 0.05 <= exponent <= 0.5, exponent < 0.05))
+    language, holds, below = np.array(inside).T
+    return {
+        "language": float(language.sum()), "language_inside": float((language & holds).sum()),
+        "language_below": float((language & below).sum()),
+        "others": float((~language).sum()), "others_inside": float((~language & holds).sum()),
+    }  # fmt: skip
+
+
+# --- bahri2021 -------------------------------------------------------------------------------------------
+
+
+def local_interpolation(sizes: tuple[int, ...] = (128, 512, 2048, 8192), seeds: int = 6) -> Numbers:
+    """Fig. S2: the exponent in D of local linear interpolation of the same teachers, with no network.
+
+    Each test point gets the value of the plane through its 3(d + 1) neighbours, by least squares. Its loss
+    falls as D^-4/d for smooth targets and as D^-3/d for those with kinks, as teachers of ReLUs have: planes
+    are off by r² in a share r = D^-1/d of the volume there.
+    """
+    from scipy.spatial import KDTree
+
+    from scalinglab.data.teacher import random_teacher
+
+    found = {}
+    for d in (2, 8, 9):
+        losses = np.zeros((seeds, len(sizes)))
+        for seed in range(seeds):
+            rng, teacher = np.random.default_rng(seed), random_teacher(d, width=96, seed=seed)
+            x, tests = (rng.uniform(-0.5, 0.5, (n, d)) for n in (max(sizes), 800))
+            y, truth = teacher(x)[:, 0], teacher(tests)[:, 0]
+            for place, n in enumerate(sizes):
+                near = KDTree(x[:n]).query(tests, k=3 * (d + 1))[1]
+                plane = np.concatenate([np.ones((*near.shape, 1)), x[near] - tests[:, None]], axis=-1)
+                turned = plane.swapaxes(1, 2)
+                gram = turned @ plane + 1e-9 * np.eye(d + 1)
+                value = np.linalg.solve(gram, turned @ y[near][..., None])[:, 0, 0]
+                losses[seed, place] = np.mean((value - truth) ** 2)
+        found[f"d{d}"] = float(-np.polyfit(np.log(sizes), np.log(losses).mean(0), 1)[0])
+    return found
+
+
+def features_to_choose_from(draws: int = 30) -> Numbers:
+    """Fig. S6: loss at 144 examples and 192 features over that at 192 and 144, low ridge, simulated.
+
+    Gaussian features with eigenvalues i^-1.5 in random directions, of which some are chosen, as examples are
+    among 6,000; a linear target with 30 % of its variance replaced by noise, which stands for what labels
+    have beyond the features, and without.
+    """
+    found = {}
+    for name, count, noise in (("of_768", 768, 0.0), ("of_768_noise", 768, 0.3), ("of_3000", 3000, 0.0)):
+        rng = np.random.default_rng(0)
+        turn = np.linalg.qr(rng.standard_normal((count, count)))[0]
+        x = (rng.standard_normal((7000, count)) * np.arange(1, count + 1) ** -0.75) @ turn
+        y = x @ (turn.T @ rng.standard_normal(count))
+        y = np.sqrt(1 - noise) * y / y.std() + np.sqrt(noise) * rng.standard_normal(len(y))
+        losses = {}
+        for n_data, n_params in ((144, 192), (192, 144)):
+            drawn = []
+            for draw in range(draws):
+                own = np.random.default_rng([1, draw])
+                rows, columns = own.choice(6000, n_data, False), own.choice(count, n_params, False)
+                drawn.append(_ridge(x, y, rows, columns, 1e-5 * n_params * float(np.mean(x**2))))
+            losses[n_data] = np.array(drawn)
+        one, other = losses[144], losses[192]
+        found[name] = float(one.mean() / other.mean())
+        spread = np.hypot(one.std() / one.mean(), other.std() / other.mean()) / np.sqrt(draws)
+        found[f"{name}_error"] = float(found[name] * spread)
+    return found
+
+
+def _ridge(x: np.ndarray, y: np.ndarray, rows: np.ndarray, columns: np.ndarray, ridge: float) -> float:
+    """Test loss, on the rows from 6,000 on, of ridge regression on some features and examples."""
+    a = x[np.ix_(rows, columns)]
+    weights = np.linalg.solve(a.T @ a + ridge * np.eye(len(columns)), a.T @ y[rows])
+    return float(np.mean((x[6000:, columns] @ weights - y[6000:]) ** 2))
+
+
+def sizes_next_to_the_features(draws: int = 200) -> Numbers:
+    """Fig. S7: exponent of the excess loss in D of 24 features with the best ridge, near and far from D = 24.
+
+    Gaussian features of unit variance, linear target with as much noise as signal, and three times as much:
+    the excess loss over the best weights is |w − w*|², the best ridge the noise over a weight's variance.
+    """
+    sizes, features, found = (48, 96, 192, 384, 768, 1536, 3072, 6144), 24, {}
+    for noise in (1, 3):
+        rng, losses = np.random.default_rng(0), []
+        for n in sizes:
+            drawn = []
+            for _ in range(draws):
+                truth = rng.standard_normal(features) / np.sqrt(features)
+                x = rng.standard_normal((n, features))
+                y = x @ truth + np.sqrt(noise) * rng.standard_normal(n)
+                weights = np.linalg.solve(x.T @ x + noise * features * np.eye(features), x.T @ y)
+                drawn.append(np.sum((weights - truth) ** 2))
+            losses.append(np.mean(drawn))
+        for name, part in (("near", slice(0, 5)), ("far", slice(4, None))):
+            slope = np.polyfit(np.log(sizes[part]), np.log(losses[part]), 1)[0]
+            found[f"{name}_{noise}"] = float(-slope)
+    return found
+
+
+# --- bordelon2024 ----------------------------------------------------------------------------------------
+
+
+def frontier_of_one_width() -> Numbers:
+    """Fig. 6c: what the kernel says where one width is best at every compute, (a − 1)/b in place of /(1 + b).
+
+    From (a − 1)/(1 + b) of fig6c and the smallest and largest b of fig6a.
+    """
+    tables = {name: json.loads((MEASURED / "bordelon2024" / f"{name}.json").read_text())["table"]
+              for name in ("fig6a", "fig6c")}  # fmt: skip
+    decays = [
+        row["measured"] for row in tables["fig6a"] if "width" in row["quantity"] and row["expected"] is None
+    ]
+    values = {row["quantity"]: row for row in tables["fig6c"]}
+    kernel = values["(a − 1)/(1 + b) of the kernel before training"]["measured"]
+    lazy = values["compute exponent of linearised networks"]
+    in_time = [kernel * (1 + b) / b for b in decays]
+    return {
+        "frontier": lazy["measured"], "error": lazy["stderr"], "kernel": kernel,
+        "in_time_low": min(in_time), "in_time_high": max(in_time),
+    }  # fmt: skip
+
+
+def after_kernel_by_network(steps: int = 100, seeds: int = 2, inputs: int = 200) -> Numbers:
+    """Fig. 9a: the change of b of the tangent kernel in training, for the record's CNN and for a Wide ResNet.
+
+    Digits, even against odd, the same training for both; all changes from the first step on: to the end, and
+    to the smallest b.
+    """
+    from scalinglab import measure
+    from scalinglab.data import load
+    from scalinglab.studies import trained
+
+    data, found = load("digits"), {}
+    x, y = data.inputs("test")[:inputs], 2.0 * (data.test_y[:inputs] % 2) - 1
+    for name, own in (
+        ("cnn", {"model": "myrtle", "width": 2.0}),
+        ("resnet", {"model": "wide_resnet", "width": 1.0, "depth": 10}),
+    ):
+        decays = []
+        for seed in range(seeds):
+            setting = {
+                "dataset": "digits", "superclass": [k % 2 for k in range(10)], "loss": "mse",
+                "optimizer": "sgd", "momentum": 0.9, "learning_rate": 0.05, "batch_size": 64, "steps": steps,
+                "checkpoints_per_decade": 2, "measure": [], "seed": seed, "test_size": inputs, **own,
+            }  # fmt: skip
+            reading = measure.KernelReading(x, y - y.mean())
+            frame = trained.runs([setting], "after-kernels", extra=reading).frame.sort_values("step")
+            decays.append(frame["kernel_spectral_exponent"].to_numpy(float))
+        mean = np.mean(decays, axis=0)
+        found[name], found[f"{name}_lowest"] = float(mean[-1] - mean[0]), float(mean.min() - mean[0])
+    return found
+
+
+# --- park2019 --------------------------------------------------------------------------------------------
+
+
+def _searches(name: str) -> pd.DataFrame:
+    with gzip.open(MEASURED / "park2019" / f"{name}.csv.gz") as file:
+        table = pd.read_csv(file)
+    return table[table["experiment"] == "batch"]
+
+
+def narrow_perceptrons() -> Numbers:
+    """Fig. 4: the power p from widths of 64, 128 or 256 units on, and at a half of the training time."""
+    from scalinglab.laws.noise import optimal_noise
+
+    runs = pd.read_parquet(MEASURED / "park2019" / "schemes.parquet")
+    runs = runs[(runs["depth"] == 1) & (runs["parameterization"] == "standard")]
+    found = {}
+    for narrowest in (64, 128, 256):
+        power = optimal_noise(Curves(runs[runs["widening_factor"] >= narrowest].copy())).power
+        found[f"from_{narrowest}"] = power.value
+        found[f"from_{narrowest}_low"], found[f"from_{narrowest}_high"] = power.low, power.high
+    found["half_time"] = optimal_noise(Curves(runs.copy()), share=0.5).power.value
+    return found
+
+
+def gain_at_fixed_noise_in_time() -> Numbers:
+    """Fig. 6: the gain of width at fixed noise over that at the optima, after shares of the training time.
+
+    One hidden layer; and the training loss at the fixed noise at a quarter of the time, narrow and wide.
+    """
+    from scalinglab.laws.noise import optimal_noise
+    from scalinglab_papers.park2019.rows import share_at_fixed_noise
+
+    runs = _searches("one-layer-mnist")
+    found = {}
+    for share, name in ((0.25, "quarter"), (0.5, "half"), (1.0, "whole")):
+        gain = share_at_fixed_noise(optimal_noise(Curves(runs.copy()), share=share))
+        assert gain is not None
+        found[name] = gain.value
+    early = runs[runs["step"] <= 0.2501 * runs.groupby("run")["step"].transform("max")]
+    last = early[early["batch_size"] == 512].sort_values("step").groupby("run").last()
+    loss = last.groupby("widening_factor")["train_loss"].mean()
+    return found | {"loss_128": float(loss[128.0]), "loss_1024": float(loss[1024.0])}
+
+
+def curvature_and_failures(widths: tuple[int, ...] = (256, 512, 1024, 2048)) -> Numbers:
+    """Fig. 15: the exponent in w of one over the loss's largest curvature at the start, standard and NTK.
+
+    A rate is stable on a quadratic where it is below 2(1 + m)/curvature for momentum m. By power iteration on
+    128 random inputs of MNIST's size and scale, two hidden layers; and the share of runs of width 8,192 at
+    rate 0.088 that failed, with their test error after 100 steps.
+    """
+    import torch
+    from torch.nn.functional import cross_entropy
+
+    from scalinglab import nets
+
+    found: Numbers = {}
+    x = torch.as_tensor(np.random.default_rng(0).uniform(-1, 1, (128, 1, 28, 28)), dtype=torch.float32)
+    y = torch.arange(128) % 10
+    for scheme in ("standard", "ntk"):
+        curvatures = []
+        for width in widths:
+            model = nets.build("mlp", (1, 28, 28), 10, depth=2, hidden=width, parameterization=scheme, seed=0)
+            weights = [w for w in model.parameters() if w.requires_grad]
+            gradient = torch.autograd.grad(cross_entropy(model(x), y), weights, create_graph=True)
+            vector, value = (
+                [torch.randn(w.shape, generator=torch.Generator().manual_seed(1)) for w in weights],
+                0.0,
+            )
+            for _ in range(12):
+                size = float(torch.sqrt(sum((v**2).sum() for v in vector)))  # type: ignore[arg-type]
+                vector = [v / size for v in vector]
+                vector = list(torch.autograd.grad(gradient, weights, vector, retain_graph=True))
+                value = float(torch.sqrt(sum((v**2).sum() for v in vector)))  # type: ignore[arg-type]
+            curvatures.append(value)
+        found[scheme] = float(-np.polyfit(np.log(widths), np.log(curvatures), 1)[0])
+    with gzip.open(MEASURED / "park2019" / "stability.csv.gz") as file:
+        runs = pd.read_csv(file).sort_values("step").groupby("run").last()
+    wide = runs[(runs["parameterization"] == "standard") & (runs["widening_factor"] == 8192)]
+    wide = wide[np.isclose(wide["learning_rate"], 0.0884, atol=1e-3)]
+    return found | {
+        "failed": float((wide["status"] != "done").mean()),
+        "test_error": float(wide["test_error"].mean()),
+    }
+
+
+CHECKS: dict[str, Callable[[], Numbers]] = {
+    function.__name__: function
+    for function in (
+        plateau_of_guessing, margins_after_the_last_error, what_falls_in_resnets, exponents_by_domain,
+        local_interpolation, features_to_choose_from, sizes_next_to_the_features, frontier_of_one_width,
+        after_kernel_by_network, narrow_perceptrons, gain_at_fixed_noise_in_time, curvature_and_failures,
+    )
+}  # fmt: skip
+
+
+if __name__ == "__main__":
+    for wanted in sys.argv[1:] or CHECKS:
+        print(wanted, json.dumps({name: round(value, 4) for name, value in CHECKS[wanted]().items()}))
