@@ -4,7 +4,8 @@
     python benchmarks/explain.py --only mnist mnist-lazy mnist-rich --sizes 32 128 512
     python benchmarks/explain.py --only mnist cnn --sizes 512 4096    best on a GPU
     python benchmarks/explain.py --print rows.json …                  the tables of rows kept by --out
-    python benchmarks/explain.py --predict                            sizes that were not run, two minutes
+    python benchmarks/explain.py --predict                            sizes that were not run, five minutes
+    python benchmarks/explain.py --predict narrow --seeds 4           of one family of networks
 
 A number is measured over solved loss at the last checkpoint, and in brackets its range over all checkpoints
 after the second. "kernel descent" is the loss of descent with the same kernel on other draws of the examples
@@ -18,7 +19,9 @@ The learning rate of *cnn* is chosen by a rule that looks at its kernel alone, s
 
 `--predict` explains one run of 128 examples at each of three widths and predicts the loss at four other sizes
 (`Explanation.predict`), for several seeds; it also predicts the two other widths from the middle one. It
-prints the median error and how often the 90 % band holds the loss of the run that is then trained.
+prints the median error and how often the 90 % band holds the loss of the run that is then trained. Families:
+*ntk*, 64 to 1,024 hidden units in NTK parameterization, *narrow*, 8 to 32, and *standard*, 16 to 256 in
+standard parameterization.
 """
 
 import argparse
@@ -136,41 +139,48 @@ def tables(rows: list[dict]) -> str:
     )
 
 
-HIDDEN, SEEN, UNSEEN = 512, 128, (32, 64, 256, 512)
-WIDTHS = (0.125, 0.5, 2.0)  # 64, 256 and 1,024 hidden units
-PREDICTED = COMMON | MLP | {"dataset": "digits", "steps": 300, "model_options": {"hidden": HIDDEN}}
+SEEN, UNSEEN = 128, (32, 64, 256, 512)
+PREDICTED = COMMON | MLP | {"dataset": "digits", "steps": 300}
+FAMILIES = {  # what differs, and three widths: hidden units
+    "ntk": ({}, (64, 256, 1024)),
+    "narrow": ({}, (8, 16, 32)),
+    "standard": ({"parameterization": "standard", "learning_rate": 0.03}, (16, 64, 256)),
+}
 
 
-def predict(seeds: int) -> None:
+def predict(family: str, seeds: int) -> None:
     """Predict the losses of networks at sizes that were not run, then train them."""
     rows = []
-    for width in WIDTHS:
-        settings = [PREDICTED | {"width": width, "n_data": n, "seed": seed}
+    own, units = FAMILIES[family]
+    shared = PREDICTED | own | {"model_options": {"hidden": units[1]}}
+    widths = [count / units[1] for count in units]
+    for width in widths:
+        settings = [shared | {"width": width, "n_data": n, "seed": seed}
                     for n in (SEEN, *UNSEEN) for seed in range(seeds)]  # fmt: skip
         frame = sl.train.run_many(settings, progress=False).frame
-        truth = frame[frame["step"] == PREDICTED["steps"]].set_index(["n_data", "seed"])["test_loss"]
+        truth = frame[frame["step"] == shared["steps"]].set_index(["n_data", "seed"])["test_loss"]
         for seed in range(seeds):
             found = sl.explain(
-                PREDICTED | {"width": width, "n_data": SEEN, "seed": seed}, samples=2 * UNSEEN[-1]
+                shared | {"width": width, "n_data": SEEN, "seed": seed}, samples=2 * UNSEEN[-1]
             )
             told = found.predict(n_data=UNSEEN)
             for n, mean, low, high in zip(UNSEEN, told.mean, told.low, told.high, strict=True):
                 loss = truth[n, seed]
                 rows.append(("sizes", mean / loss - 1, low <= loss <= high))
                 print(
-                    f"{HIDDEN * width:5g} hidden units, P = {n:4d}, seed {seed}: predicted {mean:.4f} "
-                    f"({low:.4f} to {high:.4f}), trained {loss:.4f}, {mean / loss - 1:+.1%}",
+                    f"{family}, {units[1] * width:5g} hidden units, P = {n:4d}, seed {seed}: predicted "
+                    f"{mean:.4f} ({low:.4f} to {high:.4f}), trained {loss:.4f}, {mean / loss - 1:+.1%}",
                     flush=True,
                 )
-            others = [] if width != WIDTHS[1] else [w for w in WIDTHS if w != width]
+            others = [] if width != 1 else [w for w in widths if w != width]
             for other, told in ((w, found.predict(width=w)) for w in others):
-                run = sl.train.run(PREDICTED | {"width": other, "n_data": SEEN, "seed": seed}, progress=False)
+                run = sl.train.run(shared | {"width": other, "n_data": SEEN, "seed": seed}, progress=False)
                 loss = float(run.frame["test_loss"].iloc[-1])
                 rows.append(("widths", told.mean[0] / loss - 1, told.low[0] <= loss <= told.high[0]))
     table = pd.DataFrame(rows, columns=["what", "error", "held"])
     for what, part in table.groupby("what"):
         print(
-            f"other {what}: median error {part.error.abs().median():.1%}, the 90 % band holds "
+            f"{family}, other {what}: median error {part.error.abs().median():.1%}, the 90 % band holds "
             f"{part.held.mean():.0%} of {len(part)}"
         )
 
@@ -183,15 +193,16 @@ def main():
     parser.add_argument("--sizes", type=int, nargs="+", help="Only these numbers of examples.")
     parser.add_argument("--steps", type=int, help="Steps in place of the usual ones.")
     parser.add_argument("--out", help="A JSON file for the rows.")
-    parser.add_argument("--predict", action="store_true", help="Predict sizes that were not run.")
+    parser.add_argument("--predict", nargs="*", choices=FAMILIES, help="Predict sizes that were not run.")
     parser.add_argument("--seeds", type=int, default=2, help="Of --predict.")
     parser.add_argument("--print", nargs="+", metavar="ROWS", help="Only print the tables of such files.")
     arguments = parser.parse_args()
     if arguments.print:
         print(tables([one for path in arguments.print for one in json.loads(Path(path).read_text())]))
         return
-    if arguments.predict:
-        predict(arguments.seeds)
+    if arguments.predict is not None:
+        for family in arguments.predict or FAMILIES:
+            predict(family, arguments.seeds)
         return
     rows = []
     for name in arguments.only:

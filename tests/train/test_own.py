@@ -320,7 +320,20 @@ def test_norms_margins_and_noise_are_those_of_the_network_that_a_plain_loop_trai
     assert last["margin_min"] == pytest.approx(float(margins.min()), rel=1e-3)
 
 
-@pytest.mark.parametrize("model", [Small, Tied])
+class InPlace(nn.Module):
+    """Writes to what it has computed."""
+
+    def __init__(self, dropout=0.0):
+        super().__init__()
+        self.first, self.last = nn.Linear(6, 8), nn.Linear(8, 3)
+
+    def forward(self, x):
+        h = self.first(x).mul(1)
+        h += 0.1
+        return self.last(F.relu_(h))
+
+
+@pytest.mark.parametrize("model", [Small, Tied, InPlace])
 def test_traced_steps_give_the_same_bits(model, monkeypatch) -> None:
     data = classes()
     if model is Tied:

@@ -29,7 +29,7 @@ def traced(function: Callable[..., Any], *examples: Any) -> Callable[..., Any] |
     from torch.fx.experimental.proxy_tensor import make_fx
 
     try:
-        graph = make_fx(function)(*examples)
+        graph = _without_identities(make_fx(function)(*examples))
     except Exception:  # whatever a network may do that a tracer cannot follow: it goes on as before
         return None
 
@@ -38,3 +38,27 @@ def traced(function: Callable[..., Any], *examples: Any) -> Callable[..., Any] |
             return graph(*arguments)
 
     return run
+
+
+def _without_identities(graph: Any) -> Any:
+    """The graph without operations that give back their argument: half of those that `torch.vmap` makes.
+
+    Where an operation writes in place all of them stay, as one may be the copy that it writes to.
+    """
+    calls = [node for node in graph.graph.nodes if isinstance(node.target, torch._ops.OpOverload)]
+    if any(node.target._schema.is_mutable for node in calls):
+        return graph
+    for node in calls:
+        name, given = node.target._schema.name, node.args[0] if node.args else None
+        if name not in _IDENTITIES or not isinstance(given, torch.fx.Node):
+            continue
+        before, after = (each.meta["tensor_meta"] for each in (given, node))
+        same = (before.shape, before.stride, before.dtype) == (after.shape, after.stride, after.dtype)
+        if same and (name != "aten::mul" or node.args[1:] == (1,)):
+            node.replace_all_uses_with(given)
+            graph.graph.erase_node(node)
+    graph.recompile()
+    return graph
+
+
+_IDENTITIES = ("aten::expand", "aten::view", "aten::_unsafe_view", "aten::detach", "aten::mul")
