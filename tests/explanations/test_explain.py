@@ -91,6 +91,7 @@ def test_foreign_curves_with_a_model_and_data_give_the_same_curve(stored):
         ({"batch_norm": True, "parameterization": "standard", "learning_rate": 0.01}, "batch_normalized"),
         ({"learning_rate": 500.0}, "large_steps"),
         ({"schedule": "cosine"}, "other_schedule"),
+        ({"dropout": 0.2, "learning_rate": 500.0}, "left_out"),
     ],
 )
 def test_where_theory_does_not_apply_there_is_a_reason_in_place_of_a_number(change, code):
@@ -98,6 +99,7 @@ def test_where_theory_does_not_apply_there_is_a_reason_in_place_of_a_number(chan
     assert np.isnan(found.theory).all()
     assert found.doublings == ()
     assert code in codes(found.outside)
+    assert ("left_out" in codes(found.outside)) == ("dropout" in change)
     assert codes(found.remarks).count("no_curve") == 1
     way_out = "no_solved_curve" if "batch_norm" in change else "solved_below_rate"
     assert way_out in codes(found.remarks)

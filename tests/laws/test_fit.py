@@ -123,7 +123,7 @@ def test_a_law_with_more_than_the_data_can_tell_says_so():
     assert high == np.inf
     assert law.to_dict()["identified_parameters"]["break"] is False
     assert law.to_dict()["identified_parameters"]["width"] is False
-    assert "break          95 % [0, inf]  not identified" in law.summary()
+    assert "break          not determined; 95 % at least 0" in law.summary()
     assert np.isnan(law.to_dict()["parameters"]["break"])
     assert law.notebook_table().set_index("parameter")["value"].isna().to_dict()["break"]
     assert {n for n, v in law.to_dict()["parameters"].items() if np.isnan(v)} == {*law.undetermined} & {

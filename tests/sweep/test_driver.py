@@ -104,6 +104,13 @@ def test_what_is_lost_again_and_again_without_a_row_more_is_halved_then_left_unf
     assert (found.left, store.sealed, store.discarded) == ([NAMES[0]], [], [])
 
 
+def test_what_was_lost_goes_before_what_has_not_begun(made):
+    found = made(attempts=1)
+    found.waiting = [task(3)]
+    found.deal(task(0), LOST)
+    assert runs(found.waiting) == [[0], [3]]
+
+
 def test_a_crash_costs_a_try_of_its_group_and_then_the_group_is_halved(made):
     found = made(attempts=3)
     found.waiting = [task(3)]

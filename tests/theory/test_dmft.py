@@ -120,6 +120,14 @@ def test_a_small_ridge_approaches_the_end_and_a_large_one_learns_nothing():
     assert nothing == pytest.approx(LARGE.total_power + 0.01, rel=1e-6)
 
 
+@pytest.mark.parametrize("n_params", [40, 100, math.inf])
+def test_where_every_mode_is_learnt_the_noise_alone_is_left_as_of_least_squares(n_params):
+    """Least squares with p of n: the test loss is σ²/(1 − p/n), the train loss σ² (1 − p/n)."""
+    found = dmft.final(SMALL, n_params, n_data=100, noise=0.5)
+    assert found.test_loss == pytest.approx(0.25 / (1 - 40 / 100))
+    assert found.train_loss == pytest.approx(0.25 * (1 - 40 / 100))
+
+
 def test_as_many_features_as_examples_diverge_as_the_root_of_time():
     times = np.geomspace(1e6, 1e9, 4)
     loss = dmft.solve(LARGE, times, n_params=100, n_data=100, noise=0.1).test_loss

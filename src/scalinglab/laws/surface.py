@@ -45,8 +45,10 @@ from scalinglab.laws.forms import search, surfaces
 from scalinglab.laws.forms.base import Form
 from scalinglab.laws.forms.surfaces import NAMES
 from scalinglab.laws.optimum import REACH, WIDE, Optimal, best_split, rises_with, too_far, why_no_optimum
+from scalinglab.results import fits
+from scalinglab.results.fits import ParameterRow
 from scalinglab.results.notebook import NotebookResult
-from scalinglab.results.sentences import Column, with_notes
+from scalinglab.results.sentences import Column
 from scalinglab.results.types import Reason
 from scalinglab.support.validation import checked
 
@@ -421,16 +423,25 @@ class Surface(NotebookResult):
             np.stack([middle[0], product / middle[0], middle[1]]),
         )  # fmt: skip
 
+    @property
+    def _rows(self) -> list[ParameterRow]:
+        """The parameters; no value where the runs determine none."""
+        rows, errors, ends = [], self.errors, self.parameter_intervals()
+        for name, value in self.law.parameters.items():
+            tied = self.law.form.tied
+            if name not in ends:
+                rows.append(
+                    ParameterRow(name, value, given=f"tied to {tied[name]}" if name in tied else "fixed")
+                )
+            elif name in self.undetermined:
+                rows.append(ParameterRow(name, np.nan, *ends[name], determined=False))
+            else:
+                rows.append(ParameterRow(name, value, *ends[name], stderr=errors[name]))
+        return rows
+
     def notebook_table(self) -> pd.DataFrame:
         """One row a free parameter; no value where the runs determine none."""
-        import pandas as pd
-
-        rows = [
-            (n, np.nan if n in self.undetermined else self.parameters[n], low, high,
-             "no" if n in self.undetermined else "yes")
-            for n, (low, high) in self.parameter_intervals().items()
-        ]  # fmt: skip
-        return pd.DataFrame(rows, columns=["parameter", "value", "low", "high", "determined"])
+        return fits.table(self._rows)
 
     def summary(self, names: Mapping[str, str] | None = None) -> str:
         """The fit in lines: parameters with intervals, what is not determined, how sure the optimum is.
@@ -440,37 +451,23 @@ class Surface(NotebookResult):
         """
         law, names = self.law, names or {}
         variables = ", ".join(names.get(name, name) for name in law.form.variables)
-        lines = [f"{law.form.name}: L = {law.form.equation.removeprefix('L = ')}   ({variables})"]
-        lines.append(f"  {len(law.points.y)} points at {law.points.sizes} sizes")
+        facts: list[tuple[str, object]] = []
         if self.average:
             named = ", ".join(f"{name} {weight:.2f}" for name, weight in self.weights.items())
-            lines.append(f"  forms          {named}: predictions and optimum are this average")
-        errors, ends = self.errors, self.parameter_intervals()
-        for name, value in law.parameters.items():
-            if name not in ends:
-                why = f"tied to {law.form.tied[name]}" if name in law.form.tied else "fixed"
-                lines.append(f"  {name:<14} {value:<12.6g} {why}")
-            elif name in self.undetermined:
-                lines.append(f"  {name:<14} not determined by these runs; 95 % {_range(*ends[name])}")
-            else:
-                low, high = ends[name]
-                lines.append(
-                    f"  {name:<14} {value:<12.6g} ± {errors[name]:<10.3g} 95 % [{low:.4g}, {high:.4g}]"
-                )
-        c = law.certificate
+            facts.append(("forms", f"{named}: predictions and optimum are this average"))
         source = "profile likelihood" if self.method == "profile" else "bootstrap over runs"
         few = self.method == "profile" and self._profiled.dof < 1
-        lines.append(f"  intervals      {self._few_runs() if few else source}")
-        lines.append(f"  objective      {c.objective:.7g}")
-        lines.append(f"  convergence    {c.summary()}")
-        if c.at_bound:
-            lines.append(f"  at a bound     {', '.join(c.at_bound)}: not determined by these data")
+        facts.append(("intervals", self._few_runs() if few else source))
+        cautions: list[object] = []
         if caution := _caution(self.bend):
-            lines.append(f"  lack of fit: {caution}")
+            cautions.append(f"lack of fit: {caution}")
         if self._shared.chance > 1 - SIGNIFICANT:
-            shared = Reason("sizes_share_errors", chance=self._shared.chance)
-            lines.append(f"  {shared}")
-        return with_notes(lines, law.points.notes, indent="  ")
+            cautions.append(Reason("sizes_share_errors", chance=self._shared.chance))
+        return fits.summary(
+            f"{law.form.name}: L = {law.form.equation.removeprefix('L = ')}   ({variables})",
+            f"{len(law.points.y)} points at {law.points.sizes} sizes",
+            self._rows, facts, law.certificate, cautions, law.points.notes,
+        )  # fmt: skip
 
 
 def _inner(values: Any, log: bool) -> Any:
@@ -495,14 +492,6 @@ def _closed(parameter: Any, low: float, high: float) -> Interval:
     if high >= parameter.high - margin:
         high = np.inf
     return Interval(float(low), float(high))
-
-
-def _range(low: float, high: float) -> str:
-    if not np.isfinite(low) and not np.isfinite(high):
-        return "any value"
-    if np.isfinite([low, high]).all():
-        return f"anything from {low:.3g} to {high:.3g}"
-    return f"at most {high:.3g}" if not np.isfinite(low) else f"at least {low:.3g}"
 
 
 def profiled(law: Solution) -> Solution:

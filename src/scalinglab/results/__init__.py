@@ -1,8 +1,8 @@
 """What every question returns, as data, and the one renderer of it.
 
 A result holds values with units (`Estimate`), a `Status`, reasons as data (`Reason`) and the command that
-shows more (`Command`). Sentences are made in two modules and nowhere else: `sentences` has those of reasons
-and notes, `findings` those of whole answers, with their JSON. No code reads prose.
+shows more (`Command`). `sentences` has the words of reasons and notes, `findings` those of whole answers
+with their JSON, `fits` those of fits with their table, `plans` those of plans. No code reads prose.
 """
 
 from __future__ import annotations

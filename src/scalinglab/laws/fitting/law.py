@@ -12,9 +12,10 @@ from scalinglab.laws.fitting.solution import Certificate, Interval, Solution, by
 from scalinglab.laws.fitting.uncertainty import intervals, resampling
 from scalinglab.laws.fitting.uncertainty.diagnostics import Diagnosis, diagnose
 from scalinglab.laws.fitting.uncertainty.resampling import Bootstrap
+from scalinglab.results import fits
 from scalinglab.results.estimate import FEWEST
+from scalinglab.results.fits import ParameterRow
 from scalinglab.results.notebook import NotebookResult
-from scalinglab.results.sentences import with_notes
 from scalinglab.results.types import Reason
 from scalinglab.support.validation import checked
 from scalinglab.support.words import counted
@@ -162,54 +163,37 @@ class Law(NotebookResult):
             return Reason("exponent_up_to", high=float(high))
         return Reason("exponent_of_any_size")
 
-    def summary(self) -> str:
-        """Parameters with intervals, quality of the fit and warnings, as text."""
-        sizes, n = self.points.sizes, len(self.points.y)
-        equation = self.form.equation.removeprefix("y = ")
-        lines = [f"{self.form.name}: y = {equation}"]
-        span = (
-            "" if self.points.x.ndim > 1 else f", x = {self.points.x.min():.4g} … {self.points.x.max():.4g}"
-        )
-        lines.append(f"  {n} points at {sizes} sizes{span}")
-        for name, value in self.parameters.items():
+    @property
+    def _rows(self) -> list[ParameterRow]:
+        """The parameters, then what follows from them."""
+        rows, ends, values = [], self.parameter_intervals, known_parameters(self)
+        for name, value in values.items():
             if name in self.form.fixed or name in self.form.tied:
                 why = "fixed" if name in self.form.fixed else f"tied to {self.form.tied[name]}"
-                lines.append(f"  {name:<14} {value:<12.6g} {why}")
+                rows.append(ParameterRow(name, value, given=why))
             else:
-                ends = _ends(self.parameter_intervals[name])
-                shown = "" if name in self.undetermined else f"{value:<12.6g} "
-                doubt = "" if self._identified[name] else "  not identified"
-                lines.append(f"  {name:<14} {shown}95 % {ends}{doubt}")
+                rows.append(ParameterRow(name, value, *ends[name], determined=self._identified[name]))
         if callable(self.form.exponent):
-            ends = _ends(self.parameter_intervals["exponent"])
-            lines.append(f"  {'exponent':<14} {self.form.get_exponent(self.parameters):<12.6g} 95 % {ends}")
-        for name, value in self.derived.items():
-            if name not in self.parameters:
-                lines.append(f"  {name:<14} {value:.6g}")
-        unit = "of ln y" if self.solution.log else "of y"
-        dof = f"{counted(self.dof, 'degree')} of freedom"
-        lines.append(f"  residual std   {self.residual_std:.3g} {unit} with {dof}")
-        c = self.certificate
-        lines.append(f"  objective      {c.objective:.6g}")
-        lines.append(f"  convergence    {c.summary()}")
-        if c.at_bound:
-            lines.append(f"  at a bound     {', '.join(c.at_bound)}")
-        lines += [f"  {reason}" for reason in self.diagnosis.reasons]
+            rows.append(ParameterRow("exponent", self.form.get_exponent(self.parameters), *ends["exponent"]))
+        return rows + [ParameterRow(n, value) for n, value in self.derived.items() if n not in values]
+
+    def summary(self) -> str:
+        """Parameters with intervals, quality of the fit and warnings, as text."""
+        x, unit = self.points.x, "of ln y" if self.solution.log else "of y"
+        span = "" if x.ndim > 1 else f", x = {x.min():.4g} … {x.max():.4g}"
+        scatter = f"{self.residual_std:.3g} {unit} with {counted(self.dof, 'degree')} of freedom"
+        cautions: list[object] = [*self.diagnosis.reasons]
         if self.form.exponent is not None and self.unidentified:
-            lines.append(f"  NOT IDENTIFIED: {self.unidentified}")
-        return with_notes(lines, self.notes, indent="  ")
+            cautions.append(f"NOT IDENTIFIED: {self.unidentified}")
+        return fits.summary(
+            f"{self.form.name}: y = {self.form.equation.removeprefix('y = ')}",
+            f"{len(self.points.y)} points at {self.points.sizes} sizes{span}", self._rows,
+            [("residual std", scatter)], self.certificate, cautions, self.notes,
+        )  # fmt: skip
 
     def notebook_table(self) -> pd.DataFrame:
         """One row a parameter: its value, its 95 % interval and whether the points determine it."""
-        import pandas as pd
-
-        ends = self.parameter_intervals
-        rows = [
-            (n, v, *ends[n], "yes" if self._identified[n] else "no")
-            for n, v in known_parameters(self).items()
-            if n in ends and n in self._identified
-        ]
-        return pd.DataFrame(rows, columns=["parameter", "value", "low", "high", "determined"])
+        return fits.table(row for row in self._rows if row.name in self._identified)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""
@@ -259,10 +243,6 @@ def bootstrap(law: Law, draws: int = 1000, seed: int = 0, scheme: str = "auto") 
 def known_parameters(law: Law) -> dict[str, float]:
     """The fitted values by name, NaN where the points determine none."""
     return {n: float("nan") if n in law.undetermined else v for n, v in law.parameters.items()}
-
-
-def _ends(interval: Interval) -> str:
-    return f"[{interval.low:.4g}, {interval.high:.4g}]"
 
 
 def scatter_caution(dof: int, data: Points) -> tuple[Reason, ...]:

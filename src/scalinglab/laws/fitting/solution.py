@@ -16,7 +16,7 @@ from scalinglab.laws.fitting import least_squares
 from scalinglab.laws.fitting.data.points import Points
 from scalinglab.laws.fitting.statistics import level_quantile, robust_scale
 from scalinglab.laws.forms.base import Form
-from scalinglab.support.words import Worded, percent
+from scalinglab.support.words import Worded
 
 ROUNDING = 1e-9  # guard: residuals of ln y; below it the last digits of a fit decide, not the data
 LEAST_VARIANCE = ROUNDING**2  # guard: likewise
@@ -53,15 +53,6 @@ class Certificate(Worded):
     converged: bool
     condition: float
     at_bound: tuple[str, ...]
-
-    def summary(self) -> str:
-        """One line: the share of starts that reached this optimum and the condition number."""
-        line = (
-            f"{percent(self.agree)} of {self.starts} starts agree on this optimum; condition number of the "
-            f"parameters {self.condition:.2g}"
-        )
-        lost = "" if self.condition <= 1e6 else " (above 1e6: some are NOT determined)"
-        return line + lost + ("" if self.converged else "; NOT converged")
 
 
 @dataclass(frozen=True, repr=False)
