@@ -1,14 +1,16 @@
 """Solvable models beyond the source papers: exponents side by side, and what the solvers cost.
 
     python benchmarks/theory.py            # all tables, about three minutes on one core
+    python benchmarks/theory.py bars
     python benchmarks/theory.py exponents
     python benchmarks/theory.py multi_pass
     python benchmarks/theory.py cost
 
-Exponents: theory (the paper's formula), the solver far out, and over the range of a simulation the solver and
-the simulation with its standard error. SGD on a fixed data set: 24 settings, solved and simulated. Costs: CPU
-seconds and the largest memory of Python objects, side by side with panels of mean-field theory, the
-direct T × T recipe and simulations (more of the recipe in benchmarks/dmft.py).
+Bars: what is asked of the solvers, and what they reach. Exponents: theory (the paper's formula), the solver
+far out, and over the range of a simulation the solver and the simulation with its standard error. SGD on a
+fixed data set: 24 settings, solved and simulated. Costs: CPU seconds and the peak memory of Python objects,
+side by side with panels of mean-field theory, the direct T × T recipe and simulations (more of the recipe in
+benchmarks/dmft.py).
 """
 
 from __future__ import annotations
@@ -26,6 +28,8 @@ from scalinglab.simulate import feature_learning as trained_features
 from scalinglab.simulate import sparse_features as drawn_features
 from scalinglab.simulate.random_features import train
 from scalinglab.theory import dmft, feature_learning, one_pass, sparse_features
+from scalinglab_papers.theory import phases as phase_entry
+from scalinglab_papers.theory import sign_descent as sign_entry
 
 
 def slope(x: np.ndarray, y: np.ndarray) -> float:
@@ -180,6 +184,70 @@ def multi_pass(draws: int = 200) -> None:
     )
 
 
+def bar(name: str, value: float, most: float) -> None:
+    print(
+        f"{name:<78} {value:10.2g} {most:8.2g} {'holds' if abs(value) <= most else 'MISSED':>7}", flush=True
+    )
+
+
+def bars() -> None:
+    """Each number beside the largest that is allowed."""
+    print(f"{'':<78} {'measured':>10} {'at most':>8}")
+    spectrum, times = sl.Spectrum.power_law(1.6, 1.5, 10**20), np.geomspace(0.1, 1e9, 30)
+    for name, sizes, to in (
+        ("infinite width", (math.inf, math.inf), 1e9), ("N = 100", (100, math.inf), 1e9),
+        ("N = 100, P = 200", (100, 200), 1e4),
+    ):  # fmt: skip
+        at = times[times <= to]
+        rich, lazy = (solver(spectrum, at, *given).test_loss for solver, given in (
+            (feature_learning.solve, (0.0, *sizes)), (dmft.solve, sizes)))  # fmt: skip
+        bar(
+            f"trained features at richness 0, {name}: distance to dmft.solve",
+            np.abs(rich / lazy - 1).max(),
+            1e-8,
+        )
+    seconds = measured(lambda: feature_learning.solve(spectrum, times))[0]
+    bar("trained features to t = 1e9, CPU seconds", seconds, 1.0)
+    when = [np.interp(math.log(2), np.log(rate), np.log(long)) for long in [np.geomspace(1, 1e12, 200)]
+            for rate in (feature_learning.solve(spectrum, long, c).rate for c in (1e-4, 1e-5))]  # fmt: skip
+    slope_ = (when[1] - when[0]) / math.log(10) * (1 - 0.4) - 1
+    bar("lazy to rich: time of the crossover over richness^(-1/(1-β)), exponent", slope_, 0.02)
+    for task, spectral in ((1.3, 1.5), (1.6, 1.5), (1.5, 2.0), (1.9, 1.2), (2.6, 1.4), (3.0, 1.5)):
+        given = sl.Spectrum.power_law(task, spectral, 10**30)
+        found = slope(np.array([1e8, 1e9]), feature_learning.solve(given, [1e8, 1e9]).test_loss)
+        chi, compute = feature_learning.exponents(task, spectral)
+        bar(f"trained features, a = {task:g}, b = {spectral:g}: exponent in time", found / chi - 1, 0.02)
+        if task - 1 < spectral:
+            frontier = feature_learning.compute_optimal(given, [1e10, 1e12], per_decade=2)
+            found = frontier.local_exponents()[0][-1]
+            bar(
+                f"trained features, a = {task:g}, b = {spectral:g}: exponent in compute",
+                found / compute - 1,
+                0.02,
+            )
+    for line in phase_entry.boundaries("smoke").table:
+        bar(f"{line.quantity}: boundary less the paper's", line.measured - line.reference, 0.02)
+    small, steps = sl.Spectrum.power_law(2.5, 1.5, 500), np.arange(501)
+    exact = one_pass.solve(small, steps, one_pass.OnePassSGD(0.2, 1), 100, 0.1, mean_field=True).test_loss
+    scheduled = dmft.one_pass(small, np.full(500, 0.2), 1, 100, 0.1).test_loss
+    bar("one_pass.solve, mean field: distance to dmft.one_pass", np.abs(exact / scheduled - 1).max(), 1e-3)
+    for line in (*sign_entry.exponents(), *sign_entry.floors()):
+        bar(line.quantity, line.measured / line.reference - 1, 0.02)
+    for exponent in (0.0, 0.5, 0.8, 1.0, 1.3, 2.0):
+        given = sparse_features.zipf(10_000, exponent)
+        found = slope(
+            np.array([1024, 4096]),
+            np.array([sparse_features.superposition.strong(given, m) for m in (1024, 4096)]),
+        )
+        bar(f"strong superposition, frequencies i^-{exponent:g}: exponent in the dimension", found - 1, 0.05)
+    for gain in (0.4, 0.7, 1.0, 1.3, 1.6, 2.0):
+        many = sparse_features.zipf(10**6, 1 + gain)
+        found = slope(
+            np.array([1e4, 1e5]), np.array([sparse_features.quanta.error(many, d) for d in (1e4, 1e5)])
+        )
+        bar(f"quanta, a = {gain:g}: exponent in data", found * (1 + gain) / gain - 1, 0.05)
+
+
 def measured(function: Callable[[], object]) -> tuple[float, float]:
     """CPU seconds, and in a second run the peak of memory in MB."""
     start = time.process_time()
@@ -232,6 +300,6 @@ def cost() -> None:
 
 
 if __name__ == "__main__":
-    parts = {"exponents": exponents, "multi_pass": multi_pass, "cost": cost}
+    parts = {"bars": bars, "exponents": exponents, "multi_pass": multi_pass, "cost": cost}
     for part in sys.argv[1:] or parts:
         parts[part]()

@@ -134,3 +134,18 @@ def test_torch_and_numpy_train_the_same_model():
 def test_bad_input_is_refused_by_name(arguments, message):
     with pytest.raises(BadInput, match=message):
         dynamic.train(SPECTRUM, [1.0], **arguments)
+
+
+def test_shuffled_passes_see_every_example_once():
+    """A batch of all examples is descent; smaller ones go through all before any comes again."""
+    whole = dmft.MultiPassSGD(0.3, 20)
+    one = dynamic.train(SPECTRUM, [0, 5], 10, 20, 0.3, whole, draws=3, shuffled=True)
+    descent = dynamic.train(SPECTRUM, [0, 5], 10, 20, 0.3, dmft.GradientDescent(0.3), draws=3)
+    np.testing.assert_allclose(one["test_loss"], descent["test_loss"], rtol=1e-10)
+    with pytest.raises(BadInput, match="shuffled passes are of MultiPassSGD"):
+        dynamic.train(SPECTRUM, [1], 10, 20, shuffled=True)
+    chosen, ahead = [], []
+    model = dynamic._Model(dynamic._Machine("cpu"), SPECTRUM, 10, 20, 0.0, 1, 1, 0, range(1), True)
+    for _ in range(20):
+        chosen += model._chosen(np.random.default_rng(0), ahead, 20, dmft.MultiPassSGD(0.1, 3)).tolist()
+    assert all(sorted(chosen[i : i + 20]) == list(range(20)) for i in (0, 20, 40))

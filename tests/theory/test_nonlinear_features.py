@@ -60,14 +60,29 @@ def test_activations_without_a_linear_part_are_refused() -> None:
         nonlinear_features.equivalent(INPUTS, np.log)
 
 
+def test_wide_inner_layers_are_the_limit_of_finite_ones() -> None:
+    """What few units lose is the capacity of as many features, if they are linear."""
+    wide = nonlinear_features.equivalent(INPUTS, relu, 2)
+    losses = [
+        float(random_features.learning_curve(one, 80, 200, 0.01, math.hypot(0.3, one.noise)).loss)
+        for one in (wide, *(nonlinear_features.equivalent(INPUTS, relu, 2, n) for n in (3000, 100)))
+    ]
+    assert losses[1] == pytest.approx(losses[0], rel=0.02)
+    assert losses[2] > 1.1 * losses[0]
+    linear = nonlinear_features.equivalent(INPUTS, lambda h: h, 2, 50)
+    assert linear.noise**2 == pytest.approx(float(dmft.final(INPUTS, 50).test_loss), rel=0.03)
+    with pytest.raises(BadInput, match="inner"):
+        nonlinear_features.equivalent(INPUTS, relu, 2, 0)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("depth", [1, 2])
-def test_against_drawn_features(depth: int) -> None:
-    sizes, pool = np.array([60, 400]), NonlinearPool(INPUTS, relu, 0.3, depth, inner=600, tests=600)
+@pytest.mark.parametrize(("depth", "inner"), [(1, 1), (2, 600), (3, 80)])
+def test_against_drawn_features(depth: int, inner: int) -> None:
+    sizes, pool = np.array([60, 400]), NonlinearPool(INPUTS, relu, 0.3, depth, inner=inner, tests=600)
     draws = sweep(pool, 150, sizes, ridge=0.02, draws=16).frame.groupby("n_params")["test_loss"]
-    exact = random_features.learning_curve(
-        nonlinear_features.equivalent(INPUTS, relu, depth), 150, sizes, 0.02, 0.3
-    ).loss
+    found = nonlinear_features.equivalent(INPUTS, relu, depth, inner)
+    noise = math.hypot(0.3, found.noise)
+    exact = random_features.learning_curve(found, 150, sizes, 0.02, noise).loss
     # 200 inputs: the features' second-order part, which the equivalence drops, is a few percent
     assert np.all(np.abs(draws.mean() - exact) < 3 * draws.sem() + 0.04 * exact)
     # as linear features the same widths lose less: the tail counts

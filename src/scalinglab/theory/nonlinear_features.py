@@ -12,7 +12,13 @@ target has none. Every solver of the package takes it: `theory.random_features.l
 `theory.dmft.solve`, `MultiPassSGD`.
 
 Of deep features whose inner layers are wide, each layer keeps the share μ₁²/Var σ of the linear part of the
-layer before: depth moves trace from the linear part to the tail.
+layer before: depth moves trace from the linear part to the tail. An inner layer of n units is itself a
+spectrum for the next. With x_i the eigenvalues of the kernel WΛWᵀ/n of its linear part, and ρ_i the power of
+the target along them (means over draws of W, `dmft.modes`), it has
+
+    eigenvalues μ₁² x_i/s² + μ*²/n,   power ρ_i times the share of the first part in them;
+
+what is lost of the target does not depend on the units, and is noise to all layers above, `Equivalent.noise`.
 """
 
 from __future__ import annotations
@@ -25,8 +31,10 @@ import numpy as np
 from scalinglab.errors import BadInput
 from scalinglab.spectrum import Nodes, Spectrum
 from scalinglab.support.validation import checked
+from scalinglab.theory.dmft.modes import drawn_modes
 
 TAIL_MODES = 10**12  # of the flat tail, which stand for infinitely many
+DRAWN_UNITS = 1000  # of an inner layer, over whose draws its spectrum is averaged
 Activation = Callable[[np.ndarray], np.ndarray]
 
 
@@ -37,12 +45,14 @@ class Equivalent(Spectrum):
         inputs: the spectrum of the inputs and the linear target.
         linear: the trace of the linear part.
         nonlinear: the trace of the tail.
+        noise: the standard deviation of what inner layers of finite width lose of the target: in losses, a
+            part of the label noise.
     """
 
-    def __init__(self, inputs: Spectrum, linear: float, nonlinear: float) -> None:
+    def __init__(self, inputs: Spectrum, linear: float, nonlinear: float, noise: float = 0.0) -> None:
         scale = linear / inputs.trace
         super().__init__(inputs.eigenvalues * scale, inputs.target_power)
-        self.inputs, self.linear, self.nonlinear = inputs, linear, nonlinear
+        self.inputs, self.linear, self.nonlinear, self.noise = inputs, linear, nonlinear, noise
 
     def _compress(self, order: int) -> Nodes:
         kept = super()._compress(order)
@@ -71,14 +81,18 @@ def parts(activation: Activation, deviation: float) -> tuple[float, float]:
 
 
 @checked
-def equivalent(spectrum: Spectrum, activation: Activation, depth: int = 1) -> Equivalent:
+def equivalent(
+    spectrum: Spectrum, activation: Activation, depth: int = 1, inner: float = math.inf, *, seed: int = 0
+) -> Equivalent:
     """The spectrum of nonlinear random features of Gaussian inputs.
 
     Args:
         spectrum: covariance of the inputs, and the power of a linear target in each direction. Inputs must be
             spread over many directions, (Σλ)²/Σλ² ≫ 1; what of a target is not linear counts as noise.
         activation: σ, of an array; features are taken without their mean.
-        depth: layers of random features; all but the last are wide.
+        depth: layers of random features.
+        inner: units of all layers but the last; inf for wide ones.
+        seed: of the draws of inner layers.
 
     >>> import numpy as np
     >>> import scalinglab as sl
@@ -89,11 +103,31 @@ def equivalent(spectrum: Spectrum, activation: Activation, depth: int = 1) -> Eq
     """
     if depth < 1:
         raise BadInput(f"depth = {depth} must be 1 or more")
-    share, variance = 1.0, spectrum.trace
-    for _ in range(depth):
+    if not inner >= 1:
+        raise BadInput(f"inner = {inner} must be 1 or more; inf is allowed")
+    share, inputs, variance = 1.0, spectrum, spectrum.trace
+    for layer in range(depth):
         slope, rest = parts(activation, math.sqrt(variance))
-        variance = slope + rest
-        if not slope > 1e-12 * variance:
+        if not slope > 1e-12 * (slope + rest):
             raise BadInput("the activation has no linear part: its features do not learn a linear target")
-        share *= slope / variance
-    return Equivalent(spectrum, share * variance, (1 - share) * variance)
+        if layer < depth - 1 and math.isfinite(inner):
+            inputs = _layer(inputs, slope / variance, rest, int(inner), seed)
+        else:
+            share *= slope / (slope + rest)
+        variance = slope + rest
+    lost = float(spectrum.target_power.sum() - inputs.target_power.sum())
+    return Equivalent(inputs, share * variance, (1 - share) * variance, math.sqrt(max(lost, 0.0)))
+
+
+def _layer(inputs: Spectrum, gain: float, rest: float, units: int, seed: int) -> Spectrum:
+    """The units of one inner layer as a spectrum; the target's power is what they hold of it."""
+    draws = [drawn_modes(inputs, units, seed + i) for i in range(max(2, math.ceil(DRAWN_UNITS / units)))]
+    size = min(units, len(inputs.eigenvalues))
+    # eigenvalues in their order hardly differ between draws; the power along each does
+    own, power = (np.mean([getattr(one, name)[:size] for one in draws], 0) for name in ("rate", "power"))
+    flat = units - len(own)  # units beyond the inputs' directions
+    linear = gain * np.append(own, np.zeros(flat))
+    values = linear + rest / units
+    kept = np.append(power, np.zeros(flat)) * linear / values
+    order = np.argsort(-values)
+    return Spectrum(values[order], kept[order])

@@ -19,6 +19,7 @@ SPECTRUM = Spectrum.power_law(1.5, 1.25, 200)
 N_PARAMS, N_DATA, NOISE = 60, 100, 0.5
 STEPS = {"smoke": 60, "laptop": 400}
 DRAWS = {"smoke": 16, "laptop": 200}
+SHUFFLED = ((0.2, 2), (0.2, 8))  # rates and batch sizes
 
 
 def settings(steps: int) -> dict[str, dict[str, dmft.MultiPassSGD]]:
@@ -65,8 +66,24 @@ def multi_pass(scale: str) -> Reproduction:
                         relation="in", resolution=0.05, note=f"{DRAWS[scale]} draws of features and data")
                 )  # fmt: skip
         axis.legend(fontsize=7)
-    table += limits()
+    table += [*shuffled(scale), *limits()]
     return Reproduction(Curves.concat(parts), figure, tuple(table))
+
+
+def shuffled(scale: str) -> list[Row]:
+    """Passes in a shuffled order against batches that are drawn anew, on the same features and data."""
+    steps, rows = STEPS[scale], []
+    for rate, batch in SHUFFLED:
+        setting = (SPECTRUM, [steps], N_PARAMS, N_DATA, NOISE, dmft.MultiPassSGD(rate, batch))
+        losses = [train(*setting, draws=DRAWS[scale], shuffled=one).frame for one in (True, False)]
+        for kind in ("test_loss", "train_loss"):
+            ratio = verdict.quotient(*(frame[kind].to_numpy() for frame in losses))
+            words = kind.replace("_", " ")
+            rows.append(
+                ratio.row(f"batch {batch}, shuffled passes: {words} over that of drawn batches",
+                          expected=1.0, relation="<", note=f"simulated, {steps} steps of rate {rate:g}")
+            )  # fmt: skip
+    return rows
 
 
 def limits() -> list[Row]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -19,12 +20,14 @@ from scalinglab.theory import random_features
 MODES, N_DATA, NOISE, RIDGE = np.arange(1, 301.0), 150, 0.3, 1e-2
 EIGENVALUES, POWER = MODES**-0.5 / np.sum(MODES**-0.5), MODES**-1.0 / np.sum(MODES**-1.0)
 INPUTS = Spectrum(EIGENVALUES, POWER)
-CASES: dict[str, tuple[Callable[[np.ndarray], np.ndarray], int]] = {
-    "linear": (lambda h: h, 1),
-    "tanh(2h)": (lambda h: np.tanh(2 * h), 1),
-    "ReLU": (lambda h: np.maximum(h, 0), 1),
-    "ReLU, three layers": (lambda h: np.maximum(h, 0), 3),
+CASES: dict[str, tuple[Callable[[np.ndarray], np.ndarray], int, int]] = {  # activation, depth, inner width
+    "linear": (lambda h: h, 1, 1),
+    "tanh(2h)": (lambda h: np.tanh(2 * h), 1, 1),
+    "ReLU": (lambda h: np.maximum(h, 0), 1, 1),
+    "ReLU, three layers, 1000 inside": (lambda h: np.maximum(h, 0), 3, 1000),
+    "ReLU, three layers, 100 inside": (lambda h: np.maximum(h, 0), 3, 100),
 }
+CHEAP = ("linear", "tanh(2h)", "ReLU", "ReLU, three layers, 100 inside")  # of scale smoke
 DRAWN = {"smoke": (100,), "laptop": (40, 100, 300, 900)}
 DRAWS = {"smoke": 8, "laptop": 40}
 
@@ -39,16 +42,19 @@ def nonlinear_features(scale: str) -> Reproduction:
     table: list[Row] = []
     parts: list[Curves] = []
     widths = np.round(np.geomspace(20, 5000, 40))
-    for place, ((name, (activation, depth)), color) in enumerate(zip(CASES.items(), style.PALETTE)):
-        spectrum = theory.equivalent(INPUTS, activation, depth)
-        found = random_features.learning_curve(spectrum, N_DATA, widths, RIDGE, NOISE)
+    for place, ((name, (activation, depth, inner)), color) in enumerate(zip(CASES.items(), style.PALETTE)):
+        if scale == "smoke" and name not in CHEAP:
+            continue
+        spectrum = theory.equivalent(INPUTS, activation, depth, inner)
+        noise = math.hypot(NOISE, spectrum.noise)
+        found = random_features.learning_curve(spectrum, N_DATA, widths, RIDGE, noise)
         axis.plot(widths, found.loss, color=color, label=name)
-        pool = NonlinearPool(INPUTS, activation, NOISE, depth, name=name)
+        pool = NonlinearPool(INPUTS, activation, NOISE, depth, inner, name=name)
         drawn = sweep(pool, N_DATA, DRAWN[scale], ridge=RIDGE, draws=DRAWS[scale], seed=place)
         parts.append(drawn)
         for width, rows in drawn.frame.groupby("n_params"):
             losses = rows["test_loss"].to_numpy()
-            exact = float(random_features.learning_curve(spectrum, N_DATA, width, RIDGE, NOISE).loss)
+            exact = float(random_features.learning_curve(spectrum, N_DATA, width, RIDGE, noise).loss)
             ratio = verdict.mean(losses / exact)
             axis.errorbar([width], [losses.mean()], [ratio.stderr * exact], fmt="o", color=color)
             table.append(

@@ -46,14 +46,14 @@ def part(axis: style.Panel, scale: str) -> tuple[list[Curves], list[Row]]:
     floor = float(one_pass.sign_descent(DRAWN, 10**8, RATE, NOISE, SIZE)) - NOISE**2
     axis.axhline(floor, linestyle="--", color=style.MUTED, label="its floor, closed form")
     axis.legend(fontsize=7)
-    return parts, [*rows, *_exponents(), *_floors()]
+    return parts, [*rows, *exponents(), *floors()]
 
 
 def _solved(n_params: float, steps: np.ndarray) -> np.ndarray:
     return one_pass.sign_descent(DRAWN, steps, RATE, NOISE, n_params) - NOISE**2
 
 
-def _exponents() -> list[Row]:
+def exponents() -> list[Row]:
     """Of the loss in steps, above the floor: on eigenvectors twice that of SGD, on features that of SGD."""
     rows = []
     for name, spectral, last, rate, size, expected in (
@@ -71,7 +71,7 @@ def _exponents() -> list[Row]:
     return rows
 
 
-def _floors() -> list[Row]:
+def floors() -> list[Row]:
     """The end of training against its closed form."""
     end = one_pass.sign_descent(DRAWN, 10**9, 1e-3, NOISE, SIZE)
     capacity = float(dmft.final(DRAWN, SIZE).test_loss)

@@ -48,6 +48,7 @@ def train(
     draws: int = 10,
     seed: int = 0,
     device: str = "cpu",
+    shuffled: bool = False,
 ) -> Curves:
     """Train random features on many draws and record test and train loss.
 
@@ -65,6 +66,8 @@ def train(
         draws: independent repetitions, the `seed` column of the curves.
         seed: of the random numbers; draw i does not depend on how many there are.
         device: "cpu" (NumPy) or a torch device, "cuda".
+        shuffled: let MultiPassSGD go through its data in passes, each in an order of its own, in place of
+            batches that are drawn anew; theory has no solution of it.
 
     Returns:
         One row for each time and draw; `.average("seed")` gives mean, standard error and count.
@@ -79,6 +82,8 @@ def train(
         raise BadInput(f"draws = {draws}, ensemble = {ensemble} and bags = {bags} must be 1 or more")
     if math.isinf(n_params) and math.isinf(n_data) and not online:
         raise BadInput("n_params and n_data are both infinite: nothing is random; theory.dmft.solve is exact")
+    if shuffled and not isinstance(dynamics, MultiPassSGD):
+        raise BadInput("shuffled passes are of MultiPassSGD: give it as dynamics, or leave shuffled out")
     if isinstance(dynamics, MultiPassSGD) and math.isinf(n_data):
         raise BadInput("n_data is infinite, so that no example is seen twice: use OnePassSGD")
     if online and n_data != math.inf:
@@ -90,7 +95,7 @@ def train(
     machine = _Machine(device)
     test, residual = np.empty((draws, len(at))), np.empty((draws, len(at)))
     for chunk in track(chunks, "training random features"):
-        model = _Model(machine, spectrum, n_params, n_data, noise, ensemble, bags, seed, chunk)
+        model = _Model(machine, spectrum, n_params, n_data, noise, ensemble, bags, seed, chunk, shuffled)
         found = (
             model.online(at, dynamics) if isinstance(dynamics, Optimizer) else model.filtered(at, dynamics)
         )
@@ -162,10 +167,11 @@ class _Model:
         bags: int,
         seed: int,
         draws: range,
+        shuffled: bool = False,
     ) -> None:
         self.machine, self.draws, self.seed = machine, draws, seed
         self.n_params, self.n_data, self.noise = n_params, n_data, noise
-        self.ensemble, self.bags = ensemble, bags
+        self.ensemble, self.bags, self.shuffled = ensemble, bags, shuffled
         self.eigenvalues = machine.array(np.array(spectrum.eigenvalues))
         self.weights = machine.array(np.sqrt(spectrum.target_power / spectrum.eigenvalues))
         self.modes = spectrum.n_modes
@@ -255,14 +261,10 @@ class _Model:
         row, last = np.arange(len(streams))[:, None], int(times.max(initial=0))
         omega = 0 * phi[:, 0]
         mean, kept = omega, {0: omega}
+        ahead: list[list[int]] = [[] for _ in streams]  # of shuffled passes: the examples to come
         for step, rate in enumerate(dynamics.rates(last), 1):
             chosen = np.stack(
-                [
-                    stream.permutation(examples)[:size]
-                    if dynamics.distinct
-                    else stream.integers(0, examples, size)
-                    for stream in streams
-                ]
+                [self._chosen(stream, ahead[i], examples, dynamics) for i, stream in enumerate(streams)]
             )
             batch, wanted = phi[row, chosen], labels[row, chosen]
             misfit = (batch @ omega[..., None])[..., 0] - wanted
@@ -273,6 +275,20 @@ class _Model:
                 kept[step] = omega
         stack = np.stack if self.machine.torch is None else self.machine.torch.stack
         return stack([kept[int(t)] for t in times], 1)
+
+    def _chosen(
+        self, stream: np.random.Generator, ahead: list[int], examples: int, dynamics: MultiPassSGD
+    ) -> np.ndarray:
+        """The examples of one batch."""
+        size = int(dynamics.batch_size)
+        if self.shuffled:
+            while len(ahead) < size:
+                ahead += stream.permutation(examples).tolist()
+            batch, ahead[:] = ahead[:size], ahead[size:]
+            return np.array(batch)
+        return (
+            stream.permutation(examples)[:size] if dynamics.distinct else stream.integers(0, examples, size)
+        )
 
     def online(self, times: np.ndarray, dynamics: Optimizer) -> tuple[np.ndarray, np.ndarray]:
         """Test and train loss, (draws, times), of one-pass training.
