@@ -99,3 +99,10 @@ def test_commands_on_the_pages_exist_and_take_their_options():
             seen += 1
     assert seen > 60
     assert wrong == []
+
+
+def test_every_page_begins_with_its_question():
+    pages = [page for page in sorted((ROOT / "docs").rglob("*.md")) if "measured" not in page.parts]
+    first = {page: page.read_text().split("\n\n")[1] for page in pages if page.read_text().startswith("# ")}
+    assert len(first) == len(pages)
+    assert [str(page.relative_to(ROOT)) for page, text in first.items() if "?" not in text] == []

@@ -29,8 +29,6 @@ def test_a_fit_in_lines():
         "  shift          2            fixed",
         "  ratio          7",
         "  noise          0.1",
-        "  objective      0.125",
-        "  convergence    50 % of 8 starts agree on this optimum; condition number of the parameters 20",
         "  it bends",
         "  note: one run",
     ]
@@ -42,6 +40,9 @@ def test_a_fit_in_lines():
      ({"converged": False}, "; NOT converged")],
 )  # fmt: skip
 def test_what_is_wrong_with_an_optimum_is_said(change, end):
+    found = SimpleNamespace(**{**vars(SURE), **change})
+    assert fits.is_doubtful(found) == (change != {"condition": 1e6})
+    assert fits.is_doubtful(SimpleNamespace(**{**vars(SURE), "agree": 1 / 8}))
     assert fits.convergence(SimpleNamespace(**{**vars(SURE), **change})).endswith(end)
 
 

@@ -84,11 +84,18 @@ def summary(
         notes: on the points that were fitted.
     """
     lines = [points, *(row.line for row in rows), *(f"{name:<14} {text}" for name, text in facts)]
-    lines += [f"{'objective':<14} {evidence.objective:.7g}", f"{'convergence':<14} {convergence(evidence)}"]
+    if is_doubtful(evidence):
+        lines.append(f"{'convergence':<14} {convergence(evidence)}")
     if evidence.at_bound:
         lines.append(f"{'at a bound':<14} {', '.join(evidence.at_bound)}: not determined by these data")
     lines += map(str, cautions)
     return with_notes([title, *(f"  {line}" for line in lines)], notes, indent="  ")
+
+
+def is_doubtful(found: Evidence) -> bool:
+    """Whether the search did not end, one start alone found the optimum, or the points leave it open."""
+    alone = found.starts > 1 and found.agree * found.starts < 1.5
+    return alone or not found.converged or found.condition > ILL_CONDITIONED
 
 
 def convergence(found: Evidence) -> str:
