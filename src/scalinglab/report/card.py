@@ -127,7 +127,8 @@ def of_surface(found: Answers) -> tuple[Plot | None, Slider | None]:
     band(drawn, budgets, best.loss_interval[0], best.loss_interval[1], PALETTE[1])
     inside = budgets <= total.max()
     line(drawn, budgets[inside], best.loss_median[inside], f"best {label(found.y)}", PALETTE[1])
-    line(drawn, budgets[~inside], best.loss_median[~inside], "beyond the runs", PALETTE[1], dash="dash")
+    beyond = slice(int(inside.sum()) - 1, None)  # from the last point of the line on, without a gap
+    line(drawn, budgets[beyond], best.loss_median[beyond], "beyond the runs", PALETTE[1], dash="dash")
     caption = (
         f"{label(found.y)} of every run, and the lowest that a compute gives, to ten times the largest run; "
         "the band is its 95 % interval, the line its median."

@@ -213,9 +213,8 @@ REASONS = {
         "{high:+.3f}, {p:p})"
     ),
     "bend_hidden": (
-        "these runs are too few or too noisy to tell: an exponent of {exponent:.2f} throughout fits, and so "
-        "does one that changes by {low:+.2g} to {high:+.2g} along the sizes; more sizes or seeds would "
-        "settle it"
+        "a constant exponent of {exponent:.2f} fits, but from the smallest to the largest run it may also "
+        "have changed by {low:+.2g} to {high:+.2g}; more sizes or seeds would settle it"
     ),
     "flattens": "it flattens: the local exponent goes from {first:.3f} to {last:.3f} ({p:p})",
     "steepens": "it steepens: the local exponent goes from {first:.3f} to {last:.3f} ({p:p})",
@@ -265,7 +264,7 @@ REASONS = {
     ),
     "rests_on_the_form": (
         "with {sizes} sizes, a prediction at {beyond:.3g} times the largest rests on the form: the interval "
-        "holds if the curve follows E + A x^-c that far; published curves on an early plateau fell faster"
+        "holds if the curve follows E + A x^-c that far (some curves fall faster after an early plateau)"
     ),
     "made_monotone": (
         "y never rises, not even by noise, so it was smoothed; the band is wider to allow for that"

@@ -208,9 +208,8 @@ def _continued(usable: points.Points, at: np.ndarray, level: float) -> Extrapola
         found = _from_one_law(scaled, targets, level)
     elif targets.min() < sizes[0]:
         raise BadInput(
-            f"at={x_unit * targets.min():g} lies below the smallest size, {x_unit * sizes[0]:g}: curves are "
-            "continued to "
-            "larger sizes; a fitted form reaches smaller ones (laws.fit)"
+            f"at={x_unit * targets.min():g} lies below the smallest size, {x_unit * sizes[0]:g}: predictions "
+            "are for larger sizes; for smaller ones fit a form (scalinglab laws fit --at)"
         )
     else:
         if targets.max() > sizes[-1]:
