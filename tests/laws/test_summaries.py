@@ -90,7 +90,7 @@ def test_a_surface_prints_its_parameters_with_errors_and_intervals(fitted):
         assert low < value < high
         assert (high - low) / 2 == pytest.approx(error * stats.norm.ppf(0.975))
     assert lines[7].split(None, 1) == ["intervals", "profile likelihood"]
-    assert lines[9].split()[0] == "convergence"
+    assert "convergence" not in fitted.summary()  # only where it is in doubt
     table = fitted.notebook_table()
     assert table["determined"].tolist() == ["yes"] * 5
     assert table["value"].tolist() == list(fitted.parameters.values())
