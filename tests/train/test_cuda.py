@@ -46,7 +46,7 @@ def test_captured_steps_equal_plain_steps(extra: dict) -> None:
 
 
 def test_stacked_networks_with_batch_norm_are_measured() -> None:
-    setting = {**CNN, "model": "lenet", "batch_norm": True, "width": 2.0, "steps": 4}
+    setting = {**CNN, "batch_norm": True, "steps": 4}
     frame = run_many([{**setting, "seed": seed} for seed in range(3)], device="cuda", progress=False).frame
     assert np.isfinite(frame["test_loss"]).all()
 
@@ -87,18 +87,16 @@ def test_compiled_steps_equal_plain_steps() -> None:
 
 
 @pytest.mark.parametrize("precision", ["tf32", "bf16"])
-def test_a_rewritten_network_trains_as_the_plain_one(precision: str) -> None:
+def test_a_compiled_network_in_low_precision_trains_as_the_plain_one(precision: str) -> None:
     fast = {"graphs": True, "compile": True, "precision": precision, "batch_size": 128}
-    plain, rewritten = group(batch_size=128), group(**fast)
-    for g in (plain, rewritten):
+    plain, low = group(batch_size=128), group(**fast)
+    for g in (plain, low):
         g.advance(16)
-    assert any(type(m).__name__ == "ReluConv" for m in rewritten.program.trained.modules())
-    assert [type(m) for m in rewritten.model.modules()] == [type(m) for m in plain.model.modules()]
-    losses = [g.evaluate([0])[0]["train_loss"] for g in (plain, rewritten)]
+    losses = [g.evaluate([0])[0]["train_loss"] for g in (plain, low)]
     assert losses[1] == pytest.approx(losses[0], rel=0.03)
     for name in (n for n in plain.parameters if n.endswith("weight")):
         value = plain.parameters[name]
-        assert (value - rewritten.parameters[name]).norm() < 0.03 * value.norm(), name
+        assert (value - low.parameters[name]).norm() < 0.03 * value.norm(), name
 
 
 def test_a_killed_captured_run_resumes_to_the_same_bits(tmp_path, monkeypatch) -> None:

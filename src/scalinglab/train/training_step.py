@@ -180,6 +180,9 @@ class Program:
 
     def __init__(self, setting: Setting, resident: Resident, runs: int) -> None:
         self.setting, self.resident, self.runs = setting, resident, runs
+        # a network of the user's own may count on images that lie in the order of their axes; asked here,
+        # since the compiler would trace the search for registered networks
+        self.channels_first = setting.owns("model") or not channels_last(setting, resident.device)
         model = network(setting, resident)
         self.dropout = rn.dropout_keys(model)
         self.names = networks.trained_names(model)
@@ -360,12 +363,8 @@ class Program:
         return x.to(torch.bfloat16) if self.halved and x.is_floating_point() else x
 
     def _laid_out(self, x: Tensor) -> Tensor:
-        """Channels last, but first in full fp32 on a GPU, for which its libraries have the faster kernels.
-
-        A network of the user's own may count on images that lie in the order of their axes.
-        """
-        usual = self.setting.owns("model") or not channels_last(self.setting, self.resident.device)
-        return x.contiguous() if usual else x
+        """Channels last, but first in full fp32 on a GPU, for which its libraries have the faster kernels."""
+        return x.contiguous() if self.channels_first else x
 
     def autocast(self) -> contextlib.AbstractContextManager[Any]:
         """Half precision where the setting asks for it."""

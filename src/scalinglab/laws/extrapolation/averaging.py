@@ -81,7 +81,8 @@ def smallest_on_simplex(matrix: np.ndarray) -> np.ndarray:
     # where nothing errs, as on a constant curve, every average is as good
     scaled = matrix / max(np.trace(matrix), 1e-300) + 1e-12 * np.eye(len(matrix))
     lower = np.linalg.cholesky(scaled)
-    v, _ = nnls(lower.T, solve_triangular(lower, np.ones(len(matrix)), lower=True))
+    # forms that nearly agree are exchanged many times: three rounds a form, the default, do not always do
+    v, _ = nnls(lower.T, solve_triangular(lower, np.ones(len(matrix)), lower=True), maxiter=100 * len(matrix))
     return np.asarray(v / v.sum())
 
 
