@@ -111,7 +111,7 @@ def _noisy_curves(kind, count):
         yield x, y, far, law(far) * np.exp(noise * random.standard_normal(far.size))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", ["offset", "broken"])
 def test_intervals_hold_as_much_as_they_promise(kind):
     """A case inside the forms and a misspecified one: nominal 95 % and 80 %, less two standard errors."""

@@ -220,6 +220,7 @@ def _continued(usable: points.Points, at: np.ndarray, level: float) -> Extrapola
 
 BLOCKS = 3  # search: in which the later half of the sizes is predicted, as for surfaces (`form_choice`)
 HOPELESS = 8.0  # search: logarithm of the odds against the law from which on backtests are not asked
+KNOTS = 60  # search: sizes at which the interval of the law is found; between them it is interpolated
 NEGLIGIBLE = 0.02  # search: weight below which the law is left out; it costs a profile
 MOST_LOG = 650.0  # guard: of values and intervals; beyond exp of it lie no numbers
 DECADES = 100  # guard: between the smallest and the largest value
@@ -325,12 +326,17 @@ def _with_law(sizes: np.ndarray, values: np.ndarray, stack: Extrapolation) -> Ex
         return stack
     law = few_points.law_of(points.check(sizes, values))
     errors = FormError(law.solution)
-    once, which = np.unique(at, return_inverse=True)
-    low, high = (v[which] for v in law.interval(once, level, of="measurement", form_error=errors))
-    middles = np.log([law.predict(at), stack.mean])
-    middles[0] += errors.median(Places.values(once[None]))[which]
+    once = np.unique(at)
+    once = once if once.size <= KNOTS else np.geomspace(once[0], once[-1], KNOTS)
+    low, high = law.interval(once, level, of="measurement", form_error=errors)
+    median = errors.median(Places.values(once[None]))
     with np.errstate(divide="ignore"):
-        ends = np.log([[low, high], [stack.low, stack.high]])
+        logs = (np.log(low), np.log(high), median)
+    bottom, top, median = (np.interp(np.log(at), np.log(once), part) for part in logs)
+    middles = np.log([law.predict(at), stack.mean])
+    middles[0] += median
+    with np.errstate(divide="ignore"):
+        ends = np.array([[bottom, top], np.log([stack.low, stack.high])])
     weight = np.array([share, 1 - share])
     low, high = (np.exp(end) for end in mixture_ends(middles, ends, weight, level))
     return _with_ends(replace(stack, mean=np.clip(stack.mean, low, high), law=share), low, high)
