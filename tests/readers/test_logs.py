@@ -132,8 +132,10 @@ def test_a_resumed_run_of_wandb_is_one_run(logs: Path):
     first, second = sorted((logs / "wandb").rglob("*.wandb"))
     copy = logs / "wandb" / "wandb" / "offline-run-later"
     copy.mkdir()
-    shutil.copy(first, copy)
+    later = Path(shutil.copy(first, copy))
+    later.write_bytes(first.read_bytes()[: int(0.6 * first.stat().st_size)])  # resumed, not at its end
     second.unlink()
+    assert 0 < len(sl.read(later)) < len(STEPS)
     curves = sl.read(logs / "wandb")
     assert len(curves.runs) == 1
     assert len(curves) == len(STEPS)
