@@ -168,6 +168,11 @@ def causes(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module("causes")
 
 
+@pytest.mark.parametrize("paper", SOURCES)
+def test_what_disagrees_names_its_tested_cause(paper: str):
+    assert [found.claim.says for found in judged(paper) if found.cause.endswith(NOT_TESTED)] == []
+
+
 def test_every_check_of_a_cause_belongs_to_a_claim_that_quotes_it(causes: ModuleType):
     assert set(causes.CHECKS) == set(CHECKED)
     for claim in CHECKED.values():
