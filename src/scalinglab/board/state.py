@@ -86,10 +86,34 @@ def section(store: Store, found: dict[str, Any]) -> Section:
     paragraphs = [" · ".join(words) + f" · as of {time.strftime('%H:%M:%S')}"]
     failed = store.failed()
     tables = [("Runs that failed", _failures(failed))] if failed else []
+    if len(ahead := outlook(store)):
+        tables.insert(0, ("Where running runs are heading", ahead))
     if problems := store.problems:
         names = ", ".join(Path(path).name for path in problems)
         paragraphs.append(f"These files cannot be read and are left out: {names}")
     return Section("The sweep", paragraphs, (), tables)
+
+
+def outlook(store: Store) -> pd.DataFrame:
+    """Of every run in progress its latest estimate of the final loss, its 95 % band and the time left."""
+    going = {run: record for run, record in store.records().items() if record.status == "running"}
+    frame = store.curves(warn=False).frame if going else pd.DataFrame()
+    if "final_loss" not in frame:
+        return pd.DataFrame()
+    known = frame[frame["run"].isin(going)].dropna(subset=["final_loss"]).sort_values("step")
+    varied = varying(record.setting for record in going.values())
+    rows = []
+    for run, own in known.groupby("run"):
+        last = own.iloc[-1]
+        alarm = "has left its band" if last["on_track"] == 0 else "on track"
+        rows.append({
+            "run": run, **{n: going[str(run)].setting.get(n) for n in sorted(varied)},
+            "step": int(last["step"]),
+            "final loss": f"{last['final_loss']:.4g}",
+            "95 % band": f"{last['final_loss_low']:.4g} … {last['final_loss_high']:.4g}",
+            "time left": clock(last["seconds_left"]), "state": alarm,
+        })  # fmt: skip
+    return pd.DataFrame(rows)
 
 
 def _failures(failed: dict[str, Record]) -> pd.DataFrame:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from scalinglab.laws.fitting.uncertainty_budget import sources
     from scalinglab.laws.forms.base import Form, Parameter
     from scalinglab.laws.forms.registry import register_form
+    from scalinglab.laws.in_progress import final_loss
     from scalinglab.laws.learning_curves.collapse import collapse
     from scalinglab.laws.learning_curves.dynamical import dynamical
     from scalinglab.laws.learning_curves.optimum_in_time import optimum_in_time
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Certificate", "Form", "Interval", "Law", "Parameter", "bootstrap", "collapse", "downstream", "dynamical",
-    "extrapolate", "fit", "forms", "hyperparameters", "mixture", "optimal_noise", "optimum_in_time", "plan",
-    "register_form", "schedule", "sources", "speedup", "stopping_norm", "surface",
+    "extrapolate", "final_loss", "fit", "forms", "hyperparameters", "mixture", "optimal_noise",
+    "optimum_in_time", "plan", "register_form", "schedule", "sources", "speedup", "stopping_norm", "surface",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazily(
@@ -46,7 +47,7 @@ __getattr__, __dir__ = lazily(
         "mixture": "mixing.shares", "optimal_noise": "noise",
         "optimum_in_time": "learning_curves.optimum_in_time",
         "register_form": "forms.registry", "sources": "fitting.uncertainty_budget", "speedup": "compare",
-        "stopping_norm": "learning_curves.stopping", "downstream": "scores",
+        "stopping_norm": "learning_curves.stopping", "downstream": "scores", "final_loss": "in_progress",
     },
     modules={
         "forms": "forms", "plan": "planning.questions", "schedule": "schedule", "surface": "surface",

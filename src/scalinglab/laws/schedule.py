@@ -285,7 +285,7 @@ class ScheduleLaw(Worded):
         jacobian = solution.problem.jacobian(solution.coordinates[None])[0]
         size = np.maximum(np.linalg.norm(jacobian, axis=0), 1e-300)
         inverse = np.linalg.pinv((jacobian / size).T @ (jacobian / size))
-        return np.asarray(NOISE**2 * inverse / np.outer(size, size))
+        return np.asarray(solution.noise**2 * inverse / np.outer(size, size))
 
 
 def _values(form: Form, law: Law) -> np.ndarray:

@@ -72,8 +72,9 @@ BENT = 0.5
 # measured: benchmarks/scores.py, likewise: how much of a run counts, since runs of one size err together
 COUNTS = 0.6
 SCATTER, SCATTER_WEIGHT = 0.004, 2.0  # chosen: the prior of the scatter of u, worth two runs
-# chosen: a score that has left chance and still moves, see `left_chance`
-SIGNIFICANT, ABOVE, STANDARD_ERRORS, STALLED, SOLVED = 0.01, 0.02, 3.0, 0.1, 0.8
+# convention: levels of tests, and the standard errors of what is no accident; see `left_chance`
+SIGNIFICANT, STALLED, STANDARD_ERRORS = 0.01, 0.1, 3.0
+ABOVE, SOLVED = 0.02, 0.8  # chosen: a score that has left chance and still moves, see `left_chance`
 FARTHEST = 1.0  # chosen: ranges of the loss below the lowest one, from which on no score is given
 WIDEST = 0.45  # chosen: of the score; a wider interval decides nothing
 DRAWS = 4000  # search: of the ends of an interval, to about 0.1 of its standard deviation

@@ -405,6 +405,15 @@ REASONS = {
     "mend_undertuned": "tune that size as the others were, or leave it out",
     "audit_contaminated": "{study}{column} is better than the loss allows in these rows",
     "mend_contaminated": "look for the task in the training data, and score without it",
+    "schedule_unknown": (
+        "how the learning rate will go on is not known, and the loss of a run that ends depends on it: give "
+        "schedule=, such as sl.laws.schedule.cosine(peak, total, warmup)"
+    ),
+    "run_too_early": (
+        "{fraction:%%} of the run are done and {losses} losses of it are known: an estimate of its end takes "
+        "{least:%%} and {needed} losses after the first 2 %"
+    ),
+    "run_diverged": "the loss is no positive number at step {step:.6g}: the run has diverged",
     "few_scores": (
         "{runs:#run} of different loss with a {score}, and a curve from loss to score needs {needed}"
     ),

@@ -36,6 +36,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -48,12 +49,14 @@ from scalinglab.curves import Curves
 from scalinglab.curves.columns import SETTING, run_name
 from scalinglab.curves.names import ACCURACY, bare, measurement
 from scalinglab.errors import BadInput, require
+from scalinglab.laws.schedule import Schedule
 from scalinglab.measure import NormTracker, flops
 from scalinglab.measure.evaluation import evaluating
 from scalinglab.measure.network_norms.tracing import unwrapped
 from scalinglab.store import RunWriter, Store
 from scalinglab.train.checkpoints.extra_measurements import Reading, without_arrays
 from scalinglab.train.checkpoints.measuring import NORMS
+from scalinglab.train.outlook import Outlook, planned
 
 Evaluation = Callable[[], Mapping[str, float]]
 
@@ -82,9 +85,15 @@ class Tracker:
             `scalinglab.laws.stopping_norm` extrapolates from smaller sets. The tracker itself stops nothing.
         extra: called with the network, in evaluation mode, at checkpoints, as in `scalinglab.train.run`; for
             example ``scalinglab.measure.KernelReading(x, y)``.
+        schedule: the learning rate that is planned for the whole run, ``sl.laws.schedule.cosine(…)``. With it
+            rows say, from a tenth of the run on, which loss it is heading for (`final_loss`, its 95 % band
+            `final_loss_low` and `final_loss_high`), and `seconds_left`; a run that leaves the band that its
+            beginning and the finished runs of the store give is told of once. The callbacks read it off the
+            trainer's scheduler.
         setting: whatever else defines the run: `model`, `dataset`, `learning_rate`, `seed`, ….
 
     Attributes:
+        outlook: the latest estimate of the final loss, or why there is none; None without a schedule.
         done: whether the store has this run, done or diverged; then nothing is measured or written.
     """
 
@@ -102,6 +111,7 @@ class Tracker:
         experiment: str | None = None,
         stop_at_norm: float | None = None,
         extra: Reading | None = None,
+        schedule: Schedule | None = None,
         **setting: Any,
     ) -> None:
         if not isinstance(model, nn.Module):
@@ -131,6 +141,7 @@ class Tracker:
         self._unwritten: list[dict[str, Any]] = []
         self._unmeasured: tuple[int, dict[str, Any]] | None = None  # the last step, with what the loop gave
         self.writer: RunWriter | None = None
+        self.outlook: Outlook | None = None
         self.done = False
         self._store: Store | None = None
         with self._going_on("the store"):
@@ -145,11 +156,23 @@ class Tracker:
         self._next = self._after(self.rows[-1]["step"] if self.rows else 0)
         if self.done:
             return
+        if schedule is not None:
+            self.plan(schedule)
         if norms:
             self._watch = model.register_forward_pre_hook(self._look, with_kwargs=True)
         if norms and input_shape is not None:
             with self._going_on("measuring norms"):
                 self._start_norms(tuple(input_shape))
+
+    def plan(self, schedule: Schedule | None) -> None:
+        """Say how the learning rate will go on, where the tracker was made before it was known."""
+        if schedule is None or self.outlook is not None or self.done:
+            return
+        self.outlook = Outlook(schedule, self._store)
+        if self.writer is not None:
+            knots = {"step": schedule.step.tolist(), "rate": schedule.rate.tolist()}
+            meta = {**self.writer.record.meta, "schedule": knots}  # kept when the run is sealed
+            self.writer.record = replace(self.writer.record, meta=meta)
 
     def _network(self) -> dict[str, Any]:
         """What the tracker knows of the network by itself; lazy layers have no number of parameters yet."""
@@ -270,11 +293,13 @@ class Tracker:
         with self._going_on("a checkpoint"):
             if self.done:
                 self._say_done()
-            elif self.due(step):
+                return False
+            if self.outlook is not None and "loss" in measured:
+                self.outlook.add(step, measured["loss"])
+            if self.due(step):
                 self.measure(step, **measured)
                 return True
-            else:
-                self._unmeasured = int(step), {name: _detached(value) for name, value in measured.items()}
+            self._unmeasured = int(step), {name: _detached(value) for name, value in measured.items()}
         return False
 
     def _say_done(self) -> None:
@@ -304,6 +329,7 @@ class Tracker:
             row |= self._columns(measured)
             row |= self._norms()
             row |= self._extra(int(step))
+            row |= self._ahead(int(step))
             losses = [v for k, v in row.items() if k.endswith("_loss")]
             if self.diverged_at is None and any(not math.isfinite(v) for v in losses):
                 self.diverged_at = int(step)
@@ -380,6 +406,22 @@ class Tracker:
                 with self._going_on("the store"):
                     self._store.keep_arrays(self.writer.run, step, arrays)
             return {name: float(value) for name, value in numbers.items()}
+        return {}
+
+    def _ahead(self, step: int) -> dict[str, float]:
+        """What is known of the run's end; a run that has left its band is told of once."""
+        if self.outlook is None:
+            return {}
+        with self._going_on("the estimate of the final loss"):
+            found = self.outlook.columns(step)
+            if found.get("on_track") == 0.0 and self.outlook.latest is not None:
+                low, high = self.outlook.latest.expected
+                self._warn(
+                    "alarm",
+                    f"at step {step} the loss has left the band {low:.4g} … {high:.4g} that the run's "
+                    "beginning and earlier runs gave: look at the learning rate and the data",
+                )
+            return found
         return {}
 
     def _columns(self, measured: Mapping[str, Any]) -> dict[str, float]:
@@ -461,6 +503,13 @@ def lightning_callback(tracker: Tracker, base: type) -> Any:
     """The callback as a subclass of Lightning's `Callback`."""
 
     class TrackerCallback(base):
+        def on_train_start(self, trainer: Any, module: Any) -> None:
+            with tracker._going_on("the callback"):
+                total = trainer.estimated_stepping_batches
+                for one in trainer.lr_scheduler_configs[:1] if np.isfinite(total) else ():
+                    if one.interval == "step":
+                        tracker.plan(planned(one.scheduler, int(total)))
+
         def on_train_batch_end(self, trainer: Any, module: Any, outputs: Any, *_: Any) -> None:
             with tracker._going_on("the callback"):
                 loss = outputs.get("loss") if isinstance(outputs, Mapping) else outputs
@@ -481,6 +530,11 @@ def hugging_face_callback(tracker: Tracker, base: type) -> Any:
     """The callback as a subclass of the Trainer's `TrainerCallback`."""
 
     class TrackerCallback(base):
+        def on_train_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+            with tracker._going_on("the callback"):
+                if state.max_steps > 0 and given.get("lr_scheduler") is not None:
+                    tracker.plan(planned(given["lr_scheduler"], int(state.max_steps)))
+
         def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
             with tracker._going_on("the callback"):
                 tracker(state.global_step)
@@ -489,6 +543,8 @@ def hugging_face_callback(tracker: Tracker, base: type) -> Any:
             # the last log is a summary: its train_loss is the mean over the whole training
             with tracker._going_on("the callback"):
                 if state.global_step and logs and "train_runtime" not in logs:
+                    if tracker.outlook is not None and "loss" in logs:
+                        tracker.outlook.add(state.global_step, logs["loss"])
                     tracker.note(state.global_step, **logs)
 
         def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:

@@ -1,0 +1,136 @@
+"""The final loss that a run in progress is heading for, within a hundredth of its time.
+
+The losses that a loop gives are added up where they are, on the device, and read once a piece, of which a run
+has two hundred. `Outlook.columns` asks `scalinglab.laws.final_loss` at checkpoints, as often as time allows.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+from typing import Any
+
+import numpy as np
+from torch import Tensor, optim
+
+from scalinglab.errors import NotDetermined
+from scalinglab.laws.in_progress import LEAST, FinalLoss, Study, final_loss
+from scalinglab.laws.schedule import Schedule
+from scalinglab.results.types import Reason, reason_of
+from scalinglab.store import Store
+
+PIECES = 200
+KNOTS = 400  # of a schedule that is read off PyTorch's
+SHARE = 0.01  # of the time so far that estimates may take
+FIRST = 0.3  # seconds that the first estimate is taken to cost, for each run that it reads
+MOST_EARLIER = 8  # finished runs that are read, the largest networks first
+
+
+class Outlook:
+    """What is known of a run's end while it trains.
+
+    Args:
+        plan: the schedule of the whole run.
+        store: whose finished runs are the earlier ones.
+
+    Attributes:
+        latest: the latest estimate.
+        reason: why there is none, None where there is one.
+        spent: seconds that estimates have taken.
+    """
+
+    def __init__(self, plan: Schedule, store: Store | None = None) -> None:
+        self.plan, self._store = plan, store
+        self.latest: FinalLoss | None = None
+        self.reason: Reason | None = None
+        self._steps: list[float] = []
+        self._losses: list[float] = []
+        self._sum: Any = 0.0
+        self._count = 0
+        self._piece = 0
+        self._study: Study | None = None
+        self._begun, self._first, self._cost = time.perf_counter(), 0.0, FIRST
+        self.spent = 0.0
+
+    def add(self, step: int, loss: Any) -> None:
+        """The loss of a step; a tensor is read at the end of a piece only."""
+        self._first = self._first or step
+        self._sum = self._sum + (loss.detach() if isinstance(loss, Tensor) else loss)
+        self._count += 1
+        piece = int(step * PIECES / self.plan.total)
+        if piece > self._piece:
+            self._piece = piece
+            self._steps.append(float(step))
+            self._losses.append(float(self._sum) / self._count)
+            self._sum, self._count = 0.0, 0
+
+    def columns(self, step: int) -> dict[str, float]:
+        """What a row says: `recent_loss`, and the estimate where the time allows a new one."""
+        found = {"recent_loss": self._losses[-1]} if self._losses else {}
+        elapsed = time.perf_counter() - self._begun
+        if step > self._first:
+            found["seconds_left"] = elapsed / (step - self._first) * max(self.plan.total - step, 0.0)
+        if step < LEAST * self.plan.total or self.spent + self._cost > SHARE * elapsed:
+            return found
+        begun = time.perf_counter()
+        try:
+            if self._study is None:
+                self._study = earlier_runs(self._store) if self._store is not None else Study(())
+                self._cost = FIRST * len(self._study.runs)
+                if self._cost > SHARE * elapsed:
+                    return found
+            self.latest = final_loss(self._steps, self._losses, schedule=self.plan, like=self._study)
+            self.reason = None
+        except NotDetermined as error:
+            self.reason = reason_of(error)
+            return found
+        finally:
+            self._cost = max(time.perf_counter() - begun, self._cost if self.latest is None else 0.0)
+            self.spent += time.perf_counter() - begun
+        one = self.latest
+        return found | {
+            "final_loss": one.value, "final_loss_low": one.low, "final_loss_high": one.high,
+            "on_track": float(one.on_track),
+        }  # fmt: skip
+
+
+def earlier_runs(store: Store) -> Study:
+    """The finished runs of a store that kept their schedule and their losses, by number of parameters."""
+    done = {
+        name: record for name, record in store.records().items()
+        if record.status == "done" and "schedule" in record.meta
+    }  # fmt: skip
+    frame = store.curves(live=False, warn=False).frame if done else None
+    if frame is None or not {"recent_loss", "step", "n_params"} <= {*frame}:
+        return Study(())
+    found: list[tuple[float, tuple[Schedule, Any, Any]]] = []
+    for name, rows in frame[frame["run"].isin(done)].dropna(subset=["recent_loss"]).groupby("run"):
+        knots = done[str(name)].meta["schedule"]
+        plan = Schedule(np.array(knots["step"]), np.array(knots["rate"]))
+        rows = rows[rows["step"] <= plan.total].sort_values("step")
+        if len(rows) and rows["step"].iloc[-1] > (1 - 1 / PIECES) * plan.total:
+            found.append((float(rows["n_params"].iloc[-1]), (plan, rows["step"], rows["recent_loss"])))
+    found.sort(key=lambda one: -one[0])
+    groups: dict[str, list[tuple[Schedule, Any, Any]]] = {}
+    for size, run in found[:MOST_EARLIER]:
+        groups.setdefault(f"{size:.0f}", []).append(run)
+    return Study.of(groups)
+
+
+def planned(scheduler: Any, total: int) -> Schedule | None:
+    """The rate that one of PyTorch's schedulers plans, read off without a step; None where it cannot be.
+
+    `LambdaLR`, which the Hugging Face Trainer uses, and those with a closed form, as `CosineAnnealingLR`.
+    """
+    steps = np.unique(np.linspace(0, total, KNOTS + 1).astype(int))
+    ahead = copy.copy(scheduler)
+    if isinstance(scheduler, optim.lr_scheduler.LambdaLR):
+        rates = [scheduler.base_lrs[0] * scheduler.lr_lambdas[0](int(step)) for step in steps]
+    elif hasattr(scheduler, "_get_closed_form_lr"):
+        rates = []
+        for step in steps:
+            ahead.last_epoch = int(step)
+            rates.append(float(ahead._get_closed_form_lr()[0]))
+    else:
+        return None
+    return Schedule(steps.astype(float), np.array(rates, float))

@@ -1,0 +1,98 @@
+"""What a tracker says of the end of a run while it trains, on losses that follow a known curve."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import scalinglab as sl
+from scalinglab.board import state
+from scalinglab.laws import schedule
+from scalinglab.train import outlook
+from scalinglab.train.tracker import TrackerWarning, hugging_face_callback, lightning_callback
+
+TOTAL = 400
+PLAN = schedule.constant(0.1, TOTAL)
+
+
+def falling(step: float) -> float:
+    return 1.0 + (step / TOTAL) ** -0.5
+
+
+@pytest.fixture(autouse=True)
+def _time_enough(monkeypatch) -> None:
+    monkeypatch.setattr(outlook, "SHARE", 1e9)
+
+
+def followed(tracker: sl.Tracker, until: int = TOTAL, factor: float = 1.0) -> None:
+    for step in range(1, until + 1):
+        tracker(step, loss=torch.tensor(falling(step) * (factor if step > 0.4 * TOTAL else 1.0)))
+
+
+@pytest.mark.slow
+def test_rows_say_where_a_run_is_heading(tmp_path) -> None:
+    with sl.Tracker(
+        nn.Linear(2, 1), n_data=8, norms=False, per_decade=4, store=tmp_path, width=1, schedule=PLAN
+    ) as tracker:
+        followed(tracker)
+    frame = tracker.curves().frame.set_index("step")
+    assert frame["final_loss"].isna().loc[:39].all()
+    last = frame.loc[200:].dropna(subset=["final_loss"])
+    assert (last["final_loss"] - 2).abs().max() < 0.02
+    assert ((last["final_loss_low"] < 2) & (last["final_loss_high"] > 2)).all()
+    assert frame["seconds_left"].iloc[-1] == 0
+    (earlier,) = outlook.earlier_runs(sl.Store(tmp_path)).runs
+    assert earlier.total == TOTAL
+
+
+def test_the_board_shows_a_run_in_progress_and_its_alarm(tmp_path) -> None:
+    tracker = sl.Tracker(nn.Linear(2, 1), n_data=8, norms=False, per_decade=4, store=tmp_path, schedule=PLAN)
+    with pytest.warns(TrackerWarning, match="left the band"):
+        followed(tracker, until=260, factor=1.5)
+    (row,) = state.outlook(sl.Store(tmp_path)).to_dict("records")
+    assert row["state"] == "has left its band"
+    assert float(row["final loss"]) == pytest.approx(tracker.outlook.latest.value, rel=1e-3)
+    tracker.writer.close()
+
+
+def test_an_estimate_waits_until_its_time_is_a_hundredth(monkeypatch) -> None:
+    monkeypatch.setattr(outlook, "SHARE", 0.01)
+    tracker = sl.Tracker(nn.Linear(2, 1), n_data=8, norms=False, per_decade=4, schedule=PLAN)
+    followed(tracker)
+    assert tracker.outlook.latest is None
+    assert tracker.outlook.spent == 0
+
+
+@pytest.mark.slow
+def test_the_trainers_schedulers_are_read_without_a_step() -> None:
+    optimizer = torch.optim.SGD(nn.Linear(2, 1).parameters(), lr=0.2)
+    cosine = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 100)
+    found = outlook.planned(cosine, 100)
+    assert found(50.0) == pytest.approx(0.1)
+    assert cosine.last_epoch == 0
+    linear = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / 100)
+    assert outlook.planned(linear, 100)(25.0) == pytest.approx(0.15)
+    assert outlook.planned(object(), 100) is None
+    level = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1.0)
+
+    class Base:
+        pass
+
+    tracker = sl.Tracker(nn.Linear(2, 1), n_data=8, norms=False, per_decade=4)
+    callback = hugging_face_callback(tracker, Base)
+    callback.on_train_begin(None, SimpleNamespace(max_steps=100), None, lr_scheduler=level)
+    for step in range(1, 101):
+        state = SimpleNamespace(global_step=step)
+        callback.on_step_end(None, state, None)
+        callback.on_log(None, state, None, logs={"loss": falling(4 * step)})
+    assert tracker.outlook.latest.low < 2 < tracker.outlook.latest.high
+
+    tracker = sl.Tracker(nn.Linear(2, 1), n_data=8, norms=False, per_decade=4)
+    config = SimpleNamespace(interval="step", scheduler=cosine)
+    trainer = SimpleNamespace(estimated_stepping_batches=100, lr_scheduler_configs=[config])
+    lightning_callback(tracker, Base).on_train_start(trainer, None)
+    assert np.allclose(tracker.outlook.plan.rate[-1], 0)
