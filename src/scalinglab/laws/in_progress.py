@@ -249,7 +249,7 @@ class Prior:
         return Prior(made, total, self.lengths, self.networks, self.loss)
 
 
-NO_RUN = Prior({p.name: p.prior for p in ANY_RUN if p.prior is not None}, 1.0)
+NO_RUN = Prior({p.name: p.prior for p in ANY_RUN if p.prior is not None}, 1.0)  # defined: no other run
 
 
 @dataclass(frozen=True, eq=False)
