@@ -231,6 +231,12 @@ def bars() -> None:
     exact = one_pass.solve(small, steps, one_pass.OnePassSGD(0.2, 1), 100, 0.1, mean_field=True).test_loss
     scheduled = dmft.one_pass(small, np.full(500, 0.2), 1, 100, 0.1).test_loss
     bar("one_pass.solve, mean field: distance to dmft.one_pass", np.abs(exact / scheduled - 1).max(), 1e-3)
+    panels = dmft.solve(small, steps, 100, noise=0.1, dynamics=one_pass.OnePassSGD(0.2, 1)).test_loss
+    bar(
+        "one_pass.solve, mean field: distance to dmft.solve (Volterra)",
+        np.abs(exact / panels - 1).max(),
+        1e-3,
+    )
     for line in (*sign_entry.exponents(), *sign_entry.floors()):
         bar(line.quantity, line.measured / line.reference - 1, 0.02)
     for exponent in (0.0, 0.5, 0.8, 1.0, 1.3, 2.0):
