@@ -42,6 +42,7 @@ FEWEST = 5  # chosen: sizes of an isoFLOP curve; a parabola has three parameters
 CENTRE = (0.1, 0.9)  # chosen: where a minimum lies inside the sizes, as a share of the range of ln N
 OUTLYING = 5.0  # chosen: robust standard deviations off a parabola
 OTHER_FLOPS = 0.1  # chosen: relative to 6 N D; less is rounding of budgets and how attention is counted
+NEIGHBOURS = 9  # chosen: runs of the sizes around one that few share, for their usual FLOPs
 DIFFERENT_EXPONENT = 0.03  # chosen: of the best size, from which on two counts of parameters disagree
 CONTAMINATED = 4.5  # chosen: standard deviations of a score above what its loss gives
 UNFINISHED = 0.98  # chosen: of the planned steps
@@ -317,14 +318,17 @@ def outlying(study: Study) -> Iterator[Doubt]:
 
 
 def other_flops(study: Study) -> Iterator[Doubt]:
-    """A compute that is not 6 N D; rows where it is not what other runs of that size have."""
+    """A compute that is not 6 N D; rows where it is not what other runs of that size, or near it, have."""
     if study.size is None or study.data is None or study.budget is None:
         return
     frame = study.frame
     ratio = FLOPS_PER_PARAM_EXAMPLE * frame[study.size] * frame[study.data] / frame[study.budget]
     if not ((ratio - 1).abs() > OTHER_FLOPS).any():
         return
-    usual = ratio.groupby(frame[study.size]).transform("median")
+    same = ratio.groupby(frame[study.size])
+    order = frame[study.size].sort_values(kind="stable").index
+    near = ratio[order].rolling(NEIGHBOURS, center=True, min_periods=1).median()[frame.index]
+    usual = same.transform("median").where(same.transform("count") >= 3, near)
     odd = (ratio / usual - 1).abs() > OTHER_FLOPS
     low, high = float(ratio.min()), float(ratio.max())
     yield study.doubt("other_flops", study.positions(odd), low=low, high=high)

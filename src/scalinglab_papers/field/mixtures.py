@@ -18,7 +18,7 @@ from scalinglab.figures import decisions
 from scalinglab.laws.mixing.shares import Mixture, mixture
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.verdict import Number, Row
-from scalinglab_papers.field.tables import table
+from scalinglab_papers.field.tables import share, table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,9 +94,7 @@ def _held(runs: pd.DataFrame, domains: list[str], losses: list[str]) -> Row:
             found = mixture(one, domains, y=name).predict(other)
             best = found["high"].idxmin()
             inside.append(bool(found["low"][best] <= other[name][best] <= found["high"][best]))
-    share, n = float(np.mean(inside)), len(inside)
-    error = float(np.sqrt((share * n + 1) * ((1 - share) * n + 1) / (n + 2) ** 2 / (n + 3)))  # of a beta
-    return Number(share, error, n).row(
+    return share(inside).row(
         "share of proposals measured inside the 95 % interval", expected=HELD, relation="in",
         resolution=HELD_WITHIN, note="the best of one half of the 1M runs by the other half")  # fmt: skip
 
@@ -104,15 +102,13 @@ def _held(runs: pd.DataFrame, domains: list[str], losses: list[str]) -> Row:
 def _smoke_rows(fitted: Mixture, others: pd.DataFrame) -> list[Row]:
     found = fitted.predict(others)
     inside = (found["low"] <= others["loss"]) & (others["loss"] <= found["high"])
-    share, n = float(inside.mean()), len(inside)
-    error = float(np.sqrt((share * n + 1) * ((1 - share) * n + 1) / (n + 2) ** 2 / (n + 3)))
     weights = np.array([*WEIGHTS.values()])
     least = float(np.exp(1.2 - np.sqrt((weights**2).sum())))  # by Cauchy and Schwarz
     best = fitted.best()
     return [
         _ranked(found["mean"].to_numpy(), others["loss"].to_numpy()).row(
             "rank correlation, drawn", expected=0.9, relation=">"),
-        Number(share, error, n).row("share of runs inside the 95 % interval, drawn", expected=HELD,
+        share(inside).row("share of runs inside the 95 % interval, drawn", expected=HELD,
                                     relation="in", resolution=0.15),
         Row("loss of the best mixture, drawn", best.loss.value, best.loss.stderr, expected=least,
             note="expected: the least of the law"),

@@ -19,8 +19,8 @@ from scalinglab.figures import decisions
 from scalinglab.laws.tuning.transfer import Hyperparameters
 from scalinglab.laws.tuning.transfer import hyperparameters as best_settings
 from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.verdict import Number, Row, mean, rounded
-from scalinglab_papers.field.tables import table
+from scalinglab.studies.verdict import Row, mean, rounded
+from scalinglab_papers.field.tables import share, table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -156,9 +156,7 @@ def _held(searches: list[pd.DataFrame]) -> list[Row]:
             held.append(one.low <= best <= one.high)
     rows = []
     for name, held in inside.items():
-        share, n = float(np.mean(held)), len(held)
-        error = np.sqrt((share * n + 1) * ((1 - share) * n + 1) / (n + 2) ** 2 / (n + 3))  # of a beta
-        rows.append(Number(share, float(error), n).row(
+        rows.append(share(held).row(
             f"share of best {name.replace('_', ' ')}s inside the 95 % interval", expected=HELD,
             relation="in", resolution=HELD_WITHIN, note=f"from searches {FACTOR:g} times smaller"
         ))  # fmt: skip

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from scalinglab.data.sources import search_path
 from scalinglab.errors import BadInput
+from scalinglab.studies.verdict import Number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -13,6 +16,11 @@ if TYPE_CHECKING:
 ORIGIN = {  # folder: what it is, licence, where it is published
     "scalebench": ("the Step Law's searches, as in Spend Less, Fit Better", "CC BY 4.0", "arXiv 2604.22753"),
     "regmix2024": ("RegMix's trainings on mixtures", "MIT", "github.com/sail-sg/regmix"),
+    "mpl2025": ("losses under nine schedules", "MIT", "arXiv 2503.12811"),
+    "gemstones2025": ("losses along 22 trainings", "MIT", "github.com/mcleish7/gemstone-scaling-laws"),
+    "mlfoundations2024": ("losses and scores", "MIT", "github.com/mlfoundations/scaling"),
+    "olmo-ladder2024": ("losses and scores of the OLMo ladder", "Apache 2.0", "arXiv 2412.04403"),
+    "isoflops2026": ("isoFLOP studies of several groups", "Apache 2.0", "Open-Athena"),
 }
 
 
@@ -29,3 +37,11 @@ def table(folder: str, file: str) -> pd.DataFrame:
         f"{folder}/{file} is not at hand ({what}; {licence}; {published}): put it into "
         f"learning-curves/{folder}/ of the folder that SCALINGLAB_DATA names, or use --scale smoke"
     )
+
+
+def share(held: Any) -> Number:
+    """The share of what is true, with the standard deviation of a beta distribution from a flat prior."""
+    inside = np.asarray(held, bool)
+    n, true = len(inside), int(inside.sum())
+    error = np.sqrt((true + 1) * (n - true + 1) / (n + 2) ** 2 / (n + 3))
+    return Number(true / n, float(error), n)

@@ -1,0 +1,185 @@
+"""What an audit finds of faults that were planted into published isoFLOP studies and score tables.
+
+The studies are the experiments of isoflops2026 that have three curves or more of eight sizes or more,
+without the rows that an audit names at first: what is left is clean by its own measure. Into each, one fault
+at a time is planted, with a fixed seed. A fault is found where a doubt of its kind names half of the planted
+rows; every other row that is named counts as false. The flags of isoflops2026 itself are not used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scalinglab.answers.doubts import audit
+from scalinglab.curves import Curves
+from scalinglab.figures import decisions
+from scalinglab.studies.registry import Reproduction
+from scalinglab.studies.verdict import Row
+from scalinglab_papers.field.tables import share, table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FOUND, FALSE = 0.8, 0.05  # of planted faults that should be found, and of other rows that may be named
+SIZES, CURVES = 8, 3  # of a study into which faults are planted: sizes of a curve, and such curves
+WORDS = 65_536  # of the vocabulary of a second count of parameters
+ROUNDS = 3  # of leaving out what an audit names
+ROWS = 4  # into which a fault of single rows is planted
+OFF, SLOW, LEAP, OTHER = 1.2, 1.04, 0.15, 1.6  # factor on outlying losses, on those of one size; score; FLOPs
+
+
+def faults(scale: str) -> Reproduction:
+    """Faults planted into published studies; "smoke": into three that were drawn from a law."""
+    studies = [*drawn()] if scale == "smoke" else [*published()]
+    found = planted(studies)
+    curves = Curves(studies[0][1], source="read", experiment="field/audit")
+    return Reproduction(curves, decisions.faults(found), tuple(_rows(found)))
+
+
+def _rows(found: pd.DataFrame) -> list[Row]:
+    false, others = int(found["false"].sum()), int(found["rows"].sum())
+    what = f"{found['fault'].nunique()} kinds, {found['study'].nunique()} studies"
+    rows = [
+        share(found["found"]).row(
+            "share of planted faults that are found", expected=FOUND, relation=">", note=what),
+        share(np.arange(others) < false).row(
+            "share of other rows that are named", expected=FALSE, relation="<"),
+    ]  # fmt: skip
+    for fault, own in found.groupby("fault"):
+        rows.append(share(own["found"]).row(f"found: {fault}", expected=FOUND, relation=">"))
+    return rows
+
+
+def published() -> Iterator[tuple[str, pd.DataFrame]]:
+    """Clean studies of isoflops2026."""
+    every = table("isoflops2026", "isoflops.csv")
+    for name, rows in every.groupby("experiment"):
+        own = rows[["budget", "params", "tokens", "loss"]].reset_index(drop=True)
+        sizes = own.groupby("budget")["params"].nunique()
+        own = own[own["budget"].isin(sizes[sizes >= SIZES].index)].reset_index(drop=True)
+        for _ in range(ROUNDS):
+            named = {row for doubt in audit(own).doubts for row in doubt.rows} if len(own) else set()
+            own = own.drop(index=list(named)).reset_index(drop=True)
+        sizes = own.groupby("budget")["params"].nunique()
+        own = own[own["budget"].isin(sizes[sizes >= SIZES].index)].reset_index(drop=True)
+        if own["budget"].nunique() >= CURVES:
+            yield str(name), own
+
+
+def drawn() -> Iterator[tuple[str, pd.DataFrame]]:
+    """Five computes of eleven sizes around N* ∝ C^0.5, with 0.1 % noise."""
+    import pandas as pd
+
+    for seed in range(3):
+        rng, rows = np.random.default_rng(seed), []
+        for compute in np.geomspace(1e18, 1e20, 5):
+            best = 1e8 * (compute / 1e18) ** 0.5
+            for size in best * np.geomspace(0.25, 4, 11):
+                loss = 2 + (compute / 1e18) ** -0.1 * (1 + 0.05 * np.log(size / best) ** 2)
+                rows.append((compute, size, compute / 6 / size, loss * np.exp(0.001 * rng.standard_normal())))
+        yield f"drawn {seed}", pd.DataFrame(rows, columns=["budget", "params", "tokens", "loss"])
+
+
+def planted(studies: list[tuple[str, pd.DataFrame]]) -> pd.DataFrame:
+    """One row a study and fault: whether it was found, and the other rows that were named."""
+    import pandas as pd
+
+    rows = []
+    for name, clean in studies:
+        for place, (kind, plant) in enumerate(FAULTS.items()):
+            rng = np.random.default_rng(place)
+            made, wrong = plant(clean, rng)
+            doubts = audit(made).doubts
+            named = {row for doubt in doubts if doubt.kind == kind for row in doubt.rows}
+            every = {row for doubt in doubts for row in doubt.rows}
+            counted = kind == "counted_parameters" and any(d.kind == kind for d in doubts)
+            seen = counted or 2 * len(named & wrong) >= max(len(wrong), 1)
+            rows.append({
+                "study": name, "fault": kind, "found": seen, "false": len(every - wrong),
+                "rows": len(made) - len(wrong),
+            })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+Planted = tuple["pd.DataFrame", set[int]]  # the table and the positions of the wrong rows
+
+
+def _picked(table: pd.DataFrame, rng: np.random.Generator) -> np.ndarray:
+    return np.sort(rng.choice(len(table), ROWS, replace=False))
+
+
+def _duplicates(clean: pd.DataFrame, rng: np.random.Generator) -> Planted:
+    import pandas as pd
+
+    made = pd.concat([clean, clean.iloc[_picked(clean, rng)]], ignore_index=True)
+    return made, {*range(len(clean), len(made))}
+
+
+def _one_curve(clean: pd.DataFrame, rng: np.random.Generator) -> np.ndarray:
+    """Positions of one compute, by size."""
+    compute = rng.choice(clean["budget"].unique())
+    rows = np.flatnonzero(clean["budget"] == compute)
+    return rows[np.argsort(clean["params"].to_numpy()[rows])]
+
+
+def _without(clean: pd.DataFrame, rows: np.ndarray, kept: np.ndarray) -> Planted:
+    left = np.setdiff1d(np.arange(len(clean)), np.setdiff1d(rows, kept))
+    return clean.iloc[left].reset_index(drop=True), {*np.flatnonzero(np.isin(left, kept)).tolist()}
+
+
+def _few_points(clean: pd.DataFrame, rng: np.random.Generator) -> Planted:
+    rows = _one_curve(clean, rng)
+    lowest = int(np.clip(np.argmin(clean["loss"].to_numpy()[rows]), 1, len(rows) - 3))
+    return _without(clean, rows, rows[lowest - 1 : lowest + 3])
+
+
+def _off_centre(clean: pd.DataFrame, rng: np.random.Generator) -> Planted:
+    """One side of a curve, with the sizes that are nearest to its lowest loss left out."""
+    rows = _one_curve(clean, rng)
+    lowest = int(np.argmin(clean["loss"].to_numpy()[rows]))
+    left, right = rows[: max(lowest, 0)], rows[lowest + 1 :]
+    return _without(clean, rows, max(left, right, key=len))
+
+
+def _outlying(clean: pd.DataFrame, rng: np.random.Generator) -> Planted:
+    rows = _picked(clean, rng)
+    loss = clean["loss"].to_numpy().copy()
+    loss[rows] *= OFF
+    return clean.assign(loss=loss), {*rows.tolist()}
+
+
+def _other_flops(clean: pd.DataFrame, rng: np.random.Generator) -> Planted:
+    rows = _picked(clean, rng)
+    tokens = clean["tokens"].to_numpy().copy()
+    tokens[rows] *= OTHER
+    return clean.assign(tokens=tokens), {*rows.tolist()}
+
+
+def _counted_parameters(clean: pd.DataFrame, rng: np.random.Generator) -> Planted:
+    """A second count, with an embedding of 65 536 words: N = 12 depth width², width = 64 depth."""
+    embedding = WORDS * (16 / 3 * clean["params"]) ** (1 / 3)
+    return clean.assign(params_with_embeddings=clean["params"] + embedding), set()
+
+
+def _mixed_schedules(clean: pd.DataFrame, rng: np.random.Generator) -> Planted:
+    rows = _picked(clean, rng)
+    named = np.full(len(clean), "cosine", dtype=object)
+    named[rows] = "constant"
+    return clean.assign(schedule=named), {*rows.tolist()}
+
+
+def _unfinished(clean: pd.DataFrame, rng: np.random.Generator) -> Planted:
+    rows = _picked(clean, rng)
+    state = np.full(len(clean), "finished", dtype=object)
+    state[rows] = "crashed"
+    return clean.assign(status=state), {*rows.tolist()}
+
+
+FAULTS: dict[str, Callable[[pd.DataFrame, np.random.Generator], Planted]] = {
+    "duplicates": _duplicates, "few_points": _few_points, "off_centre": _off_centre, "outlying": _outlying,
+    "other_flops": _other_flops, "counted_parameters": _counted_parameters,
+    "mixed_schedules": _mixed_schedules, "unfinished": _unfinished,
+}  # fmt: skip

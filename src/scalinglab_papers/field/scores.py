@@ -1,0 +1,127 @@
+"""Scores of larger models from smaller ones: the largest size of two published studies is kept apart.
+
+Gadre and others 2024 (three training sets, 46 tasks, loss on C4) and Bhagia and others 2024 (the OLMo ladder,
+8 tasks, loss of the right answer; their own two stages err by 6.04 % on average). A task of one training set
+counts as one. Of what `laws.downstream` answers: the relative error, the share of scores inside the 95 %
+interval, and whether all intervals lie in [0, 1]. The constants of `laws.scores` were chosen on the second
+largest size first, and then on these numbers, too: they are no test of them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scalinglab.curves import Curves
+from scalinglab.errors import NotDetermined
+from scalinglab.figures import decisions
+from scalinglab.laws import scores as laws_of_scores
+from scalinglab.studies.registry import Reproduction
+from scalinglab.studies.verdict import Number, Row, mean, rounded
+from scalinglab_papers.field.tables import share, table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LADDER = 6.04  # percent, mean error of the authors of the OLMo ladder on their tasks
+HELD, HELD_WITHIN = 0.95, 0.03
+HALF, THIRD, FIFTH = (
+    "bbq boolq copa piqa winogender_mc_female winogender_mc_male winograd winogrande "
+    "bigbench_misconceptions bigbench_strange_stories bigbench_strategy_qa enterprise_pii_classification",
+    "siqa socialiqa",
+    "commonsense_qa csqa math_qa",
+)
+NONE = (
+    "bigbench_conlang_translation bigbench_cs_algorithms bigbench_dyck_languages bigbench_operators "
+    "bigbench_repeat_copy_logic bigbench_qa_wikidata coqa jeopardy lambada_openai pubmed_qa_labeled "
+    "simple_arithmetic_nospaces simple_arithmetic_withspaces squad"
+)
+CHANCE = {
+    task: chance
+    for tasks, chance in ((HALF, 0.5), (THIRD, 1 / 3), (FIFTH, 0.2), (NONE, 0.0))
+    for task in tasks.split()
+}  # of all others a quarter
+SYNTHETIC = (3.0, 4.0, 0.02)  # of scale smoke: middle and slope of the sigmoid, scatter of the score
+
+
+def scores(scale: str) -> Reproduction:
+    """Both studies; "smoke": scores that were drawn from a sigmoid of the loss."""
+    asked = drawn() if scale == "smoke" else published()
+    found, refused = predicted(asked)
+    curves = Curves(asked[0][2], source="read", experiment="field/scores")
+    return Reproduction(curves, decisions.scores(found), tuple(_rows(found, len(asked), refused)))
+
+
+def _rows(found: pd.DataFrame, asked: int, refused: int) -> list[Row]:
+    sizes = 100 * found["error"]
+    by_task = found.assign(size=sizes).groupby(["study", "task"])["size"].mean()
+    rows = [
+        mean(by_task.to_list()).row(
+            "percent error of a score that is answered", paper=LADDER, paper_stderr=rounded(0.01),
+            relation="<",
+            note="the paper's is of the OLMo ladder's eight tasks"),
+        share(found["held"]).row("share of scores inside the 95 % interval", expected=HELD, relation="in",
+                                 resolution=HELD_WITHIN),
+        Number(float(((found["low"] >= 0) & (found["high"] <= 1)).mean()), 1e-9).row(
+            "share of intervals inside [0, 1]", expected=1.0, resolution=0.001),
+        Number((asked - refused) / asked, 1e-9).row(
+            "share of tasks that are answered", expected=0.5, relation=">",
+            note=f"{asked - refused} of {asked}; others are at chance, stand still or lie too far beyond"),
+    ]  # fmt: skip
+    ladder = by_task[by_task.index.get_level_values("study") == "olmo"]
+    if len(ladder) > 1:
+        rows.insert(1, mean(ladder.to_list()).row(
+            "the same of the OLMo ladder", paper=LADDER, paper_stderr=rounded(0.01), relation="<",
+            note=f"{len(ladder)} of 8 tasks are answered"))  # fmt: skip
+    return rows
+
+
+Asked = tuple[str, str, "pd.DataFrame", str, str]  # study, task, rows, columns of loss and score
+
+
+def published() -> list[Asked]:
+    """Every task of every training set."""
+    many = table("mlfoundations2024", "runs.csv")
+    ladder = table("olmo-ladder2024", "points.csv").rename(columns={"n": "n_params", "D": "n_data"})
+    tasks = [c for c in many if c.startswith("acc:")]
+    asked = [(str(s), c[4:], rows, "loss:c4_val", c) for s, rows in many.groupby("train_set") for c in tasks]
+    return asked + [("olmo", str(task), rows, "bpb", "acc") for task, rows in ladder.groupby("task")]
+
+
+def drawn() -> list[Asked]:
+    """Four tasks whose score is a sigmoid of the loss, from a quarter to 1."""
+    import pandas as pd
+
+    middle, slope, scatter = SYNTHETIC
+    rng = np.random.default_rng(0)
+    sizes = [(n, d) for n in np.geomspace(1e8, 3e9, 5) for d in np.geomspace(4e9, 1e11, 4)]
+    frame = pd.DataFrame(sizes, columns=["n_params", "n_data"])
+    frame["loss"] = 1.7 + 400 * frame.n_params**-0.35 + 600 * frame.n_data**-0.3
+    for task in range(4):
+        share_of_way = 1 / (1 + np.exp(slope * (frame.loss - middle + 0.1 * task)))
+        frame[f"acc:{task}"] = np.clip(
+            0.25 + 0.75 * share_of_way + scatter * rng.standard_normal(len(frame)), 0, 1
+        )
+    return [("drawn", str(task), frame, "loss", f"acc:{task}") for task in range(4)]
+
+
+def predicted(asked: list[Asked]) -> tuple[pd.DataFrame, int]:
+    """Scores of the largest size of each from the smaller ones, and how many tasks are refused."""
+    import pandas as pd
+
+    found = []
+    for study, task, rows, loss, score in asked:
+        largest = rows.n_params == rows.n_params.max()
+        apart = rows[largest]
+        try:
+            fitted = laws_of_scores.fit(rows[~largest], loss=loss, score=score, chance=CHANCE.get(task, 0.25))
+            ahead = fitted.predict(apart[["n_params", "n_data"]])
+        except NotDetermined:
+            continue
+        ends = {"mean": ahead.mean, "low": ahead.low, "high": ahead.high}
+        found.append(pd.DataFrame({"study": study, "task": task, "true": apart[score].to_numpy(), **ends}))
+    every = pd.concat(found, ignore_index=True).dropna()
+    every["error"] = (every["mean"] / every.true - 1).abs()
+    every["held"] = (every.low <= every.true) & (every.true <= every.high)
+    return every, len(asked) - every.groupby(["study", "task"]).ngroups
