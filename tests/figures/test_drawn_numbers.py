@@ -325,7 +325,7 @@ def explained(**more: Any) -> Any:
     usual = {
         "subject": "mlp", "n_data": 64, "steps": steps, "measured": np.array([1.0, 0.5, 0.3]),
         "theory": np.array([1.0, 0.4, np.nan]), "ratio": np.array([1.0, 1.25, np.nan]), "redrawn": None,
-        "remarks": (),
+        "trained_features": None, "remarks": (),
     }  # fmt: skip
     return SimpleNamespace(**{**usual, **more})
 

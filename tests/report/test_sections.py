@@ -128,6 +128,7 @@ def test_the_product_of_exponents_in_words(agrees, sigma, said):
 def explained(**more: Any) -> Any:
     usual = {
         "steps": np.array([1.0, 10, 100]), "measured": np.array([1.0, 0.5, 0.3]), "redrawn": None,
+        "trained_features": None,
         "theory": np.array([1.0, 0.4, np.nan]), "table": lambda: pd.DataFrame({"step": [1]}),
         "summary": lambda: "lazy\nas solved", "name": "a-run",
     }  # fmt: skip
@@ -141,6 +142,10 @@ def explained(**more: Any) -> Any:
         (
             {"redrawn": np.array([1.0, 0.45, 0.2])},
             ["solved from the initial kernel", "descent with the kernel on other draws"],
+        ),
+        (
+            {"trained_features": np.array([1.0, 0.45, 0.2])},
+            ["solved from the initial kernel", "solved with trained features"],
         ),
         ({"theory": np.full(3, np.nan), "redrawn": np.ones(3)}, []),
     ],

@@ -79,6 +79,7 @@ def test_one_pass_sgd_is_stable_up_to_the_batch_that_the_kernels_sum_gives(n_par
             math.inf,
             0.1,
             OnePassSGD(rate, batch_size=factor * total),
+            1.0,
         )
         assert bool(found[1]) is stable
 
