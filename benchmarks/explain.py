@@ -4,7 +4,7 @@
     python benchmarks/explain.py --only mnist mnist-lazy mnist-rich --sizes 32 128 512
     python benchmarks/explain.py --only mnist cnn --sizes 512 4096    best on a GPU
     python benchmarks/explain.py --print rows.json …                  the tables of rows kept by --out
-    python benchmarks/explain.py --predict                            sizes that were not run, five minutes
+    python benchmarks/explain.py --predict                            sizes that were not run, minutes
     python benchmarks/explain.py --predict narrow --seeds 4           of one family of networks
 
 A number is measured over solved loss at the last checkpoint, and in brackets its range over all checkpoints
@@ -17,25 +17,34 @@ or on twice the examples where that is more.
 
 The learning rate of *cnn* is chosen by a rule that looks at its kernel alone, see `rate_by_rule`.
 
-`--predict` explains one run of 128 examples at each of three widths and predicts the loss at four other sizes
-(`Explanation.predict`), for several seeds; it also predicts the two other widths from the middle one. It
-prints the median error and how often the 90 % band holds the loss of the run that is then trained. Families:
-*ntk*, 64 to 1,024 hidden units in NTK parameterization, *narrow*, 8 to 32, and *standard*, 16 to 256 in
-standard parameterization.
+`--predict` trains networks of three widths on 48, 128 and 340 examples, explains the run of 128 and predicts
+the loss at four other sizes (`Explanation.predict`), for several seeds: from the three runs, and from that of
+128 alone. It also predicts the two other widths from the middle one. It prints the median error and how often
+the 90 % band holds the loss of the run that is then trained. Families: *ntk*, 64 to 1,024 hidden units in NTK
+parameterization, *narrow*, 8 to 32, *standard*, 16 to 256 in standard parameterization; and a user's own
+`nn.Sequential` with PyTorch's initial weights on tensors of one's own, 16 to 256 units: *own*, a regression,
+and *own-classes*, two hidden layers on classes.
 """
 
 import argparse
 import functools
+import itertools
 import json
+import math
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
+from torch import nn
 
 import scalinglab as sl
+from scalinglab.errors import NotDetermined
 from scalinglab.explanations import case as cases
 from scalinglab.explanations import theory
 from scalinglab.train.setting import Setting
@@ -139,49 +148,92 @@ def tables(rows: list[dict]) -> str:
     )
 
 
-SEEN, UNSEEN = 128, (32, 64, 256, 512)
-PREDICTED = COMMON | MLP | {"dataset": "digits", "steps": 300}
-FAMILIES = {  # what differs, and three widths: hidden units
-    "ntk": ({}, (64, 256, 1024)),
-    "narrow": ({}, (8, 16, 32)),
-    "standard": ({"parameterization": "standard", "learning_rate": 0.03}, (16, 64, 256)),
+RUN, UNSEEN = (48, 128, 340), (32, 64, 256, 512)
+EXPLAINED = 128
+PREDICTED = COMMON | {"steps": 300}
+DIGITS = PREDICTED | MLP | {"dataset": "digits", "steps": 300}
+
+
+def perceptron(setting: Mapping[str, Any]) -> nn.Sequential:
+    """Linear layers and ReLU, as anyone writes them down."""
+    inputs, units = math.prod(setting["input_shape"]), setting["width"]
+    hidden = [nn.Linear(inputs, units), nn.ReLU()]
+    for _ in range(1, setting["layers"]):
+        hidden += [nn.Linear(units, units), nn.ReLU()]
+    return nn.Sequential(nn.Flatten(), *hidden, nn.Linear(units, setting["n_outputs"]))
+
+
+def regression() -> tuple[torch.Tensor, ...]:
+    """A noisy sum of 20 tanh units of 10 normal inputs: 1,500 examples to train on and 1,000 to test."""
+    random = torch.Generator().manual_seed(1)
+    x, noise = torch.randn(2500, 10, generator=random), torch.randn(2500, 1, generator=random)
+    first, last = torch.randn(10, 20, generator=random), torch.randn(20, 1, generator=random)
+    y = torch.tanh(2 * x @ first / 10**0.5) @ last / 20**0.5 + 0.1 * noise
+    return x[:1500], y[:1500], x[1500:], y[1500:]
+
+
+def classes() -> tuple[np.ndarray, ...]:
+    """The digits as arrays."""
+    data = sl.data.load("digits").normalize()
+    return data.inputs("train"), data.train_y, data.inputs("test"), data.test_y
+
+
+OWN = PREDICTED | {"model": perceptron, "layers": 1, "learning_rate": 0.03}
+FAMILIES = {  # settings, and three widths: hidden units
+    "ntk": (DIGITS, (64, 256, 1024)),
+    "narrow": (DIGITS, (8, 16, 32)),
+    "standard": (DIGITS | {"parameterization": "standard", "learning_rate": 0.03}, (16, 64, 256)),
+    "own": (OWN | {"dataset": regression}, (16, 64, 256)),
+    "own-classes": (OWN | {"dataset": classes, "layers": 2, "learning_rate": 0.3}, (16, 64, 256)),
 }
 
 
 def predict(family: str, seeds: int) -> None:
     """Predict the losses of networks at sizes that were not run, then train them."""
     rows = []
-    own, units = FAMILIES[family]
-    shared = PREDICTED | own | {"model_options": {"hidden": units[1]}}
-    widths = [count / units[1] for count in units]
-    for width in widths:
-        settings = [shared | {"width": width, "n_data": n, "seed": seed}
-                    for n in (SEEN, *UNSEEN) for seed in range(seeds)]  # fmt: skip
-        frame = sl.train.run_many(settings, progress=False).frame
-        truth = frame[frame["step"] == shared["steps"]].set_index(["n_data", "seed"])["test_loss"]
-        for seed in range(seeds):
-            found = sl.explain(
-                shared | {"width": width, "n_data": SEEN, "seed": seed}, samples=2 * UNSEEN[-1]
-            )
+    shared, units = FAMILIES[family]
+    if shared["model"] == "mlp":
+        shared = shared | {"model_options": {"hidden": units[1]}}
+        widths = [count / units[1] for count in units]
+    else:
+        widths = list(units)
+
+    def held(what: str, told: sl.explanations.Predicted, truth: Sequence[float]) -> None:
+        for mean, low, high, loss in zip(told.mean, told.low, told.high, truth, strict=True):
+            rows.append((what, mean / loss - 1, low <= loss <= high, np.log(high / low)))
+
+    with tempfile.TemporaryDirectory() as store:
+        for width, seed in itertools.product(widths, range(seeds)):
+            setting = shared | {"width": width, "seed": seed}
+            sl.train.run_many([setting | {"n_data": n} for n in RUN], store=store, progress=False)
+            found = sl.explain(setting | {"n_data": EXPLAINED}, store=store, samples=2 * UNSEEN[-1])
             told = found.predict(n_data=UNSEEN)
-            for n, mean, low, high in zip(UNSEEN, told.mean, told.low, told.high, strict=True):
-                loss = truth[n, seed]
-                rows.append(("sizes", mean / loss - 1, low <= loss <= high))
+            trained = sl.train.run_many([setting | {"n_data": n} for n in UNSEEN], progress=False).frame
+            losses = trained[trained["step"] == shared["steps"]].set_index("n_data")["test_loss"]
+            truth = [float(losses[n]) for n in UNSEEN]
+            for n, mean, low, high, loss in zip(UNSEEN, told.mean, told.low, told.high, truth, strict=True):
                 print(
-                    f"{family}, {units[1] * width:5g} hidden units, P = {n:4d}, seed {seed}: predicted "
-                    f"{mean:.4f} ({low:.4f} to {high:.4f}), trained {loss:.4f}, {mean / loss - 1:+.1%}",
+                    f"{family}, width {width:5g}, P = {n:4d}, seed {seed}: predicted {mean:.4f} ({low:.4f} "
+                    f"to {high:.4f}), trained {loss:.4f}, {mean / loss - 1:+.1%}",
                     flush=True,
                 )
-            others = [] if width != 1 else [w for w in widths if w != width]
-            for other, told in ((w, found.predict(width=w)) for w in others):
-                run = sl.train.run(shared | {"width": other, "n_data": SEEN, "seed": seed}, progress=False)
-                loss = float(run.frame["test_loss"].iloc[-1])
-                rows.append(("widths", told.mean[0] / loss - 1, told.low[0] <= loss <= told.high[0]))
-    table = pd.DataFrame(rows, columns=["what", "error", "held"])
+            held("sizes, from three runs", told, truth)
+            alone = replace(found, case=replace(found.case, beside=()))
+            held("sizes, from one run", alone.predict(n_data=UNSEEN), truth)
+            for other in [w for w in widths if w != width] if width == widths[1] else []:
+                try:
+                    told = found.predict(width=other)
+                except NotDetermined as error:
+                    print(f"{family}, width {other:g}, refused: {error}")
+                    continue
+                run = sl.train.run(setting | {"width": other, "n_data": EXPLAINED}, progress=False)
+                held("widths", told, [float(run.frame["test_loss"].iloc[-1])])
+    table = pd.DataFrame(rows, columns=["what", "error", "held", "band"])
     for what, part in table.groupby("what"):
         print(
             f"{family}, other {what}: median error {part.error.abs().median():.1%}, the 90 % band holds "
-            f"{part.held.mean():.0%} of {len(part)}"
+            f"{part.held.sum()} of {len(part)} and spans a factor of {np.exp(part.band.median()):.2f}",
+            flush=True,
         )
 
 
@@ -193,7 +245,9 @@ def main():
     parser.add_argument("--sizes", type=int, nargs="+", help="Only these numbers of examples.")
     parser.add_argument("--steps", type=int, help="Steps in place of the usual ones.")
     parser.add_argument("--out", help="A JSON file for the rows.")
-    parser.add_argument("--predict", nargs="*", choices=FAMILIES, help="Predict sizes that were not run.")
+    parser.add_argument(
+        "--predict", nargs="*", choices=FAMILIES, metavar="FAMILY", help="Predict sizes that were not run."
+    )
     parser.add_argument("--seeds", type=int, default=2, help="Of --predict.")
     parser.add_argument("--print", nargs="+", metavar="ROWS", help="Only print the tables of such files.")
     arguments = parser.parse_args()

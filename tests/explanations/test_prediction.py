@@ -1,5 +1,7 @@
 """Predictions of sizes that were not run, on linearised networks: there descent with the kernel is exact."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -7,6 +9,8 @@ import torch
 import scalinglab as sl
 from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.explanations import theory
+from scalinglab.explanations.prediction import LEAST
+from scalinglab.store import Store
 
 SETTING = {
     "model": "mlp", "dataset": "digits", "n_data": 48, "width": 1.0, "model_options": {"hidden": 64},
@@ -79,6 +83,78 @@ def test_beyond_the_sample_the_loss_is_solved(explained) -> None:
     told = explained.predict(n_data=400)
     solved = theory.solve(explained.case, explained.kernel, np.array([60.0]), 400)
     assert told.kernel[0] == pytest.approx(float(solved[0]))
+
+
+@pytest.mark.slow
+def test_runs_of_other_sizes_give_the_correction_its_slope(explained) -> None:
+    """Losses that leave the kernel's by a power of the examples, the more the longer; as ridge regression."""
+    steps, asked = explained.case.steps, np.array([16, 140])
+
+    def apart(n_data: float | np.ndarray, when: np.ndarray = steps) -> np.ndarray:
+        return (np.log(0.5) + 0.2 * np.log(n_data / 48)) * np.log(when) / np.log(60)
+
+    def drawn(n_data: int) -> np.ndarray:
+        return theory.redrawn(replace(explained.case, n_data=n_data), explained.kernel, steps)
+
+    runs = {n: (n, steps, drawn(n).mean(0) * np.exp(apart(n))) for n in (48, 24, 34, 68, 96)}
+    case = replace(explained.case, test_loss=runs[48][2])
+    alone = replace(explained, case=case).predict(n_data=asked)
+    told = replace(explained, case=replace(case, beside=tuple(list(runs.values())[1:]))).predict(n_data=asked)
+    np.testing.assert_allclose(alone.mean / alone.kernel, 0.5, rtol=0.02)  # of one run: the same everywhere
+    missed, missed_alone = (np.log(one.mean / one.kernel) - apart(asked, 60.0) for one in (told, alone))
+    assert (np.abs(missed) < np.abs(missed_alone) / 2).all()
+    assert (told.high / told.low < alone.high / alone.low).all()
+
+    sizes, ends = np.array(list(runs)), np.array([apart(n)[-1] for n in runs])
+    scatter = {n: np.std(np.log(drawn(n)), axis=0, ddof=1) for n in (*runs, *asked)}
+    own = apart(48)[2:]
+    slope = np.ptp(own**3 / (own**2 + scatter[48][2:] ** 2)) / 2
+    noise = np.array([scatter[n][-1] for n in runs])
+    level = np.sqrt(np.mean(ends**2))
+    rows = np.column_stack([np.ones(5), np.log(sizes / 48)]) / noise[:, None]
+    rows = np.vstack([rows, np.diag([1 / level, 1 / slope])])  # each prior as one more row
+    found = np.linalg.lstsq(rows, np.append(ends / noise, [0, 0]))[0]
+    at = np.column_stack([np.ones(2), np.log(asked / 48)])
+    np.testing.assert_allclose(np.log(told.mean / told.kernel), at @ found, rtol=1e-6)
+    variance = np.einsum("ni,ij,nj->n", at, np.linalg.inv(rows.T @ rows), at)
+    variance += [scatter[n][-1] ** 2 + LEAST**2 for n in asked]
+    np.testing.assert_allclose(np.log(told.high / told.mean), 1.6448536 * np.sqrt(variance), rtol=1e-6)
+
+
+def _perceptron(setting) -> torch.nn.Module:
+    units = setting["width"]
+    return torch.nn.Sequential(torch.nn.Linear(5, units), torch.nn.ReLU(), torch.nn.Linear(units, 1))
+
+
+def test_a_network_and_data_of_ones_own(tmp_path) -> None:
+    """By its setting and the store, or by its curves: the same prediction, and nothing is trained again."""
+    random = torch.Generator().manual_seed(3)
+    x = torch.randn(300, 5, generator=random)
+    y = torch.sin(2 * x[:, :1]) + x[:, 1:2]
+    own = {"model": _perceptron, "data": (x[:200], y[:200], x[200:], y[200:])}
+    shared = {"width": 24, "learning_rate": 0.05, "steps": 40, "full_batch": True, "optimizer": "sgd"}
+    shared |= {"checkpoints_per_decade": 3, "measure": [], "loss": "mse"}
+    sizes = (20, 40, 80)
+    settings = [shared | {"n_data": n, "seed": seed} for n in sizes for seed in (0, 1)]
+    curves = sl.train.run_many(settings, **own, store=tmp_path, progress=False)
+    found = sl.explain(shared | {"n_data": 40, "seed": 0}, **own, store=tmp_path, samples=170)
+    assert len(Store(tmp_path).records()) == len(settings)
+    assert [run[0] for run in found.case.beside] == [20, 80]  # of the same initial weights
+    told = found.predict(n_data=(30, 60))
+    assert (told.low < told.mean).all()
+    assert (told.mean < told.high).all()
+    torch.manual_seed(0)
+    rows = sl.data.given.as_dataset(own["data"], "mine").order(0)[::-1][:170].copy()
+    parts = sl.explain(
+        curves.select(seed=0), _perceptron({"width": 24}), (x[rows], y[rows].numpy()), learning_rate=0.05,
+        n_data=40,
+    )  # fmt: skip
+    np.testing.assert_allclose(parts.predict(n_data=(30, 60)).mean, told.mean, rtol=1e-5)
+    wider = found.predict(width=48)
+    assert wider.width.tolist() == [48]
+    assert wider.kernel[0] != pytest.approx(found.predict().kernel[0], rel=1e-6)
+    with pytest.raises(NotDetermined, match="unstable"):
+        found.predict(width=2000)  # in standard parameterization the kernel grows with width
 
 
 @pytest.mark.slow

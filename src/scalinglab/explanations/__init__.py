@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -32,10 +32,8 @@ from scalinglab.results.types import Reason  # noqa: E402
 from scalinglab.store import Store  # noqa: E402
 from scalinglab.support.validation import checked  # noqa: E402
 from scalinglab.train import run as train_run  # noqa: E402
+from scalinglab.train.engine import with_own  # noqa: E402
 from scalinglab.train.setting import Setting  # noqa: E402
-
-if TYPE_CHECKING:
-    from torch import Tensor, nn
 
 SAMPLES = 1000  # inputs on which the kernel is measured
 FEWEST = 16  # inputs of a kernel that has a spectrum to speak of
@@ -108,6 +106,8 @@ class Explanation(NotebookResult):
         level: float = 0.9,
     ) -> Predicted:
         """The test loss at sizes that were not run, with a band for one run there.
+
+        Runs of the same network on other numbers of examples (`case.beside`) are used where there are some.
 
         Args:
             n_data: Training examples, a number or several; by default those of the run.
@@ -259,8 +259,8 @@ def _effect(d: Doubling) -> Reason:
 @checked
 def explain(
     run: Setting | Mapping[str, Any] | Curves | str,
-    model: nn.Module | None = None,
-    data: tuple[Tensor, ArrayLike] | None = None,
+    model: Any = None,
+    data: Any = None,
     *,
     store: Store | str | Path | None = None,
     learning_rate: float | None = None,
@@ -273,9 +273,11 @@ def explain(
 
     Args:
         run: A setting, trained here unless the store has it; the name of a run in `store`, or its beginning;
-            or `Curves` of one run (`step`, `test_loss`), with `model` and `data`.
-        model: The network before training, for curves.
+            or `Curves` of one run (`step`, `test_loss`), with `model` and `data`. Runs of the same network on
+            other numbers of examples, in the store or in the curves (`n_data`), are for `predict`.
+        model: The network before training, for curves; for a setting as `train.run_many` takes it.
         data: Inputs (n, …) and targets of a sample of the population, for curves; class numbers or vectors.
+            For a setting as `train.run_many` takes it.
         store: Where the run is kept.
         learning_rate, n_data, momentum, batch_size: of the training, for curves; squared loss, the mean over
             examples and outputs. n_data is the number of inputs of `data` by default.
@@ -296,7 +298,8 @@ def explain(
     if isinstance(run, str):
         setting, curves = _stored(run, kept)
     else:
-        setting = run if isinstance(run, Setting) else Setting.from_dict(run)
+        own = {k: v for k, v in (("model", model), ("dataset", data)) if v is not None}
+        (setting,) = with_own([run], own)
         if kept is None or not kept.done(setting.identity()):
             curves = train_run(setting, store=kept, progress=False)
         if kept is not None:  # with the runs beside it
@@ -333,7 +336,7 @@ def _explained(case: cases.Case, curves: Curves, setting: Setting | None = None)
     case = replace(case, steps=case.steps[good], test_loss=case.test_loss[good])
     if not len(case.steps):
         raise BadInput(f"{case.name}: no checkpoint has a finite test loss")
-    slopes, subject = measured.slopes(case, curves, setting), _subject(setting)
+    slopes, subject = measured.slopes(case, curves, setting), _subject(setting, case.width)
     if setting is not None and setting.dataset == "text":
         nothing = np.full(len(case.steps), math.nan)
         return Explanation(
@@ -402,5 +405,7 @@ def _without_curve(case: cases.Case) -> bool:
     return any(map(is_without_curve, case.outside))
 
 
-def _subject(setting: Setting | None) -> str:
-    return "" if setting is None else f"{setting.model} of width {setting.width:g} on {setting.dataset}"
+def _subject(setting: Setting | None, width: float) -> str:
+    if setting is None:
+        return ""
+    return f"{setting.model}{f' of width {width:g}' if width else ''} on {setting.dataset}"

@@ -12,18 +12,19 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
-from scalinglab import nets
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.measure.evaluation import batches, evaluating
 from scalinglab.results.types import Reason
 from scalinglab.train.batches import dataset_of
 from scalinglab.train.setting import Setting
+from scalinglab.train.training_step import network
 
 WITHOUT_CURVE = (  # reasons for which the theory has no curve of a run at all
     "other_loss", "rescaled_gradients", "other_schedule", "scaled_weights", "batch_normalized", "large_steps",
     "large_steps_few_examples",
 )  # fmt: skip
+SQUARED = ("mse", "torch.nn.functional:mse_loss", "torch.nn.modules.loss:MSELoss")
 NORMS = (nn.modules.batchnorm._BatchNorm, nn.LayerNorm, nn.GroupNorm)
 
 
@@ -41,7 +42,9 @@ class Case:
         online: whether every batch is fresh.
         outside: where the theory does not apply.
         redraw: makes the network from a seed and a factor on its width; None where that is not known.
-        width: of the setting; 0 where it is not known.
+        width: of the setting, or the option of that name of a network of the user's own; 0 where there is
+            none.
+        beside: runs of the same network on other numbers of examples: (n_data, steps, test losses) of each.
     """
 
     model: nn.Module
@@ -59,6 +62,7 @@ class Case:
     redraw: Any = None
     name: str = "run"
     width: float = 0.0
+    beside: tuple[tuple[int, np.ndarray, np.ndarray], ...] = ()
 
     @property
     def n_outputs(self) -> int:
@@ -102,12 +106,17 @@ def of_setting(setting: Setting, curves: Curves, samples: int) -> Case:
         labels = labels[:, 0]
     y = np.eye(dataset.n_classes)[labels] if dataset.n_classes else np.asarray(labels, float)
 
+    width = setting.model_options.get("width", 0) if setting.owns("model") else setting.width
+
     def redraw(seed: int, factor: float = 1.0) -> nn.Module:
-        return nets.build(
-            setting.model, dataset.input_shape, dataset.n_outputs, width=factor * setting.width,
-            depth=setting.depth, parameterization=setting.parameterization, batch_norm=setting.batch_norm,
-            initialization=setting.initialization, seed=seed, **dict(setting.model_options),
-        )  # fmt: skip
+        other: dict[str, Any] = {"init_seed": seed, "linearized": None}  # which has the network's own kernel
+        wide = factor * width
+        if not setting.owns("model"):
+            other["width"] = wide
+        elif factor != 1.0:
+            whole = round(wide) if isinstance(width, int) else wide
+            other["model_options"] = {**setting.model_options, "width": whole}
+        return network(replace(setting, **other), dataset)
 
     frame = _one_run(curves, setting.run)
     model = redraw(setting.seed_of("init"))
@@ -117,7 +126,8 @@ def of_setting(setting: Setting, curves: Curves, samples: int) -> Case:
         model, torch.as_tensor(dataset.inputs("train", order)), y.reshape(len(y), -1), n_data,
         setting.learning_rate, setting.momentum or 0.0, batch, frame["step"].to_numpy(float),
         frame["test_loss"].to_numpy(float), {c: frame[c].to_numpy() for c in frame}, bool(setting.online),
-        (*_outside(setting), *_outside_network(model)), redraw, setting.run, setting.width,
+        (*_outside(setting), *_outside_network(model)), redraw, setting.run, float(width),
+        () if setting.online else _beside(curves, setting),
     )  # fmt: skip
 
 
@@ -126,7 +136,7 @@ def of_parts(
     n_data: int | None, momentum: float, batch_size: int | None, samples: int,
 ) -> Case:  # fmt: skip
     """The case of a network and its data, trained with squared loss by any program."""
-    frame = _one_run(curves, None)
+    frame, beside = _by_size(curves, n_data)
     x, y = torch.as_tensor(data[0]), np.asarray(data[1])
     if len(x) != len(y):
         raise BadInput(f"{len(x)} inputs and {len(y)} targets: give as many of both")
@@ -141,7 +151,37 @@ def of_parts(
         model, x[:samples], y.reshape(len(y), -1)[:samples].astype(float), n_data, learning_rate, momentum,
         batch, frame["step"].to_numpy(float), frame["test_loss"].to_numpy(float),
         {c: frame[c].to_numpy() for c in frame}, False, (*noise, *_outside_network(model)),
+        beside=beside,
     )  # fmt: skip
+
+
+def _beside(curves: Curves, setting: Setting) -> tuple[tuple[int, np.ndarray, np.ndarray], ...]:
+    """The runs whose settings differ in the number of examples alone."""
+    frame = curves.frame
+    if "n_data" not in frame or "run" not in frame:
+        return ()
+    sizes = [int(n) for n in sorted(frame["n_data"].dropna().unique()) if n != setting.n_data]
+    named = [(n, replace(setting, n_data=n).run) for n in sizes]
+    known = set(frame["run"])
+    return tuple((n, *_losses(_one_run(curves, run))) for n, run in named if run in known)
+
+
+def _by_size(
+    curves: Curves, n_data: int | None
+) -> tuple[pd.DataFrame, tuple[tuple[int, np.ndarray, np.ndarray], ...]]:
+    """The run of n_data examples, and those of other numbers where the curves say of how many they are."""
+    frame = curves.frame
+    if n_data is None or "n_data" not in frame or not (frame["n_data"] == n_data).any():
+        return _one_run(curves, None), ()
+    parts = {int(n): _one_run(Curves(part), None) for n, part in frame.groupby("n_data")}
+    return parts.pop(n_data), tuple((n, *_losses(part)) for n, part in parts.items())
+
+
+def _losses(frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Steps and test losses, where they are numbers."""
+    steps, losses = frame["step"].to_numpy(float), frame["test_loss"].to_numpy(float)
+    good = np.isfinite(losses) & (losses > 0)
+    return steps[good], losses[good]
 
 
 def _one_run(curves: Curves, run: str | None) -> pd.DataFrame:
@@ -158,9 +198,9 @@ def _one_run(curves: Curves, run: str | None) -> pd.DataFrame:
 def _outside(s: Setting) -> list[Reason]:
     """Where a setting leaves the theory."""
     found = []
-    if s.loss != "mse":
+    if s.loss not in SQUARED:
         found.append(Reason("other_loss", loss=s.loss))
-    if s.optimizer in ("adam", "adamw"):
+    if s.optimizer not in ("sgd", "nesterov"):
         found.append(Reason("rescaled_gradients", optimizer=s.optimizer))
     if s.optimizer == "nesterov":
         found.append(Reason("nesterov"))

@@ -1,15 +1,21 @@
-"""What an explained run predicts for sizes that were not run.
+"""What an explained run, and the runs beside it, predict for sizes that were not run.
 
-    ln L(P, t, N) = ln K(P, t, N) + c(t)
+    ln L(P, t, N) = ln K(P, t, N) + c(P, t)
 
 K is the loss of descent with the tangent kernel of the network of that width: the mean over draws of P
-examples from the sample, or solved where the sample is smaller than twice the examples. c is what the
-explained run has beside its own kernel, by features that it learns and by its test set; as one draw of the
-examples scatters by s, c counts with the weight c²/(c² + s²).
+examples from the sample, or solved where the sample is smaller than twice the examples. c is what runs of
+the explained network have beside its kernel, by features that they learn and by their test set. At a time t
+it is a line in the examples,
 
-The band is normal in ln L. Its variance is that of one draw of P examples, that of c, and what c may change
-on the way: for every factor of e in examples, steps or width half of its range along the run (a network that
-learns features leaves its kernel at other times with other data), and `APART` at least.
+    c(P) = a + b ln(P/P₀),    a ~ N(0, A²),  b ~ N(0, B²),
+
+given the c of the explained run (P₀) and of the runs of the same network on other numbers of examples, each
+with the scatter s of one draw of its examples. A² is the mean of their squares. B is half of the range of c
+along the explained run (a network that learns features leaves its kernel at other times with other data), and
+`APART` at least. Of a run alone, c counts with the weight c²/(c² + s²), and b is not known but for its prior.
+
+The band is normal in ln L. Its variance is that of one draw of P examples, that of the line, and B² for every
+factor of e in width, or in steps beyond those of the run.
 """
 
 from __future__ import annotations
@@ -33,6 +39,7 @@ from scalinglab.results.notebook import NotebookResult
 # chosen on digits with benchmarks/explain.py --predict, and not checked on other data
 APART = 0.06
 LEAST = 0.03  # standard deviation of ln L that descent with the kernel misses everywhere
+UNSTABLE = 10.0  # times the loss before training: descent with the kernel does not converge
 SEEDS = 3  # networks of another width
 
 
@@ -105,18 +112,17 @@ def predict(
     for name, values in (("n_data", examples), ("steps", times), ("width", widths)):
         if (name != "width" and ((values < 1) | (values % 1 != 0)).any()) or (values <= 0).any():
             raise BadInput(f"{name} = {values.tolist()}: sizes are whole numbers from 1, widths positive")
-    correction = _Correction(found, case, kernel)
+    correction = _Correction(case, kernel)
     rows = np.empty((len(examples), 3))
     kernels: dict[float, list[tuple[Case, Kernel]]] = {}
     for place, (size, time, wide) in enumerate(zip(examples, times, widths, strict=True)):
         if wide not in kernels:
             kernels[wide] = _networks(case, kernel, 1.0 if math.isnan(wide) else wide / own)
-        log_kernel, scatter = _log_loss(kernels[wide], int(size), time)
-        shift, error = correction.at(time)
-        away = abs(math.log(size / found.n_data)) + abs(math.log(max(time / found.steps[-1], 1.0)))
+        log_kernel, scatter = _over_networks(kernels[wide], int(size), time)
+        shift, error = correction.at(size, time)
+        away = abs(math.log(max(time / found.steps[-1], 1.0)))
         away += 0.0 if math.isnan(wide) else abs(math.log(wide / own))
-        change = away * max(APART, correction.change)
-        spread = math.sqrt(scatter**2 + error**2 + change**2 + LEAST**2)
+        spread = math.sqrt(scatter**2 + error**2 + (away * correction.slope) ** 2 + LEAST**2)
         rows[place] = log_kernel, shift, spread
     log_mean, half = rows[:, 0] + rows[:, 1], ndtri(0.5 + level / 2) * rows[:, 2]
     return Predicted(
@@ -126,24 +132,39 @@ def predict(
 
 
 class _Correction:
-    """c(t) and its error: what a run has beside its kernel; `change` is half of its range along the run."""
+    """c(P, t) and its error, from the explained run and those beside it.
 
-    def __init__(self, found: Any, case: Case, kernel: Kernel) -> None:
-        losses = theory.redrawn(case, kernel, found.steps)
-        self.logs = np.log(found.steps)
-        if len(losses):
-            apart = np.log(found.measured / losses.mean(0))
-            scatter = np.std(np.log(losses), axis=0, ddof=1)
-        else:
-            apart, scatter = np.log(found.ratio), np.full(len(found.steps), _unknown_scatter(found.n_data))
-        weight = apart**2 / (apart**2 + scatter**2)
-        self.shift, self.error = weight * apart, np.sqrt(weight) * scatter
-        self.change = float(np.ptp(self.shift[2:]) / 2) if len(apart) > 3 else 0.0
+    Attributes:
+        slope: B, the prior standard deviation of ∂c/∂ ln P.
+    """
 
-    def at(self, step: float) -> tuple[float, float]:
-        """At a step; beyond the run's own as at its end."""
-        shift, error = (np.interp(math.log(step), self.logs, values) for values in (self.shift, self.error))
-        return float(shift), float(error)
+    def __init__(self, case: Case, kernel: Kernel) -> None:
+        self.n_data = case.n_data
+        self.runs = []  # of each: ln P/P₀, ln steps, c and its scatter there
+        for n_data, steps, losses in ((case.n_data, case.steps, case.test_loss), *case.beside):
+            logs, scatter = _log_loss(case, kernel, n_data, steps)
+            if len(steps) and np.isfinite(logs).all():
+                apart = np.log(losses) - logs
+                self.runs.append((math.log(n_data / case.n_data), np.log(steps), apart, scatter))
+        if not self.runs or self.runs[0][0] != 0:
+            raise _unstable(case.n_data)
+        _, _, apart, scatter = self.runs[0]
+        shrunk = apart**3 / (apart**2 + scatter**2)
+        self.slope = max(APART, float(np.ptp(shrunk[2:]) / 2) if len(apart) > 3 else 0.0)
+
+    def at(self, n_data: float, step: float) -> tuple[float, float]:
+        """At a size and a step; beyond a run's own steps it is as at its end."""
+        known = np.array([run[0] for run in self.runs])
+        apart, scatter = np.array(
+            [[np.interp(math.log(step), logs, values) for values in pair] for _, logs, *pair in self.runs]
+        ).T
+        asked = math.log(n_data / self.n_data)
+        level, slope = float(np.mean(apart**2)), self.slope**2
+        among = level + slope * np.outer(known, known) + np.diag(scatter**2)
+        with_asked = level + slope * known * asked
+        weights = np.linalg.solve(among, with_asked)
+        variance = level + slope * asked**2 - float(weights @ with_asked)
+        return float(weights @ apart), math.sqrt(max(variance, 0.0))
 
 
 def _networks(case: Case, kernel: Kernel, factor: float) -> list[tuple[Case, Kernel]]:
@@ -154,26 +175,32 @@ def _networks(case: Case, kernel: Kernel, factor: float) -> list[tuple[Case, Ker
     return [(one, theory.kernel_of(one)) for one in made]
 
 
-def _log_loss(networks: Sequence[tuple[Case, Kernel]], n_data: int, step: float) -> tuple[float, float]:
+def _over_networks(networks: Sequence[tuple[Case, Kernel]], n_data: int, step: float) -> tuple[float, float]:
     """The mean of ln K at a size, and its standard deviation over draws of examples and networks."""
-    means, variances = [], []
-    for case, kernel in networks:
-        here, steps = replace(case, n_data=n_data), np.array([step])
-        losses = theory.redrawn(here, kernel, steps)[:, 0]
-        if len(losses):
-            means.append(float(np.log(losses.mean())))
-            variances.append(float(np.var(np.log(losses), ddof=1)))
-            continue
-        solved = float(theory.solve(here, kernel, steps, n_data)[0])
-        means.append(math.log(solved) if math.isfinite(solved) else math.inf)
-        variances.append(_unknown_scatter(n_data) ** 2)
-    if not np.isfinite(means).all():
-        raise NotDetermined(
-            f"n_data = {n_data}: descent with the kernel is unstable at the run's learning rate there; "
-            "explain a run with a smaller one"
-        )
-    between = float(np.var(means, ddof=1)) if len(means) > 1 else 0.0
-    return float(np.mean(means)), math.sqrt(np.mean(variances) + between)
+    steps = np.array([step])
+    logs, scatter = np.concatenate([_log_loss(*one, n_data, steps) for one in networks], axis=1)
+    if not np.isfinite(logs).all():
+        raise _unstable(n_data)
+    between = float(np.var(logs, ddof=1)) if len(logs) > 1 else 0.0
+    return float(np.mean(logs)), math.sqrt(np.mean(scatter**2) + between)
+
+
+def _log_loss(case: Case, kernel: Kernel, n_data: int, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """ln K at steps, infinite where descent is unstable, and its standard deviation over draws."""
+    here = replace(case, n_data=n_data)
+    losses = theory.redrawn(here, kernel, steps)
+    if not len(losses):
+        solved = theory.solve(here, kernel, steps, n_data)
+        return np.log(solved), np.full(len(steps), _unknown_scatter(n_data))
+    diverged = losses.max(0) > UNSTABLE * np.mean(kernel.residual**2)
+    return np.where(diverged, np.inf, np.log(losses.mean(0))), np.std(np.log(losses), axis=0, ddof=1)
+
+
+def _unstable(n_data: int) -> NotDetermined:
+    return NotDetermined(
+        f"n_data = {n_data}: descent with the kernel is unstable at the run's learning rate there; explain a "
+        "run with a smaller one"
+    )
 
 
 def _unknown_scatter(n_data: float) -> float:

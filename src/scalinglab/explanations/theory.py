@@ -162,7 +162,7 @@ def doublings(case: Case, kernel: Kernel, step: float) -> list[Doubling]:
     if not case.online:
         factors["data"] = solve(case, kernel, np.array([step]), 2 * case.n_data)[0] / now[0]
     found = [Doubling(name, float(f), math.log(f) / math.log(2)) for name, f in factors.items()]
-    if case.redraw is not None:
+    if case.redraw is not None and case.width > 0:
         found.append(_wider(case, step))
     return found
 
