@@ -1,16 +1,17 @@
 """Solvable models beyond the source papers: exponents side by side, and what the solvers cost.
 
-    python benchmarks/theory.py            # all tables, about three minutes on one core
+    python benchmarks/theory.py            # all tables, about five minutes on one core
     python benchmarks/theory.py bars
     python benchmarks/theory.py exponents
     python benchmarks/theory.py multi_pass
+    python benchmarks/theory.py batches
     python benchmarks/theory.py cost
 
 Bars: what is asked of the solvers, and what they reach. Exponents: theory (the paper's formula), the solver
 far out, and over the range of a simulation the solver and the simulation with its standard error. SGD on a
-fixed data set: 24 settings, solved and simulated. Costs: CPU seconds and the peak memory of Python objects,
-side by side with panels of mean-field theory, the direct T × T recipe and simulations (more of the recipe in
-benchmarks/dmft.py).
+fixed data set: 24 settings, solved and simulated. Batches: one-pass SGD on trained features at eight
+settings. Costs: CPU seconds and the peak memory of Python objects, side by side with panels of mean-field
+theory, the direct T × T recipe and simulations (more of the recipe in benchmarks/dmft.py).
 """
 
 from __future__ import annotations
@@ -184,6 +185,57 @@ def multi_pass(draws: int = 200) -> None:
     )
 
 
+def batches(draws: int = 800) -> None:
+    """One-pass SGD on trained features: what batches add to the loss, solved and simulated."""
+    print(f"\n{'one-pass SGD on trained features, N = 12':<46} {'time':>5} {'flow':>8} {'solved':>8} "
+          f"{'simulated':>17} {'differs':>9} {'errors':>7}")  # fmt: skip
+    at = np.array([3.0, 10.0])
+    distances = []
+    for a, b, rate, batch, richness, noise in (
+        (1.45, 1.5, 0.02, 2, 1.0, 0.3), (1.45, 1.5, 0.02, 4, 3.0, 0.3), (1.3, 2.0, 0.02, 2, 1.0, 0.5),
+        (1.3, 2.0, 0.01, 1, 0.3, 0.0), (2.0, 1.3, 0.01, 1, 1.0, 0.3), (2.6, 1.4, 0.02, 4, 0.3, 0.5),
+        (3.0, 1.5, 0.01, 1, 1.0, 0.5), (1.45, 1.5, 0.02, 1, 3.0, 0.3),
+    ):  # fmt: skip
+        spectrum = sl.Spectrum.power_law(a, b, 60)
+        features = one_pass.drawn_modes(spectrum, 12, 4)
+        flow = feature_learning.solve(spectrum, at, richness, 12, noise=noise, features=features).test_loss
+        solved = feature_learning.solve(spectrum, at, richness, 12, noise=noise, features=features,
+                                        learning_rate=rate, batch_size=batch).test_loss  # fmt: skip
+        drawn = table(trained_features.train_on_batches(spectrum, at, richness, 12, rate, batch, noise,
+                                                        draws=draws, seed=4))  # fmt: skip
+        mean, error = drawn.mean(0), drawn.std(0, ddof=1) / math.sqrt(draws)
+        name = f"a = {a:g}, b = {b:g}, η = {rate:g}, B = {batch}, c = {richness:g}, σ = {noise:g}"
+        for i, time_ in enumerate(at):
+            distances.append((mean[i] - solved[i]) / error[i])
+            print(
+                f"{name:<46} {time_:5g} {flow[i]:8.4f} {solved[i]:8.4f} {mean[i]:8.4f} ± {error[i]:.4f} "
+                f"{100 * (mean[i] / solved[i] - 1):+7.2f} % {distances[-1]:+7.1f}",
+                flush=True,
+            )
+    z = np.abs(distances)
+    print(f"{len(z)} comparisons: {np.sum(z < 2)} within two standard errors, the largest {z.max():.1f}")
+
+
+def simulated_exponent(
+    task: float, spectral: float, draws: int = 48, trained: int = 2
+) -> tuple[float, float]:
+    """Simulated over solved exponent of trained features from t = 3 to 300 less one, and its standard error.
+
+    A draw of projections, solved, has the loss of its network with all weights trained (the difference is
+    measured on `trained` draws and added), so that the mean over draws is that of many trained networks.
+    """
+    size, near = 128, np.array([3.0, 300.0])
+    spectrum = sl.Spectrum.power_law(task, spectral, 300)
+    each = np.array([feature_learning.solve(spectrum, near, 1.0, size,
+                                            features=one_pass.drawn_modes(spectrum, size, i)).test_loss
+                     for i in range(draws)])  # fmt: skip
+    weights = table(trained_features.train(spectrum, near, 1.0, size, draws=trained))
+    ratio = weights / each[:trained]
+    found, error = drawn_slope(near, each * ratio.mean(0))
+    solved = slope(near, feature_learning.solve(spectrum, near, 1.0, size).test_loss)
+    return found / solved - 1, error / solved, float(np.abs(ratio - 1).max())
+
+
 def bar(name: str, value: float, most: float) -> None:
     print(
         f"{name:<78} {value:10.2g} {most:8.2g} {'holds' if abs(value) <= most else 'MISSED':>7}", flush=True
@@ -217,6 +269,16 @@ def bars() -> None:
         found = slope(np.array([1e8, 1e9]), feature_learning.solve(given, [1e8, 1e9]).test_loss)
         chi, compute = feature_learning.exponents(task, spectral)
         bar(f"trained features, a = {task:g}, b = {spectral:g}: exponent in time", found / chi - 1, 0.02)
+        differs, error, weights = simulated_exponent(task, spectral)
+        bar(
+            f"trained features, a = {task:g}, b = {spectral:g}: simulated over solved exponent", differs, 0.02
+        )
+        bar(f"trained features, a = {task:g}, b = {spectral:g}: its standard error", error, 0.02)
+        bar(
+            f"trained features, a = {task:g}, b = {spectral:g}: networks over their solved draws",
+            weights,
+            1e-3,
+        )
         if task - 1 < spectral:
             frontier = feature_learning.compute_optimal(given, [1e10, 1e12], per_decade=2)
             found = frontier.local_exponents()[0][-1]
@@ -306,6 +368,6 @@ def cost() -> None:
 
 
 if __name__ == "__main__":
-    parts = {"bars": bars, "exponents": exponents, "multi_pass": multi_pass, "cost": cost}
+    parts = {"bars": bars, "exponents": exponents, "multi_pass": multi_pass, "batches": batches, "cost": cost}
     for part in sys.argv[1:] or parts:
         parts[part]()

@@ -9,6 +9,7 @@ from scalinglab.errors import BadInput
 from scalinglab.simulate import feature_learning as simulated
 from scalinglab.spectrum import Spectrum
 from scalinglab.theory import dmft, feature_learning, one_pass
+from scalinglab.theory.dmft.modes import modes
 
 HARD = Spectrum.power_law(1.45, 1.5, 60)
 
@@ -98,7 +99,105 @@ def test_a_loss_never_rises_and_ends_at_the_capacity() -> None:
     assert found[-1] == pytest.approx(dmft.final(HARD, 20).test_loss, rel=1e-6)
 
 
+def test_vanishing_noise_of_batches_is_gradient_flow() -> None:
+    times, features = [0.5, 3, 20.0], one_pass.drawn_modes(HARD, 12, 4)
+    expected = feature_learning.solve(HARD, times, 1.0, 12, noise=0.3, features=features)
+    found = feature_learning.solve(
+        HARD, times, 1.0, 12, noise=0.3, features=features, learning_rate=0.1, batch_size=1e11
+    )
+    np.testing.assert_allclose(found.test_loss, expected.test_loss, rtol=1e-8)
+    np.testing.assert_allclose(found.rate, expected.rate, rtol=1e-8)
+
+
+@pytest.mark.parametrize("n_params", [np.inf, 12])
+def test_batches_without_richness_are_one_pass_sgd(n_params: float) -> None:
+    """Steps differ from flow by η: compared with twice the loss at η/2, at the same η/B, less that at η."""
+    times, features = np.array([3, 20.0]), None if np.isinf(n_params) else one_pass.drawn_modes(HARD, 12, 4)
+    exact = [
+        one_pass.solve(
+            HARD, times / rate, one_pass.OnePassSGD(rate, batch), n_params, 0.3, features=features
+        ).test_loss
+        for rate, batch in ((0.02, 2), (0.01, 1))
+    ]
+    given = {"noise": 0.3, "features": features}
+    found = feature_learning.solve(HARD, times, 0.0, n_params, learning_rate=0.01, batch_size=1, **given)
+    np.testing.assert_allclose(found.test_loss, 2 * exact[1] - exact[0], rtol=3e-5)
+    flow = feature_learning.solve(HARD, times, 0.0, n_params, **given).test_loss
+    assert np.all(found.test_loss > 1.01 * flow), "the noise is seen"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("task", "spectral", "rate", "batch", "richness", "noise"),
+    [
+        (1.45, 1.5, 0.02, 2, 1.0, 0.3),
+        (1.45, 1.5, 0.02, 4, 3.0, 0.3),
+        (1.3, 2.0, 0.02, 2, 1.0, 0.5),
+        (2.0, 1.3, 0.02, 2, 1.0, 0.3),
+    ],
+)
+def test_batches_raise_the_loss_as_simulated(
+    task: float, spectral: float, rate: float, batch: int, richness: float, noise: float
+) -> None:
+    spectrum, times = Spectrum.power_law(task, spectral, 60), np.array([3, 10.0])
+    drawn = simulated.train_on_batches(spectrum, times, richness, 12, rate, batch, noise, draws=400, seed=4)
+    mean = drawn.average("seed").frame.sort_values("time")
+    loss, error = mean["test_loss"].to_numpy(), mean["test_loss_stderr"].to_numpy()
+    features = one_pass.drawn_modes(spectrum, 12, 4)
+    flow = feature_learning.solve(spectrum, times, richness, 12, noise=noise, features=features).test_loss
+    solved = feature_learning.solve(
+        spectrum, times, richness, 12, noise=noise, features=features, learning_rate=rate, batch_size=batch
+    ).test_loss
+    assert np.all(error < 0.003 * solved)
+    assert np.all(np.abs(loss - solved) < 3 * error)
+    assert np.all(loss - flow > 8 * error), "gradient flow alone is excluded"
+
+
+@pytest.mark.slow
+def test_pairs_on_a_contour_are_those_of_the_eigenvalues() -> None:
+    spectrum, times = Spectrum.power_law(1.6, 1.5, 400), [1, 10.0]
+    given = {"noise": 0.3, "learning_rate": 0.05, "batch_size": 4}
+    eigenvalues = modes(spectrum, np.inf, 1e-3, np.inf)  # one by one; without them a contour has fewer nodes
+    expected = feature_learning.solve(spectrum, times, 1.0, **given, features=eigenvalues).test_loss
+    found = feature_learning.solve(spectrum, times, 1.0, **given).test_loss
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+@pytest.mark.slow
+def test_what_batches_add_on_average_is_the_mean_of_draws() -> None:
+    sgd = {"noise": 0.3, "learning_rate": 0.05, "batch_size": 1}
+    more = []
+    for i in range(8):
+        given = {"features": one_pass.drawn_modes(HARD, 24, i)}
+        noisy = feature_learning.solve(HARD, [1.0], 1.0, 24, **sgd, **given).test_loss
+        more.append(noisy - feature_learning.solve(HARD, [1.0], 1.0, 24, noise=0.3, **given).test_loss)
+    error = np.std(more, ddof=1) / np.sqrt(len(more))
+    found = feature_learning.solve(HARD, [1.0], 1.0, 24, **sgd).test_loss
+    found = found - feature_learning.solve(HARD, [1.0], 1.0, 24, noise=0.3).test_loss
+    assert error < 0.1 * found
+    assert np.abs(np.mean(more) - found) < 3 * error + found / 24
+
+
+def test_batches_that_noise_makes_diverge_are_recorded_as_infinite() -> None:
+    features = one_pass.drawn_modes(HARD, 4, 0)
+    sgd = {"learning_rate": 1e3, "batch_size": 1, "features": features}
+    found = feature_learning.solve(HARD, [0.0, 1e2], 0.0, 4, **sgd).test_loss
+    assert np.isfinite(found[0])
+    assert found[1] == np.inf
+
+
 def test_bad_input() -> None:
+    with pytest.raises(BadInput, match="learning_rate"):
+        feature_learning.solve(HARD, [1], batch_size=2)
+    with pytest.raises(BadInput, match="batch_size"):
+        feature_learning.solve(HARD, [1], learning_rate=0.1, batch_size=0)
+    with pytest.raises(BadInput, match="fresh examples"):
+        feature_learning.solve(HARD, [1], 1.0, 12, 50, learning_rate=0.1, batch_size=2)
+    features = one_pass.drawn_modes(HARD, 4, 0)
+    with pytest.raises(BadInput, match=r"times up to 1000: at 1?\d\.?\d* the noise of batches"):
+        feature_learning.solve(HARD, [1e3], 1.0, 4, learning_rate=0.05, batch_size=1, features=features)
+    with pytest.raises(BadInput, match="batch_size"):
+        simulated.train_on_batches(HARD, [1], 1.0, 4, 0.1, 0)
     with pytest.raises(BadInput, match="richness"):
         feature_learning.solve(HARD, [1], -1.0)
     with pytest.raises(BadInput, match="n_params"):
@@ -117,6 +216,9 @@ def test_curves() -> None:
     frame = feature_learning.solve(HARD, [1, 2], 0.5).curves().frame
     assert set(frame["richness"]) == {0.5}
     assert np.all(np.diff(frame["rate"]) > 0)
+    sgd = feature_learning.solve(HARD, [0.1], 0.5, 4, learning_rate=0.1, batch_size=8,
+                                 features=one_pass.drawn_modes(HARD, 4, 0))  # fmt: skip
+    assert set(sgd.curves().frame["batch_size"]) == {8.0}
 
 
 def test_a_flow_that_takes_too_many_gradients_is_refused_with_the_time_that_it_reaches(monkeypatch) -> None:

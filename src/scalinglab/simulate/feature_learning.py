@@ -65,6 +65,60 @@ def train(
     )  # fmt: skip
 
 
+@checked
+def train_on_batches(
+    spectrum: Spectrum, times: ArrayLike, richness: float, n_params: int, learning_rate: float,
+    batch_size: int, noise: float = 0.0, *, draws: int = 100, seed: int = 0,
+) -> Curves:  # fmt: skip
+    """One-pass SGD on every weight, w ← w + η B g and B ← B + η c w gᵀ, g the gradient on a fresh batch.
+
+    Args:
+        spectrum: eigenvalues and target power, short enough to be built.
+        times: of the flow, η times the steps, rounded to whole steps.
+        richness: c.
+        n_params: N, the rows of A.
+        learning_rate: η.
+        batch_size: Gaussian examples of a step.
+        noise: σ of the labels.
+        draws: of batches, the `seed` column of the curves, on the same projections.
+        seed: of the projections, those of `theory.one_pass.drawn_modes(spectrum, n_params, seed)`.
+    """
+    at = np.unique(check_times(times, discrete=False))
+    if n_params < 1 or draws < 1 or batch_size < 1 or not (learning_rate > 0 and richness >= 0):
+        raise BadInput(
+            f"n_params = {n_params}, draws = {draws} and batch_size = {batch_size} must be 1 or more, "
+            f"learning_rate = {learning_rate} positive and richness = {richness} not negative"
+        )
+    size, values = int(n_params), spectrum.eigenvalues
+    target = np.sqrt(spectrum.target_power / values)
+    a = np.random.default_rng(seed).standard_normal((size, spectrum.n_modes)) / math.sqrt(size)
+    random = np.random.default_rng([seed, 1])
+    w, b = np.zeros((draws, size)), np.tile(np.eye(size), (draws, 1, 1))
+    steps = np.round(at / learning_rate).astype(int)
+    losses = np.empty((draws, len(at)))
+    for step in track(range(steps[-1] + 1), "training features"):
+        z = np.matmul(w[:, None], b)[:, 0]
+        for place in np.flatnonzero(steps == step):
+            losses[:, place] = (target - z @ a) ** 2 @ values + noise**2
+        inputs = random.standard_normal((draws, int(batch_size), len(values))) * np.sqrt(values)
+        seen = inputs @ a.T
+        errors = inputs @ target - np.matmul(seen, z[:, :, None])[..., 0]
+        errors += noise * random.standard_normal(errors.shape)
+        gradient = np.matmul(errors[:, None], seen)[:, 0] / batch_size
+        moved = learning_rate * np.matmul(b, gradient[:, :, None])[..., 0]
+        b += (learning_rate * richness) * w[:, :, None] * gradient[:, None]
+        w = w + moved
+    from scalinglab.curves import Curves
+
+    seeds, grid = np.meshgrid(np.arange(draws), at, indexing="ij")
+    return Curves(
+        {"model": "trained features", "n_params": float(n_params), "n_data": math.inf, "noise": noise,
+         "richness": float(richness), "learning_rate": learning_rate, "batch_size": float(batch_size),
+         "seed": seeds.ravel(), "time": grid.ravel(), "test_loss": losses.ravel()},
+        settings=["richness"], source="simulate",
+    )  # fmt: skip
+
+
 def _one(
     spectrum: Spectrum, times: np.ndarray, richness: float, size: int, n_data: float, noise: float, seed: int,
     gradients: Iterator[int],

@@ -42,13 +42,13 @@ from scalinglab.theory.dmft.dynamics import Dynamics, GradientFlow
 from scalinglab.theory.dmft.losses import check_times
 from scalinglab.theory.dmft.modes import SETTLED, Modes, modes, surround
 from scalinglab.theory.dmft.solver.problem import Problem
+from scalinglab.theory.feature_noise import LAZY_START, advance, grid, integrate, readout
 
 if TYPE_CHECKING:
     from scalinglab.curves import Curves
 
-GROWTH = 0.04  # of the logarithm of time in a step: losses are right to about 1e-4
 CLOSE = 1e-9  # of the rates at the two ends of a step, which are found together
-LAZY_START = 1e-3  # of the time in which the fastest mode is learnt: the first step
+COARSE = 1e-6  # accuracy of a contour for pairs of modes, whose cost grows as the square of its nodes
 MOST_ROUNDS = 100
 MOST_CONTOURS = 4  # each for the time that passed on the one before
 
@@ -66,6 +66,8 @@ class Rich:
         n_data: P.
         noise: σ.
         richness: c.
+        learning_rate: η of SGD; 0 for gradient flow.
+        batch_size: B.
     """
 
     times: np.ndarray
@@ -76,6 +78,8 @@ class Rich:
     n_data: float
     noise: float
     richness: float
+    learning_rate: float
+    batch_size: float
     spectrum: Spectrum = field(repr=False)
 
     def curves(self) -> Curves:
@@ -86,6 +90,8 @@ class Rich:
             "model": "trained features", "n_params": self.n_params, "n_data": self.n_data,
             "noise": self.noise, "richness": self.richness,
         }  # fmt: skip
+        if math.isfinite(self.batch_size):
+            setting["learning_rate"], setting["batch_size"] = self.learning_rate, self.batch_size
         if isinstance(self.spectrum, PowerLaw):
             setting["task_exponent"] = self.spectrum.task_exponent
             setting["spectral_exponent"] = self.spectrum.spectral_exponent
@@ -104,6 +110,8 @@ def solve(
     n_data: float = math.inf,
     noise: float = 0.0,
     *,
+    learning_rate: float = 0.0,
+    batch_size: float = math.inf,
     features: Modes | None = None,
 ) -> Rich:
     """Losses at the given times of gradient flow, 0 included, in any order.
@@ -115,6 +123,8 @@ def solve(
         n_params: N random projections; inf for the kernel itself.
         n_data: P examples; inf for the population.
         noise: σ of the labels.
+        learning_rate: η of one-pass SGD, small; times are η times the steps. Only η/B counts.
+        batch_size: B fresh examples of a step; inf for gradient flow.
         features: nodes in place of those of N projections on average, `one_pass.drawn_modes` for one draw, on
             the population.
 
@@ -136,18 +146,59 @@ def solve(
         raise BadInput(f"noise = {noise}: the standard deviation must be zero or more")
     if features is not None and math.isfinite(n_data):
         raise BadInput(f"n_data = {n_data:g}: features are those of the population; leave one of both out")
+    if not (math.isfinite(learning_rate) and learning_rate >= 0 and batch_size >= 1):
+        raise BadInput(
+            f"learning_rate = {learning_rate} must be zero or more, batch_size = {batch_size} one or more"
+        )
+    if math.isfinite(batch_size) and learning_rate == 0:
+        raise BadInput(f"batch_size = {batch_size:g}: the noise of batches needs learning_rate=, too")
+    if math.isfinite(batch_size) and math.isfinite(n_data):
+        raise BadInput(f"n_data = {n_data:g}: batches are of fresh examples; leave one of both out")
     # modes that are learnt by the last time at the largest rate that is possible, that of the end of training
-    fastest = 1 + richness * _readout(_largest_readout(spectrum), richness)
+    fastest = 1 + richness * readout(_largest_readout(spectrum), richness)
     slowest = 1 / max(float(at.max(initial=0.0)) * fastest, 1e-3)
     if math.isfinite(n_data):
         test, train, rate = _on_data(spectrum, at, richness, n_params, n_data, noise, slowest)
     else:
         found = modes(spectrum, n_params, slowest, math.inf) if features is None else features
-        loss, rate, _, _ = _integrate(found, at, richness)
+        loss, rate, _, passed = _integrate(found, at, richness)
+        if math.isfinite(batch_size):
+            ratio, slowest = learning_rate / batch_size, 1 / max(2 * passed, 1e-3)
+            more, faster = _of_batches(spectrum, at, richness, n_params, noise, ratio, slowest, features)
+            loss, rate = loss + more, rate + faster
         test = train = loss + noise**2
     test, train, rate = (one.reshape(np.shape(times)) for one in (test, train, rate))
     at_times = np.asarray(times, float)
-    return Rich(at_times, test, train, rate, float(n_params), float(n_data), noise, richness, spectrum)
+    sizes = (float(n_params), float(n_data), noise, richness, learning_rate, float(batch_size))
+    return Rich(at_times, test, train, rate, *sizes, spectrum)
+
+
+def _of_batches(
+    spectrum: Spectrum, at: np.ndarray, richness: float, n_params: float, noise: float, ratio: float,
+    slowest: float, features: Modes | None,
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """What the noise of batches adds to loss and rate, η/B being `ratio`."""
+    if features is None:
+        nodes = spectrum.nodes()
+        trace = float(np.sum(nodes.count * nodes.eigenvalues))
+        features = modes(spectrum, n_params, slowest, math.inf, accuracy=COARSE)
+        if math.isinf(n_params):
+            features = _fewer(features, slowest)
+    else:
+        there = features.rate != 0
+        trace = float(np.real(features.square[there] / features.rate[there]).sum())
+    loss, rate = integrate(features, at, richness, ratio, noise**2, trace)
+    flow, speed, _, _ = _integrate(features, at, richness)
+    return loss - flow - noise**2, rate - speed
+
+
+def _fewer(found: Modes, slowest: float) -> Modes:
+    """A contour around real nodes where it has fewer, both halves counted."""
+    contour = surround(1.5 * found.largest, slowest, accuracy=COARSE)
+    if 2 * len(contour.s) >= len(found.rate):
+        return found
+    around = 2 * contour.weight[:, None] / (contour.s[:, None] + found.rate)
+    return Modes(-contour.s, around @ found.power, around @ found.square, found.largest, found.smallest)
 
 
 def _on_data(
@@ -218,11 +269,6 @@ def _largest_readout(spectrum: Spectrum) -> float:
     return float(np.sum(nodes.power / nodes.eigenvalues))
 
 
-def _readout(square: float, richness: float) -> float:
-    """q with q + c q² = |z|²."""
-    return 2 * square / (1 + math.sqrt(1 + 4 * richness * max(square, 0.0)))
-
-
 def _integrate(
     found: Modes, at: np.ndarray, richness: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
@@ -235,7 +281,7 @@ def _integrate(
     phi = np.zeros_like(x, dtype=np.result_type(x, power))
 
     def rates(phi: np.ndarray) -> tuple[float, float]:
-        q = _readout(float(np.real(norm * phi * phi).sum()), richness)
+        q = readout(float(np.real(norm * phi * phi).sum()), richness)
         speed = 1 + richness * q
         return speed, richness * float(np.real(power * phi * (1 - phi)).sum()) / speed
 
@@ -245,12 +291,12 @@ def _integrate(
     now, here, passed = 0.0, rates(phi), 0.0
     first = LAZY_START / found.largest
     for place, target in enumerate(order):
-        for step_end in _grid(now, float(target), first):
+        for step_end in grid(now, float(target), first):
             if passed * found.smallest > SETTLED:  # nothing moves any more
                 break
             length, there = step_end - now, here
             for _ in range(MOST_ROUNDS):
-                after = _advance(phi, x, (here[0] + there[0]) / 2, (here[1] + there[1]) / 2, length)
+                after = advance(phi, x, (here[0] + there[0]) / 2, (here[1] + there[1]) / 2, length)
                 new = rates(after)
                 change = max(abs(new[0] / there[0] - 1), abs(new[1] - there[1]) * length)
                 there = new
@@ -262,25 +308,3 @@ def _integrate(
         loss[place], rate[place] = float(np.real(power * left[place] ** 2).sum()), here[0]
     places = np.searchsorted(order, at)
     return loss[places], rate[places], left[places], passed
-
-
-def _grid(now: float, target: float, first: float) -> np.ndarray:
-    """Ends of the steps from `now` to `target`, whose length grows with time."""
-    if target <= now:
-        return np.empty(0)
-    start = max(now, first)
-    if target <= start:
-        return np.array([target])
-    count = math.ceil(math.log(target / start) / GROWTH)
-    ends = start * (target / start) ** (np.arange(1, count + 1) / count)
-    ends[-1] = target
-    return ends if now >= first else np.concatenate([[start], ends])
-
-
-def _advance(phi: np.ndarray, x: np.ndarray, speed: float, push: float, length: float) -> np.ndarray:
-    """φ after a time in which φ' = speed·x (1 − φ) + push·φ, exactly."""
-    decay = push - speed * x
-    exponent = decay * length
-    small = np.abs(exponent) < 1e-8
-    grown = np.where(small, length, np.expm1(exponent) / np.where(small, 1, decay))
-    return np.exp(exponent) * phi + speed * x * grown

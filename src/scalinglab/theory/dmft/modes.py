@@ -54,8 +54,9 @@ class Modes:
 
 
 def modes(
-    spectrum: Spectrum, n_params: float, slowest: float, farthest: float, settled: float = SETTLED
-) -> Modes:
+    spectrum: Spectrum, n_params: float, slowest: float, farthest: float, settled: float = SETTLED,
+    accuracy: float = ACCURACY,
+) -> Modes:  # fmt: skip
     """The nodes of N features.
 
     Args:
@@ -64,6 +65,7 @@ def modes(
         slowest: a rate below which nothing moves within the time asked for, 1/(η t).
         farthest: a rate beyond which the dynamics diverge; the contour stays inside it.
         settled: times the inverse of the smallest rate after which the caller asks for nothing any more.
+        accuracy: of sums over a contour.
     """
     if math.isinf(n_params):
         nodes = spectrum.nodes()
@@ -72,7 +74,7 @@ def modes(
     system = System(spectrum.nodes(), 1 / n_params, 0.0)
     largest, smallest = system.largest_rate(), system.smallest_rate()[0]
     slowest = max(slowest, smallest / settled)
-    contour = surround(largest * min(1.5, math.sqrt(max(1.02, farthest / largest))), slowest)
+    contour = surround(largest * min(1.5, math.sqrt(max(1.02, farthest / largest))), slowest, ANGLE, accuracy)
     points = at_points(system, [contour], system.final_kappa())[0]
     s, weight = contour.s, 2 * contour.weight  # the lower half is the conjugate
     return Modes(
