@@ -77,16 +77,37 @@ def optimizer_rows() -> None:
         row(f"{name} in steps", theory, slope(far, solved), slope(near, range_), drawn_slope(near, draws))
 
 
+TASKS = ((1.3, 1.5), (1.6, 1.5), (1.5, 2.0), (1.9, 1.2), (2.6, 1.4), (3.0, 1.5))  # exponents a, b
+
+
 def feature_rows() -> None:
-    far, near = np.array([1e8, 1e9]), np.array([3.0, 30.0])
-    for task, spectral in ((1.3, 1.5), (1.6, 1.5), (1.5, 2.0), (2.6, 1.4)):
-        spectrum, small = (sl.Spectrum.power_law(task, spectral, m) for m in (10**30, 300))
-        solved = feature_learning.solve(spectrum, far).test_loss
-        range_ = feature_learning.solve(small, near, 1.0, 64).test_loss
-        draws = table(trained_features.train(small, near, 1.0, 64, draws=12))
+    far = np.array([1e8, 1e9])
+    for task, spectral in TASKS:
+        solved = feature_learning.solve(sl.Spectrum.power_law(task, spectral, 10**30), far).test_loss
+        near, found, error, _ = simulated_exponent(task, spectral)
         theory = feature_learning.exponents(task, spectral)[0]
-        row(f"trained features, β = {(task - 1) / spectral:.2f}, in time", theory, slope(far, solved),
-            slope(near, range_), drawn_slope(near, draws))  # fmt: skip
+        row(f"trained features, β = {(task - 1) / spectral:.2f}, in time", theory, slope(far, solved), near,
+            (found, error))  # fmt: skip
+
+
+def simulated_exponent(
+    task: float, spectral: float, draws: int = 48, trained: int = 2
+) -> tuple[float, float, float, float]:
+    """Exponent of trained features from t = 3 to 300, solved and simulated, with its standard error.
+
+    A draw of projections, solved, has the loss of its network with all weights trained. The difference, whose
+    largest is the fourth number, is measured on `trained` draws and taken into account, so that the mean over
+    draws is that of many trained networks.
+    """
+    size, near = 128, np.array([3.0, 300.0])
+    spectrum = sl.Spectrum.power_law(task, spectral, 300)
+    each = np.array([feature_learning.solve(spectrum, near, 1.0, size,
+                                            features=one_pass.drawn_modes(spectrum, size, i)).test_loss
+                     for i in range(draws)])  # fmt: skip
+    ratio = table(trained_features.train(spectrum, near, 1.0, size, draws=trained)) / each[:trained]
+    found, error = drawn_slope(near, each * ratio.mean(0))
+    solved = slope(near, feature_learning.solve(spectrum, near, 1.0, size).test_loss)
+    return solved, found, error, float(np.abs(ratio - 1).max())
 
 
 def sparse_rows() -> None:
@@ -218,26 +239,6 @@ def batches(draws: int = 800) -> None:
     print(f"{len(z)} comparisons: {np.sum(z < 2)} within two standard errors, the largest {z.max():.1f}")
 
 
-def simulated_exponent(
-    task: float, spectral: float, draws: int = 48, trained: int = 2
-) -> tuple[float, float]:
-    """Simulated over solved exponent of trained features from t = 3 to 300 less one, and its standard error.
-
-    A draw of projections, solved, has the loss of its network with all weights trained (the difference is
-    measured on `trained` draws and added), so that the mean over draws is that of many trained networks.
-    """
-    size, near = 128, np.array([3.0, 300.0])
-    spectrum = sl.Spectrum.power_law(task, spectral, 300)
-    each = np.array([feature_learning.solve(spectrum, near, 1.0, size,
-                                            features=one_pass.drawn_modes(spectrum, size, i)).test_loss
-                     for i in range(draws)])  # fmt: skip
-    weights = table(trained_features.train(spectrum, near, 1.0, size, draws=trained))
-    ratio = weights / each[:trained]
-    found, error = drawn_slope(near, each * ratio.mean(0))
-    solved = slope(near, feature_learning.solve(spectrum, near, 1.0, size).test_loss)
-    return found / solved - 1, error / solved, float(np.abs(ratio - 1).max())
-
-
 def bar(name: str, value: float, most: float) -> None:
     print(
         f"{name:<78} {value:10.2g} {most:8.2g} {'holds' if abs(value) <= most else 'MISSED':>7}", flush=True
@@ -260,27 +261,36 @@ def bars() -> None:
             np.abs(rich / lazy - 1).max(),
             1e-8,
         )
+    few, at = sl.Spectrum.power_law(1.45, 1.5, 60), np.array([3, 20.0])
+    features = one_pass.drawn_modes(few, 12, 4)
+    many = [feature_learning.solve(few, at, 1.0, 12, features=features, **sgd).test_loss
+            for sgd in ({"learning_rate": 0.1, "batch_size": 1e11}, {})]  # fmt: skip
+    bar(
+        "trained features, batches of 1e11: distance to gradient flow",
+        np.abs(many[0] / many[1] - 1).max(),
+        1e-8,
+    )
+    batch = feature_learning.solve(few, at, 0.0, 12, noise=0.3, learning_rate=0.0025, batch_size=1,
+                                   features=features).test_loss  # fmt: skip
+    steps = one_pass.solve(few, at / 0.0025, one_pass.OnePassSGD(0.0025, 1), 12, 0.3, features=features)
+    bar("trained features at richness 0, η = 0.0025, B = 1: distance to one_pass.solve",
+        np.abs(batch / steps.test_loss - 1).max(), 1e-3)  # fmt: skip
     seconds = measured(lambda: feature_learning.solve(spectrum, times))[0]
     bar("trained features to t = 1e9, CPU seconds", seconds, 1.0)
     when = [np.interp(math.log(2), np.log(rate), np.log(long)) for long in [np.geomspace(1, 1e12, 200)]
             for rate in (feature_learning.solve(spectrum, long, c).rate for c in (1e-4, 1e-5))]  # fmt: skip
     slope_ = (when[1] - when[0]) / math.log(10) * (1 - 0.4) - 1
     bar("lazy to rich: time of the crossover over richness^(-1/(1-β)), exponent", slope_, 0.02)
-    for task, spectral in ((1.3, 1.5), (1.6, 1.5), (1.5, 2.0), (1.9, 1.2), (2.6, 1.4), (3.0, 1.5)):
+    for task, spectral in TASKS:
         given = sl.Spectrum.power_law(task, spectral, 10**30)
         found = slope(np.array([1e8, 1e9]), feature_learning.solve(given, [1e8, 1e9]).test_loss)
         chi, compute = feature_learning.exponents(task, spectral)
         bar(f"trained features, a = {task:g}, b = {spectral:g}: exponent in time", found / chi - 1, 0.02)
-        differs, error, weights = simulated_exponent(task, spectral)
-        bar(
-            f"trained features, a = {task:g}, b = {spectral:g}: simulated over solved exponent", differs, 0.02
-        )
-        bar(f"trained features, a = {task:g}, b = {spectral:g}: its standard error", error, 0.02)
-        bar(
-            f"trained features, a = {task:g}, b = {spectral:g}: networks over their solved draws",
-            weights,
-            1e-3,
-        )
+        solved, drawn, error, worst = simulated_exponent(task, spectral)
+        name = f"trained features, a = {task:g}, b = {spectral:g}"
+        bar(f"{name}: simulated over solved exponent", drawn / solved - 1, 0.02)
+        bar(f"{name}: its standard error", error / solved, 0.02)
+        bar(f"{name}: networks over their solved draws", worst, 1e-3)
         if task - 1 < spectral:
             frontier = feature_learning.compute_optimal(given, [1e10, 1e12], per_decade=2)
             found = frontier.local_exponents()[0][-1]
