@@ -13,6 +13,7 @@ import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.laws.learning_curves.dynamical import dynamical
 from scalinglab.report import numbers, reading, sections
+from scalinglab.report.page import Section, render
 from scalinglab.report.size_law import size_law_of
 from tests.browser import Browser, needs_browser
 from tests.laws.synthetic import family
@@ -338,3 +339,9 @@ def test_a_report_on_tokens_speaks_of_tokens():
     assert "training tokens" in page
     assert "training examples" not in page
     assert "0 examples" not in page
+
+
+def test_what_a_line_of_the_card_is_about_is_bold_and_escaped():
+    lines = [("Next run", "n = 1: <none>"), ("", "no: subject")]
+    page = render("title", "", [Section("The answer", card=lines)])
+    assert '<ul class="card"><li><b>Next run:</b> n = 1: &lt;none&gt;</li><li>no: subject</li></ul>' in page

@@ -112,7 +112,7 @@ def test_six_runs_are_reported_with_a_sentence_instead_of_an_optimum():
     curves = sl.read(runs(3, 2))
     found = sl.answer(curves)
     (drawn,) = surface_sections.of_runs(curves, found)
-    assert any("only 2 different values of tokens" in text for text in card.section(curves, found).card)
+    assert any("only 2 different values of tokens" in said for _, said in card.section(curves, found).card)
     assert [len(trace.x) for trace in drawn.plots[0].figure.data] == [3, 3], "a line for each data size"
 
 

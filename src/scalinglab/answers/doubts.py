@@ -329,9 +329,9 @@ def other_flops(study: Study) -> Iterator[Doubt]:
     order = frame[study.size].sort_values(kind="stable").index
     near = ratio[order].rolling(NEIGHBOURS, center=True, min_periods=1).median()[frame.index]
     usual = same.transform("median").where(same.transform("count") >= 3, near)
-    odd = (ratio / usual - 1).abs() > OTHER_FLOPS
+    outlying = (ratio / usual - 1).abs() > OTHER_FLOPS
     low, high = float(ratio.min()), float(ratio.max())
-    yield study.doubt("other_flops", study.positions(odd), low=low, high=high)
+    yield study.doubt("other_flops", study.positions(outlying), low=low, high=high)
 
 
 def counted_parameters(study: Study) -> Iterator[Doubt]:
@@ -351,8 +351,8 @@ def counted_parameters(study: Study) -> Iterator[Doubt]:
         found[name] = best_size_exponent(other.parabolas())
     found = {name: round(value, 2) for name, value in found.items() if np.isfinite(value)}
     if len(found) > 1 and max(found.values()) - min(found.values()) > DIFFERENT_EXPONENT:
-        told = tuple(f"{name}: {value:g}" for name, value in found.items())
-        what = Reason("audit_counted_parameters", study=study.label, exponents=told)
+        printed = tuple(f"{name}: {value:g}" for name, value in found.items())
+        what = Reason("audit_counted_parameters", study=study.label, exponents=printed)
         yield Doubt("counted_parameters", (), what, max(found.values()), min(found.values()))
 
 

@@ -209,8 +209,8 @@ def find_optimum(
     if n.high / n.low > WIDE:
         status = Status.RANGE
         if assumed is not None:
-            held = _sizes(assumed, 0, names)
-            values |= {f"{name}_if_the_form_holds": value for name, value in held.items()}
+            fixed = _sizes(assumed, 0, names)
+            values |= {f"{name}_if_the_form_holds": value for name, value in fixed.items()}
     facts = {
         "compute": float(best.compute[i]), "beyond": float(best.beyond[i]), "below": float(best.below[i])
     }  # fmt: skip

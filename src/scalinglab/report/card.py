@@ -43,9 +43,8 @@ def section(curves: Curves, found: Answers | Reason) -> Section:
     plot, slider = figure(found)
     if plot is None:
         plot = measured(curves)
-    return Section(
-        TITLE, plots=[plot] if plot else [], card=[f.text for f in found.card], folded=folded, slider=slider
-    )
+    lines = [f.sentence for f in found.card]
+    return Section(TITLE, plots=[plot] if plot else [], card=lines, folded=folded, slider=slider)
 
 
 def measured(curves: Curves) -> Plot | None:
@@ -64,13 +63,13 @@ def figure(found: Answers) -> tuple[Plot | None, Slider | None]:
     """The figure of the card, and its slider; None where there is no fit."""
     if found.fit is None:
         return None, None
-    return of_surface(found) if found.surface is not None else of_curve(found)
+    return surface_figure(found) if found.surface is not None else curve_figure(found)
 
 
 # --- one size --------------------------------------------------------------------------------------------
 
 
-def of_curve(found: Answers) -> tuple[Plot | None, Slider | None]:
+def curve_figure(found: Answers) -> tuple[Plot | None, Slider | None]:
     """Runs and the continued curve."""
     assert found.fit is not None
     table, unit = found.fit.chosen.table, found.fit.chosen.units[found.x]
@@ -99,8 +98,8 @@ def curve_caption(found: Answers, ahead: Extrapolation) -> str:
     largest = table.x.max()
     place = int(np.argmin(np.abs(ahead.at - largest)))
     runs = table.y[table.x == largest]
-    held = int(np.sum((ahead.low[place] <= runs) & (runs <= ahead.high[place])))
-    of = f"{held} of the {len(runs)} runs" if len(runs) > 1 else ("the run" if held else "not the run")
+    inside = int(np.sum((ahead.low[place] <= runs) & (runs <= ahead.high[place])))
+    of = f"{inside} of the {len(runs)} runs" if len(runs) > 1 else ("the run" if inside else "not the run")
     shown = label(found.y)
     return (
         f"{shown[0].upper()}{shown[1:]} of every run and its prediction to ten times the largest size, with "
@@ -111,7 +110,7 @@ def curve_caption(found: Answers, ahead: Extrapolation) -> str:
 # --- parameters and data -----------------------------------------------------------------------------------
 
 
-def of_surface(found: Answers) -> tuple[Plot | None, Slider | None]:
+def surface_figure(found: Answers) -> tuple[Plot | None, Slider | None]:
     """Runs against compute, and the best loss that a compute gives."""
     assert found.surface is not None
     assert found.fit is not None

@@ -62,7 +62,8 @@ class Section:
     """A part of the page: a card or prose (one string a paragraph), then figures, a slider, then tables.
 
     Attributes:
-        card: the lines of a decision card, before everything else.
+        card: the lines of a decision card, before everything else: what each is about, which may be empty,
+            and what it says.
         folded: paragraphs to be unfolded.
         slider: below the figures.
         explore: rows of a table whose axes, colours and rows a reader picks.
@@ -73,7 +74,7 @@ class Section:
     paragraphs: Sequence[str] = ()
     plots: Sequence[Plot] = ()
     tables: Sequence[tuple[str, pd.DataFrame] | tuple[str, pd.DataFrame, pd.DataFrame]] = field(default=())
-    card: Sequence[str] = ()
+    card: Sequence[tuple[str, str]] = ()
     folded: Sequence[str] = ()
     slider: Slider | None = None
     explore: Mapping[str, Any] | None = None
@@ -120,7 +121,9 @@ def write(page: str, path: str | Path) -> Path:
 def _section(section: Section, figures: list[str]) -> str:
     parts = [f'<section id="{section.anchor}"><h2>{html.escape(section.title)}</h2>']
     if section.card:
-        lines = "".join(f"<li>{_bold_start(text)}</li>" for text in section.card)
+        bold = (f"<b>{html.escape(subject)}:</b> " if subject else "" for subject, _ in section.card)
+        texts = (html.escape(statement) for _, statement in section.card)
+        lines = "".join(f"<li>{start}{text}</li>" for start, text in zip(bold, texts, strict=True))
         parts.append(f'<ul class="card">{lines}</ul>')
     parts += [f"<p>{html.escape(text)}</p>" for text in section.paragraphs]
     if section.plots:
@@ -144,12 +147,6 @@ def _section(section: Section, figures: list[str]) -> str:
         text = html.escape([table, *numbers][-1].to_csv(index=False), quote=True)
         parts.append(f'<div class="table" data-csv="{text}">{_table(caption, table)}</div>')
     return "\n".join([*parts, "</section>"])
-
-
-def _bold_start(text: str) -> str:
-    """A line of a card, with what it is about in bold."""
-    start, colon, rest = text.partition(": ")
-    return f"<b>{html.escape(start)}:</b> {html.escape(rest)}" if colon else html.escape(text)
 
 
 def _attribute(value: Any) -> str:

@@ -189,10 +189,10 @@ def in_words(found: Dynamical) -> Section:
 
 def the_collapse(found: Dynamical) -> Section:
     """The rescaled curves, and for which sizes they are one."""
-    held = "No three sizes fall on one master curve."
+    extent = "No three sizes fall on one master curve."
     if found.collapse_from is not None:
-        held = f"The dashed master curve holds {found.collapse.extent(data_unit())}."
-    text = f"Each curve is divided by the height of its optimum and by its position along the norm. {held}"
+        extent = f"The dashed master curve holds {found.collapse.extent(data_unit())}."
+    text = f"Each curve is divided by the height of its optimum and by its position along the norm. {extent}"
     caption = "Test error over the smallest, against norm over the curve's position."
     return Section("The collapse", [text], [Plot(collapsed(found.collapse), caption)])
 

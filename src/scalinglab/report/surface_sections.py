@@ -60,16 +60,16 @@ def the_losses(curves: Curves, y: str, unit: str, along: str = "n_params") -> Se
     """Loss along one size, a line for each value of the other that several runs share."""
     table, names = points_of(curves, ["n_params", "n_data"], y), {"n_params": "parameters", "n_data": unit}
     place = [*names].index(along)
-    x, held, figure = table.x[place], table.x[1 - place], canvas(along, y)
-    shared, runs = np.unique(held, return_counts=True)
+    x, fixed, figure = table.x[place], table.x[1 - place], canvas(along, y)
+    shared, runs = np.unique(fixed, return_counts=True)
     shared = shared[runs > 1]
     shared = shared[np.linspace(0, len(shared) - 1, min(MOST_LINES, len(shared))).astype(int)]
     shown, other = names[along], names[[*names][1 - place]]
     for size, shade in zip(shared, shades(shared), strict=True):
-        own = np.flatnonzero(held == size)
+        own = np.flatnonzero(fixed == size)
         own = own[np.argsort(x[own])]
         line(figure, x[own], table.y[own], f"{count(size)} {other}", shade, mode="lines+markers")
-    single = ~np.isin(held, shared)
+    single = ~np.isin(fixed, shared)
     if single.any():
         points(figure, x[single], table.y[single], name="other runs", color="#9aa1ad")
     caption = f"{label(y).capitalize()} of every run; lines join runs with the same number of {other}."

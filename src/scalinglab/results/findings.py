@@ -45,9 +45,15 @@ class Finding:
     names: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def sentence(self) -> tuple[str, str]:
+        """In words: what it is about, which a page shows in bold and may be empty, and what it says of it."""
+        subject, statement = SENTENCES.get(self.question, _plain)(self)
+        return without_nan(subject), without_nan(statement)
+
+    @property
     def text(self) -> str:
         """In words."""
-        return without_nan(SENTENCES.get(self.question, _plain)(self))
+        return ": ".join(filter(None, self.sentence))
 
     def __post_init__(self) -> None:
         """A number that is none determines nothing: it is left out, with a reason where none is left."""
@@ -103,13 +109,13 @@ def _why(found: Finding) -> str:
     return "; ".join(_reasons(found))
 
 
-def _plain(found: Finding) -> str:
+def _plain(found: Finding) -> tuple[str, str]:
     """A question without a sentence of its own: its values, then its reasons."""
     values = "; ".join(f"{name} = {value}{f' {value.unit}'.rstrip()}" for name, value in found.values.items())
-    return paragraph(": ".join(filter(None, [values or f"{found.status}", _why(found)])))
+    return "", paragraph(": ".join(filter(None, [values or f"{found.status}", _why(found)])))
 
 
-def _read(found: Finding) -> str:
+def _read(found: Finding) -> tuple[str, str]:
     """facts: runs, sizes and units by column, y and its ends; values (of one size) or compute (of two)."""
     f = found.facts
     y = f"{f['y']} from {f['ends'][0]:.4g} to {f['ends'][1]:.4g}"
@@ -123,15 +129,15 @@ def _read(found: Finding) -> str:
         one_pass = " in one pass over them" if f["units"]["n_data"] == "examples" else ""
         spent = f"{flops(f['compute'][0], unit='')} to {flops(f['compute'][1])}{one_pass}"
         runs = f"{counted(f['runs'], 'run')} of {sizes}, {spent}"
-    return " ".join([f"{runs}; {y}.", *filter(None, [paragraph(*_reasons(found))])])
+    return "", " ".join([f"{runs}; {y}.", *filter(None, [paragraph(*_reasons(found))])])
 
 
-def _exponent(found: Finding) -> str:
+def _exponent(found: Finding) -> tuple[str, str]:
     """facts: y, the column of each exponent (`along`) and the name of the floor."""
     f = found.facts
     if not found.values:
         refused = paragraph(*_reasons(found))
-        return refused if f.get("y") else f"Not determined: {_why(found)}."
+        return ("", refused) if f.get("y") else ("Not determined", f"{_why(found)}.")
     powers = [
         f"{value.value:.3f} in {found.names.get(x, x)} (95 %: {value.low:.3f} to {value.high:.3f})"
         for name, x in f["along"].items()
@@ -140,7 +146,7 @@ def _exponent(found: Finding) -> str:
     text = f"{f['y']} falls with exponent {' and '.join(powers)}"
     if (floor := found.values.get(f["floor"])) is not None:
         text += f", towards {_floor(floor)}, if the form holds"
-    return " ".join([f"{text}.", *filter(None, [paragraph(*_reasons(found))])])
+    return "", " ".join([f"{text}.", *filter(None, [paragraph(*_reasons(found))])])
 
 
 def _floor(floor: Estimate) -> str:
@@ -157,65 +163,66 @@ VERDICTS = {
 }  # fmt: skip
 
 
-def _power_law(found: Finding) -> str:
+def _power_law(found: Finding) -> tuple[str, str]:
     """facts: the verdict, one of `VERDICTS`."""
     verdict = VERDICTS[found.facts["verdict"]]
-    return f"A power law? {paragraph(verdict, _why(found))}"
+    return "", f"A power law? {paragraph(verdict, _why(found))}"
 
 
-def _ten_times(found: Finding) -> str:
+def _ten_times(found: Finding) -> tuple[str, str]:
     """values: y; facts: x, its unit and where (`at`) of one size; compute and the best y now of two."""
     f = found.facts
     if not found.values:
-        return f"Ten times as much: not determined. {paragraph(_why(found))}"
+        return "Ten times as much", f"not determined. {paragraph(_why(found))}"
     ((y, value),) = found.values.items()
     ends = f"{value.low:.4g} to {value.high:.4g}"
     if "compute" in f:
-        text = f"Ten times the compute, {flops(f['compute'])}: {y} {value.value:.4g} (95 %: {ends})"
-        return f"{text}, down from {f['now']:.4g} for the compute of the largest run."
+        subject = f"Ten times the compute, {flops(f['compute'])}"
+        down = f"down from {f['now']:.4g} for the compute of the largest run."
+        return subject, f"{y} {value.value:.4g} (95 %: {ends}), {down}"
     more = {"n_data": "data", "n_params": "parameters"}.get(f["x"], f["x"])
-    text = f"Ten times the {more}, {sized(f['at'], f['unit'], f['x'])}: {y} {value.value:.4g} "
-    text += f"(95 % of runs: {ends}) if the trend continues."
-    return " ".join([text, *filter(None, [paragraph(*_reasons(found))])])
+    text = f"{y} {value.value:.4g} (95 % of runs: {ends}) if the trend continues."
+    text = " ".join([text, *filter(None, [paragraph(*_reasons(found))])])
+    return f"Ten times the {more}, {sized(f['at'], f['unit'], f['x'])}", text
 
 
-def _compute_optimal(found: Finding) -> str:
+def _compute_optimal(found: Finding) -> tuple[str, str]:
     """values: n_params, n_data and n_data per parameter, also if the form holds; facts: compute, how far."""
     f = found.facts
-    refused = f"Best model: not determined. {paragraph(_why(found))}" if found.reasons else ""
+    refused = f"not determined. {paragraph(_why(found))}" if found.reasons else ""
     if not found.values:
-        return refused
+        return "Best model", refused
     n, d, ratio = (found.values[name] for name in ("n_params", "n_data", "data_per_param"))
     far = f", {f['beyond']:.3g} times the largest run" if f["beyond"] > 1 else ""
     if f["below"] > 1:
         far = f", {f['below']:.3g} times less than the smallest run"
-    start = f"Best model for {flops(f['compute'])}{far}:"
+    subject = f"Best model for {flops(f['compute'])}{far}"
     on = f"on {count(d.value)} {d.unit} ({count(d.low)} to {count(d.high)})"
-    text = f"{start} {count(n.value)} parameters (95 %: {count(n.low)} to {count(n.high)}) {on}"
-    if (held := found.values.get("n_params_if_the_form_holds")) is not None:
+    text = f"{count(n.value)} parameters (95 %: {count(n.low)} to {count(n.high)}) {on}"
+    if (fixed := found.values.get("n_params_if_the_form_holds")) is not None:
         data = found.values["n_data_if_the_form_holds"]
         text += (
-            f"; if the form holds, {count(held.value)} ({count(held.low)} to {count(held.high)}) on "
+            f"; if the form holds, {count(fixed.value)} ({count(fixed.low)} to {count(fixed.high)}) on "
             f"{count(data.value)} {data.unit}."
         )
     else:
         per = f"{two_digits(ratio.value)} {ratio.unit} ({two_digits(ratio.low)} to {two_digits(ratio.high)})"
         text += f", {per}."
-    return f"{refused} {text}".strip()
+    return ("Best model", f"{refused} {subject}: {text}") if refused else (subject, text)
 
 
-def _next_run(found: Finding) -> str:
+def _next_run(found: Finding) -> tuple[str, str]:
     """facts: runs (sizes and seeds), cost and budget with their unit, half-widths before and after."""
     f = found.facts
     if found.reasons:
-        return f"Next run: not determined. {paragraph(_why(found))}"
+        return "Next run", f"not determined. {paragraph(_why(found))}"
     if not f["runs"]:
         prediction = f"the prediction of {f['quantity']}" if f["quantity"] else "the prediction"
         within = f"nothing within {amount(f['budget'], f['unit'])}"
-        return f"Next run: none is worth it; {within} narrows {prediction}."
+        return "Next run", f"none is worth it; {within} narrows {prediction}."
     change = f["cost"], f["unit"], f["before"], f["after"], f["quantity"]
     if not f["worth_it"]:
-        return f"Next run: none is worth it; {not_worth(*change)}."
+        return "Next run", f"none is worth it; {not_worth(*change)}."
     named = [
         " on ".join(sized(float(f"{v:.3g}"), f["units"][x], x) for x, v in run.items() if x != "seeds")
         + (f" ({run['seeds']} seeds)" if run["seeds"] > 1 else "")
@@ -223,7 +230,7 @@ def _next_run(found: Finding) -> str:
     ]
     left = len(f["runs"]) - len(named)
     runs = listed([*named, *([counted(left, "more run")] if left else [])])
-    return f"Next run: {runs}. {paragraph(f'worth it: {gain(*change)}')}"
+    return "Next run", f"{runs}. {paragraph(f'worth it: {gain(*change)}')}"
 
 
 def sized(value: float, unit: str, name: str) -> str:
@@ -236,7 +243,7 @@ def sized(value: float, unit: str, name: str) -> str:
     return f"{name} {shown}" if unit == name and unit not in ADD_UP else f"{shown} {unit}"
 
 
-SENTENCES: dict[str, Callable[[Finding], str]] = {
+SENTENCES: dict[str, Callable[[Finding], tuple[str, str]]] = {
     "read": _read, "exponent": _exponent, "power law": _power_law, "ten times": _ten_times,
     "compute-optimal": _compute_optimal, "next run": _next_run,
 }  # fmt: skip

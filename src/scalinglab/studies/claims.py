@@ -209,10 +209,10 @@ def records(paper: str) -> dict[str, dict[str, Any]]:
 def judged(paper: str) -> tuple[Judged, ...]:
     """Every claim of a paper with the verdict that its records give."""
     measured = {key: [from_record(fields) for fields in one["table"]] for key, one in records(paper).items()}
-    aside = reported(paper)
+    apart = reported(paper)
 
     def counted(claim: Claim) -> list[tuple[str, Row]]:
         rows = [(key, row) for key in claim.entries for row in measured.get(key, ()) if claim.counts(row)]
-        return [(key, row) for key, row in rows if not any(key in a.entries and a.counts(row) for a in aside)]
+        return [(key, row) for key, row in rows if not any(key in a.entries and a.counts(row) for a in apart)]
 
     return tuple(judge(claim, counted(claim)) for claim in claims(paper))

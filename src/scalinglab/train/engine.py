@@ -323,13 +323,13 @@ def stack_size(setting: Setting, device: torch.device) -> int:
 
 def tell_how(jobs: Sequence[Job], device: torch.device) -> None:
     """Say in one line how runs of the user's own networks are trained, and why."""
-    told = dict[str, tuple[str, int]]()
+    printed = dict[str, tuple[str, int]]()
     for job in jobs:
         setting = job.settings[0]
         if is_own(setting):
-            largest = max(len(job.settings), told.get(setting.model, ("", 0))[1])
-            told[setting.model] = how(setting, largest, device), largest
-    for name, (text, _) in told.items():
+            largest = max(len(job.settings), printed.get(setting.model, ("", 0))[1])
+            printed[setting.model] = how(setting, largest, device), largest
+    for name, (text, _) in printed.items():
         print(f"{name}: {text}", file=sys.stderr)
 
 

@@ -80,11 +80,11 @@ def _rows(fitted: Mixture, runs: pd.DataFrame, others: pd.DataFrame, domains: li
         Number(float(np.mean(ranks)), float(np.std(ranks, ddof=1) / np.sqrt(len(ranks))), len(ranks)).row(
             "mean rank correlation, thirteen validation sets", paper=LIGHTGBM, paper_stderr=0.0005,
             relation=">", note="the paper's is of Pile-CC"),
-        _held(runs, domains, losses),
+        _covered(runs, domains, losses),
     ]  # fmt: skip
 
 
-def _held(runs: pd.DataFrame, domains: list[str], losses: list[str]) -> Row:
+def _covered(runs: pd.DataFrame, domains: list[str], losses: list[str]) -> Row:
     """The share of proposals whose measured loss lies inside the interval that the other half gave."""
     inside = []
     for half in range(HALVES):

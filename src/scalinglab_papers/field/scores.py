@@ -77,10 +77,10 @@ def _rows(found: pd.DataFrame, asked: int, refused: int) -> list[Row]:
     return rows
 
 
-Asked = tuple[str, str, "pd.DataFrame", str, str]  # study, task, rows, columns of loss and score
+TableQuery = tuple[str, str, "pd.DataFrame", str, str]  # study, task, rows, columns of loss and score
 
 
-def published() -> list[Asked]:
+def published() -> list[TableQuery]:
     """Every task of every training set."""
     many = table("mlfoundations2024", "runs.csv")
     ladder = table("olmo-ladder2024", "points.csv").rename(columns={"n": "n_params", "D": "n_data"})
@@ -89,7 +89,7 @@ def published() -> list[Asked]:
     return asked + [("olmo", str(task), rows, "bpb", "acc") for task, rows in ladder.groupby("task")]
 
 
-def drawn() -> list[Asked]:
+def drawn() -> list[TableQuery]:
     """Four tasks whose score is a sigmoid of the loss, from a quarter to 1."""
     import pandas as pd
 
@@ -106,7 +106,7 @@ def drawn() -> list[Asked]:
     return [("drawn", str(task), frame, "loss", f"acc:{task}") for task in range(4)]
 
 
-def predicted(asked: list[Asked]) -> tuple[pd.DataFrame, int]:
+def predicted(asked: list[TableQuery]) -> tuple[pd.DataFrame, int]:
     """Scores of the largest size of each from the smaller ones, and how many tasks are refused."""
     import pandas as pd
 

@@ -124,7 +124,7 @@ def _rows(
             "the same from random parts", paper=PUBLISHED_LOSS, paper_stderr=rounded(0.001), relation="<",
             note=f"{SEARCHES} of the small searches, {RUNS} runs of each; n counts the parts answered"),
     ]  # fmt: skip
-    rows += _held(searches)
+    rows += _covered(searches)
     for quantity, name, size, paper in (
         ("exponent of n_params, learning rate", "learning_rate", "n_params", RATE[1]),
         ("exponent of n_data, learning rate", "learning_rate", "n_data", RATE[2]),
@@ -140,7 +140,7 @@ def _rows(
     return rows
 
 
-def _held(searches: list[pd.DataFrame]) -> list[Row]:
+def _covered(searches: list[pd.DataFrame]) -> list[Row]:
     """The share of searches whose best run lies inside the interval, from searches a third of the size."""
     inside: dict[str, list[bool]] = {"learning_rate": [], "batch_size": []}
     for search in searches:
@@ -151,12 +151,12 @@ def _held(searches: list[pd.DataFrame]) -> list[Row]:
             found = _predict(below, search)
         except NotDetermined:
             continue
-        for name, held in inside.items():
+        for name, covered in inside.items():
             best, one = float(search[name][search["loss"].idxmin()]), found.settings[name]
-            held.append(one.low <= best <= one.high)
+            covered.append(one.low <= best <= one.high)
     rows = []
-    for name, held in inside.items():
-        rows.append(share(held).row(
+    for name, covered in inside.items():
+        rows.append(share(covered).row(
             f"share of best {name.replace('_', ' ')}s inside the 95 % interval", expected=HELD,
             relation="in", resolution=HELD_WITHIN, note=f"from searches {FACTOR:g} times smaller"
         ))  # fmt: skip

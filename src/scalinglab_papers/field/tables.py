@@ -39,9 +39,9 @@ def table(folder: str, file: str) -> pd.DataFrame:
     )
 
 
-def share(held: Any) -> Number:
+def share(covered: Any) -> Number:
     """The share of what is true, with the standard deviation of a beta distribution from a flat prior."""
-    inside = np.asarray(held, bool)
+    inside = np.asarray(covered, bool)
     n, true = len(inside), int(inside.sum())
     error = np.sqrt((true + 1) * (n - true + 1) / (n + 2) ** 2 / (n + 3))
     return Number(true / n, float(error), n)

@@ -194,8 +194,8 @@ def _claims(paper: str | None) -> Output:
             lines += [f"{'':14}{shares} (rule: {one.claim.rule})"]
             lines += [f"{'':14}{one.cause}"] if one.cause else []
         verdicts = [one.verdict for one in found]
-        said = ", ".join(f"{verdicts.count(outcome)} {outcome}" for outcome in OUTCOMES)
-        lines += [f"{name}: {len(found)} claims: {said}", ""]
+        printed = ", ".join(f"{verdicts.count(outcome)} {outcome}" for outcome in OUTCOMES)
+        lines += [f"{name}: {len(found)} claims: {printed}", ""]
     columns = ["paper", "entries", "claim", "verdict", "rule", "rows", "holding", "failing", "cause"]
     table = pd.DataFrame(rows, columns=columns)
     return Output({"claims": table.to_dict("records")}, table, "\n".join(lines))

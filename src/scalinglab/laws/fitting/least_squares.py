@@ -333,10 +333,10 @@ def project(problem: Problem, nodes: np.ndarray, linear: list[int]) -> np.ndarra
     best = np.full(len(nodes), np.inf)
     answer = np.ones((len(nodes), len(linear)))
     subsets = chain.from_iterable(combinations(floored, k) for k in range(len(floored) + 1))
-    for held in subsets:
-        free = [i for i in range(len(linear)) if i not in held]
+    for fixed in subsets:
+        free = [i for i in range(len(linear)) if i not in fixed]
         c = np.zeros_like(answer)
-        for i in held:
+        for i in fixed:
             c[:, i] = floors[i] / one * size[:, i]
         rest = target - np.einsum("bni,bi->bn", scaled, c)
         if free:
@@ -421,14 +421,14 @@ def _step(
     gradient = ((weight * r)[:, None] @ jacobian)[:, 0]
     hessian = jacobian.transpose(0, 2, 1) @ (weight[..., None] * jacobian)
     # a parameter at its bound whose step leads outside stays there
-    held = ((z <= low) & (gradient > 0)) | ((z >= high) & (gradient < 0))
+    fixed = ((z <= low) & (gradient > 0)) | ((z >= high) & (gradient < 0))
     diagonal = np.einsum("bpp->bp", hessian)
     # what has less effect than differences resolve has no slope to step by
     effect = np.max(diagonal * natural**2, axis=1, keepdims=True)
     scale = np.maximum(diagonal, RESOLVED**2 * effect / natural**2 + TINY)
     size = 1 / np.sqrt(scale)
     scaled = hessian * size[:, :, None] * size[:, None, :]
-    free = ~held
+    free = ~fixed
     scaled = scaled * free[:, :, None] * free[:, None, :]
     count = z.shape[1]
     scaled[:, np.arange(count), np.arange(count)] = np.where(free, 1.0 + damping[:, None], 1.0)

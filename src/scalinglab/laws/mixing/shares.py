@@ -132,8 +132,8 @@ class Mixture(NotebookResult):
         count, fitted = len(scores), len(self.shares) + len(self.sizes) + 3
         rank = min(int(np.ceil((count + 1) * self.level)), count)
         few = stats.t.ppf(0.5 + self.level / 2, max(count - 1, 1))
-        held = scores[rank - 1] if count * (1 - self.level) >= 1 else max(scores[-1], few)
-        return float(held * np.sqrt(count / max(count - fitted, 1)))
+        reached = scores[rank - 1] if count * (1 - self.level) >= 1 else max(scores[-1], few)
+        return float(reached * np.sqrt(count / max(count - fitted, 1)))
 
     def predict(self, frame: Any) -> pd.DataFrame:
         """`mean`, `low` and `high` of one more run at each row, and whether the runs support it.

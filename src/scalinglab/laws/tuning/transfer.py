@@ -86,7 +86,7 @@ class Certificate:
     verdict: str
 
     @property
-    def held(self) -> int:
+    def covered(self) -> int:
         """How many intervals hold the best run."""
         return sum(row["low"] <= row["best"] <= row["high"] for row in self.rows)
 
@@ -161,7 +161,7 @@ class Hyperparameters(NotebookResult):
             "at": dict(self.at), "settings": self.table().to_dict("records"),
             "regret": self.regret.to_dict(), "beyond": self.beyond, "level": self.level,
             "certificate": {
-                "verdict": c.verdict, "held": c.held, "of": len(c.rows), "regret": _mean(c.regret),
+                "verdict": c.verdict, "covered": c.covered, "of": len(c.rows), "regret": _mean(c.regret),
                 "copied": _mean(c.copied), "factor": c.factor, "probability": c.probability,
                 "rows": list(c.rows),
             },
@@ -210,7 +210,7 @@ def _certified(c: Certificate) -> list[str]:
         return ["not tested: too few searches are left where the largest sizes are held out"]
     return [
         f"{c.verdict}: of {len(c.regret)} largest sizes, each predicted from sizes {c.factor:.3g} times "
-        f"smaller or more, {c.held} of {len(c.rows)} best values lie inside; a run at the proposal was "
+        f"smaller or more, {c.covered} of {len(c.rows)} best values lie inside; a run at the proposal was "
         f"{100 * c.regret.mean():.2f} % above the best, one with the best settings of the largest size below "
         f"{100 * c.copied.mean():.2f} %"
     ]
@@ -323,8 +323,8 @@ def _certificate(
     products = np.array([c.size.sum() for c in ordered])
     needed, gap = len(sizes) + FEWEST, float(np.clip(beyond, np.log(NEAR), np.log(WIDE)))
 
-    def below(held: int, gap: float) -> int:
-        return int(np.searchsorted(products, products[held] - gap + 1e-9, side="right"))
+    def below(left_out: int, gap: float) -> int:
+        return int(np.searchsorted(products, products[left_out] - gap + 1e-9, side="right"))
 
     while gap > np.log(NEAR) and sum(below(k, gap) >= needed for k in range(len(ordered))) < ENOUGH:
         gap = max(0.8 * gap, float(np.log(NEAR)))
@@ -332,7 +332,7 @@ def _certificate(
     regrets, copies = [], []
     laws: dict[int, _Law | None] = {}
     for k in range(len(ordered) - 1, max(len(ordered) - HELD_OUT, 0) - 1, -1):
-        held, count = ordered[k], below(k, gap)
+        left_out, count = ordered[k], below(k, gap)
         if count < needed:
             break
         if count not in laws:
@@ -342,11 +342,11 @@ def _certificate(
                 laws[count] = None
         if (law := laws[count]) is None:
             continue
-        regrets.append(held.lost(law.at(held.size)[0]))
-        copies.append(held.lost(ordered[count - 1].best))
-        where = dict(zip(sizes, np.exp(held.size).tolist(), strict=True))
-        predicted = law.settings(held.size, sizes, level)
-        for (name, one), best, varied in zip(predicted.items(), held.best, held.varied, strict=True):
+        regrets.append(left_out.lost(law.at(left_out.size)[0]))
+        copies.append(left_out.lost(ordered[count - 1].best))
+        where = dict(zip(sizes, np.exp(left_out.size).tolist(), strict=True))
+        predicted = law.settings(left_out.size, sizes, level)
+        for (name, one), best, varied in zip(predicted.items(), left_out.best, left_out.varied, strict=True):
             if varied:
                 ends = {"value": one.value, "low": one.low, "high": one.high}
                 rows.append({**where, "setting": name, **ends, "best": _value(name, best)})

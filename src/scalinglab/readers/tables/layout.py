@@ -65,8 +65,8 @@ def rows_of(frame: pd.DataFrame, origin: str = "the table") -> pd.DataFrame:
     """The table with a row for each measurement, however it is laid out; as it is where it has one."""
     attrs = dict(frame.attrs)
     named = frame.set_axis([" ".join(str(c).split()) for c in frame.columns], axis=1)
-    named, said = _without_failed(tidy(_with_pairs(_from_lists(named))))
-    attrs = attrs | ({NOTES: [*attrs.get(NOTES, ()), *said]} if said else {})
+    named, failed = _without_failed(tidy(_with_pairs(_from_lists(named))))
+    attrs = attrs | ({NOTES: [*attrs.get(NOTES, ()), *failed]} if failed else {})
     for find in (
         _from_wandb,
         _from_optuna,
@@ -349,16 +349,16 @@ def _numbers(frame: pd.DataFrame, origin: str) -> Spread | None:
         return None
     corner: tuple[str, str] | None = None
     measured = word if word and quantity(word) is not None else ""
-    said = _role(word) if word and not measured else _OF_UNITS.get(unit, "")
+    role = _role(word) if word and not measured else _OF_UNITS.get(unit, "")
     if word == "n" and "=" in first and max(sizes.values()) < FEWEST_TOKENS:
-        said = "n_data"  # n=1000
-    if (word or unit) and not measured and said not in _SIZES:
+        role = "n_data"  # n=1000
+    if (word or unit) and not measured and role not in _SIZES:
         return None
-    if not said and (corner := _corner(others) or _corner_of_text(frame, others)):
-        said = _role(corner[1])
+    if not role and (corner := _corner(others) or _corner_of_text(frame, others)):
+        role = _role(corner[1])
     if measured and "@" in first and max(sizes.values()) < FEWEST_TOKENS:
-        said = "step"  # val_loss@1000
-    key = said or _size_beside(others, frame, [*sizes.values()], measured != "")
+        role = "step"  # val_loss@1000
+    key = role or _size_beside(others, frame, [*sizes.values()], measured != "")
     if key is None or (key in frame and not corner):
         return None
     if not key:

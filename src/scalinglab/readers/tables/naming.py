@@ -461,8 +461,8 @@ class Naming:
         recognised = any({*bare(c).split("_")} & {*OTHER_ERROR} for c in (*self.frame.columns, *self.names))
         for column in [c for c in self.frame if c not in asked and is_numeric(self.frame[c])]:
             words = {*bare(column).split("_")}
-            said = words & {"audio", "speech", "labelled", "labeled", "data", "transcribed"}
-            if words & {"hours", "hrs"} and words <= _OF_HOURS and (said or (recognised and len(words) == 1)):
+            kind = words & {"audio", "speech", "labelled", "labeled", "data", "transcribed"}
+            if words & {"hours", "hrs"} and words <= _OF_HOURS and (kind or (recognised and len(words) == 1)):
                 self._rename(column, "n_data")
                 self.units["n_data"] = "hours"
                 return

@@ -156,10 +156,10 @@ def _by_setting(
     step = step if step in frame else "tokens"
     if starts_again and frame.duplicated([*keys, *progress]).any():
         repeat = _repeats(_codes(frame, keys), pieces)
-        told_apart = frame.assign(repeat=repeat)
-        distinct = not told_apart.duplicated([*keys, *progress, "repeat"]).any()
+        numbered = frame.assign(repeat=repeat)
+        distinct = not numbered.duplicated([*keys, *progress, "repeat"]).any()
         if "repeat" not in frame and distinct and not distinguish(frame, _codes(frame, keys), pieces):
-            frame, keys = told_apart, [*keys, "repeat"]
+            frame, keys = numbered, [*keys, "repeat"]
             notes.append(f"a new run where {step} starts again")
     frame = _named(frame, keys)
     if keys:

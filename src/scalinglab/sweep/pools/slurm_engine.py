@@ -86,7 +86,7 @@ class SlurmPool(Pool):
         self._jobs: dict[str, Any] = {}  # those that have not ended, as far as is known
         self._took: set[str] = set()  # jobs that have taken a task
         self._fruitless = 0
-        self._looked = self._beat = -math.inf
+        self._polled = self._beat = -math.inf
         self._keep_logs = False
 
     @property
@@ -126,9 +126,9 @@ class SlurmPool(Pool):
             if now - self._beat > BEAT:
                 self._tasks.beat()
                 self._beat = now
-            if now - self._looked > LOOK:
+            if now - self._polled > LOOK:
                 answers = self._look(self._tasks)
-                self._looked = time.monotonic()
+                self._polled = time.monotonic()
             else:
                 answers = self._collect(self._tasks)
             if answers or now > end:

@@ -36,7 +36,7 @@ def serve(
     """
     submitit: Any = importlib.import_module("submitit")
     sys.path += [path for path in paths if path not in sys.path]
-    tasks, held, left = TaskFolder(Path(folder)), 0, False
+    tasks, running, left = TaskFolder(Path(folder)), 0, False
     name = f"{submitit.JobEnvironment().job_id}.{uuid.uuid4().hex[:8]}"
     tasks.answer_for_earlier_starts(name)
     pool = LocalPool(workers, [device], threads)
@@ -49,15 +49,15 @@ def serve(
                     pool.leave()
                     left = True
                 if not leave and tasks.silent() < patience:
-                    while held < workers and (task := tasks.take(name)) is not None:
+                    while running < workers and (task := tasks.take(name)) is not None:
                         pool.submit(task)
-                        held += 1
-                elif not held:
+                        running += 1
+                elif not running:
                     return
                 for answer in pool.wait(POLL):
                     tasks.answer(name, answer)
-                    held -= 1
-                if held:
+                    running -= 1
+                if running:
                     busy = time.monotonic()
                 elif time.monotonic() - busy > IDLE:
                     return

@@ -74,24 +74,24 @@ def taken_in(values: Mapping[str, Any]) -> dict[str, Any]:
     Fingerprints that the setting has already are compared with what the names mean here.
     """
     found = dict(values)
-    version, said = found.get("version"), dict(found.get("code") or {})
+    version, recorded = found.get("version"), dict(found.get("code") or {})
     code: dict[str, str] = {}
     for key in KEYS:
         if found.get(key) is None:
             continue
         if key == "metrics":
             metrics = metric_names(found[key])
-            found[key] = {column: _taken(f"{key}.{column}", key, one, version, said, code)
+            found[key] = {column: _taken(f"{key}.{column}", key, one, version, recorded, code)
                           for column, one in metrics.items()}  # fmt: skip
         else:
-            found[key] = _taken(key, key, found[key], version, said, code)
+            found[key] = _taken(key, key, found[key], version, recorded, code)
     if code:
         found["code"] = code
     return found
 
 
 def _taken(
-    place: str, key: str, value: Any, version: str | None, said: Mapping[str, str], code: dict[str, str]
+    place: str, key: str, value: Any, version: str | None, recorded: Mapping[str, str], code: dict[str, str]
 ) -> str:
     """The name of a value; its fingerprint is added to `code` where the user can change it."""
     name = _name(key, value)
@@ -104,8 +104,8 @@ def _taken(
         if given:
             _GIVEN[name, str(version)] = value
         return name
-    if not given and (name, said.get(place, "")) in _GIVEN:
-        code[place] = said[place]
+    if not given and (name, recorded.get(place, "")) in _GIVEN:
+        code[place] = recorded[place]
         return name
     meant = value if given else _found(key, name)
     if _by_name(meant, name):
@@ -119,10 +119,10 @@ def _taken(
         ) from error
     if given:
         _GIVEN[name, code[place]] = value
-    if said.get(place, code[place]) != code[place]:
+    if recorded.get(place, code[place]) != code[place]:
         raise BadInput(
             f"{place} = {name!r} is not what it was when the run was planned: its code has changed "
-            f"({said[place]} before, {code[place]} now); start again, or go back to that code"
+            f"({recorded[place]} before, {code[place]} now); start again, or go back to that code"
         )
     return name
 

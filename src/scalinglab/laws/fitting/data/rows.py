@@ -290,5 +290,5 @@ def run_names(
     runs = named.frame["run"].to_numpy()
     # settings alone do not separate repeats from checkpoints: without progress or a second measurement, each
     # row is a run of its own
-    told_apart = named.progress_columns or [c for c in named.measurement_columns if c != y]
-    return (runs, list(named.setting_columns)) if told_apart else each
+    distinct = named.progress_columns or [c for c in named.measurement_columns if c != y]
+    return (runs, list(named.setting_columns)) if distinct else each
