@@ -32,7 +32,7 @@ from scalinglab.laws.fitting.data import rising
 from scalinglab.laws.fitting.data.from_curves import is_table, points_from
 from scalinglab.laws.fitting.data.points import MANY, positive, two_dimensional
 from scalinglab.laws.fitting.fit import fit as fit_form
-from scalinglab.laws.fitting.fit import fit_points
+from scalinglab.laws.fitting.fit import fit_points, refit
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.fitting.solution import ROUNDING, Interval, Solution, by_name, open_ended, sizes_of
 from scalinglab.laws.fitting.statistics import level_quantile, mixture_ends
@@ -600,11 +600,14 @@ def fit(
         rows_of = np.array([np.asarray(values, float) for values in table.x])
         tried = (chosen := search.found_form(chosen.variables, rows_of, np.asarray(table.y, float)),)
 
-    def fitted(tried: Form) -> Law:
-        threshold = _threshold(delta, tried, table.y, table.runs)
-        return fit_form(tried, table, delta=threshold, bounds=bounds, **options)
+    def threshold(tried: Form) -> float | None:
+        return _threshold(delta, tried, table.y, table.runs)
 
-    law = fitted(chosen)
+    def fitted(tried: Form) -> Law:
+        kept = {name: options[name] for name in ("loss", "starts") if name in options}
+        return refit(law, tried, delta=threshold(tried), **kept)
+
+    law = fit_form(chosen, table, delta=threshold(chosen), bounds=bounds, **options)
     if chosen.variables == NAMES:
         rising.refuse(np.prod(law.points.x, axis=0), law.points.y, ("compute", y or "loss"))
     if not (law.form.fixed or law.form.tied or law.form.zeros):

@@ -119,6 +119,12 @@ def fit(
     return Law(replace(solved, points=replace(usable, notes=notes)))
 
 
+def refit(law: Law, form: Form, **options: Any) -> Law:
+    """The points of a law by another form, with the options of `fit_points`; notes are those of the law."""
+    _enough(form, law.points)
+    return Law(fit_points(form, law.points, log=law.solution.log, **options))
+
+
 def _check_options(loss: str, space: str, delta: float | None, starts: int, noise: float | None) -> None:
     if loss not in ("huber", "squared"):
         raise BadInput(f"loss={loss!r} must be 'huber' or 'squared'")
