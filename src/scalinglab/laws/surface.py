@@ -183,8 +183,10 @@ class Surface(NotebookResult):
 
     def _middle(self, quantity: Quantity, form_error: FormError | None) -> np.ndarray:
         """(count,) the medians of numbers whose intervals are `_ends`."""
-        drawn = self._bootstrap if self.method == "bootstrap" else None
-        return interval_engine.median(self.law.solution, quantity, drawn=drawn, form_error=form_error)
+        allowed: dict[str, Any] = {"shared": self._shared, "form_error": form_error}
+        if self.method == "bootstrap":
+            return interval_engine.median(self.law.solution, quantity, drawn=self._bootstrap, **allowed)
+        return interval_engine.median(self._profiled, quantity, "profile", **allowed)
 
     def _mixed(self, middles: Sequence[Any], parts: Sequence[Interval], level: float, log: bool) -> Interval:
         """The interval of the average, of the value and the interval that each form gives."""

@@ -207,18 +207,30 @@ def interval(
 
 
 def median(
-    law: Solution, quantity: Quantity, *, drawn: Bootstrap | None = None, form_error: FormError | None = None
+    law: Solution,
+    quantity: Quantity,
+    method: str = "auto",
+    *,
+    drawn: Bootstrap | None = None,
+    shared: SharedErrors | None = None,
+    form_error: FormError | None = None,
 ) -> np.ndarray:
-    """(count,) the middle of the interval of every number, with the same `drawn` and `form_error`.
+    """(count,) the middle of the interval of every number, with the same options.
 
-    The fitted number is what the form gives. Where the residuals show an error of the form, the numbers that
-    are likely lie to one side of it; half of them lie below the median.
+    The fitted number is what the form gives. Where the residuals show an error of the form, or one that runs
+    of a size share, the numbers that are likely lie to one side of it; half of them lie below the median.
     """
     if form_error is not None and form_error.shows and quantity.places is not None:
-        centre = quantity.at(law.values[None])[0]
-        return quantity.natural(centre + form_error.median(quantity.places))
-    draws = law.values[None] if drawn is None else drawn.values
-    return quantity.natural(np.median(quantity.at(draws), axis=0))
+        middle = quantity.at(law.values[None])[0] + form_error.median(quantity.places)
+    else:
+        middle = np.median(quantity.at(law.values[None] if drawn is None else drawn.values), axis=0)
+    if shared is not None and shared.shows:
+        middles = []
+        for errors in (None, shared):  # the ends of either half of what is likely
+            ends = interval(law, quantity, 0.5, method, drawn=drawn, shared=errors)
+            middles.append(np.mean([quantity.inner(end) for end in ends], axis=0))
+        middle = middle + np.nan_to_num(middles[1] - middles[0], posinf=0.0, neginf=0.0)
+    return quantity.natural(middle)
 
 
 def of_law(
