@@ -87,6 +87,46 @@ def test_counts_of_parameters_that_change_the_exponent_are_found_unasked():
     assert len(found.what.details["exponents"]) == 2
 
 
+NANOCHAT = (1e18, 2.15e18, 4.64e18, 1e19)  # FLOPs
+
+
+def nanochat() -> pd.DataFrame:
+    """The columns of nanochat's sweep, whose best size is N* ∝ C^0.54 with transformer and head counted."""
+    random, rows = np.random.default_rng(0), []
+    for compute in NANOCHAT:
+        for depth in range(6, 29, 2):
+            width = 64 * depth
+            head, body = 32768 * width, 12 * depth * width**2
+            best = 1e8 * (compute / 1e18) ** 0.54
+            bpb = 0.7 + 0.25 * (compute / 1e18) ** -0.06 * (1 + 0.06 * np.log((body + head) / best) ** 2)
+            parts = {"wte": head, "value_embeds": head * (depth // 2), "lm_head": head, "scalars": 2 * depth}
+            parts |= {"transformer": body, "total": body + sum(parts.values())}
+            rows.append(
+                {"flops_budget": compute, "depth": depth, **{f"params_{k}": v for k, v in parts.items()}}
+                | {"tokens_trained": compute / 6 / (body + head)}
+                | {"val_bpb": bpb * np.exp(3e-4 * random.standard_normal())}
+            )
+    return pd.DataFrame(rows)
+
+
+def test_nanochats_three_counts_of_parameters_are_told_and_its_parts_are_no_counts():
+    depth = np.linspace(4, 30, 2000)
+    body, head = 12 * 64**2 * depth**3, 32768 * 64 * depth
+    best = np.interp([1e8 * (c / 1e18) ** 0.54 for c in NANOCHAT], body + head, depth)
+    slopes = {
+        "params_transformer": np.polyfit(np.log(NANOCHAT), np.log(np.interp(best, depth, body)), 1)[0],
+        "params_total": np.polyfit(
+            np.log(NANOCHAT), np.log(np.interp(best, depth, body + (2 + depth / 2) * head)), 1
+        )[0],
+        "params_transformer + params_lm_head": 0.54,
+    }
+    found = kinds(nanochat())["counted_parameters"]
+    told = dict(one.rsplit(": ", 1) for one in found.what.details["exponents"])
+    assert {name: float(value) for name, value in told.items()} == pytest.approx(slopes, abs=0.04)
+    without = kinds(nanochat().drop(columns="params_total"))["counted_parameters"]
+    assert f"params_transformer + all parts: {told['params_total']}" in without.what.details["exponents"]
+
+
 def test_mixed_schedules_and_unfinished_runs_are_found():
     table = isoflops().assign(lr_schedule="cosine", status="finished")
     table.loc[5, "lr_schedule"] = "constant"
@@ -94,6 +134,8 @@ def test_mixed_schedules_and_unfinished_runs_are_found():
     found = kinds(table)
     assert found["mixed_schedules"].rows == (5,)
     assert found["unfinished"].rows == (6, 9)
+    planned = isoflops().assign(target_tokens=lambda t: t.tokens * np.where(t.index == 4, 1.5, 1.0))
+    assert kinds(planned)["unfinished"].rows == (4,)
 
 
 def test_a_best_rate_at_the_edge_of_its_grid_is_found():
@@ -102,6 +144,12 @@ def test_a_best_rate_at_the_edge_of_its_grid_is_found():
     loss = 3 * (size / 1e7) ** -0.05 * (1 + 0.02 * np.log(rate / best) ** 2)
     table = pd.DataFrame({"n_params": size, "n_data": 20 * size, "learning_rate": rate, "loss": loss})
     assert kinds(table)["edge_of_grid"].rows == (8,)
+    more = pd.concat([table, table.assign(n_data=80 * table.n_params, loss=0.9 * table.loss)])
+    found = kinds(more)["edge_of_grid"]
+    assert found.rows == (8, 20)
+    assert found.answer == "loss"
+    lowest = [loss[size == one].min() for one in (1e7, 1e8, 1e9)]
+    assert found.before == pytest.approx(np.polyfit(np.log([1e7, 1e8, 1e9]), np.log(lowest), 1)[0])
 
 
 def test_one_undertuned_size_is_found():
@@ -109,7 +157,23 @@ def test_one_undertuned_size_is_found():
     random = np.random.default_rng(0)
     loss = 4 * (size / 1e7) ** -0.08 * np.exp(0.002 * random.standard_normal(9))
     loss[4] *= 1.05
-    assert kinds(pd.DataFrame({"n_params": size, "loss": loss}))["undertuned"].rows == (4,)
+    found = kinds(pd.DataFrame({"n_params": size, "loss": loss}))["undertuned"]
+    assert found.rows == (4,)
+    assert found.after == pytest.approx(-0.08, abs=0.002)
+
+
+@pytest.mark.parametrize("by_compute", [False, True])
+def test_one_undertuned_size_is_found_at_every_amount_of_data(by_compute):
+    """Nine sizes at six amounts of data, or at six computes: the same size is 3 % too high at each."""
+    n, other = (v.ravel() for v in np.meshgrid(np.geomspace(3e7, 3e9, 9), np.geomspace(1, 30, 6)))
+    d = 2e18 * other / 6 / n if by_compute else 4e9 * other
+    random = np.random.default_rng(0)
+    loss = (1.7 + 400 * n**-0.34 + 410 * d**-0.28) * np.exp(0.001 * random.standard_normal(len(n)))
+    loss = np.where(n == np.unique(n)[3], 1.03, 1.0) * loss
+    table = pd.DataFrame({"n_params": n, "n_data": d, "loss": loss})
+    table = table.assign(budget=2e18 * other) if by_compute else table
+    found = kinds(table)["undertuned"]
+    assert {*found.rows} == {*np.flatnonzero(n == np.unique(n)[3])}
 
 
 def test_a_score_better_than_its_loss_allows_is_found():
@@ -120,7 +184,12 @@ def test_a_score_better_than_its_loss_allows_is_found():
     table = pd.DataFrame(
         {"n_params": np.geomspace(1e7, 1e10, 24), "loss": loss, "accuracy": score.clip(0, 1)}
     )
-    assert kinds(table)["contaminated"].rows == (10,)
+    found = kinds(table)["contaminated"]
+    assert found.rows == (10,)
+    assert found.answer == "score"
+    assert found.after == pytest.approx(0.9 / (1 + np.exp(4 * (2.0 - 2.5))), abs=0.03)
+    other = table.assign(task="b", accuracy=0.5 * (table.accuracy - 0.15 * (np.arange(24) == 10)))
+    assert kinds(pd.concat([table.assign(task="a"), other]))["contaminated"].rows == (10,)
 
 
 def test_the_command_says_the_same(tmp_path):

@@ -56,6 +56,9 @@ def test_the_optimum_of_a_known_surface_is_found():
     assert 0 <= found.regret.low <= found.regret.value <= found.regret.high < 0.02
     assert found.transfers is True
     assert found.beyond == pytest.approx(1e9 * 6e10 / (1.6e8 * 1.6e10))
+    written = {"n_params": "params", "n_data": "tokens", "learning_rate": "lr", "batch_size": "bsz"}
+    theirs = sl.laws.hyperparameters(searches(noise=1e-5).rename(columns=written), at=AT)
+    assert theirs.learning_rate.value == found.learning_rate.value
 
 
 def test_order_and_units_do_not_matter():

@@ -112,6 +112,19 @@ def test_the_uncertain_loss_of_stage_one_widens_the_interval():
     assert ahead.beyond == pytest.approx(10)
 
 
+@pytest.mark.parametrize(("params", "tokens"), [("params", "tokens"), ("n", "D"), ("model_size", "n_tokens")])
+def test_sizes_are_found_under_the_names_that_people_write(params, tokens):
+    n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 1e9, 4), np.geomspace(2e9, 5e10, 4)))
+    loss = 1.7 + 400 * n**-0.35 + 600 * d**-0.3
+    ours = pd.DataFrame({"n_params": n, "n_data": d, "loss": loss, "accuracy": accuracy_at(loss - 0.8)})
+    theirs = ours.rename(columns={"n_params": params, "n_data": tokens})
+    at = {"n_params": 2e9, "n_data": 1e11}
+    expected = sl.laws.downstream(ours, chance=0.25, at=at)
+    assert sl.laws.downstream(theirs, chance=0.25, at=at).mean == expected.mean
+    again = scores.fit(theirs, chance=0.25).predict(pd.DataFrame({params: [2e9], tokens: [1e11]}))
+    assert again.mean[0] == expected.mean
+
+
 def test_percent_and_models_without_a_score_are_read():
     table = runs().assign(accuracy=lambda t: 100 * t.accuracy)
     table.loc[:3, "accuracy"] = np.nan

@@ -9,8 +9,8 @@ the rows.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,8 @@ from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE, is_seed
 from scalinglab.errors import BadInput
 from scalinglab.laws import scores
 from scalinglab.laws.fitting.data.rows import DIGITS_OF_COPIES
+from scalinglab.laws.tuning.transfer import SETTINGS
+from scalinglab.laws.tuning.valleys import Cell
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.types import Reason
 from scalinglab.support.validation import checked
@@ -35,6 +37,7 @@ KINDS = (
     "model",
     "condition",
     "train_set",
+    "task",
 )  # columns that tell studies apart
 BUDGETS = ("budget", "flops_budget", "compute_budget", "compute", "flops", "c")
 SAME_COMPUTE = 0.02  # chosen: computes that differ by less are one curve of an isoFLOP study
@@ -46,6 +49,20 @@ NEIGHBOURS = 9  # chosen: runs of the sizes around one that few share, for their
 DIFFERENT_EXPONENT = 0.03  # chosen: of the best size, from which on two counts of parameters disagree
 CONTAMINATED = 4.5  # chosen: standard deviations of a score above what its loss gives
 UNFINISHED = 0.98  # chosen: of the planned steps
+# what is done of a run, and columns of what was planned
+PLANNED = {
+    "step": ("total_steps", "max_steps", "planned_steps", "max_iters", "num_iterations"),
+    "tokens": ("total_tokens", "max_tokens", "planned_tokens", "target_tokens", "token_budget"),
+}
+ANSWERS = {
+    "best_size": "the exponent of the best size",
+    "loss": "the exponent of the best loss in the size",
+    "score": "the score at the lowest loss",
+}
+# counts of parameters: words of a part of the network, and of all of it but the embeddings
+PART = r"head|wte|wpe|scalar|bias|norm|gate|expert|active"
+BODY = r"transformer|block|(?:non?|excl|without|wo)[a-z]*_?embed|no_embed"
+WHOLE = r"total|with_?embed|incl|all"
 ENDED_BADLY = ("running", "crashed", "failed", "killed", "preempted", "unfinished", "diverged")
 
 
@@ -57,7 +74,8 @@ class Doubt:
         kind: its code, as "duplicates".
         rows: the positions of the rows in the table, from 0.
         what: what was found, with its numbers.
-        before, after: the exponent of the best size with these rows and without; NaN where there is none.
+        before, after: the answer with these rows and without; NaN where there is none.
+        answer: what the answer is: `ANSWERS`.
     """
 
     kind: str
@@ -65,6 +83,7 @@ class Doubt:
     what: Reason
     before: float = float("nan")
     after: float = float("nan")
+    answer: str = "best_size"
 
     @property
     def mend(self) -> Reason:
@@ -75,8 +94,9 @@ class Doubt:
         """What was found, what it changes and how to mend it."""
         lines = [f"{self.what}"]
         if np.isfinite(self.before) and np.isfinite(self.after):
+            other = "without" if self.rows else "with another count"
             lines.append(
-                f"  changes: the exponent of the best size is {self.before:.3f}, and {self.after:.3f} without"
+                f"  changes: {ANSWERS[self.answer]} is {self.before:.3f}, and {self.after:.3f} {other}"
             )
         lines.append(f"  mend: {self.mend}")
         shown = ", ".join(map(str, self.rows[:12])) + (
@@ -89,8 +109,8 @@ class Doubt:
         ends = {"before": self.before, "after": self.after}
         return {
             "kind": self.kind, "rows": list(self.rows), "what": self.what.to_dict(),
-            "mend": self.mend.to_dict(),
-            "exponent": {name: value if np.isfinite(value) else None for name, value in ends.items()},
+            "mend": self.mend.to_dict(), "answer": self.answer,
+            **{name: value if np.isfinite(value) else None for name, value in ends.items()},
         }  # fmt: skip
 
 
@@ -122,8 +142,11 @@ class Audit(NotebookResult):
     def notebook_table(self) -> pd.DataFrame:
         """One row a doubt."""
         return pd.DataFrame(
-            [(d.kind, len(d.rows), str(d.what), d.before, d.after, str(d.mend)) for d in self.doubts],
-            columns=["kind", "rows", "what", "exponent", "exponent_without", "mend"],
+            [
+                (d.kind, len(d.rows), str(d.what), ANSWERS[d.answer], d.before, d.after, str(d.mend))
+                for d in self.doubts
+            ],
+            columns=["kind", "rows", "what", "answer", "before", "after", "mend"],
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -181,15 +204,21 @@ def parabola(compute: float, rows: np.ndarray, size: np.ndarray, loss: np.ndarra
     x, y = np.log(size), np.log(loss)
     middle = x.mean()
     design = np.vander(x - middle, 3)
-    weight = np.ones(len(x))
-    for _ in range(50 if len(x) > 3 else 1):
-        root = np.sqrt(weight)
-        found = np.linalg.lstsq(design * root[:, None], y * root, rcond=None)[0]
-        off = y - design @ found
-        weight = 1 / np.maximum(np.abs(off), 1e-4)
+    found = _least_absolute(design, y)
+    off = y - design @ found
     best = middle - found[1] / (2 * found[0]) if found[0] != 0 else np.nan
     lowest = int(np.sum(x < x[np.argmin(y)]))
     return Parabola(compute, rows, x, off, float(found[0]), float(best), lowest)
+
+
+def _least_absolute(design: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Coefficients of least absolute deviations, by reweighting; the exact ones where they are determined."""
+    weight = np.ones(len(y))
+    for _ in range(50 if len(y) > design.shape[1] else 1):
+        root = np.sqrt(weight)
+        found = np.linalg.lstsq(design * root[:, None], y * root, rcond=None)[0]
+        weight = 1 / np.maximum(np.abs(y - design @ found), 1e-4)
+    return np.asarray(found)
 
 
 def best_size_exponent(curves: Sequence[Parabola]) -> float:
@@ -210,6 +239,7 @@ class Study:
     size: str | None
     data: str | None
     budget: str | None
+    names: Mapping[str, str] = field(default_factory=dict)  # what a column was called where it was read
 
     @property
     def label(self) -> str:
@@ -247,15 +277,39 @@ class Study:
         shared = sum(len(c.rows) for c in found)
         return found if len(found) >= 2 and shared >= 0.5 * len(kept) else []
 
+    def best_losses(self, without: Sequence[int] = ()) -> pd.DataFrame:
+        """The run with the lowest loss of every size, and of every amount of data where that varies."""
+        known = self.frame.dropna(subset=[c for c in (self.loss, self.size) if c])
+        known = known[(known[self.loss] > 0) & (known[self.size] > 0) & ~known["__row"].isin(list(without))]
+        return known.loc[known.groupby(self.cell)[self.loss].idxmin()]
+
+    @property
+    def cell(self) -> list[str]:
+        """The columns of the sizes of a search: n_params, and n_data where a table has it."""
+        return [c for c in (self.size, self.data) if c]
+
+    def loss_exponent(self, without: Sequence[int] = ()) -> float:
+        """The slope of ln loss in ln size along the best runs; NaN of fewer than three sizes."""
+        if self.loss is None or self.size is None:
+            return float("nan")
+        best = self.best_losses(without)
+        best = best.loc[best.groupby(self.size)[self.loss].idxmin()] if len(best) else best
+        if len(best) < 3:
+            return float("nan")
+        return float(stats.linregress(np.log(best[self.size]), np.log(best[self.loss])).slope)
+
     def doubt(self, kind: str, rows: Sequence[int], **details: Any) -> Doubt:
-        """A doubt with what its rows change in the exponent of the best size."""
-        before = best_size_exponent(self.parabolas())
-        after = (
-            best_size_exponent(self.parabolas(without=rows)) if rows and np.isfinite(before) else float("nan")
-        )
-        return Doubt(
-            kind, tuple(sorted(rows)), Reason(f"audit_{kind}", study=self.label, **details), before, after
-        )
+        """A doubt with what its rows change: in isoFLOP studies the best size, else how the loss falls."""
+        answer, before = "best_size", best_size_exponent(self.parabolas())
+        if not np.isfinite(before):
+            answer, before = "loss", self.loss_exponent()
+        after = float("nan")
+        if rows and answer == "best_size":
+            after = best_size_exponent(self.parabolas(without=rows))
+        elif rows:
+            after = self.loss_exponent(rows)
+        what = Reason(f"audit_{kind}", study=self.label, **details)
+        return Doubt(kind, tuple(sorted(rows)), what, before, after, answer)
 
 
 # --- the checks: each gives doubts of one study -----------------------------------------------------------
@@ -335,33 +389,52 @@ def other_flops(study: Study) -> Iterator[Doubt]:
 
 
 def counted_parameters(study: Study) -> Iterator[Doubt]:
-    """Columns that count parameters with and without embeddings, and give different exponents."""
-    numbers = study.frame.select_dtypes("number")
-    varied = [c for c in numbers if numbers[c].nunique() > 2 and numbers[c].min() > 0]
-    columns = [c for c in varied if re.search(r"param|^n$", str(c), re.IGNORECASE)]
-    counts = {str(c): study.frame[c] for c in columns}
-    for body in [c for c in counts if re.search(r"transformer|no_?embed|non_?embed", c)]:
-        for head in [c for c in counts if re.search(r"head", c)]:
-            counts[f"{body} + {head}"] = counts[body] + counts[head]
+    """Counts of parameters, with and without embeddings or the head, that give different exponents."""
     found: dict[str, float] = {}
-    for name, values in counts.items():
-        other = Study(
-            study.name, study.frame.assign(__size=values), study.loss, "__size", study.data, study.budget
-        )
-        found[name] = best_size_exponent(other.parabolas())
-    found = {name: round(value, 2) for name, value in found.items() if np.isfinite(value)}
+    for name, values in counts_of_parameters(study).items():
+        other = replace(study, frame=study.frame.assign(__size=values), size="__size")
+        found[name] = round(best_size_exponent(other.parabolas()), 2)
+    found = {name: value for name, value in found.items() if np.isfinite(value)}
     if len(found) > 1 and max(found.values()) - min(found.values()) > DIFFERENT_EXPONENT:
         printed = tuple(f"{name}: {value:g}" for name, value in found.items())
         what = Reason("audit_counted_parameters", study=study.label, exponents=printed)
         yield Doubt("counted_parameters", (), what, max(found.values()), min(found.values()))
 
 
+def counts_of_parameters(study: Study) -> dict[str, pd.Series]:
+    """Every count of a whole network that the columns allow: given, or a body plus its head, plus all parts.
+
+    A column of embeddings, of a head or of scalars alone is a part, and no count of a network.
+    """
+    numbers = study.frame.select_dtypes("number")
+    columns = [c for c in numbers if numbers[c].nunique() > 2 and numbers[c].min() >= 0]
+    called = {str(c): study.names.get(str(c), str(c)) for c in columns}
+    counts, body, parts = dict[str, pd.Series](), list[str](), list[str]()
+    for column, name in called.items():
+        words = name.lower()
+        if not re.search(r"param|^n$", words):
+            continue
+        if re.search(BODY, words):
+            body.append(column)
+        elif not re.search(WHOLE, words) and re.search(PART + "|embed", words):
+            parts.append(column)
+            continue
+        counts[name] = study.frame[column]
+    for column in body:
+        heads = [c for c in parts if "head" in called[c].lower()]
+        for head in heads:
+            counts[f"{called[column]} + {called[head]}"] = study.frame[column] + study.frame[head]
+        if parts and not any(re.search(WHOLE, name.lower()) for name in counts):
+            counts[f"{called[column]} + all parts"] = study.frame[[column, *parts]].sum(axis=1)
+    return counts
+
+
 def mixed_schedules(study: Study) -> Iterator[Doubt]:
     """Runs of different schedules in one study: losses before and after a decay are not one curve."""
     for column in study.frame:
-        if re.search(r"schedule", str(column), re.IGNORECASE) and 1 < study.frame[column].nunique() < len(
-            study.frame
-        ):
+        if re.search(r"schedul|anneal|decay_(?:type|shape)", str(column), re.IGNORECASE) and 1 < study.frame[
+            column
+        ].nunique() < len(study.frame):
             counts = study.frame[column].value_counts()
             fewer = study.frame[column] != counts.index[0]
             yield study.doubt(
@@ -376,38 +449,59 @@ def unfinished(study: Study) -> Iterator[Doubt]:
     for column in frame:
         if str(column).lower() in ("status", "state"):
             stopped |= frame[column].astype(str).str.lower().isin(ENDED_BADLY)
-    planned = next((c for c in ("total_steps", "max_steps", "planned_steps") if c in frame), None)
-    if planned and "step" in frame:
-        last = frame.groupby("run")["step"].transform("max") if "run" in frame else frame["step"]
-        stopped |= last < UNFINISHED * frame[planned]
+    for done, names in PLANNED.items():
+        planned = next((c for c in names if c in frame), None)
+        if planned and done in frame:
+            last = frame.groupby("run")[done].transform("max") if "run" in frame else frame[done]
+            stopped |= last < UNFINISHED * frame[planned]
     if stopped.any():
         yield study.doubt("unfinished", study.positions(stopped), count=int(stopped.sum()))
 
 
 def edge_of_grid(study: Study) -> Iterator[Doubt]:
-    """Sizes whose best learning rate or batch size is the smallest or largest that was tried."""
+    """Searches whose best setting is the smallest or largest that was tried."""
     if study.loss is None or study.size is None:
         return
-    for column in [c for c in ("learning_rate", "lr", "batch_size") if c in study.frame]:
-        rows: list[int] = []
-        for _, group in study.frame.dropna(subset=[study.loss]).groupby(study.size):
-            tried = np.sort(group[column].dropna().unique())
-            if len(tried) >= 3 and group.loc[group[study.loss].idxmin(), column] in (tried[0], tried[-1]):
-                rows += [int(group.loc[group[study.loss].idxmin(), "__row"])]
+    known = study.frame.dropna(subset=[study.loss])
+    for column in [c for c in SETTINGS if c in known and pd.api.types.is_numeric_dtype(known[c])]:
+        rows = [
+            int(group.loc[group[study.loss].idxmin(), "__row"])
+            for _, group in known.dropna(subset=[column]).groupby(study.cell)
+            if Cell(np.zeros(0), group[[column]].to_numpy(float), group[study.loss].to_numpy(float)).edge[0]
+        ]
         if rows:
             yield study.doubt("edge_of_grid", rows, column=column, sizes=len(rows))
 
 
 def undertuned(study: Study) -> Iterator[Doubt]:
-    """One size whose best loss lies above the curve through the others."""
-    if study.loss is None or study.size is None or study.parabolas():
+    """One size whose best losses lie above those of the others.
+
+    Against the parabolas of isoFLOP curves, where three or more have the size; else against a parabola in
+    ln N, and in ln D where that varies, through the best losses.
+    """
+    if study.loss is None or study.size is None:
         return
-    best = study.frame.dropna(subset=[study.loss, study.size]).groupby(study.size)[study.loss].min()
-    if len(best) < 6:
+    curves = study.parabolas()
+    if curves:
+        off = pd.Series(np.concatenate([c.off for c in curves]), np.concatenate([c.rows for c in curves]))
+        best = study.frame.set_index("__row").loc[off.index].assign(__off=off.to_numpy())
+        least = 3
+    else:
+        best = study.best_losses()
+        sizes = [np.log(best[c].to_numpy(float)) for c in study.cell if best[c].nunique() > 2]
+        if best[study.size].nunique() < FEWEST + 1 or len(best) < 3 * len(sizes) + 3:
+            return
+        centred = [x - x.mean() for x in sizes]
+        x = np.stack([np.ones(len(best)), *(v**k for v in centred for k in (1, 2))], axis=1)
+        y = np.log(best[study.loss].to_numpy(float))
+        best, least = best.assign(__off=y - x @ _least_absolute(x, y)), 1
+    by_size = best.groupby(study.size)["__off"].agg(["median", "min", "count"])
+    by_size = by_size[by_size["count"] >= least]
+    if len(by_size) < FEWEST:
         return
-    curve = parabola(1.0, best.index.to_numpy(float), best.index.to_numpy(float), best.to_numpy(float))
-    above = curve.off > OUTLYING * max(curve.scatter, 1e-3)
-    for size in np.asarray(curve.rows)[above]:
+    scatter = 1.4826 * float(np.median(np.abs(by_size["median"])))
+    above = (by_size["median"] > OUTLYING * max(scatter, 1e-3)) & (by_size["min"] > 0)
+    for size in by_size.index[above]:
         mine = study.frame[study.size] == size
         yield study.doubt("undertuned", study.positions(mine), size=float(size))
 
@@ -429,9 +523,15 @@ def contaminated(study: Study) -> Iterator[Doubt]:
         expected = [float(v) for v in curve.expected(curve.loss)]
         off = share - expected
         scatter = 1.4826 * np.median(np.abs(off))
-        rows = known["__row"].to_numpy()[off > CONTAMINATED * max(scatter, scores.SCATTER)]
-        if len(rows):
-            yield study.doubt("contaminated", [int(r) for r in rows], column=str(column))
+        odd = off > CONTAMINATED * max(scatter, scores.SCATTER)
+        if not odd.any():
+            continue
+        rows = tuple(int(r) for r in known["__row"].to_numpy()[odd])
+        lowest, clean = np.array([curve.loss.min()]), scores.Curve(curve.name, curve.loss[~odd], share[~odd])
+        yield Doubt(
+            "contaminated", rows, Reason("audit_contaminated", study=study.label, column=str(column)),
+            float(curve.expected(lowest)[0]), float(clean.expected(lowest)[0]), "score",
+        )  # fmt: skip
 
 
 CHECKS = {
@@ -479,10 +579,11 @@ def studies_of(curves: Curves) -> list[Study]:
         loss = next((str(c) for c in frame.select_dtypes("number") if re.search(r"loss|bpb", str(c))), None)
     size = first("n_params", "params", "params_total")
     data, budget = first("n_data", "tokens", "tokens_trained"), first(*BUDGETS)
+    names = {ours: theirs for theirs, ours in curves.names.items()}
     kinds = [k for k in KINDS if k in frame and 1 < frame[k].nunique(dropna=False) <= max(len(frame) // 6, 1)]
     if "experiment" in kinds:
         kinds = ["experiment"]
     if not kinds:
-        return [Study("", frame, loss, size, data, budget)]
+        return [Study("", frame, loss, size, data, budget, names)]
     groups = frame.groupby(kinds, dropna=False, sort=False)
-    return [Study(" ".join(map(str, name)), rows, loss, size, data, budget) for name, rows in groups]
+    return [Study(" ".join(map(str, name)), rows, loss, size, data, budget, names) for name, rows in groups]

@@ -347,6 +347,29 @@ def aliases(columns: Iterable[Any]) -> dict[str, list[Any]]:
     return {ours: [c for _, c in sorted(ranked, key=lambda r: r[0])] for ours, ranked in found.items()}
 
 
+# the data of a run that has one row: what it was trained on, and what it has seen; and the small letters of
+# papers, which `aliases` leaves to the values
+_SAME_SIZE = {"n_params": ("n",), "n_data": ("tokens", "d"), "tokens": ("n_data", "d"), "compute": ("c",)}
+
+
+def standing_for(columns: Iterable[Any], wanted: Iterable[str]) -> dict[Any, str]:
+    """Of standard names that a table does not have, the columns that stand for them: theirs to ours.
+
+    >>> standing_for(["params", "D", "lr", "loss"], ["n_params", "n_data", "learning_rate", "batch_size"])
+    {'params': 'n_params', 'D': 'n_data', 'lr': 'learning_rate'}
+    """
+    columns = list(columns)
+    wanted = list(wanted)
+    known, found = aliases(c for c in columns if c not in wanted), dict[Any, str]()
+    for ours in (name for name in wanted if name not in columns):
+        others = _SAME_SIZE.get(ours, ())
+        theirs = next((known[name][0] for name in (ours, *others) if name in known), None)
+        theirs = theirs or next((name for name in others if name in columns and name not in wanted), None)
+        if theirs is not None:
+            found.setdefault(theirs, ours)
+    return found
+
+
 def _by_last_part(columns: Iterable[Any]) -> dict[str, Any]:
     """What the last part of a nested name says: cfg.arch.n_params, throughput/total_tokens.
 

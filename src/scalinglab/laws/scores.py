@@ -44,7 +44,7 @@ from scalinglab.curves import Curves
 from scalinglab.errors import BadInput, NotDetermined, nearest
 from scalinglab.laws import surface as surfaces
 from scalinglab.laws.extrapolation.stacking import extrapolate
-from scalinglab.laws.fitting.data.from_curves import Table, is_table, points_from
+from scalinglab.laws.fitting.data.from_curves import Table, is_table, points_from, under_names
 from scalinglab.laws.fitting.data.points import positive
 from scalinglab.laws.fitting.statistics import check_level
 from scalinglab.laws.surface import Surface
@@ -283,6 +283,7 @@ class Scores(NotebookResult):
 
     def _given(self, at: Any, sizes: Mapping[str, Any]) -> dict[str, Any]:
         losses = tuple(curve.name for curve in self.curves)
+        at = under_names(at, self.x)
         if at is None or isinstance(at, Mapping) or hasattr(at, "columns"):
             given = {**({} if at is None else {name: at[name] for name in at}), **sizes}
         elif len(self.x) == 1 and not sizes:
@@ -495,13 +496,12 @@ def downstream(
     Raises:
         NotDetermined: the score has not left chance, or the runs do not reach as far.
     """
+    losses = {*([loss] if isinstance(loss, str) else loss)}
     if isinstance(table, Curves) and isinstance(at, Mapping):
         at = {table.resolve(name): value for name, value in at.items()}
     if x is None and is_table(table) and (isinstance(at, Mapping) or hasattr(at, "columns")):
-        frame, losses = (
-            (table.frame if isinstance(table, Curves) else table),
-            {*([loss] if isinstance(loss, str) else loss)},
-        )
+        table = under_names(table, [str(name) for name in at])
+        frame = table.frame if isinstance(table, Curves) else table
         x = [name for name in at if name in frame and name not in losses] or None
     return fit(table, loss=loss, score=score, chance=chance, x=x, **rows).predict(at, level=level)
 
@@ -535,6 +535,8 @@ def fit(
     if not losses:
         raise BadInput("loss=[]: name the column of the loss, or several")
     if x is None:
+        table = under_names(table, PAIR)
+        frame = table.frame if isinstance(table, Curves) else table
         x = PAIR if {*PAIR} <= {*frame} else "compute"
     sizes = [resolve(name) for name in ([x] if isinstance(x, str) else x)]
     if len(sizes) > 2:

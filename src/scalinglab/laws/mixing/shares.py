@@ -17,7 +17,7 @@ from scipy import stats
 from scipy.optimize import linprog
 
 from scalinglab.errors import BadInput, NotDetermined, nearest
-from scalinglab.laws.fitting.data.from_curves import losses_of_runs
+from scalinglab.laws.fitting.data.from_curves import losses_of_runs, under_names
 from scalinglab.laws.fitting.statistics import check_level
 from scalinglab.laws.mixing import process
 from scalinglab.results.estimate import FEWEST, Estimate
@@ -144,7 +144,7 @@ class Mixture(NotebookResult):
         import pandas as pd
 
         table = getattr(frame, "frame", frame)
-        table = pd.DataFrame(table) if not isinstance(table, pd.DataFrame) else table
+        table = under_names(pd.DataFrame(table) if not isinstance(table, pd.DataFrame) else table, self.sizes)
         mean, std = self._at(_shares(table, self.shares), self._sizes_of(table))
         half = self.widen * std
         return pd.DataFrame(
@@ -325,7 +325,7 @@ def mixture(
     names = tuple(dict.fromkeys(shares))
     if len(names) < 2:
         raise BadInput(f"shares={list(shares)!r}: name the columns of two domains or more")
-    frame = getattr(table, "frame", table)
+    frame = under_names(getattr(table, "frame", table), SIZES)
     columns = [str(c) for c in getattr(frame, "columns", ())]
     if missing := [name for name in names if name not in columns]:
         raise BadInput(f"no column {missing[0]!r}; {nearest(missing[0], columns)}")

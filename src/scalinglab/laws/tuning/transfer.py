@@ -17,7 +17,7 @@ import numpy as np
 from scipy import stats
 
 from scalinglab.errors import BadInput, NotDetermined, nearest
-from scalinglab.laws.fitting.data.from_curves import losses_of_runs
+from scalinglab.laws.fitting.data.from_curves import losses_of_runs, under_names
 from scalinglab.laws.fitting.statistics import check_level
 from scalinglab.laws.optimum import WIDE
 from scalinglab.laws.tuning import movement, valleys
@@ -363,6 +363,7 @@ def _cells(
     where: Mapping[str, Any] | None, reduce: str,
 ) -> tuple[list[Cell], tuple[str, ...], tuple[str, ...], tuple[Reason, ...]]:  # fmt: skip
     """The searches of a table; the sizes that vary, the settings that are searched, and notes."""
+    table = under_names(table, (*at, *(settings or SETTINGS)))
     frame = getattr(table, "frame", table)
     columns = [str(c) for c in getattr(frame, "columns", ())]
     names = tuple(settings) if settings else tuple(s for s in SETTINGS if s in columns)

@@ -16,7 +16,7 @@ import pandas as pd
 
 from scalinglab.curves import Curves
 from scalinglab.curves.columns import MEASURES, measure_of, no_number, tidy
-from scalinglab.curves.names import quantity
+from scalinglab.curves.names import quantity, standing_for
 from scalinglab.errors import BadInput, nearest
 from scalinglab.laws.fitting.data import points, rows
 from scalinglab.laws.fitting.data.recipes import RECIPE, best_recipes
@@ -116,6 +116,13 @@ class Table:
 def is_table(data: Any) -> bool:
     """Whether this is a table of curves and not an array."""
     return isinstance(data, (Curves, pd.DataFrame))
+
+
+def under_names(table: Any, wanted: Sequence[str]) -> Any:
+    """The table with columns under the standard names that are wanted, where it writes them otherwise."""
+    if not isinstance(table, pd.DataFrame):  # the reader has named those of curves
+        return table
+    return table.rename(columns=standing_for(table.columns, wanted))
 
 
 def _measured(table: Curves | pd.DataFrame) -> str:
