@@ -306,18 +306,6 @@ def measurement(column: Any) -> str | None:
     return found.name if found and certain and found.kind != "perplexity" else None
 
 
-def loss_of_perplexity(column: Any) -> str | None:
-    """The loss of which a column is the exponential: of a named split, or of none.
-
-    >>> [loss_of_perplexity(name) for name in ("val_ppl", "Perplexity", "lambada_ppl", "log_ppl")]
-    ['test_loss', 'loss', None, None]
-    """
-    found = quantity(column)
-    if found is None or found.kind != "perplexity" or found.others or found.is_spread:
-        return None
-    return found.name
-
-
 def _letter(column: str) -> str:
     """The name without a logger's prefix, capitals kept: config/N is N."""
     prefix, _, rest = column.replace("/", ".").partition(".")

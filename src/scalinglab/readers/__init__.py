@@ -23,9 +23,9 @@ from scalinglab.readers.into_store import take_in
 from scalinglab.readers.logs import ReadingWarning, table
 from scalinglab.readers.tables import Understood, understand
 from scalinglab.readers.tables.files import is_table, read_file, row_of_document
-from scalinglab.readers.tables.large import LEFT_OUT, NOTES
 from scalinglab.readers.tables.layout import rows_of
-from scalinglab.readers.tables.naming import FEWEST_TOKENS, STANDARD
+from scalinglab.readers.tables.meanings import FEWEST_TOKENS, STANDARD
+from scalinglab.readers.tables.remarks import LEFT_OUT, NOTES
 from scalinglab.readers.tables.runs import lacks_data_of_isoflops
 from scalinglab.store import Store
 from scalinglab.support import extensions

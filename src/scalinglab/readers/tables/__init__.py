@@ -24,9 +24,8 @@ from scalinglab.curves import OUTCOME, PROGRESS, Curves, is_seed
 from scalinglab.curves.columns import IDENTITY, unit_of_data
 from scalinglab.curves.parts import DROPPED, MOST_NUMBERS
 from scalinglab.curves.reading import ColumnRead, Reading, listed
-from scalinglab.readers.tables.large import LEFT_OUT, NOTES
 from scalinglab.readers.tables.naming import Naming
-from scalinglab.readers.tables.remarks import without_remarks
+from scalinglab.readers.tables.remarks import LEFT_OUT, NOTES, without_remarks
 from scalinglab.readers.tables.runs import (
     declared_settings,
     find_runs,

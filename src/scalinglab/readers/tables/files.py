@@ -27,7 +27,6 @@ from scalinglab.curves.numbers import has_dots_for_thousands, number
 from scalinglab.curves.parts import Droppable
 from scalinglab.errors import BadInput, require
 from scalinglab.readers.tables.grid import begins_with_names, is_name, table_of_cells, without_strays
-from scalinglab.readers.tables.large import LEFT_OUT, NOTES, unknown, with_short_texts
 from scalinglab.readers.tables.lines import (
     names_a_result,
     records_of,
@@ -42,6 +41,7 @@ from scalinglab.readers.tables.markup import (
     tables_of_latex,
     tables_of_markdown,
 )
+from scalinglab.readers.tables.remarks import LEFT_OUT, NOTES, unknown, with_short_texts
 from scalinglab.support.progress import opened
 
 MOST_BYTES = 8 << 30  # of a table once it is unpacked

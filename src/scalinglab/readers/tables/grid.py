@@ -15,7 +15,7 @@ from scalinglab.curves.names import aliases, quantity
 from scalinglab.curves.numbers import MULTIPLIERS, cell
 from scalinglab.errors import BadInput
 from scalinglab.readers.tables.headers import header
-from scalinglab.readers.tables.large import NOTES
+from scalinglab.readers.tables.remarks import NOTES
 
 FEWEST_OF_A_TITLE = 2  # cells of a row of names, whatever the table's width
 _UNIT = re.compile(rf"[\[(]?(?:in )?(?:%|{MULTIPLIERS}|nats?|bits?|tokens?|params?|parameters?|flops?|#|-)"

@@ -19,8 +19,9 @@ from scalinglab.curves.names import TEST, TRAIN, aliases, quantity
 from scalinglab.curves.numbers import cell
 from scalinglab.errors import BadInput
 from scalinglab.readers.tables.headers import header
-from scalinglab.readers.tables.large import NOTES
-from scalinglab.readers.tables.naming import FEWEST_PARAMS, FEWEST_TOKENS, SIZE_IN_NAME
+from scalinglab.readers.tables.meanings import FEWEST_PARAMS, FEWEST_TOKENS
+from scalinglab.readers.tables.naming import SIZE_IN_NAME
+from scalinglab.readers.tables.remarks import NOTES
 
 LIST_OF_RUNS = ("Name", "State", "Runtime")
 _ABOUT = (

@@ -9,104 +9,39 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from scalinglab.curves import OUTCOME, PROGRESS, SETTING, rename
-from scalinglab.curves.columns import ACCURACIES, IDENTITY, MEASURES, is_numeric, is_seed, tidy
-from scalinglab.curves.names import (
-    ACCURACY,
-    ERROR,
-    FRACTIONS,
-    HYPERPARAMETERS,
-    LOSS,
-    OTHER_ERROR,
-    TEST,
-    Quantity,
-    aliases,
-    bare,
-    likely_size,
-    loss_of_perplexity,
-    quantity,
-    size_by_words,
-)  # fmt: skip
+from scalinglab.curves import SETTING, rename
+from scalinglab.curves.columns import is_numeric, is_seed, tidy
+from scalinglab.curves.names import ERROR, HYPERPARAMETERS, aliases, bare, quantity
 from scalinglab.errors import BadInput
 from scalinglab.readers.tables.headers import Header, header
+from scalinglab.readers.tables.meanings import (
+    FEWEST_PARAMS,
+    LETTERS,
+    SIZES,
+    STANDARD,
+    Meaning,
+    counts_examples,
+    meanings,
+)  # fmt: skip
 from scalinglab.readers.tables.values import COUNTS, TEXT, Values
 
-STANDARD = (*IDENTITY, *SETTING, *PROGRESS, *OUTCOME, *MEASURES, *ACCURACIES, "norm")
-SIZES = ("n_params", "n_data", "tokens", "examples", "compute")
-SIZES_BY_WORDS = ("n_params", "tokens", "n_data", "compute")
-FEWEST_TOKENS = 1e7  # a D below this counts examples
-_COUNTED = {
-    *COUNTS,
-    "compute",
-}  # a letter is a multiplier in params_m and Params (M); in time (m) it is a unit
-# d, c and n are tokens, compute and parameters where they are so large; else a dimension, an index, examples
-_LETTERS = {"d": ("tokens", FEWEST_TOKENS), "c": ("compute", 1e12), "n": ("n_params", 1e7)}
-FEWEST_PARAMS = 1e3  # of an n beside tokens; a smaller one counts repeats
+# a letter is a multiplier in params_m and Params (M); in time (m) it is a unit
+_COUNTED = {*COUNTS, "compute"}
 MOST_OF_A_UNIT = 1e5  # a larger count is in ones, whatever its suffix
 MOST_OF_A_SIZE = 1e17  # parameters or tokens: a larger count has its unit twice
 SAME_LENGTH = 0.01  # sequences are of one length up to this share
-CLEAR_DIRECTION = 0.5  # rank correlation of a measurement with size
-_VALUES = {"value", "values", "mean", "avg", "average", "score", "metric", "objective", "result", "y", "0"}
-_COUNTING = {"n", "num", "size", "count", "samples", "examples", "time", "sec", "seconds", "step", "steps"}
-_COUNTING |= {"epoch", "epochs", "every", "interval", "batch", "batches", "freq", "lines", "seqs", "tokens"}
-# words of which the name of a column of training sets is made: "Training set", "subset size", "data"
-_OF_SETS = {
-    "train",
-    "training",
-    "trainset",
-    "set",
-    "data",
-    "dataset",
-    "subset",
-    "size",
-    "amount",
-    "used",
-    "of",
-}
-_OF_SETS |= {"n", "num", "number", "labelled", "labeled", "the"}
 _STEPS_IN_ALL = (
-    "max_steps",
-    "total_steps",
-    "num_train_steps",
-    "train_steps",
-    "n_steps",
-    "num_steps",
-    "max_iters",
-)
+    "max_steps", "total_steps", "num_train_steps", "train_steps", "n_steps", "num_steps", "max_iters",
+)  # fmt: skip
 _TOKENS_PER_STEP = (
-    "tokens_per_batch",
-    "batch_tokens",
-    "tokens_per_step",
-    "tokens_per_iter",
-    "batch_size_tokens",
-)
+    "tokens_per_batch", "batch_tokens", "tokens_per_step", "tokens_per_iter", "batch_size_tokens",
+)  # fmt: skip
 _LENGTHS = (
-    "seq_len",
-    "sequence_length",
-    "context_length",
-    "block_size",
-    "max_seq_len",
-    "seq_length",
-    "n_ctx",
-)
+    "seq_len", "sequence_length", "context_length", "block_size", "max_seq_len", "seq_length", "n_ctx",
+)  # fmt: skip
 _WIDTHS = ("d_model", "n_embd", "hidden_size")
-_OF_HOURS = {*_OF_SETS, "hours", "hrs", "audio", "speech", "transcribed"}
 _RATIOS = ("tokens_per_param", "tokens_per_parameter", "tokens_param", "token_param_ratio", "tpp", "d_n")
-_OF_UNITS = {"parameters": "params", "tokens": "tokens", "FLOPs": "flops", "examples": "train examples"}
-_NO_MEASUREMENT = {
-    "log",
-    "scale",
-    "weight",
-    "coef",
-    "coefficient",
-    "fn",
-    "function",
-    "type",
-    "gap",
-    "time",
-    "ratio",
-}
-_KNOWN = {*STANDARD, *LOSS, *ERROR, *ACCURACY, *HYPERPARAMETERS, *_LETTERS}
+_KNOWN = {*STANDARD, *HYPERPARAMETERS, *LETTERS}
 # a size within a name: Pythia-160M, opt_1.3b, but neither gpt2 nor 10Btok
 SIZE_IN_NAME = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?) ?([MBmb])(?![A-Za-z0-9])")
 
@@ -122,17 +57,9 @@ def is_known(column: Any) -> bool:
     [True, True, True, True, True, False]
     """
     short = header(str(column)).name
-    known = short in _KNOWN or bare(short) in _KNOWN or loss_of_perplexity(short) is not None
-    return known or is_seed(short) or bool(aliases([short])) or _counts_examples(short)
-
-
-def _counts_examples(name: str) -> bool:
-    """Whether a name counts images, samples or sentence pairs, or names a training set."""
-    words = {*bare(name).split("_")}
-    is_set = words <= _OF_SETS and bool(
-        words & {"train", "training", "trainset", "data", "dataset", "subset"}
-    )
-    return not aliases([name]) and (is_set or likely_size(name, "n_data") >= 3)
+    measured = quantity(short)
+    known = {short, bare(short)} & _KNOWN or (measured and not measured.others and not measured.is_spread)
+    return bool(known or is_seed(short) or aliases([short]) or counts_examples(short))
 
 
 def _only_that_varies(sizes: dict[str, list[tuple[str, str]]]) -> dict[str, list[tuple[str, str]]]:
@@ -186,7 +113,6 @@ class Naming:
         self._read_ratio()
         self._read_products()
         self._read_percent()
-        self._read_perplexity()
         self._keep_spreads()
         self._doubt_errors(set(columns))
 
@@ -223,7 +149,7 @@ class Naming:
             self._doubt_percent(theirs, found.name, values, origin)
             self._changed(column, "percent, divided by 100")
             return values / 100
-        counted = bool(_COUNTED & {column, *aliases([found.name])}) or _counts_examples(found.name)
+        counted = bool(_COUNTED & {column, *aliases([found.name])}) or counts_examples(found.name)
         if found.is_suffix and not (counted and self._has_suffix(found.name, values)):
             return None
         if found.scale == 1 or (found.by_letter and not counted):
@@ -280,53 +206,59 @@ class Naming:
     # --- names -----------------------------------------------------------------------------------
 
     def _read_names(self, asked: set[str], origin: str) -> None:
-        """Give recognised columns their standard names; one that is there already is not replaced."""
+        """Give columns their standard names, as `meanings` chooses them for the whole table."""
         for size in (c for c in self.frame.columns if c in _COUNTED and not is_numeric(self.frame[c])):
             self._doubt_text(size, origin)
-        free = [c for c in self.frame.columns if c not in asked]
-        for ours, found in aliases(free).items():
-            if ours == "n_params":
-                self._doubt_active(found, origin)
-            for theirs in found:
-                name = self._data_name(theirs) if theirs == "D" else ours
-                if name in self.frame or theirs not in self.frame:
-                    continue
-                if self._fits(name, theirs):
-                    self._rename(theirs, name)
-                    self._name_others(name, theirs, found)
-                    break
-                if name in _COUNTED and not is_numeric(self.frame[theirs]):
-                    self._doubt_text(theirs, origin)
-        self._read_units_of_cells(asked)
-        self._read_only_measurement(asked, origin)
-        self._read_letters(asked)
-        self._infer_sizes(asked)
+        named = aliases(c for c in self.frame.columns if c not in asked)
+        found = meanings(self.frame, asked, self._cells)
+        for choice in found.open:
+            self._leave_open(choice, origin)
+        for each in found.chosen:
+            self._give(each)
+            self._name_others(each, named.get(each.role, []))
+        for name in _COUNTED - {*self.frame.columns}:
+            for column in (
+                c for c in named.get(name, []) if c in self.frame and not is_numeric(self.frame[c])
+            ):
+                self._doubt_text(column, origin)
         self._prefer_tokens(asked)
-        self._read_unnamed_measurement(asked)
         both = {"loss", "test_loss"} <= {*self.frame.columns}
         if both and "loss" not in asked and "train_loss" not in self.frame:
             self._rename("loss", "train_loss")
 
-    def _name_others(self, ours: str, taken: str, found: list[Any]) -> None:
+    def _give(self, meaning: Meaning) -> None:
+        """Give a column its meaning; a perplexity gives the loss, its logarithm, of which laws are."""
+        measured = quantity(meaning.column)
+        if meaning.only:
+            self.notes.append(f"{meaning.column} is the only measurement")
+        if meaning.column == "n" and meaning.role == "n_data":
+            self.notes.append("n read as training examples (parameters: --column n_params=n)")
+        if meaning.unit:
+            self.units[meaning.role] = meaning.unit
+        if measured is not None and measured.kind == "perplexity":
+            self.frame[meaning.role] = np.log(self.frame[meaning.column])
+            self._changed(meaning.role, f"= ln {meaning.column}")
+        else:
+            self._rename(meaning.column, meaning.role)
+
+    def _leave_open(self, choice: tuple[Meaning, ...], origin: str) -> None:
+        """Say which columns are equally likely; refuse the table where each of them is likely by itself."""
+        ways = [f"--column '{each.role}={each.column}'" for each in choice]
+        columns = [each.column for each in choice]
+        if choice[0].evidence > 0:
+            raise BadInput(
+                f"{origin} has {' and '.join(columns)}: say which of them the law is of, {' or '.join(ways)}"
+            )
+        self.notes.append(f"{choice[0].role} may be {' or '.join(columns)} ({ways[0]})")
+
+    def _name_others(self, meaning: Meaning, found: list[Any]) -> None:
         """Say which other columns a size could have been, where they have other values."""
-        others = [c for c in found if c != taken and c in self.frame and is_numeric(self.frame[c])]
+        ours = meaning.role
+        others = [c for c in found if c in self.frame and is_numeric(self.frame[c])]
         differ = [c for c in others if not np.allclose(self.frame[c], self.frame[ours], equal_nan=True)]
         if ours in SIZES and differ and is_numeric(self.frame[ours]):
             self.notes.append(
                 f"beside {ours}: {', '.join(differ)} (--column '{ours}={differ[0]}' takes that)"
-            )
-
-    def _doubt_active(self, found: list[Any], origin: str) -> None:
-        """Refuse active beside total parameters of experts, where these are not proportional."""
-        active = [c for c in found if "active" in bare(c) or "activated" in bare(c)]
-        others = [c for c in found if c not in active]
-        if not active or not others or "n_params" in self.frame:
-            return
-        pair = [self.frame[c] for c in (active[0], others[0])]
-        if all(map(is_numeric, pair)) and (pair[0] / pair[1]).nunique() > 1:
-            raise BadInput(
-                f"{origin} has {active[0]} and {others[0]}: say which of them the law is of, --column "
-                f"'n_params={active[0]}' or --column 'n_params={others[0]}'"
             )
 
     def _doubt_text(self, column: str, origin: str) -> None:
@@ -342,131 +274,6 @@ class Naming:
             )
         self.notes.append(f"{column} is text: {value!r} does not read as a number")
 
-    def _read_units_of_cells(self, asked: set[str]) -> None:
-        """What cells say that they count: "1 billion tokens" under Training data."""
-        for column in [c for c in self._cells if c in self.frame and c not in (*asked, *STANDARD)]:
-            unit = self._cells[column].unit
-            name = "" if column.startswith("Unnamed: ") else column
-            for ours, _ in size_by_words(f"{name} {_OF_UNITS[unit]}") if unit in _OF_UNITS else ():
-                if ours not in self.frame:
-                    self._rename(column, ours)
-
-    def _read_only_measurement(self, asked: set[str], origin: str) -> None:
-        """An error, loss or accuracy of no named split is that of the test, where nothing else was measured.
-
-        Beside another measurement, a loss too, a column `error` may be that one's standard error. A
-        measurement on a named data set counts where it is the only one.
-        """
-        if self._has_measure(of_training=False):
-            return
-        found = {c: q for c in self.frame if (q := self._measured(c)) is not None}
-        trained = self._has_measure()  # then one of no named split may be that of training, too
-        plain = {c: q for c, q in found.items() if not q.others and not q.split and not trained}
-        for ours, kinds in (
-            ("test_accuracy", ("accuracy",)),
-            ("loss", ("loss", "bits")),
-            ("test_error", ("error",)),
-        ):
-            of_kind = {c: q.rank for c, q in plain.items() if q.kind in kinds}
-            best = [c for c, rank in of_kind.items() if rank == min(of_kind.values())]
-            if len(best) == 1 and best[0] not in asked and self._fits(ours, best[0]):
-                self._rename(best[0], ours)
-                return
-            if of_kind and ours == "test_accuracy":
-                return
-        if self._has_measure() and not any(q.split == "test" for q in found.values()):
-            return
-        if any(q.kind == "perplexity" for q in plain.values()):
-            return
-        if "L" in self.frame and "L" not in asked and is_numeric(self.frame["L"]) and not found:
-            self._rename("L", "loss")
-        others = [c for c, q in found.items() if q.others and q.split != "train" and c not in asked]
-        others = [c for c in others if found[c].kind != "accuracy" or self._fits("test_accuracy", c)]
-        others = [c for c in others if found[c].split == "test"] if trained else others
-        if len(others) == 1:
-            name, kind = others[0], found[others[0]].kind
-            self.notes.append(f"{name} is the only measurement")
-            if kind == "perplexity" and self.frame[name].min() >= 1:
-                self.frame["test_loss"] = np.log(self.frame[name])
-                self._changed("test_loss", f"= ln {name}")
-            else:
-                self._rename(
-                    name, {"accuracy": "test_accuracy", "error": "test_error"}.get(kind, "test_loss")
-                )
-
-    def _measured(self, column: str) -> Quantity | None:
-        found = quantity(column) if is_numeric(self.frame[column]) else None
-        if found is None or found.is_spread or {*found.others} & _NO_MEASUREMENT:
-            return None
-        return found
-
-    def _read_letters(self, asked: set[str]) -> None:
-        """The letters N, D and C of the papers in small ones, where their sizes leave no doubt."""
-        if "size" in self.frame and "size" not in asked and "n_params" not in self.frame:
-            sized = is_numeric(self.frame["size"]) and self.frame["size"].min() >= 1e6
-            if sized and "tokens" in self.frame:
-                self._rename("size", "n_params")
-        for letter, (ours, least) in _LETTERS.items():
-            if letter not in self.frame or letter in asked or ours in self.frame:
-                continue
-            values = self.frame[letter]
-            if not is_numeric(values):
-                continue
-            if values.max() >= least or (letter == "n" and self._is_size_of_model(values)):
-                self._rename(letter, ours)
-            elif letter == "n" and self._is_only_size():
-                self._rename(letter, "n_data")
-                self.notes.append("n read as training examples (parameters: --column n_params=n)")
-
-    def _infer_sizes(self, asked: set[str]) -> None:
-        """Give a size that no name certainly has to the column that fits it best, by words and values.
-
-        Its values are counts that vary; where the words say little, a measurement follows them. Two columns
-        that fit equally well leave it open, and are named.
-        """
-        if not any(name in self.frame for name in ("n_data", "tokens", "examples")):
-            self._read_hours(asked)
-        for ours in SIZES_BY_WORDS:
-            same = (ours,) if ours in ("n_params", "compute") else ("tokens", "n_data", "examples")
-            if any(name in self.frame for name in same):
-                continue
-            free = [c for c in self.frame if c not in (*asked, *STANDARD) and self._is_count(c)]
-            fits = {c: 3 if _counts_examples(c) and ours == "n_data" else likely_size(c, ours) for c in free}
-            fits = {c: fit for c, fit in fits.items() if fit > 1 or (fit == 1 and self._is_followed(c))}
-            best = [c for c, fit in fits.items() if fit == max(fits.values())]
-            if len(best) == 1:
-                self._rename(best[0], ours)
-            elif best:
-                self.notes.append(f"{ours} may be {' or '.join(best)} (--column '{ours}={best[0]}')")
-
-    def _is_only_size(self) -> bool:
-        """Whether a measurement follows n, and no other column counts anything."""
-        others = [c for c in self.frame if c in SIZES or any(likely_size(c, size) for size in SIZES_BY_WORDS)]
-        letters = [c for c in self.frame if len(c) == 1 and c != "n" and self.frame[c].nunique() > 1]
-        return not others and not letters and self._is_count("n") and self._is_followed("n")
-
-    def _is_count(self, column: str) -> bool:
-        """Whether values can be those of a size: they vary, none is negative, and they are no shares."""
-        values = self.frame[column]
-        return is_numeric(values) and values.nunique() > 1 and bool(values.min() >= 0 and values.max() > 1)
-
-    def _is_followed(self, column: str) -> bool:
-        """Whether a measurement rises or falls with the values of a column."""
-        measured = [self.frame[c] for c in self.frame if c in (*MEASURES, *ACCURACIES) or self._measured(c)]
-        ranks = [self.frame[column].corr(y, method="spearman") for y in measured if is_numeric(y)]
-        return any(abs(rank) > CLEAR_DIRECTION for rank in ranks)
-
-    def _read_hours(self, asked: set[str]) -> None:
-        """Hours of speech, by which recognition is measured; hours of training are time."""
-        recognised = any({*bare(c).split("_")} & {*OTHER_ERROR} for c in (*self.frame.columns, *self.names))
-        for column in [c for c in self.frame if c not in asked and is_numeric(self.frame[c])]:
-            words = {*bare(column).split("_")}
-            kind = words & {"audio", "speech", "labelled", "labeled", "data", "transcribed"}
-            if words & {"hours", "hrs"} and words <= _OF_HOURS and (kind or (recognised and len(words) == 1)):
-                self._rename(column, "n_data")
-                self.units["n_data"] = "hours"
-                return
-
     def _prefer_tokens(self, asked: set[str]) -> None:
         """Sequences beside tokens, of which each has equally many, are no size of their own."""
         pair = [self.frame[c] for c in ("tokens", "n_data") if c in self.frame and c not in asked]
@@ -476,42 +283,6 @@ class Naming:
         if len(length) and length.min() > 1.5 and length.max() < (1 + SAME_LENGTH) * length.min():
             self._rename("n_data", "sequences")
             self.notes.append(f"sequences of {length.median():.0f} tokens beside tokens")
-
-    def _read_unnamed_measurement(self, asked: set[str]) -> None:
-        """A value of no known name is measured where it alone can be: its name is that of a test, or "value".
-
-        It is a loss where it falls with size, an accuracy where it rises and is a share.
-        """
-        taken = {c for c in self.frame if c in STANDARD or c in asked or quantity(c) is not None}
-        if self._has_measure() or any(loss_of_perplexity(c) for c in self.frame):
-            return
-        free = [c for c in self.frame if c not in taken and is_numeric(self.frame[c]) and not is_seed(c)]
-        words = {c: bare(c).split("_") for c in free if self.frame[c].nunique() > 1}
-        plain = [c for c, found in words.items() if {*found} <= _VALUES]
-        of_test = [c for c, found in words.items() if {*found} & {*TEST} and not {*found} & _COUNTING]
-        found = [c for c in of_test if "test" in words[c]] or of_test or plain
-        if len(found) != 1 or {*words[found[0]]} & _NO_MEASUREMENT:
-            return
-        direction = self._direction(found[0])
-        if direction and (direction < 0 or self.frame[found[0]].max() <= 100):
-            ours = "loss" if direction < 0 else "test_accuracy"
-            self.notes.append(f"{found[0]} is the only measurement")
-            self._rename(found[0], ours)
-
-    def _direction(self, column: str) -> int:
-        """Whether values rise (1) or fall (−1) with every size that varies; 0 where that is not clear."""
-        sizes = [self.frame[c] for c in SIZES if c in self.frame and is_numeric(self.frame[c])]
-        ranks = [size.corr(self.frame[column], method="spearman") for size in sizes if size.nunique() > 1]
-        if not ranks or max(map(abs, ranks)) < CLEAR_DIRECTION or min(ranks) * max(ranks) < 0:
-            return 0
-        return 1 if max(ranks) > 0 else -1
-
-    def _is_size_of_model(self, values: pd.Series) -> bool:
-        return "tokens" in self.frame and bool(values.min() >= FEWEST_PARAMS)
-
-    def _has_measure(self, of_training: bool = True) -> bool:
-        names = (*MEASURES, "test_accuracy", "train_accuracy")
-        return any(name in self.frame for name in names if of_training or not name.startswith("train_"))
 
     def _rename(self, theirs: str, ours: str) -> None:
         self.frame = self.frame.rename(columns={theirs: ours})
@@ -523,39 +294,6 @@ class Naming:
 
     def _changed(self, column: str, change: str) -> None:
         self.changes.setdefault(column, []).append(change)
-
-    def _data_name(self, theirs: str) -> str:
-        """D counts tokens in tables of language models and examples in others."""
-        values = self.frame[theirs]
-        return "tokens" if is_numeric(values) and values.max() >= FEWEST_TOKENS else "n_data"
-
-    def _fits(self, ours: str, theirs: str) -> bool:
-        """Whether a column can have a role: a learning rate that decays is no setting."""
-        if ours == "run":
-            return bare(theirs) not in ("name", "job_name", "checkpoint_name") or self._identifies(theirs)
-        if ours in ("model", "dataset", "optimizer"):
-            return not is_numeric(self.frame[theirs])
-        if bare(theirs) in FRACTIONS and (
-            self.frame[theirs].nunique() < 2 or {"tokens", "examples"} & {*aliases(self.frame)}
-        ):
-            return False  # of one data set, or beside a count
-        if ours in ACCURACIES and is_numeric(self.frame[theirs]):  # a score of 900 is none
-            return bool(self.frame[theirs].min() >= 0 and self.frame[theirs].max() <= 100)
-        if (ours in PROGRESS or (ours in SETTING and ours not in TEXT)) and not is_numeric(
-            self.frame[theirs]
-        ):
-            return False
-        return ours not in SETTING or ours == "n_data" or not self._changes_within_runs(theirs)
-
-    def _changes_within_runs(self, column: str) -> bool:
-        run = next(iter(aliases(self.frame.columns).get("run", [])), None)
-        return run is not None and bool((self.frame.groupby(run, dropna=False)[column].nunique() > 1).any())
-
-    def _identifies(self, column: str) -> bool:
-        """Whether a column called `name` names runs: with the checkpoint it tells every row apart."""
-        steps = [c for ours, found in aliases(self.frame.columns).items() if ours in PROGRESS for c in found]
-        keys = list(dict.fromkeys([column, *steps]))
-        return bool(self.frame[column].notna().all() and not self.frame.duplicated(keys).any())
 
     # --- sizes that stand elsewhere ----------------------------------------------------------------
 
@@ -649,20 +387,6 @@ class Naming:
             if accuracy in self.frame and error not in self.frame and is_numeric(self.frame[accuracy]):
                 self.frame[error] = 1 - self.frame[accuracy]
                 self._changed(error, f"= 1 − {accuracy}")
-
-    def _read_perplexity(self) -> None:
-        """A perplexity gives the loss, its logarithm, which is what the laws are of.
-
-        One of no named split does so where nothing else was measured, and none where two could.
-        """
-        known = self._has_measure()
-        losses = {c: loss for c in self.frame.columns if (loss := loss_of_perplexity(c))}
-        for column, loss in losses.items():
-            certain = [*losses.values()].count(loss) == 1 and not (known and loss == "loss")
-            values = self.frame[column]
-            if certain and loss not in self.frame and is_numeric(values) and values.min() >= 1:
-                self.frame[loss] = np.log(values)
-                self._changed(loss, f"= ln {column}")
 
     def _keep_spreads(self) -> None:
         """What stood behind ±: a standard error or a standard deviation, which the table does not say."""

@@ -1,4 +1,4 @@
-"""Columns of a table that are neither settings nor measurements: when a row was written, messages, samples.
+"""What of a table is left out or shortened: times, messages and samples, long texts, too many numbers.
 
 A text is a setting, by which runs are told apart. Text that changes from row to row would make each row a run
 of its own, so it is left out, and the line on what was understood says so.
@@ -6,14 +6,21 @@ of its own, so it is left out, and the line on what was understood says so.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import hashlib
+from collections.abc import Callable, Collection
+from typing import Any
 
 import pandas as pd
 
 from scalinglab.curves.columns import PROGRESS, SETTING, is_numeric, is_seed
+from scalinglab.readers.tables.naming import is_known
 from scalinglab.readers.tables.runs import CHECKPOINTS, FEWEST_CHECKPOINTS
 from scalinglab.readers.tables.values import TEXT
 
+LONGEST_TEXT = 200  # characters of a value
+PREFIX = 40  # characters of a longer one that are kept, before its hash
+LEFT_OUT = "left_out"  # in a table's attrs: the columns with values that were left out or shortened
+NOTES = "notes"  # in a table's attrs: remarks on the file
 FEWEST_TEXTS = 6  # different texts within runs before they count as messages
 NEARLY_ALL = 0.9  # of the texts differ where they are messages
 _TIME = r"\s*\d{4}-\d\d?-\d\d?(?:[T ]\d\d?:\d\d.*)?\s*"  # as ISO 8601 writes it
@@ -81,3 +88,35 @@ def _grows(frame: pd.DataFrame, step: str) -> bool:
     settings = [c for c in frame.columns if (c in SETTING and c != "n_data") or is_seed(c)]
     steps = frame.groupby(settings, dropna=False)[step] if settings else frame[step]
     return bool((steps.diff() > 0).mean() >= 0.5)
+
+
+def unknown(wanted: Collection[str]) -> Callable[[Any], bool]:
+    """Whether a column is neither asked for nor known by its name: it can be dropped."""
+    return lambda column: not (column in wanted or is_known(column))
+
+
+def with_short_texts(part: pd.DataFrame, left_out: dict[Any, None]) -> pd.DataFrame:
+    """Some rows of a table with texts of at most `LONGEST_TEXT` characters; their columns in `left_out`."""
+    texts = {name: column for name, column in part.items() if not is_numeric(column)}
+    long = {str(name): column for name, column in texts.items() if _has_long(column)}
+    left_out |= dict.fromkeys(long)
+    return part.assign(**{name: [*map(shortened, column)] for name, column in long.items()})
+
+
+def _has_long(column: pd.Series) -> bool:
+    """Whether a column has a long text; by the library where it knows lengths, a hundred times faster."""
+    if column.dtype == object:
+        return any(map(is_long, column))
+    return isinstance(column.dtype, pd.StringDtype) and bool((column.str.len() > LONGEST_TEXT).any())
+
+
+def is_long(value: Any) -> bool:
+    """Whether a value is a text of more than `LONGEST_TEXT` characters."""
+    return isinstance(value, str) and len(value) > LONGEST_TEXT
+
+
+def shortened(value: Any) -> Any:
+    """A long text cut; long ones that differ differ still. Anything else as it is."""
+    if not is_long(value):
+        return value
+    return f"{value[:PREFIX]}… {hashlib.sha256(value.encode(errors='surrogatepass')).hexdigest()[:12]}"

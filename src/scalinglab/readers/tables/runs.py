@@ -10,7 +10,7 @@ import pandas as pd
 from scalinglab.curves import OUTCOME, PROGRESS, SETTING, is_seed
 from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE, IDENTITY, is_numeric, run_names, unit_of_data
 from scalinglab.curves.names import HYPERPARAMETERS, bare
-from scalinglab.readers.tables.naming import FEWEST_TOKENS
+from scalinglab.readers.tables.meanings import FEWEST_TOKENS
 
 DATA = ("n_data", "tokens", "examples")  # how much data a model has seen
 FEWEST_SEEN = 1e4  # examples of a training

@@ -1,0 +1,359 @@
+"""Which column of a table is what: one choice over all columns together.
+
+Each column has candidate meanings, standard names with evidence for them from its name, the unit of its cells
+and its values. Candidates of evidence above zero are taken for themselves. Weaker ones are taken where
+without them a part of the table is missing: the size of the model, the data, the compute, what was measured.
+Of all assignments of columns to meanings the one with the most evidence in sum is taken, together with what
+columns say about each other: compute is six FLOPs a parameter and token, an unnamed measurement falls or
+rises with every size. Where two assignments come close the choice stays open, and is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from scalinglab.curves import PROGRESS, SETTING
+from scalinglab.curves.columns import (
+    ACCURACIES,
+    FLOPS_PER_PARAM_EXAMPLE,
+    IDENTITY,
+    MEASURES,
+    OUTCOME,
+    is_numeric,
+    is_seed,
+)  # fmt: skip
+from scalinglab.curves.names import (
+    CERTAIN,
+    FRACTIONS,
+    OTHER_ERROR,
+    TEST,
+    Quantity,
+    aliases,
+    bare,
+    likely_size,
+    quantity,
+    size_by_words,
+)  # fmt: skip
+from scalinglab.curves.numbers import Numbers
+from scalinglab.readers.tables.values import TEXT
+
+STANDARD = (*IDENTITY, *SETTING, *PROGRESS, *OUTCOME, *MEASURES, *ACCURACIES, "norm")
+SIZES = ("n_params", "n_data", "tokens", "examples", "compute")
+DATA = ("n_data", "tokens", "examples")
+TRAINED = ("train_loss", "train_error", "train_accuracy")
+MEASURED = ("test_loss", "test_error", "test_accuracy", "loss", "accuracy")
+PARTS = (("n_params",), DATA, ("compute",), MEASURED)
+OF_A_PART = 10.0  # evidence that a table has a part at all
+BY_NAME, BY_UNIT, BY_LETTER = 10.0, 6.0, 3.0  # evidence of a name, of the unit in cells, of n, d and c
+NEXT = 0.1  # less for each name that is more certain
+CONSTANT = 1.0  # less for a size or measurement that does not vary
+CONSISTENT = 1.0  # more where compute is that of parameters and tokens
+CLOSE = 0.05  # assignments that differ by less leave the choice open
+MOST_KEPT = 300  # assignments that are followed up
+FEWEST_TOKENS = 1e7  # a D below this counts examples
+FEWEST_PARAMS = 1e3  # of an n beside tokens; a smaller one counts repeats
+# d, c and n are tokens, compute and parameters where they are so large; else a dimension, an index, examples
+LETTERS = {"d": ("tokens", FEWEST_TOKENS), "c": ("compute", 1e12), "n": ("n_params", 1e7)}
+CLEAR_DIRECTION = 0.5  # rank correlation of a measurement with size
+SAME_FLOPS = 0.1  # spread of ln(compute / (6 n_params tokens)) that is one way of counting
+UNITS = {"parameters": "params", "tokens": "tokens", "FLOPs": "flops", "examples": "train examples"}
+NO_MEASUREMENT = {"log", "scale", "weight", "coef", "coefficient", "fn", "function", "type", "gap", "time"}
+NO_MEASUREMENT |= {"ratio"}
+_VALUES = {"value", "values", "mean", "avg", "average", "score", "metric", "objective", "result", "y", "0"}
+_COUNTING = {"n", "num", "size", "count", "samples", "examples", "time", "sec", "seconds", "step", "steps"}
+_COUNTING |= {"epoch", "epochs", "every", "interval", "batch", "batches", "freq", "lines", "seqs", "tokens"}
+# words of which the name of a column of training sets is made: "Training set", "subset size", "data"
+_OF_SETS = {"train", "training", "trainset", "set", "data", "dataset", "subset", "size", "amount", "used"}
+_OF_SETS |= {"of", "n", "num", "number", "labelled", "labeled", "the"}
+_OF_SPEECH = {"audio", "speech", "transcribed"}
+
+
+def counts_examples(name: str) -> bool:
+    """Whether a name counts images, samples or sentence pairs, or names a training set."""
+    words = {*bare(name).split("_")}
+    is_set = words <= _OF_SETS and bool(
+        words & {"train", "training", "trainset", "data", "dataset", "subset"}
+    )
+    return not aliases([name]) and (is_set or likely_size(name, "n_data") >= 3)
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What a column may be.
+
+    Attributes:
+        column, role: its name there, and the standard one.
+        evidence: of name, unit and values; below zero it counts where a part of the table is missing.
+        needs: names one of which must be in the table, too.
+        without: names none of which may be.
+        direction: whether values must rise (1) or fall (−1) with every size.
+        unit: of the values, where it is not the usual one.
+        only: whether it is a measurement of no standard name, which is said.
+    """
+
+    column: str
+    role: str
+    evidence: float
+    needs: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    direction: int = 0
+    unit: str = ""
+    only: bool = False
+
+
+@dataclass(frozen=True)
+class Meanings:
+    """The meanings of a table.
+
+    Attributes:
+        chosen: one of each column that has one.
+        open: meanings that several columns have equally well: nothing was chosen.
+    """
+
+    chosen: tuple[Meaning, ...]
+    open: tuple[tuple[Meaning, ...], ...] = ()
+
+
+def measured(frame: pd.DataFrame, column: str) -> Quantity | None:
+    """What a column of numbers measures by its name; None for a spread, a weight, a gap."""
+    found = quantity(column) if is_numeric(frame[column]) else None
+    return None if found is None or found.is_spread or {*found.others} & NO_MEASUREMENT else found
+
+
+def meanings(frame: pd.DataFrame, asked: Collection[str], cells: Mapping[str, Numbers]) -> Meanings:
+    """Choose the meanings of all columns.
+
+    Args:
+        frame: the table; a column of a standard name has its meaning already.
+        asked: columns whose meaning was given.
+        cells: what was written beside the numbers, by column.
+
+    >>> table = pd.DataFrame({"size": [2e7, 9e7], "tokens": [1e9, 2e9], "wiki loss": [3.1, 2.9]})
+    >>> [(each.column, each.role) for each in meanings(table, (), {}).chosen]
+    [('size', 'n_params'), ('wiki loss', 'test_loss')]
+    """
+    table = _Table(frame, asked)
+    return table.best([*table.by_name(), *table.by_unit(cells), *table.sizes(), *table.measurements()])
+
+
+class _Table:
+    """A table, the evidence of its columns, and the choice between them."""
+
+    def __init__(self, frame: pd.DataFrame, asked: Collection[str]) -> None:
+        self.frame = frame
+        self.free = [c for c in frame if c not in asked]
+        self.others = [c for c in self.free if c not in STANDARD or c == "accuracy"]  # of the test, if alone
+        self.known = [c for c in frame if c not in self.others or c == "train_accuracy"]
+        self.names = aliases(self.free)
+        self._ranks: dict[tuple[str, str], float] = {}
+
+    # --- evidence ----------------------------------------------------------------------------------
+
+    def by_name(self) -> Iterable[Meaning]:
+        """What names in the lists and by the rules of `curves.names` say, where values can be that."""
+        for ours, columns in self.names.items():
+            active = [c for c in columns if {"active", "activated"} & {*bare(c).split("_")}]
+            experts = ours == "n_params" and len(active) not in (0, len(columns))
+            for place, column in enumerate(columns):
+                role = "n_data" if column == "D" and not self._reaches("D", FEWEST_TOKENS) else ours
+                if role in self.frame or not self._can_be(role, column):
+                    continue
+                of_part = bare(column) in FRACTIONS  # of the data, where no column counts them
+                constant = role in (*SIZES, *MEASURES) and self.frame[column].nunique() < 2
+                equal = experts and not self._proportional(active[0], column)  # active or all parameters?
+                evidence = BY_NAME - NEXT * (0 if equal or column in active else place) - CONSTANT * constant
+                yield Meaning(column, role, evidence, without=("tokens", "examples") if of_part else ())
+
+    def by_unit(self, cells: Mapping[str, Numbers]) -> Iterable[Meaning]:
+        """What cells say that they count: "1 billion tokens" under Training data."""
+        for column in [c for c in cells if c in self.others]:
+            unit, name = cells[column].unit, "" if column.startswith("Unnamed: ") else column
+            for role, _ in size_by_words(f"{name} {UNITS[unit]}") if unit in UNITS else ():
+                yield Meaning(column, role, BY_UNIT)
+
+    def sizes(self) -> Iterable[Meaning]:
+        """Letters, words that say a size less certainly, hours of speech: by their values, too."""
+        for letter, (role, least) in LETTERS.items():
+            if letter in self.others and self._reaches(letter, least):
+                yield Meaning(letter, role, BY_LETTER)
+        if "n" in self.others and is_numeric(self.frame["n"]):
+            if self.frame["n"].min() >= FEWEST_PARAMS:
+                yield Meaning("n", "n_params", BY_LETTER, needs=("tokens",))
+            if self._counts_alone("n"):
+                yield Meaning("n", "n_data", BY_LETTER - 1, without=SIZES)
+        if "size" in self.others and is_numeric(self.frame["size"]) and self.frame["size"].min() >= 1e6:
+            yield Meaning("size", "n_params", BY_LETTER, needs=("tokens",))
+        speech = any({*bare(c).split("_")} & {*OTHER_ERROR} for c in self.frame)
+        for column in self.others:
+            for role in ("n_params", "tokens", "n_data", "compute"):
+                certain = role == "n_data" and counts_examples(column)
+                fit = CERTAIN - 1 if certain else likely_size(column, role)
+                if fit and self._is_count(column) and (fit > 1 or self._is_followed(column)):
+                    yield Meaning(column, role, fit - CERTAIN)
+            words = {*bare(column).split("_")}
+            of_data = words & {*_OF_SPEECH, "labelled", "labeled", "data"} or (speech and len(words) == 1)
+            hours = words & {"hours", "hrs"} and words <= {"hours", "hrs"} | _OF_SETS | _OF_SPEECH
+            if hours and of_data and is_numeric(self.frame[column]):
+                yield Meaning(column, "n_data", -0.5, unit="hours")
+
+    def measurements(self) -> Iterable[Meaning]:
+        """Measurements of no named split, of a named data set, of a perplexity, of no known name.
+
+        Beside another measurement, a loss too, a column `error` may be that one's standard error; beside one
+        of the training it may be of the training, too.
+        """
+        found = {c: q for c in self.others if (q := measured(self.frame, c)) is not None}
+        roles = {"accuracy": "test_accuracy", "error": "test_error"}
+        order = {"accuracy": 1.0, "loss": 2.0, "bits": 2.0, "perplexity": 2.9, "error": 3.0}
+        for column, q in found.items():
+            ln = q.kind == "perplexity"
+            if not self._can_be(roles.get(q.kind, "test_loss"), column) or (
+                ln and self.frame[column].min() < 1
+            ):
+                continue
+            if q.others and q.split != "train":
+                role = roles.get(q.kind, "test_loss")
+                yield Meaning(column, role, -4.0, without=() if q.split else TRAINED, only=True)
+            elif not q.split:
+                evidence = -order[q.kind] - 0.06 * q.rank
+                yield Meaning(column, roles.get(q.kind, "loss"), evidence, without=TRAINED)
+            elif ln:
+                yield Meaning(column, q.name, BY_NAME - 1 - 0.06 * q.rank)
+        if "L" in self.others and is_numeric(self.frame["L"]) and not found:
+            yield Meaning("L", "loss", -4.0)
+        plain = [c for c in self.others if is_numeric(self.frame[c]) and not is_seed(c)]
+        plain = [c for c in plain if quantity(c) is None and not {*bare(c).split("_")} & NO_MEASUREMENT]
+        words = {c: {*bare(c).split("_")} for c in plain if self.frame[c].nunique() > 1}
+        of_test = [c for c, each in words.items() if each & {*TEST} and not each & _COUNTING]
+        unnamed = [c for c in of_test if "test" in words[c]] or of_test
+        for column in unnamed or [c for c, each in words.items() if each <= _VALUES]:
+            yield Meaning(column, "loss", -5.0, without=TRAINED, direction=-1, only=True)
+            if self.frame[column].max() <= 100:
+                yield Meaning(column, "test_accuracy", -5.0, without=TRAINED, direction=1, only=True)
+
+    # --- values ------------------------------------------------------------------------------------
+
+    def _can_be(self, role: str, column: str) -> bool:
+        """Whether values can have a role: a learning rate that decays is no setting."""
+        values = self.frame[column]
+        if role == "run":
+            return bare(column) not in ("name", "job_name", "checkpoint_name") or self._identifies(column)
+        if role in ("model", "dataset", "optimizer"):
+            return not is_numeric(values)
+        if bare(column) in FRACTIONS and values.nunique() < 2:
+            return False
+        if role in ACCURACIES and is_numeric(values):  # a score of 900 is none
+            return bool(values.min() >= 0 and values.max() <= 100)
+        if (role in PROGRESS or (role in SETTING and role not in TEXT)) and not is_numeric(values):
+            return False
+        return role not in SETTING or role == "n_data" or not self._changes_within_runs(column)
+
+    def _changes_within_runs(self, column: str) -> bool:
+        run = "run" if "run" in self.frame else next(iter(self.names.get("run", [])), None)
+        return run is not None and bool((self.frame.groupby(run, dropna=False)[column].nunique() > 1).any())
+
+    def _identifies(self, column: str) -> bool:
+        """Whether a column called `name` names runs: with the checkpoint it tells every row apart."""
+        steps = [c for ours, found in self.names.items() if ours in PROGRESS for c in found]
+        keys = list(dict.fromkeys([column, *steps]))
+        return bool(self.frame[column].notna().all() and not self.frame.duplicated(keys).any())
+
+    def _reaches(self, column: str, least: float) -> bool:
+        return is_numeric(self.frame[column]) and bool(self.frame[column].max() >= least)
+
+    def _proportional(self, one: str, other: str) -> bool:
+        pair = [self.frame[c] for c in (one, other)]
+        return not all(map(is_numeric, pair)) or (pair[0] / pair[1]).nunique() <= 1
+
+    def _is_count(self, column: str) -> bool:
+        """Whether values can be those of a size: they vary, none is negative, and they are no shares."""
+        values = self.frame[column]
+        return is_numeric(values) and values.nunique() > 1 and bool(values.min() >= 0 and values.max() > 1)
+
+    def _counts_alone(self, column: str) -> bool:
+        """Whether a measurement follows a column, and no other counts anything."""
+        others = [c for c in self.others if any(likely_size(c, s) for s in SIZES if s != "examples")]
+        letters = [c for c in self.frame if len(c) == 1 and c != column and self.frame[c].nunique() > 1]
+        return not others and not letters and self._is_count(column) and self._is_followed(column)
+
+    def _is_followed(self, column: str) -> bool:
+        """Whether a measurement rises or falls with the values of a column."""
+        each = [c for c in self.frame if c in (*MEASURES, *ACCURACIES) or measured(self.frame, c)]
+        return any(abs(self._rank(column, c)) > CLEAR_DIRECTION for c in each if is_numeric(self.frame[c]))
+
+    def _rank(self, one: str, other: str) -> float:
+        if (one, other) not in self._ranks:
+            self._ranks[one, other] = float(self.frame[one].corr(self.frame[other], method="spearman"))
+        return self._ranks[one, other]
+
+    # --- the choice --------------------------------------------------------------------------------
+
+    def best(self, candidates: Iterable[Meaning]) -> Meanings:
+        """The assignment with the most evidence; what stays open in it is taken out of it."""
+        by_role: dict[str, dict[str, Meaning]] = {}
+        for each in candidates:
+            before = by_role.setdefault(each.role, {}).get(each.column)
+            if each.role not in self.frame and (before is None or before.evidence < each.evidence):
+                by_role[each.role][each.column] = each
+        kept: list[tuple[float, tuple[Meaning, ...]]] = [(0.0, ())]
+        for options in by_role.values():
+            ranked = sorted(options.values(), key=lambda m: -m.evidence)[:8]
+            more = [
+                (total + each.evidence, (*chosen, each))
+                for total, chosen in kept for each in ranked if all(c.column != each.column for c in chosen)
+            ]  # fmt: skip
+            kept = sorted([*kept, *more], key=lambda k: -k[0] - self._parts(k[1]))[:MOST_KEPT]
+        scored = [
+            (total + joint, chosen) for total, chosen in kept if (joint := self._together(chosen)) > -np.inf
+        ]
+        scored.sort(key=lambda k: -k[0])
+        top, chosen = scored[0]
+        rivals = [other for total, other in scored[1:] if total > top - CLOSE]
+        doubtful: dict[tuple[str, ...], dict[str, Meaning]] = {}
+        for part in PARTS:
+            mine = [m for m in chosen if m.role in part]
+            for other in rivals:
+                theirs = [m for m in other if m.role in part]
+                if {m.column for m in theirs} != {m.column for m in mine}:
+                    doubtful.setdefault(part, {}).update({m.column: m for m in (*mine, *theirs)})
+        taken = tuple(m for m in chosen if not any(m.column in each for each in doubtful.values()))
+        order = [*self.frame.columns].index
+        ways = (sorted(each.values(), key=lambda m: order(m.column)) for each in doubtful.values())
+        return Meanings(taken, tuple(map(tuple, ways)))
+
+    def _parts(self, chosen: Iterable[Meaning]) -> float:
+        there = {*self.known, *(m.role for m in chosen)}
+        return OF_A_PART * sum(1 for part in PARTS if there & {*part})
+
+    def _together(self, chosen: tuple[Meaning, ...]) -> float:
+        """What an assignment has as a whole; minus infinity where it contradicts itself."""
+        there = {c: c for c in self.known} | {m.role: m.column for m in chosen}
+        for m in chosen:
+            others = {*there} - {m.role}
+            if (m.needs and not others & {*m.needs}) or others & {*m.without}:
+                return -np.inf
+            if m.direction and m.direction != self._direction(m.column, there):
+                return -np.inf
+        three = [
+            there.get(name) for name in ("compute", "n_params", "tokens" if "tokens" in there else "n_data")
+        ]
+        evidence = self._parts(chosen)
+        if all(c is not None and is_numeric(self.frame[c]) for c in three):
+            c, n, d = (self.frame[name].to_numpy(float) for name in three if name is not None)
+            with np.errstate(all="ignore"):
+                ratio = np.log(c / (FLOPS_PER_PARAM_EXAMPLE * n * d))
+            ratio = ratio[np.isfinite(ratio)]
+            evidence += CONSISTENT * bool(len(ratio) > 2 and ratio.std() < SAME_FLOPS)
+        return evidence
+
+    def _direction(self, column: str, there: Mapping[str, str]) -> int:
+        """Whether values rise (1) or fall (−1) with every size that varies; 0 where that is not clear."""
+        sizes = [there[s] for s in SIZES if s in there and is_numeric(self.frame[there[s]])]
+        ranks = [self._rank(c, column) for c in sizes if c != column and self.frame[c].nunique() > 1]
+        if not ranks or max(map(abs, ranks)) < CLEAR_DIRECTION or min(ranks) * max(ranks) < 0:
+            return 0
+        return 1 if max(ranks) > 0 else -1
