@@ -1,5 +1,6 @@
 """The sentences: of reasons, by their code, and of findings, by their question. No other test quotes them."""
 
+import math
 import re
 from pathlib import Path
 from string import Formatter
@@ -9,29 +10,25 @@ import pytest
 import scalinglab
 from scalinglab.results import Column, Command, Estimate, Finding, Reason, Status
 from scalinglab.results.findings import VERDICTS, sized, summary
+from scalinglab.results.lines import LINES, TABLES
 from scalinglab.results.sentences import REASONS, fill
+from scalinglab.results.types import TableRows, noted, weighed, written
 
 NAMES = {"n_params": "parameters", "n_data": "tokens"}
 
 
 def test_every_code_that_is_raised_has_a_sentence_and_every_sentence_a_code():
     source = Path(scalinglab.__file__).parent
-    used = {
-        code
-        for path in source.rglob("*.py")
-        for code in re.findall(r"""Reason\(\s*"(\w+)\"""", path.read_text(encoding="utf-8"))
-    }
-    # chosen by an expression
-    used |= {"steepens", "flattens", "no_fall_in_fit", "outside", "normalized"}
-    used |= {"outlier", "outlier_at_an_end", "rose", "unusable", "value_infinite"}
-    used |= {"value_negative", "value_not_positive", "settings_differ", "unknown_differs"}
-    used |= {"straight", "bend_hidden", "never", "never_but_perhaps"}
-    used |= {f"regime_{name}" for name in ("lazy", "rich", "worse", "unknown")}
-    doubts = ("duplicates", "few_points", "off_centre", "outlying", "other_flops", "counted_parameters")
-    doubts += ("mixed_schedules", "unfinished", "edge_of_grid", "undertuned", "contaminated")
-    used |= {f"{part}_{kind}" for part in ("audit", "mend") for kind in doubts}
-    assert used <= set(REASONS)
-    assert set(REASONS) <= used
+    texts = [p.read_text("utf-8") for p in source.rglob("*.py") if p.name not in ("sentences.py", "lines.py")]
+    raised = {code for text in texts for code in re.findall(r"""Reason\(\s*"(\w+)\"""", text)}
+    assert raised <= REASONS.keys() | LINES.keys()
+    made = {code for text in texts for code in re.findall(r"""TableRows\(\s*"(\w+)\"""", text)}
+    assert made <= TABLES.keys()
+    named = {word for text in texts for word in re.findall(r"""\"(\w+)\"""", text)}  # also by expressions
+    named |= {f"regime_{name}" for name in ("lazy", "rich", "worse", "unknown")}
+    named |= {f"{part}_{kind}" for part in ("audit", "mend") for kind in named}
+    assert {*REASONS, *LINES, *TABLES} <= named
+    assert not REASONS.keys() & LINES.keys()
 
 
 @pytest.mark.parametrize("code", REASONS)
@@ -307,3 +304,45 @@ def test_a_summary_has_each_finding_with_its_command_then_notes():
         [found("other", Status.REFUSED, command=Command("report"))], ["one row left out"], ["a.csv"]
     )
     assert shown == "Refused.\n    scalinglab report a.csv\nnote: one row left out"
+
+
+def test_a_table_has_its_heads_and_aligned_cells():
+    rows = [{"w": 8, "rate": 0.5, "ends": "[0.4, 0.6]"}, {"w": 16, "rate": math.nan, "ends": "outside"}]
+    table = TableRows("stability", rows, {"w": "width"}).sentence().splitlines()
+    assert [line.split() for line in table] == [
+        ["width", "largest", "stable", "rate", "95", "%"],
+        ["8", "0.5", "[0.4,", "0.6]"],
+        ["16", "not", "determined", "outside"],
+    ]
+    assert {len(line) for line in table} == {len(table[0])}, "the last column stands to the right"
+    left = TableRows("approaches", [{**ROW, "name": "a"}, {**ROW, "name": "isoflop"}], {"n_params": "N"})
+    head, first, second = left.sentence({"n_data": "tokens"}).splitlines()
+    assert head.split()[0] == "approach"
+    assert head.split()[-2:] == ["N", "tokens"]
+    assert (first[:8], second[:8]) == ("a       ", "isoflop ")
+
+
+ROW = {"exponent": 0.5, "exponent_ends": "", "n_params": 1e9, "n_params_ends": "", "n_data": 2e10}
+
+
+def test_remarks_are_lines_with_notes_weights_and_names():
+    remarks = [
+        Reason("weights", weights=weighed({"m1": 0.7, "m2": 0.3})),
+        Reason("data_per_parameter", ratio=20.0, data=Column("n_data")),
+        Reason("settings_at", at={"n_params": 1e9}, far=Reason("beyond_search", times=4.0)),
+        Reason("at_compute", at=(1e20, 1e21)),
+        *noted([Reason("floor_open")]),
+    ]
+    assert written(remarks, NAMES).splitlines() == [
+        "weights: m1 0.70, m2 0.30, …",
+        "          20 tokens per parameter",
+        "at n_params = 1e+09, 4 times the largest search",
+        " at a compute of 1e+20 … 1e+21",
+        "note: these runs do not determine the floor",
+    ]
+
+
+@pytest.mark.parametrize("code", LINES)
+def test_lines_have_fields_with_names(code):
+    for _, name, _, _ in Formatter().parse(LINES[code]):
+        assert name is None or all(part.isidentifier() for part in name.split("."))

@@ -26,9 +26,8 @@ from scalinglab.laws.fitting.data.rows import DIGITS_OF_COPIES
 from scalinglab.laws.tuning.transfer import SETTINGS
 from scalinglab.laws.tuning.valleys import Cell
 from scalinglab.results.notebook import NotebookResult
-from scalinglab.results.types import Reason
+from scalinglab.results.types import Reason, Remark, Worded
 from scalinglab.support.validation import checked
-from scalinglab.support.words import counted
 
 KINDS = (
     "experiment",
@@ -64,10 +63,11 @@ PART = r"head|wte|wpe|scalar|bias|norm|gate|expert|active"
 BODY = r"transformer|block|(?:non?|excl|without|wo)[a-z]*_?embed|no_embed"
 WHOLE = r"total|with_?embed|incl|all"
 ENDED_BADLY = ("running", "crashed", "failed", "killed", "preempted", "unfinished", "diverged")
+MOST_ROWS = 12  # of a doubt, that its lines name
 
 
 @dataclass(frozen=True)
-class Doubt:
+class Doubt(Worded):
     """Something that would make a reviewer doubt a study.
 
     Attributes:
@@ -90,19 +90,17 @@ class Doubt:
         """How to mend it."""
         return Reason(f"mend_{self.kind}")
 
-    def summary(self) -> str:
-        """What was found, what it changes and how to mend it."""
-        lines = [f"{self.what}"]
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data."""
+        yield Reason("doubt", what=self.what)
         if np.isfinite(self.before) and np.isfinite(self.after):
-            other = "without" if self.rows else "with another count"
-            lines.append(
-                f"  changes: {ANSWERS[self.answer]} is {self.before:.3f}, and {self.after:.3f} {other}"
-            )
-        lines.append(f"  mend: {self.mend}")
-        shown = ", ".join(map(str, self.rows[:12])) + (
-            f" … ({len(self.rows)} rows)" if len(self.rows) > 12 else ""
-        )
-        return "\n".join([*lines, *([f"  rows: {shown}"] if self.rows else [])])
+            code = "doubt_changes" if self.rows else "doubt_changes_count"
+            yield Reason(code, what=ANSWERS[self.answer], before=self.before, after=self.after)
+        yield Reason("doubt_mend", how=self.mend)
+        if self.rows:
+            code = "doubt_rows" if len(self.rows) <= MOST_ROWS else "doubt_many_rows"
+            yield Reason(code, rows=tuple(map(str, self.rows[:MOST_ROWS])), of=len(self.rows))
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for JSON."""
@@ -133,11 +131,14 @@ class Audit(NotebookResult):
         """All rows that are named by a doubt."""
         return tuple(sorted({row for doubt in self.doubts for row in doubt.rows}))
 
-    def summary(self) -> str:
-        """Every doubt in lines."""
-        found = f"{counted(len(self.doubts), 'doubt')} on {len(self.rows)} of {self.n_rows} rows"
-        head = f"{found}; checked: {', '.join(self.checked)}"
-        return "\n".join([head, *(doubt.summary() for doubt in self.doubts)])
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data."""
+        yield Reason(
+            "audit", doubts=len(self.doubts), rows=len(self.rows), of=self.n_rows, checked=self.checked
+        )
+        for doubt in self.doubts:
+            yield from doubt.remarks
 
     def notebook_table(self) -> pd.DataFrame:
         """One row a doubt."""

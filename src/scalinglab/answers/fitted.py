@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +23,8 @@ from scalinglab.laws.fitting.law import Law, known_parameters
 from scalinglab.laws.surface import Surface
 from scalinglab.laws.surface import fit as fit_surface
 from scalinglab.results.notebook import NotebookResult
-from scalinglab.results.types import Reason
-from scalinglab.support.words import count, percent
+from scalinglab.results.types import Reason, Remark, noted
+from scalinglab.support.words import count
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -350,15 +350,15 @@ class Prediction(NotebookResult):
         columns = {**self.at, self.y: self.mean, "low": self.low, "high": self.high, "beyond": self.beyond}
         return pd.DataFrame({name: np.ravel(values) for name, values in columns.items()})
 
-    def summary(self) -> str:
-        """One line a place, then the notes."""
-        lines = []
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data."""
         for row in self.notebook_table().to_dict("records"):
             place = " on ".join(_sized(row[name], self.units.get(name, name), name) for name in self.at)
-            far = f", {row['beyond']:.3g} times the largest run" if row["beyond"] > 1 else ""
-            ends = f"{percent(self.level)}: {row['low']:.4g} to {row['high']:.4g}"
-            lines.append(f"{self.y} {row[self.y]:.4g} ({ends}) at {place}{far}")
-        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+            far = Reason("beyond_run", times=row["beyond"]) if row["beyond"] > 1 else ""
+            ends = {"value": row[self.y], "low": row["low"], "high": row["high"], "level": self.level}
+            yield Reason("predicted", y=self.y, place=place, far=far, **ends)
+        yield from noted(self.notes)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""

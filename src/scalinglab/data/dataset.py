@@ -9,12 +9,13 @@ new `Dataset`; views that draw at random take a seed, and the same seed gives ne
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from scalinglab.errors import BadInput, is_whole, nearest
+from scalinglab.results.types import Reason, Remark, Worded
 
 NORMALIZATIONS = {
     "unit": "pixels from 0 to 1",
@@ -29,7 +30,7 @@ SUBSET, INPUT_NOISE, LABEL_NOISE, HOLDOUT = range(4)
 
 
 @dataclass(frozen=True, eq=False)
-class Dataset:
+class Dataset(Worded):
     """A classification or regression task.
 
     Attributes:
@@ -290,11 +291,15 @@ class Dataset:
         if not self.n_classes:
             raise BadInput(f"{view}: {self.name} has real-valued targets, no classes")
 
-    def summary(self) -> str:
-        """A one-line summary."""
-        shape = "×".join(map(str, self.input_shape))
-        task = f"{self.n_classes} classes" if self.n_classes else f"{self.n_outputs} real targets"
-        return f"{self.name}: {self.n_data} training and {len(self.test_x)} test inputs of {shape}, {task}"
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data."""
+        classes = {"outputs": self.n_classes, "kind": "classes"}
+        yield Reason(
+            "dataset", name=self.name, n_data=self.n_data, n_test=len(self.test_x),
+            shape="×".join(map(str, self.input_shape)),
+            **(classes if self.n_classes else {"outputs": self.n_outputs, "kind": "real targets"}),
+        )  # fmt: skip
 
 
 def _random(seed: int, purpose: int) -> np.random.Generator:

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput, require
+from scalinglab.results.types import written
 
 require("torch", "train", "explaining runs")
 
@@ -164,10 +165,9 @@ class Explanation(NotebookResult):
         }  # fmt: skip
 
     def summary(self) -> str:
-        """The explanation in sentences."""
-        kernel = [] if self.kernel is None else [self.kernel.measured.summary()]
-        first, *others = (remark.sentence() for remark in self.remarks)
-        return "\n".join([first, *kernel, *others])
+        """The explanation in sentences, that of its kernel below the first."""
+        first, *others = self.remarks
+        return written([first, *(self.kernel.measured.remarks if self.kernel is not None else ()), *others])
 
     def notebook_table(self) -> pd.DataFrame:
         """`table`."""

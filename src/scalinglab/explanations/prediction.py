@@ -21,7 +21,7 @@ factor of e in width, or in steps beyond those of the run.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -35,6 +35,7 @@ from scalinglab.explanations import theory
 from scalinglab.explanations.case import Case
 from scalinglab.explanations.theory import Kernel
 from scalinglab.results.notebook import NotebookResult
+from scalinglab.results.types import Reason, Remark
 
 # chosen on digits with benchmarks/explain.py --predict, and not checked on other data
 APART = 0.06
@@ -72,17 +73,12 @@ class Predicted(NotebookResult):
         """`table`."""
         return self.table()
 
-    def summary(self) -> str:
-        """A line a size."""
-        lines = []
-        for row in self.table().itertuples():
-            wide = "" if math.isnan(row.width) else f", width {row.width:g}"
-            lines.append(
-                f"{row.n_data:g} examples, {row.steps:g} steps{wide}: test loss {row.mean:.4g} "
-                f"({row.low:.4g} to {row.high:.4g} at {self.level:.0%}; descent with its kernel "
-                f"{row.kernel:.4g})"
-            )
-        return "\n".join(lines)
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data."""
+        for row in self.table().to_dict("records"):
+            wide = None if math.isnan(row["width"]) else row["width"]
+            yield Reason("explained", **{**row, "width": wide}, level=self.level)
 
 
 def predict(

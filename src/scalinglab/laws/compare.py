@@ -8,6 +8,7 @@ point is a run of its own, of refits to resampled residuals of whole runs where 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,10 +23,8 @@ from scalinglab.laws.forms.base import Form, Parameter
 from scalinglab.laws.forms.one_variable import COARSE
 from scalinglab.results.estimate import FEWEST
 from scalinglab.results.notebook import NotebookResult
-from scalinglab.results.sentences import with_notes
-from scalinglab.results.types import Reason
+from scalinglab.results.types import Reason, Remark, noted
 from scalinglab.support.validation import checked
-from scalinglab.support.words import percent
 
 PARAMETERS = (
     Parameter("offset", 0.0, linear=True),
@@ -103,22 +102,17 @@ class Speedup(NotebookResult):
         place = np.zeros_like(spent) if self.parallel else np.maximum(np.log(spent) - start, 0.0)
         return self.law.solution.predict((spent, np.full_like(spent, recipe == "A"), place))
 
-    def summary(self) -> str:
-        """The answer in a sentence."""
-        place = " … ".join(f"{c:.3g}" for c in self.at)
-        where = f" at a compute of {place}" if not self.parallel else ""
-        best = f"best estimate {self.factor:.3g} times"
-        if self.low > 1:
-            text = f"A needs {self.low:.3g} to {self.high:.3g} times less compute than B"
-        elif self.high < 1:
-            text = f"A needs {1 / self.high:.3g} to {1 / self.low:.3g} times the compute of B"
-            best = f"best estimate {1 / self.factor:.3g} times"
-        else:
-            ends = f"{1 / self.high:.3g} to {1 / self.low:.3g}"
-            text, best = f"no significant difference: A needs {ends} times the compute of B", ""
-        return with_notes(
-            [f"{text}{where} ({'; '.join(filter(None, [percent(self.level), best]))})"], self.notes
-        )
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data."""
+        where = "" if self.parallel else Reason("at_compute", at=tuple(self.at))
+        found = {"low": self.low, "high": self.high, "factor": self.factor}
+        code = "speedup"
+        if not self.low > 1:
+            found = {"low": 1 / self.high, "high": 1 / self.low, "factor": 1 / self.factor}
+            code = "slowdown" if self.high < 1 else "no_speedup"
+        yield Reason(code, where=where, level=self.level, **found)
+        yield from noted(self.notes)
 
 
 @checked

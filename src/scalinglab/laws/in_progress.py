@@ -21,7 +21,7 @@ same procedure: their errors, in units of their bands, correct its width.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -37,9 +37,8 @@ from scalinglab.laws.fitting.statistics import check_level, level_quantile
 from scalinglab.laws.forms import schedules
 from scalinglab.laws.forms.base import Parameter
 from scalinglab.laws.schedule import NOISE, Schedule, ScheduleLaw, prepare
-from scalinglab.results.types import Reason
+from scalinglab.results.types import Reason, Remark, Worded
 from scalinglab.support.validation import checked
-from scalinglab.support.words import Worded
 
 Run = tuple[Schedule, Any, Any]
 
@@ -89,16 +88,16 @@ class FinalLoss(Worded):
     on_track: bool
     earlier: int
 
-    def summary(self) -> str:
-        """In two lines at most."""
-        lines = [
-            f"final loss {self.value:.4g}   {100 * self.level:g} % [{self.low:.4g}, {self.high:.4g}]"
-            f"   {100 * self.fraction:.3g} % of the run is done, {self.remaining:.6g} steps are left"
-        ]
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data."""
+        yield Reason(
+            "final_loss", value=self.value, low=self.low, high=self.high, level=self.level,
+            fraction=self.fraction, remaining=self.remaining,
+        )  # fmt: skip
         if not self.on_track:
             low, high = self.expected
-            lines.append(f"alarm: the loss has left the band [{low:.4g}, {high:.4g}] that is expected of it")
-        return "\n".join(lines)
+            yield Reason("off_track", low=low, high=high)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""

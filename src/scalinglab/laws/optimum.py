@@ -9,7 +9,7 @@ for other surfaces the minimum along the line N D = C/k is searched.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +21,8 @@ from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.fitting.solution import Interval
 from scalinglab.laws.forms.base import Form
 from scalinglab.results.notebook import NotebookResult
-from scalinglab.results.sentences import Column, with_notes
-from scalinglab.results.types import Reason
+from scalinglab.results.sentences import Column
+from scalinglab.results.types import Reason, Remark, noted, written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,36 +96,39 @@ class Optimal(NotebookResult):
         """`table`."""
         return self.table()
 
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data."""
+        sizes = {"n_params": Column("n_params"), "n_data": Column("n_data"), "loss": "loss"}
+        yield Reason("optimum_head", head="compute", **{n: Reason("name", of=v) for n, v in sizes.items()})
+        for row in self.table().to_dict("records"):
+            ends = {name: (row[f"{name}_low"], row[f"{name}_high"]) for name in sizes}
+            known = bool(np.isfinite([*ends.values()]).all())
+            form = {name: row[name] for name in sizes}
+            values = {name: row[f"{name}_median"] for name in sizes} if known else form
+            yield Reason("optimum_row", head=f"{row['compute']:.3g}", **values)
+            if known:
+                spans = {name: Reason("span", low=low, high=high) for name, (low, high) in ends.items()}
+                yield Reason("optimum_ends", level=Reason("level", level=self.level), **spans)
+                yield Reason("optimum_row", head="form", **form)
+            ratio = values["n_data"] / values["n_params"]
+            yield Reason("data_per_parameter", ratio=ratio, data=sizes["n_data"])
+            if row["times_beyond"] > 1:
+                yield Reason("optimum_beyond", times=row["times_beyond"])
+            if row["times_below"] > 1:
+                yield Reason("optimum_below", times=row["times_below"])
+        if np.isfinite(self.n_params_median).all():
+            yield Reason("optimum_form")
+
     def summary(self, names: Mapping[str, str] | None = None, *, caution: bool = True) -> str:
         """A table in lines: the medians, their intervals below them, then the values if the form holds.
 
         Args:
             names: what sizes are called, such as {"n_data": "tokens"}.
-            caution: False leaves it out, below the summary of the surface, which has said it.
+            caution: False leaves it out, below the summary of the surface, which has it.
         """
-        called, columns = names or {}, ("n_params", "n_data", "loss")
-        lines = [f"{'compute':>10}" + "".join(f"{called.get(name, name):>23}" for name in columns)]
-        for row in self.table().to_dict("records"):
-            ends = {name: (row[f"{name}_low"], row[f"{name}_high"]) for name in columns}
-            known = bool(np.isfinite([*ends.values()]).all())
-            values = {name: row[f"{name}_median"] if known else row[name] for name in columns}
-            lines.append(f"{row['compute']:>10.3g}" + "".join(f"{v:>23.3g}" for v in values.values()))
-            if known:
-                cells = (f"{f'{low:.3g} … {high:.3g}':>23}" for low, high in ends.values())
-                lines.append(f"{f'{100 * self.level:g} %':>10}" + "".join(cells))
-                held = "".join(f"{row[name]:>23.3g}" for name in columns)
-                lines.append(f"{'form':>10}" + held)
-            data = called.get("n_data", "n_data")
-            lines.append(f"{'':>10}{values['n_data'] / values['n_params']:.3g} {data} per parameter")
-            if row["times_beyond"] > 1:
-                lines.append(f"{'':>10}{row['times_beyond']:.3g} times the largest compute measured")
-            if row["times_below"] > 1:
-                far = f"{row['times_below']:.3g} times less than the smallest compute measured"
-                lines.append(f"{'':>10}{far}")
-        if np.isfinite(self.n_params_median).all():
-            lines.append("form: the value if the form holds; above it the median and its interval")
         shown = caution and self.caution and np.max(self.beyond) > 1
-        return with_notes(lines, [self.caution] if shown else [])
+        return written([*self.remarks, *noted([self.caution] if shown else [])], names)
 
 
 def too_far(compute: Any, spent: np.ndarray) -> Reason | None:
@@ -164,10 +167,6 @@ def rises_with(law: Law, variable: int) -> bool:
         return False
     covariance = np.linalg.inv(design.T @ design) * float(rest[0]) / max(runs - 3, 1)
     return bool(slopes[1 + variable] > 3 * np.sqrt(covariance[1 + variable, 1 + variable]))
-
-
-def _ratio(low: float, high: float) -> float:
-    return high / low if np.isfinite([low, high]).all() and low > 0 else 1.0
 
 
 def best_split(form: Form, values: np.ndarray, product: np.ndarray) -> np.ndarray:

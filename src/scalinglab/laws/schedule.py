@@ -11,7 +11,7 @@ schedule, and `best_schedule` for a budget of steps. The laws are in `scalinglab
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,8 +27,8 @@ from scalinglab.laws.fitting.statistics import level_quantile
 from scalinglab.laws.forms import schedules
 from scalinglab.laws.forms.base import Form
 from scalinglab.laws.forms.schedules import Run
+from scalinglab.results.types import Reason, Remark, Worded, noted
 from scalinglab.support.validation import checked
-from scalinglab.support.words import Worded
 
 # measured: benchmarks/schedules.py --choices, where none is best for schedules to come, so that predictions
 # are averaged over all, the first's parameters printed; Huber's thresholds of ln loss: from absolute errors,
@@ -259,17 +259,17 @@ class ScheduleLaw(Worded):
         ]
         return plan(min(found, key=lambda f: f.fun).x)
 
-    def summary(self) -> str:
-        """The fit in lines."""
-        lines = [f"{self.law.form.name}: L = {self.law.form.equation}   ({self.law.form.doc})"]
-        lines.append(f"  {len(self.law.points.y)} points of {len(self.runs)} run{'s'[: len(self.runs) > 1]}")
-        lines += [f"  {name:<14} {value:.6g}" for name, value in self.parameters.items()]
-        lines.append(f"  misfit         {self.misfit:.3g} of ln loss")
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data."""
+        form = self.law.form
+        yield Reason("schedule_fit", form=form.name, equation=form.equation, doc=form.doc)
+        yield Reason("schedule_points", points=len(self.law.points.y), runs=len(self.runs))
+        for name, value in self.parameters.items():
+            yield Reason("schedule_parameter", name=name, value=value)
+        yield Reason("schedule_misfit", misfit=self.misfit)
         if len(self.runs) == 1:
-            lines.append(
-                "note: one run does not show how lower rates are remembered; fit two or three schedules"
-            )
-        return "\n".join(lines)
+            yield from noted([Reason("one_schedule")])
 
     def _form(self, plan: Schedule, steps: Any, group: str | None) -> tuple[Form, np.ndarray]:
         name = self.groups[0] if group is None else group

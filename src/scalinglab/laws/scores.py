@@ -30,7 +30,7 @@ True
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -50,9 +50,8 @@ from scalinglab.laws.fitting.statistics import check_level
 from scalinglab.laws.surface import Surface
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.sentences import Column
-from scalinglab.results.types import Reason
+from scalinglab.results.types import Reason, Remark, noted
 from scalinglab.support.validation import checked
-from scalinglab.support.words import percent
 
 PAIR = ("n_params", "n_data")
 FEWEST = 6  # chosen: scored runs from which on a curve of four parameters is tried
@@ -337,24 +336,22 @@ class Scores(NotebookResult):
             return np.nan, np.nan, np.nan, why
         return value, low, high, None
 
-    def summary(self) -> str:
-        """What was fitted, in lines."""
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data."""
         runs = len(self.curves[0].loss)
-        span = f"from {self.chance:.4g} (chance) to {self.best:g}"
-        lines = [f"{self.score}: a sigmoid in the loss {span}, {runs} runs"]
+        yield Reason("score_fit", score=self.score, chance=self.chance, best=self.best, runs=runs)
         for curve in self.curves:
             weight, variance, _ = curve.weights(0.0)
-            ceiling = curve.grid[3]
-            spread = abs(self.best - self.chance) * np.sqrt(weight @ variance)
-            ends = self.measured(weighted_quantile(ceiling, weight, [0.025, 0.975]))
-            lines.append(
-                f"  {curve.name:<16} {curve.loss.min():.4g} … {curve.loss.max():.4g}, "
-                f"weight {self.weights[curve.name]:.2f}, scatter of the score {spread:.2g}, "
-                f"ceiling {min(ends):.3g} … {max(ends):.3g}"
-            )
+            ends = self.measured(weighted_quantile(curve.grid[3], weight, [0.025, 0.975]))
+            yield Reason(
+                "score_curve", name=curve.name, first=curve.loss.min(), last=curve.loss.max(),
+                weight=self.weights[curve.name], low=min(ends), high=max(ends),
+                scatter=abs(self.best - self.chance) * np.sqrt(weight @ variance),
+            )  # fmt: skip
         if self.unclear is not None:
-            lines.append(f"  no prediction: {self.unclear}")
-        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+            yield Reason("score_refused", why=self.unclear)
+        yield from noted(self.notes)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""
@@ -407,19 +404,19 @@ class ScorePrediction(NotebookResult):
         }  # fmt: skip
         return pd.DataFrame({name: np.ravel(values) for name, values in columns.items()})
 
-    def summary(self) -> str:
-        """One line a place, then the notes."""
-        lines = []
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data."""
         for row, why in zip(self.notebook_table().to_dict("records"), self.refused, strict=True):
-            place = ", ".join(f"{name} = {row[name]:.4g}" for name in self.at)
-            far = f"   {row['beyond']:.3g} times the largest run" if row["beyond"] > 1 else ""
-            known = "" if self.loss in self.at else f"{self.loss} {row[self.loss]:.4g}, "
-            ends = f"{percent(self.level)} [{row['low']:.4g}, {row['high']:.4g}]"
-            told = (
-                f"{self.score} {row[self.score]:.4g}   {ends}" if why is None else f"no {self.score}: {why}"
-            )
-            lines.append(f"  at {place}: {known}{told}{far}")
-        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+            loss = "" if self.loss in self.at else Reason("score_loss", name=self.loss, value=row[self.loss])
+            ends = {"low": row["low"], "high": row["high"], "level": self.level}
+            answer = Reason("score_value", score=self.score, value=row[self.score], **ends)
+            if why is not None:
+                answer = Reason("score_none", score=self.score, why=why)
+            far = Reason("score_beyond", times=row["beyond"]) if row["beyond"] > 1 else ""
+            at = {name: row[name] for name in self.at}
+            yield Reason("score_at", at=at, loss=loss, answer=answer, far=far)
+        yield from noted(self.notes)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""

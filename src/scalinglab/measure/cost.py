@@ -8,6 +8,7 @@ with respect to its input); attention between n tokens of length d takes 4 n² d
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from torch import nn
@@ -15,8 +16,8 @@ from torch import nn
 from scalinglab.errors import BadInput
 from scalinglab.measure.network_norms.graph import Graph
 from scalinglab.measure.network_norms.tracing import trace, unwrapped
+from scalinglab.results.types import Reason, Remark, Worded
 from scalinglab.support.validation import checked
-from scalinglab.support.words import Worded
 
 
 @dataclass(frozen=True)
@@ -35,13 +36,12 @@ class Flops(Worded):
     step: int
     layers: dict[str, int]
 
-    def summary(self) -> str:
-        """A line a layer."""
-        lines = [
-            f"{self.n_params:,} parameters, {self.forward:.4g} FLOPs forward, {self.step:.4g} a training step"
-        ]
-        lines += [f"  {name:40s} {count:12.4g}" for name, count in self.layers.items()]
-        return "\n".join(lines)
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data."""
+        yield Reason("flops", n_params=self.n_params, forward=self.forward, step=self.step)
+        for name, flops in self.layers.items():
+            yield Reason("flops_layer", name=name, flops=flops)
 
 
 @checked

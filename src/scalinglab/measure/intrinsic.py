@@ -13,6 +13,7 @@ u = (r_j / r_k)^d, u ~ Beta(j, k−j): locally uniform data need nothing else. T
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,13 +21,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from scalinglab.errors import BadInput, nearest, require
 from scalinglab.results.estimate import Estimate
+from scalinglab.results.types import Reason, Remark, Worded
 from scalinglab.support.validation import checked
 
 METHODS = ("neighbours", "two_nn", "mle")
 
 
 @dataclass(frozen=True)
-class Dimension(Estimate):
+class Dimension(Worded, Estimate):
     """An intrinsic dimension.
 
     Attributes:
@@ -42,9 +44,10 @@ class Dimension(Estimate):
     def __float__(self) -> float:
         return self.value
 
-    def summary(self) -> str:
-        """One line."""
-        return f"intrinsic dimension {self.value:.3g} ± {self.stderr:.2g} ({self.method}, {self.n} points)"
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data."""
+        yield Reason("dimension", value=self.value, stderr=self.stderr, method=self.method, points=self.n)
 
 
 @checked

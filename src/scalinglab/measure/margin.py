@@ -8,6 +8,7 @@ with R the spectral complexity, X the n inputs as rows (Bartlett et al. 2017; da
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,8 +19,8 @@ from torch import Tensor, nn
 from scalinglab.errors import BadInput
 from scalinglab.measure.evaluation import batches, evaluating
 from scalinglab.measure.network_norms.report import spectral_complexity
+from scalinglab.results.types import Reason, Remark, Worded
 from scalinglab.support.validation import checked
-from scalinglab.support.words import Worded
 
 
 @dataclass(frozen=True)
@@ -57,13 +58,14 @@ class Margins(Worded):
         """Fraction of examples with a margin that is not positive."""
         return float(np.mean(self.raw <= 0))
 
-    def summary(self) -> str:
-        """One line a quantile."""
-        lines = [f"{len(self.raw)} margins, error {self.error:.4f}, log complexity {self.log_complexity:.5g}"]
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data."""
+        found = {"error": self.error, "log_complexity": self.log_complexity}
+        yield Reason("margins", margins=len(self.raw), **found)
         raw = self.quantiles(normalized=False)
         for level, value in self.quantiles().items():
-            lines.append(f"{level:6.0%}  raw {raw[level]:10.4g}   normalised {value:10.4g}")
-        return "\n".join(lines)
+            yield Reason("margin_quantile", level=100 * level, raw=raw[level], normalised=value)
 
 
 @torch.no_grad()

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from scalinglab.support.words import UNKNOWN, Worded
+from scalinglab.support.words import UNKNOWN
 
 
 @dataclass(frozen=True)
-class Estimate(Worded):
+class Estimate:
     """A number with its uncertainty; what is not known is NaN.
 
     Attributes:

@@ -12,7 +12,7 @@ import io
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from scalinglab.support.words import Worded
+from scalinglab.results.types import Worded
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,10 +61,6 @@ def as_png(result: NotebookResult) -> bytes:
 
 class NotebookResult(Worded):
     """A result with `summary()` that notebooks show as HTML, and that `.plot()` draws."""
-
-    def summary(self) -> str:
-        """The result in lines."""
-        raise NotImplementedError
 
     def notebook_table(self) -> pd.DataFrame | None:
         """The result as a table, for the notebook; None where the summary is enough."""

@@ -7,8 +7,8 @@ with these formats as well:
     {share:%%}      4.2 % of 0.042              {width:two}     two digits
     {names}         a, b and c for a tuple, {names:or} a, b or c; columns by the names that the caller gives
     {p:p}           p = 0.012, or p < 0.001 below what tests by draws resolve
-    {notes:;}       a; b; c for a tuple, {names:,} a, b, c
-    {sizes:,.10g}   1,000, 2,000 for a tuple of numbers
+    {notes:;}       a; b; c for a tuple, {names:,} a, b, c, {powers: ·} a · b · c
+    {sizes:,.10g}   1,000, 2,000 for a tuple of numbers, {sizes:….3g} 1e+03 … 2e+03
     {at:count}      n_params = 1.33B, n_data = 2B for sizes by column
     {error: ± .3f}  text before a number, both left out where the number is None or 0
 
@@ -561,7 +561,7 @@ def with_notes(lines: Iterable[str], notes: Iterable[object], indent: str = "") 
     0.31 ± 0.02
     note: one seed a size
     """
-    return "\n".join([*lines, *(f"{indent}note: {note}" for note in notes)])
+    return without_nan("\n".join([*lines, *(f"{indent}note: {note}" for note in notes)]))
 
 
 def fill(template: str, details: Mapping[str, Any], names: Mapping[str, str] | None = None) -> str:
@@ -595,12 +595,13 @@ class _Sentences(Formatter):
             ends = ((self.format_field(k, ""), self.format_field(v, spec)) for k, v in value.items())
             return ", ".join(f"{name} = {size}" for name, size in ends)
         if hasattr(value, "sentence"):  # a reason within a reason
-            return str(value.sentence(self.names))
+            return format(str(value.sentence(self.names)), spec)
         if isinstance(value, (tuple, list)) and spec.endswith("g"):
-            return ", ".join(format(each, spec) for each in value)
+            between = " … " if spec.startswith("…") else ", "
+            return between.join(format(each, spec.lstrip("…")) for each in value)
         if isinstance(value, (tuple, list)):
             words = [self.format_field(each, "") for each in value]
-            return f"{spec} ".join(words) if spec in (",", ";") else listed(words, spec or "and")
+            return f"{spec} ".join(words) if spec in (",", ";", " ·") else listed(words, spec or "and")
         if optional := OPTIONAL.fullmatch(spec):
             return f"{optional[1]}{value:{optional[2]}}" if value else ""
         if isinstance(value, float) and math.isinf(value):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from scalinglab.results.sentences import REASONS, fill
+from scalinglab.results.lines import LINES, TABLES
+from scalinglab.results.sentences import REASONS, fill, with_notes
 
 SOME_TABLE = ("TABLE.csv",)  # in commands, where data did not come from a file
 
@@ -41,7 +42,8 @@ class Reason:
         Args:
             names: what columns are called, such as {"n_data": "tokens"}.
         """
-        return fill(REASONS[self.code], self.details, names)
+        template = REASONS[self.code] if self.code in REASONS else LINES[self.code]
+        return fill(template, self.details, names)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for JSON."""
@@ -70,6 +72,65 @@ def reason_of(error: Exception) -> Reason:
     """The reason that an error carries; its message where it has none."""
     given = error.args[0] if error.args else ""
     return given if isinstance(given, Reason) else Reason("message", text=str(error).strip().rstrip("."))
+
+
+@dataclass(frozen=True)
+class TableRows:
+    """Rows of numbers of one kind, a line each; their columns stand in `scalinglab.results.lines`.
+
+    Attributes:
+        code: of its columns.
+        rows: what their templates are filled with.
+        heads: what columns are called, where that depends on the result.
+    """
+
+    code: str
+    rows: Sequence[Mapping[str, Any]]
+    heads: Mapping[str, str] = field(default_factory=dict)
+
+    def sentence(self, names: Mapping[str, str] | None = None) -> str:
+        """In lines, the heads first."""
+        columns, called = TABLES[self.code], {**(names or {}), **self.heads}
+        lines = [[called.get(head, head).removeprefix("<") for head in columns]]
+        lines += [[fill(cell, row, names) for cell in columns.values()] for row in self.rows]
+        wide = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        aligned = [
+            [cell.ljust(n) if head.startswith("<") else cell.rjust(n)
+             for head, cell, n in zip(columns, line, wide, strict=True)]
+            for line in lines
+        ]  # fmt: skip
+        return "\n".join("  ".join(line).rstrip() for line in aligned)
+
+
+Remark = Reason | TableRows  # one or more lines of a summary, as data
+
+
+class Worded:
+    """A result that is written in lines: it gives them as data, `remarks`, and here they become words."""
+
+    @property
+    def remarks(self) -> Iterable[Remark]:
+        """What the summary says, as data."""
+        raise NotImplementedError
+
+    def summary(self) -> str:
+        """In words."""
+        return written(self.remarks)
+
+
+def written(remarks: Iterable[Remark], names: Mapping[str, str] | None = None) -> str:
+    """Remarks in lines, with sizes by the names that are given."""
+    return with_notes((remark.sentence(names).rstrip() for remark in remarks), ())
+
+
+def noted(notes: Iterable[object]) -> list[Reason]:
+    """Notes below a summary."""
+    return [Reason("note", note=note) for note in notes]
+
+
+def weighed(weights: Mapping[str, float]) -> tuple[Reason, ...]:
+    """Weights by name, as the details of a remark."""
+    return tuple(Reason("weight", name=name, weight=weight) for name, weight in weights.items())
 
 
 @dataclass(frozen=True)

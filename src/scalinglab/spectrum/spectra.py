@@ -7,11 +7,13 @@ network (`MeasuredSpectrum`, and `CompletedSpectrum` with tails for what its sam
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
 
 from scalinglab.errors import BadInput, nearest
+from scalinglab.results.types import Reason, Remark, Worded
 from scalinglab.spectrum.halves import Sample, with_interval
 from scalinglab.spectrum.nodes import (
     KEPT,
@@ -280,7 +282,7 @@ class PowerLaw(Spectrum):
         )
 
 
-class MeasuredSpectrum(Spectrum):
+class MeasuredSpectrum(Worded, Spectrum):
     """Eigenvalues and power of a kernel matrix on n inputs, made by `Spectrum.from_kernel`.
 
     Attributes:
@@ -368,28 +370,27 @@ class MeasuredSpectrum(Spectrum):
             return found
         return with_interval(found, self.sample.exponents(of, window), level)
 
-    def summary(self) -> str:
-        """Sizes and exponents in words."""
-        exponents = {"eigenvalues": "b, λ_k ~ k^-b", "target_power": "a, λ_k w_k² ~ k^-a"}
-        predictable = "the targets are all zero"
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data."""
+        exponents = {"eigenvalues": Reason("tail_b"), "target_power": Reason("tail_a")}
         if self.mean_square == 0:
             del exponents["target_power"]
+            predictable = Reason("targets_zero")
         else:
-            left = self.left_out_loss / self.mean_square
-            predictable = f"predicting each input from the others leaves {left:.3g} of the target's power"
-        resolved = len(self.population()[0])
-        lines = [f"kernel on {self.n_samples} inputs: {resolved} modes resolved; {predictable}"]
+            predictable = Reason("predictable", left=self.left_out_loss / self.mean_square)
+        modes = len(self.population()[0])
+        yield Reason("kernel", inputs=self.n_samples, modes=modes, predictable=predictable)
         for of, name in exponents.items():
             try:
                 found = self.tail_exponent(of)
             except BadInput as error:
-                lines.append(f"{name}: {error}")
+                yield Reason("tail_refused", name=name, why=str(error))
                 continue
-            lines.append(
-                f"{name}: {found.value:.3g} ({found.low:.3g} to {found.high:.3g}) over modes "
-                f"{found.window[0]} to {found.window[1]}"
+            first, last = found.window
+            yield Reason(
+                "tail", name=name, value=found.value, low=found.low, high=found.high, first=first, last=last
             )
-        return "\n".join(lines)
 
 
 class _Unchecked(Spectrum):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import wraps
-from typing import Any
 
 UNKNOWN = "not determined"  # in place of a number that is none
 _NAN = re.compile(r"(?<![\w./=-])[-+]?nan(?![\w./])", re.IGNORECASE)
@@ -17,17 +15,6 @@ def without_nan(text: str) -> str:
     '0.5 (95 %: not determined to not determined), nan_policy, banana'
     """
     return _NAN.sub(UNKNOWN, text)
-
-
-class Worded:
-    """A result with `summary()`: whatever a class writes there, a number that is none is not printed."""
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        written = cls.__dict__.get("summary")
-        if written is not None:
-            guarded = wraps(written)(lambda self, *a, **k: without_nan(written(self, *a, **k)))
-            cls.summary = guarded  # type: ignore[attr-defined]
 
 
 def counted(number: int, word: str) -> str:

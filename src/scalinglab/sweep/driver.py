@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +22,7 @@ from typing import Any
 from scalinglab._version import __version__
 from scalinglab.curves import Curves, run_name
 from scalinglab.errors import BadInput
+from scalinglab.results.types import Reason, Remark, Worded
 from scalinglab.store import Record, RunBusy, Store, StoreError
 from scalinglab.support.stopping import Request, requests
 from scalinglab.support.validation import checked
@@ -54,7 +55,7 @@ class SweepWarning(UserWarning):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Outcome(Worded):
     """How a sweep ended.
 
     Attributes:
@@ -83,32 +84,30 @@ class Outcome:
         """The number of runs with one of these statuses."""
         return sum(status in statuses for status in self.status.values())
 
-    def summary(self) -> str:
-        """Counts of runs by status, and the failed runs with their errors."""
-        counts = {kind: self.count(kind) for kind in dict.fromkeys(self.status.values())}
-        lines = [
-            f"{counted(len(self.status), 'run')}: " + ", ".join(f"{n} {kind}" for kind, n in counts.items())
-        ]
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data."""
+        counts = tuple(
+            Reason("status_count", runs=self.count(kind), status=kind)
+            for kind in dict.fromkeys(self.status.values())
+        )
+        yield Reason("runs_by_status", runs=len(self.status), counts=counts)
         for run, record in self.failed.items():
-            reason = (record.error or "unknown").strip().splitlines()[-1]
+            why = (record.error or "unknown").strip().splitlines()[-1]
             own = {name: v for name, v in record.setting.items() if name in self.plan.varied}
-            lines.append(f"  {run} {own}: {reason}" if own else f"  {run}: {reason}")
+            yield Reason("failed_run_of" if own else "failed_run", run=run, setting=str(own), why=why)
         if self.failed:
-            lines.append("try the failed ones again with --retry-failed (retry_failed=True)")
-        lines += [f"damaged, moved to {path}: {reason}" for path, reason in self.quarantined.items()]
+            yield Reason("retry_failed")
+        for path, why in self.quarantined.items():
+            yield Reason("quarantined", path=path, why=why)
         for cause, times in Counter(self.deaths).items():
-            lines.append(f"{counted(times, 'worker')} died and the work was begun again: {cause}")
+            yield Reason("workers_died", times=times, cause=cause)
         if self.left:
-            lines.append(
-                f"{counted(len(self.left), 'run')} left unfinished, not failed: what ran them was lost "
-                f"{LOSSES} times in a row without a checkpoint more (memory?); sweep again to go on"
-            )
+            yield Reason("runs_left", runs=len(self.left), losses=LOSSES)
         if (others := self.count("running")) and not self.interrupted:
-            what = "1 run is" if others == 1 else f"{others} runs are"
-            lines.append(f"{what} being written by another process: sweep again when it has ended")
+            yield Reason("run_elsewhere" if others == 1 else "runs_elsewhere", runs=others)
         if self.interrupted:
-            lines.append("interrupted: sweep again to continue")
-        return "\n".join(lines)
+            yield Reason("interrupted")
 
 
 @checked

@@ -13,7 +13,7 @@ import json
 import math
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate
@@ -23,12 +23,12 @@ from typing import Any
 from scalinglab.curves import plain, run_name
 from scalinglab.curves.columns import varying
 from scalinglab.errors import BadInput, ScalinglabError
+from scalinglab.results.types import Reason, Remark, Worded
 from scalinglab.store import Damaged, Store, StoreWarning
 from scalinglab.store.checked import read_checked, write_checked
 from scalinglab.store.files import quarantine
 from scalinglab.support.processors import cores
 from scalinglab.support.validation import checked
-from scalinglab.support.words import counted
 from scalinglab.sweep.grid import Grid, Setting
 from scalinglab.sweep.runner import RUNNERS, Runner, load
 
@@ -65,7 +65,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Worded):
     """A sweep before it starts.
 
     Attributes:
@@ -97,22 +97,19 @@ class Plan:
         """Raise before the start if this machine cannot execute the runs."""
         self.runner.check_here([setting for task in self.tasks for setting in task.settings], device)
 
-    def summary(self) -> str:
-        """The plan in a few lines."""
-        lines = [
-            f"{counted(len(self.runs), 'run')}: {len(self.done)} done, {len(self.failed)} failed before, "
-            f"{len(self.missing)} to do"
-        ]
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data."""
+        counts = {"done": len(self.done), "failed": len(self.failed), "missing": len(self.missing)}
+        yield Reason("sweep_plan", runs=len(self.runs), **counts)
         if self.tasks:
-            largest = max(len(task.settings) for task in self.tasks)
-            memory = max(task.memory for task in self.tasks)
-            lines.append(
-                f"{counted(len(self.tasks), 'task')} of up to {counted(largest, 'run')} on "
-                f"{counted(self.workers, 'worker')}, each within about {memory / 1e6:.0f} MB"
-            )
+            yield Reason(
+                "sweep_tasks", tasks=len(self.tasks), workers=self.workers,
+                largest=max(len(task.settings) for task in self.tasks),
+                memory=max(task.memory for task in self.tasks) / 1e6,
+            )  # fmt: skip
         if self.failed:
-            lines.append("runs that failed before are left alone; retry_failed does them again")
-        return "\n".join(lines)
+            yield Reason("sweep_failed")
 
     def estimate(self, device: str | None = None, loading: float = 0.0) -> dict[str, Any]:
         """FLOPs and seconds of what is left, start of the workers included, from short trials of a few tasks.

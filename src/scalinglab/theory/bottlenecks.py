@@ -19,17 +19,17 @@ t ~ C^{b/a}. The printed exponents are kept beside ours.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from scalinglab.errors import BadInput
+from scalinglab.results.types import Reason, Remark, Worded
 from scalinglab.spectrum import Spectrum
 from scalinglab.support.progress import track
 from scalinglab.support.validation import checked
-from scalinglab.support.words import Worded
 from scalinglab.theory import dmft
 
 
@@ -59,18 +59,16 @@ class Exponents(Worded):
     printed_compute: float
     saturated: tuple[str, ...]
 
-    def summary(self) -> str:
-        """The regimes in words."""
-        lines = [
-            f"time-limited   (N, P → ∞): L ~ t^-{self.time:.4g}",
-            f"data-limited   (t, N → ∞): L ~ P^-{self.data:.4g}",
-            f"params-limited (t, P → ∞): L ~ N^-{self.params:.4g}",
-            f"compute-optimal (P → ∞): L ~ C^-{self.compute:.4g} with N ~ C^{self.optimal_params:.4g}, "
-            f"t ~ C^{self.optimal_time:.4g}",
-        ]
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data."""
+        yield Reason("time_limited", power=self.time)
+        yield Reason("data_limited", power=self.data)
+        yield Reason("params_limited", power=self.params)
+        optimal = {"params": self.optimal_params, "time": self.optimal_time}
+        yield Reason("compute_limited", power=self.compute, **optimal)
         if self.saturated:
-            lines.append(f"limited by the spectrum, not by the task: {', '.join(self.saturated)}")
-        return "\n".join(lines)
+            yield Reason("saturated", limits=tuple(self.saturated))
 
 
 @checked

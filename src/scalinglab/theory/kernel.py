@@ -18,7 +18,7 @@ cost does not depend on the number of modes.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -28,9 +28,9 @@ from scipy.optimize import brentq
 from scipy.special import beta, zeta
 
 from scalinglab.errors import BadInput, NotConverged
+from scalinglab.results.types import Reason, Remark, Worded
 from scalinglab.spectrum import MOST_MODES, Nodes, Spectrum
 from scalinglab.support.validation import at_most, checked, together
-from scalinglab.support.words import Worded
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -107,14 +107,15 @@ class LearningCurve(Worded):
             {"model": "kernel regression", **table, "test_loss": np.ravel(self.loss)}, source="theory"
         )
 
-    def summary(self) -> str:
-        """A short summary as text."""
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data."""
+        modes = self.spectrum.n_modes
         if not self.loss.size:
-            return f"kernel regression, {self.spectrum.n_modes} modes: no sizes were asked for"
-        return (
-            f"kernel regression, {self.spectrum.n_modes} modes: loss {self.loss.max():.4g} to "
-            f"{self.loss.min():.4g} over n_data = {self.n_data.min():.4g} to {self.n_data.max():.4g}"
-        )
+            yield Reason("kernel_no_sizes", modes=modes)
+            return
+        ends = {"first": self.n_data.min(), "last": self.n_data.max()}
+        yield Reason("kernel_regression", modes=modes, high=self.loss.max(), low=self.loss.min(), **ends)
 
 
 @checked

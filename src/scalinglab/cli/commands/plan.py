@@ -78,7 +78,7 @@ def inference(table: Surface, loss: float, used: Numbers) -> Output:
         plans = [inference_optimal(fitted, loss, amount, **cost) for amount in used]
     rows = pd.DataFrame([vars(plan) for plan in plans]).drop(columns=["compute_optimal", "loss_interval"])
     rows[["loss_low", "loss_high"]] = [plan.loss_interval for plan in plans]
-    notes, text = fitted.law.points.notes, "\n".join(plan.summary(query.unit) for plan in plans)
+    notes, text = fitted.law.points.notes, "\n".join(plan.summary(query.names) for plan in plans)
     document = {
         "parameters": fitted.determined, "plans": rows.to_dict("records"), "notes": query.notes(notes)
     }  # fmt: skip
@@ -108,7 +108,7 @@ def approaches(table: Surface, compute: float) -> Output:
     text = [
         found.summary(query.names), "", centred.summary(), "",
         "the same with the sizes tried drifting from 1/3 of the optimum to 3 times it",
-        drifting.summary(head=False),
+        drifting.table.sentence(),
     ]  # fmt: skip
     rows = [
         {"approach": r.name, "a": r.exponent, "a_low": r.exponent_interval.low,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,8 +18,8 @@ import numpy as np
 
 from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.laws.extrapolation.stacking import Extrapolation
+from scalinglab.results.types import Reason, Remark, Worded
 from scalinglab.support.whole_files import write_text_whole
-from scalinglab.support.words import Worded, percent
 
 FORMAT = 1  # defined: the version of the file
 
@@ -109,13 +109,13 @@ class Tally(Worded):
         """√mean (ln ŷ − ln y)²."""
         return float(np.sqrt(np.mean([score.error**2 for score in self.scores])))
 
-    def summary(self) -> str:
-        """The tally in a line."""
-        level = float(np.mean([score.level for score in self.scores]))
-        return (
-            f"{len(self.scores)} scored: intervals of {percent(level)} hold {percent(self.calibration)}, "
-            f"half-width {self.sharpness:.3g} of ln y (median), error {self.rmsle:.3g}"
-        )
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data."""
+        yield Reason(
+            "tally", scored=len(self.scores), level=float(np.mean([score.level for score in self.scores])),
+            calibration=self.calibration, sharpness=self.sharpness, rmsle=self.rmsle,
+        )  # fmt: skip
 
 
 def score(path: str | Path, measured: float) -> Score:

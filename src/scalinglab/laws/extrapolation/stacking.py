@@ -27,7 +27,7 @@ constants are the same for every curve; how they were chosen: docs/benchmarks/ex
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
@@ -50,8 +50,7 @@ from scalinglab.laws.fitting.fit import fit_points, table_outlier_note
 from scalinglab.laws.fitting.statistics import mixture_ends
 from scalinglab.laws.fitting.uncertainty.form_error import FormError, Places
 from scalinglab.results.notebook import NotebookResult
-from scalinglab.results.sentences import with_notes
-from scalinglab.results.types import Reason
+from scalinglab.results.types import Reason, Remark, noted, weighed
 from scalinglab.support.validation import checked, real_array
 
 
@@ -116,32 +115,22 @@ class Extrapolation(NotebookResult):
             "at": self.at, "mean": self.mean, "low": self.low, "high": self.high, "times_beyond": self.beyond
         })  # fmt: skip
 
-    def summary(self) -> str:
-        """The prediction as readable text."""
-        lines = [
-            f"{x:>12.4g}  {m:<10.4g} {100 * self.level:.0f} % {low:.4g} … {high:.4g}{_far(times)}"
-            for x, m, low, high, times in zip(
-                self.at, self.mean, self.low, self.high, self.beyond, strict=True
-            )
-        ]
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data."""
+        for x, mean, low, high, times in zip(
+            self.at, self.mean, self.low, self.high, self.beyond, strict=True
+        ):
+            far = Reason("beyond_size", times=times) if times > 1 else ""
+            yield Reason("extrapolated", x=x, mean=mean, low=low, high=high, level=self.level, far=far)
         if self.backtest.empty:
-            lines.append(
-                f"{FEWEST_SIZES - 1} sizes or fewer: one law with an offset; the interval holds if the "
-                "curve follows it, for points that scatter as these do (a single run scatters more than "
-                "means or smoothed points)"
-            )
-            return with_notes(lines, self.notes)
-        heavy = sorted(self.weights.items(), key=lambda item: -item[1])[:4]
-        lines.append("weights: " + ", ".join(f"{name} {weight:.2f}" for name, weight in heavy) + ", …")
-        lines.append(
-            f"backtests: {self.backtest['cut'].nunique()} cuts, error {self.backtest_error:.3g} of ln y "
-            f"(repeating the last value {_rmsle(self.backtest, 'last_value'):.3g})"
-        )
-        return with_notes(lines, self.notes)
-
-
-def _far(times: float) -> str:
-    return f"   {times:.3g} times the largest size" if times > 1 else ""
+            yield Reason("one_law", sizes=FEWEST_SIZES - 1)
+        else:
+            heavy = sorted(self.weights.items(), key=lambda item: -item[1])[:4]
+            yield Reason("weights", weights=weighed(dict(heavy)))
+            cuts, last = self.backtest["cut"].nunique(), _rmsle(self.backtest, "last_value")
+            yield Reason("backtests", cuts=cuts, error=self.backtest_error, last=last)
+        yield from noted(self.notes)
 
 
 @checked

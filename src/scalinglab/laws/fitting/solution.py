@@ -16,7 +16,6 @@ from scalinglab.laws.fitting import least_squares
 from scalinglab.laws.fitting.data.points import Points
 from scalinglab.laws.fitting.statistics import level_quantile, robust_scale
 from scalinglab.laws.forms.base import Form
-from scalinglab.support.words import Worded
 
 ROUNDING = 1e-9  # guard: residuals of ln y; below it the last digits of a fit decide, not the data
 LEAST_VARIANCE = ROUNDING**2  # guard: likewise
@@ -35,7 +34,7 @@ def open_ended(intervals: Mapping[str, Interval]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class Certificate(Worded):
+class Certificate:
     """Evidence that the fit found the global optimum and that the points determine the parameters.
 
     Attributes:

@@ -10,7 +10,7 @@ All are standard deviations of ln y. The first two are of one measurement, the l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,8 +21,8 @@ from scalinglab.laws.fitting import fit as fitting
 from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.forms.base import Form
+from scalinglab.results.types import Reason, Remark, Worded, weighed
 from scalinglab.support.validation import checked
-from scalinglab.support.words import Worded
 
 FORMS = ("power_law", "power_law_offset", "m4", "broken_power_law")
 
@@ -40,15 +40,17 @@ class Sources(Worded):
     weights: dict[str, float]
     reasons: dict[str, str]
 
-    def summary(self) -> str:
-        """One line a source."""
-        lines = [f"prediction at {self.at:.4g}: {self.prediction:.4g}"]
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data."""
+        yield Reason("sources_at", at=self.at, prediction=self.prediction)
         for name in ("seed", "evaluation", "fit", "form"):
-            value = getattr(self, name)
-            text = f"{100 * value:.2g} %" if value is not None else f"not separated: {self.reasons[name]}"
-            lines.append(f"  {name:<11} {text}")
-        shares = ", ".join(f"{n} {w:.2f}" for n, w in self.weights.items())
-        return "\n".join([*lines, f"  forms       {shares}"])
+            share = getattr(self, name)
+            if share is None:
+                yield Reason("source_unknown", name=name, why=self.reasons[name])
+            else:
+                yield Reason("source", name=name, share=share)
+        yield Reason("source_forms", weights=weighed(self.weights))
 
 
 @checked

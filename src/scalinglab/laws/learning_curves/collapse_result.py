@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from scalinglab.results.estimate import Estimate
-from scalinglab.results.sentences import with_notes
-from scalinglab.results.types import Reason
-from scalinglab.support.words import Worded
+from scalinglab.results.types import Reason, Remark, Worded, noted
 
 WAYS = ("position", "optimum", "exponents", "critical")
 SCALES = {
@@ -72,26 +71,19 @@ class Collapse(Worded):
         first = f"{self.holds_from:,.10g} {unit}".strip()
         return f"from {first} up ({int(self.holds.sum())} of {self.sizes.size} sizes)"
 
-    def summary(self) -> str:
-        """The collapse as readable text."""
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data."""
+        yield Reason("collapse_by", by=f"by {self.by}", scales=SCALES[self.by])
         outliers = ", ".join(f"{size:,.10g}" for size in self.outliers) or "none"
-        far = "no master curve to deviate from"
+        yield Reason("collapse_holds", extent=self.extent(), outliers=outliers)
         if self.holds.any():
-            far = (
-                f"at most {100 * self.deviation[self.holds].max():.2g} % from the master curve of the others"
-            )
-        return with_notes(
-            [
-                f"{'by ' + self.by:<12} {SCALES[self.by]}",
-                f"holds        {self.extent()}; outliers: {outliers}",
-                f"deviation    {far}",
-                f"quality      {self.quality:.3g}   (1: within the noise)",
-                f"x scale      n^a,  a = {self.x_exponent}",
-                f"y scale      n^−b, b = {self.y_exponent}",
-                *((
-                    f"x_c          {self.critical}   "
-                    f"(x is counted from it; nu = {-1 / self.x_exponent.value:.4g})",
-                ) if self.critical is not None else ()),
-            ],
-            self.notes,
-        )  # fmt: skip
+            yield Reason("collapse_deviation", worst=100 * float(self.deviation[self.holds].max()))
+        else:
+            yield Reason("collapse_none")
+        yield Reason("collapse_quality", quality=self.quality)
+        yield Reason("collapse_x", power=self.x_exponent)
+        yield Reason("collapse_y", power=self.y_exponent)
+        if self.critical is not None:
+            yield Reason("collapse_critical", place=self.critical, nu=-1 / self.x_exponent.value)
+        yield from noted(self.notes)

@@ -30,6 +30,7 @@ prediction is independent of the heights. Both are kept, each with a verdict by 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,8 +44,7 @@ from scalinglab.laws.learning_curves.mean_curves import SizeCurve, left_out, siz
 from scalinglab.laws.learning_curves.shape import level_crossings, optimum, power_law_window
 from scalinglab.results.estimate import Estimate, is_zero, product, slope, slopes
 from scalinglab.results.notebook import NotebookResult
-from scalinglab.results.sentences import with_notes
-from scalinglab.results.types import Reason
+from scalinglab.results.types import Reason, Remark, noted
 from scalinglab.support.validation import checked
 
 WAYS = ("optimum", "collapse")
@@ -116,8 +116,9 @@ class Dynamical(NotebookResult):
         rows = [(n, e.value, e.stderr, e.low, e.high) for n in names for e in [getattr(self, n)]]
         return pd.DataFrame(rows, columns=["exponent", "value", "stderr", "low", "high"])
 
-    def summary(self) -> str:
-        """The exponents as readable text."""
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data."""
         sizes = int(self.table["resolved"].sum())
         rows = [
             ("gamma_1", self.gamma_1, f"early phase, mean of {sizes} sizes"),
@@ -131,8 +132,8 @@ class Dynamical(NotebookResult):
             ("sigma", f"{self.sigma:.3g}", "of the last difference"),
             ("collapse", self.collapse.extent(), ""),
         ]  # fmt: skip
-        lines = [f"{name:<16} {value!s:<18} {what}".rstrip() for name, value, what in rows]
-        return with_notes(lines, self.notes)
+        yield from (Reason("dynamical", name=name, value=str(value), what=what) for name, value, what in rows)
+        yield from noted(self.notes)
 
 
 @checked

@@ -14,6 +14,7 @@ trained, not where the optimum is. So the curves are cut at a series of times t,
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +26,7 @@ from scalinglab.laws.learning_curves.mean_curves import FEWEST_POINTS, size_curv
 from scalinglab.laws.learning_curves.shape import optimum
 from scalinglab.results.estimate import FEWEST, Estimate, slope
 from scalinglab.results.notebook import NotebookResult
+from scalinglab.results.types import Reason, Remark, TableRows
 from scalinglab.support.validation import checked
 
 
@@ -62,18 +64,17 @@ class OptimumInTime(NotebookResult):
             float(last["gamma_2"] - half["gamma_2"]), error, dof=int(last["sizes"]) - 2
         )
 
-    def summary(self) -> str:
-        """One line a time."""
-        lines = [f"{'time':>10} {'gamma_2, all':>18} {'gamma_2, counted':>18}  sizes that count"]
-        for _, row in self.slopes.iterrows():
-            every, some = (
-                f"{row[name]:.3f} ± {row[f'{name}_error']:.3f}" if np.isfinite(row[name]) else "–"
-                for name in ("gamma_2", "gamma_2_counted")
-            )
-            lines.append(
-                f"{row['time']:10.4g} {every:>18} {some:>18}  {row['counted']:.0f} of {row['sizes']:.0f}"
-            )
-        return "\n".join(lines)
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data."""
+        yield TableRows(
+            "optimum_in_time",
+            [
+                {"time": row["time"], "every": _slope(row, "gamma_2"),
+                 "counted": _slope(row, "gamma_2_counted"), "sizes": row["counted"], "of": row["sizes"]}
+                for row in self.slopes.to_dict("records")
+            ],
+        )  # fmt: skip
 
     def notebook_table(self) -> pd.DataFrame:
         """One row a time."""
@@ -139,3 +140,9 @@ def optimum_in_time(
             }
         )  # fmt: skip
     return OptimumInTime(table, pd.DataFrame(slopes))
+
+
+def _slope(row: Mapping[str, float], name: str) -> Reason | str:
+    if not np.isfinite(row[name]):
+        return "–"
+    return Reason("slope", value=row[name], error=row[f"{name}_error"])

@@ -8,7 +8,7 @@ any run is by the others.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -22,10 +22,8 @@ from scalinglab.laws.fitting.statistics import check_level
 from scalinglab.laws.mixing import process
 from scalinglab.results.estimate import FEWEST, Estimate
 from scalinglab.results.notebook import NotebookResult
-from scalinglab.results.sentences import with_notes
-from scalinglab.results.types import Reason
+from scalinglab.results.types import Reason, Remark, noted
 from scalinglab.support.validation import checked
-from scalinglab.support.words import percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,22 +68,16 @@ class Proposal(NotebookResult):
         """`table`."""
         return self.table()
 
-    def summary(self) -> str:
-        """The mixture and its loss in lines."""
-        one = self.loss
-        lines = [
-            f"{share:>8.1%}  {name}".replace("%", " %")
-            for name, share in sorted(self.shares.items(), key=lambda item: -item[1])
-            if share >= 5e-4
-        ]
-        lines.append(
-            f"loss {one.value:.4g}   {percent(self.level)} [{one.low:.4g}, {one.high:.4g}]   best run "
-            f"{self.best_run:.4g}"
-        )
-        if self.like is not None:
-            other = self.like
-            lines.append(f"the mixture to compare: {other.value:.4g}   [{other.low:.4g}, {other.high:.4g}]")
-        return "\n".join(lines)
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data."""
+        for name, share in sorted(self.shares.items(), key=lambda item: -item[1]):
+            if share >= 5e-4:  # 0.1 % as it is written
+                yield Reason("share", name=name, share=100 * share)
+        one, other = self.loss, self.like
+        yield Reason("mixture_loss", **vars(one), level=self.level, best=self.best_run)
+        if other is not None:
+            yield Reason("mixture_like", **vars(other))
 
 
 @dataclass(frozen=True)
@@ -287,17 +279,17 @@ class Mixture(NotebookResult):
         found[self.order] = np.average(each, axis=0, weights=self.model.weights)
         return found
 
-    def summary(self) -> str:
-        """How well the runs predict each other, and which domains matter."""
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data."""
+        sizes = Reason("and_sizes", sizes=tuple(self.sizes)) if self.sizes else ""
+        yield Reason("mixtures", y=self.y, runs=len(self.loss), domains=len(self.shares), sizes=sizes)
+        error = 100 * float(np.sqrt(np.mean(self.errors**2)))
         rank = stats.spearmanr(self.model.left_out, self.loss).statistic
+        yield Reason("mixtures_left_out", error=error, rank=rank)
         matter = np.argsort(-self.sensitivity)[:5]
-        names = ", ".join(self.shares[j] for j in matter)
-        sizes = f" and {' and '.join(self.sizes)}" if self.sizes else ""
-        return with_notes(
-            [f"{self.y} of {len(self.loss)} mixtures of {len(self.shares)} domains{sizes}",
-             f"left out, a run is predicted within {100 * np.sqrt(np.mean(self.errors**2)):.2f} %, "
-             f"rank correlation {rank:.4f}", f"it changes most with {names}"], self.notes,
-        )  # fmt: skip
+        yield Reason("mixtures_matter", domains=tuple(self.shares[j] for j in matter))
+        yield from noted(self.notes)
 
 
 @checked

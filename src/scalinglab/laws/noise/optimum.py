@@ -16,7 +16,7 @@ must be excluded.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -28,8 +28,8 @@ from scalinglab.errors import BadInput
 from scalinglab.laws.noise.runs import TRAINED_ABOVE, UNITS, Ends, ends
 from scalinglab.laws.noise.selection import DRAWS, Search, interval_of, middles, open_ended, resampled, select
 from scalinglab.results.estimate import CANNOT_TELL, FAILS, FEWEST, HOLDS, Estimate, slopes
+from scalinglab.results.types import Reason, Remark, TableRows, Worded
 from scalinglab.support.validation import checked
-from scalinglab.support.words import Worded
 
 
 @dataclass(frozen=True)
@@ -113,45 +113,31 @@ class OptimalNoise(Worded):
             "r_squared": self.r_squared, "verdict": self.verdict, "reason": self.reason,
         }  # fmt: skip
 
-    def summary(self) -> str:
-        """A table in lines."""
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data."""
         both = self.width_column != "width" and bool(np.isfinite(self.multiple).any())
-        y = "accuracy" if self.y.endswith("error") else self.y
-        names = (("width",) if both else ()) + ("w", "optimum", "95 %", "best interval", f"best {y}")
-        rows = [names]
-        for i, width in enumerate(self.width):
-            first, last = self.noise_interval[:, i]
-            rows.append((
-                *((f"{self.multiple[i]:.3g}",) if both else ()), f"{width:g}", f"{self.noise[i]:.4g}",
-                f"[{first:.3g}, {last:.3g}]", f"[{self.low[i]:.4g}, {self.high[i]:.4g}]",
-                f"{self.accuracy[i]:.4f} ± {self.stderr[i]:.4f}{' *' if self.edge[i] else ''}",
-            ))  # fmt: skip
-        sizes = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = ["  ".join(cell.rjust(n) for cell, n in zip(row, sizes, strict=True)) for row in rows]
-        if self.edge.any():
-            left_out = "" if self.used.all() else "; not used in the lines below"
-            lines.append(
-                f"* the interval reaches the end of the search: the optimum may lie outside{left_out}"
-            )
-        a, p = self.proportionality, self.power
-        lines += [
-            f"w is {self.width_column}" + (f", {UNITS[w]}" if (w := self.width_column) in UNITS else ""),
-            *((
-                f"{self.x} = a w: a = {a.value:.4g}, 95 % [{a.low:.4g}, {a.high:.4g}], "
-                f"R² = {self.r_squared:.3f}",
-            ) if self.claim == 1 else ()),
-            f"{self.x} ∝ w^p: p = {p.value:.3g}, 95 % [{p.low:.3g}, {p.high:.3g}]",
-            self._verdict_line(),
+        rows = [
+            {
+                "width": self.multiple[i], "w": width, "noise": self.noise[i], "low": self.low[i],
+                "high": self.high[i], "first": self.noise_interval[0, i], "last": self.noise_interval[1, i],
+                "best": self.accuracy[i], "error": self.stderr[i], "edge": " *" if self.edge[i] else "",
+            }
+            for i, width in enumerate(self.width)
         ]  # fmt: skip
-        return "\n".join(lines)
-
-    def _verdict_line(self) -> str:
-        """The verdict as a sentence."""
-        if not np.isfinite(self.claim):
-            return f"no verdict: {self.reason}"
-        if self.verdict == CANNOT_TELL:
-            return f"cannot tell whether p = {self.claim:g}: {self.reason}"
-        return f"p = {self.claim:g} {self.verdict}: {self.reason}"
+        y = "accuracy" if self.y.endswith("error") else self.y
+        yield TableRows("noise_and_width" if both else "noise", rows, {"best": f"best {y}"})
+        if self.edge.any():
+            yield Reason("noise_edge" if self.used.all() else "noise_edge_left_out")
+        column = self.width_column
+        unit = UNITS.get(column)
+        yield Reason("width_unit" if unit else "width_is", column=column, unit=unit)
+        if self.claim == 1:
+            yield Reason("proportional", x=self.x, a=self.proportionality, r_squared=self.r_squared)
+        yield Reason("noise_power", x=self.x, of=self.power)
+        code = "noise_cannot_tell" if self.verdict == CANNOT_TELL else "noise_verdict"
+        code = code if np.isfinite(self.claim) else "noise_no_verdict"
+        yield Reason(code, claim=self.claim, verdict=self.verdict, why=self.reason)
 
 
 @checked

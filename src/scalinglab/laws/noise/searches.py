@@ -6,6 +6,7 @@ same best accuracy (figure 3).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.laws.noise.optimum import OptimalNoise, in_common, optimal_noise, proportionality
 from scalinglab.results.estimate import Estimate
-from scalinglab.support.words import Worded
+from scalinglab.results.types import Reason, Remark, Worded
 
 VARIED = {"batch": ("batch_size", "learning_rate"), "rate": ("learning_rate", "batch_size")}
 
@@ -37,17 +38,15 @@ class Compared(Worded):
     ratio: Estimate
     best_difference: Estimate
 
-    def summary(self) -> str:
-        """Both tables and the comparison."""
-        r, d = self.ratio, self.best_difference
-        return "\n".join(
-            [
-                "search over batch sizes:", self.batch.summary(), "",
-                "search over learning rates:", self.rate.summary(), "",
-                f"a by batch over a by rate: {r.value:.3g}, 95 % [{r.low:.3g}, {r.high:.3g}]",
-                f"best by batch minus best by rate: {d.value:.2g}, 95 % [{d.low:.2g}, {d.high:.2g}]",
-            ]
-        )  # fmt: skip
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data."""
+        yield Reason("by_batch")
+        yield from self.batch.remarks
+        yield from (Reason("blank"), Reason("by_rate"))
+        yield from self.rate.remarks
+        yield from (Reason("blank"), Reason("batch_over_rate", of=self.ratio))
+        yield Reason("batch_minus_rate", of=self.best_difference)
 
 
 def searches(curves: Curves) -> dict[str, Curves]:

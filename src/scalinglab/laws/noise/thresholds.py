@@ -16,6 +16,7 @@ rises smoothly.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +28,7 @@ from scalinglab.laws.noise.optimum import powers, statistic
 from scalinglab.laws.noise.runs import TRAINED_ABOVE, UNITS, Ends, ends
 from scalinglab.laws.noise.selection import DRAWS, Search, resampled
 from scalinglab.results.estimate import FEWEST, Estimate
-from scalinglab.support.words import Worded
+from scalinglab.results.types import Reason, Remark, TableRows, Worded
 
 # measured: benchmarks/noise.py, second table, whose 95 % intervals hold the truth with both
 SHARP = 6.0  # standard errors of a level, their median, in the rise at least: else its best is mostly chance
@@ -75,19 +76,18 @@ class Stability(Worded):
     largest_interval: np.ndarray
     exponent: Estimate
 
-    def summary(self) -> str:
-        """A table in lines."""
-        lines = [f"{self.width_column:>15} {'largest stable rate':>20} {'95 %':>24}"]
-        for w, rate, ends_of in zip(self.width, self.largest, self.largest_interval.T, strict=True):
-            shown = f"[{ends_of[0]:.3g}, {ends_of[1]:.3g}]" if np.isfinite(rate) else "outside the search"
-            lines.append(f"{w:>15g} {rate:>20.4g} {shown:>24}")
-        c = self.exponent
-        unit = f" ({UNITS[self.width_column]})" if self.width_column in UNITS else ""
-        lines.append(
-            f"largest stable rate ∝ {self.width_column}^c{unit}: c = {c.value:.3g}, "
-            f"95 % [{c.low:.3g}, {c.high:.3g}]"
-        )
-        return "\n".join(lines)
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data."""
+        rows = [
+            {"w": w, "rate": rate,
+             "ends": f"[{low:.3g}, {high:.3g}]" if np.isfinite(rate) else Reason("outside_search")}
+            for w, rate, (low, high) in zip(self.width, self.largest, self.largest_interval.T, strict=True)
+        ]  # fmt: skip
+        yield TableRows("stability", rows, {"w": self.width_column})
+        known = UNITS.get(self.width_column)
+        unit = Reason("in_brackets", text=known) if known else ""
+        yield Reason("stable_power", column=self.width_column, unit=unit, of=self.exponent)
 
 
 def stability(
@@ -170,18 +170,15 @@ class Tolerance(Worded):
     rise: float
     x: str
 
-    def summary(self) -> str:
-        """A table in lines."""
-        lines = [f"{self.x} at which the error is {100 * self.rise:g} % above its best"]
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data."""
+        yield Reason("tolerance", x=self.x, rise=100 * self.rise)
         for w, noise, (low, high) in zip(self.width, self.noise, self.interval.T, strict=True):
-            shown = f"{noise:.3g} [{low:.3g}, {high:.3g}]"
-            if not np.isfinite(noise):
-                shown = "not within the search, or the runs scatter too much"
-            lines.append(f"{w:>8g}  {shown}")
-        q = self.exponent
-        if np.isfinite(q.value):
-            lines.append(f"∝ w^q: q = {q.value:.3g}, 95 % [{q.low:.3g}, {q.high:.3g}]")
-        return "\n".join(lines)
+            code = "tolerated" if np.isfinite(noise) else "not_tolerated"
+            yield Reason(code, w=w, noise=noise, low=low, high=high)
+        if np.isfinite(self.exponent.value):
+            yield Reason("tolerance_power", of=self.exponent)
 
 
 def tolerance(curves: Curves, *, rise: float = 0.25, seed: int = 0, **options: Any) -> Tolerance:

@@ -6,7 +6,7 @@ run of T steps, so its checkpoints show what a shorter training would have found
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.laws.noise.optimum import OptimalNoise, in_common, optimal_noise
 from scalinglab.results.estimate import CANNOT_TELL, Estimate
-from scalinglab.support.words import Worded
+from scalinglab.results.types import Reason, Remark, TableRows, Worded
 
 SETTLED, MOVING = "settled", "still moving"
 
@@ -45,16 +45,16 @@ class OverTime(Worded):
             "power": [asdict(one.power) for one in self.found], "noise": [one.noise for one in self.found],
         }  # fmt: skip
 
-    def summary(self) -> str:
-        """A table in lines."""
-        lines = [f"{'share of T':>10} {'optimum / that at T':>28} {'a':>10} {'p':>24}"]
-        for share, one, ratio in zip(self.shares, self.found, self.ratio, strict=True):
-            moved = f"{ratio.value:.3g} [{ratio.low:.3g}, {ratio.high:.3g}]" if share < 1 else "1"
-            p = one.power
-            power = f"{p.value:.2f} [{p.low:.2f}, {p.high:.2f}]"
-            lines.append(f"{share:>10g} {moved:>28} {one.slope:>10.4g} {power:>24}")
-        lines.append(f"from half the training time to its end: {self.verdict}")
-        return "\n".join(lines)
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data."""
+        rows = [
+            {"share": share, "ratio": Reason("ends_short", of=ratio) if share < 1 else "1",
+             "slope": one.slope, "p": one.power}
+            for share, one, ratio in zip(self.shares, self.found, self.ratio, strict=True)
+        ]  # fmt: skip
+        yield TableRows("over_time", rows)
+        yield Reason("over_time", verdict=self.verdict)
 
 
 def over_time(

@@ -14,7 +14,7 @@ bias is the larger one, the interval lies to one side of the value and ends ther
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack
 
@@ -30,9 +30,8 @@ from scalinglab.laws.fitting.uncertainty import resampling
 from scalinglab.laws.planning.fitted import law_or_surface
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
 from scalinglab.results.estimate import FEWEST, slope
-from scalinglab.results.types import Reason
+from scalinglab.results.types import Reason, Remark, TableRows, Worded, written
 from scalinglab.support.validation import checked
-from scalinglab.support.words import Worded
 
 
 @dataclass(frozen=True)
@@ -75,19 +74,24 @@ class Approaches(Worded):
     def __getitem__(self, index: int) -> Approach:
         return self.rows[index]
 
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data."""
+        rows = [
+            {"name": row.name, "exponent": row.exponent, "n_params": row.n_params, "n_data": row.n_data,
+             "exponent_ends": _ends(row.exponent_interval, ".3f"),
+             "n_params_ends": _ends(row.n_params_interval, ".3g")}
+            for row in self.rows
+        ]  # fmt: skip
+        yield TableRows("approaches", rows, {"n_params": f"n_params at {self.compute:.3g}"})
+
     def summary(self, names: Mapping[str, str] | None = None) -> str:
-        """A table in lines.
+        """In words.
 
         Args:
             names: what sizes are called, such as {"n_data": "tokens"}.
         """
-        where, data = f"n_params at {self.compute:.3g}", (names or {}).get("n_data", "n_data")
-        lines = [f"{'approach':<12} {'a, N ∝ C^a':>22} {where:>32} {data:>10}"]
-        for row in self.rows:
-            a = f"{row.exponent:.3f} {_ends(row.exponent_interval, '.3f')}"
-            n = f"{row.n_params:.3g} {_ends(row.n_params_interval, '.3g')}"
-            lines.append(f"{row.name:<12} {a:>22} {n:>32} {row.n_data:>10.3g}")
-        return "\n".join(lines)
+        return written(self.remarks, names)
 
 
 @checked
@@ -282,17 +286,22 @@ class ParabolaBias(Worded):
     exponent: float
     exponents: np.ndarray
 
-    def summary(self, *, head: bool = True) -> str:
-        """A table in lines, under the true exponent unless `head` is false."""
-        true = f"parabolas through noise-free losses of a known surface; true a = {self.exponent:.4f}"
-        lines = [true] if head else []
-        lines.append(
-            f"{'sizes tried':>16} {'a found':>9} {'n_params found/true, smallest and largest compute':>52}"
-        )
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data."""
+        yield Reason("parabolas", exponent=self.exponent)
+        yield self.table
+
+    @property
+    def table(self) -> TableRows:
+        """What the parabolas find, a row a range of sizes."""
+        rows = []
         for span, exponent, found in zip(self.span, self.exponents, self.vertex, strict=True):
             ends = (f"{r:.3f}" if np.isfinite(r) else "no minimum" for r in (found / self.truth)[[0, -1]])
-            lines.append(f"{f'×/÷ {span:g}':>16} {exponent:>9.4f} {' … '.join(ends):>52}")
-        return "\n".join(lines)
+            rows.append(
+                {"span": span, "exponent": exponent, **dict(zip(("first", "last"), ends, strict=True))}
+            )
+        return TableRows("parabolas", rows)
 
 
 @checked

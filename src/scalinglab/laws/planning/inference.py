@@ -7,6 +7,7 @@ model; the more it is used, the smaller it is and the longer it trains.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +17,8 @@ from scalinglab.errors import BadInput
 from scalinglab.laws.fitting.data.points import positive
 from scalinglab.laws.fitting.solution import Interval
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
-from scalinglab.support.words import Worded
+from scalinglab.results.sentences import Column
+from scalinglab.results.types import Reason, Remark, Worded, written
 
 FLOPS_OF_USE = 2.0  # convention: per parameter and example: a forward pass
 REACH = 12.0  # search: of ln n_params below the mean of the runs, and three times as far above
@@ -48,22 +50,24 @@ class InferenceOptimal(Worded):
     loss_interval: Interval
     beyond: float
 
-    def summary(self, unit: str = "examples or tokens") -> str:
-        """The plan in a sentence.
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data."""
+        (n, d), (low, high) = self.compute_optimal, self.loss_interval
+        yield Reason(
+            "inference", loss=self.loss, low=low, high=high, used=self.used, unit=Column("n_data"),
+            n_params=self.n_params, n_data=self.n_data, cost=self.training + self.inference, n=n, d=d,
+            far=Reason("inference_beyond", times=self.beyond) if self.beyond > 1 else "",
+            more=100 * max(self.saved, 0.0),
+        )  # fmt: skip
+
+    def summary(self, names: Mapping[str, str] | None = None) -> str:
+        """In words.
 
         Args:
-            unit: what n_data counts.
+            names: what sizes are called, such as {"n_data": "tokens"}.
         """
-        (n, d), (low, high) = self.compute_optimal, self.loss_interval
-        far = (
-            f", training {self.beyond:.3g} times the largest compute measured, if the exponents stay the same"
-        )
-        return (
-            f"loss {self.loss:.4g} (95 %: {low:.4g} to {high:.4g}) and {self.used:.3g} {unit} of "
-            f"inference: {self.n_params:.3g} parameters on {self.n_data:.3g} {unit}, "
-            f"{self.training + self.inference:.3g} FLOPs in all{far if self.beyond > 1 else ''}; the "
-            f"compute-optimal model ({n:.3g} on {d:.3g}) would cost {100 * max(self.saved, 0.0):.1f} % more"
-        )
+        return written(self.remarks, names)
 
 
 def inference_optimal(

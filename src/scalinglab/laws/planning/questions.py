@@ -38,7 +38,6 @@ from scalinglab.results.estimate import Estimate
 from scalinglab.results.sentences import Column
 from scalinglab.results.types import Reason
 from scalinglab.support.validation import checked
-from scalinglab.support.words import Worded
 
 __all__ = [
     "Answer", "Approaches", "Bend", "NextRuns", "NoiseAdvice", "ParabolaBias", "Sensitivity", "approaches",
@@ -252,7 +251,7 @@ def _name(law: Law | Continuation) -> str:
 
 
 @dataclass(frozen=True)
-class Bend(Worded):
+class Bend:
     """Whether points in log-log lie on a straight line.
 
     Attributes:

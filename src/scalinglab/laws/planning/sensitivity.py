@@ -7,7 +7,7 @@ n_params ∝ compute^a, and the optimum at one compute.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -20,9 +20,8 @@ from scalinglab.laws.fitting.data.points import positive
 from scalinglab.laws.forms.surfaces import NAMES
 from scalinglab.laws.optimum import Optimal
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
-from scalinglab.results.types import Reason, reason_of
+from scalinglab.results.types import Reason, Remark, TableRows, Worded, reason_of, written
 from scalinglab.support.validation import checked
-from scalinglab.support.words import Worded
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,28 +45,25 @@ class Sensitivity(Worded):
     problems: Mapping[str, Reason]
     notes: tuple[Reason, ...] = ()
 
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data."""
+        rows = [
+            {**row, "problem": self.problems.get(row["choice"], "")} for row in self.table.to_dict("records")
+        ]
+        yield TableRows("sensitivity", rows)
+        spread = self.table[["a", "n_params"]].agg(["min", "max"])
+        yield Reason("sensitivity", low=spread.a["min"], high=spread.a["max"])
+        low, high = spread.n_params["min"], spread.n_params["max"]
+        yield Reason("sensitivity_size", compute=self.compute, low=low, high=high)
+
     def summary(self, names: Mapping[str, str] | None = None) -> str:
-        """The table in lines, of the optimum only n_params, from which n_data follows.
+        """In words.
 
         Args:
-            names: what sizes are called in problems, such as {"n_data": "tokens"}.
+            names: what sizes are called, such as {"n_data": "tokens"}.
         """
-        wide = max(map(len, self.table["choice"]))
-        shown = {"E": ">6.3f", "alpha": ">7.3f", "beta": ">7.3f", "a": ">7.3f", "n_params": ">9.3g"}
-        head = "".join(f"{name:{how.split('.')[0]}}" for name, how in shown.items())
-        lines = [f"{'choice':<{wide}} {'points':>6}{head}"]
-        for row in self.table.to_dict("records"):
-            problem = self.problems.get(row["choice"])
-            cells = "".join(f"{row[name]:{how}}" for name, how in shown.items())
-            found = f"  {problem.sentence(names)}" if problem is not None else cells
-            lines.append(f"{row['choice']:<{wide}} {row['points']:>6}{found}")
-        spread = self.table[["a", "n_params"]].agg(["min", "max"])
-        lines.append(f"over all choices: a from {spread.a['min']:.3f} to {spread.a['max']:.3f}")
-        lines.append(
-            f"  n_params at {self.compute:.3g} FLOPs from {spread.n_params['min']:.3g} to "
-            f"{spread.n_params['max']:.3g}"
-        )
-        return "\n".join(lines)
+        return written(self.remarks, names)
 
 
 @checked

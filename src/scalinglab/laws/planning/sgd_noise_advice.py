@@ -9,6 +9,7 @@ noise cannot be reached. All intervals come from the resampled runs of `optimal_
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,10 +25,8 @@ from scalinglab.laws.noise.runs import Ends, ends
 from scalinglab.laws.noise.selection import resampled
 from scalinglab.laws.optimum import WIDE
 from scalinglab.results.estimate import Estimate, slopes
-from scalinglab.results.sentences import with_notes
-from scalinglab.results.types import Reason
+from scalinglab.results.types import Reason, Remark, Worded, noted
 from scalinglab.support.validation import checked
-from scalinglab.support.words import Worded
 
 
 @dataclass(frozen=True)
@@ -68,29 +67,26 @@ class NoiseAdvice(Worded):
     scheme: str
     notes: tuple[Reason, ...] = ()
 
-    def summary(self) -> str:
-        """The advice in sentences."""
-        w = f" (w = {self.widening_factor:g} of park2019)" if np.isfinite(self.widening_factor) else ""
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data."""
+
+        def ends(of: Estimate) -> Reason:
+            return Reason("ends", of=of)
+
+        w = self.widening_factor
         widest = self.found.multiple[-1] if np.isfinite(self.found.multiple[-1]) else self.found.width[-1]
-        lines = [
-            f"width {self.width:g}{w}: optimal normalized noise scale {_text(self.noise)}",
-            f"  at learning rate {self.learning_rate:g}: batch size {_text(self.batch_size_there)}",
-            f"  at batch size {self.batch_size:g}: learning rate {_text(self.learning_rate_there)}",
-            f"  expected error there {_text(self.error)}",
-            f"  that is {_text(self.gain)} below the best of width {widest:g}",
-        ]
+        of_park2019 = Reason("of_park2019", w=w) if np.isfinite(w) else ""
+        yield Reason("advice_width", width=self.width, of_park2019=of_park2019, noise=ends(self.noise))
+        yield Reason("advice_batch", rate=self.learning_rate, size=ends(self.batch_size_there))
+        yield Reason("advice_rate", size=self.batch_size, rate=ends(self.learning_rate_there))
+        yield Reason("advice_error", error=ends(self.error))
+        yield Reason("advice_gain", gain=ends(self.gain), width=widest)
         if self.retuning is not None:
-            lines.append(f"  with the batch size and rate of width {widest:g}: {_text(self.retuning)} worse")
-        bound = "" if self.rate_is_bound else "at least "
-        lines.append(f"  critical width {bound}{_text(self.critical_width)}: there the optimum takes batch "
-                     "size 1 at the largest rate that trained")  # fmt: skip
-        return with_notes(lines, self.notes)
-
-
-def _text(number: Estimate) -> str:
-    if not np.isfinite(number.high):
-        return f"{number.value:.3g}, 95 % from {number.low:.3g} on"
-    return f"{number.value:.3g}, 95 % [{number.low:.3g}, {number.high:.3g}]"
+            yield Reason("advice_retuning", width=widest, worse=ends(self.retuning))
+        code = "advice_critical" if self.rate_is_bound else "advice_critical_bound"
+        yield Reason(code, width=ends(self.critical_width))
+        yield from noted(self.notes)
 
 
 @checked

@@ -9,7 +9,7 @@ run. The certificate does the same from smaller sizes to the largest ones that w
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +24,7 @@ from scalinglab.laws.tuning import movement, valleys
 from scalinglab.laws.tuning.valleys import Cell
 from scalinglab.results.estimate import FEWEST, Estimate
 from scalinglab.results.notebook import NotebookResult
-from scalinglab.results.sentences import with_notes
-from scalinglab.results.types import Reason
+from scalinglab.results.types import Reason, Remark, TableRows, noted
 from scalinglab.support.validation import checked
 from scalinglab.support.words import percent
 
@@ -168,29 +167,34 @@ class Hyperparameters(NotebookResult):
             "edge": [dict(one) for one in self.edge],
         }  # fmt: skip
 
-    def summary(self) -> str:
-        """The settings, what a miss costs, the regret, and the certificate, in lines."""
-        place = ", ".join(f"{name} = {value:.4g}" for name, value in self.at.items())
-        far = f", {self.beyond:.3g} times the largest search" if self.beyond > 1 else ""
-        lines = [
-            f"at {place}{far}",
-            f"{'':>15}{'best':>12}{percent(self.level):>26}{'half':>12}{'twice':>10}",
-        ]
-        for name, s in self.settings.items():
-            ends = f"{s.low:.3g} … {s.high:.3g}"
-            costs = f"{100 * s.half:>+10.2f} %{100 * s.twice:>+8.2f} %"
-            lines.append(f"{name:>15}{s.value:>12.3g}{ends:>26}{costs}")
-        r = self.regret
-        lines.append(
-            f"a run there ends {100 * r.value:.2f} % above the best of a search "
-            f"({percent(self.level)} {100 * r.low:.2f} … {100 * r.high:.2f} %)"
-        )
-        powers = "; ".join(
-            f"{name} ∝ {' '.join(f'{size}^{power:.3f}' for size, power in s.exponents.items())}"
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data."""
+        far = Reason("beyond_search", times=self.beyond) if self.beyond > 1 else ""
+        yield Reason("settings_at", at=self.at, far=far)
+        rows = [
+            {"name": name, "value": s.value, "low": s.low, "high": s.high, "half": 100 * s.half,
+             "twice": 100 * s.twice}
             for name, s in self.settings.items()
-        )
-        lines.append(powers)
-        return with_notes([*lines, *_certified(self.certificate)], [*self._refusals(), *self.notes])
+        ]  # fmt: skip
+        yield TableRows("settings", rows, {"low": percent(self.level), "high": "", "setting": ""})
+        r = self.regret
+        yield Reason("regret", value=100 * r.value, low=100 * r.low, high=100 * r.high, level=self.level)
+        powers = {
+            name: tuple(Reason("power_of_size", size=size, power=p) for size, p in s.exponents.items())
+            for name, s in self.settings.items()
+        }
+        along = tuple(Reason("power_of_sizes", name=name, powers=p) for name, p in powers.items())
+        yield Reason("powers", powers=along)
+        c = self.certificate
+        if c.verdict == "not tested":
+            yield Reason("not_certified")
+        else:
+            yield Reason(
+                "certified", verdict=c.verdict, sizes=len(c.regret), factor=c.factor, covered=c.covered,
+                values=len(c.rows), regret=100 * c.regret.mean(), copied=100 * c.copied.mean(),
+            )  # fmt: skip
+        yield from noted([*self._refusals(), *self.notes])
 
     def _refusals(self) -> list[Reason]:
         if not self.edge:
@@ -202,18 +206,6 @@ class Hyperparameters(NotebookResult):
 
 def _mean(values: np.ndarray) -> float | None:
     return float(values.mean()) if len(values) else None
-
-
-def _certified(c: Certificate) -> list[str]:
-    """The certificate in lines."""
-    if c.verdict == "not tested":
-        return ["not tested: too few searches are left where the largest sizes are held out"]
-    return [
-        f"{c.verdict}: of {len(c.regret)} largest sizes, each predicted from sizes {c.factor:.3g} times "
-        f"smaller or more, {c.covered} of {len(c.rows)} best values lie inside; a run at the proposal was "
-        f"{100 * c.regret.mean():.2f} % above the best, one with the best settings of the largest size below "
-        f"{100 * c.copied.mean():.2f} %"
-    ]
 
 
 @checked

@@ -20,6 +20,7 @@ All norms are carried as logarithms in float64.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,8 +32,8 @@ from scalinglab.measure.network_norms.functional import fisher_rao
 from scalinglab.measure.network_norms.graph import Graph, Layer, Stack
 from scalinglab.measure.network_norms.tracing import unwrapped
 from scalinglab.measure.network_norms.tracker import NAMES, NormTracker, own_state
+from scalinglab.results.types import Reason, Remark, TableRows, Worded
 from scalinglab.support.validation import checked
-from scalinglab.support.words import Worded
 
 
 @dataclass(frozen=True)
@@ -83,28 +84,26 @@ class Report(Worded):
     radius: float | None = None
     missing: str | None = None
 
-    def summary(self) -> str:
-        """The report as a readable table."""
-        name = max(map(len, ["layer", *(layer.name for layer in self.layers), *self.others]))
-        kinds = [layer.kind for layer in self.layers] + [what for what, _ in self.others.values()]
-        kind = max(map(len, ["kind", *kinds]))
-        lines = [
-            f"spectral complexity ({self.definition})  R = {self.value:.6g}   log R = {self.log_value:.6g}",
-            f"{'layer':{name}} {'kind':{kind}} {'spectral':>9} {'(2,1)':>9} {'share':>6} {'error':>8}",
-        ]
-        for layer in self.layers:
-            lines.append(
-                f"{layer.name:{name}} {layer.kind:{kind}} {layer.spectral:9.4g} {layer.rows:9.4g} "
-                f"{layer.share:6.3f} {layer.error:8.1e}"
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data."""
+        yield Reason("complexity", definition=self.definition, value=self.value, log=self.log_value)
+        rows: list[dict[str, object]] = [
+            {"name": layer.name, "kind": layer.kind, "spectral": f"{layer.spectral:.4g}",
+             "rows": f"{layer.rows:.4g}", "share": f"{layer.share:.3f}", "error": f"{layer.error:.1e}"}
+            for layer in self.layers
+        ]  # fmt: skip
+        for name, (kind, constant) in self.others.items():
+            spectral = Reason("from_weights") if constant is None else f"{constant:.4g}"
+            rows.append(
+                {"name": name, "kind": kind, "spectral": spectral, "rows": "", "share": "", "error": ""}
             )
-        for other, (what, constant) in self.others.items():
-            shown = "from its weights" if constant is None else f"{constant:.4g}"
-            lines.append(f"{other:{name}} {what:{kind}} {shown:>9}")
-        lines += [f"assumed: {text}" for text in self.assumptions]
+        yield TableRows("norms", rows)
+        yield from (Reason("assumed", text=text) for text in self.assumptions)
         if self.radius is not None:
-            lines.append(f"holds for inputs of length at most {self.radius:.4g}")
-        lines += [f"not known: {self.missing}"] if self.missing else []
-        return "\n".join(lines)
+            yield Reason("within_radius", radius=self.radius)
+        if self.missing:
+            yield Reason("not_known", what=self.missing)
 
 
 @checked

@@ -12,6 +12,7 @@ dynamical mean-field theory is exact for large N, P and M (and without M where Î
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ from numpy.typing import ArrayLike
 
 from scalinglab.errors import BadInput
 from scalinglab.results.notebook import NotebookResult
+from scalinglab.results.types import Reason, Remark
 from scalinglab.spectrum import PowerLaw, Spectrum
 from scalinglab.support.validation import checked
 from scalinglab.theory.dmft import multi_pass, sgd
@@ -108,18 +110,18 @@ class Solution(NotebookResult):
         columns = {name: np.ravel(getattr(self, name)) for name in (*measured, "gap")}
         return Curves({**setting, "time": np.ravel(self.times), **columns}, source="theory")
 
-    def summary(self) -> str:
-        """The solution in a few lines."""
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data."""
         times, test, train = (np.ravel(x) for x in (self.times, self.test_loss, self.train_loss))
-        model = f"random features, {self.spectrum!r}: n_params {self.n_params:g}, n_data {self.n_data:g}, "
-        model += f"noise {self.noise:g}, {self.dynamics}\n"
+        sizes = {"n_params": self.n_params, "n_data": self.n_data, "noise": self.noise}
+        yield Reason("random_features", spectrum=repr(self.spectrum), dynamics=self.dynamics, **sizes)
         if not times.size:
-            return f"{model}no times were asked for"
+            yield Reason("no_times")
+            return
+        yield Reason("losses_at", time=times[-1], test=test[-1], train=train[-1])
         best = int(np.argmin(test))
-        return (
-            f"{model}time {times[-1]:g}: test loss {test[-1]:.6g}, train loss {train[-1]:.6g}\n"
-            f"smallest test loss {test[best]:.6g} at time {times[best]:g}"
-        )
+        yield Reason("smallest_loss", time=times[best], test=test[best])
 
 
 @checked

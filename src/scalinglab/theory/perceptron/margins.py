@@ -12,6 +12,7 @@ stored up to the capacity, load 2; below it the loss at fixed norm has one minim
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +20,8 @@ import numpy as np
 from scipy.special import expit, ndtr, owens_t
 
 from scalinglab.errors import BadInput, NotConverged
+from scalinglab.results.types import Reason, Remark, Worded
 from scalinglab.support.validation import checked, together
-from scalinglab.support.words import Worded
 from scalinglab.theory.perceptron import saddle
 from scalinglab.theory.perceptron.checks import load_array, sharpness_array
 from scalinglab.theory.perceptron.solution import fixed_norm
@@ -74,12 +75,16 @@ class MarginDistribution(Worded):
             low, high = np.where(below, middle, low), np.where(below, high, middle)
         return 0.5 * (low + high)
 
-    def summary(self) -> str:
-        """Mean, quantiles and training error, a line each point."""
-        quantiles = [np.ravel(self.quantile(p)) for p in (0.01, 0.5, 0.99)]
-        columns = map(np.ravel, (self.load, self.sharpness, self.mean, *quantiles, self.train_error))
-        line = "load {:g}, sharpness {:g}: mean {:.4g}, 1 % {:.4g}, median {:.4g}, 99 % {:.4g}, < 0: {:.3g}"
-        return "\n".join(line.format(*row) for row in zip(*columns))
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data."""
+        low, median, high = (np.ravel(self.quantile(p)) for p in (0.01, 0.5, 0.99))
+        load, sharpness, mean, error = map(np.ravel, (self.load, self.sharpness, self.mean, self.train_error))
+        for k in range(load.size):
+            yield Reason(
+                "margins_at", load=load[k], sharpness=sharpness[k], mean=mean[k], low=low[k],
+                median=median[k], high=high[k], error=error[k],
+            )  # fmt: skip
 
 
 @checked

@@ -5,14 +5,15 @@ Fig. 1 and 2 of D'Amico et al. 2025. The equations and how they are solved are i
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scalinglab.errors import BadInput, NotConverged
+from scalinglab.results.types import Reason, Remark, Worded
 from scalinglab.support.validation import checked, together
-from scalinglab.support.words import Worded
 from scalinglab.theory.perceptron import saddle
 from scalinglab.theory.perceptron.checks import load_array, sharpness_array
 
@@ -50,14 +51,16 @@ class FixedNorm(Worded):
     residual: np.ndarray
     log_x: np.ndarray
 
-    def summary(self) -> str:
-        """The solution in a line."""
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data."""
         if not self.error.size:
-            return "fixed-norm perceptron: no points were asked for"
-        worst = float(np.max(self.residual))
+            yield Reason("fixed_norm_none")
+            return
         low, high = float(np.min(self.error)), float(np.max(self.error))
-        span = f"error {low:.6g}" if low == high else f"error {low:.6g} to {high:.6g}"
-        return f"fixed-norm perceptron, {self.error.size} points: {span}, equations hold to {worst:.1g}"
+        error = Reason("one_error" if low == high else "errors", low=low, high=high)
+        worst = float(np.max(self.residual))
+        yield Reason("fixed_norm", points=self.error.size, error=error, worst=worst)
 
     def curves(self) -> Curves:
         """The table of these solutions, one run a load and sharpness."""
@@ -150,10 +153,13 @@ class Optimum(Worded):
     error: np.ndarray
     overlap: np.ndarray
 
-    def summary(self) -> str:
-        """The optima in a line each."""
-        rows = zip(np.ravel(self.load), np.ravel(self.sharpness), np.ravel(self.error))
-        return "\n".join(f"load {a:g}: best sharpness {b:.9g}, error {c:.9g}" for a, b, c in rows)
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data."""
+        for load, sharpness, error in zip(
+            np.ravel(self.load), np.ravel(self.sharpness), np.ravel(self.error), strict=True
+        ):
+            yield Reason("best_sharpness", load=load, sharpness=sharpness, error=error)
 
 
 OPTIMUM_LOADS = 1e-2, 1e10  # below, the minimum is too shallow for doubles to place it to 1e-8

@@ -1,0 +1,290 @@
+"""The lines of every summary, by their code, and the columns of its tables.
+
+A line is a template as in `scalinglab.results.sentences`, filled with the details of a `Reason`. A table
+has a template a column, by its head; cells stand to the right, under a head that begins with "<" to the left.
+"""
+
+from __future__ import annotations
+
+ENDS = "{of.value:.3g}, 95 % [{of.low:.3g}, {of.high:.3g}]"
+
+LINES = {
+    "note": "note: {note}",
+    "blank": "",
+    "name": "{of}",
+    "slope": "{value:.3f} ± {error:.3f}",
+    "ends": ENDS,
+    "ends_short": "{of.value:.3g} [{of.low:.3g}, {of.high:.3g}]",
+    # predictions
+    "predicted": "{y} {value:.4g} ({level:%%}: {low:.4g} to {high:.4g}) at {place}{far}",
+    "sizes": "{sizes:.4g}",
+    "beyond_run": ", {times:.3g} times the largest run",
+    "beyond_size": "   {times:.3g} times the largest size",
+    "beyond_search": ", {times:.3g} times the largest search",
+    "extrapolated": "{x:>12.4g}  {mean:<10.4g} {level:%%} {low:.4g} … {high:.4g}{far}",
+    "one_law": (
+        "{sizes} sizes or fewer: one law with an offset; the interval holds if the curve follows it, for "
+        "points that scatter as these do (a single run scatters more than means or smoothed points)"
+    ),
+    "weight": "{name} {weight:.2f}",
+    "weights": "weights: {weights:,}, …",
+    "backtests": "backtests: {cuts} cuts, error {error:.3g} of ln y (repeating the last value {last:.3g})",
+    "tally": (
+        "{scored} scored: intervals of {level:%%} hold {calibration:%%}, half-width {sharpness:.3g} of ln y "
+        "(median), error {rmsle:.3g}"
+    ),
+    "sources_at": "prediction at {at:.4g}: {prediction:.4g}",
+    "source": "  {name:<11} {share:%%}",
+    "source_unknown": "  {name:<11} not separated: {why}",
+    "source_forms": "  forms       {weights:,}",
+    "final_loss": (
+        "final loss {value:.4g}   {level:%%} [{low:.4g}, {high:.4g}]   {fraction:%%} of the run is done, "
+        "{remaining:.6g} steps are left"
+    ),
+    "off_track": "alarm: the loss has left the band [{low:.4g}, {high:.4g}] that is expected of it",
+    "score_fit": "{score}: a sigmoid in the loss from {chance:.4g} (chance) to {best:g}, {runs} runs",
+    "score_curve": (
+        "  {name:<16} {first:.4g} … {last:.4g}, weight {weight:.2f}, scatter of the score {scatter:.2g}, "
+        "ceiling {low:.3g} … {high:.3g}"
+    ),
+    "score_refused": "  no prediction: {why}",
+    "score_at": "  at {at:.4g}: {loss}{answer}{far}",
+    "score_loss": "{name} {value:.4g}, ",
+    "score_value": "{score} {value:.4g}   {level:%%} [{low:.4g}, {high:.4g}]",
+    "score_none": "no {score}: {why}",
+    "score_beyond": "   {times:.3g} times the largest run",
+    # comparisons and plans
+    "speedup": (
+        "A needs {low:.3g} to {high:.3g} times less compute than B{where} ({level:%%}; best estimate "
+        "{factor:.3g} times)"
+    ),
+    "slowdown": (
+        "A needs {low:.3g} to {high:.3g} times the compute of B{where} ({level:%%}; best estimate "
+        "{factor:.3g} times)"
+    ),
+    "no_speedup": (
+        "no significant difference: A needs {low:.3g} to {high:.3g} times the compute of B{where} "
+        "({level:%%})"
+    ),
+    "at_compute": " at a compute of {at:….3g}",
+    "optimum_head": "{head:>10}{n_params:>23}{n_data:>23}{loss:>23}",
+    "optimum_row": "{head:>10}{n_params:>23.3g}{n_data:>23.3g}{loss:>23.3g}",
+    "optimum_ends": "{level:>10}{n_params:>23}{n_data:>23}{loss:>23}",
+    "level": "{level:%%}",
+    "span": "{low:.3g} … {high:.3g}",
+    "data_per_parameter": "          {ratio:.3g} {data} per parameter",
+    "optimum_beyond": "          {times:.3g} times the largest compute measured",
+    "optimum_below": "          {times:.3g} times less than the smallest compute measured",
+    "optimum_form": "form: the value if the form holds; above it the median and its interval",
+    "inference": (
+        "loss {loss:.4g} (95 %: {low:.4g} to {high:.4g}) and {used:.3g} {unit} of inference: "
+        "{n_params:.3g} parameters on {n_data:.3g} {unit}, {cost:.3g} FLOPs in all{far}; the "
+        "compute-optimal model ({n:.3g} on {d:.3g}) would cost {more:.1f} % more"
+    ),
+    "inference_beyond": (
+        ", training {times:.3g} times the largest compute measured, if the exponents stay the same"
+    ),
+    "parabolas": "parabolas through noise-free losses of a known surface; true a = {exponent:.4f}",
+    "sensitivity": "over all choices: a from {low:.3f} to {high:.3f}",
+    "sensitivity_size": "  n_params at {compute:.3g} FLOPs from {low:.3g} to {high:.3g}",
+    "advice_width": "width {width:g}{of_park2019}: optimal normalized noise scale {noise}",
+    "of_park2019": " (w = {w:g} of park2019)",
+    "advice_batch": "  at learning rate {rate:g}: batch size {size}",
+    "advice_rate": "  at batch size {size:g}: learning rate {rate}",
+    "advice_error": "  expected error there {error}",
+    "advice_gain": "  that is {gain} below the best of width {width:g}",
+    "advice_retuning": "  with the batch size and rate of width {width:g}: {worse} worse",
+    "advice_critical": (
+        "  critical width {width}: there the optimum takes batch size 1 at the largest rate that trained"
+    ),
+    "advice_critical_bound": (
+        "  critical width at least {width}: there the optimum takes batch size 1 at the largest rate that "
+        "trained"
+    ),
+    "settings_at": "at {at:.4g}{far}",
+    "regret": (
+        "a run there ends {value:.2f} % above the best of a search ({level:%%} {low:.2f} … {high:.2f} %)"
+    ),
+    "power_of_sizes": "{name} ∝ {powers: ·}",
+    "power_of_size": "{size}^{power:.3f}",
+    "powers": "{powers:;}",
+    "not_certified": "not tested: too few searches are left where the largest sizes are held out",
+    "certified": (
+        "{verdict}: of {sizes} largest sizes, each predicted from sizes {factor:.3g} times smaller or more, "
+        "{covered} of {values} best values lie inside; a run at the proposal was {regret:.2f} % above the "
+        "best, one with the best settings of the largest size below {copied:.2f} %"
+    ),
+    # mixtures
+    "share": "{share:>6.1f} %  {name}",
+    "mixture_loss": "loss {value:.4g}   {level:%%} [{low:.4g}, {high:.4g}]   best run {best:.4g}",
+    "mixture_like": "the mixture to compare: {value:.4g}   [{low:.4g}, {high:.4g}]",
+    "mixtures": "{y} of {runs} mixtures of {domains} domains{sizes}",
+    "and_sizes": " and {sizes}",
+    "mixtures_left_out": "left out, a run is predicted within {error:.2f} %, rank correlation {rank:.4f}",
+    "mixtures_matter": "it changes most with {domains:,}",
+    # schedules
+    "schedule_fit": "{form}: L = {equation}   ({doc})",
+    "schedule_points": "  {points} points of {runs:#run}",
+    "schedule_parameter": "  {name:<14} {value:.6g}",
+    "schedule_misfit": "  misfit         {misfit:.3g} of ln loss",
+    "one_schedule": "one run does not show how lower rates are remembered; fit two or three schedules",
+    # noise
+    "noise_edge": "* the interval reaches the end of the search: the optimum may lie outside",
+    "noise_edge_left_out": (
+        "* the interval reaches the end of the search: the optimum may lie outside; not used in the lines "
+        "below"
+    ),
+    "width_is": "w is {column}",
+    "width_unit": "w is {column}, {unit}",
+    "proportional": (
+        "{x} = a w: a = {a.value:.4g}, 95 % [{a.low:.4g}, {a.high:.4g}], R² = {r_squared:.3f}"
+    ),
+    "noise_power": "{x} ∝ w^p: p = {of.value:.3g}, 95 % [{of.low:.3g}, {of.high:.3g}]",
+    "noise_no_verdict": "no verdict: {why}",
+    "noise_cannot_tell": "cannot tell whether p = {claim:g}: {why}",
+    "noise_verdict": "p = {claim:g} {verdict}: {why}",
+    "by_batch": "search over batch sizes:",
+    "by_rate": "search over learning rates:",
+    "batch_over_rate": "a by batch over a by rate: " + ENDS,
+    "batch_minus_rate": (
+        "best by batch minus best by rate: {of.value:.2g}, 95 % [{of.low:.2g}, {of.high:.2g}]"
+    ),
+    "stable_power": "largest stable rate ∝ {column}^c{unit}: c = " + ENDS,
+    "in_brackets": " ({text})",
+    "outside_search": "outside the search",
+    "tolerance": "{x} at which the error is {rise:g} % above its best",
+    "tolerated": "{w:>8g}  {noise:.3g} [{low:.3g}, {high:.3g}]",
+    "not_tolerated": "{w:>8g}  not within the search, or the runs scatter too much",
+    "tolerance_power": "∝ w^q: q = " + ENDS,
+    "over_time": "from half the training time to its end: {verdict}",
+    # learning curves
+    "collapse_by": "{by:<12} {scales}",
+    "collapse_holds": "holds        {extent}; outliers: {outliers}",
+    "collapse_deviation": "deviation    at most {worst:.2g} % from the master curve of the others",
+    "collapse_none": "deviation    no master curve to deviate from",
+    "collapse_quality": "quality      {quality:.3g}   (1: within the noise)",
+    "collapse_x": "x scale      n^a,  a = {power}",
+    "collapse_y": "y scale      n^−b, b = {power}",
+    "collapse_critical": "x_c          {place}   (x is counted from it; nu = {nu:.4g})",
+    "dynamical": "{name:<16} {value:<18} {what}",
+    # runs and networks
+    "explained": (
+        "{n_data:g} examples, {steps:g} steps{width:, width .4g}: test loss {mean:.4g} ({low:.4g} to "
+        "{high:.4g} at {level:%%}; descent with its kernel {kernel:.4g})"
+    ),
+    "flops": "{n_params:,} parameters, {forward:.4g} FLOPs forward, {step:.4g} a training step",
+    "flops_layer": "  {name:40} {flops:12.4g}",
+    "dimension": "intrinsic dimension {value:.3g} ± {stderr:.2g} ({method}, {points} points)",
+    "margins": "{margins} margins, error {error:.4f}, log complexity {log_complexity:.5g}",
+    "margin_quantile": "{level:5.0f} %  raw {raw:10.4g}   normalised {normalised:10.4g}",
+    "complexity": "spectral complexity ({definition})  R = {value:.6g}   log R = {log:.6g}",
+    "assumed": "assumed: {text}",
+    "within_radius": "holds for inputs of length at most {radius:.4g}",
+    "not_known": "not known: {what}",
+    "from_weights": "from its weights",
+    # kernels and theories
+    "kernel": "kernel on {inputs} inputs: {modes} modes resolved; {predictable}",
+    "targets_zero": "the targets are all zero",
+    "predictable": "predicting each input from the others leaves {left:.3g} of the target's power",
+    "tail": "{name}: {value:.3g} ({low:.3g} to {high:.3g}) over modes {first} to {last}",
+    "tail_refused": "{name}: {why}",
+    "tail_b": "b, λ_k ~ k^-b",
+    "tail_a": "a, λ_k w_k² ~ k^-a",
+    "time_limited": "time-limited   (N, P → ∞): L ~ t^-{power:.4g}",
+    "data_limited": "data-limited   (t, N → ∞): L ~ P^-{power:.4g}",
+    "params_limited": "params-limited (t, P → ∞): L ~ N^-{power:.4g}",
+    "compute_limited": (
+        "compute-optimal (P → ∞): L ~ C^-{power:.4g} with N ~ C^{params:.4g}, t ~ C^{time:.4g}"
+    ),
+    "saturated": "limited by the spectrum, not by the task: {limits:,}",
+    "random_features": (
+        "random features, {spectrum}: n_params {n_params:g}, n_data {n_data:g}, noise {noise:g}, {dynamics}"
+    ),
+    "no_times": "no times were asked for",
+    "losses_at": "time {time:g}: test loss {test:.6g}, train loss {train:.6g}",
+    "smallest_loss": "smallest test loss {test:.6g} at time {time:g}",
+    "kernel_regression": (
+        "kernel regression, {modes} modes: loss {high:.4g} to {low:.4g} over n_data = {first:.4g} to "
+        "{last:.4g}"
+    ),
+    "kernel_no_sizes": "kernel regression, {modes} modes: no sizes were asked for",
+    "margins_at": (
+        "load {load:g}, sharpness {sharpness:g}: mean {mean:.4g}, 1 % {low:.4g}, median {median:.4g}, 99 % "
+        "{high:.4g}, < 0: {error:.3g}"
+    ),
+    "fixed_norm": "fixed-norm perceptron, {points} points: error {error}, equations hold to {worst:.1g}",
+    "fixed_norm_none": "fixed-norm perceptron: no points were asked for",
+    "one_error": "{low:.6g}",
+    "errors": "{low:.6g} to {high:.6g}",
+    "best_sharpness": "load {load:g}: best sharpness {sharpness:.9g}, error {error:.9g}",
+    # data sets and sweeps
+    "dataset": "{name}: {n_data} training and {n_test} test inputs of {shape}, {outputs} {kind}",
+    "runs_by_status": "{runs:#run}: {counts:,}",
+    "status_count": "{runs} {status}",
+    "failed_run": "  {run}: {why}",
+    "failed_run_of": "  {run} {setting}: {why}",
+    "retry_failed": "try the failed ones again with --retry-failed (retry_failed=True)",
+    "quarantined": "damaged, moved to {path}: {why}",
+    "workers_died": "{times:#worker} died and the work was begun again: {cause}",
+    "runs_left": (
+        "{runs:#run} left unfinished, not failed: what ran them was lost {losses} times in a row without a "
+        "checkpoint more (memory?); sweep again to go on"
+    ),
+    "run_elsewhere": "1 run is being written by another process: sweep again when it has ended",
+    "runs_elsewhere": "{runs} runs are being written by another process: sweep again when it has ended",
+    "interrupted": "interrupted: sweep again to continue",
+    "sweep_plan": "{runs:#run}: {done} done, {failed} failed before, {missing} to do",
+    "sweep_tasks": (
+        "{tasks:#task} of up to {largest:#run} on {workers:#worker}, each within about {memory:.0f} MB"
+    ),
+    "sweep_failed": "runs that failed before are left alone; retry_failed does them again",
+    # doubts on a table
+    "audit": "{doubts:#doubt} on {rows} of {of} rows; checked: {checked:,}",
+    "doubt": "{what}",
+    "doubt_changes": "  changes: {what} is {before:.3f}, and {after:.3f} without",
+    "doubt_changes_count": "  changes: {what} is {before:.3f}, and {after:.3f} with another count",
+    "doubt_mend": "  mend: {how}",
+    "doubt_rows": "  rows: {rows:,}",
+    "doubt_many_rows": "  rows: {rows:,} … ({of} rows)",
+}  # fmt: skip
+
+_OF_POWER = "{p.value:.2f} [{p.low:.2f}, {p.high:.2f}]"
+
+TABLES: dict[str, dict[str, str]] = {
+    "approaches": {
+        "<approach": "{name}", "a, N ∝ C^a": "{exponent:.3f} {exponent_ends}",
+        "n_params": "{n_params:.3g} {n_params_ends}", "n_data": "{n_data:.3g}",
+    },
+    "parabolas": {
+        "sizes tried": "×/÷ {span:g}", "a found": "{exponent:.4f}",
+        "n_params found/true, smallest": "{first}", "and largest compute": "{last}",
+    },
+    "sensitivity": {
+        "<choice": "{choice}", "points": "{points}", "E": "{E:.3f}", "alpha": "{alpha:.3f}",
+        "beta": "{beta:.3f}", "a": "{a:.3f}", "n_params": "{n_params:.3g}", "<": "{problem}",
+    },
+    "settings": {
+        "setting": "{name}", "best": "{value:.3g}", "low": "{low:.3g}", "high": "{high:.3g}",
+        "half": "{half:+.2f} %", "twice": "{twice:+.2f} %",
+    },
+    "noise": {
+        "w": "{w:g}", "optimum": "{noise:.4g}", "95 %": "[{first:.3g}, {last:.3g}]",
+        "best interval": "[{low:.4g}, {high:.4g}]", "best": "{best:.4f} ± {error:.4f}{edge}",
+    },
+    "noise_and_width": {
+        "width": "{width:.3g}", "w": "{w:g}", "optimum": "{noise:.4g}", "95 %": "[{first:.3g}, {last:.3g}]",
+        "best interval": "[{low:.4g}, {high:.4g}]", "best": "{best:.4f} ± {error:.4f}{edge}",
+    },
+    "stability": {"w": "{w:g}", "largest stable rate": "{rate:.4g}", "95 %": "{ends}"},
+    "over_time": {
+        "share of T": "{share:g}", "optimum / that at T": "{ratio}", "a": "{slope:.4g}", "p": _OF_POWER
+    },
+    "optimum_in_time": {
+        "time": "{time:.4g}", "gamma_2, all": "{every}", "gamma_2, counted": "{counted}",
+        "sizes that count": "{sizes} of {of}",
+    },
+    "norms": {
+        "<layer": "{name}", "<kind": "{kind}", "spectral": "{spectral}", "(2,1)": "{rows}",
+        "share": "{share}", "error": "{error}",
+    },
+}  # fmt: skip
