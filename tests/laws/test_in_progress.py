@@ -77,6 +77,16 @@ def test_a_run_that_leaves_its_band_raises_the_alarm(curves, study) -> None:
     assert "alarm" not in found.summary()
 
 
+def test_a_loss_below_its_band_is_an_alarm_only_beside_earlier_runs(curves, study) -> None:
+    """A run alone may fall faster than a power law, as one that learns its data by heart does."""
+    known = STEPS <= 0.6 * TOTAL
+    fallen = np.where(STEPS > 0.4 * TOTAL, 0.9, 1.0) * curves["constant"]
+    alone = final_loss(STEPS[known], fallen[known], schedule=PLANS["constant"])
+    assert fallen[known][-1] < alone.expected[0]
+    assert alone.on_track
+    assert not final_loss(STEPS[known], fallen[known], schedule=PLANS["constant"], like=study).on_track
+
+
 def test_what_is_not_known_is_refused(curves) -> None:
     early, half = STEPS <= 0.08 * TOTAL, STEPS <= 0.5 * TOTAL
     cases = [

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scalinglab.figures.style import INK, MUTED, PALETTE, colors, panels
+from scalinglab.figures.style import INK, MUTED, PALETTE, colors, log_x, loglog, panels, sparse
 from scalinglab.laws.tuning.transfer import value_of
 from scalinglab.support.validation import checked
+from scalinglab.support.words import count
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,9 +56,9 @@ def _valleys(axes: Axes, found: Hyperparameters, i: int, name: str) -> None:
         steps = np.linspace(places[near].min(), places[near].max(), 80) if near.any() else places
         along = found.valleys.above((steps - best[i])[:, None] * floor)
         axes.plot(value_of(name, steps), 100 * along, color=shade, linewidth=1.0)
-        label = ", ".join(f"{np.exp(s):.2g}" for s in cell.size)
+        label = ", ".join(count(float(np.exp(s))) for s in cell.size)
         axes.plot(value_of(name, best[i]), 0.0, "v", color=shade, markersize=6, label=label)
-    axes.set(xscale="log", xlabel=name, ylabel="ln loss above the valley / %", title="valleys and minima")
+    log_x(axes, xlabel=name, ylabel="ln loss above the valley / %", title="valleys and minima")
     axes.set_ylim(-25 * found.valleys.window, 100 * top)
     axes.legend(title=", ".join(found.law_sizes), fontsize=7)
 
@@ -80,9 +81,10 @@ def optima(axes: Axes, found: Hyperparameters, name: str | None = None) -> None:
     span = [[one.value - one.low], [one.high - one.value]]
     axes.errorbar([one.value], [one.value], yerr=span, fmt="*", color=PALETTE[1], markersize=11, capsize=3,
                   label="prediction")  # fmt: skip
-    axes.set(xscale="log", yscale="log", xlabel=f"{name} by the law", ylabel=f"best {name}")
-    powers = " ".join(f"{size}^{power:.2f}" for size, power in one.exponents.items())
-    axes.set_title(f"∝ {powers}", color=INK)
+    powers = " · ".join(f"{size}$^{{{power:.2f}}}$" for size, power in one.exponents.items())
+    loglog(axes, f"{name} by the law", f"best {name}", f"∝ {powers}")
+    for axis in (axes.xaxis, axes.yaxis):
+        sparse(axis)
     axes.legend(fontsize=7)
 
 

@@ -74,7 +74,8 @@ class FinalLoss(Worded):
         fraction: part of the planned steps that is done.
         remaining: steps that are left.
         expected: (low, high) of the loss now, from the first half of the steps done and the earlier runs.
-        on_track: whether the latest loss lies inside `expected`, a band of 99.9 %.
+        on_track: whether the latest loss lies inside `expected`, a band of 99.9 %; without earlier runs only
+            a loss above it is an alarm, since a run that falls faster than a power law is no fault.
         earlier: runs that the prior comes from.
     """
 
@@ -144,7 +145,8 @@ def final_loss(
         expected = float(now * np.exp(-width)), float(now * np.exp(width))
     return FinalLoss(
         float(value), float(value * np.exp(-reach)), float(value * np.exp(reach)), level, own.fraction,
-        own.total - own.last, expected, bool(expected[0] <= own.loss[-1] <= expected[1]),
+        own.total - own.last, expected,
+        bool((not study.runs or expected[0] <= own.loss[-1]) and own.loss[-1] <= expected[1]),
         len(study.runs),
     )  # fmt: skip
 
