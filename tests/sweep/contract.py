@@ -95,12 +95,12 @@ class PoolContract:
         assert answers(pool, 1)[1]["ok"]
 
     def test_killed_it_stops_what_runs(self, pool, store):
-        pool.submit(task(1, store, pause=1.0))
-        while store.status(identity({"pause": 1.0})) == "missing":
+        pool.submit(task(1, store, pause=10.0))
+        while store.status(identity({"pause": 10.0})) == "missing":
             pool.wait(0.1)
         pool.kill()
         end = time.monotonic() + 20
-        while store.status(identity({"pause": 1.0})) == "running":
+        while store.status(identity({"pause": 10.0})) == "running":
             assert time.monotonic() < end, "its worker outlived it"
             time.sleep(0.05)
-        assert store.status(identity({"pause": 1.0})) == "unfinished"
+        assert store.status(identity({"pause": 10.0})) == "unfinished"

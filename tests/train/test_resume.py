@@ -126,7 +126,8 @@ def test_a_process_that_is_killed_outright_leaves_what_it_takes_to_go_on(tmp_pat
     assert seen[0][1] >= 10
     whole = ordered(run(CNN))
     for name in ("step", "train_loss", "test_loss", "norm"):
-        assert np.array_equal(resumed[name], whole[name]), name
+        # where arrays lie in memory decides how sums round, and two processes place them differently
+        assert np.allclose(resumed[name], whole[name], rtol=2e-6, atol=0), name
 
 
 @pytest.mark.slow

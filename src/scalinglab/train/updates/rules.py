@@ -224,7 +224,8 @@ def orthogonalized(update: Tensor) -> Tensor:
     """0.2 √max(a, b) times the orthogonal factor, about, of matrices (runs, a, b, …), axes after a joined."""
     x = update.flatten(2)
     rows, columns = x.shape[1:]
-    x = x.to(torch.bfloat16)
+    # bf16 is what tensor cores are fast in; CPUs are not, and some have no product in it
+    x = x.to(torch.bfloat16 if x.is_cuda else torch.float32)
     x = x.mT if rows > columns else x
     x = x / x.norm(dim=(-2, -1), keepdim=True).clamp(min=1e-7)
     a, b, c = NEWTON_SCHULZ
