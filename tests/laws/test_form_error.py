@@ -37,16 +37,17 @@ def law():
 
 
 def matern(a: np.ndarray, b: np.ndarray, reach: float) -> np.ndarray:
-    r = np.hypot(*(a[:, :, None] - b[:, None])) / reach
+    r = np.sqrt(np.sum((a[:, :, None] - b[:, None]) ** 2, axis=0)) / reach
     return (1 + 5**0.5 * r + 5 / 3 * r**2) * np.exp(-(5**0.5) * r)
 
 
-def field_covariance(law, x: np.ndarray, reach: float) -> np.ndarray:
-    """Of δ at x, with the root mean square of the two slopes of ln f by the formula of the form."""
+def field_covariance(law, x: np.ndarray, field) -> np.ndarray:
+    """Of δ at x, with the root mean square of the slopes of ln f that it moves, by the form's formula."""
     p = law.parameters
     falls = p["alpha"] * p["A"] * x[0] ** -p["alpha"], p["beta"] * p["B"] * x[1] ** -p["beta"]
-    slope = np.sqrt((falls[0] ** 2 + falls[1] ** 2) / 2) / law.solution.predict(tuple(x))
-    return matern(np.log(x), np.log(x), reach) * np.outer(slope, slope)
+    moved = list(field.along)
+    slope = np.sqrt(np.mean(np.square(falls)[moved], axis=0)) / law.solution.predict(tuple(x))
+    return matern(np.log(x[moved]), np.log(x[moved]), field.range) * np.outer(slope, slope)
 
 
 def gradient(law, x: np.ndarray) -> np.ndarray:
@@ -70,25 +71,28 @@ def test_every_model_is_kriging_by_generalised_least_squares(law):
     for field in error.fields:
         middle, added = error._predicted(asked, shares, field)
         for k, ratio in enumerate(field.ratio):
-            delta = ratio * field_covariance(law, x, field.range)
+            delta = ratio * field_covariance(law, x, field)
             seen, cross = np.eye(N.size) + delta[: N.size, : N.size], delta[N.size :, : N.size]
             inverse = np.linalg.inv(seen)
             information = design.T @ inverse @ design
             moved = np.linalg.solve(information, design.T @ inverse @ r)
             left = r - design @ moved
-            assert middle[k] == pytest.approx(there @ moved + cross @ inverse @ left, rel=5e-3, abs=1e-5)
+            squares = left @ inverse @ left
+            slope_error.append(np.sqrt(ratio * squares / error.dof) * MATERN_SLOPE / field.range)
             free = there - cross @ inverse @ design
             rest = delta[N.size :, N.size :] - cross @ inverse @ cross.T
             rest += free @ np.linalg.solve(information, free.T)
-            assert np.sum(shares**2, axis=1) + added[k] == pytest.approx(np.diag(rest), rel=5e-3)
-            squares = left @ inverse @ left
+            if slope_error[-1] <= LARGEST:  # others do not count, and rounding of a vast δ shows
+                expected = there @ moved + cross @ inverse @ left
+                assert middle[k] == pytest.approx(expected, rel=5e-3, abs=1e-5)
+                assert np.sum(shares**2, axis=1) + added[k] == pytest.approx(np.diag(rest), rel=5e-3)
             deltas.append(squares / error.dof * delta[N.size :, N.size :])
             logs = np.linalg.slogdet(seen)[1] + np.linalg.slogdet(information)[1]
             likelihood.append(-0.5 * logs - error.dof / 2 * np.log(squares))
-            slope_error.append(np.sqrt(ratio * squares / error.dof) * MATERN_SLOPE / field.range)
     rho = np.reshape(slope_error, (len(error.fields), -1))
-    # even in ln ρ up to the largest, and as much on a form that holds
+    # even in ln ρ up to the largest, 5 % along each size alone, and as much on a form that holds
     prior = np.c_[np.zeros(len(rho)), np.gradient(np.log(rho[:, 1:]), axis=1) * (rho[:, 1:] <= LARGEST)]
+    prior *= [[0.05 if len(field.along) == 1 else 0.9] for field in error.fields]
     prior[0, 0] = prior.sum()
     with np.errstate(divide="ignore"):
         likelihood = np.array(likelihood) + np.log(prior.ravel())
@@ -231,3 +235,40 @@ def test_the_median_lies_within_the_interval_and_moves_with_what_the_form_misses
     for name in ("n_params", "n_data", "loss"):
         low, high = getattr(best, f"{name}_interval")
         assert ((low < getattr(best, f"{name}_median")) & (getattr(best, f"{name}_median") < high)).all()
+
+
+EIGHT = tuple(v.ravel() for v in np.meshgrid(np.geomspace(5e7, 2e10, 8), np.geomspace(2e9, 4e11, 7)))
+
+
+def bent(n, d):
+    """The exponent of n_params is 0.30 below 1e9 and 0.42 above."""
+    size = n / 1e9
+    return 1.8 + 0.4 * size**-0.3 * (1 + size**4) ** -0.03 + 0.45 * (d / 1e10) ** -0.36
+
+
+def test_a_bend_along_one_size_is_in_more_intervals_of_the_optimum():
+    """Chinchilla's form alone, which lacks it; `benchmarks/surfaces.py` counts more draws, of all forms."""
+    n, d = EIGHT
+    compute = 60 * np.max(n * d)
+    sizes = np.geomspace(1e8, 1e13, 20001)
+    exact = sizes[np.argmin(bent(sizes, compute / 6 / sizes))]
+    held, assumed = [], []
+    for seed in range(6):
+        noise = np.exp(0.003 * np.random.default_rng(seed).standard_normal(n.size))
+        fitted = surface.fit(n, d, bent(n, d) * noise, form="chinchilla")
+        low, high = fitted.compute_optimal(compute).n_params_interval
+        held.append(low < exact < high)
+        low, high = fitted.compute_optimal(compute, assume_form=True).n_params_interval
+        assumed.append(low < exact < high)
+    assert sum(held) > sum(assumed)
+
+
+def test_offsets_of_sizes_are_no_error_of_the_form():
+    n, d = EIGHT
+    rng = np.random.default_rng(6)
+    offsets = np.repeat(0.01 * rng.standard_normal(8)[None], 7, axis=0).ravel()
+    noisy = losses(n, d) * np.exp(0.002 * rng.standard_normal(n.size) + offsets)
+    fitted = surface.fit(n, d, noisy, form="chinchilla")
+    assert fitted._shared.chance > 0.95
+    assert FormError(fitted.law.solution).chance > 0.9, "which a smooth error would explain, too"
+    assert fitted._form_error.chance < 0.6

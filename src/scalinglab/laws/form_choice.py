@@ -104,7 +104,7 @@ def _log_density(law: Solution, data: Points, seen: int, until: int) -> float:
         sizes, places = shared_errors.groups(both, np.log(both.points.x).T)
 
     def evidence(count: int) -> float:
-        white, prior, _ = shared_errors.whitened(values[:count], sizes[:count], places[:count])
+        white, prior, *_ = shared_errors.whitened(values[:count], sizes[:count], places[:count])
         return average_of(white[..., :-1], white[..., -1], prior, robust=False).evidence
 
     return evidence(until) - evidence(seen)

@@ -133,7 +133,7 @@ class Surface(NotebookResult):
     @cached_property
     def _form_error(self) -> FormError:
         """What the form may miss, by how the residuals move together."""
-        return FormError(self.law.solution)
+        return FormError(self.law.solution, self._shared)
 
     @cached_property
     def _shared(self) -> SharedErrors:

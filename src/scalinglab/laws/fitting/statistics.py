@@ -73,6 +73,7 @@ class NoiseAverage:
         weight: (k,) of each, summing to 1.
         design: (k,) which of the designs each belongs to.
         correlation, noise_exponent: (k,) ρ and γ of each.
+        ratio: (k,) variance of what runs share over that of their own noise (`shared_errors`).
         dof: n − p.
         centre: mean of ln x, where the noise is σ.
         evidence: logarithm of the density of y, averaged over noise; a flat prior of β leaves a constant.
@@ -85,6 +86,7 @@ class NoiseAverage:
     design: np.ndarray
     correlation: np.ndarray
     noise_exponent: np.ndarray
+    ratio: np.ndarray
     dof: int
     centre: float
     evidence: float
@@ -208,6 +210,7 @@ def average_of(
     design: np.ndarray | None = None,
     correlation: np.ndarray | None = None,
     noise_exponent: np.ndarray | None = None,
+    ratio: np.ndarray | None = None,
     centre: float = 0.0,
 ) -> NoiseAverage:
     """The average of linear models of which each was divided by the root of its Ω.
@@ -217,7 +220,7 @@ def average_of(
         target: (k, n) each Ω^(−1/2) y.
         prior: (k,) logarithm of the prior of each over |Ω|^(1/2).
         robust: as in `average_over_noise`.
-        design, correlation, noise_exponent, centre: those of `NoiseAverage`; by default 0.
+        design, correlation, noise_exponent, ratio, centre: those of `NoiseAverage`; by default 0.
     """
     n, p = white.shape[1:]
     dof, zeros = n - p, np.zeros(len(white))
@@ -230,12 +233,12 @@ def average_of(
     weight = weight / weight.sum()
     kept = weight > NEGLIGIBLE / len(weight)
     root = np.linalg.inv(r) * np.sqrt(variance)[:, None, None]
-    which, rho, gamma = (
-        (zeros if part is None else part)[kept] for part in (design, correlation, noise_exponent)
+    which, rho, gamma, shared = (
+        (zeros if part is None else part)[kept] for part in (design, correlation, noise_exponent, ratio)
     )
     return NoiseAverage(
         shift[kept], root[kept], sigma[kept], weight[kept] / weight[kept].sum(), which.astype(int), rho,
-        gamma, dof, centre, float(evidence),
+        gamma, shared, dof, centre, float(evidence),
     )  # fmt: skip
 
 

@@ -9,6 +9,12 @@ surface has a Student distribution, and these are averaged by the restricted lik
 ln ρ, from a fiftieth to a third of the slope. Of a range ℓ whose δ explains all residuals before ρ is a third
 only the smaller ρ count, so that the prior depends on the residuals.
 
+Of several sizes δ may depend on all of them, or on one alone: an exponent of N that bends moves all runs of
+one n_params alike, which a field over all sizes follows only by chance. ρ is then a part of the slope along
+that size, and such a δ has 5 % of the prior of all. Errors that runs of one n_params share (`shared_errors`)
+explain the same residuals. So runs count in two ways, as independent and with the covariance of shared
+errors, each as likely as it explains the residuals together with δ.
+
 Within the runs δ is known as well as the noise allows. Beyond them it continues with the slopes it may have,
 so intervals grow with the distance; those of a surface that follows its form hardly change. Residuals that δ
 explains are no noise: where they rule the form out, the average may be narrower than the interval that takes
@@ -25,8 +31,9 @@ from scipy import special, stats
 
 from scalinglab.laws.fitting.bend import SIGNIFICANT
 from scalinglab.laws.fitting.solution import ROUNDING, Solution
-from scalinglab.laws.fitting.statistics import HUBER, ROUNDS, level_quantile, mixture_quantile
+from scalinglab.laws.fitting.statistics import HUBER, ROUNDS, mixture_quantile
 from scalinglab.laws.fitting.uncertainty.linear import MOST_POINTS, independent
+from scalinglab.laws.fitting.uncertainty.shared_errors import SharedErrors
 
 # judged: rows "smooth error", "second power" and "surface, power of a sum" of benchmarks/coverage.py, and
 # benchmarks/extrapolation.py --form-errors; the prior
@@ -36,7 +43,7 @@ LARGEST = 0.32  # measured: benchmarks/forecasts.py; of ρ, with the noise that 
 # convention: probability of an error of the form, beyond which its residuals count as no noise; rows
 # "surface, power of a sum" and "surface, interaction" of benchmarks/coverage.py judge it
 RULED_OUT = 1 - SIGNIFICANT
-STEP = 0.05  # search: of ln size, of central differences
+STEP = 0.005  # search: of ln size, of central differences
 MATERN_SLOPE = np.sqrt(5 / 3)  # defined: sd of the slope of a field of unit variance and ℓ = 1
 
 
@@ -64,7 +71,8 @@ class Field:
 
     Attributes:
         range: ℓ.
-        covariance: (n, n) for unit variance.
+        along: which of the varied sizes it depends on.
+        covariance: (n, n) at the runs for unit variance, in units of the noise.
         variance: (contrasts,) along each axis.
         axes: (contrasts, contrasts), in columns.
         ratio: (k,) variances of δ that are tried, over that of the noise.
@@ -73,6 +81,7 @@ class Field:
     """
 
     range: float
+    along: tuple[int, ...]
     covariance: np.ndarray
     variance: np.ndarray
     axes: np.ndarray
@@ -87,7 +96,15 @@ class FormError:
     Of several points of a run, which move together, the one of the largest sizes counts.
     """
 
-    def __init__(self, law: Solution) -> None:
+    def __init__(
+        self, law: Solution, shared: SharedErrors | None = None, noise: np.ndarray | None = None
+    ) -> None:
+        """The average of one law.
+
+        Args:
+            shared: errors that runs of one size may share; by default none.
+            noise: (runs, runs) covariance of the noise; by default that of independent runs.
+        """
         self.law = law
         data = law.points
         sizes = np.atleast_2d(data.x)
@@ -100,19 +117,28 @@ class FormError:
         self.spread = np.where(linear & self.varied, np.std(sizes, axis=1), np.nan)
         self.logs = self.coordinates(sizes[:, rows])
         problem, z = law.problem, law.coordinates[None]
-        # δ in units of the noise at each point, for one unit of ρ ℓ
-        self.unit = problem.weight[0][rows] * self.slope(sizes[:, rows])
-        jacobian = problem.jacobian(z)[0][rows]
+        self.slopes_at_runs = self.slopes(sizes[:, rows])
+        variance, axes = np.linalg.eigh(np.eye(len(rows)) if noise is None else noise)
+        white = (axes / np.sqrt(variance)) @ axes.T
+        self.weight = white * problem.weight[0][rows]
+        jacobian = white @ problem.jacobian(z)[0][rows]
         self.free = independent(jacobian)
         self.size = np.linalg.norm(jacobian[:, self.free], axis=0)
         basis, triangle = np.linalg.qr(jacobian[:, self.free] / self.size, mode="complete")
         p = int(self.free.sum())
         self.trend, self.contrasts, self.triangle = basis[:, :p], basis[:, p:], triangle[:p]
         self.dof = len(rows) - p
-        residuals = -problem.residuals(z)[0][rows]  # measured − law
+        residuals = -white @ problem.residuals(z)[0][rows]  # measured − law
         self.seen = self.contrasts.T @ residuals
         if np.isfinite(law.delta) and self.shows:
-            self.seen = self.contrasts.T @ self._without_outliers(residuals)
+            residuals = self._without_outliers(residuals)
+            self.seen = self.contrasts.T @ residuals
+        # what generalised least squares moves of the fit, which took runs for independent
+        self.moved = np.zeros(len(rows)) if noise is None else self.trend @ (self.trend.T @ residuals)
+        self.shared = shared.chance if shared is not None and self.shows else 0.0
+        self.sharing = None
+        if shared is not None and self.shared:
+            self.sharing = FormError(law, noise=shared.covariance(sizes[:, rows]))
 
     @property
     def shows(self) -> bool:
@@ -128,7 +154,23 @@ class FormError:
     @property
     def chance(self) -> float:
         """The probability that the form errs."""
-        return 1 - float(self.fields[0].weight[0]) if self.shows else 0.0
+        if not self.shows:
+            return 0.0
+        return 1 - sum(share * float(part.fields[0].weight[0]) for share, part in self._parts)
+
+    @cached_property
+    def _parts(self) -> list[tuple[float, FormError]]:
+        """Independent runs, and those whose size shares an error, each with its probability.
+
+        An offset of a size and a bend explain the same residuals: each is as likely as it is without the
+        other, over the probability that it leaves to a form that holds.
+        """
+        if self.sharing is None:
+            return [(1.0, self)]
+        odds = np.array([1 - self.shared, self.shared])
+        odds = odds / [max(float(part.fields[0].weight[0]), 1e-300) for part in (self, self.sharing)]
+        alone, sharing = (odds / odds.sum()).tolist()
+        return [(alone, self), (sharing, self.sharing)]
 
     @property
     def noise(self) -> float:
@@ -141,8 +183,8 @@ class FormError:
         with np.errstate(divide="ignore"):
             return np.where(np.isnan(spread), np.log(x), x / spread)[self.varied]
 
-    def slope(self, x: np.ndarray) -> np.ndarray:
-        """(…) root mean square over variables of the slopes of ln f by `coordinates`, at x (variables, …)."""
+    def slopes(self, x: np.ndarray) -> np.ndarray:
+        """(varied, …) slopes of ln f by `coordinates`, at x (variables, …)."""
         found = []
         for j in np.flatnonzero(self.varied):
             up, down = x.astype(float), x.astype(float)
@@ -153,7 +195,7 @@ class FormError:
                 up[j], down[j] = x[j] + STEP * self.spread[j], np.maximum(x[j] - STEP * self.spread[j], 0)
                 step = (up[j] - down[j]) / self.spread[j]
             found.append((self._link(up) - self._link(down)) / step)
-        return np.asarray(np.sqrt(np.mean(np.square(found), axis=0)))
+        return np.array(found)
 
     @cached_property
     def fields(self) -> list[Field]:
@@ -179,19 +221,22 @@ class FormError:
         return kept
 
     @cached_property
-    def _shapes(self) -> list[tuple[float, np.ndarray, np.ndarray, np.ndarray]]:
-        """Range, covariance, variance and axes of every field."""
-        found = []
-        for reach in RANGES:
-            covariance = matern(self.logs, self.logs, reach) * np.outer(self.unit, self.unit)
-            variance, axes = np.linalg.eigh(self.contrasts.T @ covariance @ self.contrasts)
-            found.append((reach, covariance, np.maximum(variance, 0.0), axes))
+    def _shapes(self) -> list[tuple[float, tuple[int, ...], np.ndarray, np.ndarray, np.ndarray]]:
+        """Range, sizes, covariance, variance and axes of every field."""
+        found, count = [], int(self.varied.sum())
+        alone = [(j,) for j in range(count)] if count > 1 else []
+        for along in [tuple(range(count)), *alone]:
+            unit = self.weight * _together(self.slopes_at_runs, along)
+            for reach in RANGES:
+                at_runs = unit @ matern(self.logs, self.logs, reach, along) @ unit.T
+                variance, axes = np.linalg.eigh(self.contrasts.T @ at_runs @ self.contrasts)
+                found.append((reach, along, at_runs, np.maximum(variance, 0.0), axes))
         return found
 
     def _weighed(self, seen: np.ndarray) -> list[Field]:
         """The fields with the weights that contrasts `seen` of the residuals give them."""
         tried, likelihood, prior = [], [], []
-        for reach, covariance, variance, axes in self._shapes:
+        for reach, along, covariance, variance, axes in self._shapes:
             unit = reach / MATERN_SLOPE  # standard deviation of δ of ρ = 1
             ratio = np.r_[0.0, self.dof / np.sum(seen**2) * (unit * SLOPE_ERRORS) ** 2]
             total = 1 + ratio[:, None] * variance
@@ -200,8 +245,12 @@ class FormError:
             noise = np.sqrt(squares / self.dof)
             rho = np.sqrt(ratio[1:]) * noise[1:] / unit
             even = np.maximum(np.gradient(np.log(rho)), 0.0)  # in ln ρ
+            if (several := int(self.varied.sum())) > 1:
+                # errors along one size move the best n_params most: with an even prior its interval is 1.6
+                # times as wide where the form holds
+                even = even * (SIGNIFICANT if len(along) == 1 else 1 - SIGNIFICANT * several)
             prior.append(np.r_[0.0, np.where(rho <= LARGEST, even, 0.0)])
-            tried.append((reach, covariance, variance, axes, ratio, noise))
+            tried.append((reach, along, covariance, variance, axes, ratio, noise))
         share = np.array(prior)
         share[0, 0] = share.sum()
         with np.errstate(divide="ignore"):
@@ -240,14 +289,21 @@ class FormError:
         if not self.shows:
             return halves
         fit, middle, added, noise, weight = self._average(asked, measured)
-        usual = level_quantile(level, self.dof) * self.noise * np.sqrt(fit)
-        left = np.sqrt(weight @ noise**2) / self.noise if self.chance > RULED_OUT else 1.0
+        # of every part the first has no error of the form
+        first = np.arange(len(self._parts)) * (len(noise) // len(self._parts))
+        alone = np.array([1 - self.shared, self.shared][: len(first)])
+        spreads = noise[first, None] * np.sqrt(fit[first])
+        left = np.sqrt(weight @ noise**2 / (alone @ noise[first] ** 2)) if self.chance > RULED_OUT else 1.0
         found = []
         for side, half in zip((-1, 1), halves, strict=True):
+            share = 0.5 + side * level / 2
+            usual = np.maximum(
+                side * mixture_quantile(middle[first], spreads, alone, self.dof, share), 1e-300
+            )
             stretch = np.where(np.isfinite(half), half, usual) / usual
             scale = np.minimum(stretch, 1.0)
             spread = noise[:, None] * np.sqrt(np.maximum(fit * stretch**2 + added * scale**2, 1e-300))
-            end = side * mixture_quantile(middle, spread, weight, self.dof, 0.5 + side * level / 2)
+            end = side * mixture_quantile(middle, spread, weight, self.dof, share)
             found.append(np.where(np.isfinite(half), np.maximum(end, left * half), half))
         return np.array(found)
 
@@ -267,17 +323,22 @@ class FormError:
         return np.asarray(special.logsumexp(each, b=weight[:, None], axis=0))
 
     def _average(self, asked: Places, measured: bool = False) -> tuple[np.ndarray, ...]:
-        """The average over errors of the form: its parts (k, quantities), their noise and weight (k,).
+        """The average over errors of the form and noise: parts (k, quantities), their noise and weight (k,).
 
-        First the variance (quantities,) of the fitted quantities over that of the noise, then the mean of
-        each part and the variance that δ adds to it.
+        The variance of the fitted quantities over that of the noise, the mean of each part and the variance
+        that δ adds to it.
         """
-        shares = self._shares(asked)
-        fit = np.maximum(np.sum(shares**2, axis=1) + float(measured), 1e-300)
-        parts = [self._predicted(asked, shares, field) for field in self.fields]
-        middle, added = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
-        noise, weight = (np.concatenate([getattr(f, v) for f in self.fields]) for v in ("noise", "weight"))
-        return fit, middle, added, noise, weight
+        found: list[tuple[np.ndarray, ...]] = []
+        for share, part in self._parts:
+            shares = part._shares(asked)
+            fit = np.maximum(np.sum(shares**2, axis=1) + float(measured), 1e-300)
+            for field in part.fields:
+                middle, added = part._predicted(asked, shares, field)
+                middle = middle + shares @ part.moved
+                fits = np.broadcast_to(fit, middle.shape)
+                found.append((fits, middle, added, field.noise, share * field.weight))
+        fits, middle, added, noise, weight = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return fits, middle, added, noise, weight
 
     # --- before a run is made: the planner's prior ------------------------------------------------------
 
@@ -288,13 +349,19 @@ class FormError:
 
     def covariance(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """(n, m) of δ at a (variables, n) and b (variables, m) before any run, averaged over its errors."""
-        first, second = self.coordinates(a), self.coordinates(b)
-        found = sum(v * matern(first, second, f.range) for v, f in zip(self._sizes, self.fields, strict=True))
-        return np.asarray(found * np.outer(self.slope(a), self.slope(b)))
+        places = [(self.coordinates(x), self.slopes(x)) for x in (a, b)]
+        found = np.zeros((a.shape[1], b.shape[1]))
+        for size, field in zip(self._sizes, self.fields, strict=True):
+            first, second = (_together(slopes, field.along) for _, slopes in places)
+            between = matern(places[0][0], places[1][0], field.range, field.along)
+            found += size * between * np.outer(first, second)
+        return found
 
     def variance(self, x: np.ndarray) -> np.ndarray:
         """(n,) the diagonal of `covariance` at x (variables, n)."""
-        return np.asarray(np.sum(self._sizes) * self.slope(x) ** 2)
+        slopes = self.slopes(x)
+        sizes = zip(self._sizes, self.fields, strict=True)
+        return np.asarray(sum(size * _together(slopes, field.along) ** 2 for size, field in sizes))
 
     @property
     def _sizes(self) -> list[float]:
@@ -306,10 +373,11 @@ class FormError:
 
         That is δ at the places of the quantity less what the fit took over of δ at the runs.
         """
-        at_runs, taken, seen = self._shared(asked, shares, field)
-        logs, weight = self.coordinates(asked.sizes), asked.weight * self.slope(asked.sizes)
+        logs = self.coordinates(asked.sizes)
+        weight = asked.weight * _together(self.slopes(asked.sizes), field.along)
+        at_runs, taken, seen = self._shared(logs, weight, shares, field)
         at_places = np.array([
-            w @ matern(logs[:, q], logs[:, q], field.range) @ w for q, w in enumerate(weight)
+            w @ matern(logs[:, q], logs[:, q], field.range, field.along) @ w for q, w in enumerate(weight)
         ])  # fmt: skip
         alone = at_places - 2 * np.sum(at_runs * shares, axis=1) + np.sum(taken * shares, axis=1)
         ratio = field.ratio[:, None]
@@ -318,14 +386,14 @@ class FormError:
         return middle, np.maximum(ratio * alone - ratio**2 * np.sum(shrunk * seen, axis=-1), 0.0)
 
     def _shared(
-        self, asked: Places, shares: np.ndarray, field: Field
+        self, logs: np.ndarray, weight: np.ndarray, shares: np.ndarray, field: Field
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Covariances with δ at the runs, (quantities, runs), of δ and of what the fit took over of it.
 
         And that of their difference with the contrasts, (quantities, contrasts).
         """
-        logs, weight = self.coordinates(asked.sizes), asked.weight * self.slope(asked.sizes)
-        at_runs = matern(logs.reshape(len(logs), -1), self.logs, field.range) * self.unit
+        unit = self.weight * _together(self.slopes_at_runs, field.along)
+        at_runs = matern(logs.reshape(len(logs), -1), self.logs, field.range, field.along) @ unit.T
         at_runs = np.einsum("qm,qmn->qn", weight, at_runs.reshape(*weight.shape, -1))
         taken = shares @ field.covariance
         return at_runs, taken, (at_runs - taken) @ self.contrasts @ field.axes
@@ -353,7 +421,18 @@ class FormError:
             return np.broadcast_to(np.log(found) if self.law.log else found, x.shape[1:])
 
 
-def matern(a: np.ndarray, b: np.ndarray, reach: float) -> np.ndarray:
-    """(n, m) covariance of a field of unit variance at a (variables, n) and b (variables, m)."""
+def _together(slopes: np.ndarray, along: tuple[int, ...]) -> np.ndarray:
+    """(…) root mean square of some of the slopes (varied, …)."""
+    return np.asarray(np.sqrt(np.mean(slopes[list(along)] ** 2, axis=0)))
+
+
+def matern(a: np.ndarray, b: np.ndarray, reach: float, along: tuple[int, ...] | None = None) -> np.ndarray:
+    """(n, m) covariance of a field of unit variance at a (variables, n) and b (variables, m).
+
+    Args:
+        along: the variables that it depends on; by default all.
+    """
+    if along is not None:
+        a, b = a[list(along)], b[list(along)]
     distance = np.sqrt(5 * np.sum((a[:, :, None] - b[:, None]) ** 2, axis=0)) / reach
     return np.asarray((1 + distance + distance**2 / 3) * np.exp(-distance))

@@ -29,7 +29,9 @@ from scalinglab.laws.fitting.solution import ROUNDING, Solution
 from scalinglab.laws.fitting.statistics import NoiseAverage, average_of, correlations
 from scalinglab.laws.fitting.uncertainty.linear import LinearFit, scaled
 
-RATIOS = 4.0 ** np.arange(-2.0, 5.0)  # search: λ beside 0; offsets from 1/4 to 16 times the noise
+# search: λ beside 0; offsets from 1 to 8 times the noise. Smaller ones hardly move an interval: on 5 × 5
+# runs, which show little of λ, they would take the prior of those that do
+RATIOS = 4.0 ** np.arange(4.0)
 FEWEST_SIZES = 3  # defined: those that E + A N^-α follows, whatever their offsets
 
 
@@ -52,10 +54,24 @@ class SharedErrors:
     def average(self) -> NoiseAverage:
         """The linearised fit averaged over λ and ρ; its first part has independent errors."""
         values = np.column_stack([self.linear.design, self.linear.measured])
-        white, prior, correlation = whitened(values, self.sizes, self.places)
+        white, prior, correlation, ratio = whitened(values, self.sizes, self.places)
         return average_of(
-            white[..., :-1], white[..., -1], prior, robust=self._robust, correlation=correlation
+            white[..., :-1], white[..., -1], prior, robust=self._robust, correlation=correlation, ratio=ratio
         )
+
+    def covariance(self, x: np.ndarray) -> np.ndarray:
+        """(n, n) of noise with shared errors at x (variables, n), averaged over λ and ρ; mean variance 1."""
+        with np.errstate(divide="ignore"):
+            sizes, places = groups(self.law, np.log(x).T)
+        one = sizes[:, None] == sizes
+        found, average = np.zeros(one.shape), self.average
+        for weight, sigma, ratio, rho in zip(
+            average.weight, average.sigma, average.ratio, average.correlation, strict=True
+        ):
+            if ratio:
+                shared = ratio * rho ** np.abs(places[:, None] - places)
+                found += weight * sigma**2 * (np.eye(len(one)) + one * shared)
+        return np.asarray(found / np.mean(np.diag(found)))
 
     def widened(
         self,
@@ -130,14 +146,15 @@ def several(sizes: np.ndarray) -> float:
 
 def whitened(
     values: np.ndarray, sizes: np.ndarray, places: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Columns (n, m) divided by the root of every covariance: (k, n, m).
 
-    With (k,) the logarithm of the prior of each over the root of its determinant, and (k,) its ρ; 0 for
-    independent errors, which come first.
+    With (k,) the logarithm of the prior of each over the root of its determinant, and (k,) its ρ and its λ; 0
+    for independent errors, which come first.
     """
     chance, labels = several(sizes), np.unique(sizes)
-    found, prior, correlation = [values[None]], [np.array([np.log(1 - chance)])], [np.zeros(1)]
+    found, prior = [values[None]], [np.array([np.log(1 - chance)])]
+    correlation, ratio = [np.zeros(1)], [np.zeros(1)]
     along = correlations(max(round(len(sizes) / len(labels)), 2))[1::2]
     for rho, share in [(1.0, 0.5), *((float(rho), 0.5 / len(along)) for rho in along)] if chance else ():
         white, size = np.empty((len(RATIOS), *values.shape)), np.zeros(len(RATIOS))
@@ -150,4 +167,5 @@ def whitened(
         found.append(white)
         prior.append(np.log(chance * share / len(RATIOS)) - size)
         correlation.append(np.full(len(RATIOS), rho))
-    return np.concatenate(found), np.concatenate(prior), np.concatenate(correlation)
+        ratio.append(RATIOS)
+    return tuple(map(np.concatenate, (found, prior, correlation, ratio)))  # type: ignore[return-value]
