@@ -1,6 +1,7 @@
 """Forms: their equations, limits and gradients, and how a user adds one."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -534,3 +535,13 @@ def test_a_surface_predicts_by_name_and_refuses_sizes_by_place():
         fitted.predict(1e9, 2e10)
     with pytest.raises(BadInput, match="by name"):
         fitted.interval((1e9, 2e10))
+
+
+def test_every_equation_is_stated_with_one_left_side():
+    for form in {form.name: form for form in forms.FORMS.values()}.values():
+        left = form.stated().split(" = ")[0]
+        assert left == "y" or "y" in left, form.name
+        assert " = y" not in form.stated(), form.name
+    assert forms.get("m4").stated() == "(y - E)/(E + span - y)^s = A x^-c", "y follows only implicitly"
+    given = replace(forms.get("power_law"), equation="y = A x^-c")
+    assert given.stated() == "y = A x^-c"

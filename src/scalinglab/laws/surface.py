@@ -466,7 +466,7 @@ class Surface(NotebookResult):
         if self._shared.chance > 1 - SIGNIFICANT:
             cautions.append(Reason("sizes_share_errors", chance=self._shared.chance))
         return fits.summary(
-            f"{law.form.name}: L = {law.form.equation.removeprefix('L = ')}   ({variables})",
+            f"{law.form.name}: {law.form.stated('L')}   ({variables})",
             f"{len(law.points.y)} points at {law.points.sizes} sizes",
             self._rows, facts, law.certificate, cautions, law.points.notes,
         )  # fmt: skip

@@ -212,7 +212,7 @@ def the_fit(fitted: Surface, unit: str) -> Section:
     figure.update_layout(showlegend=False)
     lost = fitted.undetermined
     table = parameter_table(law.parameters, fitted.parameter_intervals(), lost)
-    text = [f"L = {law.form.equation}, N parameters and D {unit}, fitted to {len(law.points.y)} points."]
+    text = [f"{law.form.stated('L')}, N parameters and D {unit}, fitted to {len(law.points.y)} points."]
     if lost:
         text.append(f"These runs do not determine {', '.join(lost)}.")
     plot = Plot(finish(figure), "Residuals: a surface that holds leaves no trend with compute or size.")

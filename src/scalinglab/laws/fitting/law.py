@@ -186,7 +186,7 @@ class Law(NotebookResult):
         if self.form.exponent is not None and self.unidentified:
             cautions.append(f"NOT IDENTIFIED: {self.unidentified}")
         return fits.summary(
-            f"{self.form.name}: y = {self.form.equation.removeprefix('y = ')}",
+            f"{self.form.name}: {self.form.stated()}",
             f"{len(self.points.y)} points at {self.points.sizes} sizes{span}", self._rows,
             [("residual std", scatter)], self.certificate, cautions, self.notes,
         )  # fmt: skip

@@ -6,6 +6,7 @@ that broadcasts. `scalinglab.laws.forms` has those that come with the package an
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -111,6 +112,11 @@ class Form:
             raise BadInput(
                 f"form {self.name!r}: exponent={self.exponent!r}; {nearest(self.exponent, self.names)}"
             )
+
+    def stated(self, left: str = "y") -> str:
+        """The equation with its left side, which one that y follows from only implicitly has itself."""
+        has_left = self.equation.startswith(f"{left} = ") or re.search(r"\by\b.* = ", self.equation)
+        return self.equation if has_left else f"{left} = {self.equation}"
 
     @property
     def names(self) -> tuple[str, ...]:
