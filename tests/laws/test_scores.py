@@ -48,7 +48,7 @@ def test_the_weights_of_curves_are_those_of_the_likelihood():
     sigma = np.geomspace(1e-4, 1, 4000)
     expected = []
     for one in best:
-        squares = scores.COUNTS * curve.squares[one].sum() + scores.SCATTER_WEIGHT * scores.SCATTER**2
+        squares = scores.COUNTS * curve.squares[one].sum() + scores.PRIOR_COUNT * scores.SCATTER**2
         density = sigma ** -(count + 1) * np.exp(-squares / (2 * sigma**2))  # Jeffreys' prior 1/σ
         expected.append(np.exp(curve.grid[-1][one]) * np.trapezoid(density, sigma))
     ratio = np.array(expected) / weight[best]

@@ -33,7 +33,7 @@ from scalinglab.laws.extrapolation import bands
 from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.fit import fit_points
 from scalinglab.laws.fitting.law import Law
-from scalinglab.laws.fitting.statistics import check_level, level_quantile
+from scalinglab.laws.fitting.statistics import PRIOR_COUNT, check_level, level_quantile
 from scalinglab.laws.forms import schedules
 from scalinglab.laws.forms.base import Parameter
 from scalinglab.laws.schedule import NOISE, Schedule, ScheduleLaw, prepare
@@ -55,8 +55,6 @@ ANY_RUN = (
 # measured: benchmarks/while_it_trains.py, on its smaller sizes: of the spread of any runs, that of runs of
 # one study; twice that if these are of one network only, and growing with the ratio of their lengths
 ALIKE = 0.2
-# chosen: as many errors of the width that the law says count beside those of earlier runs
-COUNTED = 2.0
 LEAST = 0.1  # defined: the part of a run before which nothing is said
 WARM = 0.02  # convention: the first part of a run, in which the loss is still that of its start
 FEWEST = 3  # guard: losses that a line through them and its scatter take
@@ -135,8 +133,8 @@ def final_loss(
     prior = study.prior.at(own.total)
     value, scale = _predicted(own, prior, own.total)
     errors = study.errors(own.fraction)
-    correction = np.sqrt((COUNTED + np.sum(np.square(errors))) / (COUNTED + len(errors)))
-    freedom = COUNTED + len(errors) if errors else 10**6
+    correction = np.sqrt((PRIOR_COUNT + np.sum(np.square(errors))) / (PRIOR_COUNT + len(errors)))
+    freedom = PRIOR_COUNT + len(errors) if errors else 10**6
     reach = level_quantile(level, freedom) * scale * correction
     expected, half = (0.0, np.inf), own.until(own.step[-1] / 2)
     if len(half.step) >= FEWEST:

@@ -46,7 +46,7 @@ from scalinglab.laws import surface as surfaces
 from scalinglab.laws.extrapolation.stacking import extrapolate
 from scalinglab.laws.fitting.data.from_curves import Table, is_table, points_from, under_names
 from scalinglab.laws.fitting.data.points import positive
-from scalinglab.laws.fitting.statistics import check_level
+from scalinglab.laws.fitting.statistics import PRIOR_COUNT, check_level
 from scalinglab.laws.surface import Surface
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.sentences import Column
@@ -54,7 +54,7 @@ from scalinglab.results.types import Reason, Remark, noted
 from scalinglab.support.validation import checked
 
 PAIR = ("n_params", "n_data")
-FEWEST = 6  # chosen: scored runs from which on a curve of four parameters is tried
+FEWEST = 4 + 2  # defined: scored runs; the curve has four parameters, and two more show its scatter
 # search: the grid of curves; the loss in units of the range of the runs, 0 at their lowest
 SLOPES = np.geomspace(0.7, 40, 20)
 MIDDLES = np.linspace(-2.5, 1.0, 29)
@@ -70,7 +70,7 @@ NEAR = 0.25
 BENT = 0.5
 # measured: benchmarks/scores.py, likewise: how much of a run counts, since runs of one size err together
 COUNTS = 0.6
-SCATTER, SCATTER_WEIGHT = 0.004, 2.0  # chosen: the prior of the scatter of u, worth two runs
+SCATTER = 0.004  # chosen: the prior of the scatter of u, worth `PRIOR_COUNT` runs
 # convention: levels of tests, and the standard errors of what is no accident; see `left_chance`
 SIGNIFICANT, STALLED, STANDARD_ERRORS = 0.01, 0.1, 3.0
 ABOVE, SOLVED = 0.02, 0.8  # chosen: a score that has left chance and still moves, see `left_chance`
@@ -126,8 +126,8 @@ class Curve:
         if place is not None:
             near = 1 / (1 + ((self.places(self.loss) - place) / NEAR) ** 2)
         near *= COUNTS / near.max()
-        count = near.sum() + SCATTER_WEIGHT
-        total = self.squares @ near + SCATTER_WEIGHT * SCATTER**2
+        count = near.sum() + PRIOR_COUNT
+        total = self.squares @ near + PRIOR_COUNT * SCATTER**2
         log = self.grid[-1] - count / 2 * np.log(total)
         weight = np.exp(log - log.max())
         return weight / weight.sum(), total / count, float(count)
@@ -161,8 +161,8 @@ class Curve:
     @cached_property
     def evidence(self) -> float:
         """ln of the probability of all scores given this loss, up to a constant that all losses share."""
-        count = len(self.loss) + SCATTER_WEIGHT
-        log = self.grid[-1] - count / 2 * np.log(self.squares.sum(axis=1) + SCATTER_WEIGHT * SCATTER**2)
+        count = len(self.loss) + PRIOR_COUNT
+        log = self.grid[-1] - count / 2 * np.log(self.squares.sum(axis=1) + PRIOR_COUNT * SCATTER**2)
         return float(np.logaddexp.reduce(log))
 
     def draw(self, loss: np.ndarray, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

@@ -9,6 +9,7 @@ from scipy.linalg import solve_triangular
 from scipy.optimize import nnls
 
 from scalinglab.laws.extrapolation import forecasters
+from scalinglab.laws.extrapolation.bands import FEW
 from scalinglab.laws.extrapolation.forecasters import MEMORIES, NAMES, damped_trend, forecast, recent_line
 from scalinglab.laws.fitting.data.points import FEWEST_FOR_AN_OFFSET
 
@@ -19,9 +20,11 @@ HORIZON = np.log(3.0)  # how far a backtest looks ahead, in ln x
 NEAREST = 0.2  # errors at smaller distances in ln x count as if they were this far
 RECENT = MEMORIES[-1]  # defined: a cut counts by exp(−distance from the end/RECENT), the longest memory
 RIDGE = 0.3
-CHOSEN = 8.0  # the weights were chosen on the same cuts: variances grow by 1 + CHOSEN/cuts
+CHOSEN = 2 * FEW  # defined: likewise of all that the backtests see, by 1 + CHOSEN/cuts
 CLEARLY = 3.0  # the trend fades where the backtests of the forms are better by more than this, in variance
-SPARSE = 2.0  # effective points within the memory of the trend: with so many none of it, with one more all
+# defined: effective points within the memory of the trend; two give a line and nothing to judge it by, so
+# that with so many none of it counts, with one more all
+SPARSE = 2.0
 
 
 @dataclass(frozen=True)

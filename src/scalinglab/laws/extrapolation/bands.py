@@ -30,13 +30,15 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
+from scalinglab.laws.extrapolation.forecasters import MEMORIES, TREND_MEMORY
+
 # measured: benchmarks/extrapolation.py, as docs/benchmarks/extrapolation-protocol.md says
-RECENT_SCATTER = 1.0  # in ln x: how fast old points fade from the noise
+RECENT_SCATTER = np.median(MEMORIES)  # defined: in ln x, how fast old points fade from the noise
 HIDDEN = 1.6  # how much larger than its scatter the noise of a monotone curve is
 PRIOR = 12.0  # how many cuts the prior of the drift counts for
 SLOPE = 0.15  # the prior drift, as a share of the recent slope
-SLOPE_MEMORY = 0.3  # in ln x
-FEW = 4.0
+SLOPE_MEMORY = 2 * TREND_MEMORY  # defined: in ln x; a slope takes twice the points of a level
+FEW = 4.0  # the weights were chosen on the same cuts: variances grow by 1 + FEW/cuts
 REACH = 0.75  # in ln x: how far the slope is taken as it is
 CHANGE = 0.1  # measured: benchmarks/forecasts.py; part by which the slope may change for each unit beyond
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from scalinglab.errors import NotDetermined
+from scalinglab.laws.extrapolation.averaging import HORIZON
 from scalinglab.laws.extrapolation.shapes import require_continuable, short_range, widened
 from scalinglab.laws.fitting import bend
 from scalinglab.laws.fitting.data.points import FEWEST_FOR_AN_OFFSET, MOST_SCATTER, Points
@@ -24,7 +25,8 @@ from scalinglab.results.types import Reason
 
 WIDEST = 100.0  # chosen: ratio of an interval's ends beyond which it is no answer
 OFFSET_FORM = AUTO
-FAR = 3.0  # chosen: times the largest size, beyond which few points need a caution
+# defined: times the largest size, beyond which few points need a caution: as far as backtests look
+FAR = np.exp(HORIZON)
 MOST_AHEAD = 1.5  # chosen: how far beyond the largest size, in ranges of the sizes in ln x
 
 

@@ -23,8 +23,8 @@ from scalinglab.results.types import Reason
 # measured: benchmarks/extrapolation.py --cuts --refused; largest over smallest size, three doublings
 LEAST_RANGE = 8.0
 TIES = 2  # judged: benchmarks/extrapolation.py --minima; equal neighbours that no continuous measurement has
-RISE = 5.0  # chosen: a rise counts from so many standard deviations of the noise …
-SMALLEST_RISE = 0.01  # chosen: … and from this part of y
+RISE = 5.0  # convention: standard deviations of the noise from which on a rise is a discovery …
+SMALLEST_RISE = 0.01  # guard: … and part of y, where a smoothed or rounded curve shows no noise
 
 
 def require_continuable(x: np.ndarray, y: np.ndarray) -> None:

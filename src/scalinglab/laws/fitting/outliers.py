@@ -29,7 +29,7 @@ from scalinglab.results.types import Reason
 # of Gaussian noise have one of 4 with probability 2e-4, which is more than `UNLIKELY`
 SUSPECT = 4.0
 TRIED = 6  # search: points that are left out, one by one: a fit each
-UNLIKELY = 1e-4  # chosen: share of tables of Gaussian noise that have such a point
+UNLIKELY = 1e-4  # convention: level of the test, the share of tables of Gaussian noise that have such a point
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from scalinglab.errors import BadInput
 # rows "offset, 7 sizes" and "8 sizes"; n − p from which on residuals tell the noise of a curve, by which the
 # threshold of a robust fit is set, and how it depends on size
 FEWEST_LEFT = 5
+PRIOR_COUNT = 2.0  # chosen: as many errors of the size that is expected count beside those that were seen
 
 
 def check_level(level: float) -> None:

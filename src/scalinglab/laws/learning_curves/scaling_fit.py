@@ -34,8 +34,8 @@ from scalinglab.results.estimate import Estimate
 # search: of master curves, over which exponents are averaged
 COEFFICIENTS = (6, 8, 11, 15, 20)
 DEGREE = 3  # defined: a cubic spline
-# judged: benchmarks/collapse.py, "exponents" and "critical"; of a point: one that the fit passes through
-# whatever its value has no residual to show
+# guard: of a point, by which its residual is divided: one that the fit passes through whatever its value has
+# none to show
 LEAST_FREE = 0.05
 # guard: of a step of the search on the squares of the residuals, in units of the noise: below it, and below
 # 1e-12 of the largest, a direction is rounding and the exponents are not determined

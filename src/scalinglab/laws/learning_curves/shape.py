@@ -16,7 +16,7 @@ from scalinglab.results.estimate import FEWEST, Estimate, slope
 
 # search: at which positions are read; about one a knot of the smoothed curve, which knows no more
 LEVELS = 64
-STEEP = 0.5  # chosen: the window is where the slope is at least this part of the steepest
+STEEP = 0.5  # convention: full width at half maximum; the window is where the slope is at least this part
 RESAMPLES = 200  # search: of a curve; an end of a Gaussian's 68 % interval is then known to 5 % of its width
 
 

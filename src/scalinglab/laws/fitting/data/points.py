@@ -22,9 +22,9 @@ MOST_SCATTER = 0.05
 # defined: sizes from which on residuals of E + A x^−c, and backtests, tell anything of a curve; one law
 # predicts fewer
 FEWEST_SIZES = 3 + FEWEST_LEFT
-# judged: rows "surface, 3 × 3 runs" to "5 × 5 runs" of benchmarks/coverage.py; runs a parameter, from which
-# on they tell their noise and outweigh a wrong one: intervals of fewer are profiles, those of more resample
-# runs
+# convention: ten runs a parameter, from which on they tell their noise and outweigh a wrong one: intervals of
+# fewer are profiles, those of more resample runs; rows "surface, 3 × 3 runs" to "5 × 5 runs" of
+# benchmarks/coverage.py judge it
 MANY = 10
 
 
