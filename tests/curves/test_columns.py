@@ -91,9 +91,9 @@ def test_cells_are_nested_a_hundred_deep_at_most():
     deep = 1
     for _ in range(columns.DEEPEST_CELL):
         deep = [deep]
-    assert columns._cell(deep).startswith("[[")
+    assert columns.cell_text(deep).startswith("[[")
     with pytest.raises(BadInput, match="nested too deeply"):
-        columns._cell([deep])
+        columns.cell_text([deep])
 
 
 def test_nullable_and_categorical_columns_become_plain_ones():

@@ -77,7 +77,7 @@ def test_moments_of_bytes_equal_those_of_floats() -> None:
         "f", stored.train_x.astype(np.float32), stored.train_y, stored.test_x, stored.test_y, 5,
         stored.offset, stored.scale,
     )  # fmt: skip
-    for a, b in zip(stored._moments(), floats._moments(), strict=True):
+    for a, b in zip(stored.moments(), floats.moments(), strict=True):
         assert np.allclose(a, b, rtol=1e-6)
 
 
@@ -215,9 +215,9 @@ def test_svhn_is_read_from_its_matlab_files(tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(data.records.Damaged, match="expected e26dedcc"):
         data.load("svhn")
     monkeypatch.setitem(SOURCES, "svhn", replace(SOURCES["svhn"], files=sums))
-    loading._load.cache_clear()
+    loading.load_files.cache_clear()
     found = data.load("svhn", normalize="none")
-    loading._load.cache_clear()
+    loading.load_files.cache_clear()
     assert found.train_y.tolist() == [1, 0, 9, 2, 3, 0]
     assert found.train_x.shape == (6, 3, 32, 32)
     assert found.train_x[5, 2, 7, 31] == images[7, 31, 2, 5]

@@ -41,7 +41,7 @@ def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, bytes]:
     monkeypatch.setitem(sources.SOURCES, "mnist", replace(sources.SOURCES["mnist"], files=files, routes=()))
     monkeypatch.setenv("SCALINGLAB_DATA", str(tmp_path / "data"))
     monkeypatch.setattr(sources, "_cache", lambda: tmp_path / "cache")
-    loading._load.cache_clear()
+    loading.load_files.cache_clear()
     return content
 
 
@@ -231,7 +231,7 @@ def cifar_like(monkeypatch, name: str, labels: int, tmp_path: Path) -> tuple[np.
     files = {f: md5(c) for f, c in (batches if name == "cifar10" else whole).items()}
     monkeypatch.setitem(sources.SOURCES, name, replace(sources.SOURCES[name], files=files, routes=()))
     monkeypatch.setenv("SCALINGLAB_DATA", str(tmp_path / "data"))
-    loading._load.cache_clear()
+    loading.load_files.cache_clear()
     return label, images
 
 
@@ -256,7 +256,7 @@ def test_sheets_of_the_package_give_the_official_records(tmp_path: Path) -> None
     (tmp_path / "test_lables.json").write_text(str([5, 4, 3, 2, 1, 0]))
     source = sources.SOURCES["cifar10"]
     for file, labels in (("data_batch_2.bin", range(6)), ("test_batch.bin", range(5, -1, -1))):
-        content = records._from_picture(source, file, tmp_path / file.replace(".bin", ".png"))
+        content = records.from_picture(source, file, tmp_path / file.replace(".bin", ".png"))
         found_labels, found_images = records.cifar(content, 1)
         assert found_labels[:, 0].tolist() == list(labels)
         assert np.array_equal(found_images, images)
@@ -292,7 +292,7 @@ def test_the_real_set_is_read_and_verified(name: str, n: int, shape: tuple[int, 
             loaded.classes[k] for k in np.flatnonzero(loaded.groupings["coarse"] == COARSE.index("trees"))
         }
         assert trees == {"maple tree", "oak tree", "palm tree", "pine tree", "willow tree"}
-    loading._load.cache_clear()
+    loading.load_files.cache_clear()
 
 
 def test_the_command_lists_sets() -> None:

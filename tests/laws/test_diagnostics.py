@@ -384,14 +384,14 @@ def codes(found: diagnostics.Diagnosis) -> list[str]:
 def test_hubers_estimate_solves_both_of_its_equations():
     """Σ ψ(r/σ) J = 0 and Σ ψ(r/σ)² = (n − p) E ψ(z)²: his Proposal 2."""
     y = np.random.default_rng(12).standard_t(2, 12)
-    (beta,), (sigma,), (variance,) = statistics._huber(DESIGN[None], y[None], 1.5)
+    (beta,), (sigma,), (variance,) = statistics.huber_fits(DESIGN[None], y[None], 1.5)
     ratio = (y - DESIGN @ beta) / sigma
     cut = np.clip(ratio, -1.5, 1.5)
     assert np.any(np.abs(ratio) > 1.5)
     mean_square, _ = integrate.quad(
         lambda z: np.clip(z, -1.5, 1.5) ** 2 * stats.norm.pdf(z), -12, 12, points=[-1.5, 1.5]
     )
-    assert statistics._mean_square(1.5) == pytest.approx(mean_square)
+    assert statistics.clipped_mean_square(1.5) == pytest.approx(mean_square)
     assert DESIGN.T @ cut == pytest.approx(np.zeros(3), abs=0.02)
     assert cut @ cut / 9 == pytest.approx(mean_square, rel=0.02)
     within = np.mean(np.abs(ratio) <= 1.5)

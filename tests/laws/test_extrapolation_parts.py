@@ -66,7 +66,7 @@ def test_scatter_is_the_weighted_variance_about_the_line_through_the_neighbours(
 def test_a_rise_counts_where_it_stands_out_of_the_noise():
     x = np.linspace(5, 9, 24)
     noise = 0.004 * (-1.0) ** np.arange(24)
-    jitter = shapes._jitter(noise)
+    jitter = shapes.jitter_of(noise)
     assert jitter == pytest.approx(1.4826 * 4 * 0.004 / np.sqrt(6))
     for factor, seen in ((1.02, True), (0.9, False)):
         logs = -0.01 * np.arange(24.0) + noise
@@ -202,17 +202,17 @@ def test_drift_is_what_noise_and_disagreement_leave_of_squared_errors_per_square
     distance = sum(t.weight * np.mean(t.ahead**2) for t in TESTS)
     left = squares - noise * sum(t.weight for t in TESTS) - apart * distance
     assert left < 0
-    assert stacking._drift(TESTS, of_both, noise) == 0.0
+    assert stacking.drift_of(TESTS, of_both, noise) == 0.0
     alone = [(predicted, variance / 10) for predicted, variance in of_both]
-    assert stacking._drift(TESTS, alone, noise) == pytest.approx(left / distance + 0.9 * apart)
-    table = stacking._backtest_table(TESTS, again)
+    assert stacking.drift_of(TESTS, alone, noise) == pytest.approx(left / distance + 0.9 * apart)
+    table = stacking.backtest_table(TESTS, again)
     first = TESTS[0]
     rows = table[np.isclose(table["cut"], np.exp(first.cut))]
     assert rows["x"].tolist() == pytest.approx(np.exp(first.cut + first.ahead).tolist())
     assert rows["last_value"].tolist() == pytest.approx([Y[3]] * len(first.ahead))
     errors = [np.mean((0.1 * t.ahead + 0.02) ** 2) for t in TESTS]
     expected = np.sqrt(np.average(errors, weights=[t.weight for t in TESTS]))
-    assert stacking._rmsle(table, "predicted") == pytest.approx(expected)
+    assert stacking.rmsle_of(table, "predicted") == pytest.approx(expected)
 
 
 def test_recent_line_counts_points_by_their_age_and_stretch():
@@ -227,14 +227,14 @@ def test_recent_line_counts_points_by_their_age_and_stretch():
 
 
 def test_extreme_values_are_divided_by_a_power_of_two_and_ordinary_ones_are_not():
-    assert stacking._unit(np.array([1e29, 1e29])) == 1.0
-    assert stacking._unit(np.array([1e-29])) == 1.0
+    assert stacking.unit_of(np.array([1e29, 1e29])) == 1.0
+    assert stacking.unit_of(np.array([1e-29])) == 1.0
     for value in (1e31, 1e-31, 1e200):
-        unit = stacking._unit(np.array([value]))
+        unit = stacking.unit_of(np.array([value]))
         assert np.log2(unit) == round(np.log2(value))
-    stacking._refuse_decades(x=np.array([1e-50, 1e50]))
+    stacking.refuse_decades(x=np.array([1e-50, 1e50]))
     with pytest.raises(BadInput, match="over more than 100 decades"):
-        stacking._refuse_decades(x=np.array([1e-51, 1e50]))
+        stacking.refuse_decades(x=np.array([1e-51, 1e50]))
 
 
 def few(y, x=None):
@@ -256,10 +256,10 @@ def test_few_sizes_are_refused_where_they_scatter_unless_they_are_repeated():
 def test_few_sizes_are_continued_unless_they_steepen_with_a_caution_beyond_three_times_the_largest():
     x = np.geomspace(1e3, 1e5, 6)
     falls = np.exp(-0.1 * np.log(x / x[0]) - 0.03 * np.log(x / x[0]) ** 2)
-    few_points._refuse_beginnings(few(falls, x), np.array([1e5]))
+    few_points.refuse_beginnings(few(falls, x), np.array([1e5]))
     with pytest.raises(NotDetermined, match="falls faster and faster over its 6 sizes"):
-        few_points._refuse_beginnings(few(falls, x), np.array([1.0, 1.01e5]))
-    few_points._refuse_beginnings(few(0.1 + 3 * x**-0.4, x), np.array([1e7]))
+        few_points.refuse_beginnings(few(falls, x), np.array([1.0, 1.01e5]))
+    few_points.refuse_beginnings(few(0.1 + 3 * x**-0.4, x), np.array([1e7]))
     flattens = few(0.1 + 3 * x**-0.4, x)
     assert few_points.caution(flattens, np.array([3e5])) == ()
     note = few_points.caution(flattens, np.array([1.0, 4e5]))[0]

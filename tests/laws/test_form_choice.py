@@ -126,7 +126,7 @@ def test_a_score_is_the_density_of_what_was_not_seen():
     noise[order[20:]] += 0.01  # a level that the cheaper runs do not have: one error that all share
     held = {"E": (0.0, 0.0), "alpha": (0.1, 0.1), "beta": (1.0, 1.0), "B": (0.0, 0.0)}
     law = surface.fit(n, d, 10 * n**-0.1 * np.exp(noise), bounds=held, form="chinchilla").law
-    found = form_choice._log_density(law.solution, law.points, 20, 26)
+    found = form_choice.log_density_of(law.solution, law.points, 20, 26)
     early, late = noise[order[:20]], noise[order[20:26]]
     level, variance = early.mean(), early.var(ddof=1)
     spread = np.eye(6) + np.ones((6, 6)) / 20

@@ -108,7 +108,7 @@ def test_data_constrained_surface_counts_repeated_data_less_and_unique_data_full
     losses = [form(np.array([n, d, d / epochs]), *values) for epochs in (1, 4, 40)]
     assert losses[0] < losses[1] < losses[2]
     # four epochs are worth nearly as much as new data, forty are not
-    worth = [surfaces._worth(d, d / epochs, 15.4) / d for epochs in (4, 40)]
+    worth = [surfaces.worth_of_data(d, d / epochs, 15.4) / d for epochs in (4, 40)]
     assert worth[0] > 0.9 > 0.5 > worth[1]
 
 

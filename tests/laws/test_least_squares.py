@@ -196,13 +196,13 @@ def test_scale_and_condition_of_a_fit():
     inside = np.average(np.abs(r) <= 0.05, weights=COUNT)
     assert 0 < inside < 1
     expected = COUNT @ np.clip(r, -0.05, 0.05) ** 2 / 6 / inside * (1 + 3 / 9 * (1 - inside) / inside)
-    assert fitting._scale(robust, AT[0], 6) == pytest.approx(expected)
-    assert np.isnan(fitting._scale(robust, AT[0], 0))
+    assert fitting.scale_of(robust, AT[0], 6) == pytest.approx(expected)
+    assert np.isnan(fitting.scale_of(robust, AT[0], 0))
     columns = RNG.standard_normal((9, 3)) * [1, 100, 1e-3]
     scaled = columns / np.linalg.norm(columns, axis=0)
-    assert fitting._condition(columns) == pytest.approx(np.linalg.cond(scaled))
-    assert fitting._condition(np.zeros((9, 0))) == 1.0
-    assert fitting._condition(np.column_stack([columns[:, :2], np.zeros(9)])) == np.inf
+    assert fitting.condition_of(columns) == pytest.approx(np.linalg.cond(scaled))
+    assert fitting.condition_of(np.zeros((9, 0))) == 1.0
+    assert fitting.condition_of(np.column_stack([columns[:, :2], np.zeros(9)])) == np.inf
 
 
 def test_scores_are_akaikes_with_the_correction_for_few_points():

@@ -125,7 +125,7 @@ def test_what_a_run_would_be_without_it_is_that_of_a_refit():
     shares, y = table[[*WEIGHTS]].to_numpy(), np.log(table.loss.to_numpy())
     full = process.fit("root", shares, np.zeros((15, 0)), y)
     kept = np.arange(15) != 4
-    kernel = process._kernel(full.inputs, full.inputs, full.inverse_lengths, full.amplitudes, 0)
+    kernel = process.kernel_of(full.inputs, full.inputs, full.inverse_lengths, full.amplitudes, 0)
     noisy = kernel + full.noise * np.eye(15)
     weights = np.linalg.solve(noisy[np.ix_(kept, kept)], ((y - full.mean) / full.spread)[kept])
     assert full.left_out[4] == pytest.approx(full.mean + full.spread * kernel[4, kept] @ weights, abs=1e-9)

@@ -92,8 +92,8 @@ def test_the_choice_at_a_size_does_not_depend_on_its_own_runs():
     size, recipe = (v.ravel() for v in np.meshgrid(range(5), range(4), indexing="ij"))
     terms = np.column_stack([recipe, recipe**2, recipe * size]).astype(float)
     value, better = rng.standard_normal(20), np.ones(20, bool)
-    before = recipes._by_other_sizes(value, size, recipe, terms, better)
-    after = recipes._by_other_sizes(np.where(size == 2, -value, value), size, recipe, terms, better)
+    before = recipes.by_other_sizes(value, size, recipe, terms, better)
+    after = recipes.by_other_sizes(np.where(size == 2, -value, value), size, recipe, terms, better)
     assert np.array_equal(before[size == 2], after[size == 2])
     assert not np.isclose(before[size != 2], after[size != 2]).any()
     # least squares written out, with one constant of each size
@@ -112,7 +112,7 @@ def test_its_own_runs_tell_only_which_half_of_its_recipes_is_the_better_one():
     def chosen(own: list[float]) -> int:
         values = np.where(size == 2, np.tile(own, 5), value)
         rank = pd.Series(values).groupby(size).rank().to_numpy()
-        found, judged = recipes._chosen(rank, values, size, recipe, terms)
+        found, judged = recipes.chosen_recipes(rank, values, size, recipe, terms)
         assert judged.all()
         return int(recipe[found & (size == 2)].item())
 

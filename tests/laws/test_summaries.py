@@ -10,7 +10,6 @@ from scipy import stats
 import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.laws import surface
-from scalinglab.laws.fitting import uncertainty_budget as budget
 from scalinglab.laws.fitting.data import from_curves
 from scalinglab.laws.fitting.solution import Interval
 from scalinglab.laws.fitting.uncertainty_budget import Sources
@@ -125,11 +124,12 @@ def test_an_end_at_a_bound_is_open_but_for_a_natural_zero():
     from scalinglab.laws import Parameter
 
     exponent, floor, factor = Parameter("a", 0.0, 5.0), Parameter("E", 0.0), Parameter("A", 0.0, log=True)
-    assert surface._closed(exponent, 0.0, 3.0) == (-np.inf, 3.0)
-    assert surface._closed(exponent, 1.0, 5.0) == (1.0, np.inf)
-    assert surface._closed(exponent, 1e-4, 4.999) == (1e-4, 4.999)
-    assert surface._closed(floor, 0.0, 3.0) == (0.0, 3.0)
-    assert surface._closed(factor, 0.0, 3.0) == (-np.inf, 3.0)
+    closed = surface._closed
+    assert closed(exponent, 0.0, 3.0) == (-np.inf, 3.0)
+    assert closed(exponent, 1.0, 5.0) == (1.0, np.inf)
+    assert closed(exponent, 1e-4, 4.999) == (1e-4, 4.999)
+    assert closed(floor, 0.0, 3.0) == (0.0, 3.0)
+    assert closed(factor, 0.0, 3.0) == (-np.inf, 3.0)
 
 
 def test_intervals_come_from_resampled_runs_from_ten_runs_a_parameter_on():
@@ -219,7 +219,7 @@ def test_an_error_above_one_is_taken_for_percent_only_between_0_and_100():
 
     assert y([100.0, 40.0, 20.0, 10.0]) == [1.0, 0.4, 0.2, 0.1]
     assert y([1.0, 0.4, 0.2, 0.1]) == [1.0, 0.4, 0.2, 0.1]
-    percent = from_curves._in_percent
+    percent = from_curves.is_in_percent
     assert percent("val_acc", np.array([0.0, 50.0, np.nan]))
     assert not percent("val_acc", np.array([-0.1, 50.0]))
     assert not percent("val_acc", np.array([0.5, 100.1]))
@@ -247,14 +247,22 @@ def test_points_that_differ_in_a_setting_and_diverged_runs_are_mentioned():
 
 
 def test_scatter_between_seeds_is_less_what_the_test_set_explains():
+    def seed(x, logs, n_test=None):
+        x = np.asarray(x, float)
+        found = sl.laws.sources(
+            x, 0.5 * x**-0.3 * np.exp(logs), at=16.0, n_test=n_test, candidates=("power_law",)
+        )
+        return found.seed, found.evaluation
+
     x = np.repeat([1.0, 2.0, 4.0], 3)
     logs = np.array([0.1, -0.1, 0.0, 0.2, 0.0, -0.2, 0.05, -0.05, 0.0])
     variance = (0.02 + 0.08 + 0.005) / 6
-    assert budget._seed(x, np.exp(logs), 0.0) == pytest.approx(np.sqrt(variance))
-    assert budget._seed(x, np.exp(logs), 0.1) == pytest.approx(np.sqrt(variance - 0.01))
-    assert budget._seed(x, np.exp(logs), 1.0) == 0
-    assert budget._seed(np.array([1, 1, 2, 2, 3.0]), np.ones(5), 0.0) is None, "two repeats are too few"
-    assert budget._seed(np.array([1, 1, 1, 1, 3.0]), np.ones(5), 0.0) == 0
+    assert seed(x, logs)[0] == pytest.approx(np.sqrt(variance))
+    left, evaluation = seed(x, logs, n_test=300)
+    assert left == pytest.approx(np.sqrt(variance - evaluation**2))
+    assert seed(x, logs, n_test=10)[0] == 0
+    assert seed([1, 1, 2, 2, 3, 4, 5], np.zeros(7))[0] is None, "two repeats are too few"
+    assert seed([1, 1, 1, 1, 2, 3, 4], np.zeros(7))[0] == 0
 
 
 def test_forms_are_weighed_by_how_they_predict_the_largest_fifth():

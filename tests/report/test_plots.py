@@ -28,7 +28,7 @@ from scalinglab.report import page, plots
     ],
 )
 def test_ticks_of_a_log_axis(low: float, high: float, ticks: list[float]):
-    assert plots._ticks(low, high) == pytest.approx(ticks)
+    assert plots.log_ticks(low, high) == pytest.approx(ticks)
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_ticks_of_a_log_axis(low: float, high: float, ticks: list[float]):
     ],
 )  # fmt: skip
 def test_a_tick_in_figures(value: float, text: str):
-    assert plots._tick(value) == text
+    assert plots.tick_text(value) == text
 
 
 @pytest.mark.parametrize(

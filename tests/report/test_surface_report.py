@@ -11,7 +11,7 @@ import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.report import card, surface_numbers, surface_sections
 from scalinglab.report import sections as plain_sections
-from scalinglab.report.plots import _tick, _ticks, counting, label
+from scalinglab.report.plots import counting, label, log_ticks, tick_text
 from tests.browser import Browser, needs_browser
 
 
@@ -130,9 +130,9 @@ def test_page_has_no_learning_rate_figure_downloads_and_a_dark_mode():
     ("low", "high"), [(2.05, 2.6), (1.5e10, 1.9e10), (0.31, 0.35), (2.0, 5.1), (1.2e17, 7.2e19)]
 )
 def test_short_log_axes_have_ticks_that_can_be_read(low, high):
-    seen = [tick for tick in _ticks(low, high) if low <= tick <= high]
+    seen = [tick for tick in log_ticks(low, high) if low <= tick <= high]
     assert 3 <= len(seen) <= 9
-    assert len({_tick(tick) for tick in seen}) == len(seen)
+    assert len({tick_text(tick) for tick in seen}) == len(seen)
     assert min(seen) < (low * high) ** 0.5 < max(seen)  # on both sides
 
 

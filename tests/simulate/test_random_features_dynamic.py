@@ -114,11 +114,11 @@ def test_a_seed_means_one_curve_and_draws_do_not_depend_on_their_number():
 
 def test_torch_and_numpy_train_the_same_model():
     pytest.importorskip("torch")
-    machine = dynamic._Machine("cpu")
+    machine = dynamic.Machine("cpu")
     machine.torch = __import__("torch")
     both = []
-    for backend in (dynamic._Machine("cpu"), machine):
-        model = dynamic._Model(backend, SPECTRUM, 20, 30, 0.3, 2, 2, 0, range(3))
+    for backend in (dynamic.Machine("cpu"), machine):
+        model = dynamic.Model(backend, SPECTRUM, 20, 30, 0.3, 2, 2, 0, range(3))
         both.append(model.filtered(np.array([0.0, 1.0, 50.0]), dmft.GradientFlow()))
     np.testing.assert_allclose(both[1], both[0], rtol=1e-10)
 
@@ -145,7 +145,7 @@ def test_shuffled_passes_see_every_example_once():
     with pytest.raises(BadInput, match="shuffled passes are of MultiPassSGD"):
         dynamic.train(SPECTRUM, [1], 10, 20, shuffled=True)
     chosen, ahead = [], []
-    model = dynamic._Model(dynamic._Machine("cpu"), SPECTRUM, 10, 20, 0.0, 1, 1, 0, range(1), True)
+    model = dynamic.Model(dynamic.Machine("cpu"), SPECTRUM, 10, 20, 0.0, 1, 1, 0, range(1), True)
     for _ in range(20):
-        chosen += model._chosen(np.random.default_rng(0), ahead, 20, dmft.MultiPassSGD(0.1, 3)).tolist()
+        chosen += model.examples_of(np.random.default_rng(0), ahead, 20, dmft.MultiPassSGD(0.1, 3)).tolist()
     assert all(sorted(chosen[i : i + 20]) == list(range(20)) for i in (0, 20, 40))

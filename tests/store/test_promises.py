@@ -328,4 +328,4 @@ def test_a_record_names_the_first_gpu_and_never_fails_for_want_of_one(monkeypatc
         (torch(True), "first"), (torch(False), None), (torch(True, broken), None), (None, None)
     ):  # fmt: skip
         monkeypatch.setitem(sys.modules, "torch", module)
-        assert record._gpu() == expected
+        assert record.first_gpu() == expected

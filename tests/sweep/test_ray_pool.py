@@ -214,7 +214,7 @@ def test_answers_come_one_at_a_time_and_a_lost_node_answers_too(ray, monkeypatch
             raise NodeDied
         return {"ok": True, "of": task["task"]}
 
-    pool._work = ray.remote()(execute)
+    pool.work = ray.remote()(execute)
     for number in (1, 2, 3):
         pool.submit({"task": number})
     assert pool.wait(0.7) == [{"task": 1, "ok": True, "of": 1}]
@@ -240,7 +240,7 @@ def test_an_exception_of_the_task_itself_is_no_loss(ray):
     def execute(task):
         raise RayTaskError("ModuleNotFoundError: no module\nmore")
 
-    pool._work = ray.remote()(execute)
+    pool.work = ray.remote()(execute)
     pool.submit({"task": 1})
     (answer,) = pool.wait(0.1)
     assert (answer["kind"], answer["message"]) == ("error", "RayTaskError: ModuleNotFoundError: no module")
@@ -253,7 +253,7 @@ def test_a_raylet_that_dies_under_the_driver_loses_all_tasks_once_and_ray_is_sta
     def execute(task):
         raise LocalRayletDiedError("The task's local raylet died.")
 
-    pool._work = ray.remote()(execute)
+    pool.work = ray.remote()(execute)
     for number in (1, 2, 3):
         pool.submit({"task": number})
     answers = pool.wait(0.1)
@@ -302,7 +302,7 @@ def test_a_control_store_that_was_started_anew_at_its_address_does_not_answer_fo
 def test_ray_that_does_not_come_back_or_belongs_to_others_ends_the_sweep_in_a_sentence(ray, monkeypatch):
     monkeypatch.setattr(ray_engine, "REJOIN", 0.0)
     with pytest.raises(ScalinglabError, match=r"what was stored is intact: connect again"):
-        RayPool(None, None)._rejoin()
+        RayPool(None, None).rejoin()
     ray.running = False
     pool = RayPool(None, None)
 
@@ -311,7 +311,7 @@ def test_ray_that_does_not_come_back_or_belongs_to_others_ends_the_sweep_in_a_se
 
     monkeypatch.setattr(ray, "init", refuse)
     with pytest.raises(ScalinglabError, match=r"did not come back .*sweep again when it runs"):
-        pool._rejoin()
+        pool.rejoin()
 
 
 @pytest.mark.parametrize("error", [RuntimeError, OSError, ValueError, ConnectionError, TimeoutError])

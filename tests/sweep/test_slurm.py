@@ -121,7 +121,7 @@ def pool_with(tmp_path, number, workers=2, **more):
 
 
 def taken(pool, job, start="a"):
-    return pool._tasks.take(f"{job}.{start}")["task"]
+    return pool.tasks.take(f"{job}.{start}")["task"]
 
 
 def test_one_array_has_as_many_jobs_as_there_are_tasks_for(slurm_of, tmp_path):
@@ -152,10 +152,10 @@ def test_the_tasks_of_a_job_that_no_longer_runs_are_lost_and_another_one_follows
 def test_an_answer_that_a_job_left_before_it_ended_counts(slurm_of, tmp_path):
     pool = pool_with(tmp_path, 1)
     number = taken(pool, "0_0")
-    pool._tasks.answer("0_0.a", {"task": number, "ok": True})
+    pool.tasks.answer("0_0.a", {"task": number, "ok": True})
     slurm_of.states["0_0"] = "COMPLETED"
     assert pool.wait(0.0) == [{"task": number, "ok": True}]
-    pool._tasks.answer("0_0.a", {"task": number, "ok": False})  # of a start that was given up
+    pool.tasks.answer("0_0.a", {"task": number, "ok": False})  # of a start that was given up
     assert pool.wait(0.0) == []
 
 
@@ -174,7 +174,7 @@ def test_jobs_that_end_before_they_take_a_task_stop_the_sweep_with_their_last_wo
     for times in range(2):
         slurm_of.states[f"{times}_0"] = "FAILED"
         pool.wait(0.0)
-    log = pool._tasks.path / "jobs" / "2_0_0_log.err"
+    log = pool.tasks.path / "jobs" / "2_0_0_log.err"
     log.parent.mkdir()
     log.write_text("slurmstepd: starting\nNo module named scalinglab\n")
     slurm_of.states["2_0"] = "FAILED"
@@ -206,8 +206,8 @@ def test_what_nobody_has_begun_is_withdrawn_and_what_waits_in_the_queue_is_cance
     slurm_of.states["0_0"] = "RUNNING"
     assert pool.withdraw() == [1 - begun]
     pool.leave()
-    assert pool._tasks.says(LEAVE)
-    pool._tasks.answer("0_0.a", {"task": begun, "ok": True})
+    assert pool.tasks.says(LEAVE)
+    pool.tasks.answer("0_0.a", {"task": begun, "ok": True})
     assert len(pool.wait(0.0)) == 1
     slurm_of.states["0_0"] = "COMPLETED"
     pool.close()

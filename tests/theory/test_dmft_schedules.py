@@ -72,11 +72,11 @@ def test_best_schedule_decays_and_beats_every_constant_rate():
 @pytest.mark.parametrize("n_params", [np.inf, 20.0])
 def test_derivatives_by_every_rate(n_params):
     rates, step = np.random.default_rng(0).uniform(0.05, 0.4, 12), 1e-6
-    found = schedules._modes(SPECTRUM, n_params, rates.sum(), rates.max())
-    slopes = schedules._with_slopes(found, rates, 2, 0.04)[1]
+    found = schedules.modes_of(SPECTRUM, n_params, rates.sum(), rates.max())
+    slopes = schedules.with_slopes(found, rates, 2, 0.04)[1]
     for place in (0, 5, 11):
         ends = [
-            schedules._forward(found, rates + sign * step * np.eye(12)[place], 2, 0.04)[0][-1]
+            schedules.forward(found, rates + sign * step * np.eye(12)[place], 2, 0.04)[0][-1]
             for sign in (1, -1)
         ]
         assert slopes[place] == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-6)

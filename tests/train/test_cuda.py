@@ -209,10 +209,10 @@ def test_runs_train_as_far_as_memory_goes_and_ended_ones_release_theirs(bounded,
         drop(active, *others)
 
     monkeypatch.setattr(engine, "_drop_idle_beside", watched)
-    replicas._IDLE.clear()
+    replicas.IDLE_GROUPS.clear()
     for settings in (small, large):
         within = run_many(settings, device="cuda", max_stacked=1, progress=False).frame
-        idle = {group.setting.width for _, group in replicas._IDLE}
+        idle = {group.setting.width for _, group in replicas.IDLE_GROUPS}
         torch.cuda.set_per_process_memory_fraction(1.0)
         without_bound = run_many(settings, device="cuda", max_stacked=1, progress=False).frame
         assert np.array_equal(within["test_loss"], without_bound["test_loss"])

@@ -163,7 +163,7 @@ def pretended(monkeypatch):
     monkeypatch.setattr(engine, "streams", lambda device, count: list(range(count)))
     monkeypatch.setattr(Pretended, "seen", [])
     monkeypatch.setattr(Pretended, "at_work", [])
-    monkeypatch.setattr(replicas, "_IDLE", [])
+    monkeypatch.setattr(replicas, "IDLE_GROUPS", [])
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def pretended(monkeypatch):
 )
 def test_as_many_jobs_are_at_work_as_memory_holds(says, sizes, most, pretended, monkeypatch) -> None:
     gpu(monkeypatch, **says)
-    rows = list(engine._work([Pretended(size) for size in sizes], GPU, Request()))
+    rows = list(engine.work_through([Pretended(size) for size in sizes], GPU, Request()))
     assert len(rows) == 3 * len(sizes)  # all of them came to their end
     assert max(map(len, Pretended.seen)) == most
 
@@ -185,7 +185,7 @@ def test_as_many_jobs_are_at_work_as_memory_holds(says, sizes, most, pretended, 
 def test_a_large_job_waits_for_memory_and_small_ones_behind_it_wait_with_it(pretended, monkeypatch) -> None:
     gpu(monkeypatch, free=50 * GB)  # 40 of it
     jobs_ = [Pretended(30, steps=100), Pretended(20, steps=90), Pretended(1, steps=10)]
-    list(engine._work(jobs_, GPU, Request()))
+    list(engine.work_through(jobs_, GPU, Request()))
     assert [30.0] in Pretended.seen
     assert [30.0, 20.0] not in Pretended.seen
     assert [20.0, 1.0] in Pretended.seen
@@ -207,14 +207,16 @@ def test_while_no_job_can_go_on_all_the_time_counts_as_waiting(pretended, monkey
 
     monkeypatch.setattr(Pretended, "work", work)
     before = phases.SECONDS["waiting for the GPU"]
-    assert len(list(engine._work([Pretended(1)], GPU, Request()))) == 2
+    assert len(list(engine.work_through([Pretended(1)], GPU, Request()))) == 2
     assert len(asked) == 7  # once before the wait, five times in it, and once more by the turn itself
     assert phases.SECONDS["waiting for the GPU"] - before > 0.9 * 5 * 0.01
 
 
 def left_idle(*held: tuple[str, int, float]) -> None:
     """Groups that have ended: what they can be reused for, their stream, and their gigabytes."""
-    replicas._IDLE[:] = [((kind, stream), SimpleNamespace(memory=size * GB)) for kind, stream, size in held]
+    replicas.IDLE_GROUPS[:] = [
+        ((kind, stream), SimpleNamespace(memory=size * GB)) for kind, stream, size in held
+    ]
 
 
 @pytest.mark.parametrize(
@@ -233,8 +235,8 @@ def test_groups_that_have_ended_are_dropped_where_a_job_needs_their_memory(
     gpu(monkeypatch, free=10 * GB, reserved=99 * GB)
     monkeypatch.setattr(Pretended, "work", lambda self: iter([1]))
     left_idle(("b", 1, 10), ("a", 7, 10), ("c", 2, 10), ("a", 3, 10))
-    list(engine._work([Pretended(size), Pretended(1, steps=1, kind="b")], GPU, Request()))
-    assert [place for place, _ in replicas._IDLE] == left
+    list(engine.work_through([Pretended(size), Pretended(1, steps=1, kind="b")], GPU, Request()))
+    assert [place for place, _ in replicas.IDLE_GROUPS] == left
 
 
 @pytest.mark.parametrize(("reserved", "most"), [(60, 4), (20, 2)])
@@ -243,7 +245,7 @@ def test_what_ended_groups_hold_is_no_more_than_what_is_reserved(
 ) -> None:
     gpu(monkeypatch, free=10 * GB, reserved=reserved * GB)  # 0.8 · (10 + 40) and 0.8 · (10 + 20) GB
     left_idle(("b", 1, 40))
-    list(engine._work([Pretended(10) for _ in range(6)], GPU, Request()))
+    list(engine.work_through([Pretended(10) for _ in range(6)], GPU, Request()))
     assert max(map(len, Pretended.seen)) == most
 
 
@@ -251,10 +253,10 @@ def test_whether_a_job_fits_is_a_question_that_changes_nothing(pretended, monkey
     gpu(monkeypatch, free=0.0)
     left_idle(("b", 1, 10))
     busy = [SimpleNamespace(memory=30 * GB)]
-    assert engine._fits(Pretended(10), busy, 40 * GB)
-    assert not engine._fits(Pretended(11), busy, 40 * GB)
-    assert engine._fits(Pretended(99), [], 40 * GB)
-    assert len(replicas._IDLE) == 1
+    assert engine.fits_beside(Pretended(10), busy, 40 * GB)
+    assert not engine.fits_beside(Pretended(11), busy, 40 * GB)
+    assert engine.fits_beside(Pretended(99), [], 40 * GB)
+    assert len(replicas.IDLE_GROUPS) == 1
 
 
 @pytest.mark.parametrize("changed", [{}, {"learning_rate": 0.3}, {"n_data": 32}, {"seed": 1}])

@@ -207,7 +207,7 @@ def tidy(frame: pd.DataFrame) -> pd.DataFrame:
             if all(issubclass(kind, (int, float, np.number, np.bool_)) for kind in kinds):
                 changed[name] = _numbers(column)
             elif kinds & {list, tuple, dict, np.ndarray}:
-                changed[name] = column.map(_cell)
+                changed[name] = column.map(cell_text)
     return frame.assign(**changed) if changed else frame
 
 
@@ -247,7 +247,7 @@ def _numbers(column: pd.Series) -> pd.Series:
     return floats if apart or column.name in (*NUMBERS, *PROGRESS) else column
 
 
-def _cell(value: Any) -> Any:
+def cell_text(value: Any) -> Any:
     """Lists and dictionaries, which a table cannot group by, as their JSON text."""
     if not isinstance(value, (list, tuple, dict, np.ndarray)):
         return value

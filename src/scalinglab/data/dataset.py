@@ -153,13 +153,13 @@ class Dataset(Worded):
             scale = {"none": 1.0, "signed": self.white / 2}.get(how, self.white)
             offset = self.white / 2 if how in ("centred", "signed") else 0.0
             return self._scaled(np.full(channels, offset), np.full(channels, scale))
-        mean, square = self._moments()
+        mean, square = self.moments()
         if how == "standard":
             mean, square = np.full(channels, mean.mean()), np.full(channels, square.mean())
         spread = np.sqrt(np.maximum(square - mean**2, 0.0))
         return self._scaled(mean, np.where(spread > 0, spread, 1.0))
 
-    def _moments(self) -> tuple[np.ndarray, np.ndarray]:
+    def moments(self) -> tuple[np.ndarray, np.ndarray]:
         """Mean and mean square of each channel (for vectors: over all components alike)."""
         x = self.train_x
         if x.ndim == 2:

@@ -76,12 +76,13 @@ def load(name: str, normalize: str = "channel", labels: str = "fine") -> Dataset
         raise BadInput(f"labels={labels!r}; choose from: coarse, fine")
     if labels == "coarse" and name != "cifar100":
         raise BadInput(f"labels='coarse' is for cifar100; {name} has one kind of label")
-    data = _load(source_of(name).name, available(name)).normalize(normalize)
+    data = load_files(source_of(name).name, available(name)).normalize(normalize)
     return replace(data.superclass("coarse"), classes=COARSE) if labels == "coarse" else data
 
 
 @lru_cache(maxsize=4)
-def _load(name: str, place: Path | None) -> Dataset:
+def load_files(name: str, place: Path | None) -> Dataset:
+    """The data set of the files in a folder; the last four are kept."""
     source = SOURCES[name]
     if place is None:
         looked = ", ".join(str(base / name) for base in search_path())

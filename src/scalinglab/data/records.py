@@ -95,7 +95,7 @@ def read(source: Source, file: str, paths: list[Path]) -> bytes:
     first = paths[0]
     if first.suffix in (".webp", ".png"):
         with ThreadPoolExecutor() as decoding:  # which is done outside of Python
-            data = b"".join(decoding.map(partial(_from_picture, source, file), paths))
+            data = b"".join(decoding.map(partial(from_picture, source, file), paths))
     elif first.suffix == ".gz":
         try:
             data = gzip.decompress(first.read_bytes())
@@ -108,7 +108,7 @@ def read(source: Source, file: str, paths: list[Path]) -> bytes:
     return verify(source, file, data, first)
 
 
-def _from_picture(source: Source, file: str, path: Path) -> bytes:
+def from_picture(source: Source, file: str, path: Path) -> bytes:
     """Official records, labels then 3072 bytes channel-row-column, from a packed picture or a sheet."""
     image = require("PIL.Image", "train", f"reading {path.name}")
     try:

@@ -67,7 +67,7 @@ def weights(solutions: Mapping[str, Solution]) -> dict[str, float]:
     if len(able) < 2:
         return {}
     scores = np.array([
-        sum(_log_density(solutions[form.name], data, *ends) for ends in pairwise(cuts))
+        sum(log_density_of(solutions[form.name], data, *ends) for ends in pairwise(cuts))
         - 0.5 * len(form.parameters) * np.log(cuts[0])
         for form in able
     ])  # fmt: skip
@@ -86,7 +86,7 @@ def _some(data: Points, rows: np.ndarray) -> Points:
     )
 
 
-def _log_density(law: Solution, data: Points, seen: int, until: int) -> float:
+def log_density_of(law: Solution, data: Points, seen: int, until: int) -> float:
     """ln of the density that the form, fitted to the `seen` cheapest runs, gives those up to `until`."""
     order = np.argsort(np.sum(np.log(np.maximum(data.x, least_squares.TINY)), axis=0), kind="stable")
     noise = law.noise or None

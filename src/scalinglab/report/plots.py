@@ -103,8 +103,8 @@ def finish(figure: go.Figure) -> go.Figure:
         values = [np.asarray(trace[letter], float) for trace in figure.data]
         known = np.concatenate([v[np.isfinite(v) & (v > 0)] for v in values]) if values else np.array([])
         if axis.type == "log" and known.size:
-            ticks = _ticks(known.min(), known.max())
-            write = count if re.search(SIZES, axis.title.text or "") else _tick
+            ticks = log_ticks(known.min(), known.max())
+            write = count if re.search(SIZES, axis.title.text or "") else tick_text
             axis.update(tickvals=ticks, ticktext=[write(t) for t in ticks])
     return figure
 
@@ -119,7 +119,8 @@ def legend_above(figure: go.Figure) -> go.Figure:
     return figure
 
 
-def _ticks(low: float, high: float) -> list[float]:
+def log_ticks(low: float, high: float) -> list[float]:
+    """Where a logarithmic axis has its ticks: three or more between its ends, where they can be."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     span = math.log10(high / low)
     skip = max(1, math.ceil((last - first) / 8))
@@ -134,7 +135,8 @@ def _ticks(low: float, high: float) -> list[float]:
     return [round(step * k, 12) for k in range(math.ceil(low / step), math.floor(high / step) + 1)] or [low]
 
 
-def _tick(value: float) -> str:
+def tick_text(value: float) -> str:
+    """A tick in figures, a large or small one as a power of ten."""
     if 1e-3 <= value < 1e5:
         return f"{value:,.10g}"
     if value <= 0:

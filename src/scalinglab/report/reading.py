@@ -45,11 +45,12 @@ def of_dynamical(found: Dynamical, unit: str = "examples") -> list[str]:
             "shifted along the norm, so do not carry the exponents far beyond it."
         )
     paragraphs.append(product)
-    paragraphs.append(_collapse(found.collapse, unit))
+    paragraphs.append(collapse_sentence(found.collapse, unit))
     return paragraphs
 
 
-def _collapse(master: Collapse, unit: str) -> str:
+def collapse_sentence(master: Collapse, unit: str) -> str:
+    """Whether rescaled curves fall on one."""
     if master.holds_from is None:
         return "The rescaled curves do not fall on one master curve: they are still changing shape with size."
     return f"Rescaled by height and position, the curves fall on one master curve {master.extent(unit)}."

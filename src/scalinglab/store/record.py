@@ -155,7 +155,7 @@ def environment() -> dict[str, Any]:
         "host": platform.node(),
         "cpu": _cpu(),
         "cores": os.cpu_count(),
-        "gpu": _gpu(),
+        "gpu": first_gpu(),
     }
 
 
@@ -168,7 +168,8 @@ def _cpu() -> str:
     return names[0] if names else platform.machine()
 
 
-def _gpu() -> str | None:
+def first_gpu() -> str | None:
+    """The name of the first GPU; None where there is none or it cannot be asked."""
     torch = sys.modules.get("torch")  # used only if already imported
     try:
         return torch.cuda.get_device_name(0) if torch and torch.cuda.is_available() else None

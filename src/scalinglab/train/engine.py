@@ -186,7 +186,7 @@ def _train(
     total = sum(job.checkpoints for job in jobs)
     try:
         with requests(store is not None) as request:
-            work = _work(jobs, place, request)
+            work = work_through(jobs, place, request)
             for _ in bars.track(work, "training", total=total) if progress else work:
                 pass
     finally:
@@ -366,7 +366,7 @@ class Turn:
     until: Callable[[], bool] | None = None
 
 
-def _work(jobs: list[Job], device: torch.device, request: Request) -> Iterator[int]:
+def work_through(jobs: list[Job], device: torch.device, request: Request) -> Iterator[int]:
     """Execute the jobs: sequentially on a CPU; interleaved on streams on a GPU, as many as memory holds.
 
     Where the process is asked to end, those that are at work save a state and `KeyboardInterrupt` is raised.
@@ -388,7 +388,7 @@ def _work(jobs: list[Job], device: torch.device, request: Request) -> Iterator[i
     limit = SHARE * (free_memory(device) + idle)
     with ThreadPoolExecutor(DRAWING, thread_name_prefix="scalinglab-draw") as drawing:
         while waiting or active:
-            while waiting and free and _fits(waiting[0], active, limit):
+            while waiting and free and fits_beside(waiting[0], active, limit):
                 job, stream = waiting.pop(0), free.pop()
                 for soon in (job, *waiting[:STREAMS]):
                     _draw_ahead(soon, drawing)
@@ -420,7 +420,7 @@ def _work(jobs: list[Job], device: torch.device, request: Request) -> Iterator[i
                         time.sleep(POLL_SECONDS)
 
 
-def _fits(job: Job, active: Sequence[Turn], limit: float) -> bool:
+def fits_beside(job: Job, active: Sequence[Turn], limit: float) -> bool:
     """Whether a job can start beside the active ones; one by itself always can."""
     return not active or job.memory + sum(turn.memory for turn in active) <= limit
 

@@ -66,7 +66,7 @@ def program(setting: Setting, resident: Resident, runs: int) -> Program:
 
 
 Place = tuple[tuple[Any, ...], int | None]  # what a group must agree in to be reused, and its stream
-_IDLE: list[tuple[Place, Group]] = []
+IDLE_GROUPS: list[tuple[Place, Group]] = []
 
 
 def group_of(
@@ -84,9 +84,9 @@ def group_of(
     device = resident.device
     stream = torch.cuda.current_stream(device) if device.type == "cuda" else None
     place = place_of(settings, resident, [len(subset) for subset in subsets], stream)
-    for k, (idle, group) in enumerate(_IDLE):
+    for k, (idle, group) in enumerate(IDLE_GROUPS):
         if idle == place:
-            del _IDLE[k]
+            del IDLE_GROUPS[k]
             group.restart(settings, subsets, initial)
             return group
     group = Group(settings, resident, subsets, initial)
@@ -97,13 +97,13 @@ def group_of(
 def release(group: Group) -> None:
     """Keep a group whose runs have ended for others of its kind; only the latest few stay."""
     if group.captures and group.place is not None:
-        _IDLE.append((group.place, group))
-        del _IDLE[:-IDLE]
+        IDLE_GROUPS.append((group.place, group))
+        del IDLE_GROUPS[:-IDLE]
 
 
 def idle_memory(taken: Collection[Place] = ()) -> float:
     """Bytes held by groups that have ended, but for those at places that jobs are about to take."""
-    return sum(group.memory for place, group in _IDLE if place not in taken)
+    return sum(group.memory for place, group in IDLE_GROUPS if place not in taken)
 
 
 def drop_idle(keep_at_most: float, taken: Collection[Place], wanted: Collection[tuple[Any, ...]]) -> None:
@@ -116,11 +116,11 @@ def drop_idle(keep_at_most: float, taken: Collection[Place], wanted: Collection[
         taken: places of jobs that have started; groups there are theirs.
         wanted: places of jobs that wait, without the stream, which they have not got yet.
     """
-    before = len(_IDLE)
+    before = len(IDLE_GROUPS)
     while idle_memory(taken) > keep_at_most:
-        others = [k for k, (place, _) in enumerate(_IDLE) if place not in taken]
-        del _IDLE[min(others, key=lambda k: (_IDLE[k][0][0] in wanted, k))]
-    if len(_IDLE) < before:
+        others = [k for k, (place, _) in enumerate(IDLE_GROUPS) if place not in taken]
+        del IDLE_GROUPS[min(others, key=lambda k: (IDLE_GROUPS[k][0][0] in wanted, k))]
+    if len(IDLE_GROUPS) < before:
         torch.cuda.empty_cache()  # now: memory cannot be released while a graph is captured
 
 

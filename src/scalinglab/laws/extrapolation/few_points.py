@@ -49,7 +49,7 @@ def law_of(data: Points) -> Law:
 def ends(data: Points, at: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The law at `at` and the ends of the interval of one more run, each (at,); open ends 0 and infinity."""
     law = law_of(data)
-    _refuse_beginnings(data, at)
+    refuse_beginnings(data, at)
     low, high = law.interval(at, level, of="measurement", form_error=FormError(law.solution))
     mean, determined = np.asarray(law.predict(at)), at <= furthest(data)
     low, high = widened(data.means()[0], at, mean, low, high)
@@ -67,7 +67,7 @@ def reach_of(smallest: float, largest: float) -> float:
     return (largest / smallest) ** MOST_AHEAD
 
 
-def _refuse_beginnings(data: Points, at: np.ndarray) -> None:
+def refuse_beginnings(data: Points, at: np.ndarray) -> None:
     """Refuse to continue what E + A x^-c may not follow: a smoothed curve, or one that bends down."""
     if at.max() <= data.x.max():
         return

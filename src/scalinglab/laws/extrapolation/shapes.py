@@ -89,7 +89,7 @@ def shape_of(log_x: np.ndarray, y: np.ndarray, slope: float) -> Shape:
     above = logs - np.minimum.accumulate(logs)
     top = int(np.argmax(above))
     rise = float(above[top])
-    if rise < max(RISE * _jitter(logs), SMALLEST_RISE):
+    if rise < max(RISE * jitter_of(logs), SMALLEST_RISE):
         return Shape(False, 0.0, False, ())
     start = int(np.argmin(logs[: top + 1]))
     rising = slope > 0 and above[-1] > 0.5 * rise
@@ -118,6 +118,6 @@ def repeats_values(steps: np.ndarray) -> bool:
     return bool(np.all(steps <= 0) and np.any(steps < 0) and np.sum(steps == 0) >= TIES)
 
 
-def _jitter(logs: np.ndarray) -> float:
+def jitter_of(logs: np.ndarray) -> float:
     """Noise from second differences, robust against a bend: their median."""
     return float(1.4826 * np.median(np.abs(np.diff(logs, 2))) / np.sqrt(6.0))

@@ -107,7 +107,7 @@ class Extrapolation(NotebookResult):
         """RMSLE of the backtests, cuts weighted as in the method; √mean (ln ŷ − ln y)²; NaN without any."""
         if self.backtest.empty:
             return float("nan")
-        return _rmsle(self.backtest, "predicted")
+        return rmsle_of(self.backtest, "predicted")
 
     def notebook_table(self) -> pd.DataFrame:
         """One row a size."""
@@ -128,7 +128,7 @@ class Extrapolation(NotebookResult):
         else:
             heavy = sorted(self.weights.items(), key=lambda item: -item[1])[:4]
             yield Reason("weights", weights=weighed(dict(heavy)))
-            cuts, last = self.backtest["cut"].nunique(), _rmsle(self.backtest, "last_value")
+            cuts, last = self.backtest["cut"].nunique(), rmsle_of(self.backtest, "last_value")
             yield Reason("backtests", cuts=cuts, error=self.backtest_error, last=last)
         yield from noted(self.notes)
 
@@ -188,8 +188,8 @@ def extrapolate(
 
 def _continued(usable: points.Points, at: np.ndarray, level: float) -> Extrapolation:
     """The points continued to `at`: few sizes by one law, others by forecasts and backtests."""
-    _refuse_decades(x=usable.x, y=usable.y)
-    x_unit, y_unit = _unit(usable.x), _unit(usable.y)
+    refuse_decades(x=usable.x, y=usable.y)
+    x_unit, y_unit = unit_of(usable.x), unit_of(usable.y)
     scaled = replace(usable, x=usable.x / x_unit, y=usable.y / y_unit)
     targets = at / x_unit
     sizes, values = scaled.means()
@@ -217,7 +217,7 @@ DECADES = 100  # guard: between the smallest and the largest value
 ORDINARY = 1e30
 
 
-def _refuse_decades(**values: np.ndarray) -> None:
+def refuse_decades(**values: np.ndarray) -> None:
     """Refuse values so far apart that no unit makes the squares of all of them ordinary numbers."""
     for name, given in values.items():
         low, high = float(given.min()), float(given.max())
@@ -228,7 +228,7 @@ def _refuse_decades(**values: np.ndarray) -> None:
             )
 
 
-def _unit(values: np.ndarray) -> float:
+def unit_of(values: np.ndarray) -> float:
     """A power of two near the values where they are extreme, by which they are divided exactly; 1 else."""
     middle = float(np.median(np.log2(values)))
     return 1.0 if abs(middle) < np.log2(ORDINARY) else float(2.0 ** np.clip(round(middle), -1000, 1000))
@@ -390,7 +390,7 @@ def _stacked(log_x: np.ndarray, y: np.ndarray, at: np.ndarray, level: float) -> 
         ahead,
         noise * (bands.HIDDEN**2 if shape.monotone else 1.0),
         np.where(inside, 0.0, disagreement),
-        _drift(tests, again, noise),
+        drift_of(tests, again, noise),
         slope,
         method.cuts,
         np.inf if shape.rising else shape.rise,
@@ -408,14 +408,14 @@ def _stacked(log_x: np.ndarray, y: np.ndarray, at: np.ndarray, level: float) -> 
         high=np.exp(mean + spread),
         weights=method.named_weights(),
         trust=np.where(inside, 1.0, method.kept(made, ahead)),
-        backtest=_backtest_table(tests, [predicted for predicted, _ in again]),
+        backtest=backtest_table(tests, [predicted for predicted, _ in again]),
         level=level,
         notes=shape.notes,
         band=band,
     )
 
 
-def _drift(tests: list[Backtest], again: list[tuple[np.ndarray, np.ndarray]], noise: float) -> float:
+def drift_of(tests: list[Backtest], again: list[tuple[np.ndarray, np.ndarray]], noise: float) -> float:
     """The variance per squared distance that noise and disagreement leave of the average's squared errors.
 
     The band adds all three, so that an error for which the forecasts disagreed must not count twice.
@@ -427,7 +427,8 @@ def _drift(tests: list[Backtest], again: list[tuple[np.ndarray, np.ndarray]], no
     return float(max(sum(left), 0.0) / sum(t.weight * np.mean(t.ahead**2) for t in tests))
 
 
-def _backtest_table(tests: list[Backtest], again: list[np.ndarray]) -> pd.DataFrame:
+def backtest_table(tests: list[Backtest], again: list[np.ndarray]) -> pd.DataFrame:
+    """One row a point that was predicted: the cut, what was said, and what the last value would have said."""
     repeated = [t.ahead.size for t in tests]
     cut = np.repeat([t.cut for t in tests], repeated)
     return pd.DataFrame(
@@ -442,7 +443,8 @@ def _backtest_table(tests: list[Backtest], again: list[np.ndarray]) -> pd.DataFr
     )
 
 
-def _rmsle(table: pd.DataFrame, column: str) -> float:
+def rmsle_of(table: pd.DataFrame, column: str) -> float:
+    """Root mean square error of ln y over the cuts of a table of backtests, by their weights."""
     squared = np.log(table[column] / table["y"]) ** 2
     by_cut = squared.groupby(table["cut"]).mean()
     weight = table.groupby("cut")["weight"].first()

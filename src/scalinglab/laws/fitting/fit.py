@@ -401,21 +401,21 @@ def _solution(problem: least_squares.Problem, data: Points, minimum: least_squar
         starts=len(minimum.objective),
         agree=float(np.mean(reached)),
         converged=bool(minimum.converged[index]),
-        condition=_condition(
+        condition=condition_of(
             problem.jacobian(z[None])[0][:, ~at_bound] * np.sqrt(problem.counts[0])[:, None]
         ),
         at_bound=tuple(n for n, at in zip(form.names, at_bound, strict=True) if at),
     )
     dof = len(data.y) - len(form.parameters) + len(problem.priors)
     parameters = dict(zip(form.names, map(float, values), strict=True))
-    scale = _scale(problem, z, dof)
+    scale = scale_of(problem, z, dof)
     return Solution(
         form, form.expand(parameters), data, certificate, problem.log, problem.delta, scale, dof,
         problem.noise,
     )  # fmt: skip
 
 
-def _scale(problem: least_squares.Problem, z: np.ndarray, dof: int) -> float:
+def scale_of(problem: least_squares.Problem, z: np.ndarray, dof: int) -> float:
     """The scale of 2ρ: E ψ²/E ψ', which is the residuals' variance for squares."""
     r = problem.residuals(z[None])[0, : problem.x.shape[-1]]
     if dof < 1:
@@ -426,7 +426,8 @@ def _scale(problem: least_squares.Problem, z: np.ndarray, dof: int) -> float:
     return float(np.sum(count * pull**2) / dof / inside * correction)
 
 
-def _condition(jacobian: np.ndarray) -> float:
+def condition_of(jacobian: np.ndarray) -> float:
+    """The condition number with columns of length one: infinite where a parameter has no effect."""
     if jacobian.shape[1] == 0:
         return 1.0
     size = np.linalg.norm(jacobian, axis=0)

@@ -225,7 +225,7 @@ def average_of(
     """
     n, p = white.shape[1:]
     dof, zeros = n - p, np.zeros(len(white))
-    shift, sigma, variance = _huber(white, target, HUBER if robust else np.inf)
+    shift, sigma, variance = huber_fits(white, target, HUBER if robust else np.inf)
     r = np.linalg.qr(white, mode="r")
     likelihood = prior - np.log(np.abs(np.einsum("kpp->kp", r))).sum(axis=1) - dof * np.log(sigma)
     weight = np.exp(likelihood - likelihood.max())
@@ -253,7 +253,9 @@ def correlations(n: int) -> np.ndarray:
     return np.asarray(np.sin(most * (np.arange(CORRELATIONS) + 0.5) / CORRELATIONS))
 
 
-def _huber(design: np.ndarray, y: np.ndarray, threshold: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def huber_fits(
+    design: np.ndarray, y: np.ndarray, threshold: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Least squares, or Huber's estimate with its scale (his Proposal 2), of many linear models at once.
 
     Args:
@@ -271,7 +273,7 @@ def _huber(design: np.ndarray, y: np.ndarray, threshold: float) -> tuple[np.ndar
         weighted = across * weight[:, None]
         beta = np.linalg.solve(weighted @ q, weighted @ y[..., None])
         rest = y - (q @ beta)[..., 0]
-        sigma = np.sqrt(np.sum((weight * rest) ** 2, axis=1) / (n - p) / _mean_square(threshold))
+        sigma = np.sqrt(np.sum((weight * rest) ** 2, axis=1) / (n - p) / clipped_mean_square(threshold))
         sigma = np.maximum(sigma, 1e-150)
         ratio = np.abs(rest) / sigma[:, None]
         weight = np.minimum(1.0, threshold / np.maximum(ratio, 1e-300))
@@ -280,7 +282,7 @@ def _huber(design: np.ndarray, y: np.ndarray, threshold: float) -> tuple[np.ndar
     return np.linalg.solve(r, beta)[..., 0], sigma, sigma**2 * clipped / within**2
 
 
-def _mean_square(threshold: float) -> float:
+def clipped_mean_square(threshold: float) -> float:
     """E ψ(z)² of a standard normal z, ψ cutting at ± threshold."""
     if not np.isfinite(threshold):
         return 1.0

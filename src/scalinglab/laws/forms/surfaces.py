@@ -189,7 +189,7 @@ def optimal_params(n_data: Any, a: Any, b: Any, alpha: Any, beta: Any) -> Any:
     return np.exp((np.log(alpha * a) - np.log(beta * b) + beta * np.log(n_data)) / alpha)
 
 
-def _worth(total: Any, unique: Any, repeats: Any) -> Any:
+def worth_of_data(total: Any, unique: Any, repeats: Any) -> Any:
     """What `total` is worth when only `unique` of it is new: each repetition decays as e^(-1/repeats)."""
     extra = np.maximum(total / unique - 1, 0.0)
     return unique * (1 - repeats * np.expm1(-extra / repeats))
@@ -200,7 +200,7 @@ def _data_constrained(
 ) -> Any:
     n, d, unique = x[0], x[1], np.minimum(x[2], x[1])
     needed = np.minimum(n, optimal_params(unique, a, b, alpha, beta))
-    worth_n, worth_d = _worth(n, needed, repeat_params), _worth(d, unique, repeat_data)
+    worth_n, worth_d = worth_of_data(n, needed, repeat_params), worth_of_data(d, unique, repeat_data)
     return floor + a * power(worth_n, alpha) + b * power(worth_d, beta)
 
 

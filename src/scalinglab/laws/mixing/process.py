@@ -69,7 +69,7 @@ class Process:
     def predict(self, shares: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """ln loss of one more run at mixtures (places, domains), and its standard deviation."""
         u = (np.hstack([MAPS[self.name](shares), sizes]) - self.centre) / self.scale
-        across = _kernel(u, self.inputs, self.inverse_lengths, self.amplitudes, self.sizes)
+        across = kernel_of(u, self.inputs, self.inverse_lengths, self.amplitudes, self.sizes)
         own = self.amplitudes[0] + _linear(u, u, self.amplitudes[1], self.sizes, same=True)
         known = np.einsum("ij,ji->i", across, cho_solve(self.factor, across.T))
         variance = np.maximum(own - known, 0.0) + self.noise
@@ -82,9 +82,10 @@ def _linear(u: np.ndarray, v: np.ndarray, b: float, sizes: int, same: bool = Fal
     return np.asarray((u * weights * v).sum(axis=1) if same else (u * weights) @ v.T)
 
 
-def _kernel(
+def kernel_of(
     u: np.ndarray, v: np.ndarray, inverse: np.ndarray, amplitudes: tuple[float, float], sizes: int
 ) -> np.ndarray:
+    """The covariance of the loss at two sets of mixtures: a bell of their distance and a plane."""
     a, b = u * inverse, v * inverse
     squares = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1) - 2 * a @ b.T
     bell = amplitudes[0] * np.exp(-0.5 * np.maximum(squares, 0.0))
@@ -139,7 +140,7 @@ def fit(name: str, shares: np.ndarray, sizes: np.ndarray, log_loss: np.ndarray) 
         negative, start, jac=True, method="L-BFGS-B", bounds=limits, options={"maxiter": ROUNDS}
     ).x
     inverse, (a, b, noise) = np.exp(solved[:count]), np.exp(solved[count:])
-    full = _kernel(u, u, inverse, (a, b), sizes.shape[1]) + (noise + LEAST_NOISE) * np.eye(len(y))
+    full = kernel_of(u, u, inverse, (a, b), sizes.shape[1]) + (noise + LEAST_NOISE) * np.eye(len(y))
     factor = cho_factor(full, lower=True)
     undone = cho_solve(factor, np.eye(len(y)))
     weights, own = undone @ y, np.diag(undone)

@@ -92,10 +92,10 @@ def train(
     rows = sum(size * count for size, count in zip(sizes, (ensemble, bags)) if math.isfinite(size))
     stack = max(1, int(MEMORY / (8 * spectrum.n_modes * rows)))
     chunks = [range(start, min(start + stack, draws)) for start in range(0, draws, stack)]
-    machine = _Machine(device)
+    machine = Machine(device)
     test, residual = np.empty((draws, len(at))), np.empty((draws, len(at)))
     for chunk in track(chunks, "training random features"):
-        model = _Model(machine, spectrum, n_params, n_data, noise, ensemble, bags, seed, chunk, shuffled)
+        model = Model(machine, spectrum, n_params, n_data, noise, ensemble, bags, seed, chunk, shuffled)
         found = (
             model.online(at, dynamics) if isinstance(dynamics, Optimizer) else model.filtered(at, dynamics)
         )
@@ -136,7 +136,7 @@ def _curves(
     )  # fmt: skip
 
 
-class _Machine:
+class Machine:
     """NumPy, or torch on a device, with the little that differs between them."""
 
     def __init__(self, device: str) -> None:
@@ -153,12 +153,12 @@ class _Machine:
         return np.linalg.eigh(values) if self.torch is None else self.torch.linalg.eigh(values)
 
 
-class _Model:
+class Model:
     """A stack of draws: arrays are (draws, …), members of ensembles and bags are looped over."""
 
     def __init__(
         self,
-        machine: _Machine,
+        machine: Machine,
         spectrum: Spectrum,
         n_params: float,
         n_data: float,
@@ -264,7 +264,7 @@ class _Model:
         ahead: list[list[int]] = [[] for _ in streams]  # of shuffled passes: the examples to come
         for step, rate in enumerate(dynamics.rates(last), 1):
             chosen = np.stack(
-                [self._chosen(stream, ahead[i], examples, dynamics) for i, stream in enumerate(streams)]
+                [self.examples_of(stream, ahead[i], examples, dynamics) for i, stream in enumerate(streams)]
             )
             batch, wanted = phi[row, chosen], labels[row, chosen]
             misfit = (batch @ omega[..., None])[..., 0] - wanted
@@ -276,7 +276,7 @@ class _Model:
         stack = np.stack if self.machine.torch is None else self.machine.torch.stack
         return stack([kept[int(t)] for t in times], 1)
 
-    def _chosen(
+    def examples_of(
         self, stream: np.random.Generator, ahead: list[int], examples: int, dynamics: MultiPassSGD
     ) -> np.ndarray:
         """The examples of one batch."""

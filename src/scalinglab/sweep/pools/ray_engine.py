@@ -64,7 +64,7 @@ class RayPool(Pool):
         self._slots, self._watched = 1, True
         self._watched = self._look()  # a client outside of the cluster does not see its control store
         self._check_fits(alone=self._started and address is None)
-        self._work = self._ray.remote(num_cpus=cpus, num_gpus=gpus, max_retries=0)(execute_task)
+        self.work = self._ray.remote(num_cpus=cpus, num_gpus=gpus, max_retries=0)(execute_task)
 
     def _start(self, seconds: float) -> None:
         """Start Ray here, or join the cluster at the address in this time; one sentence where that fails."""
@@ -88,7 +88,7 @@ class RayPool(Pool):
                 f"Ray could not be started on this machine ({_first_line(error)}); engine='local' needs none"
             ) from error
 
-    def _rejoin(self) -> None:
+    def rejoin(self) -> None:
         """Start or join Ray anew, after it died under the driver."""
         if not self._started:
             raise ScalinglabError(
@@ -110,7 +110,7 @@ class RayPool(Pool):
                     ) from error
                 time.sleep(LOOK)
         self._look()
-        self._work = self._ray.remote(num_cpus=self._cpus, num_gpus=self._gpus, max_retries=0)(execute_task)
+        self.work = self._ray.remote(num_cpus=self._cpus, num_gpus=self._gpus, max_retries=0)(execute_task)
 
     def _look(self) -> bool:
         """Note the cluster to which the driver is connected; whether its control store can be watched."""
@@ -209,7 +209,7 @@ class RayPool(Pool):
         token = self._token[1] if self._token else None
         share = self._gpus if self._gpus < 1 else None
         sent = {**task, "device": device, "token": token, "share": share}
-        self._running[self._work.remote(sent)] = task
+        self._running[self.work.remote(sent)] = task
 
     def wait(self, seconds: float) -> list[Answer]:
         """Answers that have come; a task whose worker or node died answers with `died`."""
@@ -233,7 +233,7 @@ class RayPool(Pool):
     def _lost(self, message: str) -> list[Answer]:
         """Answers for all that ran on a cluster that died under the driver; another one takes its place."""
         running, self._running = list(self._running.values()), {}
-        self._rejoin()
+        self.rejoin()
         return [{"task": t["task"], "ok": False, "kind": DIED, "message": message} for t in running]
 
     def close(self) -> None:

@@ -81,7 +81,7 @@ class SlurmPool(Pool):
         self._options |= {"partition": partition} if partition else {}
         self._submitit: Any = require("submitit", "slurm", "engine='slurm'")
         self._cluster = cluster
-        self._tasks: TaskFolder | None = None
+        self.tasks: TaskFolder | None = None
         self._open: dict[int, Task] = {}
         self._jobs: dict[str, Any] = {}  # those that have not ended, as far as is known
         self._took: set[str] = set()  # jobs that have taken a task
@@ -112,25 +112,25 @@ class SlurmPool(Pool):
 
     def submit(self, task: Task) -> None:
         """Leave a task for the first job that takes it."""
-        if self._tasks is None:
-            self._tasks = TaskFolder(Path(task["store"]) / FOLDER / uuid.uuid4().hex[:12])
-            self._tasks.make()
-        self._tasks.put(task)
+        if self.tasks is None:
+            self.tasks = TaskFolder(Path(task["store"]) / FOLDER / uuid.uuid4().hex[:12])
+            self.tasks.make()
+        self.tasks.put(task)
         self._open[task["task"]] = task
 
     def wait(self, seconds: float) -> list[Answer]:
         """Answers that have come; the tasks of jobs that are gone answer with `died`."""
         end = time.monotonic() + seconds
-        while self._tasks is not None and self._open:
+        while self.tasks is not None and self._open:
             now = time.monotonic()
             if now - self._beat > BEAT:
-                self._tasks.beat()
+                self.tasks.beat()
                 self._beat = now
             if now - self._polled > LOOK:
-                answers = self._look(self._tasks)
+                answers = self._look(self.tasks)
                 self._polled = time.monotonic()
             else:
-                answers = self._collect(self._tasks)
+                answers = self._collect(self.tasks)
             if answers or now > end:
                 return answers
             time.sleep(min(0.1, max(0.0, end - now)))
@@ -221,15 +221,15 @@ class SlurmPool(Pool):
 
     def withdraw(self) -> list[int]:
         """Take back the tasks that no job has taken."""
-        back = self._tasks.withdraw() if self._tasks is not None else []
+        back = self.tasks.withdraw() if self.tasks is not None else []
         for number in back:
             del self._open[number]
         return back
 
     def leave(self) -> None:
         """Ask the jobs to save the states of their runs and to end."""
-        if self._tasks is not None:
-            self._tasks.say(LEAVE)
+        if self.tasks is not None:
+            self.tasks.say(LEAVE)
 
     def close(self) -> None:
         """Let the jobs end, and cancel those that do not or wait in the queue."""
@@ -240,9 +240,9 @@ class SlurmPool(Pool):
         self._end(cancel=True)
 
     def _end(self, cancel: bool) -> None:
-        if self._tasks is None:
+        if self.tasks is None:
             return
-        tasks, self._tasks, self._open = self._tasks, None, {}
+        tasks, self.tasks, self._open = self.tasks, None, {}
         if not cancel:
             tasks.say(CLOSED)
         end, cancelled = time.monotonic() + END, set[str]()

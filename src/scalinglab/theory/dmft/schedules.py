@@ -63,14 +63,14 @@ def one_pass(
         noise: σ of the labels; test_loss includes σ².
     """
     steps = _checked(rates, batch_size)
-    found = _modes(spectrum, n_params, float(steps.sum()), float(steps.max()))
+    found = modes_of(spectrum, n_params, float(steps.sum()), float(steps.max()))
     if not steps.max() * found.largest < 2:
         raise BadInput(
             f"the highest rate, {steps.max():g}, times the largest eigenvalue, {found.largest:g}, must "
             "stay below 2"
         )
-    loss, _ = _forward(found, steps, batch_size, noise**2)
-    drift, _ = _forward(found, steps, math.inf, noise**2)
+    loss, _ = forward(found, steps, batch_size, noise**2)
+    drift, _ = forward(found, steps, math.inf, noise**2)
     return ScheduledSGD(steps, loss, drift)
 
 
@@ -96,10 +96,10 @@ def best_schedule(
     """
     if steps < 1 or (knots is not None and knots < 1):
         raise BadInput(f"steps = {steps} and knots = {knots} must be 1 or more")
-    largest = _modes(spectrum, n_params, 1.0, 1.0).largest
+    largest = modes_of(spectrum, n_params, 1.0, 1.0).largest
     top = 1 / largest if highest is None else highest
     _checked(np.full(steps, top), batch_size)
-    found = _modes(spectrum, n_params, top * steps, top)
+    found = modes_of(spectrum, n_params, top * steps, top)
     count = steps if knots is None else knots
     place = np.linspace(0, steps - 1, count) if count > 1 else np.zeros(1)
     spread = np.eye(steps) if knots is None else np.array(
@@ -108,7 +108,7 @@ def best_schedule(
 
     def last(z: np.ndarray) -> tuple[float, np.ndarray]:
         rates = np.exp(spread @ z)
-        loss, slopes = _with_slopes(found, rates, batch_size, noise**2)
+        loss, slopes = with_slopes(found, rates, batch_size, noise**2)
         return math.log(loss), spread.T @ (slopes * rates) / loss
 
     bounds = [(math.log(top * LOWEST), math.log(top))] * count
@@ -123,14 +123,14 @@ def best_schedule(
     return one_pass(spectrum, np.exp(spread @ best), batch_size, n_params, noise)
 
 
-def _modes(spectrum: Spectrum, n_params: float, total: float, highest: float) -> Modes:
+def modes_of(spectrum: Spectrum, n_params: float, total: float, highest: float) -> Modes:
     """Nodes for schedules of that sum, whatever has long been learnt by then."""
     if not n_params > 0:
         raise BadInput(f"n_params = {n_params} must be positive; inf is allowed")
     return modes(spectrum, n_params, 1 / max(total, 1e-3), 2 / max(highest, 1e-9), settled=math.inf)
 
 
-def _forward(
+def forward(
     found: Modes, rates: np.ndarray, batch_size: float, noise: float, keep: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
     """Losses (T + 1,), σ² included, and where asked for the state before every step, (T, nodes)."""
@@ -147,11 +147,9 @@ def _forward(
     return loss, kept
 
 
-def _with_slopes(
-    found: Modes, rates: np.ndarray, batch_size: float, noise: float
-) -> tuple[float, np.ndarray]:
+def with_slopes(found: Modes, rates: np.ndarray, batch_size: float, noise: float) -> tuple[float, np.ndarray]:
     """The last loss, and its derivative by every rate: one way forward and one back."""
-    loss, states = _forward(found, rates, batch_size, noise, keep=True)
+    loss, states = forward(found, rates, batch_size, noise, keep=True)
     source = found.square / batch_size
     weight = np.ones_like(states[0])  # d(last loss) = Re Σ weight dc
     slopes = np.empty(len(rates))

@@ -293,13 +293,13 @@ def _columns(frame: pd.DataFrame, names: list[str], y: str, error: str | None) -
 
 def _as_fractions(table: Table, y: str, notes: list[Reason]) -> Table:
     """The points with these notes, and without percent."""
-    if not _in_percent(y, table.y):
+    if not is_in_percent(y, table.y):
         return replace(table, notes=tuple(notes))
     error = None if table.error is None else table.error / 100
     return replace(table, y=table.y / 100, error=error, notes=(*notes, Reason("percent", y=y)))
 
 
-def _in_percent(name: str, values: np.ndarray) -> bool:
+def is_in_percent(name: str, values: np.ndarray) -> bool:
     """Whether an error rate or accuracy is written in percent: in its name, and with values of 1 to 100."""
     known = values[np.isfinite(values)]
     fraction = re.search(r"(?:^|[^a-z])(?:acc|accuracy|error|err|pass_rate)(?:[^a-z]|$)", name.lower())

@@ -48,7 +48,7 @@ def best_recipes(
         return frame, [Reason("recipes_alike", recipe=tuple(varied), y=y, runs=len(frame))]
     mean = score.groupby([size, tried]).transform("mean")
     rank = mean.groupby(size).rank("dense").where(np.isfinite(mean), np.inf).to_numpy()
-    chosen, judged = _chosen(rank, _log_cost(frame[y], y), size, tried, valley)
+    chosen, judged = chosen_recipes(rank, _log_cost(frame[y], y), size, tried, valley)
     kept, by_chance = frame[chosen], frame[chosen & ~judged]
     notes = [Reason("best_recipe", recipe=tuple(varied), y=y, runs=len(kept), of=len(frame))]
     if alone := int((by_chance.groupby(names).size() == 1).sum()):
@@ -56,7 +56,7 @@ def best_recipes(
     return kept, notes
 
 
-def _chosen(
+def chosen_recipes(
     rank: np.ndarray, value: np.ndarray, size: np.ndarray, recipe: np.ndarray, terms: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """(runs,) whether a run's recipe is chosen at its size; and whether the other sizes chose there.
@@ -69,7 +69,7 @@ def _chosen(
     """
     tried = pd.Series(recipe).groupby(size).transform("nunique").to_numpy()
     better = np.isfinite(rank) & (rank <= np.maximum(FEWEST, np.ceil(tried / 2)))
-    expected = _by_other_sizes(value, size, recipe, terms, better)
+    expected = by_other_sizes(value, size, recipe, terms, better)
     judged = (tried == 1) | pd.Series(np.isfinite(expected)).groupby(size).transform("any").to_numpy()
     choice = pd.Series(np.where(judged, expected, rank))
     return (choice <= choice.groupby(size).transform("min")).to_numpy(), judged
@@ -96,7 +96,7 @@ def _valley(frame: pd.DataFrame, names: list[str], varied: list[str]) -> np.ndar
     return np.column_stack([*settings, *pairs, *others])
 
 
-def _by_other_sizes(
+def by_other_sizes(
     value: np.ndarray, size: np.ndarray, recipe: np.ndarray, terms: np.ndarray, better: np.ndarray
 ) -> np.ndarray:
     """(runs,) value that the runs of the other sizes expect of its recipe, up to a constant of each size.
