@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pandas as pd
 
@@ -19,7 +19,6 @@ from scalinglab.curves.parts import DROPPED, frame_of
 from scalinglab.curves.reading import Reading
 from scalinglab.errors import BadInput, nearest
 from scalinglab.readers.folders import KINDS, Found, find, kind_of_file, read_all
-from scalinglab.readers.into_store import take_in
 from scalinglab.readers.logs import ReadingWarning, table
 from scalinglab.readers.tables import Understood, understand
 from scalinglab.readers.tables.files import is_table, read_file, row_of_document
@@ -27,10 +26,13 @@ from scalinglab.readers.tables.layout import rows_of
 from scalinglab.readers.tables.meanings import FEWEST_TOKENS, STANDARD
 from scalinglab.readers.tables.remarks import LEFT_OUT, NOTES
 from scalinglab.readers.tables.runs import lacks_data_of_isoflops
-from scalinglab.store import Store
 from scalinglab.support import extensions
+from scalinglab.support.lazy import lazily
 from scalinglab.support.progress import track
 from scalinglab.support.validation import checked
+
+if TYPE_CHECKING:
+    from scalinglab.readers.into_store import take_in
 
 Source: TypeAlias = (
     str | os.PathLike[str] | pd.DataFrame | Mapping[str, Any] | list[Mapping[str, Any]] | Curves
@@ -41,6 +43,8 @@ _IN_NAME = re.compile(
 CONFIGS = ("config", "args", "hparams", "params", "hyperparameters", "settings")  # files of a run's settings
 SIMILAR, SIMILAR_ANY = 0.88, 0.91  # how alike a misspelt name is: with its first letter, with any
 __all__ = ["ReadingWarning", "read", "read_table", "take_in"]
+# a table needs no store
+__getattr__, _ = lazily(__name__, {"take_in": "into_store"})
 
 
 @checked
@@ -107,8 +111,8 @@ def read_table(
     if kind is not None and kind in extensions.names("readers"):
         read_own = extensions.added("readers", kind)
         return understand(_frame(read_own(path)), columns, settings, likely=likely, origin=path.name)
-    if kind is None and path.is_dir() and Store.is_store(path):
-        return _store(path, columns, settings, likely)
+    if kind is None and path.is_dir() and (kept := _store(path, columns, settings, likely)) is not None:
+        return kept
     if kind != "table" and (path.is_dir() or kind is not None or kind_of_file(path) is not None):
         found = find(path, kind)
         if found:
@@ -163,7 +167,12 @@ def _frame(table: Any) -> pd.DataFrame:
 
 def _store(
     path: Path, columns: Mapping[str, str], settings: Iterable[str], likely: Mapping[str, str] | None
-) -> Understood:
+) -> Understood | None:
+    """The runs of a store; None where the folder is none."""
+    from scalinglab.store import Store
+
+    if not Store.is_store(path):
+        return None
     curves = Store(path).curves()
     if not len(curves):
         return Understood(curves.frame, curves.settings, {}, Reading(str(path), 0, 0, notes=("no runs yet",)))

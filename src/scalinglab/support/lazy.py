@@ -12,6 +12,7 @@ def lazily(
     package: str,
     homes: Mapping[str, str] | None = None,
     modules: Mapping[str, str] | None = None,
+    onto: str | None = None,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The `__getattr__` and `__dir__` of a package.
 
@@ -19,6 +20,7 @@ def lazily(
         package: its `__name__`.
         homes: the module of the package that defines each public name.
         modules: public names that are modules of the package themselves, and their paths in it.
+        onto: the module that offers the names, where it is not the package.
     """
     homes, modules = homes or {}, modules or {}
 
@@ -28,8 +30,8 @@ def lazily(
         elif name in homes:
             value = getattr(importlib.import_module(f"{package}.{homes[name]}"), name)
         else:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        setattr(sys.modules[package], name, value)  # from now on Python finds it by itself
+            raise AttributeError(f"module {onto or package!r} has no attribute {name!r}")
+        setattr(sys.modules[onto or package], name, value)  # from now on Python finds it by itself
         return value
 
     def names() -> list[str]:  # for completion: the public names, not what the package imports

@@ -95,7 +95,7 @@ class Approaches(Worded):
 
 
 @checked
-def compare(
+def approaches(
     *data: Any,
     compute: float,
     x: Sequence[str] | None = None,

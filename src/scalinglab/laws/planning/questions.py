@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -29,20 +29,32 @@ from scalinglab.laws.fitting.statistics import level_quantile
 from scalinglab.laws.fitting.uncertainty import intervals
 from scalinglab.laws.fitting.uncertainty.form_error import Places
 from scalinglab.laws.planning.fitted import column_names, law_or_continuation
-from scalinglab.laws.planning.hoffmann import Approaches, ParabolaBias, parabola_bias
-from scalinglab.laws.planning.hoffmann import compare as approaches
 from scalinglab.laws.planning.next_runs import NextRuns, next_runs
-from scalinglab.laws.planning.sensitivity import Sensitivity, sensitivity
-from scalinglab.laws.planning.sgd_noise_advice import NoiseAdvice, noise
 from scalinglab.results.estimate import Estimate
 from scalinglab.results.sentences import Column
 from scalinglab.results.types import Reason
+from scalinglab.support.lazy import lazily
 from scalinglab.support.validation import checked
+
+if TYPE_CHECKING:
+    from scalinglab.laws.planning.hoffmann import Approaches, ParabolaBias, approaches, parabola_bias
+    from scalinglab.laws.planning.sensitivity import Sensitivity, sensitivity
+    from scalinglab.laws.planning.sgd_noise_advice import NoiseAdvice, noise
 
 __all__ = [
     "Answer", "Approaches", "Bend", "NextRuns", "NoiseAdvice", "ParabolaBias", "Sensitivity", "approaches",
     "gain_from", "next_runs", "noise", "parabola_bias", "sensitivity", "size_for", "still_power_law",
 ]  # fmt: skip
+# what `answer` does not ask is loaded when it is first used
+__getattr__, _ = lazily(
+    "scalinglab.laws.planning",
+    {
+        "Approaches": "hoffmann", "ParabolaBias": "hoffmann", "approaches": "hoffmann",
+        "parabola_bias": "hoffmann", "Sensitivity": "sensitivity", "sensitivity": "sensitivity",
+        "NoiseAdvice": "sgd_noise_advice", "noise": "sgd_noise_advice",
+    },
+    onto=__name__,
+)  # fmt: skip
 
 
 VERDICTS = {True: "yes", False: "no", None: "cannot tell"}
