@@ -51,7 +51,9 @@ TESTS_ELSEWHERE = {  # tests of a package outside its own folder, mostly of the 
         "explanations/test_stored_runs.py", "laws/test_noise.py", "sweep/test_command_line.py",
     ),
     "figures": ("cli/test_laws_cli.py", "laws/test_forms.py"),
+    "papers": ("studies/test_records.py",),
     "papers/bahri2021": (
+        "studies/test_records.py",
         "papers/test_bahri2021_exponents.py", "papers/test_bahri2021_images.py",
         "papers/test_bahri2021_linear.py", "papers/test_bahri2021_variance.py",
     ),
@@ -77,6 +79,8 @@ COMMANDS_STARTED = {  # files of commands, and the tests that start these in pro
     "src/scalinglab/cli/commands/train.py": "tests/sweep/test_command_line.py",
 }
 DEFAULTS = {"src/scalinglab/cli/": "tests/cli/test_defaults.py"}  # tests that compare defaults
+# a test that reads the numbers of the papers from the text of the code, so that it executes no line of it
+NUMBERS = {"src/scalinglab_papers/": "tests/studies/test_records.py::test_constants_of_the_papers"}
 MOST_SECONDS = 20.0  # of recorded test time that one mutant may take
 SLOW_SECONDS = 240.0  # of slow tests for one mutant
 NO_TESTS = 5  # pytest's exit status where none was selected
@@ -201,6 +205,7 @@ class Covering:
         lines = self.lines[mutant.file]
         names = {*lines[mutant.line]}
         patterns = [p for file, p in COMMANDS_STARTED.items() if mutant.file == file]
+        patterns += [p for folder, p in NUMBERS.items() if mutant.file.startswith(folder)]
         if "" in names:
             patterns += [p for folder, p in DEFAULTS.items() if mutant.file.startswith(folder)]
             body = body_of(ROOT / mutant.file, mutant.line)

@@ -10,7 +10,16 @@ import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.studies import entry
 from scalinglab.studies.trained import RunStorage, storing_in
-from scalinglab_papers.damico2025 import beyond, curves, margins, pairs, robustness, study, tables
+from scalinglab_papers.damico2025 import (
+    against_published,
+    beyond,
+    curves,
+    margins,
+    pairs,
+    robustness,
+    study,
+    tables,
+)
 from scalinglab_papers.damico2025.published import Windows, authors_exponents
 
 
@@ -112,10 +121,10 @@ def test_hours_follow_from_steps_and_the_time_of_a_step():
 
 
 def own_table() -> sl.Curves:
-    grid = study.parts("gpu")["CNN MNIST"]
+    grid = study.parts("gpu")["CNN CIFAR10"]
     rows = [
-        {"model": "cnn", "dataset": "mnist", "n_data": s["n_data"], "seed": s["seed"], "epoch": epoch,
-         "epochs": 60, "precision": "bf16", "status": "done", "norm": s["n_data"] * epoch, "norm_log": 1.0,
+        {"model": "cnn", "dataset": "cifar10", "n_data": s["n_data"], "seed": s["seed"], "epoch": epoch,
+         "epochs": 40, "precision": "bf16", "status": "done", "norm": s["n_data"] * epoch, "norm_log": 1.0,
          "test_error": 1 / (s["n_data"] * epoch)}
         for s in grid.settings()
         for epoch in (1, 2, 4)
@@ -128,13 +137,15 @@ def test_runs_of_a_part_are_found_in_a_table_by_their_settings(tmp_path: Path):
     whole = sl.Curves(whole.frame.assign(learning_rate=1e-3), source="train")
     other = whole.frame.assign(precision="tf32", run=whole.frame["run"] + "x")
     faster = whole.frame.assign(learning_rate=1e-2, run=whole.frame["run"] + "z")
-    unfinished = whole.frame.assign(status="running", seed=9, run=whole.frame["run"] + "y")
+    smaller = whole.frame.assign(initialization_factor=0.05, run=whole.frame["run"] + "s")
+    unplanned = whole.frame.assign(seed=9, run=whole.frame["run"] + "y")
+    cut_off = whole.frame[whole.frame["epoch"] < 4].assign(status="running", run=whole.frame["run"] + "c")
     path = tmp_path / "curves.parquet"
-    sl.Curves(pd.concat([whole.frame, other, unfinished, faster])).write(path)
-    found = study.trained("gpu", RunStorage(path), "CNN MNIST")
+    sl.Curves(pd.concat([whole.frame, other, unplanned, faster, smaller, cut_off])).write(path)
+    found = study.trained("gpu", RunStorage(path), "CNN CIFAR10")
     assert found is not None
-    assert sorted(found.runs) == sorted(whole.runs)
-    assert study.trained("gpu", RunStorage(path), "CNN CIFAR10") is None
+    assert sorted(found.runs) == sorted({*whole.runs, *cut_off["run"]})  # cut off: a shorter run
+    assert study.trained("gpu", RunStorage(path), "CNN MNIST") is None
 
 
 def test_a_norm_that_would_overflow_is_divided_by_a_constant():
@@ -209,12 +220,13 @@ def test_rates_are_judged_by_the_first_norm_and_the_curve(tmp_path: Path, monkey
         {"model": "ResNet", "dataset": "CIFAR10", "n_data": n, "norm": x, "test_error": 1 / x}
         for n in (6000, 11000, 21000) for x in np.geomspace(1, 40, 30) * 0.005 * n
     ])  # fmt: skip
-    pair = pairs.analysed("ResNet CIFAR10", pairs.PUBLISHED, pairs.AS_PUBLISHED, theirs)
-    monkeypatch.setattr(robustness, "published", lambda version: (pair,))
+    monkeypatch.setattr(
+        against_published, "published_tables", lambda version: {"ResNet CIFAR10": theirs.assign(n_seeds=10)}
+    )
     with storing_in(tmp_path / "curves.parquet"):
-        made = robustness.published_settings("gpu")
+        made = against_published.published_settings("gpu")
     found = {row.quantity: row.measured for row in made.table}
-    for rate in study.RATES["ResNet CIFAR10"][1]["learning_rate"]:
+    for rate in study.SEARCHES["ResNet CIFAR10, rate"][1]["learning_rate"]:
         for batch, label in ((128, ""), (512, ", batch 512")):
             first = f"rate {rate:g}{label}: ln of the norm after one epoch, ours over published"
             expected = np.log(rate / 0.005 * 128 / batch)
@@ -224,31 +236,69 @@ def test_rates_are_judged_by_the_first_norm_and_the_curve(tmp_path: Path, monkey
     single = pd.DataFrame(rows[:1]).assign(
         norm=lambda frame: frame["norm_as_published"]
     )  # a run cut off early
-    assert robustness.against_published([single], pair.runs[0]) is None
+    assert (
+        against_published.against_published(
+            [single], against_published.published_curves("ResNet CIFAR10", "may")[0]
+        )
+        is None
+    )
     assert found[f"ResNet CIFAR10, rate 0.001: {same}"] is None  # its norms stay below the published ones
 
 
-def test_our_curves_are_compared_with_the_published_at_equal_norm_and_size():
-    table = pairs.planted()
-    above = table.assign(test_error=table["test_error"] + 0.01)
-    one = pairs.analysed("CNN MNIST", pairs.OURS, pairs.AS_PUBLISHED, table)
-    other = pairs.analysed("CNN MNIST", pairs.PUBLISHED, pairs.AS_PUBLISHED, above)
-    np.testing.assert_allclose(curves.distances(one, other), 0.01, rtol=1e-6)
+def planted_runs(slope: float, exponent: float, seeds: int = 4, noise: float = 0.0) -> pd.DataFrame:
+    """ε = P^−exponent λ^−slope up to λ = P, and rising after it; seeds scatter around it."""
+    random, made = np.random.default_rng(0), []
+    for size in (6000, 11000, 16000, 21000):
+        norm = np.geomspace(1e-4 * size, 3 * size, 60)
+        error = size**-exponent * np.minimum(norm, size) ** -slope * np.maximum(norm / size, 1.0)
+        for seed in range(seeds):
+            drawn = error * np.exp(noise * random.standard_normal())
+            columns = {"run": f"{size}-{seed}", "n_data": size, "norm": norm, "test_error": drawn}
+            made.append(pd.DataFrame(columns))
+    return pd.concat(made, ignore_index=True)
 
 
-def test_curves_are_compared_at_the_sizes_and_norms_that_both_have():
-    pair = planted_pair()
-    frame = pair.curves.frame
-    sizes = sorted(frame["n_data"].unique())[:4]
-    part = frame[frame["n_data"].isin(sizes)].groupby("n_data").head(30)
-    other = pairs.analysed("CNN MNIST", pairs.PUBLISHED, pairs.AS_PUBLISHED, part)
-    common = tables.in_common(pair, other)
-    assert common is not None
-    kept = common.curves.frame
-    assert sorted(kept["n_data"].unique()) == sizes
-    assert kept.groupby("n_data")["norm"].max().to_dict() == part.groupby("n_data")["norm"].max().to_dict()
-    two = part[part["n_data"].isin(sizes[:2])]
-    assert tables.in_common(pair, pairs.analysed("CNN MNIST", "published", "as published", two)) is None
+def test_exponents_are_compared_with_the_published_at_equal_sizes_and_norms(monkeypatch: pytest.MonkeyPatch):
+    """γ₁ is the slope in λ, γ that of the smallest error: exponent + slope, as λ_opt = P."""
+    theirs = planted_runs(0.3, 0.1, seeds=1).assign(n_seeds=10)
+    monkeypatch.setattr(against_published, "published_tables", lambda version: {"ResNet CIFAR10": theirs})
+
+    def rows(ours: pd.DataFrame) -> list:
+        return against_published.exponent_rows("ResNet CIFAR10", "may", ours)
+
+    one, two = rows(planted_runs(0.35, 0.1))
+    assert one.measured == pytest.approx(0.05, abs=1e-6)
+    assert two.measured == pytest.approx(0.05, abs=1e-3)
+    assert (one.resolution, two.resolution) == pytest.approx((0.03, 0.04), abs=1e-3)
+    shorter = planted_runs(0.3, 0.1)
+    shorter = shorter[(shorter["norm"] < 0.1 * shorter["n_data"]) & (shorter["n_data"] > 6000)]
+    one, two = rows(shorter)  # a shorter training on fewer sizes is no difference
+    assert (one.measured, two.measured) == pytest.approx((0.0, 0.0), abs=1e-6)
+    one, two = rows(planted_runs(0.3, 0.1, seeds=30, noise=0.1))
+    assert one.stderr == pytest.approx(0.0, abs=1e-6)  # whole curves that are shifted keep their slope
+    logs = np.log([6000, 11000, 16000, 21000])
+    expected = 0.1 * np.sqrt(1 / 30 + 1 / 10) / np.linalg.norm(logs - logs.mean())
+    assert two.stderr == pytest.approx(expected, rel=0.25)
+    assert two.n == 4 * 29 + 1
+    assert rows(planted_runs(0.3, 0.1, seeds=1)) == []  # one seed has no error
+
+
+def test_our_runs_are_compared_with_the_printed_numbers_of_the_version_whose_settings_they_have(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    made = tuple(
+        pairs.analysed(name, pairs.OURS, pairs.AS_PUBLISHED, pairs.planted(), version)
+        for name, version in (("CNN MNIST", "september"), ("ResNet CIFAR10", "may"))
+    )
+    monkeypatch.setattr(tables, "analysed", lambda *_: made)
+    monkeypatch.setattr(tables, "_like_for_like", lambda scale: [])
+    printed = {
+        row.quantity: row.paper for make in (tables.table1, tables.table2) for row in make("gpu").table
+    }
+    assert printed["CNN MNIST, ours, as published: γ measured"] == tables.TALK_TABLE_1["CNN MNIST"][1]
+    assert printed["ResNet CIFAR10, ours, as published: γ measured"] == tables.TABLE_1["ResNet CIFAR10"][1]
+    assert printed["CNN MNIST, ours, as published: γ₁"] is None  # of September no γ₁ is printed
+    assert printed["ResNet CIFAR10, ours, as published: γ₁"] == tables.TABLE_2["ResNet CIFAR10"][0]
 
 
 def test_leaving_out_one_value_gives_the_standard_error_of_a_mean():
@@ -297,20 +347,42 @@ def test_runs_of_one_size_are_averaged_before_they_are_compared():
     tables_of_sizes = pd.concat([table.assign(n_data=n) for n in (1000, 2000, 4000)])
     curve = pairs.analysed("x", pairs.PUBLISHED, pairs.AS_PUBLISHED, tables_of_sizes).runs[0]
     above, below = (table.assign(test_error=table["test_error"] + d) for d in (0.1, -0.1))
-    assert robustness.against_published([above, below], curve) == pytest.approx(0.0, abs=1e-6)
-    assert robustness.against_published([above], curve) == pytest.approx(0.1, abs=1e-6)
+    assert against_published.against_published([above, below], curve) == pytest.approx(0.0, abs=1e-6)
+    assert against_published.against_published([above], curve) == pytest.approx(0.1, abs=1e-6)
     short = above[above["norm"] < 3]
-    assert robustness.against_published([below, below, short], curve) == pytest.approx(0.1, abs=0.03)
-    assert robustness.against_published([short, short, table], curve) == pytest.approx(0.0667, abs=1e-3)
+    assert against_published.against_published([below, below, short], curve) == pytest.approx(0.1, abs=0.03)
+    assert against_published.against_published([short, short, table], curve) == pytest.approx(
+        0.0667, abs=1e-3
+    )
 
 
 def test_norms_are_compared_at_equal_error():
     """Errors norm^−0.1 up to a minimum at 50: the same errors at norms 1.2 times as large, and back."""
     norm = np.geomspace(1, 100, 41)
     error = np.where(norm <= 50, 0.5 * norm**-0.1, 0.5 * 50**-0.1 * norm / 50)
-    curve = robustness.PublishedCurve(1000, np.log(norm), np.log(error))
+    curve = against_published.PublishedCurve(1000, np.log(norm), np.log(error))
     for factor in (1.2, 1 / 1.2):
         run = pd.DataFrame({"norm": factor * norm, "test_error": error})
-        assert robustness.norm_at_equal_error([run], curve) == pytest.approx(np.log(factor), abs=0.02)
+        assert against_published.norm_at_equal_error([run], curve) == pytest.approx(np.log(factor), abs=0.02)
     far = pd.DataFrame({"norm": norm, "test_error": 0.1 * error})
-    assert robustness.norm_at_equal_error([far], curve) is None
+    assert against_published.norm_at_equal_error([far], curve) is None
+
+
+def test_the_authors_weight_decay_and_sgd_are_parts_of_every_kind_of_network():
+    """At scale smoke they train on a CPU: L2 goes into Adam's gradient, and the whole norm falls behind."""
+    grids = study.parts("smoke")
+    for model in ("ResNet", "ViT"):
+        ends = {}
+        for name in ("", ", L2", ", SGD"):
+            part = study.trained("smoke", RunStorage(None), f"{model} digits{name}")
+            assert part is not None
+            ends[name] = part.frame.groupby("run").tail(1)
+            norms = [column for column, _ in pairs.NORMS.values()]
+            assert np.isfinite(ends[name][norms].to_numpy()).all()
+        assert grids[f"{model} digits, L2"].setting["optimizer"] == "adam"
+        assert (ends[", L2"]["norm_l2"].to_numpy() < ends[""]["norm_l2"].to_numpy()).all()
+        assert grids[f"{model} digits, SGD"].setting["optimizer"] == "sgd"
+    for pair in ("CNN CIFAR10", "ResNet CIFAR10", "ViT CIFAR10"):
+        plain, decayed = (study.parts("gpu")[name].setting for name in (pair, f"{pair}, L2"))
+        assert decayed["weight_decay"] > 0
+        assert decayed["learning_rate"] == plain["learning_rate"]

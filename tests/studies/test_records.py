@@ -159,6 +159,27 @@ def test_a_changed_claim_in_a_call_is_named_and_its_place_is_none(
         assert changed_constants(found[0], other) == ("paper claims is not what the records were made with",)
 
 
+@pytest.mark.parametrize(
+    "after",
+    ["sizes = {'smoke': 8, 'gpu': 512}[scale]", "sizes = {'smoke': 8, 'gpu': 256}[scale] * 1.5",
+     "sizes = train(scale, rate=0.1)"],
+)  # fmt: skip
+def test_a_changed_number_in_a_function_is_named_and_its_place_and_looks_are_none(
+    after: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    before = "sizes = {'smoke': 8, 'gpu': 256}[scale]"
+    moved = "def other(axis):\n    axis.legend(ncols=4)\n\n" + f"def fig(scale):\n    {before}\n"
+    found = []
+    for place, code in enumerate(
+        (f"def fig(scale):\n    {before}\n", moved, f"def fig(scale):\n    {after}\n")
+    ):
+        package = study(tmp_path / str(place), monkeypatch, ROW)
+        (package / "paper.py").write_text(code)
+        found.append(constants("paper"))
+    assert changed_constants(found[0], found[1]) == ()
+    assert changed_constants(found[0], found[2]) == ("paper numbers is not what the records were made with",)
+
+
 def test_constants_of_the_papers_are_those_of_their_records():
     """Numbers of the papers, rules and all scales: what scale smoke does not reach, too."""
     for paper in papers():

@@ -5,8 +5,9 @@ The records are ``smoke/<paper>.json`` in the package of the study, with two par
 - ``entries``: one record for each entry that runs at scale smoke, as `scalinglab.studies.results.record`
   writes it. Random numbers are seeded, so that a number differs from its record by rounding, by what a
   processor's own sums change, or because the code has changed.
-- ``constants``: a digest of every constant of the study's modules and of every claim in the calls that make
-  rows (`constants`): numbers of the paper and scales that scale smoke does not reach are compared, too.
+- ``constants``: a digest of every constant of the study's modules, of every claim in the calls that make
+  rows, and of the numbers in their functions (`constants`): numbers of the paper and scales that scale smoke
+  does not reach are compared, too.
 """
 
 from __future__ import annotations
@@ -34,6 +35,16 @@ from scalinglab.support.whole_files import write_text_whole
 SCALE = "smoke"
 CLAIMS = ("paper", "paper_stderr", "expected", "relation", "resolution", "claim")  # keywords of rows
 SAME = ("paper", "paper_stderr", "relation", "n")  # of a row and its record
+# how a figure looks, which no record depends on: arguments of calls, and calls
+LOOKS = {
+    "alpha", "bbox_to_anchor", "columnspacing", "fontsize", "handlelength", "labelspacing", "linewidth", "lw",
+    "markeredgewidth", "markersize", "ncols", "size", "xytext",
+}  # fmt: skip
+DRAWN = {
+    "axhline", "axvline", "axvspan", "guide", "inset_axes", "legend", "panels", "panels_for", "plot", "set",
+    "set_xlim", "set_ylim", "slope", "text",
+}  # fmt: skip
+COUNTED_FROM = 3  # smaller whole numbers are places, powers and axes of arrays
 # measured between the records of the bundled papers and another run of two thirds of them: at most 0.25
 # standard errors and 11 % of one (figures on a network trained for 40 epochs), and 0.7 % of a resolution
 # that is a tenth of a measured number; the other records match within the limits below
@@ -174,7 +185,8 @@ def _alike(a: float | None, b: float | None, value: float) -> bool:
 def constants(paper: str) -> dict[str, str]:
     """A digest of each constant, "module.NAME", of the modules of a study whose path names the paper.
 
-    With them "module claims": what rows are compared with, where that is written in the calls that make them.
+    With them "module claims": what rows are compared with, where that is written in the calls that make them,
+    and "module numbers": the numbers that its functions hold, those of scales and settings among them.
     """
     package = extension_of(paper)
     names = [found.name for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
@@ -185,6 +197,8 @@ def constants(paper: str) -> dict[str, str]:
         found |= {f"{place}.{name}": _digest(getattr(module, name)) for name in _assigned(tree)}
         if claims := _claims(tree):
             found[f"{place} claims"] = _digest(claims)
+        if numbers := sorted(_numbers(tree.body)):
+            found[f"{place} numbers"] = _digest(numbers)
     return found
 
 
@@ -207,6 +221,21 @@ def _claims(tree: ast.Module) -> list[list[Any]]:
         if keyword.arg in CLAIMS
     ]
     return sorted((claim for claim in claims if claim[1]), key=repr)
+
+
+def _numbers(body: list[ast.stmt]) -> Iterator[float]:
+    """The numbers in functions and classes, in any order, without claims and the looks of figures."""
+    inside: list[ast.AST] = [node for node in body if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
+    while inside:
+        node = inside.pop()
+        if isinstance(node, ast.keyword) and node.arg in (*LOOKS, *CLAIMS):
+            continue
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in DRAWN:
+            continue
+        value = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(value, float) or (type(value) is int and value >= COUNTED_FROM):
+            yield value
+        inside += ast.iter_child_nodes(node)
 
 
 def _assigned(tree: ast.Module) -> list[str]:

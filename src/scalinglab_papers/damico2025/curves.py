@@ -21,20 +21,20 @@ from scalinglab.figures.style import INK, PALETTE, colors, headroom, loglog, pan
 from scalinglab.laws.learning_curves.collapse import collapse
 from scalinglab.studies import trained
 from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.verdict import Row, mean
+from scalinglab.studies.verdict import Row
 from scalinglab_papers.damico2025 import study
-from scalinglab_papers.damico2025.pairs import AS_PUBLISHED, OURS, PUBLISHED, Pair, ours, pairs, together
+from scalinglab_papers.damico2025.pairs import Pair, ours, pairs, together
+from scalinglab_papers.damico2025.published import MAY_CURVES
 
 DEVIATES = 0.1  # a relative deviation from the master curve that would be seen
-SAME_CURVE = 0.03  # a difference of test errors that would be seen
 NORM_TOLERANCE = 1e-4  # relative, of a mean over measured norms
 ACROSS = 6  # panels in a row
 ONE_LAW = 0.1  # a spread of ln ε over sizes, at one norm in the early phase, that would be seen
 
 
-def analysed(scale: str) -> tuple[Pair, ...]:
+def analysed(scale: str, version: str = MAY_CURVES.version) -> tuple[Pair, ...]:
     """The pairs of a scale, or an error where there is nothing at all."""
-    made = pairs(scale, trained.run_storage())
+    made = pairs(scale, trained.run_storage(), version)
     if not made:
         raise BadInput(
             "there are neither published curves nor runs here: get the first with 'scalinglab data get "
@@ -101,37 +101,7 @@ def fig3(scale: str) -> Reproduction:
                 note="the paper: one curve for every P; at norms that three sizes pass in their windows",
             )
         )  # fmt: skip
-    return Reproduction(together(made), _sheet(made, draw), (*rows, *_against_published(made)))
-
-
-def _against_published(made: tuple[Pair, ...]) -> list[Row]:
-    """How far our curves are from the published ones at equal norm and size, one row a pair that has both."""
-    rows = []
-    for pair in (pair for pair in made if pair.origin == OURS and pair.norm == AS_PUBLISHED):
-        theirs = [p for p in made if p.name == pair.name and p.origin == PUBLISHED]
-        found = distances(pair, theirs[0]) if theirs else []
-        if len(found) > 1:
-            number = mean(found)
-            rows.append(
-                number.row(
-                    f"{pair.name}: our test error less the published one at equal norm, rms over the curve",
-                    expected=SAME_CURVE, relation="<", note="n counts the sizes that both have; absolute",
-                )
-            )  # fmt: skip
-    return rows
-
-
-def distances(one: Pair, other: Pair) -> list[float]:
-    """Rms difference of two pairs' errors over the norms that both reach, for each size that both have."""
-    found = []
-    for run in one.runs:
-        match = [r for r in other.runs if r.size == run.size]
-        if match:
-            low, high = max(run.x[0], match[0].x[0]), min(run.x[-1], match[0].x[-1])
-            grid = np.linspace(low, high, 50)
-            gap = np.interp(grid, run.x, np.exp(run.y)) - np.interp(grid, match[0].x, np.exp(match[0].y))
-            found.append(float(np.sqrt(np.mean(gap**2))))
-    return found
+    return Reproduction(together(made), _sheet(made, draw), tuple(rows))
 
 
 def early_spread(pair: Pair) -> tuple[float, float] | None:
@@ -187,8 +157,7 @@ def fig4(scale: str) -> Reproduction:
 
 def fig7(scale: str) -> Reproduction:
     """Test error and norm against epochs, and how often the norm falls; our runs only."""
-    names = [name for name in study.parts(scale) if "," not in name]
-    made = ours(scale, trained.run_storage(), names, from_epoch=0.0, laws=False)
+    made = ours(scale, trained.run_storage(), study.pairs_of(scale), from_epoch=0.0, laws=False)
     if not made:
         raise BadInput("figure 7 is about time, which the published curves leave out: train or give --store")
     by_name = {name: [pair for pair in made if pair.name == name] for name in (pair.name for pair in made)}

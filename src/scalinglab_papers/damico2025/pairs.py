@@ -25,7 +25,7 @@ from scalinglab.laws.learning_curves.mean_curves import SizeCurve, size_curves
 from scalinglab.studies.shared import shared
 from scalinglab.studies.trained import RunStorage
 from scalinglab_papers.damico2025 import study
-from scalinglab_papers.damico2025.published import CURVES
+from scalinglab_papers.damico2025.published import CURVES, MAY_CURVES
 
 STAND_IN = "planted γ₁ = 0.5, γ₂ = 1"
 PUBLISHED, OURS = "published", "ours"
@@ -56,7 +56,8 @@ class Pair:
         curves: test error against `norm`.
         runs: one mean curve for each size.
         found: the dynamical laws; None where no falling part stands out of the noise.
-        why: the reason for that.
+        version: of the published curves: that of these, or the one whose settings our runs have.
+        why: the reason why nothing was found.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Pair:
     curves: Curves
     runs: list[SizeCurve]
     found: Dynamical | None
+    version: str = MAY_CURVES.version
     why: str = ""
 
     @property
@@ -74,19 +76,24 @@ class Pair:
 
 
 @shared
-def pairs(scale: str, storage: RunStorage) -> tuple[Pair, ...]:
-    """All pairs of a scale: the published ones, and ours as far as they are trained."""
-    first = (analysed(STAND_IN, STAND_IN, EQ2, planted()),) if scale == "smoke" else published()
+def pairs(scale: str, storage: RunStorage, version: str = MAY_CURVES.version) -> tuple[Pair, ...]:
+    """All pairs of a scale: the published ones of a version, and ours as far as they are trained."""
+    first = (analysed(STAND_IN, STAND_IN, EQ2, planted()),) if scale == "smoke" else published(version)
     # at scale smoke the laws of the CNN alone stand out of the noise on every machine
-    names = ["CNN digits"] if scale == "smoke" else [n for n in study.parts(scale) if "," not in n]
+    names = ["CNN digits"] if scale == "smoke" else study.pairs_of(scale)
     return (*first, *ours(scale, storage, names))
 
 
+def version_of(scale: str, pair: str) -> str:
+    """The version of the published curves whose settings our runs of a pair have."""
+    return CURVES.version if scale == "gpu" and pair in study.SEPTEMBER else MAY_CURVES.version
+
+
 @shared
-def published(version: str = CURVES.version) -> tuple[Pair, ...]:
-    """The published pairs, as in September by default; none where their tables are not here."""
+def published(version: str) -> tuple[Pair, ...]:
+    """The published pairs; none where their tables are not here."""
     return tuple(
-        analysed(n, PUBLISHED, AS_PUBLISHED, table) for n, table in published_tables(version).items()
+        analysed(n, PUBLISHED, AS_PUBLISHED, table, version) for n, table in published_tables(version).items()
     )
 
 
@@ -130,7 +137,8 @@ def _pair(
         return None
     if scale != "smoke":
         curves = curves.select(epoch=slice(from_epoch * (1 - 1e-6), None))
-    return (analysed if laws else _as_measured)(name, OURS, norm, with_norm(curves, norm))
+    make = analysed if laws else _as_measured
+    return make(name, OURS, norm, with_norm(curves, norm), version_of(scale, name))
 
 
 @shared
@@ -158,20 +166,22 @@ def with_norm(curves: Curves, norm: str) -> pd.DataFrame:
     return kept
 
 
-def analysed(name: str, origin: str, norm: str, table: pd.DataFrame) -> Pair:
+def analysed(
+    name: str, origin: str, norm: str, table: pd.DataFrame, version: str = MAY_CURVES.version
+) -> Pair:
     """The laws of one pair; a pair that does not determine them says why."""
     curves = Curves(table, source="read" if origin == PUBLISHED else "train")
     runs: list[SizeCurve] = []
     try:
         runs = size_curves(curves, "norm", "test_error", "n_data")
-        return Pair(name, origin, norm, curves, runs, laws_of(runs))
+        return Pair(name, origin, norm, curves, runs, laws_of(runs), version)
     except BadInput as error:
-        return Pair(name, origin, norm, curves, runs, None, str(error))
+        return Pair(name, origin, norm, curves, runs, None, version, str(error))
 
 
-def _as_measured(name: str, origin: str, norm: str, table: pd.DataFrame) -> Pair:
+def _as_measured(name: str, origin: str, norm: str, table: pd.DataFrame, version: str) -> Pair:
     """A pair whose curves are not fitted."""
-    return Pair(name, origin, norm, Curves(table, source="train"), [], None)
+    return Pair(name, origin, norm, Curves(table, source="train"), [], None, version)
 
 
 def planted(noise: float = 0.01) -> pd.DataFrame:

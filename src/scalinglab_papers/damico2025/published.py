@@ -151,8 +151,7 @@ class Windows:
     all_optima: bool = False
 
 
-# of May's curves
-WINDOWS = {
+MAY_WINDOWS = {
     "CNN MNIST": Windows(10, 0.0, 2e-2, all_optima=True),
     "CNN CIFAR10": Windows(7, 0.0, 0.3),
     "CNN CIFAR100": Windows(7, 0.0, 0.3),
@@ -162,6 +161,17 @@ WINDOWS = {
     "ViT MNIST": Windows(10, 0.0, 1e-25),
     "ViT CIFAR10": Windows(4, 0.0, 1e-20, all_optima=True),
     "ViT CIFAR100": Windows(5, 0.0, 1e-16, all_optima=True),
+}
+WINDOWS = {
+    MAY_CURVES.version: MAY_WINDOWS,
+    CURVES.version: MAY_WINDOWS
+    | {
+        "CNN MNIST": Windows(7, 1e-3, 1e-2),
+        "ResNet CIFAR10": Windows(2, 1.5e-3, 4e-3),
+        "ResNet CIFAR100": Windows(5, 1e-3, 4e-3),
+        "ViT CIFAR10": Windows(5, 1e-30, 1e-16),
+        "ViT CIFAR100": Windows(6, 1e-32, 1.5e-20),
+    },
 }
 
 

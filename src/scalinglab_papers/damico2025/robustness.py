@@ -1,4 +1,4 @@
-"""The talk's robustness checks: decay, SGD, other norms; bf16 against tf32; rates and batches of ResNets.
+"""The talk's robustness checks: weight decay, SGD, other norms; bf16 against tf32.
 
 The talk gives results without numbers: the picture is the same in all cases; with weight decay and SGD γ₁γ₂
 is compatible with γ, which is the same as before; under the norms ℓ1, ℓ2, G₂,₁ and spectral it is not, so
@@ -9,8 +9,6 @@ both stand here, and eq. 2 beside what the authors' code computes.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,14 +17,14 @@ from matplotlib.figure import Figure
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.figures.collapse import draw_collapse, draw_curves, plain_ticks, sizes_legend
-from scalinglab.figures.style import INK, colors, loglog, panels, panels_for
+from scalinglab.figures.style import panels
 from scalinglab.laws.learning_curves.dynamical import RESOLUTION
 from scalinglab.results.estimate import Estimate
 from scalinglab.studies import trained
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.verdict import Row, mean
 from scalinglab_papers.damico2025 import study
-from scalinglab_papers.damico2025.curves import SAME_CURVE, early_spread, monotone, plain_curves
+from scalinglab_papers.damico2025.curves import early_spread, monotone, plain_curves
 from scalinglab_papers.damico2025.pairs import (
     AS_PUBLISHED,
     EQ2,
@@ -35,48 +33,50 @@ from scalinglab_papers.damico2025.pairs import (
     Pair,
     analysed,
     ours,
-    published,
     together,
     with_norm,
 )
-from scalinglab_papers.damico2025.published import CURVES, MAY_CURVES, POINTS, POINTS_SIZE
 from scalinglab_papers.damico2025.tables import differences
 
-GRID = math.log(1.3)  # between two norms of a published curve
-SAME_NORM = math.log(1.25)  # a ratio of norms at equal error that would be seen
 SPECIAL = (EQ2, AS_PUBLISHED, "eq. 2, average over columns")
 
 
-def base_of(scale: str) -> str:
-    """The pair whose variants are looked at."""
-    return {"smoke": "CNN digits", "laptop": "CNN MNIST"}.get(scale, "CNN CIFAR10")
+def bases_of(scale: str) -> list[str]:
+    """The pairs whose variants are looked at."""
+    if scale == "laptop":
+        return ["CNN MNIST"]
+    return [pair.split(" ")[0] + " digits" if scale == "smoke" else pair for pair in study.VARIED]
 
 
 def sgd(scale: str) -> Reproduction:
     """The laws under SGD with momentum."""
-    return _variant(scale, "SGD")
+    return _variants(scale, ("SGD",))
 
 
 def weight_decay(scale: str) -> Reproduction:
-    """The laws under decoupled weight decay."""
-    return _variant(scale, "weight decay")
+    """The laws under decoupled weight decay, and under that of Adam with L2, as the authors have it."""
+    return _variants(scale, ("weight decay", "L2"))
 
 
-def _variant(scale: str, variant: str) -> Reproduction:
-    base, name = base_of(scale), f"{base_of(scale)}, {variant}"
-    made = ours(scale, trained.run_storage(), [base, name])
-    own = [pair for pair in made if pair.name == name]
+def _variants(scale: str, variants: tuple[str, ...]) -> Reproduction:
+    """Variants of the pairs, as far as there are runs of them, each beside its pair."""
+    named = {f"{base}, {variant}": base for base in bases_of(scale) for variant in variants}
+    made = ours(scale, trained.run_storage(), [*dict.fromkeys(named.values()), *named])
+    own = [pair for pair in made if pair.name in named]
     if not own:
-        raise BadInput(f"no runs of {name!r} at scale {scale!r}: train them, or give a store with --store")
+        raise BadInput(
+            f"no runs of {next(iter(named))!r} at scale {scale!r}: train them, or give a store with --store"
+        )
     rows = []
     for pair in own:
-        rows += differences(pair)
-        before = [p for p in made if p.name == base and p.norm == pair.norm]
-        if before:
-            rows.append(_same_gamma(pair, before[0]))
-        if variant == "weight decay":
-            rows.append(monotone(pair, "the paper asks whether it stays monotone; from the first epoch on"))
-    return Reproduction(together(made), _curves_and_collapse(list(own)), tuple(rows))
+        if pair.runs:  # at scale smoke ResNets and ViTs have two sizes, and no laws
+            rows += differences(pair)
+            before = [p for p in made if p.name == named[pair.name] and p.norm == pair.norm]
+            rows += [_same_gamma(pair, other) for other in before]
+        rows.append(monotone(pair, "the paper asks whether it stays monotone; from the first epoch on"))
+    return Reproduction(
+        together(made), _curves_and_collapse([pair for pair in own if pair.runs]), tuple(rows)
+    )
 
 
 def _same_gamma(pair: Pair, base: Pair) -> Row:
@@ -120,27 +120,29 @@ def _curves_and_collapse(made: list[Pair]) -> Figure:
 
 def norms(scale: str) -> Reproduction:
     """γ₁γ₂ against γ, and how well early curves agree, under every norm that is measured."""
-    base = base_of(scale)
-    made = ours(scale, trained.run_storage(), [base], tuple(NORMS))
+    bases = bases_of(scale)[: 1 if scale == "smoke" else None]  # of the others two sizes: no laws
+    made = ours(scale, trained.run_storage(), bases, tuple(NORMS))
     if not made:
-        raise BadInput(f"no runs of {base!r} at scale {scale!r}: train them, or give a store with --store")
+        raise BadInput(
+            f"no runs of {bases[0]!r} at scale {scale!r}: train them, or give a store with --store"
+        )
     rows = []
     for pair in made:
         for by in ("optimum", "collapse"):
             rows.append(_relative(pair, by))
         spread = early_spread(pair)
         rows.append(
-            Row(f"{pair.norm}: spread of ln ε over sizes in the early phase",
+            Row(f"{pair.name}, {pair.norm}: spread of ln ε over sizes in the early phase",
                 None if spread is None else spread[0], None if spread is None else spread[1],
                 None if spread is None else len(pair.runs),
-                note=f"{base}; how well the early curves of all sizes fall on one")
+                note="how well the early curves of all sizes fall on one")
         )  # fmt: skip
     return Reproduction(together(made), _curves_and_collapse(list(made)), tuple(rows))
 
 
 def _relative(pair: Pair, by: str) -> Row:
     """(γ₁γ₂ − γ)/γ: 0 where the laws combine."""
-    name = f"{pair.norm}: (γ₁γ₂ − γ)/γ, γ₂ of the {by}"
+    name = f"{pair.name}, {pair.norm}: (γ₁γ₂ − γ)/γ, γ₂ of the {by}"
     claim = "compatible" if pair.norm in SPECIAL else "not equal under this norm"
     if pair.found is None:
         return Row(name, None, expected=0.0, note=pair.why)
@@ -149,7 +151,7 @@ def _relative(pair: Pair, by: str) -> Row:
     return Row(
         name, found.value / gamma, found.stderr / gamma, len(pair.runs) - 1, expected=0.0,
         resolution=RESOLUTION,
-        note=f"{pair.name}; {pair.found.verdict(by)} by our error; the talk: {claim}; "
+        note=f"{pair.found.verdict(by)} by our error; the talk: {claim}; "
         f"γ₁ = {pair.found.gamma_1}, γ₂ = {second}",
     )  # fmt: skip
 
@@ -158,14 +160,11 @@ def _relative(pair: Pair, by: str) -> Row:
 
 
 def precision(scale: str) -> Reproduction:
-    """Exponents and norms of bf16 runs against tf32 runs of the same seeds, at the checkpoints of both.
-
-    The learning rate is constant, so that a run that was cut off is a shorter run.
-    """
-    base, name = base_of(scale), f"{base_of(scale)}, tf32"
-    storage = trained.run_storage()
+    """Exponents and norms of bf16 runs against tf32 runs of the same seeds, at the checkpoints of both."""
+    base = bases_of(scale)[0]
+    name, storage = f"{base}, tf32", trained.run_storage()
     study.train(scale, storage, [base, name])
-    fast, exact = (study.trained(scale, storage, part, finished=False) for part in (base, name))
+    fast, exact = (study.trained(scale, storage, part) for part in (base, name))
     if fast is None or exact is None:
         raise BadInput(f"no runs of {name!r} and {base!r} at scale {scale!r}: train them, or give --store")
     keys = ["n_data", "seed", "step"]
@@ -252,177 +251,3 @@ def _shift(low: Pair, high: Pair, norm: str) -> Row:
         f"{norm}: ln of the last norm, bf16 less tf32", expected=0.0, resolution=0.02,
         note="mean over pairs of runs of one seed",
     )  # fmt: skip
-
-
-# --- the settings behind published curves ----------------------------------------------------------------
-
-
-def published_settings(scale: str) -> Reproduction:
-    """Networks at several learning rates, batch sizes and initial scales beside the published curves.
-
-    What the authors' code computes of a ResNet is ‖W‖_σ ‖W‖_{2,1} of its last layer W, drawn with deviation
-    0.01: on CIFAR-10 about 4 before training, whatever the rate. A published curve begins after one epoch.
-    """
-    names = [*(f"{pair}, rate" for pair in study.RATES), *study.AS_AUTHORS, *study.AS_PAPER]
-    study.train(scale, trained.run_storage(), names)
-    frames, rows = [], []
-    for name in names:
-        pair = name.split(",")[0]
-        runs = study.trained(scale, trained.run_storage(), name, finished=False)  # cut off: shorter
-        may = name.endswith(", May") or name in study.AS_PAPER
-        theirs = _published(pair, MAY_CURVES.version if may else CURVES.version)
-        if runs is not None and theirs:
-            kept = ["learning_rate", "batch_size"]
-            frame = with_norm(runs, AS_PUBLISHED).assign(**runs.frame[kept], experiment=name)
-            frames.append((frame, theirs))
-            for (batch, rate), part in frame.groupby(["batch_size", "learning_rate"]):
-                label = name.removesuffix(", rate")
-                rows += _rate_rows(f"{label}, {_setting(rate, batch)}", part, theirs)
-    if not frames:
-        raise BadInput(
-            f"this needs runs of '{names[0]}' (train them, or give --store) and the published curves "
-            "(scalinglab data get damico2025-curves)"
-        )
-    together = Curves(pd.concat([frame for frame, _ in frames], ignore_index=True))
-    return Reproduction(together, _rates_figure(frames), tuple(rows))
-
-
-class PublishedCurve(NamedTuple):
-    """The published curve of one size: (n,) ln of norms and of test errors."""
-
-    size: float
-    x: np.ndarray
-    y: np.ndarray
-
-
-def _published(pair: str, version: str) -> list[PublishedCurve]:
-    """The published curves of a pair; points of one size where only these are known."""
-    found = next((one for one in published(version) if one.name == pair), None)
-    if found is not None:
-        return [PublishedCurve(curve.size, curve.x, curve.y) for curve in found.runs]
-    return [PublishedCurve(POINTS_SIZE, *np.log(POINTS[pair]).T)] if pair in POINTS else []
-
-
-def _setting(rate: float, batch: float) -> str:
-    return f"rate {rate:g}" + ("" if batch == study.SETTING["batch_size"] else f", batch {batch:g}")
-
-
-def _rate_rows(label: str, part: pd.DataFrame, theirs: list[PublishedCurve]) -> list[Row]:
-    sizes = {size: [run for _, run in runs.groupby("run")] for size, runs in part.groupby("n_data")}
-    curves = {curve.size: curve for curve in theirs if curve.size in sizes}
-    # seeds are averaged at each size; where a single size is published they are looked at one by one
-    groups = [(sizes[n], curves[n]) for n in curves]
-    counts = "sizes"
-    if len(groups) == 1:
-        groups, counts = [([run], curve) for runs, curve in groups for run in runs], "seeds"
-    gaps = [against_published(*group) for group in groups]
-    shifts = [norm_at_equal_error(*group) for group in groups]
-    rows = [
-        _mean_row(
-            f"{label}: our test error less the published one at equal norm, rms over the curve", gaps,
-            expected=SAME_CURVE, relation="<",
-            note=f"mean over seeds, at norms that half of them reach; n counts {counts}; absolute",
-        ),
-        _mean_row(
-            f"{label}: ln of the norm at equal error, ours over published", shifts, expected=0.0,
-            resolution=SAME_NORM, note=f"mean over the falling part of the curve; n counts {counts}",
-        ),
-    ]  # fmt: skip
-    if len(theirs) > 1:
-        after_one = [_log_ratio_after_one_epoch(run, curves[n]) for n in curves for run in sizes[n]]
-        first = _mean_row(
-            f"{label}: ln of the norm after one epoch, ours over published", after_one, expected=0.0,
-            resolution=GRID, note="published norms are known to a step of 1.3 between them; n counts runs",
-        )  # fmt: skip
-        rows.insert(0, first)
-    return rows
-
-
-def _mean_row(name: str, values: Iterable[float | None], **reference: Any) -> Row:
-    """The mean of what is known; no number from a single value, which has no error."""
-    known = [value for value in values if value is not None]
-    return mean(known).row(name, **reference) if len(known) > 1 else Row(name, None, **reference)
-
-
-def _log_ratio_after_one_epoch(run: pd.DataFrame, curve: PublishedCurve) -> float:
-    """ln of a run's norm after one epoch over the first norm of the published curve of its size.
-
-    The norm after one epoch lies on the line in logs through the first two checkpoints, of which the first
-    may be a little later.
-    """
-    run = run.sort_values("step")
-    norms, epochs = (np.log(run[name].to_numpy(float)) for name in ("norm", "epoch"))
-    growth = (norms[1] - norms[0]) / (epochs[1] - epochs[0]) if len(run) > 1 else 0.0
-    return float(norms[0] - epochs[0] * growth - curve.x[0])
-
-
-def against_published(runs: Sequence[pd.DataFrame], curve: PublishedCurve) -> float | None:
-    """Runs of one size beside the published curve: rms difference of test errors at the published norms.
-
-    None where no norm is left.
-    """
-    counted, ours = _at_published_norms(runs, curve)
-    if not counted.any():
-        return None
-    return float(np.sqrt(np.mean((ours - np.exp(curve.y[counted])) ** 2)))
-
-
-def norm_at_equal_error(runs: Sequence[pd.DataFrame], curve: PublishedCurve) -> float | None:
-    """ln of our norm over the published one at equal error, mean over the errors that both curves reach.
-
-    Errors are those of the published points up to their minimum. None where the curves share less than two.
-    """
-    counted, ours = _at_published_norms(runs, curve)
-    if counted.sum() < 2:
-        return None
-    x, theirs = curve.x[counted], np.exp(curve.y[counted])
-    falling = np.minimum.accumulate(ours)
-    kept = slice(0, int(np.argmin(theirs)) + 1)
-    both = (theirs[kept] <= falling[0]) & (theirs[kept] >= falling[-1])
-    if both.sum() < 2:
-        return None
-    at = np.interp(-theirs[kept][both], -falling, x)
-    return float(np.mean(at - x[kept][both]))
-
-
-def _at_published_norms(runs: Sequence[pd.DataFrame], curve: PublishedCurve) -> tuple[np.ndarray, np.ndarray]:
-    """Which of the published norms at least half of the runs reach, and their mean error there.
-
-    As the authors do, the error of each run is interpolated in ln(norm).
-    """
-    errors = np.full((len(runs), len(curve.x)), np.nan)
-    for row, run in zip(errors, runs, strict=True):
-        run = run.sort_values("norm")
-        norms = np.log(run["norm"].to_numpy(float))
-        reached = (curve.x >= norms[0]) & (curve.x <= norms[-1])
-        row[reached] = np.interp(curve.x[reached], norms, run["test_error"].to_numpy(float))
-    counted = 2 * np.isfinite(errors).sum(axis=0) >= len(runs)
-    return counted, np.nanmean(errors[:, counted], axis=0)
-
-
-def _rates_figure(frames: list[tuple[pd.DataFrame, list[PublishedCurve]]]) -> Figure:
-    """Three sizes of a part: the published curve in ink, ours coloured by rate, dashed at other batches."""
-    shown = []
-    for frame, theirs in frames:
-        title = str(frame["experiment"].iloc[0]).removesuffix(", rate")
-        both = sorted({curve.size for curve in theirs} & set(frame["n_data"]))
-        for size in sorted({both[0], both[len(both) // 2], both[-1]}):
-            part = frame[frame["n_data"] == size]
-            shown.append((f"{title}\nP = {size:,.0f}", theirs, size, part))
-    figure, axes = panels_for(len(shown), 6, size=(2.5, 2.2))
-    for axis, (title, theirs, size, part) in zip(axes, shown, strict=True):
-        loglog(axis, "norm as published", "test error", "")
-        axis.set_title(title, fontsize=7, loc="left")
-        for curve in (curve for curve in theirs if curve.size == size):
-            axis.plot(np.exp(curve.x), np.exp(curve.y), "-", color=INK, linewidth=1.5, label="published")
-        rates = sorted(part["learning_rate"].unique())
-        shades = dict(zip(rates, colors(rates), strict=True))
-        for (batch, rate), runs in part.groupby(["batch_size", "learning_rate"]):
-            dash = "-" if batch == study.SETTING["batch_size"] else "--"
-            for place, (_, run) in enumerate(runs.groupby("run")):
-                label = _setting(rate, batch) if place == 0 else None
-                axis.plot(run["norm"], run["test_error"], f".{dash}", color=shades[rate],
-                          linewidth=0.8, label=label)  # fmt: skip
-        axis.legend(loc="lower left", fontsize=5)
-        plain_ticks(axis, "y")
-    return figure

@@ -5,9 +5,9 @@ A *part* is one grid of training sizes and seeds with a name: "CNN MNIST" is a p
 is missing in it, `trained` reads the runs of a part back, from a store or from a table of curves.
 
 App. E: Adam (AdamW for ViTs) without weight decay, learning rate 0.001; 500 epochs for CNNs and 1000 for the
-others; up to 30 repetitions, a month on nine V100s. Scale "gpu" keeps networks, sizes and optimizer, and has
-fewer sizes, epochs and seeds; "laptop" has the CNN of an eighth of the width on MNIST; "smoke" has small
-networks on 8 × 8 digits.
+others; up to 30 repetitions, a month on nine V100s. Scale "gpu" keeps networks and optimizer, has the rates,
+batches, initial scales and images behind the published curves, and fewer sizes, epochs and seeds; "laptop"
+has the CNN of an eighth of the width on MNIST; "smoke" has small networks on 8 × 8 digits.
 """
 
 from __future__ import annotations
@@ -42,78 +42,81 @@ STEP_MS = {
     "ResNet CIFAR10": 1.7, "ResNet CIFAR100": 3.2, "ViT MNIST": 0.6, "ViT CIFAR10": 2.0, "ViT CIFAR100": 2.6,
 }  # fmt: skip
 
-# scale gpu: sizes, epochs, seeds
-GPU = {
-    "CNN MNIST": ([1800, 3600, 7200, 14400, 28800, 57600], 60, 4),
-    "CNN CIFAR10": ([4000, 8000, 12000, 16000, 24000, 32000, 48000], 40, 3),
-    "CNN CIFAR100": ([1500, 3000, 6000, 12000, 24000, 48000], 20, 4),
-    "ResNet MNIST": ([375, 750, 1500, 3000, 6000], 60, 2),
-    "ResNet CIFAR10": ([1500, 3000, 6000, 11000, 21000], 24, 2),
-    "ResNet CIFAR100": ([3000, 6000, 11000, 21000], 12, 2),
-    "ViT MNIST": ([375, 750, 1500, 3000, 6000], 60, 2),
-    "ViT CIFAR10": ([1500, 3000, 6000, 11000, 21000], 16, 2),
-    "ViT CIFAR100": ([3000, 6000, 11000, 16000, 21000], 16, 2),
-}  # fmt: skip
-# what the authors' code does and their appendix leaves out: random crops and flips
-AUGMENT = {"ResNet CIFAR10": "crop_flip", "ResNet CIFAR100": "crop_flip"}
-# a ResNet or ViT at scale gpu: norms and evaluations cost as much as hundreds of steps, so they are measured
-# as the authors did, after the first epoch; compiling takes longer than it saves
-SPARING = {
+# norms and evaluations of ResNets and ViTs cost as much as hundreds of steps, so at scale gpu they are
+# measured as the authors did, after the first epoch; compiling takes longer than it saves
+SPARING: dict[str, Any] = {
     "evaluate_at_most": 2000, "checkpoints_per_decade": 6, "checkpoints_from": 1.0, "compile": False,
 }  # fmt: skip
-VARIED = [4000, 8000, 16000, 32000, 48000]  # sizes of the variants of CNN CIFAR10
-VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
-    "SGD": ("CNN CIFAR10", {"optimizer": "sgd", "momentum": 0.9, "learning_rate": 0.01}),
-    "weight decay": ("CNN CIFAR10", {"optimizer": "adamw", "weight_decay": 0.1}),
-    "tf32": ("CNN CIFAR10", {"precision": "tf32", "compile": False, "checkpoints_from": 1.0}),
-    "margins": ("CNN MNIST", {"measure": ["norm", "margin_histogram"]}),
+# what the authors do to training images they do to test images too
+AFFINE: dict[str, Any] = {"augment": "affine", "augment_test": True}
+CROPPED: dict[str, Any] = {"augment": "crop_flip", "augment_test": True, "checkpoint_unit": "epoch"}
+SCALED_DOWN: dict[str, Any] = {"initialization_factor": 0.05, "normalize": "signed"}
+PUBLISHED_MNIST = MNIST_SIZES[2:]
+# scale gpu: the runs of a pair, at the settings behind the published curves as far as training the authors'
+# networks has shown them: sizes, epochs, seeds, what is changed in `SETTING`
+GPU: dict[str, tuple[list[int], int, int, dict[str, Any]]] = {
+    "CNN MNIST": (PUBLISHED_MNIST, 100, 5, SCALED_DOWN | SPARING),
+    "CNN CIFAR10": ([4000, 8000, 12000, 16000, 24000, 32000, 48000], 40, 3, {}),
+    "CNN CIFAR100": ([1500, 3000, 6000, 12000, 24000, 48000], 20, 4, {}),
+    "ResNet MNIST": (PUBLISHED_MNIST, 100, 3, {"learning_rate": 0.003, "batch_size": 512} | AFFINE | SPARING),
+    "ResNet CIFAR10": ([6000, 11000, 16000, 21000, 31000, 46000], 60, 3,
+                       {"learning_rate": 0.01} | CROPPED | SPARING),
+    "ResNet CIFAR100": ([6000, 16000, 26000, 46000], 30, 3, {"learning_rate": 0.005} | CROPPED | SPARING),
+    "ViT MNIST": (PUBLISHED_MNIST, 40, 3, AFFINE | SPARING),
+    "ViT CIFAR10": ([1500, 3000, 6000, 11000, 21000], 16, 2, SPARING),
+    "ViT CIFAR100": ([3000, 6000, 11000, 16000, 21000], 16, 2, SPARING),
+}  # fmt: skip
+# the version of the published curves whose settings these are: May's, to which the printed tables belong, or
+# September's. ResNet and ViT on MNIST are the same in both
+SEPTEMBER = ("CNN MNIST", "ResNet CIFAR100")
+# what the authors' code does and their appendix leaves out: random crops and flips
+AUGMENT = {"ResNet CIFAR10": "crop_flip", "ResNet CIFAR100": "crop_flip"}
+# what a variant changes; the authors' weight decay is Adam's L2, of which their files do not say how much
+VARIANTS: dict[str, dict[str, Any]] = {
+    "SGD": {"optimizer": "sgd", "momentum": 0.9, "learning_rate": 0.01},
+    "weight decay": {"optimizer": "adamw", "weight_decay": 0.1},
+    "L2": {"optimizer": "adam", "weight_decay": 1e-4},
+    "tf32": {"precision": "tf32", "compile": False, "checkpoints_from": 1.0},
+    "margins": {"measure": ["norm", "margin_histogram"]},
 }
-# ResNets at several learning rates and batch sizes, since at the paper's 0.001 and 128 they leave the
-# published curves: sizes, rates and batches, and what is changed. Images of MNIST are shifted: the authors'
-# code shifts and turns them
-RATES: dict[str, tuple[list[int], dict[str, list[Any]], dict[str, Any]]] = {
-    "ResNet CIFAR10": (
-        [6000, 21000],
-        {"learning_rate": [0.001, 0.003, 0.005, 0.007, 0.01], "batch_size": [128, 512]},
-        {"epochs": 6},
-    ),
-    "ResNet MNIST": (
+# scale gpu: variants, sizes and epochs of a pair
+VARIED: dict[str, tuple[tuple[str, ...], list[int], int]] = {
+    "CNN CIFAR10": (("SGD", "weight decay", "L2"), [4000, 8000, 16000, 32000, 48000], 40),
+    "ResNet CIFAR10": (("SGD", "L2"), [6000, 11000, 21000, 46000], 30),
+    "ViT CIFAR10": (("SGD", "L2"), [3000, 6000, 11000, 21000], 16),
+}
+# searches for the settings behind the published curves: sizes, axes beside them, what is changed, epochs,
+# seeds. "App. E": rate, batch size and images as the paper prints them. "rate": images of MNIST are shifted;
+# the authors' code shifts and turns them
+RATED: dict[str, Any] = {
+    "measure": ["norm_as_published"],
+    "checkpoint_unit": "epoch",
+    "checkpoints_per_decade": 8,
+}
+SEARCHES: dict[str, tuple[list[int], dict[str, list[Any]], dict[str, Any], int, int]] = {
+    "CNN MNIST, larger rate": (PUBLISHED_MNIST[-3:], {"learning_rate": [0.002]}, SCALED_DOWN, 100, 3),
+    "ResNet MNIST, App. E": ([375, 750, 1500, 3000, 6000], {}, {}, 60, 2),
+    "ResNet MNIST, rate": (
         [12000, 24000, 48000],
         {"learning_rate": [0.0003, 0.001, 0.002, 0.004], "batch_size": [128, 512, 1024]},
-        {"epochs": 10, "augment": "crop"},
+        {"augment": "crop"} | RATED, 10, 2,
     ),
-}
-# the settings behind the published curves, as far as training the authors' networks has shown them: sizes,
-# axes beside them, what is changed, epochs, seeds. What the authors do to training images they do to test
-# images too
-AFFINE = {"augment": "affine", "augment_test": True}
-CROPPED = {"augment": "crop_flip", "augment_test": True, "checkpoint_unit": "epoch"}
-PUBLISHED_MNIST = MNIST_SIZES[2:]
-LARGEST_MNIST = MNIST_SIZES[-3:]
-SCALED_DOWN = {"initialization_factor": 0.05, "normalize": "signed"}
-AS_AUTHORS: dict[str, tuple[list[int], dict[str, list[Any]], dict[str, Any], int, int]] = {
-    "CNN MNIST, September": (PUBLISHED_MNIST, {"learning_rate": [0.001]}, SCALED_DOWN, 100, 5),
-    "CNN MNIST, September, larger rate": (LARGEST_MNIST, {"learning_rate": [0.002]}, SCALED_DOWN, 100, 3),
-    "ResNet MNIST, both versions": (
-        PUBLISHED_MNIST, {"learning_rate": [0.005]}, {"batch_size": 512, **AFFINE}, 100, 3,
-    ),
-    "ResNet MNIST, both versions, smaller rates": (
-        PUBLISHED_MNIST, {"learning_rate": [0.003, 0.004]}, {"batch_size": 512, **AFFINE}, 100, 2,
+    "ResNet MNIST, larger rates": (
+        PUBLISHED_MNIST, {"learning_rate": [0.004, 0.005]}, {"batch_size": 512} | AFFINE, 100, 3,
     ),
     # the network that the authors' files of May name: four times the channels, images as they are
     "ResNet MNIST, May's network": (
         [750, 6000], {"learning_rate": [0.0005, 0.001, 0.002, 0.005], "batch_size": [128, 512]},
         {"model_options": {"channels": [64, 128, 256, 512]}, "normalize": "signed"}, 50, 2,
     ),
-    "ViT MNIST, both versions": (PUBLISHED_MNIST, {}, AFFINE, 40, 3),
-    "ResNet CIFAR10, May": (
-        [6000, 11000, 16000, 21000, 31000, 46000], {"learning_rate": [0.01]}, CROPPED, 60, 3,
+    "ResNet CIFAR10, App. E": ([1500, 3000, 6000, 11000, 21000], {}, {}, 24, 2),
+    "ResNet CIFAR10, rate": (
+        [6000, 21000], {"learning_rate": [0.001, 0.003, 0.005, 0.007, 0.01], "batch_size": [128, 512]},
+        RATED, 6, 2,
     ),
-    "ResNet CIFAR100, September": ([6000, 16000, 26000, 46000], {"learning_rate": [0.005]}, CROPPED, 30, 3),
+    "ResNet CIFAR100, App. E": ([3000, 6000, 11000, 21000], {}, {}, 12, 2),
+    "ViT MNIST, App. E": ([375, 750, 1500, 3000, 6000], {}, {}, 60, 2),
 }  # fmt: skip
-# pairs that were trained at these settings before, and lie on the curves of May
-AS_PAPER = ("CNN CIFAR10", "CNN CIFAR100", "ViT CIFAR10", "ViT CIFAR100")
-RATED = {"measure": ["norm_as_published"], "checkpoint_unit": "epoch", "checkpoints_per_decade": 8}
 SMALL: dict[str, dict[str, Any]] = {  # scale smoke, on digits
     "CNN": {"model": "cnn", "width": 0.0625},
     "ResNet": {"model": "resnet", "model_options": {"stages": [1], "channels": [4]}},
@@ -144,17 +147,6 @@ def _of_pair(pair: str) -> dict[str, Any]:
     return own | ({"optimizer": "adamw"} if model == "ViT" else {})
 
 
-def _variants(
-    base: dict[str, Any], epochs: dict[str, int], sizes: dict[str, list[int]], seeds: int
-) -> dict[str, Grid]:
-    """The variants, by name: what they change in their pair."""
-    made = {}
-    for name, (pair, change) in VARIANTS.items():
-        own = {**base, **_of_pair(pair), "epochs": epochs[name], **change}
-        made[f"{pair}, {name}"] = _grid(own, sizes[name], 1 if name == "margins" else seeds)
-    return made
-
-
 def _smoke() -> dict[str, Grid]:
     own = {
         "dataset": "digits", "epochs": 8, "batch_size": 32, "learning_rate": 1e-2,
@@ -166,10 +158,15 @@ def _smoke() -> dict[str, Grid]:
         made[f"{model} digits"] = _grid(
             {**own, **SMALL[model], "batch_size": 64, "epochs": 4}, sizes[1::2], 2
         )
-    cnn = {**own, **SMALL["CNN"]}
-    decay, margins = (VARIANTS[name][1] for name in ("weight decay", "margins"))
-    made["CNN digits, weight decay"] = _grid({**cnn, **decay}, sizes, 2)
-    made["CNN digits, margins"] = _grid({**cnn, **margins, "evaluate_at_most": 160}, sizes[-2:], 1)
+    for pair, (names, _, _) in VARIED.items():
+        base = made[f"{pair.split(' ')[0]} digits"]
+        for name in names:
+            change = {**base.setting, **VARIANTS[name]}
+            if "learning_rate" in VARIANTS[name]:  # as that of Adam, ten times the rate of scale gpu
+                change["learning_rate"] = 10 * VARIANTS[name]["learning_rate"]
+            made[f"{pair.split(' ')[0]} digits, {name}"] = _grid(change, base.axes["n_data"], 2)
+    margins = VARIANTS["margins"] | {"evaluate_at_most": 160}
+    made["CNN digits, margins"] = _grid({**own, **SMALL["CNN"], **margins}, sizes[-2:], 1)
     return made
 
 
@@ -179,27 +176,28 @@ def _laptop() -> dict[str, Grid]:
         "checkpoints_from": 1.0, "test_size": 5000, "evaluate_at_most": 1000,
     }  # fmt: skip
     made = {"CNN MNIST": _grid(own, LAPTOP_SIZES, 3)}
-    made["CNN MNIST, margins"] = _grid({**own, **VARIANTS["margins"][1]}, [1500], 1)
+    made["CNN MNIST, margins"] = _grid({**own, **VARIANTS["margins"]}, [1500], 1)
     return made
 
 
 def _gpu() -> dict[str, Grid]:
     made = {
-        pair: _grid(
-            {**FAST, **_of_pair(pair), "epochs": epochs, **({} if pair.startswith("CNN") else SPARING)},
-            sizes, seeds,
-        )
-        for pair, (sizes, epochs, seeds) in GPU.items()
-    }  # fmt: skip
-    epochs = {"SGD": 40, "weight decay": 40, "tf32": 20, "margins": 20}
-    sizes = dict.fromkeys(VARIANTS, VARIED) | {"margins": [1800, 14400, 57600]}
-    for pair, (sizes_rated, axes, change) in RATES.items():
-        own = {**FAST, **_of_pair(pair), **SPARING, **RATED, **change}
-        made[f"{pair}, rate"] = _grid(own, sizes_rated, 2, **axes)
-    for name, (sizes_trained, axes, change, length, seeds) in AS_AUTHORS.items():
+        pair: _grid({**FAST, **_of_pair(pair), "epochs": epochs, **change}, sizes, seeds)
+        for pair, (sizes, epochs, seeds, change) in GPU.items()
+    }
+    for name, (searched, axes, change, length, seeds) in SEARCHES.items():
         own = {**FAST, **_of_pair(name.split(",")[0]), **SPARING, **change, "epochs": length}
-        made[name] = _grid(own, sizes_trained, seeds, **axes)
-    return made | _variants(FAST, epochs, sizes, 2)
+        made[name] = _grid(own, searched, seeds, **axes)
+    for pair, (names, sizes, length) in VARIED.items():
+        for name in names:
+            made[f"{pair}, {name}"] = _grid(
+                {**made[pair].setting, **VARIANTS[name], "epochs": length}, sizes, 2
+            )
+    exact = {**FAST, **_of_pair("CNN CIFAR10"), "epochs": 20, **VARIANTS["tf32"]}
+    made["CNN CIFAR10, tf32"] = _grid(exact, VARIED["CNN CIFAR10"][1], 2)
+    margins = {**FAST, **_of_pair("CNN MNIST"), "epochs": 20, **VARIANTS["margins"]}
+    made["CNN MNIST, margins"] = _grid(margins, [1800, 14400, 57600], 1)
+    return made
 
 
 def _paper() -> dict[str, Grid]:
@@ -207,9 +205,16 @@ def _paper() -> dict[str, Grid]:
     for pair in PAIRS:
         own = {**FAST, **_of_pair(pair), "epochs": PAPER_EPOCHS[pair.split(" ")[0]]}
         made[pair] = _grid(own, paper_sizes(pair), PAPER_SEEDS)
-    epochs = dict.fromkeys(VARIANTS, PAPER_EPOCHS["CNN"])
-    sizes = {name: paper_sizes(pair) for name, (pair, _) in VARIANTS.items()}
-    return made | _variants(FAST, epochs, sizes, PAPER_SEEDS)
+    varied = [(pair, name) for pair, (names, _, _) in VARIED.items() for name in names]
+    for pair, name in (*varied, ("CNN CIFAR10", "tf32"), ("CNN MNIST", "margins")):
+        own = {**made[pair].setting, **VARIANTS[name]}
+        made[f"{pair}, {name}"] = _grid(own, paper_sizes(pair), 1 if name == "margins" else PAPER_SEEDS)
+    return made
+
+
+def pairs_of(scale: str) -> list[str]:
+    """The parts of a scale that are pairs, not variants or searches."""
+    return [name for name in parts(scale) if "," not in name]
 
 
 def paper_sizes(pair: str) -> list[int]:
@@ -282,15 +287,18 @@ def _in_memory(name: str) -> Curves:
 # --- reading ---------------------------------------------------------------------------------------------
 
 
-def trained(scale: str, storage: RunStorage, name: str, finished: bool = True) -> Curves | None:
-    """The runs of a part, only finished ones by default; None where there are none."""
+def trained(scale: str, storage: RunStorage, name: str) -> Curves | None:
+    """The runs of a part; None where there are none.
+
+    The learning rate is constant, so that a run that was cut off is a shorter run.
+    """
     grids = parts(scale)
     if name not in grids:
         return None
     if storage.store is None:
         return _in_memory(name) if scale == "smoke" else None
     curves = _all(storage.store)
-    return None if curves is None else matching(curves, grids[name], finished)
+    return None if curves is None else matching(curves, grids[name])
 
 
 def _all(store: Path) -> Curves | None:
@@ -302,24 +310,19 @@ def _all(store: Path) -> Curves | None:
     return Store(store).curves() if store.is_dir() else None
 
 
-def matching(curves: Curves, grid: Grid, finished: bool = True) -> Curves | None:
-    """The runs whose settings are those of a grid, by what the grid names; only finished ones by default."""
+# of the settings that tell parts apart, where a grid or a table leaves them out
+DEFAULTS: dict[str, Any] = {
+    "width": 1.0, "optimizer": "adam", "weight_decay": 0.0, "precision": "fp32", "augment": "none",
+    "augment_test": False, "initialization_factor": 1.0,
+}  # fmt: skip
+
+
+def matching(curves: Curves, grid: Grid) -> Curves | None:
+    """The runs whose settings are those of a grid, by what the grid names."""
     frame = curves.frame
     keep = np.ones(len(frame), bool)
-    if finished and "status" in frame:
-        keep &= (frame["status"] == "done").to_numpy(bool)
     settings = grid.settings()
-    for name in (
-        "model",
-        "dataset",
-        "width",
-        "optimizer",
-        "weight_decay",
-        "augment",
-        "precision",
-        "epochs",
-        "measure",
-    ):
+    for name in ("model", "dataset", "epochs", "measure", *DEFAULTS):
         keep &= _agrees(frame, name, settings[0].get(name))
     for name in ("n_data", "seed", "learning_rate", "batch_size"):
         if name in frame:
@@ -329,11 +332,10 @@ def matching(curves: Curves, grid: Grid, finished: bool = True) -> Curves | None
 
 def _agrees(frame: Any, name: str, value: Any) -> np.ndarray:
     """(rows,) whether a column holds a setting; what a grid leaves out has its default."""
-    default = {"width": 1.0, "optimizer": "adam", "weight_decay": 0.0, "precision": "fp32", "augment": "none"}
-    value = default.get(name) if value is None else value
+    value = DEFAULTS.get(name) if value is None else value
     if name not in frame:
-        return np.ones(len(frame), bool)
-    column = frame[name].fillna(default[name]) if name in default else frame[name]
+        return np.full(len(frame), name not in DEFAULTS or value == DEFAULTS[name])
+    column = frame[name].fillna(DEFAULTS[name]) if name in DEFAULTS else frame[name]
     if name == "measure":
         with_margins = "margin_histogram" in (value or ())
         return column.astype(str).str.contains("margin_histogram").to_numpy(bool) == with_margins

@@ -34,7 +34,7 @@ class Scale:
 SCALES = {
     "smoke": Scale(sizes=(512, 1024, 2048), draws=200, widths=(8, 16, 32), pairs=100, activations=("erf",)),
     "laptop": Scale(
-        sizes=(128, 512, 2048, 8192), draws=24_000, widths=(8, 16, 32, 64), pairs=3000,
+        sizes=(128, 512, 2048, 8192), draws=24_000, widths=(8, 16, 32, 64), pairs=18_000,
         activations=("erf", "relu"),
     ),
 }  # fmt: skip
