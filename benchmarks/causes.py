@@ -123,7 +123,7 @@ def _with_and_without_running_variances(checkpoints: tuple[int, ...]) -> tuple[n
 def exponents_by_domain() -> Numbers:
     """Talk: the curves of alabdulmohsin2022 with 0.05 ≤ γ ≤ 0.5, by what was learned."""
     from scalinglab.results.estimate import slope
-    from scalinglab_papers.damico2025.review import points
+    from scalinglab_papers.damico2025.talk.review import points
 
     table, inside = points("alabdulmohsin2022", "curves.csv"), []
     for (domain, _, _), curve in table.groupby(["domain", "task", "model"]):

@@ -17,7 +17,7 @@ import pandas as pd
 
 import scalinglab as sl
 from scalinglab.errors import NotDetermined
-from scalinglab_papers.damico2025.review import points
+from scalinglab_papers.damico2025.talk.review import points
 
 POINTS = 10  # of each curve that are predicted
 SMOOTHED = 0.05  # in ln x to either side: about the spacing of the smoothed half

@@ -16,11 +16,11 @@ from scalinglab_papers.damico2025 import (
     curves,
     margins,
     pairs,
-    robustness,
     study,
     tables,
 )
 from scalinglab_papers.damico2025.published import Windows, authors_exponents
+from scalinglab_papers.damico2025.talk import robustness
 
 
 def planted_pair() -> pairs.Pair:
