@@ -37,13 +37,15 @@ ENTRIES = listed(
     Entry("talk-table1", "the newer table of predicted and measured exponents",
           make="tables:talk_table1", scales=UP_TO_PAPER, gpu_hours=176),
     Entry("talk-hestness", "Hestness et al. 2017: power laws in data; tasks change the exponent, "
-          "architectures the constant", make="talk.review:hestness", scales=("laptop",), laptop_minutes=0.085),
+          "architectures the constant",
+          make="talk.review:hestness", scales=("laptop",), laptop_minutes=0.085),
     Entry("talk-rosenfeld", "Rosenfeld et al. 2020: a sum of powers of data and parameters predicts large "
           "models from small ones", make="talk.review:rosenfeld", scales=("laptop",), laptop_minutes=0.067),
     Entry("talk-kaplan", "Kaplan et al. 2020: loss depends on scale more than on shape; large models are "
           "sample-efficient", make="talk.review:kaplan", scales=("laptop",), laptop_minutes=0.66),
     Entry("talk-hoffmann", "Hoffmann et al. 2022: data and parameters both grow as the root of compute",
-          make="talk.review:hoffmann", scales=("laptop",), judged_in="hoffmann2022/refit", laptop_minutes=0.28),
+          make="talk.review:hoffmann", scales=("laptop",), judged_in="hoffmann2022/refit",
+          laptop_minutes=0.28),
     Entry("talk-bottlenecks", "Bordelon et al. 2024 as the talk prints it: data and model exponents "
           "saturate at 2b", make="talk.review:bottlenecks", laptop_minutes=0.02),
     Entry("talk-weight-decay", "the laws survive weight decay",
