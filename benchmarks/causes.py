@@ -120,6 +120,52 @@ def _with_and_without_running_variances(checkpoints: tuple[int, ...]) -> tuple[n
     return as_it_is, at_one
 
 
+def exponents_of_shorter_curves() -> Numbers:
+    """Table 1: γ of the published curves, whole and cut at our sizes and norms, and ours, of two pairs.
+
+    γ is the slope of the smallest error; `error` the standard error of ours less the cut ones, from seeds.
+    """
+    from scalinglab.studies.trained import storing_in
+    from scalinglab_papers.damico2025 import against_published
+    from scalinglab_papers.damico2025.pairs import AS_PUBLISHED, ours
+    from scalinglab_papers.damico2025.study import RunStorage
+
+    store, found = MEASURED / "damico2025-runs" / "gpu.parquet", {}
+    for name, pair in (("resnet", "ResNet CIFAR10"), ("cnn", "CNN CIFAR10")):
+        with storing_in(store):
+            (made,) = ours("gpu", RunStorage(store), [pair], (AS_PUBLISHED,), laws=False)
+        theirs = against_published.published_curves(pair, made.version)
+        both = against_published.at_equal_norms(made.curves.frame, theirs)
+        row = against_published.exponent_rows(pair, made.version, made.curves.frame)[-1]
+        logs = np.log([one.size for one in both])
+        whole = np.polyfit(np.log([c.size for c in theirs]), [c.y.min() for c in theirs], 1)[0]
+        cut = np.polyfit(logs, [one.theirs.min() for one in both], 1)[0]
+        assert row.measured is not None
+        assert row.stderr is not None
+        found |= {
+            f"{name}_whole": float(-whole), f"{name}_cut": float(-cut),
+            f"{name}_ours": float(row.measured - cut), f"{name}_error": row.stderr,
+        }  # fmt: skip
+    return found
+
+
+def optima_of_unfinished_trainings() -> Numbers:
+    """Eq. 4: γ₂ of the optima of our ViT on MNIST when its curves are cut after 20 and 40 epochs."""
+    from scalinglab.laws.learning_curves.optimum_in_time import optimum_in_time
+    from scalinglab_papers.damico2025.pairs import AS_PUBLISHED, ours
+    from scalinglab_papers.damico2025.study import RunStorage
+
+    store = RunStorage(MEASURED / "damico2025-runs" / "gpu.parquet")
+    (made,) = ours("gpu", store, ["ViT MNIST"], (AS_PUBLISHED,), laws=False)
+    found: Numbers = {}
+    for epochs in (20, 40):
+        frame = made.curves.frame
+        in_time = optimum_in_time(Curves(frame[frame["epoch"] <= 1.01 * epochs].copy()))
+        found[f"vit_{epochs}"] = in_time.last().value
+    last = in_time.table[in_time.table["time"] == in_time.table["time"].max()]
+    return found | {"passed": float(last["counts"].sum())}
+
+
 def exponents_by_domain() -> Numbers:
     """Talk: the curves of alabdulmohsin2022 with 0.05 ≤ γ ≤ 0.5, by what was learned."""
     from scalinglab.results.estimate import slope
@@ -373,7 +419,8 @@ def curvature_and_failures(widths: tuple[int, ...] = (256, 512, 1024, 2048)) -> 
 CHECKS: dict[str, Callable[[], Numbers]] = {
     function.__name__: function
     for function in (
-        plateau_of_guessing, margins_after_the_last_error, what_falls_in_resnets, exponents_by_domain,
+        exponents_of_shorter_curves, optima_of_unfinished_trainings, plateau_of_guessing,
+        margins_after_the_last_error, what_falls_in_resnets, exponents_by_domain,
         local_interpolation, features_to_choose_from, sizes_next_to_the_features, frontier_of_one_width,
         after_kernel_by_network, narrow_perceptrons, gain_at_fixed_noise_in_time, curvature_and_failures,
     )

@@ -350,3 +350,67 @@ def test_no_jacobian_of_200_random_modules_exceeds_a_bound_that_is_given() -> No
     wrong, bounded = exceeded(range(20, 200))
     assert not wrong
     assert bounded >= 100
+
+
+class VisionBlock(nn.Module):
+    """Attention and a perceptron, each behind a norm, on (n, tokens, dim)."""
+
+    def __init__(self, dim: int, heads: int) -> None:
+        super().__init__()
+        self.before, self.between = nn.LayerNorm(dim), nn.LayerNorm(dim)
+        self.attention = nn.MultiheadAttention(dim, heads, batch_first=True)
+        self.perceptron = nn.Sequential(
+            nn.Linear(dim, 4 * dim), nn.GELU(), nn.Dropout(0.0), nn.Linear(4 * dim, dim), nn.Dropout(0.0)
+        )
+
+    def forward(self, x):
+        y = self.before(x)
+        x = x + self.attention(y, y, y, need_weights=False)[0]
+        return x + self.perceptron(self.between(x))
+
+
+class VisionTransformer(nn.Module):
+    """The whole network of damico2025, small: patches, class token, positions, blocks, and a head."""
+
+    def __init__(self, dim: int = 8, heads: int = 2, depth: int = 2, classes: int = 5) -> None:
+        super().__init__()
+        self.patches = nn.Conv2d(3, dim, 4, stride=4)
+        self.token = nn.Parameter(torch.randn(1, 1, dim))
+        self.positions = nn.Parameter(torch.randn(1, 1 + 4, dim))
+        self.blocks = nn.ModuleList(VisionBlock(dim, heads) for _ in range(depth))
+        self.norm, self.head = nn.LayerNorm(dim), nn.Linear(dim, classes)
+
+    def forward(self, x):
+        x = self.patches(x).flatten(2).transpose(1, 2)
+        x = torch.cat((self.token.expand(len(x), -1, -1), x), dim=1) + self.positions
+        for block in self.blocks:
+            x = block(x)
+        return self.head(self.norm(x)[:, 0])
+
+    def matrices(self):
+        yield self.patches.weight.flatten(1)
+        for block in self.blocks:
+            yield from block.attention.in_proj_weight.chunk(3)
+            yield block.attention.out_proj.weight
+            yield from (layer.weight for layer in block.perceptron if isinstance(layer, nn.Linear))
+        yield self.head.weight
+
+
+@pytest.mark.parametrize("scale", [0.3, 1.0, 3.0])
+def test_the_vision_transformer_of_damico2025_is_read_whole(scale: float) -> None:
+    """Its bound holds, and its norm as published is ln Π s + 3/2 ln Σ (t/s)^(2/3) of its matrices."""
+    torch.manual_seed(0)
+    model = VisionTransformer().eval()
+    with torch.no_grad():
+        for matrix in model.matrices():
+            matrix *= scale
+    images = torch.randn(12, 3, 8, 8)
+    found = measure.norms(model, (3, 8, 8), inputs=images)
+    assert "missing" not in found
+    assert steepest(model, images) <= found["spectral"] < math.inf
+    spectral = [float(torch.linalg.matrix_norm(m.detach().double(), 2)) for m in model.matrices()]
+    rows = [float(m.detach().double().norm(dim=1).sum()) for m in model.matrices()]
+    shares = sum((t / s) ** (2 / 3) for t, s in zip(rows, spectral, strict=True))
+    expected = sum(map(math.log, spectral)) + 1.5 * math.log(shares)
+    published = measure.norms(model, (3, 8, 8), "as_published")
+    assert published["log_spectral_complexity"] == pytest.approx(expected, rel=1e-6)

@@ -206,7 +206,7 @@ def test_a_larger_size_is_predicted_from_a_third_of_it_where_three_sizes_are_tha
 
 
 def test_rates_are_judged_by_the_first_norm_and_the_curve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    grid = study.parts("gpu")["ResNet CIFAR10, rate"]
+    grid = study.parts("gpu")["ResNet CIFAR10, search"]
     epochs = np.array([1.25, 2.0, 4.0])
     named = ("n_data", "seed", "learning_rate", "batch_size", "precision", "augment", "epochs")
     rows = []
@@ -226,13 +226,13 @@ def test_rates_are_judged_by_the_first_norm_and_the_curve(tmp_path: Path, monkey
     with storing_in(tmp_path / "curves.parquet"):
         made = against_published.published_settings("gpu")
     found = {row.quantity: row.measured for row in made.table}
-    for rate in study.SEARCHES["ResNet CIFAR10, rate"][1]["learning_rate"]:
+    for rate in study.SEARCHES["ResNet CIFAR10, search"][1]["learning_rate"]:
         for batch, label in ((128, ""), (512, ", batch 512")):
             first = f"rate {rate:g}{label}: ln of the norm after one epoch, ours over published"
             expected = np.log(rate / 0.005 * 128 / batch)
-            assert found[f"ResNet CIFAR10, {first}"] == pytest.approx(expected, abs=1e-9)
+            assert found[f"ResNet CIFAR10, search, {first}"] == pytest.approx(expected, abs=1e-9)
     same = "our test error less the published one at equal norm, rms over the curve"
-    assert found[f"ResNet CIFAR10, rate 0.005: {same}"] < 5e-3
+    assert found[f"ResNet CIFAR10, search, rate 0.005: {same}"] < 5e-3
     single = pd.DataFrame(rows[:1]).assign(
         norm=lambda frame: frame["norm_as_published"]
     )  # a run cut off early
@@ -242,7 +242,9 @@ def test_rates_are_judged_by_the_first_norm_and_the_curve(tmp_path: Path, monkey
         )
         is None
     )
-    assert found[f"ResNet CIFAR10, rate 0.001: {same}"] is None  # its norms stay below the published ones
+    assert (
+        found[f"ResNet CIFAR10, search, rate 0.001: {same}"] is None
+    )  # its norms stay below the published ones
 
 
 def planted_runs(slope: float, exponent: float, seeds: int = 4, noise: float = 0.0) -> pd.DataFrame:

@@ -54,8 +54,7 @@ def published_settings(scale: str) -> Reproduction:
             frame = with_norm(runs, AS_PUBLISHED).assign(**runs.frame[kept], experiment=name)
             frames.append((frame, theirs))
             for (batch, rate), part in frame.groupby(["batch_size", "learning_rate"]):
-                label = name.removesuffix(", rate")
-                rows += _rate_rows(f"{label}, {_setting(rate, batch)}", part, theirs)
+                rows += _rate_rows(f"{name}, {_setting(rate, batch)}", part, theirs)
     if not frames:
         raise BadInput(
             f"this needs runs of '{names[0]}' (train them, or give --store) and the published curves "
@@ -191,7 +190,7 @@ def _rates_figure(frames: list[tuple[pd.DataFrame, list[PublishedCurve]]]) -> Fi
     """Three sizes of a part: the published curve in ink, ours coloured by rate, dashed at other batches."""
     shown = []
     for frame, theirs in frames:
-        title = str(frame["experiment"].iloc[0]).removesuffix(", rate")
+        title = str(frame["experiment"].iloc[0])
         both = sorted({curve.size for curve in theirs} & set(frame["n_data"]))
         for size in sorted({both[0], both[len(both) // 2], both[-1]}):
             part = frame[frame["n_data"] == size]

@@ -86,8 +86,8 @@ VARIED: dict[str, tuple[tuple[str, ...], list[int], int]] = {
     "ViT CIFAR10": (("SGD", "L2"), [3000, 6000, 11000, 21000], 16),
 }
 # searches for the settings behind the published curves: sizes, axes beside them, what is changed, epochs,
-# seeds. "App. E": rate, batch size and images as the paper prints them. "rate": images of MNIST are shifted;
-# the authors' code shifts and turns them
+# seeds. "App. E": rate, batch size and images as the paper prints them. "search": images of MNIST are
+# shifted; the authors' code shifts and turns them
 RATED: dict[str, Any] = {
     "measure": ["norm_as_published"],
     "checkpoint_unit": "epoch",
@@ -96,7 +96,7 @@ RATED: dict[str, Any] = {
 SEARCHES: dict[str, tuple[list[int], dict[str, list[Any]], dict[str, Any], int, int]] = {
     "CNN MNIST, larger rate": (PUBLISHED_MNIST[-3:], {"learning_rate": [0.002]}, SCALED_DOWN, 100, 3),
     "ResNet MNIST, App. E": ([375, 750, 1500, 3000, 6000], {}, {}, 60, 2),
-    "ResNet MNIST, rate": (
+    "ResNet MNIST, search": (
         [12000, 24000, 48000],
         {"learning_rate": [0.0003, 0.001, 0.002, 0.004], "batch_size": [128, 512, 1024]},
         {"augment": "crop"} | RATED, 10, 2,
@@ -110,7 +110,7 @@ SEARCHES: dict[str, tuple[list[int], dict[str, list[Any]], dict[str, Any], int, 
         {"model_options": {"channels": [64, 128, 256, 512]}, "normalize": "signed"}, 50, 2,
     ),
     "ResNet CIFAR10, App. E": ([1500, 3000, 6000, 11000, 21000], {}, {}, 24, 2),
-    "ResNet CIFAR10, rate": (
+    "ResNet CIFAR10, search": (
         [6000, 21000], {"learning_rate": [0.001, 0.003, 0.005, 0.007, 0.01], "batch_size": [128, 512]},
         RATED, 6, 2,
     ),
