@@ -30,7 +30,7 @@ from scalinglab.results.estimate import Estimate
 from scalinglab.studies import trained
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.verdict import Row, mean
-from scalinglab_papers.damico2025.curves import DEVIATES, analysed
+from scalinglab_papers.damico2025.curves import DEVIATES, analysed, small_print
 from scalinglab_papers.damico2025.pairs import OURS, Pair, pairs, together
 
 SETTING = {"model": "cnn", "initialization": "customary", "measure": ["norm"]}
@@ -148,7 +148,7 @@ def stop_by_norm(scale: str) -> Reproduction:
     made = [pair for pair in analysed(scale) if len(pair.runs) >= 4]
     if not made:
         raise BadInput("no pair has four sizes: three to extrapolate from and one to test")
-    figure, axes = panels_for(len(made), 3, size=(3.6, 2.9))
+    figure, axes = panels_for(len(made), 6, size=(2.9, 2.3))
     rows = []
     for axis, pair in zip(axes, made, strict=True):
         last, smaller = pair.runs[-1], smaller_sizes(pair.runs)
@@ -171,6 +171,7 @@ def stop_by_norm(scale: str) -> Reproduction:
                 "error: from the ends of the interval",
             )
         )  # fmt: skip
+    small_print(axes)
     return Reproduction(together(made), figure, tuple(rows))
 
 
@@ -196,8 +197,7 @@ def optimal_norm_in_time(scale: str) -> Reproduction:
         analysed(scale)  # says what is missing where there is nothing at all
         raise BadInput("the published curves leave out the time: train, or give a store with --store")
     found = [optimum_in_time(pair.curves) for pair in made]
-    across = 2 if all(a.name == b.name for a, b in zip(made[::2], made[1::2], strict=False)) else 1
-    figure, axes = panels(-(-len(made) // across), 2 * across, size=(3.5, 2.7))
+    figure, axes = panels_for(2 * len(made), min(8, 2 * len(made)), size=(2.7, 2.3))
     for (left, right), pair, one in zip(axes.reshape(-1, 2), made, found, strict=True):
         loglog(left, "epochs trained", "norm at the optimum", pair.label)
         sizes = np.sort(one.table["size"].unique())
@@ -224,6 +224,7 @@ def optimal_norm_in_time(scale: str) -> Reproduction:
         low, high = right.get_ylim()
         right.set_ylim(low, high + 0.3 * (high - low))  # for the legend
         right.legend(loc="upper left")
+    small_print(axes)
     rows = [row for pair, one in zip(made, found, strict=True) for row in _rows_in_time(pair, one)]
     return Reproduction(together(made), figure, tuple(rows))
 

@@ -53,11 +53,11 @@ def _sheet(made: tuple[Pair, ...], draw: Callable[[Axes, Pair], None]) -> Figure
         draw(axis, pair)
         axis.set(xlabel=axis.get_xlabel() if axis in axes[-ACROSS:] else "")
         axis.set(ylabel=axis.get_ylabel() if axis in axes[::ACROSS] else "")
-    _small_print(axes)
+    small_print(axes)
     return figure
 
 
-def _small_print(axes: np.ndarray) -> None:
+def small_print(axes: np.ndarray) -> None:
     """Titles and legends for a sheet of many panels."""
     for axis in axes:
         axis.title.set_fontsize(8)
@@ -172,7 +172,7 @@ def fig7(scale: str) -> Reproduction:
             _draw_runs(axis, pair, "norm")
         for spare in others[len(norms) :]:
             spare.set_axis_off()
-    _small_print(axes)
+    small_print(axes)
     rows = [monotone(pair, "the paper: always monotone") for pair in made]
     return Reproduction(together(made), figure, tuple(rows))
 
@@ -236,7 +236,7 @@ def fig8(scale: str) -> Reproduction:
         plain_ticks(left, "y")
         headroom(right)
         right.legend(loc="upper left")
-    _small_print(axes)
+    small_print(axes)
     return Reproduction(together(made), figure, ())
 
 

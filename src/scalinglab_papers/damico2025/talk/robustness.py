@@ -17,14 +17,14 @@ from matplotlib.figure import Figure
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.figures.collapse import draw_collapse, draw_curves, plain_ticks, sizes_legend
-from scalinglab.figures.style import panels
+from scalinglab.figures.style import panels_for
 from scalinglab.laws.learning_curves.dynamical import RESOLUTION
 from scalinglab.results.estimate import Estimate
 from scalinglab.studies import trained
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.verdict import Row, mean
 from scalinglab_papers.damico2025 import study
-from scalinglab_papers.damico2025.curves import early_spread, monotone, plain_curves
+from scalinglab_papers.damico2025.curves import early_spread, monotone, plain_curves, small_print
 from scalinglab_papers.damico2025.pairs import (
     AS_PUBLISHED,
     EQ2,
@@ -38,6 +38,7 @@ from scalinglab_papers.damico2025.pairs import (
 )
 from scalinglab_papers.damico2025.tables import differences
 
+FEW = 6  # pairs whose panels are as large as those of a single one
 SPECIAL = (EQ2, AS_PUBLISHED, "eq. 2, average over columns")
 
 
@@ -100,8 +101,9 @@ def at_sizes(pair: Pair, sizes: set[float]) -> Pair:
 
 def _curves_and_collapse(made: list[Pair]) -> Figure:
     """Two panels for each: the curves, and the collapse at the positions."""
-    figure, axes = panels(len(made), 2, size=(3.8, 2.9))
-    for (left, right), pair in zip(axes, made, strict=True):
+    few = len(made) <= FEW
+    figure, axes = panels_for(2 * len(made), 2 if few else 8, size=(3.8, 2.9) if few else (2.5, 2.2))
+    for (left, right), pair in zip(axes.reshape(-1, 2), made, strict=True):
         if pair.found is None:
             plain_curves(left, pair)
             left.set_title(pair.label)
@@ -112,6 +114,8 @@ def _curves_and_collapse(made: list[Pair]) -> Figure:
             plain_ticks(right, "y")
         sizes_legend(left, [run.size for run in pair.runs], "P", loc="lower left")
         plain_ticks(left, "y")
+    if not few:
+        small_print(axes)
     return figure
 
 
