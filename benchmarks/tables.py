@@ -33,6 +33,7 @@ from tables_parts.laboratories import LABORATORIES
 from tables_parts.notebooks import NOTEBOOKS
 from tables_parts.repositories import REPOSITORIES
 from tables_parts.strangers import STRANGERS
+from tables_parts.teams import TEAMS
 from tables_parts.visitors import VISITORS
 
 import scalinglab as sl
@@ -50,6 +51,7 @@ SETS = {
     "coursework": COURSEWORK,
     "archives": ARCHIVES,
     "notebooks": NOTEBOOKS,
+    "teams": TEAMS,
 }
 FAR, CLOSE = 3.0, 0.02  # half-widths of the interval, or as a share, within which a prediction agrees
 WORDS = ("right", "refused", "wrong")
