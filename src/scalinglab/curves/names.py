@@ -10,6 +10,7 @@ quantity of it: tokens_per_second, train_loss_scale, lambada_loss.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -117,8 +118,11 @@ _TRANSLATED = {
     "样本量": "samples", "数": "", "量": "", "モデルサイズ": "params", "パラメータ": "params",
     "トークン": "tokens", "損失": "loss", "精度": "accuracy",
     "trainingsbeispiele": "train examples", "fehlerrate": "error", "genauigkeit": "accuracy",
-    "verlust": "loss",
+    "verlust": "loss", "fehler": "error", "validierung": "val ", "beispiele": "examples", "größe": "size",
     "paramètres": "params", "parámetros": "params", "pérdida": "loss", "précision": "accuracy",
+    "jetons": "tokens", "perte": "loss", "erreur": "error", "entraînement": "train", "entrenamiento": "train",
+    "prueba": "test", "ejemplos": "examples", "exemples": "examples", "muestras": "samples",
+    "semilla": "seed", "graine": "seed", "taille": "size", "modèle": "model", "modelo": "model",
 }  # fmt: skip
 _PREFIXES = ("config", "cfg", "params", "hparams", "hyperparameters", "hparam", "args", "metrics", "summary")
 _SPLITS = {**dict.fromkeys(TEST, "test"), **dict.fromkeys(TRAIN, "train")}
@@ -239,8 +243,11 @@ def bare(column: Any) -> str:
 
 def _words(column: str) -> str:
     for theirs, english in _TRANSLATED.items():
-        if theirs in (column if not column.isascii() else column.lower()):
+        if theirs in column.lower():
             column = re.sub(re.escape(theirs), f" {english} ", column, flags=re.IGNORECASE)
+    if not column.isascii():  # of other words é is e
+        column = unicodedata.normalize("NFKD", column)
+        column = "".join(c for c in column if not unicodedata.combining(c)).replace("ß", "ss")
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", column)
     words = re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")
     first, _, rest = words.partition("_")
@@ -409,10 +416,14 @@ def likely_size(column: str, ours: str) -> int:
 
     >>> [likely_size(n, "n_data") for n in ("train_images", "images", "web images", "n_reviews", "n_heads")]
     [4, 3, 2, 1, 0]
+    >>> likely_size("train_clicks", "n_data"), likely_size("Tokens/Parameter", "tokens")
+    (1, 0)
     """
     words = _size_words(column)
     nouns, allowed = _NOUNS[ours]
     rest = [word for word in words if word not in nouns]
+    if "/" in column and len(rest) < len(words) and any({*rest} & _NOUNS[other][0] for other in _NOUNS):
+        return 0  # Tokens/Parameter
     embedded = ours == "n_params" and bool({"embedding", "emb", "embed"} & {*rest})
     if {*rest} & _OF_SPEED or (embedded and not {*rest} & _MAKE_IT_OWN[ours]):
         return 0
@@ -421,8 +432,9 @@ def likely_size(column: str, ours: str) -> int:
     if bracket and {*_words(bracket[1]).split("_")} & {*unknown}:  # a unit that is not known
         return 0
     if len(rest) == len(words):
-        counted = ours == "n_data" and len(unknown) == 1 and bool({*rest} & _COUNT_WORDS)
-        return int(counted and not {*unknown} & (_OF_OTHERS | _NO_DATA))
+        of_training = {*rest} & _MAKE_IT_OWN["n_data"] and unknown and unknown[0].endswith("s")
+        counted = ours == "n_data" and len(unknown) == 1 and ({*rest} & _COUNT_WORDS or of_training)
+        return int(bool(counted) and not {*unknown} & (_OF_OTHERS | _NO_DATA) and quantity(column) is None)
     if {*unknown} & _OF_OTHERS or any(len(word) == 1 for word in unknown):  # a letter may be a unit
         return 0
     alone = ours == "n_data" and not {*rest} & _MAKE_IT_OWN[ours]

@@ -14,9 +14,10 @@ from functools import lru_cache
 import numpy as np
 import pandas as pd
 
-POWERS = {"": 0, "k": 3, "m": 6, "b": 9, "g": 9, "t": 12, "mn": 6, "mio": 6, "bn": 9, "mrd": 9}  # of ten
+POWERS = {"": 0, "k": 3, "m": 6, "b": 9, "g": 9, "t": 12, "mn": 6, "mio": 6, "bn": 9}  # of ten
+POWERS |= {"mrd": 9, "md": 9}
 POWERS |= {"thousand": 3, "million": 6, "billion": 9, "trillion": 12}
-MULTIPLIERS = r"(?:thousand|million|billion|trillion)s?|mn|mio\.?|mrd\.?|bn|[kmbgt]"
+MULTIPLIERS = r"(?:thousand|million|billion|trillion)s?|mn|mio\.?|mrd\.?|md|bn|[kmbgt]"
 UNITS = (  # words behind a number, by what they count
     ("tokens", r"tokens?|toks?"), ("parameters", r"parameters?|params?"), ("FLOPs", r"flops?"),
     ("examples", r"(?:training |train )?(?:examples?|images?|samples?|imgs?)"),

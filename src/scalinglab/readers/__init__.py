@@ -274,7 +274,9 @@ def _role_in_name(key: str, values: list[Cell | None]) -> str:
 
 def _tables(folder: Path, wanted: Collection[str]) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """All tables of a folder as one; a file without names of runs is a run."""
-    paths = [path for path in sorted(folder.rglob("*")) if is_table(path) and not path.is_symlink()]
+    files = [path for path in sorted(folder.rglob("*")) if not path.is_symlink()]
+    paths = [path for path in files if is_table(path)]
+    paths = paths or [path for path in files if is_table(path, logs=True)]
     if not paths:
         raise BadInput(
             f"{folder} holds neither a store nor logs nor tables: known are logs of {', '.join(KINDS)}, and "

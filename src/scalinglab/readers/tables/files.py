@@ -53,21 +53,15 @@ MOST_OF_CELLS = 32 << 20  # bytes of a text file that may be read cell by cell, 
 MOST_TITLES = 10  # lines above the names
 FIRST_LINES = 30  # of a text file, to see where its names stand
 _COMMA = re.compile(r"\s*[-+−]?\d+,\d+(?:e[-+]?\d+)?\s*%?\s*", re.IGNORECASE)
-_PAGES = (
-    ".txt",
-    ".log",
-    ".yaml",
-    ".yml",
-    ".md",
-    ".tex",
-    ".html",
-)  # in a folder of tables they are something else
+_LOGS = (".txt", ".log", ".out")
+_PAGES = (*_LOGS, ".yaml", ".yml", ".md", ".tex", ".html")  # in a folder of tables they are something else
 
 
-def is_table(path: Path) -> bool:
-    """Whether a file's ending is one of a table."""
-    ending = Path(path.stem).suffix if path.suffix.lower() == ".gz" else path.suffix
-    return path.is_file() and ending.lower() in (*_READERS, ".parquet") and ending.lower() not in _PAGES
+def is_table(path: Path, logs: bool = False) -> bool:
+    """Whether a file's ending is one of a table, or of a text that a training may have printed."""
+    ending = (Path(path.stem).suffix if path.suffix.lower() == ".gz" else path.suffix).lower()
+    known = _LOGS if logs else {*_READERS, ".parquet"} - {*_PAGES}
+    return path.is_file() and ending in known
 
 
 def read_file(path: Path, wanted: Collection[str] = ()) -> tuple[pd.DataFrame, tuple[str, ...]]:
@@ -419,7 +413,7 @@ def _read_excel(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
 _read_markdown = _read_markup(tables_of_markdown)
 _READERS: dict[str, Callable[[Path, bool, Droppable], pd.DataFrame]] = {
     ".csv": _read_csv, ".tsv": _read_csv, ".txt": _read_csv, ".tab": _read_csv,
-    ".log": _read_csv, ".json": _read_json,
+    ".log": _read_csv, ".out": _read_csv, ".json": _read_json,
     ".jsonl": _read_lines, ".ndjson": _read_lines, ".xlsx": _read_excel,
     ".yaml": _read_yaml, ".yml": _read_yaml,
     ".md": _read_markdown, ".tex": _read_markup(tables_of_latex), ".html": _read_markup(tables_of_html),

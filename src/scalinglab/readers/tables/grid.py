@@ -207,13 +207,17 @@ def _without_numbers(frame: pd.DataFrame) -> pd.Series:
 
 
 def _summaries(frame: pd.DataFrame, texts: Sequence[int]) -> pd.Series:
-    """Whether a row at the end is a mean or a total of the others: a word for it among numbers."""
+    """Whether a row at the end is a mean or a total: a word for it among numbers, or where a number lacks."""
     found = pd.Series(False, frame.index)
     last = frame.tail(LAST_ROWS)
     for k in texts:
         named = last.iloc[:, k].astype(str).str.fullmatch(_SUMMARY)
-        if named.any() and frame.iloc[:, k].head(LAST_ROWS).map(_is_number).mean() > 0.5:
-            found.loc[last.index[named]] = True
+        if not named.any():
+            continue
+        rest = frame.drop(index=last.index[named])
+        lacking = last[named].isna().any(axis=1) & rest.notna().all(axis=1).all()
+        among_numbers = rest.iloc[:, k].head(LAST_ROWS).map(_is_number).mean() > 0.5
+        found.loc[last.index[named]] = lacking | among_numbers
     return found
 
 

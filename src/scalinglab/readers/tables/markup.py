@@ -9,8 +9,12 @@ from html.parser import HTMLParser
 
 from scalinglab.curves.names import aliases, quantity
 
-_PAIR = re.compile(r"((?:[A-Za-z#][\w/.#()-]* ){0,2}[A-Za-z#][\w/.#()-]*)\s*[=:]\s*([^\s,;|]+)")
-_RULE = re.compile(r"\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*")
+_COUNTS = {"n_params", "tokens", "n_data", "compute"}
+_NAME = r"((?:[A-Za-z#][\w/.#()-]* ){0,2}[A-Za-z#][\w/.#()-]*)"
+_PAIR = re.compile(_NAME + r"\s*[=:]\s*([^\s,;|]+)")
+# "val loss 3.2", without a mark: where the words are a known name
+_SPACED = re.compile(_NAME + r" +([-+]?\d[\d.,]*(?:[eE][-+]?\d+)?[KMBTkmbt]?%?)(?![\w.])")
+_RULE = re.compile(r"(?=.*(?:--|:-|-:))\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*")
 _LATEX = (
     (r"(?<!\\)%.*", ""), (r"\\hline|\\cline\{[^}]*\}", ""),
     (r"\\(?:top|mid|bottom|c)rule(?:\[[^\]]*\])?(?:\([^)]*\))?(?:\{[^}]*\})?", ""),
@@ -23,25 +27,42 @@ _LATEX = (
 
 
 def rows_of_pairs(lines: Iterable[str]) -> list[dict[str, str]]:
-    """Lines of "N=1e7 D=1e9 loss=3.2" or "params: 19M, val loss: 3.2": those with the keys that most have.
+    """Lines of "N=1e7 D=1e9 loss=3.2", "params: 19M, val loss: 3.2" or "step 10: val loss 3.2".
 
-    What stands between the pairs, such as the time of a log, does not count. A name has the words in front of
-    its mark that make it a known one.
+    The rows are the lines with the keys that most have, of those with a test or validation the most. What
+    stands between the pairs, such as the time of a log, does not count. A name has the words in front of its
+    mark that make it a known one. A size that other lines say, with one value, is that of all rows.
 
     >>> rows_of_pairs(["12:01 INFO N=1e7 D=1e9, val loss: 3.2", "no pairs"])
     [{'N': '1e7', 'D': '1e9', 'val loss': '3.2'}]
+    >>> rows_of_pairs(["number of parameters: 10.65M", "step 0: val loss 4.2", "step 9: val loss 3.9"])[1]
+    {'step': '9', 'val loss': '3.9', 'number of parameters': '10.65M'}
     """
-    found = [{_name(words): value for words, value in _PAIR.findall(line)} for line in lines]
+    found = [_pairs(line) for line in lines]
     keys = Counter(tuple(row) for row in found if len(row) > 1)
-    usual = {*max(keys, key=lambda each: (keys[each], len(each)))} if keys else set()
-    return [row for row in found if usual and {*row} >= usual]
+    tested = {each for each in keys if any((q := quantity(n)) and q.split == "test" for n in each)}
+    usual = {*max(keys, key=lambda each: (each in tested, keys[each], len(each)))} if keys else set()
+    rows = [row for row in found if usual and {*row} >= usual]
+    above = [(k, v) for row in found if not {*row} >= usual for k, v in row.items() if k not in usual]
+    once = {k: v for k, v in above if len({w for j, w in above if j == k}) == 1 and _COUNTS & {*aliases([k])}}
+    return [row | once for row in rows]
+
+
+def _pairs(line: str) -> dict[str, str]:
+    """The names and values of a line; a pair without a mark counts where its name is known."""
+    marked = {_name(words): value for words, value in _PAIR.findall(line)}
+    spaced = {name: value for words, value in _SPACED.findall(line) if _is_name(name := _name(words))}
+    return {**{k: v.rstrip(".,") for k, v in spaced.items() if k not in marked}, **marked}
 
 
 def _name(words: str) -> str:
     """The words before a mark that name something: "val loss" of "finished val loss"."""
     parts = words.split()
-    known = (" ".join(parts[k:]) for k in range(len(parts)))
-    return next((n for n in known if quantity(n) is not None or aliases([n])), parts[-1])
+    return next((n for k in range(len(parts)) if _is_name(n := " ".join(parts[k:]))), parts[-1])
+
+
+def _is_name(words: str) -> bool:
+    return quantity(words) is not None or bool(aliases([words]))
 
 
 def tables_of_markdown(text: str) -> list[list[list[str]]]:

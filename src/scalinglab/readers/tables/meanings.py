@@ -10,6 +10,7 @@ rises with every size. Where two assignments come close the choice stays open, a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -58,6 +59,8 @@ FEWEST_TOKENS = 1e7  # a D below this counts examples
 FEWEST_PARAMS = 1e3  # of an n beside tokens; a smaller one counts repeats
 # d, c and n are tokens, compute and parameters where they are so large; else a dimension, an index, examples
 LETTERS = {"d": ("tokens", FEWEST_TOKENS), "c": ("compute", 1e12), "n": ("n_params", 1e7)}
+SUBSCRIPT = re.compile(r"N_[A-Za-z][A-Za-z_]{2,}")  # parameters, of some kind, where they are so many:
+FEWEST_OF_N = 1e6
 CLEAR_DIRECTION = 0.5  # rank correlation of a measurement with size
 SAME_FLOPS = 0.1  # spread of ln(compute / (6 n_params tokens)) that is one way of counting
 UNITS = {"parameters": "params", "tokens": "tokens", "FLOPs": "flops", "examples": "train examples"}
@@ -69,6 +72,7 @@ _COUNTING |= {"epoch", "epochs", "every", "interval", "batch", "batches", "freq"
 # words of which the name of a column of training sets is made: "Training set", "subset size", "data"
 _OF_SETS = {"train", "training", "trainset", "set", "data", "dataset", "subset", "size", "amount", "used"}
 _OF_SETS |= {"of", "n", "num", "number", "labelled", "labeled", "the"}
+_ACTIVE = {"active", "activated", "act"}  # parameters of experts
 _OF_SPEECH = {"audio", "speech", "transcribed"}
 
 
@@ -149,6 +153,10 @@ class _Table:
         self.others = [c for c in self.free if c not in STANDARD or c == "accuracy"]  # of the test, if alone
         self.known = [c for c in frame if c not in self.others or c == "train_accuracy"]
         self.names = aliases(self.free)
+        taken = {c for columns in self.names.values() for c in columns}
+        for column in (c for c in self.others if SUBSCRIPT.fullmatch(c) and c not in taken):
+            if self._reaches(column, FEWEST_OF_N):
+                self.names.setdefault("n_params", []).append(column)
         self._ranks: dict[tuple[str, str], float] = {}
 
     # --- evidence ----------------------------------------------------------------------------------
@@ -156,7 +164,7 @@ class _Table:
     def by_name(self) -> Iterable[Meaning]:
         """What names in the lists and by the rules of `curves.names` say, where values can be that."""
         for ours, columns in self.names.items():
-            active = [c for c in columns if {"active", "activated"} & {*bare(c).split("_")}]
+            active = [c for c in columns if _ACTIVE & {*bare(c).split("_")}]
             experts = ours == "n_params" and len(active) not in (0, len(columns))
             for place, column in enumerate(columns):
                 role = "n_data" if column == "D" and not self._reaches("D", FEWEST_TOKENS) else ours

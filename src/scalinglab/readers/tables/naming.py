@@ -19,6 +19,7 @@ from scalinglab.readers.tables.meanings import (
     LETTERS,
     SIZES,
     STANDARD,
+    SUBSCRIPT,
     Meaning,
     counts_examples,
     meanings,
@@ -40,7 +41,9 @@ _LENGTHS = (
     "seq_len", "sequence_length", "context_length", "block_size", "max_seq_len", "seq_length", "n_ctx",
 )  # fmt: skip
 _WIDTHS = ("d_model", "n_embd", "hidden_size")
-_RATIOS = ("tokens_per_param", "tokens_per_parameter", "tokens_param", "token_param_ratio", "tpp", "d_n")
+_RATIO = re.compile(
+    r"(?:train(?:ing)?_)?(?:tokens?|data|d)(?:_(?:per|to|over))?_(?:param|params|parameters?|n)(?:_ratio)?|tpp"
+)
 _KNOWN = {*STANDARD, *HYPERPARAMETERS, *LETTERS}
 # a size within a name: Pythia-160M, opt_1.3b, but neither gpt2 nor 10Btok
 SIZE_IN_NAME = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?) ?([MBmb])(?![A-Za-z0-9])")
@@ -150,6 +153,7 @@ class Naming:
             self._changed(column, "percent, divided by 100")
             return values / 100
         counted = bool(_COUNTED & {column, *aliases([found.name])}) or counts_examples(found.name)
+        counted = counted or SUBSCRIPT.fullmatch(found.name) is not None
         if found.is_suffix and not (counted and self._has_suffix(found.name, values)):
             return None
         if found.scale == 1 or (found.by_letter and not counted):
@@ -347,7 +351,7 @@ class Naming:
 
     def _read_ratio(self) -> None:
         """Tokens from tokens per parameter, where no column says how many."""
-        ratio = next((c for c in self.frame if bare(c) in _RATIOS and is_numeric(self.frame[c])), None)
+        ratio = next((c for c in self.frame if _RATIO.fullmatch(bare(c)) and is_numeric(self.frame[c])), None)
         if ratio is None or "n_params" not in self.frame or {"tokens", "n_data", "examples"} & {*self.frame}:
             return
         if is_numeric(self.frame["n_params"]):
