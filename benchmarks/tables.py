@@ -28,6 +28,7 @@ import pandas as pd
 from tables_parts.archives import ARCHIVES
 from tables_parts.cases import Case, Truth
 from tables_parts.coursework import COURSEWORK
+from tables_parts.exchanges import EXCHANGES
 from tables_parts.known import KNOWN
 from tables_parts.laboratories import LABORATORIES
 from tables_parts.notebooks import NOTEBOOKS
@@ -52,6 +53,7 @@ SETS = {
     "archives": ARCHIVES,
     "notebooks": NOTEBOOKS,
     "teams": TEAMS,
+    "exchanges": EXCHANGES,
 }
 FAR, CLOSE = 3.0, 0.02  # half-widths of the interval, or as a share, within which a prediction agrees
 WORDS = ("right", "refused", "wrong")
