@@ -13,8 +13,8 @@ sigmoid exactly. A prediction draws curves by their weight, losses from the inte
 slope beyond the runs, and the scatter of one more run; its spread grows where the runs of the lowest losses
 were not predicted from the others.
 
-What cannot be said is refused: a score that has not left chance or stands still, a loss farther below the
-runs than their own range, an interval wider than 0.45 times the score.
+What cannot be said is refused: a score that has not left chance, a loss farther below the runs than their own
+range, an interval wider than 0.45 times the score.
 
 >>> import numpy as np, pandas as pd
 >>> compute = np.geomspace(1e18, 1e22, 16)
@@ -71,9 +71,9 @@ BENT = 0.5
 # measured: benchmarks/scores.py, likewise: how much of a run counts, since runs of one size err together
 COUNTS = 0.6
 SCATTER = 0.004  # chosen: the prior of the scatter of u, worth `PRIOR_COUNT` runs
-# convention: levels of tests, and the standard errors of what is no accident; see `left_chance`
-SIGNIFICANT, STALLED, STANDARD_ERRORS = 0.01, 0.1, 3.0
-ABOVE, SOLVED = 0.02, 0.8  # chosen: a score that has left chance and still moves, see `left_chance`
+# convention: the level of a test, and the standard errors of what is no accident; see `left_chance`
+SIGNIFICANT, STANDARD_ERRORS = 0.01, 3.0
+ABOVE = 0.02  # chosen: of the way from chance to the best, from which on a score has left chance
 FARTHEST = 1.0  # chosen: ranges of the loss below the lowest one, from which on no score is given
 WIDEST = 0.45  # chosen: of the score; a wider interval decides nothing
 DRAWS = 4000  # search: of the ends of an interval, to about 0.1 of its standard deviation
@@ -587,12 +587,12 @@ def _in_fractions(tables: Sequence[Table], score: str) -> tuple[tuple[Table, ...
 
 
 def left_chance(loss: np.ndarray, share: np.ndarray, score: str) -> Reason | None:
-    """Why scores have not left chance, or stand still; None where neither is so.
+    """Why scores have not left chance; None where they have.
 
-    They have where the score improves as the loss falls (Kendall's τ, `SIGNIFICANT`), and the mean of the
-    quarter with the lowest losses lies above chance by `STANDARD_ERRORS` of its own and by `ABOVE` of the way
-    from chance to the best. A score that is not nearly solved (`SOLVED`) also has to improve among the third
-    with the lowest losses (`STALLED`): models that guess in the right format stand still at another chance.
+    They have where the mean of the quarter with the lowest losses lies above chance by `STANDARD_ERRORS` of
+    its own and by `ABOVE` of the way from chance to the best, and the score does not fall with the loss
+    (Kendall's τ, `SIGNIFICANT`). One that stands still above chance is answered: curves whose rise is still
+    to come are among those that are averaged, and the width of the interval decides.
 
     Args:
         loss, share: (runs,) the loss, and the share of the way from chance to the best score.
@@ -601,12 +601,8 @@ def left_chance(loss: np.ndarray, share: np.ndarray, score: str) -> Reason | Non
     lowest = share[np.argsort(loss)[: max(3, len(loss) // 4)]]
     error = max(float(lowest.std(ddof=1)), SCATTER) / np.sqrt(len(lowest))
     reached = float(lowest.mean())
-    improves = trend.statistic < 0 and trend.pvalue < SIGNIFICANT
-    lower = np.argsort(loss)[: max(FEWEST, len(loss) // 3)]
-    still = stats.kendalltau(loss[lower], share[lower], alternative="less")
-    if improves and reached < SOLVED and not still.pvalue < STALLED:
-        return Reason("stalled", score=Column(score), runs=len(lower), p=float(still.pvalue))
-    if improves and reached > max(STANDARD_ERRORS * error, ABOVE):
+    falls = trend.statistic > 0 and trend.pvalue < SIGNIFICANT
+    if reached > max(STANDARD_ERRORS * error, ABOVE) and not falls:
         return None
     p = float(trend.pvalue) if np.isfinite(trend.pvalue) else 1.0
     return Reason("at_chance", score=Column(score), reached=reached, p=p)

@@ -422,10 +422,6 @@ REASONS = {
         "the best score, and the trend with the loss has {p:p}; score larger models, or take a measure that "
         "moves earlier, such as the loss of the right answer"
     ),
-    "stalled": (
-        "{score} does not improve among the {runs:#run} of the lowest loss ({p:p}), though it is far from "
-        "the best score: what it does next, these runs do not show; score larger models"
-    ),
     "score_too_far": (
         "a loss of {loss:.4g} lies farther below the scored runs ({lowest:.4g} … {highest:.4g}) than these "
         "lie apart, and nothing shows {score} there: score larger models"

@@ -1,15 +1,19 @@
-"""What an audit finds of faults that were planted into published isoFLOP studies and score tables.
+"""What an audit finds of faults that were planted into published studies.
 
-The studies are the experiments of isoflops2026 that have three curves or more of eight sizes or more,
-without the rows that an audit names at first: what is left is clean by its own measure. Into each, one fault
-at a time is planted, with a fixed seed. A fault is found where a doubt of its kind names half of the planted
-rows; every other row that is named counts as false. The flags of isoflops2026 itself are not used.
+- isoFLOP curves: the experiments of isoflops2026 that have three curves or more of eight sizes or more;
+- searches: random halves of the runs of the Step Law's searches, of all of their sizes;
+- scores: the tasks of the OLMo ladder, and one of each training set of Gadre and others.
+
+Rows that an audit names at first are left out, of searches the whole search: what is left is clean by its own
+measure. Into each, one fault at a time is planted, with a fixed seed. A fault is found where a doubt of its
+kind names half of the planted rows; every other row that is named counts as false. The flags of isoflops2026
+itself are not used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,7 +21,9 @@ from scalinglab.answers.doubts import audit
 from scalinglab.curves import Curves
 from scalinglab.figures import decisions
 from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.verdict import Row
+from scalinglab.studies.verdict import Row, mean
+from scalinglab_papers.field import searches
+from scalinglab_papers.field.scores import published as published_scores
 from scalinglab_papers.field.tables import share, table
 
 if TYPE_CHECKING:
@@ -28,48 +34,84 @@ SIZES, CURVES = 8, 3  # of a study into which faults are planted: sizes of a cur
 WORDS = 65_536  # of the vocabulary of a second count of parameters
 ROUNDS = 3  # of leaving out what an audit names
 ROWS = 4  # into which a fault of single rows is planted
+HALVES = 8  # of the runs of the searches
+TASK = "hellaswag"  # of the training sets of Gadre and others
 OFF, SLOW, LEAP, OTHER = 1.2, 1.04, 0.15, 1.6  # factor on outlying losses, on those of one size; score; FLOPs
+
+
+class Clean(NamedTuple):
+    """A study into which faults are planted; its kind says which."""
+
+    kind: str
+    name: str
+    rows: pd.DataFrame
 
 
 def faults(scale: str) -> Reproduction:
     """Faults planted into published studies; "smoke": into three that were drawn from a law."""
-    studies = [*drawn()] if scale == "smoke" else [*published()]
+    studies = [*drawn()] if scale == "smoke" else [*isoflops(), *searched(), *scored()]
     found = planted(studies)
-    curves = Curves(studies[0][1], source="read", experiment="field/audit")
+    curves = Curves(studies[0].rows, source="read", experiment="field/audit")
     return Reproduction(curves, decisions.faults(found), tuple(_rows(found)))
 
 
 def _rows(found: pd.DataFrame) -> list[Row]:
-    false, others = int(found["false"].sum()), int(found["rows"].sum())
+    false = (found["false"] / found["rows"]).groupby(found["study"]).mean()  # searches have many rows
     what = f"{found['fault'].nunique()} kinds, {found['study'].nunique()} studies"
     rows = [
         share(found["found"]).row(
             "share of planted faults that are found", expected=FOUND, relation=">", note=what),
-        share(np.arange(others) < false).row(
-            "share of other rows that are named", expected=FALSE, relation="<"),
+        mean(false.to_list()).row(
+            "share of other rows that are named", expected=FALSE, relation="<", note="mean over studies"),
     ]  # fmt: skip
     for fault, own in found.groupby("fault"):
         rows.append(share(own["found"]).row(f"found: {fault}", expected=FOUND, relation=">"))
     return rows
 
 
-def published() -> Iterator[tuple[str, pd.DataFrame]]:
+def _cleaned(rows: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
+    """Without what an audit names, `ROUNDS` times; with `by`, without all rows that share these columns."""
+    for _ in range(ROUNDS):
+        named = sorted({row for doubt in audit(rows).doubts for row in doubt.rows}) if len(rows) else []
+        left = np.ones(len(rows), bool)
+        left[named] = False
+        if by:
+            left = rows.assign(left=left).groupby(list(by))["left"].transform("all").to_numpy()
+        rows = rows[left].reset_index(drop=True)
+    return rows
+
+
+def isoflops() -> Iterator[Clean]:
     """Clean studies of isoflops2026."""
     every = table("isoflops2026", "isoflops.csv")
     for name, rows in every.groupby("experiment"):
         own = rows[["budget", "params", "tokens", "loss"]].reset_index(drop=True)
-        sizes = own.groupby("budget")["params"].nunique()
-        own = own[own["budget"].isin(sizes[sizes >= SIZES].index)].reset_index(drop=True)
-        for _ in range(ROUNDS):
-            named = {row for doubt in audit(own).doubts for row in doubt.rows} if len(own) else set()
-            own = own.drop(index=list(named)).reset_index(drop=True)
-        sizes = own.groupby("budget")["params"].nunique()
-        own = own[own["budget"].isin(sizes[sizes >= SIZES].index)].reset_index(drop=True)
+        for clean in (False, True):
+            own = _cleaned(own) if clean else own
+            sizes = own.groupby("budget")["params"].nunique()
+            own = own[own["budget"].isin(sizes[sizes >= SIZES].index)].reset_index(drop=True)
         if own["budget"].nunique() >= CURVES:
-            yield str(name), own
+            yield Clean("isoflops", str(name), own)
 
 
-def drawn() -> Iterator[tuple[str, pd.DataFrame]]:
+def searched() -> Iterator[Clean]:
+    """Random halves of the Step Law's runs."""
+    every = searches.published()
+    for seed in range(HALVES):
+        half = every.sample(frac=0.5, random_state=seed).reset_index(drop=True)
+        yield Clean("searches", f"half {seed}", _cleaned(half, by=("n_params", "n_data")))
+
+
+def scored() -> Iterator[Clean]:
+    """Tasks whose scores have left chance."""
+    for study, task, rows, loss, score in published_scores():
+        if study == "olmo" or task == TASK:
+            own = rows.rename(columns={loss: "loss", score: "accuracy"})
+            own = own[["n_params", "n_data", "loss", "accuracy"]].dropna().reset_index(drop=True)
+            yield Clean("scores", f"{study} {task}", _cleaned(own))
+
+
+def drawn() -> Iterator[Clean]:
     """Five computes of eleven sizes around N* ∝ C^0.5, with 0.1 % noise."""
     import pandas as pd
 
@@ -80,16 +122,17 @@ def drawn() -> Iterator[tuple[str, pd.DataFrame]]:
             for size in best * np.geomspace(0.25, 4, 11):
                 loss = 2 + (compute / 1e18) ** -0.1 * (1 + 0.05 * np.log(size / best) ** 2)
                 rows.append((compute, size, compute / 6 / size, loss * np.exp(0.001 * rng.standard_normal())))
-        yield f"drawn {seed}", pd.DataFrame(rows, columns=["budget", "params", "tokens", "loss"])
+        made = pd.DataFrame(rows, columns=["budget", "params", "tokens", "loss"])
+        yield Clean("isoflops", f"drawn {seed}", made)
 
 
-def planted(studies: list[tuple[str, pd.DataFrame]]) -> pd.DataFrame:
+def planted(studies: Sequence[Clean]) -> pd.DataFrame:
     """One row a study and fault: whether it was found, and the other rows that were named."""
     import pandas as pd
 
     rows = []
-    for name, clean in studies:
-        for place, (kind, plant) in enumerate(FAULTS.items()):
+    for source, name, clean in studies:
+        for place, (kind, plant) in enumerate(FAULTS[source].items()):
             rng = np.random.default_rng(place)
             made, wrong = plant(clean, rng)
             doubts = audit(made).doubts
@@ -178,8 +221,42 @@ def _unfinished(clean: pd.DataFrame, rng: np.random.Generator) -> Planted:
     return clean.assign(status=state), {*rows.tolist()}
 
 
-FAULTS: dict[str, Callable[[pd.DataFrame, np.random.Generator], Planted]] = {
-    "duplicates": _duplicates, "few_points": _few_points, "off_centre": _off_centre, "outlying": _outlying,
-    "other_flops": _other_flops, "counted_parameters": _counted_parameters,
-    "mixed_schedules": _mixed_schedules, "unfinished": _unfinished,
+def _one_search(clean: pd.DataFrame, rng: np.random.Generator) -> np.ndarray:
+    """Positions of one size."""
+    cells = clean.groupby(["n_params", "n_data"]).indices
+    return np.asarray(cells[[*cells][rng.integers(len(cells))]])
+
+
+def _edge_of_grid(clean: pd.DataFrame, rng: np.random.Generator) -> Planted:
+    """One search without the rates above its best."""
+    rows = _one_search(clean, rng)
+    loss, rate = (clean[c].to_numpy()[rows] for c in ("loss", "learning_rate"))
+    best = rows[np.argmin(loss)]
+    gone = rows[rate > rate[np.argmin(loss)]]
+    return clean.drop(index=gone).reset_index(drop=True), {int(best - np.sum(gone < best))}
+
+
+def _undertuned(clean: pd.DataFrame, rng: np.random.Generator) -> Planted:
+    rows = np.flatnonzero(clean["n_params"] == rng.choice(clean["n_params"].unique()))
+    loss = clean["loss"].to_numpy().copy()
+    loss[rows] *= SLOW
+    return clean.assign(loss=loss), {*rows.tolist()}
+
+
+def _contaminated(clean: pd.DataFrame, rng: np.random.Generator) -> Planted:
+    """One run that scores higher than its loss allows."""
+    row = int(rng.integers(len(clean)))
+    score = clean["accuracy"].to_numpy().copy()
+    score[row] = min(score[row] + LEAP, 1.0)
+    return clean.assign(accuracy=score), {row}
+
+
+FAULTS: dict[str, dict[str, Callable[[pd.DataFrame, np.random.Generator], Planted]]] = {
+    "isoflops": {
+        "duplicates": _duplicates, "few_points": _few_points, "off_centre": _off_centre,
+        "outlying": _outlying, "other_flops": _other_flops, "counted_parameters": _counted_parameters,
+        "mixed_schedules": _mixed_schedules, "unfinished": _unfinished,
+    },
+    "searches": {"edge_of_grid": _edge_of_grid, "undertuned": _undertuned},
+    "scores": {"contaminated": _contaminated},
 }  # fmt: skip

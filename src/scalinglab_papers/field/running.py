@@ -75,14 +75,19 @@ def _rows(found: pd.DataFrame) -> list[Row]:
     later = found[found["part"] >= LATER]
     by_run = later.assign(size=100 * later["error"].abs()).groupby("run")["size"].mean()  # parts err together
     late = found[found["part"] == max(PARTS)]
+    first = 100 * found.loc[found["part"] == LATER, "error"].abs()
     return [
         mean(by_run.to_list()).row(
             "percent error of the final loss, from 30 % of a run on", expected=ERROR, relation="<",
             note="mean over runs, at 30, 50 and 80 %"),
+        mean(first.to_list()).row(
+            "the same at 30 %, where it is largest", expected=ERROR, relation="<"),
         share(later["held"]).row(
             "share of final losses inside the 95 % band", expected=HELD, relation="in",
             resolution=HELD_WITHIN, note="at 30, 50 and 80 % of each run"),
         share(found["alarm"]).row("share of runs that raise the alarm", expected=0.05, relation="<"),
+        share(found["alone"]).row(
+            "the same without earlier runs", expected=0.05, relation="<", note="at each part"),
         share(late["planted"]).row(
             "share that raise it where the loss stops falling", expected=0.8, relation=">",
             note="stopped from a third of the run on, seen at 80 %"),
@@ -172,6 +177,7 @@ def scored(cases: Sequence[Case]) -> pd.DataFrame:
                 "held": found.low <= end <= found.high, "width": found.high / found.low - 1,
                 "low": found.low / end - 1, "high": found.high / end - 1,
                 "alarm": not found.on_track, "seconds": seconds,
+                "alone": not final_loss(step, loss, schedule=case.plan).on_track,
                 "planted": not final_loss(step, stuck, schedule=case.plan, like=case.study).on_track,
             })  # fmt: skip
     return pd.DataFrame(rows)

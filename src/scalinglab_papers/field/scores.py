@@ -4,7 +4,8 @@ Gadre and others 2024 (three training sets, 46 tasks, loss on C4) and Bhagia and
 8 tasks, loss of the right answer; their own two stages err by 6.04 % on average). A task of one training set
 counts as one. Of what `laws.downstream` answers: the relative error, the share of scores inside the 95 %
 interval, and whether all intervals lie in [0, 1]. The constants of `laws.scores` were chosen on the second
-largest size first, and then on these numbers, too: they are no test of them.
+largest size first, and then on these numbers, too: they are no test of them. Which scores have left chance
+was decided on the smaller sizes of one training set, their lowest losses kept apart.
 """
 
 from __future__ import annotations
@@ -26,17 +27,20 @@ if TYPE_CHECKING:
 
 LADDER = 6.04  # percent, mean error of the authors of the OLMo ladder on their tasks
 HELD, HELD_WITHIN = 0.95, 0.03
+TASKS = 50.0  # that should be answered
 HALF, THIRD, FIFTH = (
-    "bbq boolq copa piqa winogender_mc_female winogender_mc_male winograd winogrande "
+    "bbq boolq copa piqa siqa winogender_mc_female winogender_mc_male winograd winogrande "
     "bigbench_misconceptions bigbench_strange_stories bigbench_strategy_qa enterprise_pii_classification",
-    "siqa socialiqa",
-    "commonsense_qa csqa math_qa",
+    "socialiqa",
+    "commonsense_qa csqa",
 )
 NONE = (
     "bigbench_conlang_translation bigbench_cs_algorithms bigbench_dyck_languages bigbench_operators "
     "bigbench_repeat_copy_logic bigbench_qa_wikidata coqa jeopardy lambada_openai pubmed_qa_labeled "
     "simple_arithmetic_nospaces simple_arithmetic_withspaces squad"
 )
+# by the number of answers, as the weakest runs score: siqa has two in the suite of Gadre and others and three
+# in the ladder (socialiqa), math_qa four
 CHANCE = {
     task: chance
     for tasks, chance in ((HALF, 0.5), (THIRD, 1 / 3), (FIFTH, 0.2), (NONE, 0.0))
@@ -65,9 +69,9 @@ def _rows(found: pd.DataFrame, asked: int, refused: int) -> list[Row]:
                                  resolution=HELD_WITHIN),
         Number(float(((found["low"] >= 0) & (found["high"] <= 1)).mean()), 1e-9).row(
             "share of intervals inside [0, 1]", expected=1.0, resolution=0.001),
-        Number((asked - refused) / asked, 1e-9).row(
-            "share of tasks that are answered", expected=0.5, relation=">",
-            note=f"{asked - refused} of {asked}; others are at chance, stand still or lie too far beyond"),
+        Number(float(asked - refused), 1e-9, asked).row(
+            "tasks that are answered", expected=TASKS, relation=">",
+            note=f"of {asked}; others are at chance, lie too far beyond or are known too little"),
     ]  # fmt: skip
     ladder = by_task[by_task.index.get_level_values("study") == "olmo"]
     if len(ladder) > 1:
