@@ -102,3 +102,13 @@ def test_what_was_understood_is_said(logs: Path):
     words = ("laws", "fit", logs, "--x", "scale", "--y", "metric", "--mixed", "--no-figure")
     said = " ".join(run(*words).split())
     assert "read logs.csv: 16 runs, 320 rows; run ← run_name" in said
+
+
+def test_the_card_comes_first_and_what_was_understood_behind_it(tmp_path: Path):
+    path = tmp_path / "t.csv"
+    n = np.geomspace(1e3, 1e6, 8)
+    pd.DataFrame({"train_size": n, "err": 0.02 + 3 * n**-0.4}).to_csv(path, index=False)
+    said = " ".join(run("answer", path).split())
+    lines = [" ".join(finding.text.split()) for finding in sl.answer(path).card]
+    assert said.startswith(" ".join(lines))
+    assert said.index("read t.csv: 8 runs") > len(" ".join(lines))

@@ -65,6 +65,8 @@ def test_tokens_per_parameter(name: str):
     [
         ("Modellgröße (Mio. Parameter)", "Trainingstoken (Mrd.)", "Validierungsverlust"),
         ("paramètres (M)", "jetons d'entraînement (Md)", "perte de validation"),
+        ("parâmetros (M)", "tokens de treino (B)", "perda de validação"),
+        ("параметры (млн)", "токены (млрд)", "потери на валидации"),
     ],
 )
 def test_names_in_other_languages(size: str, data: str, loss: str):
@@ -111,3 +113,49 @@ def test_alignment_in_markdown_may_be_a_single_dash(tmp_path: Path):
         "# Models\n\n| #Params | val loss |\n|:-:|-:|\n| 10M | **3.5** |\n| 20M | 3.3 |\n| 40M | 3.1 |\n"
     )
     assert sl.read(path)["test_loss"].tolist() == [3.5, 3.3, 3.1]
+
+
+def test_a_size_and_a_measurement_of_unknown_names_that_follow_each_other():
+    series = [100, 300, 1000, 3000]
+    curves = sl.read({"n_series": series, "horizon": [24] * 4, "test MASE": [0.9, 0.7, 0.6, 0.5]})
+    assert curves["n_data"].tolist() == series
+    assert curves["loss"].tolist() == [0.9, 0.7, 0.6, 0.5]
+    unrelated = sl.read({"n_series": series, "n_params": [1, 2, 3, 4], "test MASE": [0.7, 0.9, 0.5, 0.8]})
+    assert "n_data" not in unrelated.frame
+
+
+def test_hours_in_cells_are_data_under_a_name_of_data():
+    curves = sl.read({"training data": ["10 h", "30 h", "100 h"], "CER %": [20.0, 14.0, 9.0]})
+    assert curves["n_data"].tolist() == [10, 30, 100]
+    assert next(c.unit for c in curves.reading.columns if c.ours == "n_data") == "hours"
+    assert "n_data" not in sl.read({"time": ["10 h", "30 h"], "n_params": [1, 2], "loss": [3.0, 2.0]}).frame
+
+
+@pytest.mark.parametrize(
+    ("texts", "values"),
+    [(["1.9×10⁷", "4.1×10⁸", "10⁹"], [1.9e7, 4.1e8, 1e9]), (["2^8", "2^9", "2**10"], [256, 512, 1024])],
+)
+def test_powers_in_cells(texts: list[str], values: list[float]):
+    assert sl.read({"n_params": texts, "loss": [3.0, 2.0, 1.0]})["n_params"].tolist() == values
+
+
+def test_a_footnote_is_no_power():
+    assert sl.read({"n_params": [1, 2], "loss": ["3.21¹", "10²"]})["loss"].tolist() == [3.21, 10]
+
+
+def test_dictionaries_that_were_printed(tmp_path: Path):
+    path = tmp_path / "prints.txt"
+    path.write_text("".join(f"{{'name': 'r{n}', 'n_params': {n}, 'val_loss': {9 / n}}}\n" for n in (1, 2, 3)))
+    assert sl.read(path)["test_loss"].tolist() == [9, 4.5, 3]
+    path.write_text("{'n_params': 1, 'val_loss': open('x')}\n" * 3)
+    with pytest.raises(BadInput, match="no object"):
+        sl.read(path)
+
+
+def test_a_model_that_is_written_once_for_its_rows():
+    table = {
+        "Model": ["10M", None, "20M", None],
+        "Tokens": ["1B", "2B"] * 2,
+        "Val loss": [3.5, 3.4, 3.3, 3.2],
+    }
+    assert sl.read(table)["n_params"].tolist() == [1e7, 1e7, 2e7, 2e7]

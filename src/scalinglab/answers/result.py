@@ -76,9 +76,10 @@ class Answers(NotebookResult):
 
     def summary(self) -> str:
         """The card, then the rest, then the commands that show more."""
-        texts = [*(f.text for f in self.card), "", *(f.text for f in self.details)]
+        read = [f"{note}" for note in self.notes if note.code == "read"]
+        texts = [*(f.text for f in self.card), "", *read, *(f.text for f in self.details)]
         commands = [f.command.line(self.table) for f in (*self.card, *self.details) if f.command is not None]
-        lines = with_notes(texts, self.notes).split("\n")
+        lines = with_notes(texts, [note for note in self.notes if note.code != "read"]).split("\n")
         more = ["more:", *(f"    {c}" for c in dict.fromkeys(commands))] if commands else []
         return "\n".join([*lines, *more])
 

@@ -24,15 +24,20 @@ if TYPE_CHECKING:
 
 def read_table(
     file: Path, column: Columns | None, settings: Sequence[str] = (), roles: Mapping[str, str] | None = None,
-    wanted: Sequence[str] = (),
+    wanted: Sequence[str] = (), printed: bool = True,
 ) -> Understood:  # fmt: skip
-    """Any table, a store's folder, a file or logs, under standard names; what was understood is printed."""
+    """Any table, a store's folder, a file or logs, under standard names.
+
+    Args:
+        printed: whether what was understood is printed here.
+    """
     from scalinglab import readers
 
     table = readers.read_table(file, settings=settings, likely=roles, wanted=wanted, **(column or {}))
     if not len(table.frame):
         raise BadInput(f"the store {file} holds no runs with a checkpoint yet")
-    say(f"read {table.line}")
+    if printed:
+        say(f"read {table.line}")
     return table
 
 
@@ -44,17 +49,20 @@ class Rows:
     column: Columns | None = None
     where: Where | None = None
 
-    def curves(self, settings: tuple[str, ...] = (), wanted: tuple[str, ...] = ()) -> Curves:
+    def curves(
+        self, settings: tuple[str, ...] = (), wanted: tuple[str, ...] = (), printed: bool = True
+    ) -> Curves:
         """The chosen rows; others need not fit in with them.
 
         Args:
             settings: columns that the command takes for settings, whatever they are called.
             wanted: further columns that it uses.
+            printed: whether what was understood is printed before the result.
         """
         from scalinglab.laws.fitting.data.rows import select
 
         where = self.where or {}
-        table = read_table(self.file, self.column, settings, wanted=(*wanted, *where))
+        table = read_table(self.file, self.column, settings, wanted=(*wanted, *where), printed=printed)
         return table.curves(select(table.frame, {table.resolve(n): value for n, value in where.items()}))
 
 

@@ -122,6 +122,13 @@ _TRANSLATED = {
     "paramètres": "params", "parámetros": "params", "pérdida": "loss", "précision": "accuracy",
     "jetons": "tokens", "perte": "loss", "erreur": "error", "entraînement": "train", "entrenamiento": "train",
     "prueba": "test", "ejemplos": "examples", "exemples": "examples", "muestras": "samples",
+    **dict.fromkeys(("de", "del", "della", "di", "des", "du", "von", "van"), "of"),
+    "parâmetros": "params", "perda": "loss", "validação": "val", "treino": "train", "parametri": "params",
+    "perdita": "loss", "errore": "error", "validazione": "val", "dimensione": "size", "seme": "seed",
+    "aantal": "number", "voorbeelden": " examples", "trainings": "train ", "testfout": "test error",
+    "параметры": "params", "параметров": "params", "токены": "tokens", "токенов": "tokens", "потери": "loss",
+    "ошибка": "error", "точность": "accuracy", "валидации": "val", "обучения": "train", "на": "on",
+    "検証": "val", "テスト": "test", "訓練": "train", "学習": "train",
     "semilla": "seed", "graine": "seed", "taille": "size", "modèle": "model", "modelo": "model",
 }  # fmt: skip
 _PREFIXES = ("config", "cfg", "params", "hparams", "hyperparameters", "hparam", "args", "metrics", "summary")
@@ -133,7 +140,7 @@ _UNIT = re.compile(
 )  # fmt: skip
 # phrases that are one quantity, as names without capitals and marks have them
 _PHRASES = (
-    (r"(success|pass|win|hit|solve)_rate", "accuracy"),
+    (r"(success|pass|win|hit|solve)_rate|pass_(at_)?\d+", "accuracy"),
     (r"(root_)?mean_squared_error|mean_absolute_error", "mse"), (r"exact_match", "exactmatch"),
     (r"(at_)?(step|iter|iteration|epoch)s?_\d+k?", "at"), (r"cross_?val(idation)?", "cv"),
     (r"word_error_rate", "wer"), (r"char(acter)?_error_rate", "cer"),
@@ -241,10 +248,14 @@ def bare(column: Any) -> str:
     return _words(_UNIT.sub("", str(column)))
 
 
+@lru_cache(maxsize=1 << 14)
 def _words(column: str) -> str:
     for theirs, english in _TRANSLATED.items():
-        if theirs in column.lower():
-            column = re.sub(re.escape(theirs), f" {english} ", column, flags=re.IGNORECASE)
+        if theirs in column.lower():  # a short one is a whole word: perda, but not superdata
+            whole = (
+                r"(?<![^\W_]){}(?![^\W_])" if len(theirs) < 6 and theirs.isalpha() and theirs < "一" else "{}"
+            )
+            column = re.sub(whole.format(re.escape(theirs)), f" {english} ", column, flags=re.IGNORECASE)
     if not column.isascii():  # of other words é is e
         column = unicodedata.normalize("NFKD", column)
         column = "".join(c for c in column if not unicodedata.combining(c)).replace("ß", "ss")
@@ -432,7 +443,9 @@ def likely_size(column: str, ours: str) -> int:
     if bracket and {*_words(bracket[1]).split("_")} & {*unknown}:  # a unit that is not known
         return 0
     if len(rest) == len(words):
-        of_training = {*rest} & _MAKE_IT_OWN["n_data"] and unknown and unknown[0].endswith("s")
+        own = {*rest} & (_MAKE_IT_OWN["n_data"] | {"seen", "consumed"})  # train_clicks, nucleotides_seen
+        unknown = [w for w in unknown if w not in own]
+        of_training = own and unknown and unknown[0].endswith("s")
         counted = ours == "n_data" and len(unknown) == 1 and ({*rest} & _COUNT_WORDS or of_training)
         return int(bool(counted) and not {*unknown} & (_OF_OTHERS | _NO_DATA) and quantity(column) is None)
     if {*unknown} & _OF_OTHERS or any(len(word) == 1 for word in unknown):  # a letter may be a unit

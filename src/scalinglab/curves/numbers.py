@@ -15,14 +15,14 @@ import numpy as np
 import pandas as pd
 
 POWERS = {"": 0, "k": 3, "m": 6, "b": 9, "g": 9, "t": 12, "mn": 6, "mio": 6, "bn": 9}  # of ten
-POWERS |= {"mrd": 9, "md": 9}
+POWERS |= {"mrd": 9, "md": 9, "млн": 6, "млрд": 9}
 POWERS |= {"thousand": 3, "million": 6, "billion": 9, "trillion": 12}
-MULTIPLIERS = r"(?:thousand|million|billion|trillion)s?|mn|mio\.?|mrd\.?|md|bn|[kmbgt]"
+MULTIPLIERS = r"(?:thousand|million|billion|trillion)s?|mn|mio\.?|mrd\.?|md|млн\.?|млрд\.?|bn|[kmbgt]"
 UNITS = (  # words behind a number, by what they count
     ("tokens", r"tokens?|toks?"), ("parameters", r"parameters?|params?"), ("FLOPs", r"flops?"),
     ("examples", r"(?:training |train )?(?:examples?|images?|samples?|imgs?)"),
     ("nats", r"nats?(?:\s*(?:/|per )\s*(?:token|tok))?"),
-    ("steps", r"steps?|iterations?"), ("epochs", r"epochs?"),
+    ("hours", r"h|hrs?|hours?"), ("steps", r"steps?|iterations?"), ("epochs", r"epochs?"),
 )  # fmt: skip
 _DIGITS = (
     r"(?:\d{1,3}(?:[,'’_ \u00a0\u202f]\d{3})+(?:\.\d*)?|\d{1,3}(?:\.\d{3}){2,}(?:,\d+)?|\d+(?:\.\d*)?|\.\d+)"
@@ -52,6 +52,9 @@ _FAILED = re.compile(
     r"|pending|running|missing|not (?:run|done|available)|did not finish|dnf|error|#\w+[!?]?)\b.*",
     re.IGNORECASE,
 )
+_SUPERSCRIPT = re.compile(r"([x×*·]\s*10|^10(?=[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]{2}|[⁴⁵⁶⁷⁸⁹]))([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
+_PLAIN_DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
+_ONLY_POWER = re.compile(r"(2|10)\s*(?:\^|\*\*)\s*\{?([-+]?\d{1,2})\}?")  # 2^14
 _DIGIT = re.compile(r"\d")
 MOST_CHARACTERS = 400  # whatever is longer is no number of an experiment
 
@@ -84,9 +87,13 @@ def cell(text: str, *, decimal_comma: bool = False) -> Cell | None:
     >>> cell("1.5B tokens"), cell("3.21 (2)").spread, cell("OOM").word
     (Cell(value=1500000000.0, spread=None, unit='tokens', percent=False, scaled=True, word=''), 0.02, 'OOM')
     """
-    text = text.strip().strip("*$†‡§¹²³").strip()
+    text = text.strip()
     if len(text) > MOST_CHARACTERS:
         return None
+    text = _SUPERSCRIPT.sub(lambda m: f"{m[1]}^{m[2].translate(_PLAIN_DIGITS)}", text)  # 2×10⁷
+    text = text.strip("*$†‡§¹²³").strip()
+    if (power := _ONLY_POWER.fullmatch(text)) is not None:
+        return Cell(float(power[1]) ** int(power[2]), scaled=True)
     if text.lower() in _WORDS:
         return Cell(_WORDS[text.lower()])
     if decimal_comma and _DECIMAL_COMMA.fullmatch(text):

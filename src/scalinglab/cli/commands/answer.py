@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from scalinglab.cli.options import ARGUMENT, File, Sizes
-from scalinglab.cli.output import Output
+from scalinglab.cli.output import Output, say
 from scalinglab.cli.registry import command
 from scalinglab.cli.tables import Rows, Table
-from scalinglab.errors import BadInput
+from scalinglab.errors import BadInput, ScalinglabError
+from scalinglab.results.types import Reason
 
 if TYPE_CHECKING:
     from scalinglab.answers import Fit
@@ -32,15 +33,20 @@ def answer(rows: Rows, compute: float | None = None, x: str | None = None, y: st
     """
     from scalinglab import answers
 
-    curves = rows.curves((x,) if x else (), (y,) if y else ())
-    found = answers.answer(curves, compute, x=x, y=y)
+    curves = rows.curves((x,) if x else (), (y,) if y else (), printed=False)
+    try:
+        found = answers.answer(curves, compute, x=x, y=y)
+    except ScalinglabError:
+        say(f"read {curves.understood}")
+        raise
     given = [("--column", rows.column or {}), ("--where", rows.where or {})]
     words = [
         w for option, pairs in given for name, value in pairs.items() for w in (option, f"{name}={value}")
     ]
     found = replace(found, table=(str(rows.file), *words))
+    shown = replace(found, notes=(Reason("read", text=curves.understood), *found.notes))
     return Output(
-        {"understood": curves.understood, **found.to_dict()}, found.notebook_table(), found.summary(),
+        {"understood": curves.understood, **found.to_dict()}, found.notebook_table(), shown.summary(),
         figure=lambda: found.plot().figure,
     )  # fmt: skip
 

@@ -6,6 +6,7 @@ they were.
 
 from __future__ import annotations
 
+import ast
 import csv
 import gzip
 import io
@@ -204,6 +205,9 @@ def _read_csv(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
             return table_of_cells(wide, path)
         with _text(path, packed) as file:
             _refuse_titles(file, path)
+    if small and rows and all(map(_is_object, rows)):
+        with _text(path, packed) as file:
+            return table_of_rows([*map(_literal, _rows(file))], path, droppable)
     if small and names_a_result({key for row in rows_of_pairs(rows[:FIRST_LINES]) for key in row}):
         with _text(path, packed) as file:
             return table_of_rows(rows_of_pairs(_rows(file)), path, droppable)
@@ -383,6 +387,17 @@ def _table_of_document(document: Any, path: Path, droppable: Droppable) -> pd.Da
 
 def _is_object(line: str) -> bool:
     return line.strip().startswith("{") and line.strip().endswith("}")
+
+
+def _literal(line: str) -> dict[str, Any]:
+    """An object in a line, as JSON or as Python prints it."""
+    try:
+        return dict(ast.literal_eval(line.strip()))
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        try:
+            return dict(loads(line))
+        except ValueError as error:
+            raise BadInput(f"{line.strip()[:60]!r} is no object: {error}") from error
 
 
 def loads(text: str | bytes) -> Any:

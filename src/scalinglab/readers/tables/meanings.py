@@ -94,6 +94,7 @@ class Meaning:
         evidence: of name, unit and values; below zero it counts where a part of the table is missing.
         needs: names one of which must be in the table, too.
         without: names none of which may be.
+        followed: whether a measurement must rise or fall with the values.
         direction: whether values must rise (1) or fall (−1) with every size.
         unit: of the values, where it is not the usual one.
         only: whether it is a measurement of no standard name, which is said.
@@ -104,6 +105,7 @@ class Meaning:
     evidence: float
     needs: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
+    followed: bool = False
     direction: int = 0
     unit: str = ""
     only: bool = False
@@ -180,6 +182,8 @@ class _Table:
         """What cells say that they count: "1 billion tokens" under Training data."""
         for column in [c for c in cells if c in self.others]:
             unit, name = cells[column].unit, "" if column.startswith("Unnamed: ") else column
+            if unit == "hours" and counts_examples(name):
+                yield Meaning(column, "n_data", BY_UNIT, unit=unit)
             for role, _ in size_by_words(f"{name} {UNITS[unit]}") if unit in UNITS else ():
                 yield Meaning(column, role, BY_UNIT)
 
@@ -200,8 +204,8 @@ class _Table:
             for role in ("n_params", "tokens", "n_data", "compute"):
                 certain = role == "n_data" and counts_examples(column)
                 fit = CERTAIN - 1 if certain else likely_size(column, role)
-                if fit and self._is_count(column) and (fit > 1 or self._is_followed(column)):
-                    yield Meaning(column, role, fit - CERTAIN)
+                if fit and self._is_count(column):
+                    yield Meaning(column, role, fit - CERTAIN, followed=fit == 1)
             words = {*bare(column).split("_")}
             of_data = words & {*_OF_SPEECH, "labelled", "labeled", "data"} or (speech and len(words) == 1)
             hours = words & {"hours", "hrs"} and words <= {"hours", "hrs"} | _OF_SETS | _OF_SPEECH
@@ -288,9 +292,9 @@ class _Table:
         letters = [c for c in self.frame if len(c) == 1 and c != column and self.frame[c].nunique() > 1]
         return not others and not letters and self._is_count(column) and self._is_followed(column)
 
-    def _is_followed(self, column: str) -> bool:
-        """Whether a measurement rises or falls with the values of a column."""
-        each = [c for c in self.frame if c in (*MEASURES, *ACCURACIES) or measured(self.frame, c)]
+    def _is_followed(self, column: str, others: Collection[str] = ()) -> bool:
+        """Whether a measurement, one by its name or among others, rises or falls with a column."""
+        each = [c for c in self.frame if c in (*MEASURES, *ACCURACIES, *others) or measured(self.frame, c)]
         return any(abs(self._rank(column, c)) > CLEAR_DIRECTION for c in each if is_numeric(self.frame[c]))
 
     def _rank(self, one: str, other: str) -> float:
@@ -345,6 +349,8 @@ class _Table:
             if (m.needs and not others & {*m.needs}) or others & {*m.without}:
                 return -np.inf
             if m.direction and m.direction != self._direction(m.column, there):
+                return -np.inf
+            if m.followed and not self._is_followed(m.column, [there[y] for y in MEASURED if y in there]):
                 return -np.inf
         three = [
             there.get(name) for name in ("compute", "n_params", "tokens" if "tokens" in there else "n_data")

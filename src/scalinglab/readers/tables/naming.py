@@ -111,8 +111,8 @@ class Naming:
         self.notes: list[str] = []
         self._read_units(columns, origin)
         self._read_names(set(columns), origin)
-        self._read_sizes_in_names(set(columns))
         self._fill_groups()
+        self._read_sizes_in_names(set(columns))
         self._read_ratio()
         self._read_products()
         self._read_percent()
@@ -334,8 +334,8 @@ class Naming:
             return
 
     def _fill_groups(self) -> None:
-        """Sizes that are written once for a group of rows, as merged cells are."""
-        sizes = [c for c in self.frame if c in SIZES and is_numeric(self.frame[c])]
+        """Sizes and models that are written once for a group of rows, as merged cells are."""
+        sizes = [c for c in self.frame if (c in SIZES and is_numeric(self.frame[c])) or c == "model"]
         for column in sizes:
             values = self.frame[column]
             known = values.dropna()
