@@ -408,6 +408,7 @@ def test_a_run_without_any_value_is_left_out_with_a_note(tmp_path: Path):
     assert [note["runs"] for note in notes if note["code"] == "left_out_value"] == [1]
 
 
+@pytest.mark.slow
 def test_a_surface_without_compute_writes_its_parameters(surface: Path):
     run("laws", "surface", surface, "--no-figure", "--out", "surface-law.csv")
     written = pd.read_csv("surface-law.csv").set_index("parameter")
@@ -539,6 +540,7 @@ def test_no_plan_takes_an_accuracy_beyond_one(accuracies):
         )
 
 
+@pytest.mark.slow
 def test_a_plan_names_its_quantity_and_unit(accuracies):
     words = ["plan", "next", *accuracies, "--at", "1e6", "--budget", "2e5", "--json", "--out", "plan.csv"]
     told = json.loads(run(*words))

@@ -180,6 +180,7 @@ def test_failed_runs_are_exported_where_asked_for():
     assert [run("store export runs", *more)["runs"] for more in ((), ("--failed",))] == [1, 2]
 
 
+@pytest.mark.slow
 def test_a_report_has_its_title():
     table("t.csv", n_data=X, test_error=3 * X**-0.5)
     run("report t.csv -o page.html --title Sweep")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 import scalinglab as sl
 from scalinglab.cli.tables import Rows, Table
 from scalinglab.curves import files, parts
+from scalinglab.readers.tables.markup import rows_of_pairs
 
 ROWS = 400
 
@@ -108,6 +110,16 @@ def test_sizes_under_any_name_that_is_read_stay_in_a_large_table(tmp_path: Path,
     )
     letters.to_csv(tmp_path / "letters.csv", index=False)
     assert {"n_params", "tokens", "loss"} <= {*sl.read(tmp_path / "letters.csv").frame}
+
+
+def test_a_long_word_takes_no_longer_than_many_short_ones():
+    spent = []
+    for line in ("0 " + "x" * 20_000, "0 " + "x " * 10_000):
+        start = time.process_time()
+        assert rows_of_pairs([line]) == []
+        spent.append(time.process_time() - start)
+    assert spent[0] < 10 * spent[1] + 0.1  # 12 seconds where every letter of a word may begin a name
+    assert rows_of_pairs(["(N=1e7 D=1e9)"]) == [{"N": "1e7", "D": "1e9)"}]
 
 
 def test_long_texts_of_a_text_file_are_shortened_and_named(tmp_path: Path):

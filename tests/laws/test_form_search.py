@@ -19,6 +19,7 @@ def with_loss(truth: np.ndarray, noise: float = 1e-3) -> pd.DataFrame:
     return TABLE.assign(loss=truth * np.exp(noise * np.random.default_rng(1).standard_normal(len(TABLE))))
 
 
+@pytest.mark.slow
 def test_a_sum_of_powers_with_an_interaction_is_found_and_continued():
     h, d = TABLE["heads"], TABLE["depth"]
 

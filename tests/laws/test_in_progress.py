@@ -68,6 +68,7 @@ def test_earlier_runs_of_another_network_show_the_fall_that_is_to_come(curves, s
     assert found.earlier == 3
 
 
+@pytest.mark.slow
 def test_a_run_that_leaves_its_band_raises_the_alarm(curves, study) -> None:
     known = STEPS <= 0.6 * TOTAL
     risen = np.where(STEPS > 0.4 * TOTAL, 1.05, 1.0) * curves["cosine"]

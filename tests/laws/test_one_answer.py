@@ -187,6 +187,7 @@ def test_percent_and_fraction_are_the_same_points():
     assert losses.y == pytest.approx(100 * y)  # a loss of 3.2 is no percentage
 
 
+@pytest.mark.slow
 def test_questions_of_a_continuation_follow_its_band():
     x, y = measured(12, 4)
     curve_ahead = continuation(x, y)

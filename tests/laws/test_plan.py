@@ -338,6 +338,7 @@ def test_sensitivity_of_bad_data_is_an_error_and_not_a_table():
         sl.laws.plan.approaches(n[1:], d[1:], loss[1:], compute=1e21, budgets=[-1, 1e20, 1e21])
 
 
+@pytest.mark.slow
 def test_candidates_are_runs_that_one_would_make():
     """The design has lopsided runs; the plan does not ask for more of them."""
     n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 6e10, 5), np.geomspace(2e9, 2e11, 5)))

@@ -26,6 +26,7 @@ def runs(seed: int = 0, noise: float = 0.004, ceiling: float = 0.9, compute=COMP
     return pd.DataFrame({"compute": compute, "loss": loss, "accuracy": score, "error": 1 - score})
 
 
+@pytest.mark.slow
 def test_a_known_score_lies_in_the_interval_and_every_interval_in_its_bounds():
     """A sigmoid between the grid's nodes, drawn six times; 95 % of six, within three standard deviations."""
     held = 0

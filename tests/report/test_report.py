@@ -260,6 +260,7 @@ def test_a_difference_within_its_interval_is_called_open_and_not_a_disagreement(
     assert said in " ".join(reading.of_dynamical(shown))
 
 
+@pytest.mark.slow
 def test_what_the_dynamical_laws_left_out_is_said():
     frame = learning_curves(sizes=(50, 100, 200, 400, 800)).frame
     frame.loc[frame.n_data == 200, "test_error"] = np.nan

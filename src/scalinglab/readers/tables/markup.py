@@ -10,7 +10,9 @@ from html.parser import HTMLParser
 from scalinglab.curves.names import aliases, quantity
 
 _COUNTS = {"n_params", "tokens", "n_data", "compute"}
-_NAME = r"((?:[A-Za-z#][\w/.#()-]* ){0,2}[A-Za-z#][\w/.#()-]*)"
+# words are bounded and never given back, so that time grows with a text and not with its square
+_WORD = r"[A-Za-z#][\w/.#()-]{0,80}+"
+_NAME = rf"((?:{_WORD} ){{0,2}}{_WORD})"
 _PAIR = re.compile(_NAME + r"\s*[=:]\s*([^\s,;|]+)")
 # "val loss 3.2", without a mark: where the words are a known name
 _SPACED = re.compile(_NAME + r" +([-+]?\d[\d.,]*(?:[eE][-+]?\d+)?[KMBTkmbt]?%?)(?![\w.])")
