@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scalinglab.results.lines import LINES, TABLES
 from scalinglab.results.sentences import REASONS, fill, with_notes
@@ -108,10 +108,12 @@ Remark = Reason | TableRows  # one or more lines of a summary, as data
 class Worded:
     """A result that is written in lines: it gives them as data, `remarks`, and here they become words."""
 
-    @property
-    def remarks(self) -> Iterable[Remark]:
-        """What the summary says, as data."""
-        raise NotImplementedError
+    if TYPE_CHECKING:  # those that are written another way have none
+
+        @property
+        def remarks(self) -> Iterable[Remark]:
+            """What the summary says, as data."""
+            raise NotImplementedError
 
     def summary(self) -> str:
         """In words."""
