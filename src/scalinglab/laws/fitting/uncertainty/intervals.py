@@ -220,19 +220,16 @@ def median(
     The fitted number is what the form gives. Where the residuals show an error of the form, or one that runs
     of a size share, the numbers that are likely lie to one side of it; half of them lie below the median.
     """
-    chance = 0.0
     if form_error is not None and form_error.shows and quantity.places is not None:
-        middle = quantity.at(law.values[None])[0] + form_error.median(quantity.places)
-        chance = form_error.chance  # residuals that an error of the form explains are not shared errors, too
-    else:
-        middle = np.median(quantity.at(law.values[None] if drawn is None else drawn.values), axis=0)
+        # which counts shared errors beside those of the form
+        return quantity.natural(quantity.at(law.values[None])[0] + form_error.median(quantity.places))
+    middle = np.median(quantity.at(law.values[None] if drawn is None else drawn.values), axis=0)
     if shared is not None and shared.shows:
         middles = []
         for errors in (None, shared):  # the ends of either half of what is likely
             ends = interval(law, quantity, 0.5, method, drawn=drawn, shared=errors)
             middles.append(np.mean([quantity.inner(end) for end in ends], axis=0))
-        shift = np.nan_to_num(middles[1] - middles[0], posinf=0.0, neginf=0.0)
-        middle = middle + (1 - chance) * shift
+        middle = middle + np.nan_to_num(middles[1] - middles[0], posinf=0.0, neginf=0.0)
     return quantity.natural(middle)
 
 
