@@ -92,8 +92,8 @@ def cell(text: str, *, decimal_comma: bool = False) -> Cell | None:
         return None
     text = _SUPERSCRIPT.sub(lambda m: f"{m[1]}^{m[2].translate(_PLAIN_DIGITS)}", text)  # 2×10⁷
     text = text.strip("*$†‡§¹²³").strip()
-    if (power := _ONLY_POWER.fullmatch(text)) is not None:
-        return Cell(float(power[1]) ** int(power[2]), scaled=True)
+    if (alone := _ONLY_POWER.fullmatch(text)) is not None:
+        return Cell(float(alone[1]) ** int(alone[2]), scaled=True)
     if text.lower() in _WORDS:
         return Cell(_WORDS[text.lower()])
     if decimal_comma and _DECIMAL_COMMA.fullmatch(text):
