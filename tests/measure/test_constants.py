@@ -12,11 +12,12 @@ from scalinglab import measure, nets
 
 ELEMENTWISE = [
     nn.ReLU(), nn.ReLU6(), nn.LeakyReLU(0.1), nn.LeakyReLU(3.0), nn.Tanh(), nn.Hardtanh(), nn.Softplus(),
-    nn.ELU(), nn.Sigmoid(), nn.GELU(), nn.SiLU(), nn.Mish(), nn.SELU(),
+    nn.ELU(), nn.Sigmoid(), nn.GELU(), nn.SiLU(), nn.Mish(), nn.SELU(), nn.CELU(), nn.Hardswish(),
+    nn.LogSigmoid(), nn.Softsign(), nn.Tanhshrink(),
 ]  # fmt: skip
 FUNCTIONS = [
     F.relu, torch.relu, F.leaky_relu, torch.tanh, F.tanh, torch.sigmoid, F.gelu, F.silu, F.elu, F.softplus,
-    torch.abs,
+    torch.abs, torch.neg, torch.sin, torch.cos, torch.erf, torch.atan,
 ]  # fmt: skip
 METHODS = ["relu", "tanh", "sigmoid", "abs"]
 

@@ -9,6 +9,7 @@ import pytest
 
 from scalinglab.errors import BadInput
 from scalinglab.studies import entries
+from scalinglab.studies.results import reference
 from scalinglab.studies.verdict import (
     AGREES,
     CANNOT_TELL,
@@ -187,3 +188,12 @@ def test_what_is_judged_elsewhere_has_no_rows_and_the_other_entry_exists():
         if record["judged_in"]:
             assert record["table"] == []
             assert known[record["judged_in"]].judged_in is None
+
+
+def test_the_papers_column_has_its_number_or_what_is_expected_in_its_place():
+    in_range = {"relation": "in", "resolution": 0.25}
+    assert reference(Row("x", 1.0, expected=0.5, **in_range)) == "no number; expected 0.25 to 0.75"
+    assert reference(Row("x", 1.0, paper=0.5, **in_range)) == "0.25 to 0.75"
+    assert reference(Row("x", 1.0, paper=0.5, paper_stderr=0.02, relation="<")) == "< 0.500 ± 0.020"
+    assert reference(Row("x", 1.0, expected=0.5)) == "no number; expected 0.5"
+    assert reference(Row("x", 1.0)) == "no number"
