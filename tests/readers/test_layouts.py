@@ -73,3 +73,12 @@ def test_sizes_in_the_names_of_models_and_their_families():
         "n_params"
         not in sl.read({"model": ["a-70M-10B", "a-160M-20B"], "n_data": [1, 2], "loss": [3.0, 2.8]}).frame
     )
+
+
+def test_two_files_are_enough_to_read_sizes_from_their_names(tmp_path):
+    for size, loss in ((1000, 0.5), (4000, 0.3)):
+        pd.DataFrame({"step": [1, 2], "loss": [2 * loss, loss]}).to_csv(
+            tmp_path / f"trainsize{size}_seed0.csv", index=False
+        )
+    found = sl.read(tmp_path).frame
+    assert found.groupby("n_data")["loss"].min().to_dict() == {1000: 0.5, 4000: 0.3}
