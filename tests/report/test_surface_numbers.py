@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from scalinglab.laws import forms
 from scalinglab.report import surface_numbers, surface_sections
 from scalinglab.report.surface_numbers import Backtest
 from scalinglab.results import Reason
@@ -26,7 +27,7 @@ class Known:
     law = SimpleNamespace(
         points=SimpleNamespace(x=np.array([N, D]), y=loss(N, D), blocked=False),
         residuals=np.linspace(-0.02, 0.02, 9),
-        form=SimpleNamespace(equation="E + A N^-alpha + B D^-beta"),
+        form=forms.get("chinchilla"),
         parameters={"E": 1.5, "A": 400.0, "alpha": 0.34},
     )  # fmt: skip
 
