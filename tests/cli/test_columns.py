@@ -104,8 +104,9 @@ def test_what_was_understood_is_said(logs: Path):
     assert "read logs.csv: 16 runs, 320 rows; run ← run_name" in said
 
 
-def test_the_card_comes_first_and_what_was_understood_behind_it(tmp_path: Path):
-    path = tmp_path / "t.csv"
+def test_the_card_comes_first_and_what_was_understood_behind_it(tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = Path("t.csv")
     n = np.geomspace(1e3, 1e6, 8)
     pd.DataFrame({"train_size": n, "err": 0.02 + 3 * n**-0.4}).to_csv(path, index=False)
     said = " ".join(run("answer", path).split())
