@@ -33,6 +33,7 @@ MEASURED = ("loss", "validation_loss", "val_loss", "eval_loss", "accuracy")
 SIZES = ("n_data", "n_params", "tokens", "examples", "compute", "width")
 PAIR = ("n_params", "n_data")
 UNITS = {"compute": "FLOPs", "n_params": "parameters", "step": "steps", "epoch": "epochs"}
+MOST_NAMED = 8  # columns in a refusal
 
 
 @dataclass(frozen=True)
@@ -147,9 +148,11 @@ def _measured(curves: Curves) -> str:
     for name in () if undecided else (usual, *MEASURED):
         if curves.resolve(name) in curves.frame and curves.frame[curves.resolve(name)].notna().any():
             return curves.resolve(name)
-    others = ", ".join(curves.measurement_columns) or "nothing"
+    likely = sorted(curves.measurement_columns, key=lambda name: "loss" not in name.lower())
+    more = f" and {len(likely) - MOST_NAMED} more" if len(likely) > MOST_NAMED else ""
+    named = f"{', '.join(likely[:MOST_NAMED]) or 'nothing'}{more}"
     raise BadInput(
-        f"no single column is known to be the loss, error or accuracy (measured: {others}): name it with y= "
+        f"no single column is known to be the loss, error or accuracy (measured: {named}): name it with y= "
         "(--y), or say what columns are with --column test_loss=THEIRS"
     )
 
