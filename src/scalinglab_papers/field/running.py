@@ -24,6 +24,7 @@ from scalinglab.laws.in_progress import Study, final_loss
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.verdict import Row, mean
 from scalinglab_papers.field.tables import share, table
+from scalinglab_papers.theory.real_schedules import FITTED, HELD_OUT, plan
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,11 +34,7 @@ LATER = 0.3  # from where on errors and bands are judged
 SMALL, LARGE = 2e8, 4e8  # parameters, of Gemstones
 STUCK = 1 / 3  # of a run, from where on the loss of a planted fault no longer falls
 ERROR, HELD, HELD_WITHIN = 0.5, 0.95, 0.02  # percent; the share of bands that should hold the final loss
-PEAK, WARMUP, STABLE = 3e-4, 2160, 8000  # of the runs of Luo and others
-SCHEDULES = (
-    "constant_24000", "constant_72000", "cosine_24000", "cosine_72000", "wsd_20000_24000", "wsdcon_18",
-    "wsdcon_3", "wsdcon_9", "wsdld_20000_24000",
-)  # fmt: skip
+SCHEDULES = tuple(sorted((*FITTED, *HELD_OUT)))  # the names of the runs of Luo and others
 DRAWN = (20_000.0, 0.5, 0.5, 0.0005)  # steps, A, alpha and noise of the runs of scale smoke
 LEVELS = (2.9, 2.7), (2.5, 2.4)  # L0 of the smaller and of the larger of them
 
@@ -92,20 +89,6 @@ def _rows(found: pd.DataFrame) -> list[Row]:
             "share that raise it where the loss stops falling", expected=0.8, relation=">",
             note="stopped from a third of the run on, seen at 80 %"),
     ]  # fmt: skip
-
-
-def plan(name: str) -> schedule.Schedule:
-    """The schedule that the name of a run of Luo and others says."""
-    kind, *numbers = name.split("_")
-    total = float(numbers[-1])
-    if kind == "cosine":
-        return schedule.cosine(PEAK, total, WARMUP, PEAK / 10)
-    if kind == "constant":
-        return schedule.constant(PEAK, total, WARMUP)
-    if kind == "wsdcon":
-        return schedule.drop(PEAK, 2 * STABLE, STABLE, total * 1e-5, WARMUP)
-    shape = "linear" if kind == "wsdld" else "exponential"
-    return schedule.wsd(PEAK, total, float(numbers[0]), WARMUP, PEAK / 10, shape)
 
 
 def _run(plan: schedule.Schedule, rows: pd.DataFrame) -> tuple[schedule.Schedule, np.ndarray, np.ndarray]:
