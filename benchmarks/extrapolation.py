@@ -25,7 +25,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import itertools
-import sys
 import time
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -36,7 +35,7 @@ import numpy as np
 import pandas as pd
 
 import scalinglab as sl
-from scalinglab.data.sources import search_path
+from scalinglab.data.tables import published_table
 from scalinglab.errors import ScalinglabError
 from scalinglab.laws.extrapolation import averaging, few_points, forecasters, shapes
 from scalinglab.laws.fitting import bend
@@ -69,12 +68,9 @@ class Curve(NamedTuple):
 
 def load(path: str | None = None) -> list[Curve]:
     """Every curve of the table."""
-    places = [p / "learning-curves" / "alabdulmohsin2022" / "curves.csv" for p in search_path()]
-    found = path or next((p for p in places if p.exists()), None)
-    if found is None:
-        sys.exit("set SCALINGLAB_DATA to the folder that holds learning-curves/alabdulmohsin2022/curves.csv")
+    found = pd.read_csv(path) if path else published_table("alabdulmohsin2022/curves.csv", "arXiv 2209.06640")
     keys = ["domain", "task", "model", "is_train", "n_data"]
-    table = pd.read_csv(found).groupby(keys, as_index=False)["loss"].mean()
+    table = found.groupby(keys, as_index=False)["loss"].mean()
     curves = []
     for (domain, task, model), rows in table.groupby(["domain", "task", "model"], sort=False):
         known, rest = (rows[rows["is_train"] == part].sort_values("n_data") for part in (1, 0))

@@ -10,13 +10,12 @@ of ln loss), the rms of ln loss, and the objective at the published parameters.
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from scalinglab.data.sources import search_path
+from scalinglab.data.tables import published_table
 from scalinglab.laws import forms, surface
 
 GRID = (4.0, 8.0, 12.0, 15.0, 20.0, 30.0, 45.0, 60.0, 90.0, 120.0, 200.0, 300.0, 1000.0)
@@ -28,13 +27,8 @@ CHI_SQUARED = 3.84  # 95 % of one degree of freedom
 
 def runs() -> pd.DataFrame:
     """The published runs."""
-    folder = next((p for p in search_path() if (p / "learning-curves" / "scalebench").exists()), None)
-    if folder is None:
-        sys.exit("set SCALINGLAB_DATA to the folder that holds learning-curves/scalebench")
-    parts = [
-        folder / "learning-curves" / "scalebench" / f"data_constrained-{p}.parquet" for p in ("train", "test")
-    ]
-    return pd.concat([pd.read_parquet(part) for part in parts])
+    files = (f"scalebench/data_constrained-{part}.parquet" for part in ("train", "test"))
+    return pd.concat([published_table(file, "arXiv 2604.22753") for file in files])
 
 
 def objective(errors: np.ndarray) -> float:

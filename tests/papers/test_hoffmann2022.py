@@ -17,6 +17,7 @@ def test_smoke_refit_finds_the_surface_it_was_drawn_from():
 
 
 def test_missing_points_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path):
-    monkeypatch.setattr(refit, "search_path", lambda: [tmp_path])
-    with pytest.raises(BadInput, match=r"SCALINGLAB_DATA.*--scale smoke"):
+    for name in ("SCALINGLAB_DATA", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    with pytest.raises(BadInput, match=r"hoffmann2022/chinchilla.csv.*SCALINGLAB_DATA"):
         refit.refit("laptop")

@@ -17,7 +17,7 @@ from pathlib import Path
 import pandas as pd
 
 from scalinglab.data.fetch import Progress, download
-from scalinglab.data.sources import folder, search_path
+from scalinglab.data.sources import VARIABLE, folder, search_path
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.support.extensions import extensions
 from scalinglab.support.whole_files import write_text_whole
@@ -106,6 +106,25 @@ def tables_of(name: str) -> list[pd.DataFrame]:
         return []
     files = [found / table_file(pair) for pair in sorted(known.pairs)]
     return [pd.read_csv(file) for file in files if file.is_file()]
+
+
+def published_table(file: str, origin: str) -> pd.DataFrame:
+    """A table that others published: ``learning-curves/<file>`` under a folder of data.
+
+    Args:
+        origin: what it is and where it comes from, for the refusal.
+
+    Raises:
+        BadInput: it is not here.
+    """
+    place = Path("learning-curves") / file
+    path = next((base / place for base in search_path() if (base / place).is_file()), None)
+    if path is None:
+        raise BadInput(
+            f"{file} is not at hand ({origin}): put it into {place.parent}/ of the "
+            f"folder that {VARIABLE} names"
+        )
+    return pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
 
 
 def tables_folder(name: str) -> Path | None:

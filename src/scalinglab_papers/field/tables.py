@@ -1,4 +1,4 @@
-"""The published runs: where they come from, their licence, and where they are looked for."""
+"""The published runs: where they come from, and their licence."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scalinglab.data.sources import search_path
-from scalinglab.errors import BadInput
 from scalinglab.studies.verdict import Number
 
 if TYPE_CHECKING:
@@ -26,17 +24,9 @@ ORIGIN = {  # folder: what it is, licence, where it is published
 
 def table(folder: str, file: str) -> pd.DataFrame:
     """One file of a folder of ``learning-curves`` under the data folders (``SCALINGLAB_DATA``)."""
-    import pandas as pd
+    from scalinglab.data.tables import published_table
 
-    for place in search_path():
-        path = place / "learning-curves" / folder / file
-        if path.exists():
-            return pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
-    what, licence, published = ORIGIN[folder]
-    raise BadInput(
-        f"{folder}/{file} is not at hand ({what}; {licence}; {published}): put it into "
-        f"learning-curves/{folder}/ of the folder that SCALINGLAB_DATA names, or use --scale smoke"
-    )
+    return published_table(f"{folder}/{file}", "; ".join((*ORIGIN[folder], "--scale smoke does without")))
 
 
 def share(covered: Any) -> Number:

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from scalinglab.curves import Curves
-from scalinglab.data.sources import search_path
-from scalinglab.errors import BadInput
+from scalinglab.data.tables import published_table
 from scalinglab.figures.style import MUTED, PALETTE, loglog, panels, points
 from scalinglab.laws import plan, surface
 from scalinglab.laws.fitting.law import bootstrap
@@ -58,17 +57,10 @@ def refit(scale: str) -> Reproduction:
 
 def digitised() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """n_params, n_data and loss of the 245 digitised points."""
-    import pandas as pd
-
-    for place in search_path():
-        file = place / "learning-curves" / "hoffmann2022" / "chinchilla.csv"
-        if file.exists():
-            table = pd.read_csv(file)
-            return tuple(table[c].to_numpy(float) for c in ("n_params", "n_data", "loss"))  # type: ignore[return-value]
-    raise BadInput(
-        "the digitised points are not at hand: set SCALINGLAB_DATA to the folder that holds "
-        "learning-curves/hoffmann2022/chinchilla.csv (columns n_params, n_data, loss), or use --scale smoke"
-    )
+    origin = "the digitised points; columns n_params, n_data, loss; --scale smoke does without"
+    table = published_table("hoffmann2022/chinchilla.csv", origin)
+    n, d, loss = table[["n_params", "n_data", "loss"]].to_numpy(float).T
+    return n, d, loss
 
 
 def usual(n: np.ndarray, d: np.ndarray, loss: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

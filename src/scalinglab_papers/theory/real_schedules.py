@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import least_squares
 
-from scalinglab.data.sources import VARIABLE, search_path
+from scalinglab.data.tables import published_table
 from scalinglab.errors import BadInput
 from scalinglab.figures import style
 from scalinglab.laws import schedule
@@ -41,14 +41,8 @@ BOUNDS = ((0.02, -4.0, -8.0, -3.0), (3.0, 2.0, math.log(0.9), 12.0))
 
 def runs(size: int) -> dict[str, pd.DataFrame]:
     """Steps and losses by the name of the schedule; an error that says what to do where they are missing."""
-    for place in search_path():
-        folder = place / "learning-curves" / "mpl2025" / str(size)
-        if folder.is_dir():
-            return {name: pd.read_csv(folder / f"{name}.csv") for name in (*FITTED, *HELD_OUT)}
-    raise BadInput(
-        f"the runs of {size} M parameters are not at hand (github.com/thu-yao-01-luo/MultiPowerLaw, MIT): "
-        f"put them into learning-curves/mpl2025/{size}/ of the folder that {VARIABLE} names"
-    )
+    origin = "github.com/thu-yao-01-luo/MultiPowerLaw, MIT"
+    return {name: published_table(f"mpl2025/{size}/{name}.csv", origin) for name in (*FITTED, *HELD_OUT)}
 
 
 def plan(name: str) -> schedule.Schedule:

@@ -15,8 +15,7 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.curves import Curves
-from scalinglab.data.sources import VARIABLE, search_path
-from scalinglab.errors import BadInput
+from scalinglab.data.tables import published_table
 from scalinglab.figures import style
 from scalinglab.laws import bootstrap, surface
 from scalinglab.results.estimate import slope
@@ -30,17 +29,6 @@ from scalinglab_papers.hoffmann2022 import refit
 from scalinglab_papers.hoffmann2022.refit import digitised, usual
 
 RESAMPLES = 200
-
-
-def points(folder: str, name: str) -> pd.DataFrame:
-    """A table of public points."""
-    for place in search_path():
-        file = place / "learning-curves" / folder / name
-        if file.exists():
-            return pd.read_csv(file)
-    raise BadInput(
-        f"learning-curves/{folder}/{name} is not here: set {VARIABLE} to the folder above learning-curves/"
-    )
 
 
 def resampled(groups: list[pd.DataFrame], value: object) -> Number:
@@ -60,7 +48,7 @@ def resampled(groups: list[pd.DataFrame], value: object) -> Number:
 
 def hestness(scale: str) -> Reproduction:
     """Do tasks change the exponent of L ~ c P^-γ more than architectures do?"""
-    table = points("alabdulmohsin2022", "curves.csv")
+    table = published_table("alabdulmohsin2022/curves.csv", "arXiv 2209.06640")
     rows = []
     for (domain, task, model), curve in table.groupby(["domain", "task", "model"]):
         mean = curve.groupby("n_data")["loss"].mean()
@@ -135,7 +123,7 @@ def rosenfeld(scale: str) -> Reproduction:
 
 def kaplan(scale: str) -> Reproduction:
     """Scale against shape, and the sample efficiency of large models, in models of many widths and depths."""
-    table = points("gemstones2025", "hot.csv")
+    table = published_table("gemstones2025/hot.csv", "github.com/mcleish7/gemstone-scaling-laws")
     table = table.assign(aspect=table["width"] / table["depth"])
     common_sizes = table.groupby("n_data")["run_name"].nunique()
     table = table[table["n_data"].isin(common_sizes[common_sizes >= 6].index)]
