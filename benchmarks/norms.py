@@ -31,7 +31,7 @@ import numpy as np
 import torch
 from training_parts.plain import make_random
 
-from scalinglab.measure import NormTracker, norms_batched
+from scalinglab.measure import NormTracker
 from scalinglab.train import engine, jobs
 from scalinglab.train.checkpoints.measuring import _SHARED as shared
 from scalinglab.train.replicas import streams
@@ -178,9 +178,10 @@ def follow(model, given, device):
         group.advance(due - group.step)
         stacked = {k: v.detach() for k, v in (*group.parameters.items(), *group.buffers.items())}
         found = tracker.measure(stacked)
-        exact, _ = norms_batched(
-            group.model, stacked, group.resident.input_shape, which=tracker.which, tolerance=1e-5
+        anew = NormTracker(
+            group.model, group.resident.input_shape, which=tracker.which, tolerance=1e-5, capture=False
         )
+        exact = anew.measure(stacked)
         for name, differences in apart.items():
             differences.append(abs(float(found[name] / exact[name]) - 1))
     for name, differences in apart.items():

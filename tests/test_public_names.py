@@ -13,8 +13,6 @@ NAMES = {
     "theory.perceptron.fixed_norm": ("load", "sharpness"), "theory.perceptron.hebb": ("load",),
     "theory.perceptron.gibbs": ("load",), "theory.perceptron.bayes": ("load",),
     "theory.perceptron.max_stability": ("load",), "theory.perceptron.optimal_sharpness": ("load",),
-    "theory.perceptron.margin_density": ("margins", "load", "sharpness"),
-    "theory.perceptron.storage_margin_density": ("margins", "load", "sharpness"),
     "theory.kernel.learning_curve": ("spectrum", "n_data", "ridge", "noise"),
     "theory.dmft.solve": ("spectrum", "times", "n_params", "n_data", "noise", "dynamics", "ensemble", "bags"),
     "theory.dmft.final": ("spectrum", "n_params", "n_data", "noise"),

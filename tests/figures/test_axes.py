@@ -338,17 +338,6 @@ def test_both_sizes_of_an_optimum_have_colours_of_their_own(axis):
     assert [(d.get_color(), d.get_ydata()[0]) for d in lines] == [(PALETTE[0], 1e8), (PALETTE[1], 2e9)]
 
 
-def test_over_time_the_lines_are_at_one_and_at_the_claim_of_the_end():
-    powers = [SimpleNamespace(power=estimate(0.8, 0.7, 0.9), claim=claim) for claim in (0.25, 0.5, 1.5)]
-    found = SimpleNamespace(
-        shares=np.array([0.25, 0.5, 1.0]), ratio=[estimate(1.5, 1.2, 2.0)] * 3, found=powers, verdict="agrees"
-    )
-    left, right = noise.over_time(found).axes
-    levels = [[d.get_ydata()[0] for d in one.lines if d.get_linestyle() == "--"] for one in (left, right)]
-    assert levels == [[1], [1.5]]
-    assert left.lines[0].get_color() == PALETTE[0]
-
-
 def test_optima_have_the_first_colour_and_those_of_another_set_their_own(axis):
     noise.draw_optimum(axis, search())
     assert line(axis, "a w").get_color() == PALETTE[0]

@@ -84,17 +84,13 @@ def test_broken_power_law_has_the_slopes_it_says():
     assert law.get_exponent(values) == pytest.approx(0.3)
 
 
-def test_equation_6_has_the_three_regimes_between_its_thresholds():
-    constants = {"k_1": 50, "q_1": 0.01, "gamma_1": 0.6, "k_2": 1, "q_2": 1000, "gamma_2": 1}
-    low, p_minus, p_plus = forms.equation_6(1e-3, **constants)
-    assert low == pytest.approx(50 * 1000**-0.6 + 0.01)  # the plateau of a random guess
-    assert forms.equation_6(1e3 * p_plus, **constants)[0] == pytest.approx(0.01, rel=0.02)
-    # at P+ the power law alone has fallen to the floor
-    assert 50 * p_plus**-0.6 == pytest.approx(0.01)
-    fitted = sl.laws.fit("damico", SIZES, forms.equation_6(SIZES, **constants)[0])
-    assert fitted.parameters["p_minus"] == pytest.approx(p_minus, rel=1e-6)
+def test_a_fit_of_damico_finds_the_thresholds_of_equation_6():
+    k_1, q_1, gamma_1, k_2, q_2, gamma_2 = 50, 0.01, 0.6, 2, 1000, 1  # the paper's own constants
+    fitted = sl.laws.fit("damico", SIZES, k_1 * (k_2 * SIZES**gamma_2 + q_2) ** -gamma_1 + q_1)
+    p_plus = (k_1 * k_2**-gamma_1 / q_1) ** (1 / (gamma_1 * gamma_2))
+    assert fitted.parameters["p_minus"] == pytest.approx(q_2 / k_2, rel=1e-6)
     assert fitted.derived["p_plus"] == pytest.approx(p_plus, rel=1e-6)
-    assert fitted.exponent == pytest.approx(0.6, rel=1e-6)
+    assert fitted.exponent == pytest.approx(gamma_1, rel=1e-6)
 
 
 def test_data_constrained_surface_counts_repeated_data_less_and_unique_data_fully():

@@ -206,8 +206,8 @@ def test_replicas_at_once_equal_replicas_one_by_one_and_a_warm_start_changes_not
     shape, options = (3, 8, 8), {"width": 0.125, "depth": 2} if name == "vit" else {"width": 0.125}
     models = [nets.build(name, shape, 5, seed=seed, **options) for seed in range(3)]
     alone = [measure.norms(model, shape) for model in models]
-    batched, state = measure.norms_batched(models[0], stacked(models), shape)
-    again, _ = measure.norms_batched(models[0], stacked(models), shape, state)
+    tracker = measure.NormTracker(models[0], shape, tolerance=1e-4, capture=False)
+    batched, again = tracker.measure(stacked(models)), tracker.measure(stacked(models))
     assert set(batched) == set(alone[0])
     for key, value in batched.items():
         expected = [one[key] for one in alone]
@@ -436,7 +436,9 @@ def test_a_bare_layer_is_a_network_of_one_and_a_layer_used_twice_counts_twice():
     layer = nn.Linear(6, 6)
     weight = layer.weight.detach().double().numpy()
     assert measure.norms(layer, (6,))["spectral_complexity"] == pytest.approx(eq2([weight]), rel=1e-6)
-    batched, _ = measure.norms_batched(layer, {"weight": layer.weight[None], "bias": layer.bias[None]}, (6,))
+    batched = measure.NormTracker(layer, (6,), tolerance=1e-4).measure(
+        {"weight": layer.weight[None], "bias": layer.bias[None]}
+    )
     assert float(batched["spectral_complexity"]) == pytest.approx(eq2([weight]), rel=1e-6)
     twice = measure.spectral_complexity(nn.Sequential(layer, nn.ReLU(), layer), (6,))
     assert twice.value == pytest.approx(eq2([weight, weight]), rel=1e-6)

@@ -48,9 +48,7 @@ def check(found, weights, model, definition, what, rtol=5e-3) -> None:
     """
     here = {key: value.cpu() for key, value in weights.items()}
     model = copy.deepcopy(model).cpu()
-    expected, _ = measure.norms_batched(
-        model, here, SHAPE, definition=definition, tolerance=1e-5, which=CHEAP
-    )
+    expected = measure.NormTracker(model, SHAPE, definition, CHEAP, 1e-5, capture=False).measure(here)
     for key, value in expected.items():
         torch.testing.assert_close(found[key], value, rtol=rtol, atol=1e-6, msg=f"{key} in {what}")
 

@@ -113,9 +113,9 @@ CASES = {
     "perceptron.storage_stability": lambda d: perceptron.storage_stability(d.numbers(-3, 1)),
     "perceptron.intermediate_error": lambda d: perceptron.intermediate_error(d.numbers(), d.numbers()),
     "perceptron.master_curve": lambda d: perceptron.master_curve(d.numbers()),
-    "perceptron.margin_density": lambda d: perceptron.margin_density(
-        d.numbers(-2, 2), d.number(-1, 2), d.number(-1, 2)
-    ),
+    "perceptron.margin_distribution": lambda d: perceptron.margin_distribution(
+        d.number(-1, 2), d.number(-1, 2)
+    ).density(d.numbers(-2, 2)),
     "perceptron.asymptotic_error": lambda d: perceptron.asymptotic_error(
         d.either("hebb", "gibbs", "bayes", "max_stability", "fixed"), d.numbers()
     ),
@@ -133,9 +133,6 @@ CASES = {
         d.number(0, 4), d.number(0, 4), d.either(0.0, d.number(-3, 1)),
     ).test_loss,
     "bottlenecks.exponents": lambda d: bottlenecks.exponents(d.number(-1, 1), d.number(-1, 1)),
-    "bottlenecks.sum_of_powers": lambda d: bottlenecks.sum_of_powers(
-        d.number(-1, 1), d.number(-1, 1), d.number(), d.number()
-    ),
     "manifolds.nearest_distance": lambda d: manifolds.nearest_distance(
         d.either("torus", "sphere", "cube", "sphare"), d.whole(), d.numbers(0, 8)
     ),

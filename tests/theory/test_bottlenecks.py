@@ -65,29 +65,6 @@ def test_the_paper_s_example():
     assert found.saturated == ()
 
 
-@pytest.mark.parametrize("factors", [(1.0, 1.0), (3.0, 0.2)])
-def test_the_optimum_of_a_sum_of_powers_is_its_minimum(factors):
-    """App. M with any factors, against a direct search."""
-    optimum = bottlenecks.sum_of_powers(0.3, 0.7, *factors)
-    for compute in (1e2, 1e8):
-        n_params, time = optimum.split(compute)
-        assert n_params * time == pytest.approx(compute)
-        direct = minimize_scalar(
-            lambda x, c=compute: factors[0] * (c / math.exp(x)) ** -0.3 + factors[1] * math.exp(-0.7 * x),
-            bounds=(-10, 40),
-            method="bounded",
-            options={"xatol": 1e-10},
-        )
-        assert math.log(n_params) == pytest.approx(direct.x, abs=1e-6)
-
-
-def test_ensembling_never_beats_width_at_fixed_compute():
-    spectrum = sl.Spectrum.power_law(1.5, 1.25, 10_000)
-    found = bottlenecks.ensemble_tradeoff(spectrum, 512, 1e3, [1, 2, 4, 8, 16])
-    assert np.all(np.diff(found.test_loss) > 0)
-    assert np.all(np.diff(found.bias) > 0)
-
-
 @pytest.mark.parametrize(("a", "b", "name"), [(1.0, 1.25, "task_exponent"), (1.5, -1, "spectral_exponent")])
 def test_bad_exponents_are_refused_by_name(a, b, name):
     with pytest.raises(BadInput, match=name):

@@ -105,16 +105,16 @@ def test_storage_is_the_zero_overlap_equation_solved_by_adaptive_quadrature():
 
 def test_density_broadcasts_margins_against_settings():
     margins = np.linspace(-1, 3, 7)[:, None]
-    density = p.margin_density(margins, 5.0, np.array([0.0, 1.0, 1e4]))
+    density = p.margin_distribution(5.0, np.array([0.0, 1.0, 1e4])).density(margins)
     assert density.shape == (7, 3)
     assert np.all(np.isfinite(density))
-    far = p.storage_margin_density([-1e6, 1e6], 0.4, 1e4)
+    far = p.storage_margin_distribution(0.4, 1e4).density([-1e6, 1e6])
     np.testing.assert_array_equal(far, 0.0)
 
 
 def test_storage_beyond_capacity_and_infinite_sharpness_are_refused():
     with pytest.raises(BadInput, match="load=2"):
-        p.storage_margin_density(0.0, 2.0, 1.0)
+        p.storage_margin_distribution(2.0, 1.0)
     for sharpness in (np.inf, 1e12):
         with pytest.raises(BadInput, match="no density"):
-            p.margin_density(0.0, 5.0, sharpness)
+            p.margin_distribution(5.0, sharpness).density(0.0)

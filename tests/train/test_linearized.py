@@ -69,7 +69,7 @@ def test_linearisation_is_linear_and_keeps_its_kernel(name):
     ).double()
     x = torch.randn(3, 3, 8, 8, dtype=torch.float64)
     kernel, before = measure.ntk(model, x), model(x).detach()
-    lazy = train.linearize(model)
+    lazy = nets.Linearized(model)
     torch.testing.assert_close(lazy(x).detach(), before)
     direction = [torch.randn_like(p) for p in lazy.parameters()]
     moved = []
@@ -94,7 +94,7 @@ def test_what_cannot_be_linearised_is_refused():
     with pytest.raises(BadInput, match="without compilation"):
         Setting.from_dict(SETTING | {"linearized": True, "compile": True})
     with pytest.raises(BadInput, match="without batch normalisation"):
-        train.linearize(nets.build("resnet", (3, 8, 8), 2, width=0.1))
+        nets.Linearized(nets.build("resnet", (3, 8, 8), 2, width=0.1))
     model = network(Setting.from_dict(SETTING))
     many = torch.zeros(2000, 1, 8, 8), np.zeros((2000, 10))
     with pytest.raises(BadInput, match="too large"):

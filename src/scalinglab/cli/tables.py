@@ -186,14 +186,12 @@ class Surface(Table):
     drop_highest: int = 0
     flops_per_param_example: float = 6.0
 
-    def columns_of(
-        self, form: Form, named: Variables | None, more: Mapping[str, str] | None = None
-    ) -> dict[str, str]:
+    def columns_of(self, form: Form, named: Variables | None) -> dict[str, str]:
         """The columns of a form's variables: those of --var, else --n-params and --n-data, else its names."""
         named = named or {}
         if wrong := [n for n in named if n not in form.variables]:
             raise BadInput(f"--var {wrong[0]}: {form.name} has {', '.join(form.variables)}")
-        usual = {"n_params": self.n_params, "n_data": self.n_data, **(more or {})}
+        usual = {"n_params": self.n_params, "n_data": self.n_data}
         return {v: named.get(v, usual.get(v, v)) for v in form.variables}
 
     def query_surface(

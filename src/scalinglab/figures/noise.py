@@ -119,22 +119,6 @@ def draw_optimum(axis: Axes, found: OptimalNoise, color: str = PALETTE[0], name:
     axis.legend(fontsize=7)
 
 
-def over_time(found: OverTime, *, title: str = "") -> Figure:
-    """Optimum, relative to that at the end, and the power p, against the share of the training time."""
-    figure, axes = panels(1, 2, size=(4.0, 3.2))
-    draw_over_time(axes[0, 0], found)
-    right = axes[0, 1]
-    p = [one.power for one in found.found]
-    values = np.array([e.value for e in p])
-    points(right, found.shares, values, _around(p), color=PALETTE[1])
-    if np.isfinite(claim := found.found[-1].claim):
-        right.axhline(claim, color=MUTED, linestyle="--", linewidth=1)
-    _shares(right, found)
-    right.set(ylabel="power p")
-    figure.suptitle(title, x=0.01, ha="left", fontsize=10)
-    return figure
-
-
 def draw_over_time(axis: Axes, found: OverTime, color: str = PALETTE[0], name: str = "") -> None:
     """Optimum over that at the end of training, with 95 % intervals."""
     ratios = found.ratio[:-1]

@@ -12,7 +12,7 @@ from scalinglab.measure.margin import Margins, margins  # noqa: E402
 from scalinglab.measure.network_norms.functional import fisher_rao  # noqa: E402
 from scalinglab.measure.network_norms.lanczos import Spectral, spectral_norm  # noqa: E402
 from scalinglab.measure.network_norms.operators import ConvGeometry  # noqa: E402
-from scalinglab.measure.network_norms.report import Report, norms, norms_batched, spectral_complexity  # noqa: E402
+from scalinglab.measure.network_norms.report import Report, norms, spectral_complexity  # noqa: E402
 from scalinglab.measure.network_norms.tracker import Complexity, NormTracker  # noqa: E402
 from scalinglab.measure.noise import (  # noqa: E402
     GradientNoise,
@@ -27,5 +27,5 @@ __all__ = [
     "Complexity", "ConvGeometry", "Dimension", "Flops", "GradientNoise", "KernelReading", "Margins",
     "NormTracker", "Report", "Spectral", "alignment", "dimension", "drift", "eigh", "fisher_rao",
     "flops", "gradient_noise", "margins", "noise_from_two_batches", "noise_scale", "normalized_noise_scale",
-    "norms", "norms_batched", "ntk", "spectral_complexity", "spectral_norm",
+    "norms", "ntk", "spectral_complexity", "spectral_norm",
 ]  # fmt: skip

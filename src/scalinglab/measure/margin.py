@@ -46,11 +46,9 @@ class Margins(Worded):
         values = self.normalized if normalized else self.raw
         return dict(zip(levels, np.quantile(values, levels).tolist(), strict=True))
 
-    def histogram(
-        self, bins: int = 50, normalized: bool = True
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Density of the margins and the edges of its bins."""
-        density, edges = np.histogram(self.normalized if normalized else self.raw, bins=bins, density=True)
+    def histogram(self, bins: int = 50) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Density of the normalized margins and the edges of its bins."""
+        density, edges = np.histogram(self.normalized, bins=bins, density=True)
         return density, edges
 
     @property

@@ -100,43 +100,6 @@ def exponents(task_exponent: float, spectral_exponent: float) -> Exponents:
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Optimum:
-    """Exponents in compute of the best N, the best t and the loss, with the best N and t at C = 1."""
-
-    params: float
-    time: float
-    loss: float
-    params_at_one: float
-    time_at_one: float
-
-    def split(self, compute: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The best N and t for each budget."""
-        c = np.asarray(compute, float)
-        return self.params_at_one * c**self.params, self.time_at_one * c**self.time
-
-
-@checked
-def sum_of_powers(
-    time_exponent: float, params_exponent: float, time_factor: float = 1.0, params_factor: float = 1.0
-) -> Optimum:
-    """The optimum of A t^{−r_t} + B N^{−r_N} at fixed C = N t, for any exponents and factors (App. M).
-
-    dL/dN = 0 at C = N t: r_t A t^{−r_t} = r_N B N^{−r_N}, hence N^{r_t+r_N} = (r_N B/(r_t A)) C^{r_t}.
-    """
-    values = (time_exponent, params_exponent, time_factor, params_factor)
-    if not all(math.isfinite(v) and v > 0 for v in values):
-        raise BadInput(f"exponents and factors {values} must all be positive")
-    total = time_exponent + params_exponent
-    logs = [math.log(v) for v in (params_exponent, params_factor, time_exponent, time_factor)]
-    log_at_one = (logs[0] + logs[1] - logs[2] - logs[3]) / total
-    if not (math.isfinite(total) and abs(log_at_one) < 700):
-        raise BadInput(f"exponents and factors {values}: the optimum at C = 1 is beyond 1e±300")
-    at_one = math.exp(log_at_one)
-    params, time = time_exponent / total, params_exponent / total
-    return Optimum(params, time, time_exponent * params_exponent / total, at_one, 1 / at_one)
-
-
 @dataclass(frozen=True, eq=False)
 class Frontier:
     """The compute-optimal frontier; arrays of the length of `compute`.
@@ -244,37 +207,3 @@ def _minimum_of_points(x: np.ndarray, y: np.ndarray) -> float:
     real = roots[np.abs(roots.imag) < 1e-9].real
     candidates = np.array([*real[(real >= x_near[0]) & (real <= x_near[-1])], 0.0])
     return float(x[best] + candidates[np.argmin(polynomial(candidates))])
-
-
-@dataclass(frozen=True, eq=False)
-class Tradeoff:
-    """Loss of E models of N/E features each, at one total size and time; arrays like `ensemble`."""
-
-    ensemble: np.ndarray
-    n_params: np.ndarray
-    test_loss: np.ndarray
-    bias: np.ndarray
-
-
-@checked
-def ensemble_tradeoff(
-    spectrum: Spectrum,
-    total_params: float,
-    time: float,
-    ensemble: ArrayLike,
-    n_data: float = math.inf,
-    noise: float = 0.0,
-) -> Tradeoff:
-    """Width against ensembling at fixed compute C = N E t: E models of total_params/E features (App. G.3)."""
-    members = np.atleast_1d(np.asarray(ensemble, float))
-    if np.any(members < 1):
-        raise BadInput(f"ensemble = {members.min()} must be 1 or more")
-    found = [
-        dmft.solve(spectrum, time, total_params / count, n_data, noise, ensemble=count) for count in members
-    ]
-    return Tradeoff(
-        members,
-        total_params / members,
-        np.array([float(one.test_loss) for one in found]),
-        np.array([float(one.bias) for one in found]),
-    )

@@ -64,16 +64,10 @@ def embed(manifold: str, points: np.ndarray) -> np.ndarray:
 
 
 @checked
-def nearest_neighbours(
-    manifold: str, train: np.ndarray, test: np.ndarray, k: int = 1
-) -> tuple[np.ndarray, np.ndarray]:
-    """Distances along the manifold from each test point to its k nearest training points, and their indices.
-
-    Returns:
-        Distances and indices, shape (n_test,) each, or (n_test, k) for k > 1.
-    """
+def nearest_neighbours(manifold: str, train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Distances along the manifold from each test point to its nearest training point, and their indices."""
     tree = cKDTree(train, boxsize=1.0 if manifold == "torus" else None)
-    distance, index = tree.query(test, k=k)
+    distance, index = tree.query(test)
     if manifold == "sphere":
         distance = 2 * np.arcsin(np.minimum(distance / 2, 1))
     return distance, index

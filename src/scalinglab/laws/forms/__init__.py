@@ -7,10 +7,10 @@ shares of a data mixture, `downstream` scores from losses. Importing a module ad
 
 from scalinglab.laws.forms import architecture, downstream, mixtures, surfaces, training
 from scalinglab.laws.forms.base import Form, Parameter
-from scalinglab.laws.forms.one_variable import broken_power_law, equation_6
+from scalinglab.laws.forms.one_variable import broken_power_law
 from scalinglab.laws.forms.registry import FORMS, get, register_form
 
 __all__ = [
-    "FORMS", "Form", "Parameter", "architecture", "broken_power_law", "downstream", "equation_6", "get",
+    "FORMS", "Form", "Parameter", "architecture", "broken_power_law", "downstream", "get",
     "mixtures", "register_form", "surfaces", "training",
 ]  # fmt: skip

@@ -190,28 +190,6 @@ def _damico_thresholds(values: Mapping[str, float]) -> dict[str, float]:
 
 
 @checked
-def equation_6(
-    n_data: Any, k_1: float, q_1: float, gamma_1: float, k_2: float, q_2: float, gamma_2: float
-) -> tuple[np.ndarray, float, float]:
-    """Eq. 6 of D'Amico et al. 2025 in the paper's own constants: ε = k1 (k2 P^γ2 + q2)^-γ1 + q1.
-
-    From ε(P) alone k1, k2 and q2 are not identifiable; the form `damico` keeps what is:
-    A = k1 k2^-γ1 and P- = (q2/k2)^(1/γ2).
-
-    Returns:
-        The error at n_data, and the thresholds P- (below it: random guess) and
-        P+ = (k1 k2^-γ1/q1)^(1/(γ1 γ2)) (above it: saturated).
-
-    >>> equation_6(1e4, k_1=50, q_1=0.01, gamma_1=0.6, k_2=1, q_2=1000, gamma_2=1)[1]
-    1000.0
-    """
-    size = np.asarray(n_data, float)
-    error = k_1 * (k_2 * size**gamma_2 + q_2) ** -gamma_1 + q_1
-    p_plus = (k_1 * k_2**-gamma_1 / q_1) ** (1 / (gamma_1 * gamma_2)) if q_1 > 0 else np.inf
-    return error, float((q_2 / k_2) ** (1 / gamma_2)), float(p_plus)
-
-
-@checked
 def broken_power_law(breaks: int = 1) -> Form:
     """Caballero et al. 2023, eq. 1: a power law whose slope changes smoothly at each of `breaks` places.
 

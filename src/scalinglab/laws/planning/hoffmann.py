@@ -176,10 +176,10 @@ def _ends(interval: Interval, digits: str) -> str:
 # --- slices at one compute -----------------------------------------------------------------------------
 
 
-def default_budgets(compute: np.ndarray, tolerance: float = 0.05) -> np.ndarray:
+def default_budgets(compute: np.ndarray) -> np.ndarray:
     """The data's own computes where they are few and repeated, else 12 between its percentiles."""
     logs = np.sort(np.log(compute))
-    groups = np.split(logs, np.flatnonzero(np.diff(logs) > tolerance) + 1)
+    groups = np.split(logs, np.flatnonzero(np.diff(logs) > points.SAME_SIZE) + 1)
     if len(groups) >= 3 and min(map(len, groups)) >= 4:
         return np.exp([g.mean() for g in groups])
     low, high = np.quantile(logs, [0.1, 0.9])
@@ -187,11 +187,11 @@ def default_budgets(compute: np.ndarray, tolerance: float = 0.05) -> np.ndarray:
 
 
 def isoflop(
-    n_params: np.ndarray, compute: np.ndarray, loss: np.ndarray, budgets: np.ndarray, tolerance: float = 0.05
+    n_params: np.ndarray, compute: np.ndarray, loss: np.ndarray, budgets: np.ndarray
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """(n_params, loss) of every model size at each budget, interpolated along its own compute.
 
-    A size counts at a budget that lies between two of its points, or within `tolerance` of one.
+    A size counts at a budget that lies between two of its points, or within `SAME_SIZE` of one.
     """
     sizes = np.unique(n_params)
     table = np.full((len(sizes), len(budgets)), np.nan)
@@ -200,7 +200,7 @@ def isoflop(
         order = np.argsort(compute[own], kind="stable")
         c, y = np.log(compute[own][order]), np.log(loss[own][order])
         at = np.log(budgets)
-        inside = (at >= c[0] - tolerance) & (at <= c[-1] + tolerance)
+        inside = (at >= c[0] - points.SAME_SIZE) & (at <= c[-1] + points.SAME_SIZE)
         table[i, inside] = np.exp(np.interp(at[inside], c, y))
     return [(sizes[known], table[known, j]) for j, known in enumerate(np.isfinite(table).T)]
 

@@ -159,17 +159,16 @@ def full_precision(device: torch.device) -> Iterator[None]:
         products.allow_tf32, convolutions.allow_tf32 = before
 
 
-def rows_norm(weight: Tensor, geometry: ConvGeometry | None = None, positions: int = 1) -> Tensor:
+def rows_norm(weight: Tensor, geometry: ConvGeometry | None = None) -> Tensor:
     """‖Aᵀ‖_{2,1} for each replica, float64.
 
     Args:
         weight: As in `scalinglab.measure.network_norms.lanczos.spectral_norm`.
         geometry: How the kernel is applied; None for dense layers.
-        positions: How many times a dense layer is applied (tokens).
     """
     weight = weight.detach()
     if geometry is None:
-        return positions * torch.linalg.vector_norm(weight, dim=-1).sum(-1, dtype=torch.float64)
+        return torch.linalg.vector_norm(weight, dim=-1).sum(-1, dtype=torch.float64)
     if geometry.padding_mode != "zeros" and geometry.padding_mode != "circular":
         raise BadInput(
             f"the (2,1) norm of a convolution padded by {geometry.padding_mode!r} is not available: "

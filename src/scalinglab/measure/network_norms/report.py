@@ -27,9 +27,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from scalinglab.measure.network_norms.device_reads import Starts
 from scalinglab.measure.network_norms.functional import fisher_rao
-from scalinglab.measure.network_norms.graph import Graph, Layer, Stack
+from scalinglab.measure.network_norms.graph import Graph, Layer
 from scalinglab.measure.network_norms.tracing import unwrapped
 from scalinglab.measure.network_norms.tracker import NAMES, NormTracker, own_state
 from scalinglab.results.types import Reason, Remark, TableRows, Worded
@@ -156,36 +155,6 @@ def norms(
     if data is not None:
         numbers["fisher_rao"] = fisher_rao(model, *data)
     return numbers
-
-
-@checked
-def norms_batched(
-    model: nn.Module,
-    stacked: Stack,
-    input_shape: tuple[int, ...],
-    state: Starts | None = None,
-    definition: str = "bartlett",
-    which: tuple[str, ...] = NAMES,
-    tolerance: float = 1e-4,
-) -> tuple[dict[str, Tensor], Starts]:
-    """The norms of many replicas of one network at once.
-
-    Args:
-        model: The network that the parameters belong to.
-        stacked: Parameters and buffers by name, each with a leading axis of replicas.
-        input_shape: Shape of one input, without the batch axis.
-        state: What an earlier call returned, to start from.
-        definition: As in `norms`.
-        which: Names among "spectral_complexity", "spectral", "l1", "l2", "group21", "path".
-        tolerance: As in `norms`.
-
-    Returns:
-        A dictionary as that of `norms` with tensors of shape (replicas,), float64 on the CPU, and the state
-        to pass to the next call. A replica whose weights are not finite gets NaN.
-    """
-    tracker = NormTracker(model, input_shape, definition, which, tolerance, capture=False)
-    tracker.state = {name: vectors.clone() for name, vectors in (state or {}).items()}
-    return tracker.measure(stacked), tracker.state
 
 
 @checked

@@ -70,15 +70,15 @@ def fixed_norm(problem: Problem, sharpness: Any, tolerance: float = 1e-8, most: 
 
 
 @checked
-def minimisers(problem: Problem, sharpness: float, tolerance: float = 1e-8, most: int = 100) -> Tensor:
+def minimisers(problem: Problem, sharpness: float) -> Tensor:
     """The minimising weights themselves at one sharpness, (seeds, n_params), double."""
     import torch
 
     double = problem.to(dtype=torch.float64)
     weights = _hebb(double)
     for value in path(np.array([sharpness])):
-        allowed = tolerance if value == sharpness else max(tolerance, 0.05)
-        weights, _, _ = minimise(double, problem.examples, weights, float(value), allowed, most)
+        allowed = 1e-8 if value == sharpness else 0.05
+        weights, _, _ = minimise(double, problem.examples, weights, float(value), allowed, 100)
     return weights
 
 

@@ -8,7 +8,7 @@ equal and `direct_iteration` a slow independent method for small systems.
 
 from scalinglab.theory.dmft import direct_iteration, white
 from scalinglab.theory.dmft.dynamics import GradientDescent, GradientFlow, MultiPassSGD, OnePassSGD
-from scalinglab.theory.dmft.early import Early, early, early_transfer
+from scalinglab.theory.dmft.early import Early, early
 from scalinglab.theory.dmft.losses import Solution, solve
 from scalinglab.theory.dmft.schedules import ScheduledSGD, best_schedule, one_pass
 from scalinglab.theory.dmft.solver.problem import Responses
@@ -29,7 +29,6 @@ __all__ = [
     "best_schedule",
     "direct_iteration",
     "early",
-    "early_transfer",
     "final",
     "one_pass",
     "optimal_stopping",

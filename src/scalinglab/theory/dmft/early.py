@@ -84,16 +84,3 @@ def _kernels(
     modes, squares = ((left * (count * values**p)) @ right.T for p in (1, 2))
     signal, tilted = ((left * (power * values**p)) @ right.T for p in (0, 1))
     return shared + modes * tilted, shared + squares * (signal + noise**2 / (s[:, None] * s_))
-
-
-@checked
-def early_transfer(
-    spectrum: Spectrum, k: int, times: np.ndarray, n_params: float = math.inf, n_data: float = math.inf
-) -> np.ndarray:
-    """H_k(t) at the earliest times, eq. 81 corrected: with c = Σ λ,
-
-    e^{−λt} + (c/λ)(1/N + 1/P) [1 − (1 + λt) e^{−λt}].
-    """
-    value, t = spectrum.mode(k)[0], np.asarray(times, float)
-    decay = np.exp(-value * t)
-    return decay + spectrum.trace / value * (1 / n_params + 1 / n_data) * (1 - (1 + value * t) * decay)

@@ -8,9 +8,7 @@ the student under other losses with a penalty on its norm, structured inputs and
 
 from scalinglab.theory.perceptron.margins import (
     MarginDistribution,
-    margin_density,
     margin_distribution,
-    storage_margin_density,
     storage_margin_distribution,
     storage_stability,
 )
@@ -45,13 +43,11 @@ __all__ = [
     "gibbs",
     "hebb",
     "intermediate_error",
-    "margin_density",
     "margin_distribution",
     "master_curve",
     "max_stability",
     "optimal_sharpness",
     "penalised",
-    "storage_margin_density",
     "storage_margin_distribution",
     "storage_stability",
 ]

@@ -107,32 +107,6 @@ def storage_margin_distribution(load: Any, sharpness: Any) -> MarginDistribution
 
 
 @checked
-def margin_density(margins: Any, load: Any, sharpness: Any) -> np.ndarray:
-    """P(Δ) of the training margins under a teacher (eq. 16); the arguments broadcast.
-
-    >>> from scipy.integrate import trapezoid
-    >>> margins = np.linspace(-1, 6, 4001)
-    >>> density = margin_density(margins, load=5.0, sharpness=2.0)
-    >>> round(float(trapezoid(density, margins)), 6)
-    1.0
-    """
-    return margin_distribution(load, sharpness).density(margins)
-
-
-@checked
-def storage_margin_density(margins: Any, load: Any, sharpness: Any) -> np.ndarray:
-    """P(Δ) of the training margins with random labels (eq. 17), load below 2; the arguments broadcast.
-
-    >>> from scipy.integrate import trapezoid
-    >>> margins = np.linspace(-4, 8, 4001)
-    >>> density = storage_margin_density(margins, load=0.4, sharpness=1.0)
-    >>> round(float(trapezoid(density, margins)), 6)
-    1.0
-    """
-    return storage_margin_distribution(load, sharpness).density(margins)
-
-
-@checked
 def storage_stability(load: Any) -> np.ndarray:
     """Gardner's stability: the largest margin κ with which random labels can be stored, 1 = α ∫Dt (κ−t)₊².
 

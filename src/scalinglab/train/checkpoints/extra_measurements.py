@@ -59,10 +59,6 @@ def _metrics(group: Group, row: int, model: nn.Module) -> dict[str, float]:
     return found
 
 
-def _joined(*parts: Any) -> Any:
-    return torch.cat(parts) if isinstance(parts[0], Tensor) else parts[0]
-
-
 READINGS = {"fisher_rao": _fisher_rao, "gradient_noise": _gradient_noise}
 METRIC_PIECE = 1024  # test examples that pass through a network at a time, for metrics
 KERNEL_INPUTS = 250  # test inputs on which kernels are read

@@ -30,7 +30,6 @@ DIGITS = 12  # of a fingerprint, hexadecimal
 _SIMPLE = (
     type(None), bool, int, float, complex, str, bytes, type(...), PurePath, enum.Enum, np.generic, np.dtype,
 )  # fmt: skip
-_OURS = ("builtins", "scalinglab", "scalinglab_papers")
 _PROMPTS = ("<string>", "<stdin>")
 _INSTALLED = ("site-packages", "dist-packages")
 

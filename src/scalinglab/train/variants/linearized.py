@@ -22,25 +22,10 @@ from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.measure import eigh, ntk
 from scalinglab.measure.evaluation import batches, evaluating
-from scalinglab.nets import Linearized
 from scalinglab.support.validation import checked
 from scalinglab.theory.dmft import GradientDescent
 
 LARGEST = 12_000  # examples times outputs whose kernel is diagonalised
-
-
-@checked
-def linearize(model: nn.Module) -> Linearized:
-    """The network linearised in its parameters as they are now, a module that trains like any other.
-
-    Args:
-        model: Any module without batch normalisation and dropout; its parameters are shared.
-
-    Returns:
-        A module with the parameters of `model`; before training both give the same outputs. A setting with
-        ``linearized = true`` trains such a network in the engine.
-    """
-    return Linearized(model)
 
 
 @checked
