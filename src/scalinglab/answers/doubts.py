@@ -22,9 +22,12 @@ from scalinglab.curves import Curves
 from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE, is_seed
 from scalinglab.errors import BadInput
 from scalinglab.laws import scores
+from scalinglab.laws.fitting.data.points import SAME_SIZE
 from scalinglab.laws.fitting.data.rows import DIGITS_OF_COPIES
+from scalinglab.laws.fitting.outliers import unlikely
 from scalinglab.laws.tuning.transfer import SETTINGS
 from scalinglab.laws.tuning.valleys import Cell
+from scalinglab.results.estimate import median_scale
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.types import Reason, Remark, Worded
 from scalinglab.support.validation import checked
@@ -39,14 +42,11 @@ KINDS = (
     "task",
 )  # columns that tell studies apart
 BUDGETS = ("budget", "flops_budget", "compute_budget", "compute", "flops", "c")
-SAME_COMPUTE = 0.02  # chosen: computes that differ by less are one curve of an isoFLOP study
 FEWEST = 5  # chosen: sizes of an isoFLOP curve; a parabola has three parameters, and two show that it is one
 CENTRE = (0.1, 0.9)  # chosen: where a minimum lies inside the sizes, as a share of the range of ln N
-OUTLYING = 5.0  # chosen: robust standard deviations off a parabola
 OTHER_FLOPS = 0.1  # chosen: relative to 6 N D; less is rounding of budgets and how attention is counted
 NEIGHBOURS = 9  # chosen: runs of the sizes around one that few share, for their usual FLOPs
 DIFFERENT_EXPONENT = 0.03  # chosen: of the best size, from which on two counts of parameters disagree
-CONTAMINATED = 4.5  # chosen: standard deviations of a score above what its loss gives
 UNFINISHED = 0.98  # chosen: of the planned steps
 # what is done of a run, and columns of what was planned
 PLANNED = {
@@ -197,7 +197,7 @@ class Parabola:
     @property
     def scatter(self) -> float:
         """Robust standard deviation of the residuals, less the three that the parabola passes through."""
-        return float(1.4826 * np.median(np.sort(np.abs(self.off))[3:])) if len(self.off) > 3 else 0.0
+        return median_scale(np.sort(np.abs(self.off))[3:]) if len(self.off) > 3 else 0.0
 
 
 def parabola(compute: float, rows: np.ndarray, size: np.ndarray, loss: np.ndarray) -> Parabola:
@@ -268,7 +268,7 @@ class Study:
         if kept.empty:
             return []
         order = np.sort(kept[self.budget].unique())
-        groups = np.cumsum(np.r_[0, np.diff(np.log(order)) > SAME_COMPUTE])
+        groups = np.cumsum(np.r_[0, np.diff(np.log(order)) > SAME_SIZE])
         label = kept[self.budget].map(dict(zip(order, groups, strict=True)))
         found = []
         for _, rows in kept.groupby(label):
@@ -362,11 +362,11 @@ def outlying(study: Study) -> Iterator[Doubt]:
     if not curves:
         return
     usual = float(np.median([c.scatter for c in curves]))
+    number = sum(len(c.rows) for c in curves)
     rows = [
         int(row)
         for c in curves
-        for row, off in zip(c.rows, c.off, strict=True)
-        if abs(off) > OUTLYING * max(usual, min(c.scatter, 2 * usual), 1e-4)
+        for row in c.rows[unlikely(c.off / max(usual, min(c.scatter, 2 * usual), 1e-4), number)]
     ]
     if rows:
         yield study.doubt("outlying", rows, count=len(rows), scatter=usual)
@@ -500,8 +500,8 @@ def undertuned(study: Study) -> Iterator[Doubt]:
     by_size = by_size[by_size["count"] >= least]
     if len(by_size) < FEWEST:
         return
-    scatter = 1.4826 * float(np.median(np.abs(by_size["median"])))
-    above = (by_size["median"] > OUTLYING * max(scatter, 1e-3)) & (by_size["min"] > 0)
+    off = by_size["median"].to_numpy()
+    above = unlikely(off / max(median_scale(off), 1e-3), len(off)) & (by_size["min"] > 0)
     for size in by_size.index[above]:
         mine = study.frame[study.size] == size
         yield study.doubt("undertuned", study.positions(mine), size=float(size))
@@ -523,8 +523,7 @@ def contaminated(study: Study) -> Iterator[Doubt]:
         curve = scores.Curve(str(study.loss), known[study.loss].to_numpy(float), share)
         expected = [float(v) for v in curve.expected(curve.loss)]
         off = share - expected
-        scatter = 1.4826 * np.median(np.abs(off))
-        odd = off > CONTAMINATED * max(scatter, scores.SCATTER)
+        odd = (off > 0) & unlikely(off / max(median_scale(off), scores.SCATTER), len(off))
         if not odd.any():
             continue
         rows = tuple(int(r) for r in known["__row"].to_numpy()[odd])

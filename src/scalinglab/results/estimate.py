@@ -73,6 +73,16 @@ class Estimate:
 HOLDS, FAILS, CANNOT_TELL = "holds", "fails", "cannot tell"
 
 
+def median_scale(r: np.ndarray) -> float:
+    """The standard deviation of Gaussian noise, by the median of |r|: outliers hardly count."""
+    return float(1.4826 * np.median(np.abs(r)))
+
+
+def jitter_of(logs: np.ndarray) -> float:
+    """Noise from second differences, robust against a bend: their median."""
+    return median_scale(np.diff(logs, 2)) / float(np.sqrt(6.0))
+
+
 def product(first: Estimate, second: Estimate, dof: float) -> Estimate:
     """The product of two independent estimates; relative errors add in squares."""
     value = first.value * second.value

@@ -18,6 +18,7 @@ from scalinglab.errors import NotDetermined
 from scalinglab.laws.extrapolation.bands import scatter
 from scalinglab.laws.fitting.bend import SIGNIFICANT
 from scalinglab.laws.fitting.data.points import FEWEST_SIZES
+from scalinglab.results.estimate import jitter_of
 from scalinglab.results.types import Reason
 
 # measured: benchmarks/extrapolation.py --cuts --refused; largest over smallest size, three doublings
@@ -116,8 +117,3 @@ def made_monotone(log_x: np.ndarray, y: np.ndarray) -> bool:
 def repeats_values(steps: np.ndarray) -> bool:
     """Whether a curve with these steps of y never rises, falls, and repeats values as no measurement does."""
     return bool(np.all(steps <= 0) and np.any(steps < 0) and np.sum(steps == 0) >= TIES)
-
-
-def jitter_of(logs: np.ndarray) -> float:
-    """Noise from second differences, robust against a bend: their median."""
-    return float(1.4826 * np.median(np.abs(np.diff(logs, 2))) / np.sqrt(6.0))

@@ -5,9 +5,9 @@ RSS the sum of squares of all n points and RSS_i that without point i,
 
     F = (RSS − RSS_i)/(RSS_i/(n − 1 − p)),
 
-with p parameters. The most unlikely of the points is named where even Gaussian noise gives one like it in
-less than a share `UNLIKELY` of all tables; heavy tails, or noise that changes with size, give more. An end of
-a curve may be off because the curve breaks there, which the reason says.
+with p parameters. The most unlikely of the points is named where it is `unlikely`, one that Gaussian noise
+gives in less than a share `UNLIKELY` of all tables; heavy tails, or noise that changes with size, give more.
+An end of a curve may be off because the curve breaks there, which the reason says.
 """
 
 from __future__ import annotations
@@ -54,6 +54,16 @@ class Outlier:
         return Reason(code, at=at, y=Column(y), measured=self.measured, expected=self.expected)
 
 
+def unlikely(deviations: np.ndarray | float, number: int, dof: float = np.inf) -> np.ndarray:
+    """Which deviations, in standard deviations, hardly a table of so many points of Gaussian noise has.
+
+    Args:
+        number: of points, the most deviating of which is asked for.
+        dof: of the estimate of the standard deviation.
+    """
+    return np.asarray(number * 2 * stats.t.sf(np.abs(deviations), dof) < UNLIKELY)
+
+
 def find(law: Solution, refit: Callable[[Points], Solution]) -> Outlier | None:
     """The point that does not follow the others, or None.
 
@@ -73,7 +83,7 @@ def find(law: Solution, refit: Callable[[Points], Solution]) -> Outlier | None:
     at = data.x[..., place]
     expected = float(np.ravel(others.predict(tuple(at) if data.x.ndim > 1 else at))[0])
     off = abs(np.log(data.y[place] / expected))
-    if len(data.y) * stats.f.sf(ratio, 1, dof) > UNLIKELY or off < MOST_SCATTER:
+    if not unlikely(np.sqrt(max(ratio, 0.0)), len(data.y), dof) or off < MOST_SCATTER:
         return None
     sizes = dict(zip(law.form.variables, map(float, np.atleast_1d(at)), strict=True))
     end = data.x.ndim == 1 and at in (data.x[0], data.x[-1])

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import special, stats
 
 from scalinglab.errors import BadInput
+from scalinglab.results.estimate import median_scale
 
 # measured: benchmarks/extrapolation.py --cuts and benchmarks/coverage.py --curves, on both sides of it, and
 # rows "offset, 7 sizes" and "8 sizes"; n − p from which on residuals tell the noise of a curve, by which the
@@ -29,11 +30,10 @@ def level_quantile(level: float, dof: float) -> float:
 
 
 def robust_scale(r: np.ndarray, count: int) -> float:
-    """1.4826 times the median of |r|, corrected for the parameters that were fitted."""
-    size = np.abs(r)
+    """`median_scale`, corrected for the parameters that were fitted."""
     correction = np.sqrt(len(r) / max(len(r) - count, 1))
     # the median of few residuals is fragile; half the standard deviation keeps it from collapsing
-    return float(max(1.4826 * np.median(size), 0.5 * np.sqrt(np.mean(size**2))) * correction)
+    return float(max(median_scale(r), 0.5 * np.sqrt(np.mean(r**2))) * correction)
 
 
 # --- noise that is neither independent nor of one size --------------------------------------------------

@@ -12,7 +12,7 @@ import numpy as np
 
 from scalinglab.errors import BadInput
 from scalinglab.laws.learning_curves.mean_curves import SizeCurve
-from scalinglab.results.estimate import FEWEST, Estimate, slope
+from scalinglab.results.estimate import FEWEST, Estimate, jitter_of, slope
 
 # search: at which positions are read; about one a knot of the smoothed curve, which knows no more
 LEVELS = 64
@@ -96,8 +96,7 @@ def power_law_window(curve: SizeCurve) -> Window:
         fall = Estimate(float(steepness[first : last + 1].mean()))
     drop = float(smoothed.values[first] - smoothed.values[at])
     # noise from second differences, too: what a smooth curve of any shape cannot explain
-    jitter = float(1.4826 * np.median(np.abs(np.diff(curve.y, 2))) / np.sqrt(6.0))
-    resolved = at > 0 and drop > 5.0 * max(smoothed.noise, jitter)
+    resolved = at > 0 and drop > 5.0 * max(smoothed.noise, jitter_of(curve.y))
     return Window(low, high, fall.value, fall.stderr, drop, resolved)
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scalinglab.errors import BadInput
+from scalinglab.results.estimate import median_scale
 
 KNOTS = 65  # search: of a curve; more than its degrees of freedom ever are, so that stiffness alone decides
 STIFFNESS = 10.0 ** np.arange(-3.0, 9.5, 0.5)  # search: from interpolation to a parabola
@@ -85,7 +86,7 @@ def smooth(x: np.ndarray, y: np.ndarray) -> Smooth:
     for _ in range(ROBUST_ROUNDS):
         hat, dof = _best_stiffness(basis, penalty, weights, y)
         residuals = y - basis @ (hat @ y)
-        scale = 1.4826 * np.median(np.abs(residuals))
+        scale = median_scale(residuals)
         weights = 1.0 / np.maximum(1.0, np.abs(residuals) / (2.0 * scale + 1e-12))
     noise = scale * np.sqrt(x.size / max(x.size - dof, 1.0))
     return Smooth(knots, hat @ y, float(noise), float(dof), hat, residuals)
