@@ -72,7 +72,7 @@ SCALES = {
         training=ONLINE,
     ),
     "gpu": Scale(
-        dataset="cifar10", widths=(2.0, 4.0, 8.0), inputs=2000, seeds=3, steps=1000, along=1000, pool=1,
+        dataset="cifar10", widths=(2.0, 4.0, 8.0), inputs=2000, seeds=12, steps=1000, along=1000, pool=1,
         training=ONLINE | {"batch_size": 128}, trained=5,
     ),
 }  # fmt: skip

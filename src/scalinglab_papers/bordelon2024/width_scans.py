@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,6 +55,7 @@ class Scan:
         setting: network, data and time.
         widths: factors on the network's width.
         seeds: independent networks of each width; the members of an ensemble.
+        longer: steps and seeds of a kind of training that needs more of them.
         inputs: on which kernels are measured.
         rates: learning rates of each kind of training, of which `rate` chooses one.
         gpu: precision and captured steps, where a GPU trains.
@@ -66,6 +68,11 @@ class Scan:
     inputs: int
     rates: Mapping[str, tuple[float, ...]]
     gpu: Mapping[str, Any] = field(default_factory=dict)
+    longer: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+    def length(self, kind: str) -> tuple[int, int]:
+        """Steps and seeds of one kind of training."""
+        return self.longer.get(kind, (self.setting["steps"], self.seeds))
 
 
 IMAGES = {
@@ -95,12 +102,15 @@ SCANS = {
     "gpu": Scan(
         stand_in=CNNS, setting=IMAGES | {"batch_size": 128, "steps": 1000}, widths=(1.0, 2.0, 4.0, 8.0),
         seeds=4, inputs=2000, rates=RATES, gpu={"precision": "tf32", "graphs": True},
+        # after 1,000 steps the widest of four networks was better than the narrowest by 2.4 standard errors
+        longer={"classify": (4000, 8)},
     ),
 }  # fmt: skip
 
 
 def _shared(s: Scan, kind: str) -> dict[str, Any]:
-    return {**s.setting, **OPTIMIZER, **KINDS[kind], **(s.gpu if trained.on_gpu() else {})}
+    own = {**s.setting, **OPTIMIZER, **KINDS[kind], **(s.gpu if trained.on_gpu() else {})}
+    return own | {"steps": s.length(kind)[0]}
 
 
 @shared
@@ -119,14 +129,14 @@ def rate(scale: str, kind: str) -> float:
         for eta in s.rates[kind]
         for width in (s.widths[0], s.widths[-1])
     ]
-    return lowest_loss(trained.runs(chosen, "rates"), s.setting["steps"])
+    return lowest_loss(trained.runs(chosen, "rates"), s.length(kind)[0])
 
 
 def settings(scale: str, kind: str) -> list[dict[str, Any]]:
     """The runs of one kind of training: "classify", "rich" or "lazy"."""
     s = SCANS[scale]
     common = {**_shared(s, kind), "learning_rate": rate(scale, kind)}
-    return [{**common, "width": width, "seed": seed} for width in s.widths for seed in range(s.seeds)]
+    return [{**common, "width": w, "seed": seed} for w in s.widths for seed in range(s.length(kind)[1])]
 
 
 @shared
@@ -186,7 +196,7 @@ def fig1a(scale: str) -> Reproduction:
 
     s = SCANS[scale]
     curves, outputs = trained_widths(scale, "classify")
-    late = curves.frame[curves.frame["step"] >= s.setting["steps"] / 30]  # after the first few steps
+    late = curves.frame[curves.frame["step"] >= s.length("classify")[0] / 30]  # after the first few steps
     fits, deviations = [], []
     for part in _by_seed(Curves(late)):
         columns = (part["n_params"], part["step"], part["test_loss"])
@@ -262,14 +272,20 @@ def held_out_labels(s: Scan) -> np.ndarray:
 
 
 def ensemble_row(s: Scan, curves: Curves, outputs: Mapping[str, np.ndarray]) -> Row:
-    """An ensemble of the second widest networks against the widest, which has about four times its size."""
+    """Ensembles of the second widest networks against the widest, which has as many parameters as one.
+
+    The mean is over all ensembles that the networks allow, its error a jackknife over networks.
+    """
     width, wider = s.widths[-2:]
+    size = round((wider / width) ** 2)
     runs = curves.frame[curves.frame["width"] == width].groupby("seed")["run"].first()
     members = np.array([outputs[run] for run in runs])
+    together = min(size, len(members))
     sign = 2.0 * held_out_labels(s) - 1
 
     def loss(chosen: np.ndarray) -> float:
-        return float(np.mean(np.logaddexp(0.0, -sign * chosen.mean(0))))
+        ensembles = combinations(chosen, min(together, len(chosen)))
+        return float(np.mean([np.logaddexp(0.0, -sign * np.mean(one, axis=0)) for one in ensembles]))
 
     left_out = [loss(np.delete(members, k, axis=0)) for k in range(len(members))]
     spread = float(np.std(left_out)) * np.sqrt(len(members) - 1)  # jackknife
@@ -277,9 +293,9 @@ def ensemble_row(s: Scan, curves: Curves, outputs: Mapping[str, np.ndarray]) -> 
     value = loss(members) / wide.value
     error = value * float(np.hypot(spread / loss(members), wide.stderr / wide.value))
     return _judged(
-        f"final loss, {len(members)} networks of width {width:g} together over one of width {wider:g}",
+        f"final loss, {together} networks of width {width:g} together over one of width {wider:g}",
         Number(value, error, len(members)), ">", 1.0,
-        f"mean log odds of the members; the wide network has about {(wider / width) ** 2:.0f} times the "
+        f"mean log odds of the members; the wide network has about {size} times the "
         f"parameters of a member; {s.stand_in}; the paper: ensembling is not the same as going wider",
     )  # fmt: skip
 

@@ -104,14 +104,14 @@ GPU = {
         )
         for kind, batches, rates in (
             ("ntk", (32, 64, 128, 256), ()),
-            ("ntk bn", (32, 64, 128, 256, 512), (7.5, 15.0, 30.0, 60.0)),
+            ("ntk bn", (32, 64, 128, 256, 512, 1024), (7.5, 15.0, 30.0, 60.0)),
             ("standard bn", (16, 32, 64, 128, 256), ()),
             ("standard regularised", (32, 64, 128, 256), ()),
         )
     },
     **{
         f"mnist {family} {scheme}": Reduced(
-            share=1 / 10, widths=(128, 256, 512), batches=(8, 16, 32, 64, 128, 256), seeds=5,
+            share=1 / 10, widths=(128, 256, 512), batches=(8, 16, 32, 64, 128, 256, 512), seeds=5,
         )
         for family in ("BH", "TH")
         for scheme in ("ntk", "standard")
