@@ -309,7 +309,7 @@ def test_a_collapse_is_printed_with_its_extent_and_deviation():
     assert lines[3].split() == ["quality", "1.25", "(1:", "within", "the", "noise)"]
     assert lines[6].endswith("(x is counted from it; nu = 2)")
     assert lines[7] == "note: a note"
-    assert made.extent("images") == "from 1,770 images up (2 of 3 sizes)"
+    assert str(made.extent("images")) == "from 1,770 images up (2 of 3 sizes)"
     none = replace(made, holds=np.zeros(3, bool), holds_from=None, critical=None, outliers=(3000.0,))
     assert "for no three sizes; outliers: 3,000" in none.summary()
     assert "no master curve to deviate from" in none.summary()

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 
 from scalinglab.laws.planning.next_runs import NextRuns
-from scalinglab.results import plans
 
 PLAN = NextRuns(
     ("n_params", "n_data"), np.array([[1e8, 2e9], [3e8, 5e9]]), np.array([4, 2]), np.array([1, 3]),
@@ -17,29 +16,29 @@ NONE = replace(
 
 
 def test_next_runs_are_listed_in_order_with_what_they_cost_and_narrow():
-    first, head, *runs, spent, verdict = plans.summary(PLAN).splitlines()
+    first, head, *runs, spent, verdict = PLAN.summary().splitlines()
     assert first == "prediction at n_params = 1e+10, n_data = 2e+11: 2.5 ± 2 % (95 %)"
     assert head.split() == ["n_params", "n_data", "seeds", "cost", "then", "±"]
     assert runs[0].split() == ["1e+08", "2e+09", "1", "1.2e+18", "1.8", "%"]
     assert runs[1].split() == ["3e+08", "5e+09", "3", "9e+18", "1.5", "%"]
     assert spent == "1.02e+19 of 2e+19 FLOPs; if the trend continues"
     assert verdict == "worth it: 1.02e19 FLOPs in all narrow the prediction from ± 2 % to ± 1.5 %"
-    assert plans.summary(replace(PLAN, before=2.3e4)).splitlines()[0].endswith("± 2,300,000 % (95 %)")
-    assert plans.summary(NONE).splitlines()[1] == "no run fits into 2e+19 FLOPs, or none would help"
+    assert replace(PLAN, before=2.3e4).summary().splitlines()[0].endswith("± 2,300,000 % (95 %)")
+    assert NONE.summary().splitlines()[1] == "no run fits into 2e+19 FLOPs, or none would help"
 
 
 def test_several_targets_are_counted():
     several = replace(PLAN, target=np.ones((3, 2)), prediction=np.ones(3), quantity="1 - y")
-    first = plans.summary(several).splitlines()[0]
+    first = several.summary().splitlines()[0]
     assert first == "prediction of 1 - y at 3 places: ± 2 % (95 %, root mean square)"
 
 
 def test_a_verdict_says_what_runs_leave():
     far = replace(PLAN, before=5.2, after=np.array([4.5, 3.9]), quantity="1 - y")
-    assert plans.verdict(far) == (
+    assert far.verdict == (
         "not worth it: 1.02e19 FLOPs in all leave the prediction of 1 - y open (± 100 % and more)"
     )
-    assert plans.verdict(NONE) == "not worth it: no run within 2e19 FLOPs narrows the prediction"
+    assert NONE.verdict == "not worth it: no run within 2e19 FLOPs narrows the prediction"
     same = replace(PLAN, after=np.array([0.02, 0.01999]), unit="examples")
-    assert plans.verdict(same).endswith("examples in all leave the prediction at ± 2 %")
-    assert plans.verdict(replace(same, unit="")) == "not worth it: they leave the prediction at ± 2 %"
+    assert same.verdict.endswith("examples in all leave the prediction at ± 2 %")
+    assert replace(same, unit="").verdict == "not worth it: they leave the prediction at ± 2 %"

@@ -9,12 +9,15 @@ import pytest
 
 import scalinglab
 from scalinglab.results import Column, Command, Estimate, Finding, Reason, Status
-from scalinglab.results.findings import VERDICTS, sized, summary
+from scalinglab.results.findings import VERDICTS, remarks_of, sized
 from scalinglab.results.lines import LINES, TABLES
 from scalinglab.results.sentences import REASONS, fill
 from scalinglab.results.types import TableRows, noted, weighed, written
 
 NAMES = {"n_params": "parameters", "n_data": "tokens"}
+
+
+PARTS = ("audit", "mend", "collapse_by", "intervals")  # codes that begin so end in a kind
 
 
 def test_every_code_that_is_raised_has_a_sentence_and_every_sentence_a_code():
@@ -26,7 +29,7 @@ def test_every_code_that_is_raised_has_a_sentence_and_every_sentence_a_code():
     assert made <= TABLES.keys()
     named = {word for text in texts for word in re.findall(r"""\"(\w+)\"""", text)}  # also by expressions
     named |= {f"regime_{name}" for name in ("lazy", "rich", "worse", "unknown")}
-    named |= {f"{part}_{kind}" for part in ("audit", "mend") for kind in named}
+    named |= {f"{part}_{kind}" for part in PARTS for kind in named}
     assert {*REASONS, *LINES, *TABLES} <= named
     assert not REASONS.keys() & LINES.keys()
 
@@ -299,11 +302,15 @@ def test_a_question_without_a_sentence_shows_values_and_reasons():
     assert found("other", Status.REFUSED, reasons=few).text == "Refused: few runs."
 
 
-def test_a_summary_has_each_finding_with_its_command_then_notes():
-    shown = summary(
-        [found("other", Status.REFUSED, command=Command("report"))], ["one row left out"], ["a.csv"]
-    )
-    assert shown == "Refused.\n    scalinglab report a.csv\nnote: one row left out"
+def test_a_summary_has_the_card_the_rest_notes_and_each_command_once():
+    refused = found("other", Status.REFUSED, command=Command("report"))
+    notes = [Reason("message", text="one row left out"), Reason("read", text="a.csv")]
+    shown = written(remarks_of([refused], [refused], notes, ["a.csv"]))
+    assert shown.splitlines() == [
+        "Refused.", "", str(notes[1]), "Refused.", "note: one row left out", "more:",
+        "    scalinglab report a.csv",
+    ]  # fmt: skip
+    assert written(remarks_of([], [found("other", Status.REFUSED)], [])) == "Refused."
 
 
 def test_a_table_has_its_heads_and_aligned_cells():

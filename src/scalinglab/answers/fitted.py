@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -280,10 +280,15 @@ class Fit(NotebookResult):
             return np.asarray(self.surface.median(variables)), low, high, ()
         return predict_curve(self.law, self.chosen.table, places[self.x[0]], level, self.automatic)
 
-    def summary(self) -> str:
-        """Parameters with intervals, quality of the fit and warnings, as text."""
-        names = {"n_data": "tokens"} if self.chosen.units.get("n_data") == "tokens" else {}
-        return self.law.summary() if self.surface is None else self.surface.summary(names)
+    @property
+    def remarks(self) -> Iterable[Remark]:
+        """What the summary says, as data: parameters with intervals, quality of the fit and warnings."""
+        return (self.surface or self.law).remarks
+
+    def summary(self, names: Mapping[str, str] | None = None) -> str:
+        """In words, with sizes as the table counts them."""
+        tokens = {"n_data": "tokens"} if self.chosen.units.get("n_data") == "tokens" else {}
+        return super().summary({**tokens, **(names or {})})
 
     def notebook_table(self) -> pd.DataFrame:
         """One row a parameter."""

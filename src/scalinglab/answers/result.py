@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +12,9 @@ from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.optimum import Optimal
 from scalinglab.laws.planning.next_runs import NextRuns
 from scalinglab.laws.surface import Surface
-from scalinglab.results.findings import Finding, summary
+from scalinglab.results.findings import Finding, remarks_of
 from scalinglab.results.notebook import NotebookResult, as_png, card_html
-from scalinglab.results.sentences import with_notes
-from scalinglab.results.types import SOME_TABLE, Command, Reason, Status
+from scalinglab.results.types import SOME_TABLE, Command, Reason, Remark, Status, written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,18 +74,15 @@ class Answers(NotebookResult):
         """The other findings: what was read, the exponent, whether it is a power law."""
         return tuple(f for f in self.findings if f not in self.card)
 
-    def summary(self) -> str:
+    @property
+    def remarks(self) -> Iterator[Remark]:
         """The card, then the rest, then the commands that show more."""
-        read = [f"{note}" for note in self.notes if note.code == "read"]
-        texts = [*(f.text for f in self.card), "", *read, *(f.text for f in self.details)]
-        commands = [f.command.line(self.table) for f in (*self.card, *self.details) if f.command is not None]
-        lines = with_notes(texts, [note for note in self.notes if note.code != "read"]).split("\n")
-        more = ["more:", *(f"    {c}" for c in dict.fromkeys(commands))] if commands else []
-        return "\n".join([*lines, *more])
+        return remarks_of(self.card, self.details, self.notes, self.table)
 
     def _repr_html_(self) -> str:
         """The card, its figure, and the rest folded."""
-        return card_html([f.text for f in self.card], self._picture(), summary(self.details, self.notes))
+        rest = written(remarks_of((), self.details, self.notes))
+        return card_html([f.text for f in self.card], self._picture(), rest)
 
     def _picture(self) -> bytes | None:
         """The figure as PNG; None where there is none."""

@@ -164,10 +164,11 @@ class Explanation(NotebookResult):
             "table": self.table().to_dict("list"),
         }  # fmt: skip
 
-    def summary(self) -> str:
+    def summary(self, names: Mapping[str, str] | None = None) -> str:
         """The explanation in sentences, that of its kernel below the first."""
         first, *others = self.remarks
-        return written([first, *(self.kernel.measured.remarks if self.kernel is not None else ()), *others])
+        kernel = self.kernel.measured.remarks if self.kernel is not None else ()
+        return written([first, *kernel, *others], names)
 
     def notebook_table(self) -> pd.DataFrame:
         """`table`."""

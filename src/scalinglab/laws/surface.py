@@ -17,7 +17,7 @@ the runs do not determine raises `NotDetermined`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -49,7 +49,7 @@ from scalinglab.results import fits
 from scalinglab.results.fits import ParameterRow
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.sentences import Column
-from scalinglab.results.types import Reason
+from scalinglab.results.types import Reason, Remark, inside, weighed
 from scalinglab.support.validation import checked
 
 if TYPE_CHECKING:
@@ -430,11 +430,8 @@ class Surface(NotebookResult):
         """The parameters; no value where the runs determine none."""
         rows, errors, ends = [], self.errors, self.parameter_intervals()
         for name, value in self.law.parameters.items():
-            tied = self.law.form.tied
             if name not in ends:
-                rows.append(
-                    ParameterRow(name, value, given=f"tied to {tied[name]}" if name in tied else "fixed")
-                )
+                rows.append(ParameterRow(name, value, given=self.law.form.given(name)))
             elif name in self.undetermined:
                 rows.append(ParameterRow(name, np.nan, *ends[name], determined=False))
             else:
@@ -445,31 +442,31 @@ class Surface(NotebookResult):
         """One row a free parameter; no value where the runs determine none."""
         return fits.table(self._rows)
 
-    def summary(self, names: Mapping[str, str] | None = None) -> str:
-        """The fit in lines: parameters with intervals, what is not determined, how sure the optimum is.
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data: parameters with intervals, and how sure the optimum is."""
+        law = self.law
+        variables = tuple(map(Column, law.form.variables))
+        yield Reason("surface", form=law.form.name, equation=law.form.stated("L"), variables=variables)
+        yield from inside([*self._quality, *law.certificate.remarks, *self._cautions], law.points.notes)
 
-        Args:
-            names: what variables are called, such as {"n_data": "tokens"}.
-        """
-        law, names = self.law, names or {}
-        variables = ", ".join(names.get(name, name) for name in law.form.variables)
-        facts: list[tuple[str, object]] = []
+    @property
+    def _quality(self) -> Iterator[Reason]:
+        yield Reason("fitted_points", points=len(self.law.points.y), sizes=self.law.points.sizes)
+        yield from (row.remark for row in self._rows)
         if self.average:
-            named = ", ".join(f"{name} {weight:.2f}" for name, weight in self.weights.items())
-            facts.append(("forms", f"{named}: predictions and optimum are this average"))
-        source = "profile likelihood" if self.method == "profile" else "bootstrap over runs"
-        few = self.method == "profile" and self._profiled.dof < 1
-        facts.append(("intervals", self._few_runs() if few else source))
-        cautions: list[object] = []
+            yield Reason("forms_averaged", weights=weighed(self.weights))
+        if self.method == "profile" and self._profiled.dof < 1:
+            yield Reason("intervals_none", why=self._few_runs())
+        else:
+            yield Reason(f"intervals_{self.method}")
+
+    @property
+    def _cautions(self) -> Iterator[Reason]:
         if caution := _caution(self.bend):
-            cautions.append(f"lack of fit: {caution}")
+            yield Reason("lack_of_fit", why=caution)
         if self._shared.chance > 1 - SIGNIFICANT:
-            cautions.append(Reason("sizes_share_errors", chance=self._shared.chance))
-        return fits.summary(
-            f"{law.form.name}: {law.form.stated('L')}   ({variables})",
-            f"{len(law.points.y)} points at {law.points.sizes} sizes",
-            self._rows, facts, law.certificate, cautions, law.points.notes,
-        )  # fmt: skip
+            yield Reason("sizes_share_errors", chance=self._shared.chance)
 
 
 def _inner(values: Any, log: bool) -> Any:

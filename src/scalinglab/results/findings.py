@@ -7,14 +7,14 @@ Most questions are asked of a curve (one size) or of a surface (parameters and d
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from scalinglab.results.estimate import Estimate
 from scalinglab.results.plans import amount, gain, not_worth
-from scalinglab.results.sentences import listed, with_notes
-from scalinglab.results.types import SOME_TABLE, Command, Reason, Status
+from scalinglab.results.sentences import listed
+from scalinglab.results.types import SOME_TABLE, Command, Reason, Status, noted
 from scalinglab.support.words import count, counted, flops, two_digits, without_nan
 
 MOST_NAMED = 3  # runs of a plan that a sentence names
@@ -86,14 +86,21 @@ class Finding:
         }
 
 
-def summary(findings: Iterable[Finding], notes: Iterable[object], table: Sequence[str] = SOME_TABLE) -> str:
-    """Findings in lines, each followed by the command that shows more, then notes."""
-    lines = []
-    for finding in findings:
-        lines.append(finding.text)
-        if finding.command is not None:
-            lines.append(f"    {finding.command.line(table)}")
-    return with_notes(lines, notes)
+def remarks_of(
+    card: Sequence[Finding], others: Sequence[Finding], notes: Sequence[Reason],
+    table: Sequence[str] = SOME_TABLE,
+) -> Iterator[Reason]:  # fmt: skip
+    """Findings, those of the card first, then notes, then the commands that show more."""
+    yield from (Reason("name", of=f.text) for f in card)
+    if card:
+        yield Reason("blank")
+    yield from (note for note in notes if note.code == "read")
+    yield from (Reason("name", of=f.text) for f in others)
+    yield from noted(note for note in notes if note.code != "read")
+    commands = dict.fromkeys(f.command.line(table) for f in (*card, *others) if f.command is not None)
+    if commands:
+        yield Reason("more")
+        yield from (Reason("more_command", line=line) for line in commands)
 
 
 def paragraph(*sentences: object) -> str:

@@ -10,11 +10,46 @@ ENDS = "{of.value:.3g}, 95 % [{of.low:.3g}, {of.high:.3g}]"
 
 LINES = {
     "note": "note: {note}",
+    "inside": "  {of}",
     "blank": "",
+    "more": "more:",
+    "more_command": "    {line}",
     "name": "{of}",
     "slope": "{value:.3f} ± {error:.3f}",
     "ends": ENDS,
     "ends_short": "{of.value:.3g} [{of.low:.3g}, {of.high:.3g}]",
+    # fits
+    "law": "{form}: {equation}",
+    "surface": "{form}: {equation}   ({variables:,})",
+    "fitted_points": "{points} points at {sizes} sizes",
+    "fitted_curve": "{points} points at {sizes} sizes, x = {first:.4g} … {last:.4g}",
+    "parameter": "{name:<14} {value:<12.6g} 95 % [{low:.4g}, {high:.4g}]",
+    "parameter_with_error": "{name:<14} {value:<12.6g} ± {stderr:<10.3g} 95 % [{low:.4g}, {high:.4g}]",
+    "parameter_doubtful": "{name:<14} {value:<12.6g} 95 % [{low:.4g}, {high:.4g}]  not identified",
+    "parameter_open": "{name:<14} not determined; 95 % {range}",
+    "parameter_given": "{name:<14} {value:<12.6g} {given}",
+    "parameter_follows": "{name:<14} {value:.6g}",
+    "fixed": "fixed",
+    "tied": "tied to {to}",
+    "any_value": "any value",
+    "at_most": "at most {high:.3g}",
+    "at_least": "at least {low:.3g}",
+    "anything_from": "anything from {low:.3g} to {high:.3g}",
+    "scatter_of_logs": "residual std   {std:.3g} of ln y with {dof:#degree} of freedom",
+    "scatter_of_values": "residual std   {std:.3g} of y with {dof:#degree} of freedom",
+    "forms_averaged": "forms          {weights:,}: predictions and optimum are this average",
+    "intervals_profile": "intervals      profile likelihood",
+    "intervals_bootstrap": "intervals      bootstrap over runs",
+    "intervals_none": "intervals      {why}",
+    "convergence": (
+        "convergence    {agree:%%} of {starts} starts agree on this optimum; condition number of the "
+        "parameters {condition:.2g}{lost}{stopped}"
+    ),
+    "ill_conditioned": " (above 1e6: some are NOT determined)",
+    "not_converged": "; NOT converged",
+    "at_a_bound": "at a bound     {parameters:,}: not determined by these data",
+    "not_identified": "NOT IDENTIFIED: {why}",
+    "lack_of_fit": "lack of fit: {why}",
     # predictions
     "predicted": "{y} {value:.4g} ({level:%%}: {low:.4g} to {high:.4g}) at {place}{far}",
     "sizes": "{sizes:.4g}",
@@ -84,6 +119,15 @@ LINES = {
     "inference_beyond": (
         ", training {times:.3g} times the largest compute measured, if the exponents stay the same"
     ),
+    "prediction": "prediction",
+    "prediction_of": "prediction of {of}",
+    "plan_at": "{what} at {place:.3g}: {value:.4g} ± {before:%%} (95 %)",
+    "plan_at_places": "{what} at {places:#place}: ± {before:%%} (95 %, root mean square)",
+    "plan_empty": "no run fits into {budget:.3g} {unit}, or none would help",
+    "plan_cost": "{cost:.3g} of {budget:.3g} {unit}; if the trend continues",
+    "worth_it": "worth it: {change}",
+    "not_worth_it": "not worth it: {change}",
+    "nothing_narrows": "no run within {budget} narrows the {what}",
     "parabolas": "parabolas through noise-free losses of a known surface; true a = {exponent:.4f}",
     "sensitivity": "over all choices: a from {low:.3f} to {high:.3f}",
     "sensitivity_size": "  n_params at {compute:.3g} FLOPs from {low:.3g} to {high:.3g}",
@@ -158,15 +202,32 @@ LINES = {
     "tolerance_power": "∝ w^q: q = " + ENDS,
     "over_time": "from half the training time to its end: {verdict}",
     # learning curves
-    "collapse_by": "{by:<12} {scales}",
-    "collapse_holds": "holds        {extent}; outliers: {outliers}",
+    "collapse_by_position": (
+        "by position  divided by place of the falling part, height of the minimum"
+    ),
+    "collapse_by_optimum": "by optimum   divided by place and height of the minimum",
+    "collapse_by_exponents": "by exponents divided by the powers of the size that make the collapse best",
+    "collapse_by_critical": "by critical  x from a critical point, powers of the size, all three fitted",
+    "collapse_extent": "from {size:,.10g}{unit} up ({holding} of {sizes} sizes)",
+    "collapse_nowhere": "for no three sizes",
+    "collapse_holds": "holds        {extent}; outliers: {outliers:,.10g}",
+    "collapse_holds_all": "holds        {extent}; outliers: none",
     "collapse_deviation": "deviation    at most {worst:.2g} % from the master curve of the others",
     "collapse_none": "deviation    no master curve to deviate from",
     "collapse_quality": "quality      {quality:.3g}   (1: within the noise)",
     "collapse_x": "x scale      n^a,  a = {power}",
     "collapse_y": "y scale      n^−b, b = {power}",
     "collapse_critical": "x_c          {place}   (x is counted from it; nu = {nu:.4g})",
-    "dynamical": "{name:<16} {value:<18} {what}",
+    "gamma_1": "gamma_1          {value!s:<18} early phase, mean of {sizes} sizes",
+    "gamma_2": "gamma_2          {value!s:<18} best norm against size, from the collapse",
+    "gamma_2_optimum": "                 {value!s:<18} best norm against size, from the raw optima",
+    "gamma_measured": "gamma_measured   {value!s:<18} smallest error against size",
+    "gamma_predicted_optimum": "gamma_predicted  {value!s:<18} gamma_1 · gamma_2 of the optima: {verdict}",
+    "gamma_predicted": (
+        "                 {value!s:<18} gamma_1 · gamma_2 of the collapse: {verdict} (nearly circular)"
+    ),
+    "dynamical_sigma": "sigma            {value:<18.3g} of the last difference",
+    "dynamical_collapse": "collapse         {extent}",
     # runs and networks
     "explained": (
         "{n_data:g} examples, {steps:g} steps{width:, width .4g}: test loss {mean:.4g} ({low:.4g} to "
@@ -263,6 +324,7 @@ TABLES: dict[str, dict[str, str]] = {
         "<choice": "{choice}", "points": "{points}", "E": "{E:.3f}", "alpha": "{alpha:.3f}",
         "beta": "{beta:.3f}", "a": "{a:.3f}", "n_params": "{n_params:.3g}", "<": "{problem}",
     },
+    "plan": {"seeds": "{seeds}", "cost": "{cost:.3g}", "then ±": "{after:%%}"},
     "settings": {
         "setting": "{name}", "best": "{value:.3g}", "low": "{low:.3g}", "high": "{high:.3g}",
         "half": "{half:+.2f} %", "twice": "{twice:+.2f} %",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -82,15 +82,18 @@ class TableRows:
         code: of its columns.
         rows: what their templates are filled with.
         heads: what columns are called, where that depends on the result.
+        sizes: columns of sizes before the others; rows have their values as a tuple, `sizes`.
     """
 
     code: str
     rows: Sequence[Mapping[str, Any]]
     heads: Mapping[str, str] = field(default_factory=dict)
+    sizes: Sequence[str] = ()
 
     def sentence(self, names: Mapping[str, str] | None = None) -> str:
         """In lines, the heads first."""
-        columns, called = TABLES[self.code], {**(names or {}), **self.heads}
+        sizes = {name: f"{{sizes[{i}]:.3g}}" for i, name in enumerate(self.sizes)}
+        columns, called = {**sizes, **TABLES[self.code]}, {**(names or {}), **self.heads}
         lines = [[called.get(head, head).removeprefix("<") for head in columns]]
         lines += [[fill(cell, row, names) for cell in columns.values()] for row in self.rows]
         wide = [max(map(len, column)) for column in zip(*lines, strict=True)]
@@ -115,9 +118,13 @@ class Worded:
             """What the summary says, as data."""
             raise NotImplementedError
 
-    def summary(self) -> str:
-        """In words."""
-        return written(self.remarks)
+    def summary(self, names: Mapping[str, str] | None = None) -> str:
+        """In words.
+
+        Args:
+            names: what sizes are called, such as {"n_data": "tokens"}.
+        """
+        return written(self.remarks, names)
 
 
 def written(remarks: Iterable[Remark], names: Mapping[str, str] | None = None) -> str:
@@ -128,6 +135,11 @@ def written(remarks: Iterable[Remark], names: Mapping[str, str] | None = None) -
 def noted(notes: Iterable[object]) -> list[Reason]:
     """Notes below a summary."""
     return [Reason("note", note=note) for note in notes]
+
+
+def inside(remarks: Iterable[Reason], notes: Iterable[object] = ()) -> Iterator[Reason]:
+    """What belongs to the fit above it, indented; then notes on its points."""
+    yield from (Reason("inside", of=remark) for remark in (*remarks, *noted(notes)))
 
 
 def weighed(weights: Mapping[str, float]) -> tuple[Reason, ...]:

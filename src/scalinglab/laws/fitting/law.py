@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,9 +17,8 @@ from scalinglab.results import fits
 from scalinglab.results.estimate import FEWEST
 from scalinglab.results.fits import ParameterRow
 from scalinglab.results.notebook import NotebookResult
-from scalinglab.results.types import Reason
+from scalinglab.results.types import Reason, Remark, inside
 from scalinglab.support.validation import checked
-from scalinglab.support.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -169,27 +169,32 @@ class Law(NotebookResult):
         rows, ends, values = [], self.parameter_intervals, known_parameters(self)
         for name, value in values.items():
             if name in self.form.fixed or name in self.form.tied:
-                why = "fixed" if name in self.form.fixed else f"tied to {self.form.tied[name]}"
-                rows.append(ParameterRow(name, value, given=why))
+                rows.append(ParameterRow(name, value, given=self.form.given(name)))
             else:
                 rows.append(ParameterRow(name, value, *ends[name], determined=self._identified[name]))
         if callable(self.form.exponent):
             rows.append(ParameterRow("exponent", self.form.get_exponent(self.parameters), *ends["exponent"]))
         return rows + [ParameterRow(n, value) for n, value in self.derived.items() if n not in values]
 
-    def summary(self) -> str:
-        """Parameters with intervals, quality of the fit and warnings, as text."""
-        x, unit = self.points.x, "of ln y" if self.solution.log else "of y"
-        span = "" if x.ndim > 1 else f", x = {x.min():.4g} … {x.max():.4g}"
-        scatter = f"{self.residual_std:.3g} {unit} with {counted(self.dof, 'degree')} of freedom"
-        cautions: list[object] = [*self.diagnosis.reasons]
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data: parameters with intervals, quality of the fit and warnings."""
+        yield Reason("law", form=self.form.name, equation=self.form.stated())
+        yield from inside([*self._quality, *self.certificate.remarks, *self.diagnosis.reasons])
         if self.form.exponent is not None and self.unidentified:
-            cautions.append(f"NOT IDENTIFIED: {self.unidentified}")
-        return fits.summary(
-            f"{self.form.name}: {self.form.stated()}",
-            f"{len(self.points.y)} points at {self.points.sizes} sizes{span}", self._rows,
-            [("residual std", scatter)], self.certificate, cautions, self.notes,
-        )  # fmt: skip
+            yield from inside([Reason("not_identified", why=self.unidentified)])
+        yield from inside((), self.notes)
+
+    @property
+    def _quality(self) -> Iterator[Reason]:
+        x, counts = self.points.x, {"points": len(self.points.y), "sizes": self.points.sizes}
+        if x.ndim > 1:
+            yield Reason("fitted_points", **counts)
+        else:
+            yield Reason("fitted_curve", **counts, first=x.min(), last=x.max())
+        yield from (row.remark for row in self._rows)
+        scatter = "scatter_of_logs" if self.solution.log else "scatter_of_values"
+        yield Reason(scatter, std=self.residual_std, dof=self.dof)
 
     def notebook_table(self) -> pd.DataFrame:
         """One row a parameter: its value, its 95 % interval and whether the points determine it."""

@@ -5,7 +5,7 @@ Intervals, tests of residuals and plans are made from it; a `Law` is what a user
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,9 +16,12 @@ from scalinglab.laws.fitting import least_squares
 from scalinglab.laws.fitting.data.points import Points
 from scalinglab.laws.fitting.statistics import level_quantile, robust_scale
 from scalinglab.laws.forms.base import Form
+from scalinglab.results.types import Reason
 
 ROUNDING = 1e-9  # guard: residuals of ln y; below it the last digits of a fit decide, not the data
 LEAST_VARIANCE = ROUNDING**2  # guard: likewise
+# guard: condition number of the scaled Jacobian beyond which some combination is not determined
+ILL_CONDITIONED = 1e6
 
 
 class Interval(NamedTuple):
@@ -42,7 +45,7 @@ class Certificate:
         starts: how many starts were followed to a minimum.
         agree: the share of them that reached the same objective (to one part in a million).
         converged: whether the best one converged.
-        condition: condition number of the scaled Jacobian; beyond 1e6 some combination is not determined.
+        condition: condition number of the scaled Jacobian; see `ILL_CONDITIONED`.
         at_bound: parameters that ended at a bound.
     """
 
@@ -52,6 +55,24 @@ class Certificate:
     converged: bool
     condition: float
     at_bound: tuple[str, ...]
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether the search did not end, one start alone found the optimum, or the points leave it open."""
+        alone = self.starts > 1 and self.agree * self.starts < 1.5
+        return alone or not self.converged or self.condition > ILL_CONDITIONED
+
+    @property
+    def remarks(self) -> Iterator[Reason]:
+        """What a summary says of it where it is doubtful, and which parameters ended at a bound."""
+        if self.doubtful:
+            yield Reason(
+                "convergence", agree=self.agree, starts=self.starts, condition=self.condition,
+                lost=Reason("ill_conditioned") if self.condition > ILL_CONDITIONED else "",
+                stopped="" if self.converged else Reason("not_converged"),
+            )  # fmt: skip
+        if self.at_bound:
+            yield Reason("at_a_bound", parameters=self.at_bound)
 
 
 @dataclass(frozen=True, repr=False)

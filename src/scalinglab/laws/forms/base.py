@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from scalinglab.errors import BadInput, nearest
+from scalinglab.results.types import Reason
 
 Start = Callable[[np.ndarray, np.ndarray], Any]
 
@@ -161,6 +162,10 @@ class Form:
         """The free parameters with those that are fixed or tied."""
         found = {**values, **self.fixed}
         return found | {name: found[other] for name, other in self.tied.items()}
+
+    def given(self, name: str) -> Reason:
+        """Why a parameter is not free."""
+        return Reason("tied", to=self.tied[name]) if name in self.tied else Reason("fixed")
 
     def with_priors(self, priors: Mapping[str, tuple[float, float]]) -> Form:
         """The same form with (value, spread) priors on some parameters; see `Parameter`."""

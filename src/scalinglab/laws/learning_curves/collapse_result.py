@@ -12,12 +12,6 @@ from scalinglab.results.estimate import Estimate
 from scalinglab.results.types import Reason, Remark, Worded, noted
 
 WAYS = ("position", "optimum", "exponents", "critical")
-SCALES = {
-    "position": "divided by place of the falling part, height of the minimum",
-    "optimum": "divided by place and height of the minimum",
-    "exponents": "divided by the powers of the size that make the collapse best",
-    "critical": "x from a critical point, powers of the size, all three fitted",
-}
 # convention: a size belongs that deviates by at most this many times its noise, 1 in 400 by chance
 WITHIN = 3.0
 # judged: benchmarks/collapse.py, 1.2 or less within noise but for flat minima; quality above which curves
@@ -64,19 +58,19 @@ class Collapse(Worded):
     notes: tuple[Reason, ...] = ()
     critical: Estimate | None = None
 
-    def extent(self, unit: str = "") -> str:
-        """Which sizes collapse, in the words of CLI, report and papers: "from 1,770 up (5 of 8 sizes)"."""
+    def extent(self, unit: str = "") -> Reason:
+        """Which sizes collapse: "from 1,770 up (5 of 8 sizes)"; `unit` of the sizes."""
         if self.holds_from is None:
-            return "for no three sizes"
-        first = f"{self.holds_from:,.10g} {unit}".strip()
-        return f"from {first} up ({int(self.holds.sum())} of {self.sizes.size} sizes)"
+            return Reason("collapse_nowhere")
+        sizes = {"size": self.holds_from, "holding": int(self.holds.sum()), "sizes": self.sizes.size}
+        return Reason("collapse_extent", unit=f" {unit}" if unit else "", **sizes)
 
     @property
     def remarks(self) -> Iterator[Remark]:
         """What the summary says, as data."""
-        yield Reason("collapse_by", by=f"by {self.by}", scales=SCALES[self.by])
-        outliers = ", ".join(f"{size:,.10g}" for size in self.outliers) or "none"
-        yield Reason("collapse_holds", extent=self.extent(), outliers=outliers)
+        yield Reason(f"collapse_by_{self.by}")
+        holds = "collapse_holds" if self.outliers else "collapse_holds_all"
+        yield Reason(holds, extent=self.extent(), outliers=self.outliers)
         if self.holds.any():
             yield Reason("collapse_deviation", worst=100 * float(self.deviation[self.holds].max()))
         else:

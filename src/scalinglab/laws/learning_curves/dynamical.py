@@ -119,20 +119,13 @@ class Dynamical(NotebookResult):
     @property
     def remarks(self) -> Iterator[Remark]:
         """What the summary says, as data."""
-        sizes = int(self.table["resolved"].sum())
-        rows = [
-            ("gamma_1", self.gamma_1, f"early phase, mean of {sizes} sizes"),
-            ("gamma_2", self.gamma_2, "best norm against size, from the collapse"),
-            ("", self.gamma_2_optimum, "best norm against size, from the raw optima"),
-            ("gamma_measured", self.gamma_measured, "smallest error against size"),
-            ("gamma_predicted", self.gamma_predicted_optimum,
-             f"gamma_1 · gamma_2 of the optima: {self.verdict('optimum')}"),
-            ("", self.gamma_predicted,
-             f"gamma_1 · gamma_2 of the collapse: {self.verdict('collapse')} (nearly circular)"),
-            ("sigma", f"{self.sigma:.3g}", "of the last difference"),
-            ("collapse", self.collapse.extent(), ""),
-        ]  # fmt: skip
-        yield from (Reason("dynamical", name=name, value=str(value), what=what) for name, value, what in rows)
+        yield Reason("gamma_1", value=self.gamma_1, sizes=int(self.table["resolved"].sum()))
+        for name in ("gamma_2", "gamma_2_optimum", "gamma_measured"):
+            yield Reason(name, value=getattr(self, name))
+        for name, by in (("gamma_predicted_optimum", "optimum"), ("gamma_predicted", "collapse")):
+            yield Reason(name, value=getattr(self, name), verdict=self.verdict(by))
+        yield Reason("dynamical_sigma", value=self.sigma)
+        yield Reason("dynamical_collapse", extent=self.collapse.extent())
         yield from noted(self.notes)
 
 

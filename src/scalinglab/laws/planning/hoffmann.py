@@ -14,7 +14,7 @@ bias is the larger one, the interval lies to one side of the value and ends ther
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack
 
@@ -30,7 +30,7 @@ from scalinglab.laws.fitting.uncertainty import resampling
 from scalinglab.laws.planning.fitted import law_or_surface
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
 from scalinglab.results.estimate import FEWEST, slope
-from scalinglab.results.types import Reason, Remark, TableRows, Worded, written
+from scalinglab.results.types import Reason, Remark, TableRows, Worded
 from scalinglab.support.validation import checked
 
 
@@ -84,14 +84,6 @@ class Approaches(Worded):
             for row in self.rows
         ]  # fmt: skip
         yield TableRows("approaches", rows, {"n_params": f"n_params at {self.compute:.3g}"})
-
-    def summary(self, names: Mapping[str, str] | None = None) -> str:
-        """In words.
-
-        Args:
-            names: what sizes are called, such as {"n_data": "tokens"}.
-        """
-        return written(self.remarks, names)
 
 
 @checked

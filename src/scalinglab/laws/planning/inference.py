@@ -7,7 +7,7 @@ model; the more it is used, the smaller it is and the longer it trains.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +18,7 @@ from scalinglab.laws.fitting.data.points import positive
 from scalinglab.laws.fitting.solution import Interval
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
 from scalinglab.results.sentences import Column
-from scalinglab.results.types import Reason, Remark, Worded, written
+from scalinglab.results.types import Reason, Remark, Worded
 
 FLOPS_OF_USE = 2.0  # convention: per parameter and example: a forward pass
 REACH = 12.0  # search: of ln n_params below the mean of the runs, and three times as far above
@@ -60,14 +60,6 @@ class InferenceOptimal(Worded):
             far=Reason("inference_beyond", times=self.beyond) if self.beyond > 1 else "",
             more=100 * max(self.saved, 0.0),
         )  # fmt: skip
-
-    def summary(self, names: Mapping[str, str] | None = None) -> str:
-        """In words.
-
-        Args:
-            names: what sizes are called, such as {"n_data": "tokens"}.
-        """
-        return written(self.remarks, names)
 
 
 def inference_optimal(

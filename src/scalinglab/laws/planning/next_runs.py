@@ -8,7 +8,7 @@ or of the law or surface.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -25,9 +25,10 @@ from scalinglab.laws.planning.fitted import law_or_surface
 from scalinglab.laws.planning.posterior import after_fit
 from scalinglab.laws.planning.search import TOLERANCE, Plan, best_plan, cheapest_plan
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
-from scalinglab.results import plans
 from scalinglab.results.notebook import NotebookResult
-from scalinglab.results.types import Reason
+from scalinglab.results.plans import amount, gain
+from scalinglab.results.sentences import Column
+from scalinglab.results.types import Reason, Remark, TableRows
 from scalinglab.support.validation import checked
 from scalinglab.support.words import counted
 
@@ -84,9 +85,19 @@ class NextRuns(NotebookResult):
         return then <= WORTH * self.before and self.before - then >= NOTICEABLE and then < USELESS
 
     @property
+    def _predicted(self) -> Reason:
+        return Reason("prediction_of", of=self.quantity) if self.quantity else Reason("prediction")
+
+    @property
     def verdict(self) -> str:
         """Whether the plan is worth its cost, in a sentence."""
-        return plans.verdict(self)
+        change: object = Reason(
+            "nothing_narrows", budget=amount(self.budget, self.unit), what=self._predicted
+        )
+        if len(self.runs):
+            spent, after = float(self.cost.sum()), float(self.after[-1])
+            change = gain(spent, self.unit, self.before, after, self.quantity)
+        return str(Reason("worth_it" if self.worth_it else "not_worth_it", change=change))
 
     def notebook_table(self) -> pd.DataFrame:
         """One row a run, in the order in which to make them."""
@@ -95,13 +106,24 @@ class NextRuns(NotebookResult):
         table = pd.DataFrame(self.runs.reshape(-1, len(self.variables)), columns=list(self.variables))
         return table.assign(seeds=self.seeds, cost=self.cost, half_width=self.after)
 
-    def summary(self, names: Mapping[str, str] | None = None) -> str:
-        """A table in lines, and whether the plan is worth its cost.
-
-        Args:
-            names: what variables are called, such as {"n_data": "tokens"}.
-        """
-        return plans.summary(self, names)
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data: the runs, and whether the plan is worth its cost."""
+        about = {"what": self._predicted, "before": self.before}
+        if len(self.target) == 1:
+            place = dict(zip(map(Column, self.variables), map(float, self.target[0]), strict=True))
+            yield Reason("plan_at", **about, place=place, value=float(self.prediction[0]))
+        else:
+            yield Reason("plan_at_places", **about, places=len(self.target))
+        allowed = {"budget": self.budget, "unit": self.unit}
+        if not len(self.runs):
+            yield Reason("plan_empty", **allowed)
+            return
+        columns = zip(self.runs, self.seeds, self.cost, self.after, strict=True)
+        rows = [{"sizes": r, "seeds": s, "cost": c, "after": float(a)} for r, s, c, a in columns]
+        yield TableRows("plan", rows, sizes=self.variables)
+        yield Reason("plan_cost", **allowed, cost=float(self.cost.sum()))
+        yield Reason("name", of=self.verdict)
 
 
 @checked

@@ -20,7 +20,7 @@ from scalinglab.laws.fitting.data.points import positive
 from scalinglab.laws.forms.surfaces import NAMES
 from scalinglab.laws.optimum import Optimal
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
-from scalinglab.results.types import Reason, Remark, TableRows, Worded, reason_of, written
+from scalinglab.results.types import Reason, Remark, TableRows, Worded, reason_of
 from scalinglab.support.validation import checked
 
 if TYPE_CHECKING:
@@ -56,14 +56,6 @@ class Sensitivity(Worded):
         yield Reason("sensitivity", low=spread.a["min"], high=spread.a["max"])
         low, high = spread.n_params["min"], spread.n_params["max"]
         yield Reason("sensitivity_size", compute=self.compute, low=low, high=high)
-
-    def summary(self, names: Mapping[str, str] | None = None) -> str:
-        """In words.
-
-        Args:
-            names: what sizes are called, such as {"n_data": "tokens"}.
-        """
-        return written(self.remarks, names)
 
 
 @checked
