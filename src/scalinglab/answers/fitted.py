@@ -164,17 +164,22 @@ def _unit(curves: Curves, name: str, table: Table) -> str:
     return name if share else curves.data_unit
 
 
-def of_surface(surface: Surface, x: tuple[str, ...], y: str, data_unit: str) -> Fit:
-    """A surface that was fitted with further options, to predict as one of `fit` does.
+def with_columns(
+    fitted: Law | Surface, x: tuple[str, ...], y: str, data_unit: str, automatic: bool = False
+) -> Fit:
+    """A law or surface that was fitted with further options, to predict as one of `fit` does.
 
     Args:
         x, y: the columns of its variables and of what was measured.
         data_unit: what n_data counts.
+        automatic: whether no form was named.
     """
-    data = surface.law.points
+    law, surface = (fitted.law, fitted) if isinstance(fitted, Surface) else (fitted, None)
+    data = law.points
     units = {name: data_unit if name == "n_data" else UNITS.get(name, name) for name in x}
-    table = Table(np.asarray(data.x), data.y, data.error, data.runs, data.notes, x, y)
-    return Fit(Chosen(x, y, units, table), surface.law, surface, automatic=False, notes=data.notes)
+    measured = 1 - data.y if data.complement else data.y
+    table = Table(np.asarray(data.x), measured, data.error, data.runs, data.notes, x, y)
+    return Fit(Chosen(x, y, units, table), law, surface, automatic, notes=data.notes)
 
 
 @dataclass(frozen=True)
@@ -278,7 +283,14 @@ class Fit(NotebookResult):
             variables = dict(zip(self.law.form.variables, places.values(), strict=True))
             low, high = self.surface.interval(variables, level=level)
             return np.asarray(self.surface.median(variables)), low, high, ()
-        return predict_curve(self.law, self.chosen.table, places[self.x[0]], level, self.automatic)
+        at, points = places[self.x[0]], self.chosen.table
+        if self.automatic:
+            found = extrapolate(points.x, points.y, at=at, level=level)
+            return found.mean, found.low, found.high, found.notes
+        values, (low, high) = np.asarray(self.law.predict(at)), self.law.interval(at, level)
+        if self.law.points.complement:  # of an accuracy that was fitted as 1 - y
+            values, low, high = 1 - values, 1 - np.asarray(high), 1 - np.asarray(low)
+        return values, np.asarray(low), np.asarray(high), ()
 
     @property
     def remarks(self) -> Iterable[Remark]:
@@ -303,25 +315,6 @@ class Fit(NotebookResult):
             "points": len(self.law.points.y), "residual_std": self.law.residual_std,
             "notes": [note.to_dict() for note in (*self.chosen.lost, *self.notes)],
         }  # fmt: skip
-
-
-def predict_curve(
-    law: Law, points: Any, at: np.ndarray, level: float = 0.95, automatic: bool = True
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[Reason, ...]]:
-    """Value, ends and notes of a curve at sizes: of `extrapolate` where no form was named, else of the law.
-
-    Args:
-        points: what the law was fitted to: a `Table`, or the arguments of `extrapolate`.
-        automatic: whether no form was named.
-    """
-    if automatic:
-        data, options = ((points.x, points.y), {}) if isinstance(points, Table) else points
-        found = extrapolate(*data, at=at, level=level, **options)
-        return found.mean, found.low, found.high, found.notes
-    values, (low, high) = np.asarray(law.predict(at)), law.interval(at, level)
-    if law.points.complement:  # "auto" fits 1 - y of an accuracy, other forms y as it is
-        values, low, high = 1 - values, 1 - np.asarray(high), 1 - np.asarray(low)
-    return values, np.asarray(low), np.asarray(high), ()
 
 
 @dataclass(frozen=True)
@@ -361,11 +354,13 @@ class Prediction(NotebookResult):
     @property
     def remarks(self) -> Iterator[Remark]:
         """What the summary says, as data."""
+        named = self.fit is not None and self.fit.surface is None and not self.fit.automatic
+        assumed = Reason("if_form_holds") if named else ""
         for row in self.notebook_table().to_dict("records"):
             place = " on ".join(_sized(row[name], self.units.get(name, name), name) for name in self.at)
             far = Reason("beyond_run", times=row["beyond"]) if row["beyond"] > 1 else ""
             ends = {"value": row[self.y], "low": row["low"], "high": row["high"], "level": self.level}
-            yield Reason("predicted", y=self.y, place=place, far=far, **ends)
+            yield Reason("predicted", y=self.y, place=place, far=far, assumed=assumed, **ends)
         yield from noted(self.notes)
 
     def to_dict(self) -> dict[str, Any]:

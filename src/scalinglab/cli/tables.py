@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scalinglab.cli.options import Columns, File, Variables, Where
-from scalinglab.cli.output import say
+from scalinglab.cli.output import Output, say
 from scalinglab.errors import BadInput, ScalinglabError
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from scalinglab.curves import Curves
+    from scalinglab.laws import surface as laws
     from scalinglab.laws.forms.base import Form
     from scalinglab.readers.tables import Understood
     from scalinglab.results.types import Reason
@@ -112,6 +113,18 @@ class TableQuery:
         except ScalinglabError as error:
             raise type(error)(reason_of(error).sentence(self.names)) from error
 
+    def output(
+        self,
+        document: Mapping[str, Any],
+        table: pd.DataFrame,
+        text: str,
+        notes: Sequence[Reason],
+        **more: Any,
+    ) -> Output:
+        """A result with what was done to the rows: before its text, and in its document."""
+        lines = [*(f"note: {note}" for note in notes), text]
+        return Output({**document, "notes": self.notes(notes)}, table, "\n".join(lines), **more)
+
     def notes(self, notes: Sequence[Reason]) -> list[dict[str, Any]]:
         """What was done to the rows, for the result."""
         from scalinglab.results.types import Reason
@@ -193,6 +206,22 @@ class Surface(Table):
             raise BadInput(f"--var {wrong[0]}: {form.name} has {', '.join(form.variables)}")
         usual = {"n_params": self.n_params, "n_data": self.n_data}
         return {v: named.get(v, usual.get(v, v)) for v in form.variables}
+
+    def fitted(self) -> tuple[TableQuery, laws.Surface]:
+        """The surface of the table; few runs with an outlier are refused, as `answer` does."""
+        from scalinglab.laws import surface
+        from scalinglab.laws.fitting.fit import outlier_note
+
+        query = self.query_surface()
+        with query.named():
+            found = surface.fit(query.frame, **query.points)
+            outlier_note(found.law, query.y, n_params=self.n_params, n_data=self.n_data)
+        return query, found
+
+    @property
+    def cost(self) -> dict[str, Any]:
+        """What an example costs, as functions of laws take it."""
+        return {"flops_per_param_example": self.flops_per_param_example}
 
     def query_surface(
         self, variables: Mapping[str, str] | None = None, more: Sequence[str] = ()

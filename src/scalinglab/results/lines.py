@@ -51,7 +51,8 @@ LINES = {
     "not_identified": "NOT IDENTIFIED: {why}",
     "lack_of_fit": "lack of fit: {why}",
     # predictions
-    "predicted": "{y} {value:.4g} ({level:%%}: {low:.4g} to {high:.4g}) at {place}{far}",
+    "predicted": "{y} {value:.4g} ({level:%%}: {low:.4g} to {high:.4g}) at {place}{far}{assumed}",
+    "if_form_holds": ", if this form holds",
     "sizes": "{sizes:.4g}",
     "beyond_run": ", {times:.3g} times the largest run",
     "beyond_size": "   {times:.3g} times the largest size",

@@ -10,13 +10,11 @@ from scalinglab.cli.output import Output
 from scalinglab.cli.registry import command
 from scalinglab.cli.tables import Rows, Surface, Table
 from scalinglab.errors import BadInput
-from scalinglab.support.words import percent
+from scalinglab.results.types import Reason
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
 
-    from scalinglab.cli.tables import TableQuery
     from scalinglab.laws import Law
 
 
@@ -54,6 +52,7 @@ def fit(
     import pandas as pd
 
     import scalinglab as sl
+    from scalinglab.answers.fitted import with_columns
     from scalinglab.laws.fitting.data import rising
     from scalinglab.laws.fitting.data.points import positive
     from scalinglab.laws.fitting.law import known_parameters
@@ -63,12 +62,8 @@ def fit(
     positive(at=1 if at is None else at)
     query = table.query(x, y, error=error)
     how: dict[str, Any] = {
-        "loss": loss,
-        "space": space,
-        "bounds": bounds or {},
-        "priors": prior or {},
-        "tie": tie or {},
-    }
+        "loss": loss, "space": space, "bounds": bounds or {}, "priors": prior or {}, "tie": tie or {}
+    }  # fmt: skip
     laws = [sl.laws.fit(name.strip(), query.frame, **how, **query.points) for name in form.split(",")]
     for law in laws:
         rising.refuse_beyond_one(law.form.name, law.points, x, query.y)
@@ -79,54 +74,28 @@ def fit(
     for law in laws:
         lines.append(law.summary())
         if at is not None:
-            predicted = _predicted(law, query, x, at, level, plain)
-            lines += _prediction_lines(predicted, x, query.y, level, "" if plain else ", if this form holds")
-            predicted.insert(0, "form", law.form.name)
-            rows.append(predicted.rename(columns={"value": query.y}))
+            made = with_columns(law, (x,), query.y, query.unit, plain).predict(at, level=level)
+            lines += [str(Reason("inside", of=remark)) for remark in made.remarks]
+            rows.append(made.notebook_table())
+            rows[-1].insert(0, "form", law.form.name)
     predictions = pd.concat(rows) if rows else pd.DataFrame()
     document = {
         "laws": [law.to_dict() for law in laws], "notes": query.notes(laws[0].points.notes),
         "predictions": predictions.to_dict("records"),
     }  # fmt: skip
     parameters = [
-        {
-            "form": law.form.name,
-            "parameter": name,
-            "value": value,
-            "low": ends[name].low,
-            "high": ends[name].high,
-        }
+        {"form": law.form.name, "parameter": name, "value": value, "low": ends[name].low,
+         "high": ends[name].high}
         for law in laws
         for name, value in known_parameters(law).items()
         if name in (ends := law.parameter_intervals)
-    ]
+    ]  # fmt: skip
     return Output(
         document,
         predictions if rows else pd.DataFrame(parameters),
         "\n".join(lines),
         figure=lambda: _fit_figure(laws, rows, x, query.y, level),
     )
-
-
-def _predicted(
-    law: Law, query: TableQuery, x: str, at: np.ndarray, level: float, plain: bool
-) -> pd.DataFrame:
-    """The prediction of y at some sizes: of `laws extrapolate` where nothing was chosen, else of the law."""
-    import pandas as pd
-
-    from scalinglab.answers.fitted import predict_curve
-
-    values, low, high, _ = predict_curve(law, ((query.frame,), query.points), at, level, plain)
-    return pd.DataFrame({x: at, "value": values, "low": low, "high": high, "beyond": at / law.points.x.max()})
-
-
-def _prediction_lines(frame: pd.DataFrame, x: str, y: str, level: float, assumed: str) -> list[str]:
-    lines = []
-    for row in frame.to_dict("records"):
-        far = f"   {row['beyond']:.3g} times the largest size" if row["beyond"] > 1 else ""
-        ends = f"{percent(level)} [{row['low']:.4g}, {row['high']:.4g}]"
-        lines.append(f"  at {x} = {row[x]:<10.4g} {y} {row['value']:.4g}   {ends}{far}{assumed}")
-    return lines
 
 
 def _fit_figure(laws: list[Law], rows: list[pd.DataFrame], x: str, y: str, level: float) -> Any:
@@ -201,7 +170,7 @@ def surface(
         at: also predict the loss there: 7e9,6e10 (in the order of the variables), or by name.
         level: confidence level of the intervals of --at and --compute, e.g. 0.95.
     """
-    from scalinglab.answers.fitted import of_surface
+    from scalinglab.answers.fitted import with_columns
     from scalinglab.figures import laws as figures
     from scalinglab.laws import surface
     from scalinglab.laws.fitting.data.points import positive
@@ -211,7 +180,6 @@ def surface(
     tried = surface.forms_of(form, var or {})
     columns = table.columns_of(tried[0], var)
     query = table.query_surface(columns)
-    cost: dict[str, Any] = {"flops_per_param_example": table.flops_per_param_example}
     with query.named():
         fitted = surface.fit(
             query.frame, form=tried, delta="auto" if delta is None else delta, space=space,
@@ -229,14 +197,14 @@ def surface(
     if compute is not None:
         with query.named():
             outlier_note(fitted.law, query.y, **columns)  # as answer refuses it
-            optimal = fitted.compute_optimal(compute, level=level, **cost)
+            optimal = fitted.compute_optimal(compute, level=level, **table.cost)
         text += "\n\n" + optimal.summary(query.names, caution=False)
         best = optimal.table()
         document["compute_optimal"] = best.to_dict("records")
     if at is not None:
         if not isinstance(at, dict):
             at = dict(zip(columns, _each(at, tuple(columns)), strict=True))
-        made = of_surface(fitted, tuple(columns.values()), query.y, query.unit).predict(at, level=level)
+        made = with_columns(fitted, tuple(columns.values()), query.y, query.unit).predict(at, level=level)
         text += "\n\n" + made.summary()
         best = made.notebook_table()
         document["predictions"] = best.to_dict("records")
@@ -244,7 +212,7 @@ def surface(
     def figure() -> Any:
         if fitted.law.form.variables != ("n_params", "n_data"):
             return figures.sections(fitted, loss=query.y)
-        return figures.surface(fitted, compute=compute, loss=query.y, **cost)
+        return figures.surface(fitted, compute=compute, loss=query.y, **table.cost)
 
     return Output(document, best, text, figure=figure)
 

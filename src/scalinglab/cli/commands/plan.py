@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,13 +17,8 @@ if TYPE_CHECKING:
 
     from scalinglab.cli.tables import TableQuery
     from scalinglab.laws.planning.next_runs import NextRuns
-    from scalinglab.laws.planning.questions import Answer
+    from scalinglab.laws.planning.questions import Answer, Bend
     from scalinglab.readers.tables import Understood
-
-
-def _with_notes(text: str, notes: Sequence[object]) -> str:
-    """A result in words, after what was done to the rows."""
-    return "\n".join([*(f"note: {note}" for note in notes), text])
 
 
 @command("plan optimal")
@@ -36,21 +30,14 @@ def optimal(table: Surface, compute: Numbers) -> Output:
     Args:
         compute: compute in FLOPs: '1e21', '1e20,1e22' or 'low:high:n'.
     """
-    from scalinglab.laws import surface
-    from scalinglab.laws.fitting.fit import outlier_note
-
-    query = table.query_surface()
+    query, fitted = table.fitted()
     with query.named():
-        fitted = surface.fit(query.frame, **query.points)
-        # refuses few runs with an outlier, as answer does
-        outlier_note(fitted.law, query.y, n_params=table.n_params, n_data=table.n_data)
-        best = fitted.compute_optimal(compute, flops_per_param_example=table.flops_per_param_example)
-    notes, rows = fitted.law.points.notes, best.table()
+        best = fitted.compute_optimal(compute, **table.cost)
+    rows = best.table()
     document = {
-        "parameters": fitted.determined, "weights": fitted.weights,
-        "optimal": rows.to_dict("records"), "notes": query.notes(notes),
+        "parameters": fitted.determined, "weights": fitted.weights, "optimal": rows.to_dict("records")
     }  # fmt: skip
-    return Output(document, rows, _with_notes(best.summary(query.names), notes))
+    return query.output(document, rows, best.summary(query.names), fitted.law.points.notes)
 
 
 @command("plan inference")
@@ -65,24 +52,16 @@ def inference(table: Surface, loss: float, used: Numbers) -> Output:
     """
     import pandas as pd
 
-    from scalinglab.laws import surface
-    from scalinglab.laws.fitting.fit import outlier_note
     from scalinglab.laws.planning.inference import inference_optimal
 
-    query = table.query_surface()
-    cost = {"flops_per_param_example": table.flops_per_param_example}
+    query, fitted = table.fitted()
     with query.named():
-        fitted = surface.fit(query.frame, **query.points)
-        # refuses few runs with an outlier, as answer does
-        outlier_note(fitted.law, query.y, n_params=table.n_params, n_data=table.n_data)
-        plans = [inference_optimal(fitted, loss, amount, **cost) for amount in used]
+        plans = [inference_optimal(fitted, loss, amount, **table.cost) for amount in used]
     rows = pd.DataFrame([vars(plan) for plan in plans]).drop(columns=["compute_optimal", "loss_interval"])
     rows[["loss_low", "loss_high"]] = [plan.loss_interval for plan in plans]
-    notes, text = fitted.law.points.notes, "\n".join(plan.summary(query.names) for plan in plans)
-    document = {
-        "parameters": fitted.determined, "plans": rows.to_dict("records"), "notes": query.notes(notes)
-    }  # fmt: skip
-    return Output(document, rows, _with_notes(text, notes))
+    text = "\n".join(plan.summary(query.names) for plan in plans)
+    document = {"parameters": fitted.determined, "plans": rows.to_dict("records")}
+    return query.output(document, rows, text, fitted.law.points.notes)
 
 
 @command("plan approaches", figure="approaches", draws_unasked=False)
@@ -99,12 +78,11 @@ def approaches(table: Surface, compute: float) -> Output:
     from scalinglab.figures import laws as figures
     from scalinglab.laws import plan
 
-    cost: dict[str, Any] = {"flops_per_param_example": table.flops_per_param_example}
     query = table.query_surface()
     with query.named():
-        found = plan.approaches(query.frame, compute=compute, **query.points, **cost)
-    centred = plan.parabola_bias(found.surface, **cost)
-    drifting = plan.parabola_bias(found.surface, drift=9.0, **cost)
+        found = plan.approaches(query.frame, compute=compute, **query.points, **table.cost)
+    centred = plan.parabola_bias(found.surface, **table.cost)
+    drifting = plan.parabola_bias(found.surface, drift=9.0, **table.cost)
     text = [
         found.summary(query.names), "", centred.summary(), "",
         "the same with the sizes tried drifting from 1/3 of the optimum to 3 times it",
@@ -120,12 +98,10 @@ def approaches(table: Surface, compute: float) -> Output:
         {"span": s, "a_true": centred.exponent, "a_centred": c, "a_drifting": e}
         for s, c, e in zip(centred.span, centred.exponents, drifting.exponents, strict=True)
     ]
-    return Output(
-        {"approaches": rows, "parabola_bias": bias, "notes": query.notes(found.notes)},
-        pd.DataFrame(rows),
-        _with_notes("\n".join(text), found.notes),
-        figure=lambda: figures.approaches(found, found.surface, **cost),
-    )
+    return query.output(
+        {"approaches": rows, "parabola_bias": bias}, pd.DataFrame(rows), "\n".join(text), found.notes,
+        figure=lambda: figures.approaches(found, found.surface, **table.cost),
+    )  # fmt: skip
 
 
 @command("plan next")
@@ -254,8 +230,7 @@ def _plan_of(
         column = x or "n_data"
         return table.query(column, table.y), [column], wanted
     columns = table.columns_of(chosen, var)
-    wanted["flops_per_param_example"] = table.flops_per_param_example
-    return table.query_surface(columns), [*columns.values()], wanted
+    return table.query_surface(columns), [*columns.values()], wanted | table.cost
 
 
 def _unit(query: TableQuery) -> str:
@@ -274,9 +249,9 @@ def _planned(query: TableQuery, found: NextRuns, **more: Any) -> Output:
     document = {
         "quantity": found.quantity or query.y, "prediction": prediction, "half_width": found.before,
         "budget": found.budget, "unit": found.unit, "worth_it": found.worth_it, "verdict": found.verdict,
-        "runs": rows.to_dict("records"), "notes": query.notes(found.notes),
+        "runs": rows.to_dict("records"),
     }  # fmt: skip
-    return Output(document, rows, _with_notes(found.summary(query.names), found.notes))
+    return query.output(document, rows, found.summary(query.names), found.notes)
 
 
 @command("plan hyperparameters", figure="hyperparameters", draws_unasked=False)
@@ -413,11 +388,10 @@ def sensitivity(table: Surface, compute: float, flop_counts: str | None = None) 
     with query.named():
         found = plan.sensitivity(
             query.frame, compute=compute, x=((n_params, *more[: len(others)]), n_data), y=query.y,
-            flop_counts=more[len(others) :], flops_per_param_example=table.flops_per_param_example,
-            **query.rows,
+            flop_counts=more[len(others) :], **table.cost, **query.rows,
         )  # fmt: skip
-    document = {"rows": found.table.to_dict("records"), "notes": query.notes(found.notes)}
-    return Output(document, found.table, _with_notes(found.summary(query.names), found.notes))
+    rows = {"rows": found.table.to_dict("records")}
+    return query.output(rows, found.table, found.summary(query.names), found.notes)
 
 
 @command("plan size-for")
@@ -436,7 +410,8 @@ def size_for(
     if not target > 0:
         raise BadInput(f"--target {target:g} must be positive: the value of {y or 'y'} to reach")
     query = table.query(x, y)
-    return _answered(query, plan.size_for(query.frame, target, form=form, **query.points))
+    found = plan.size_for(query.frame, target, form=form, **query.points)
+    return _answered(query, found, f"{found.form}: {found.text}")
 
 
 @command("plan gain-from")
@@ -459,15 +434,17 @@ def gain_from(
     from scalinglab.laws import plan
 
     query = table.query(x, y)
-    return _answered(query, plan.gain_from(query.frame, from_, factor=factor, form=form, **query.points))
+    found = plan.gain_from(query.frame, from_, factor=factor, form=form, **query.points)
+    return _answered(query, found, f"{found.form}: {found.text}")
 
 
-def _answered(query: TableQuery, answer: Answer) -> Output:
+def _answered(query: TableQuery, found: Answer | Bend, text: str) -> Output:
     import pandas as pd
 
-    document = {**answer.to_dict(), "notes": query.notes(answer.notes)}
-    rows = pd.DataFrame([document]).drop(columns=["notes", "reason"])
-    return Output(document, rows, _with_notes(f"{answer.form}: {answer.text}", answer.notes))
+    document = found.to_dict()
+    return query.output(
+        document, pd.DataFrame([document]).drop(columns=["notes", "reason"]), text, found.notes
+    )
 
 
 @command("plan bend")
@@ -476,12 +453,8 @@ def bend(table: Table, x: str = "n_data", y: str | None = None) -> Output:
 
     scalinglab plan bend curves.csv --x n_data --y test_error
     """
-    import pandas as pd
-
     from scalinglab.laws import plan
 
     query = table.query(x, y)
     found = plan.still_power_law(query.frame, **query.points)
-    document = {**found.to_dict(), "notes": query.notes(found.notes)}
-    rows = pd.DataFrame([document]).drop(columns=["notes", "reason"])
-    return Output(document, rows, _with_notes(found.text, found.notes))
+    return _answered(query, found, found.text)
