@@ -28,6 +28,7 @@ import pandas as pd
 from tables_parts.archives import ARCHIVES
 from tables_parts.cases import Case, Truth
 from tables_parts.coursework import COURSEWORK
+from tables_parts.desks import DESKS
 from tables_parts.exchanges import EXCHANGES
 from tables_parts.known import KNOWN
 from tables_parts.laboratories import LABORATORIES
@@ -54,6 +55,7 @@ SETS = {
     "notebooks": NOTEBOOKS,
     "teams": TEAMS,
     "exchanges": EXCHANGES,
+    "desks": DESKS,
 }
 FAR, CLOSE = 3.0, 0.02  # half-widths of the interval, or as a share, within which a prediction agrees
 WORDS = ("right", "refused", "wrong")
