@@ -29,6 +29,7 @@ from tables_parts.archives import ARCHIVES
 from tables_parts.cases import Case, Truth
 from tables_parts.coursework import COURSEWORK
 from tables_parts.desks import DESKS
+from tables_parts.drawers import DRAWERS
 from tables_parts.exchanges import EXCHANGES
 from tables_parts.known import KNOWN
 from tables_parts.laboratories import LABORATORIES
@@ -56,6 +57,7 @@ SETS = {
     "teams": TEAMS,
     "exchanges": EXCHANGES,
     "desks": DESKS,
+    "drawers": DRAWERS,
 }
 FAR, CLOSE = 3.0, 0.02  # half-widths of the interval, or as a share, within which a prediction agrees
 WORDS = ("right", "refused", "wrong")

@@ -192,14 +192,22 @@ DESKS.add(
 file = io.BytesIO()
 with pd.ExcelWriter(file) as writer:
     for a, row in zip(MODELS, wide):
-        pd.DataFrame({"Tokens (B)": TOKENS / 1e9, "Loss": row}).to_excel(writer, sheet_name=short(a), index=False)
+        pd.DataFrame({"Tokens (B)": TOKENS / 1e9, "Loss": row}).to_excel(
+            writer, sheet_name=short(a), index=False
+        )
 DESKS.add("sheets", "a sheet a model", "by_model.xlsx", file.getvalue(), t)
 DESKS.add(
     "sheets", "units below the header", "units.xlsx",
     book([["Scaling runs, Q3", None, None, None], ["Model", "Size", "Data", "Loss"], [None, "M params", "B tokens", "nats/token"],
           *([f"m{k}", a / 1e6, b / 1e9, c] for k, (a, b, c) in enumerate(zip(n, d, loss)))]), t,
 )  # fmt: skip
-DESKS.add("sheets", "a pivot of pandas", "pivot.csv", frame.pivot_table(index="Params", columns="Tokens", values=["Loss"]).to_csv(), t)
+DESKS.add(
+    "sheets",
+    "a pivot of pandas",
+    "pivot.csv",
+    frame.pivot_table(index="Params", columns="Tokens", values=["Loss"]).to_csv(),
+    t,
+)
 
 # --- trackers -----------------------------------------------------------------------------------------
 
