@@ -40,6 +40,21 @@ FILES = {
     "nested.json": json.dumps({"meta": {"seed": 1}, "results": RECORDS}),
     "split.json": json.dumps({"columns": ["params", "tokens", "val_loss"], "data": [*map(list, ROWS)]}),
     "pairs.log": "".join(f"N={n:g} D={d:g} loss={y}\n" for n, d, y in ROWS),
+    "page.adoc": f"Runs\n\n{BARS}",
+    "notes.org": f"* Runs\n{BARS.replace('|---|:--|--:|', '|---+---+---|')}",
+    "runs.rst": "Runs\n====\n\n======  ======  ========\nParams  Tokens  Val loss\n======  ======  ========\n"
+    + "".join(f"{n:.0e}   {d:.0e}   {y}\n" for n, d, y in ROWS)
+    + "======  ======  ========\n",
+    "runs.m": "% the runs\n% params tokens val_loss\n" + "".join(f"{n:g} {d:g} {y}\n" for n, d, y in ROWS),
+    "job.out": "Loading cuda/12.1\n"
+    + "".join(f"[rank0] ended: params={n:g} tokens={d:g} val_loss={y}\n" for n, d, y in ROWS)
+    + "JOB DONE\n",
+    "mail.txt": "Hi,\nthe val losses:\n"
+    + "".join(f"- {n / 1e6:g}M params on {d / 1e9:g}B tokens -> {y}\n" for n, d, y in ROWS)
+    + "Best,\nA.\n",
+    "runs.ipynb": json.dumps({"nbformat": 4, "cells": [{"cell_type": "code", "outputs": [
+        {"data": {"text/html": pd.DataFrame(rows, columns=["params", "tokens", "val_loss"]).to_html()}}
+        for rows in (ROWS[:2], ROWS)]}]}),
 }  # fmt: skip
 
 

@@ -159,3 +159,46 @@ def test_a_model_that_is_written_once_for_its_rows():
         "Val loss": [3.5, 3.4, 3.3, 3.2],
     }
     assert sl.read(table)["n_params"].tolist() == [1e7, 1e7, 2e7, 2e7]
+
+
+def test_a_paste_of_sizes_and_losses(tmp_path: Path):
+    (tmp_path / "t.txt").write_text("ana 10:32\nperplexities: \n19M -> 41.2\n70M -> 30.1\n160M -> 25.3\n")
+    curves = sl.read(tmp_path / "t.txt")
+    assert curves["n_params"].tolist() == [19e6, 70e6, 160e6]
+    (tmp_path / "t.txt").write_text("ppl (val):\n19M -> 41.2\n70M -> 30.1\n160M -> 25.3\n")
+    assert np.exp(sl.read(tmp_path / "t.txt")["loss"]) == pytest.approx([41.2, 30.1, 25.3])
+
+
+def test_words_before_the_numbers_of_a_line_name_its_run(tmp_path: Path):
+    (tmp_path / "t.txt").write_text("small: 19M params, 3.4\nbase: 70M params, 3.1\nxl: 160M params, 2.9\n")
+    curves = sl.read(tmp_path / "t.txt")
+    assert curves.runs == ["small", "base", "xl"]
+    assert curves["n_params"].tolist() == [19e6, 70e6, 160e6]
+
+
+def test_a_size_of_no_known_name_is_the_one_that_the_measurement_follows():
+    kept = ["21/50", "30/50", "40/50"]
+    curves = sl.read({"env_steps": ["1M", "2M", "5M"], "gpu_hours": [1, 2, 5], "kept": kept})
+    assert curves["n_data"].tolist() == [1e6, 2e6, 5e6]
+    assert curves.data_unit == "env_steps"
+    assert curves["kept"].tolist() == [0.42, 0.6, 0.8]
+
+
+def test_two_sizes_of_no_known_name_are_not_guessed():
+    table = {"alpha": [10, 20, 50, 90], "beta": [3, 9, 20, 70], "val_loss": [3.0, 2.5, 2.2, 2.0]}
+    with pytest.raises(BadInput, match="n_data"):
+        sl.read(table)
+
+
+def test_deviations_below_the_runs_are_left_out_where_they_are_those_of_the_rows(tmp_path: Path):
+    rows = "fold 0,0.30,0.20\nfold 1,0.34,0.22\n"
+    (tmp_path / "t.csv").write_text(f"fold,n=100,n=200\n{rows}mean,0.32,0.21\nstd,0.0283,0.0141\n")
+    assert len(sl.read(tmp_path / "t.csv").frame) == 4
+    (tmp_path / "t.csv").write_text(f"fold,n=100,n=200\n{rows}max,0.5,0.4\n")
+    assert len(sl.read(tmp_path / "t.csv").frame) == 6
+
+
+def test_numbers_in_latex_and_seeds_in_cells():
+    curves = sl.read({"run": ["seed=0", "seed=1"] * 2, "n_train": [100, 100, 200, 200],
+                      "acc": ["$71.3 \\pm 0.2$", "72.0", "$80.0$", "81\\%"]})  # fmt: skip
+    assert curves["seed"].astype(int).tolist() == [0, 1, 0, 1]

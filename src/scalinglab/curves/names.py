@@ -29,7 +29,10 @@ BITS = ("bits", "bpb", "bpc", "bpt")
 # measured beside these, and taken where none of them was: of regression, recognition, retrieval
 OTHER_LOSS = ("mse", "rmse", "nrmse", "mae", "mape", "crps", "deviance")
 OTHER_ERROR = ("wer", "cer")
-OTHER_ACCURACY = ("f1", "auc", "auroc", "iou", "miou", "exactmatch", "score", "scores")
+OTHER_ACCURACY = (
+    "f1", "auc", "auroc", "iou", "miou", "exactmatch", "score", "scores", "success", "successes", "solved",
+    "correct", "map", "dice", "ndcg", "mrr",
+)  # fmt: skip
 
 # of the data: a size where no column counts them
 FRACTIONS = (
@@ -151,7 +154,7 @@ _PHRASES = (
     (r"(top|acc|prec)_?1", "accuracy"), (r"held_out|hold_out", "heldout"),
     (r"bits_per_(byte|token|char(acter)?)", "bits"),
 )  # fmt: skip
-_KINDS = {
+KINDS = {
     **dict.fromkeys(LOSS, "loss"), **dict.fromkeys(ERROR, "error"), **dict.fromkeys(ACCURACY, "accuracy"),
     **dict.fromkeys(PERPLEXITY, "perplexity"), **dict.fromkeys(BITS, "bits"),
 }  # fmt: skip
@@ -159,7 +162,7 @@ _OTHER_KINDS = {
     **dict.fromkeys(OTHER_LOSS, "loss"), **dict.fromkeys(OTHER_ERROR, "error"),
     **dict.fromkeys(OTHER_ACCURACY, "accuracy"),
 }  # fmt: skip
-_KINDS |= _OTHER_KINDS
+KINDS |= _OTHER_KINDS
 _SPREADS = {"std", "stdev", "sd", "stderr", "sem", "se", "ci", "ci95", "var", "variance", "spread", "stds"}
 _SPREADS |= {"lower", "upper", "low", "high", "margin", "uncertainty"}
 # which of a run's values a measurement is, the most certain first
@@ -302,11 +305,11 @@ def quantity(column: Any) -> Quantity | None:
     for phrase, short in _PHRASES:
         text = re.sub(rf"(?<=_)(?:{phrase})(?=_)", short, text)
     words = text.strip("_").split("_")
-    kinds = list({_KINDS[word] for word in words if word in _KINDS})  # "top-1 acc" says it twice
+    kinds = list({KINDS[word] for word in words if word in KINDS})  # "top-1 acc" says it twice
     splits = {_SPLITS[word] for word in words if word in _SPLITS}
     if len(kinds) != 1 or len(splits) > 1:
         return None
-    known = {*_KINDS, *_SPLITS, *_STATISTICS, *_SPREADS, *_OF_MEASUREMENTS}
+    known = {*KINDS, *_SPLITS, *_STATISTICS, *_SPREADS, *_OF_MEASUREMENTS}
     others = tuple(word for word in words if word not in known)
     rank = max((_STATISTICS.get(word, 0) for word in words), default=0) + 4 * (kinds[0] == "bits")
     rank += 4 * ("(bit" in str(column).lower().replace("[", "(")) + 5 * any(w in _OTHER_KINDS for w in words)

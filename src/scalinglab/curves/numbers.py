@@ -55,6 +55,12 @@ _FAILED = re.compile(
 _SUPERSCRIPT = re.compile(r"([x×*·]\s*10|^10(?=[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]{2}|[⁴⁵⁶⁷⁸⁹]))([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
 _PLAIN_DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 _ONLY_POWER = re.compile(r"(2|10)\s*(?:\^|\*\*)\s*\{?([-+]?\d{1,2})\}?")  # 2^14
+_OF_TRIALS = re.compile(r"(\d{1,7})\s*(?:/|(?:out )?of)\s*(\d{1,7})")  # 42/50
+LATEX = (
+    (r"\\pm", "±"), (r"\\(?:times|cdot)", "×"), (r"\\%", "%"), (r"\\[ ,;!~]|~(?=.)", " "), (r"\\_", "_"),
+    (r"\\&", " and "), (r"\\(?:textbf|textit|emph|mathbf|underline|text|bf|mathrm)\b", ""),
+    (r"(?<=10)\^\{?(-?\d+)\}?", r"^\1"), (r"[{}$]", ""),
+)  # fmt: skip
 _DIGIT = re.compile(r"\d")
 MOST_CHARACTERS = 400  # whatever is longer is no number of an experiment
 
@@ -91,9 +97,14 @@ def cell(text: str, *, decimal_comma: bool = False) -> Cell | None:
     if len(text) > MOST_CHARACTERS:
         return None
     text = _SUPERSCRIPT.sub(lambda m: f"{m[1]}^{m[2].translate(_PLAIN_DIGITS)}", text)  # 2×10⁷
-    text = text.strip("*$†‡§¹²³").strip()
+    if "$" in text or "\\" in text:
+        for pattern, plain in LATEX:
+            text = re.sub(pattern, plain, text)
+    text = text.strip("*†‡§¹²³").strip()
     if (alone := _ONLY_POWER.fullmatch(text)) is not None:
         return Cell(float(alone[1]) ** int(alone[2]), scaled=True)
+    if (trials := _OF_TRIALS.fullmatch(text)) and int(trials[1]) <= int(trials[2]) > 1:
+        return Cell(int(trials[1]) / int(trials[2]), percent=True)
     if text.lower() in _WORDS:
         return Cell(_WORDS[text.lower()])
     if decimal_comma and _DECIMAL_COMMA.fullmatch(text):

@@ -132,7 +132,8 @@ class Curves:
     @property
     def data_unit(self) -> str:
         """What `n_data` counts: tokens in tables of language models, examples in others."""
-        return unit_of_data(self.frame)
+        read = () if self.reading is None else self.reading.columns
+        return next((c.unit for c in read if c.ours == "n_data" and c.unit), unit_of_data(self.frame))
 
     @property
     def runs(self) -> list[str]:

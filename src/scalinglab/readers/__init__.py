@@ -38,7 +38,7 @@ Source: TypeAlias = (
     str | os.PathLike[str] | pd.DataFrame | Mapping[str, Any] | list[Mapping[str, Any]] | Curves
 )
 _IN_NAME = re.compile(
-    r"(?:^|[_\-. ])([A-Za-z]+(?:_[a-z]+)*)[=\-]?(\d+(?:\.\d+)?(?:e\d+)?[kKMBT]?)(?![A-Za-z0-9])"
+    r"(?:^|[_\-. ])([A-Za-z]+(?:_[a-z]+)*)[=\-_]?(\d+(?:\.\d+)?(?:e\d+)?[kKMBT]?)(?![A-Za-z0-9])"
 )
 CONFIGS = ("config", "args", "hparams", "params", "hyperparameters", "settings")  # files of a run's settings
 SIMILAR, SIMILAR_ANY = 0.88, 0.91  # how alike a misspelt name is: with its first letter, with any

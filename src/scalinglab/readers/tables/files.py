@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice, takewhile
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -37,10 +37,13 @@ from scalinglab.readers.tables.lines import (
     with_objects,
 )
 from scalinglab.readers.tables.markup import (
+    holds_number,
     rows_of_pairs,
+    table_of_alike,
     tables_of_html,
     tables_of_latex,
     tables_of_markdown,
+    tables_of_notebook,
 )
 from scalinglab.readers.tables.remarks import LEFT_OUT, NOTES, unknown, with_short_texts
 from scalinglab.support.progress import opened
@@ -55,18 +58,20 @@ MOST_TITLES = 10  # lines above the names
 FIRST_LINES = 30  # of a text file, to see where its names stand
 _COMMA = re.compile(r"\s*[-+−]?\d+,\d+(?:e[-+]?\d+)?\s*%?\s*", re.IGNORECASE)
 _LOGS = (".txt", ".log", ".out")
-_PAGES = (*_LOGS, ".yaml", ".yml", ".md", ".tex", ".html")  # in a folder of tables they are something else
+_TABLES = (".csv", ".tsv", ".tab", ".json", ".jsonl", ".ndjson", ".xlsx", ".parquet")  # in a folder
+_COMMENT = ("#", "%", "//")
+_RULE = re.compile(r"[\s=+|:-]*(?:---|===)[\s=+|:-]*")  # between rows
+_Reader: TypeAlias = Callable[[Path, bool, Droppable], pd.DataFrame]
 
 
 def is_table(path: Path, logs: bool = False) -> bool:
     """Whether a file's ending is one of a table, or of a text that a training may have printed."""
     ending = (Path(path.stem).suffix if path.suffix.lower() == ".gz" else path.suffix).lower()
-    known = _LOGS if logs else {*_READERS, ".parquet"} - {*_PAGES}
-    return path.is_file() and ending in known
+    return path.is_file() and ending in (_LOGS if logs else _TABLES)
 
 
 def read_file(path: Path, wanted: Collection[str] = ()) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """A table by its ending, and the columns that the file itself declares as settings.
+    """A table by what the file holds, and the columns that the file itself declares as settings.
 
     Args:
         wanted: columns that stay however large the table is.
@@ -77,14 +82,36 @@ def read_file(path: Path, wanted: Collection[str] = ()) -> tuple[pd.DataFrame, t
     ending = Path(path.stem).suffix.lower() if packed else path.suffix.lower()
     if not packed and ending == ".parquet":
         return read_table(path, unknown(wanted))
-    if ending not in _READERS:
-        known = f"{', '.join((*_READERS, '.parquet'))}, and .gz of the text ones"
-        raise BadInput(f"{path}: unknown ending {''.join(path.suffixes[-2:]) or path.name!r}; use {known}")
     if not path.stat().st_size:
         raise BadInput(f"{path} is empty: a table has names and a row for every measurement")
     with errors_named(path):
-        frame = _READERS[ending](path, packed, unknown(wanted))
+        reader = _read_excel if ending == ".xlsx" else _reader_of_text(path, packed, ending)
+        frame = reader(path, packed, unknown(wanted))
     return with_rows(_without_unnamed(frame), path), ()
+
+
+def _reader_of_text(path: Path, packed: bool, ending: str) -> _Reader:
+    """What reads a text, by what stands in it; the ending decides for what can be told by nothing else."""
+    with path.open("rb") as file:
+        if not packed and b"\0" in file.read(SAMPLE) and _encoding(path) == UTF_8:
+            known = "text of any kind, also with .gz, .xlsx and .parquet"
+            raise BadInput(f"{path}: unknown ending {ending or path.name!r} and no text; use {known}")
+    with _text(path, packed) as text:
+        sample = text.read(SAMPLE)
+    if ending in (".yaml", ".yml"):
+        return _read_yaml
+    if ending in (".jsonl", ".ndjson"):
+        return _read_lines
+    if ending == ".json" or re.match(r"\s*(?:\{|\[\s*[\[{])", sample):
+        first = [line for line in sample.splitlines() if line.strip()][:2]
+        if len(first) > 1 and all(map(_is_object, first)):  # also as Python prints them
+            return _read_csv if first[0].lstrip().startswith("{'") else _read_lines
+        return _read_notebook if '"nbformat"' in sample or ending == ".ipynb" else _read_json
+    if path.stat().st_size <= MOST_OF_CELLS:
+        for read, tables in _MARKUP.items():
+            if tables(sample):
+                return read
+    return _read_csv
 
 
 def _without_unnamed(frame: pd.DataFrame) -> pd.DataFrame:
@@ -143,9 +170,8 @@ def _separator(sample: str, path: Path) -> str:
     usual = {mark: max(n, key=lambda k: (n[k], k)) for mark, n in counts.items() if n}
     share = {mark: counts[mark][n] / len(lines) for mark, n in usual.items() if n}
     if not share or max(share.values()) <= 0.5:
-        spaced = (
-            len(lines) > 1 and not any(mark in lines[0] for mark in SEPARATORS) and len(lines[0].split()) > 1
-        )
+        worded = [line for line in lines if len(line.split()) > 1 and not any(m in line for m in SEPARATORS)]
+        spaced = len(lines) > 1 and len(worded) > 0.5 * len(lines)
         return SPACES if spaced else max(SEPARATORS, key=lambda mark: width(lines[0], mark) if lines else 0)
     regular = [mark for mark, part in share.items() if part >= 0.9 * max(share.values())]
     # 0,5;0,7 has as many commas as columns: a semicolon or tab in the header decides
@@ -157,7 +183,9 @@ def _rows(lines: Iterable[str]) -> list[str]:
     found: list[str] = []
     last = ""
     for line in filter(str.strip, lines):
-        if line.startswith("#"):
+        if _RULE.fullmatch(line):
+            continue
+        if line.startswith(_COMMENT):
             last = line
             continue
         if last and 0 < len(found) < MOST_TITLES and _names_columns(last, line):
@@ -193,25 +221,23 @@ def _read_csv(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
         sample = file.read(SAMPLE)
     separator = _separator(sample, path)
     lines = sample.splitlines()
-    comments = list(takewhile(lambda line: line.startswith("#"), lines))
+    comments = list(takewhile(lambda line: line.startswith(_COMMENT), lines))
     rows, left_out = _rows(lines), dict[Any, None]()
     small = path.stat().st_size <= MOST_OF_CELLS
-    if separator == "|" and tables_of_markdown(sample) and small:
-        return _read_markdown(path, packed, droppable)
+    cells = [*islice(_all_fields(rows, separator), FIRST_LINES)]
+    if small and rows and (table := _of_words(path, packed, rows, cells, separator, droppable)) is not None:
+        return table
     if separator == SPACES:
         with _text(path, packed) as file:
             wide = [re.split(r"\s{2,}|\t", line.strip()) for line in _rows(file)] if small else []
-        if len({*map(len, wide)}) == 1 < len(wide[0]):
-            return table_of_cells(wide, path)
+        usual = len(wide[-1]) if wide else 0
+        before = [*takewhile(lambda row: len(row) < usual, wide)]  # titles, names without that of row numbers
+        regular = usual > 1 and all(len(row) == usual for row in wide[len(before) :])
+        if regular and not _names(comments, rows, separator):
+            numbered = [["", *row] if len(row) == usual - 1 > 0 else row for row in before]
+            return table_of_cells([*numbered, *wide[len(before) :]], path)
         with _text(path, packed) as file:
             _refuse_titles(file, path)
-    if small and rows and all(map(_is_object, rows)):
-        with _text(path, packed) as file:
-            return table_of_rows([*map(_literal, _rows(file))], path, droppable)
-    if small and names_a_result({key for row in rows_of_pairs(rows[:FIRST_LINES]) for key in row}):
-        with _text(path, packed) as file:
-            return table_of_rows(rows_of_pairs(_rows(file)), path, droppable)
-    cells = [*islice(_all_fields(rows, separator), FIRST_LINES)]
     if small and not _names(comments, rows, separator) and not begins_with_names(cells):
         table = table_of_cells(_cells_of(path, packed, separator), path)
         table.attrs["decimal_comma"] = separator != ","
@@ -235,6 +261,29 @@ def _read_csv(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
         frame = frame.iloc[:-1]
         frame.attrs[NOTES] = ["the last row is cut short: left out"]
     return without_strays(frame)
+
+
+def _of_words(
+    path: Path, packed: bool, rows: list[str], cells: list[list[str]], separator: str, droppable: Droppable
+) -> pd.DataFrame | None:
+    """The table in lines of objects, of names with values, or of words that differ in numbers alone."""
+    if all(map(_is_object, rows)):
+        read: Callable[[list[str]], list[dict[str, Any]]] = lambda lines: [*map(_literal, lines)]  # noqa: E731
+    elif names_a_result({key for row in rows_of_pairs(rows[:FIRST_LINES]) for key in row}):
+        read = rows_of_pairs
+    elif not _has_header(cells, separator) and table_of_alike(rows):
+        read = table_of_alike
+    else:
+        return None
+    with _text(path, packed) as file:
+        return table_of_rows(read(_rows(file)), path, droppable)
+
+
+def _has_header(cells: list[list[str]], separator: str) -> bool:
+    """Whether the first line has a known name, and as many columns as most lines."""
+    usual = Counter(map(len, cells[1:])).most_common(1)
+    regular = separator != SPACES and bool(usual) and len(cells[0]) == usual[0][0] > 1
+    return regular and any(is_name(name) and not holds_number(name) for name in cells[0])
 
 
 def _cells_of(path: Path, packed: bool, separator: str) -> list[list[str]]:
@@ -265,7 +314,7 @@ def _dotted(cells: list[list[str]], separator: str) -> list[str]:
 
 def _read_markup(
     tables: Callable[[str], list[list[list[str]]]],
-) -> Callable[[Path, bool, Droppable], pd.DataFrame]:
+) -> _Reader:
     """The reader of a page with a table in it."""
 
     def read(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
@@ -317,7 +366,7 @@ def _names(comments: list[str], rows: list[str], separator: str) -> list[str] | 
     if not comments or not rows:
         return None
     names, values = (
-        _fields(line, separator) for line in (re.sub(r"^#+\s*(?=\w)", "", comments[-1]), rows[0])
+        _fields(line, separator) for line in (re.sub(r"^(?:#+|%+|//)\s*(?=\w)", "", comments[-1]), rows[0])
     )
     numbers = [number(value, decimal_comma=separator != ",") is not None for value in values]
     named = all(numbers) or (any(numbers) and any(map(is_name, names)) and not any(map(is_name, values)))
@@ -336,10 +385,6 @@ def _read_lines(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
 
 
 def _read_json(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
-    with _text(path, packed) as file:
-        first = [line for line in islice(file, 3) if line.strip()]
-    if len(first) > 1 and all(map(_is_object, first)):  # JSON lines under another ending
-        return _read_lines(path, packed, droppable)
     with _text(path, packed) as file:
         return _table_of_document(loads(file.read()), path, droppable)
 
@@ -425,11 +470,5 @@ def _read_excel(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
     return _only(found, path) if found else pd.DataFrame()
 
 
-_read_markdown = _read_markup(tables_of_markdown)
-_READERS: dict[str, Callable[[Path, bool, Droppable], pd.DataFrame]] = {
-    ".csv": _read_csv, ".tsv": _read_csv, ".txt": _read_csv, ".tab": _read_csv,
-    ".log": _read_csv, ".out": _read_csv, ".json": _read_json,
-    ".jsonl": _read_lines, ".ndjson": _read_lines, ".xlsx": _read_excel,
-    ".yaml": _read_yaml, ".yml": _read_yaml,
-    ".md": _read_markdown, ".tex": _read_markup(tables_of_latex), ".html": _read_markup(tables_of_html),
-}  # fmt: skip
+_read_notebook = _read_markup(tables_of_notebook)
+_MARKUP = {_read_markup(tables): tables for tables in (tables_of_latex, tables_of_html, tables_of_markdown)}

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from scalinglab.curves.columns import is_missing, is_numeric
@@ -21,6 +22,7 @@ FEWEST_OF_A_TITLE = 2  # cells of a row of names, whatever the table's width
 _UNIT = re.compile(rf"[\[(]?(?:in )?(?:%|{MULTIPLIERS}|nats?|bits?|tokens?|params?|parameters?|flops?|#|-)"
                    r"(?:\s*(?:/|per)\s*\w+|\s+\w+)?[\])]?", re.IGNORECASE)  # fmt: skip
 SECTION = "section"
+SAME_STATISTIC = 0.02  # relative difference of a rounded mean or deviation
 LAST_ROWS = 5  # of a table, in which means and totals may stand
 _SUMMARY = r"(?i)\s*(?:mean|avg\.?|average|total|sum|median|std|min|max)\s*:?\s*"
 
@@ -31,7 +33,7 @@ def table_of_cells(rows: Iterable[Sequence[Any]], path: Path) -> pd.DataFrame:
     filled = [row for row in cells if any(value is not None for value in row)]
     width = max(map(len, filled), default=0)
     filled = [[*row, *[None] * (width - len(row))] for row in filled]
-    used = [k for k in range(width) if sum(row[k] is not None for row in filled) > 1]
+    used = [k for k in range(width) if sum(row[k] is not None for row in filled) > (k > 0)]
     filled = [row for each in filled if _count(row := [each[k] for k in used])]
     filled = _without_levels(filled)
     start = _first_row_of_names(filled)
@@ -206,6 +208,17 @@ def _without_numbers(frame: pd.DataFrame) -> pd.Series:
     return found
 
 
+def _follows(rows: pd.DataFrame, summaries: pd.DataFrame) -> pd.Series:
+    """Whether each summary has, in every column of numbers, a statistic of the rows."""
+    numbers = rows.select_dtypes("number")
+    if numbers.empty or len(rows) < 2:
+        return pd.Series(False, summaries.index)
+    each = [getattr(numbers, name)() for name in ("mean", "median", "sum", "min", "max", "std", "sem")]
+    statistics = [*each, numbers.std(ddof=0)]
+    close = [np.isclose(summaries[numbers.columns], s, rtol=SAME_STATISTIC).all(axis=1) for s in statistics]
+    return pd.Series(np.any(close, axis=0), summaries.index)
+
+
 def _summaries(frame: pd.DataFrame, texts: Sequence[int]) -> pd.Series:
     """Whether a row at the end is a mean or a total: a word for it among numbers, or where a number lacks."""
     found = pd.Series(False, frame.index)
@@ -217,7 +230,7 @@ def _summaries(frame: pd.DataFrame, texts: Sequence[int]) -> pd.Series:
         rest = frame.drop(index=last.index[named])
         lacking = last[named].isna().any(axis=1) & rest.notna().all(axis=1).all()
         among_numbers = rest.iloc[:, k].head(LAST_ROWS).map(_is_number).mean() > 0.5
-        found.loc[last.index[named]] = lacking | among_numbers
+        found.loc[last.index[named]] = lacking | among_numbers | _follows(rest, last[named])
     return found
 
 

@@ -19,8 +19,7 @@ from scalinglab.curves.names import TEST, TRAIN, aliases, quantity
 from scalinglab.curves.numbers import cell
 from scalinglab.errors import BadInput
 from scalinglab.readers.tables.headers import header
-from scalinglab.readers.tables.meanings import FEWEST_PARAMS, FEWEST_TOKENS
-from scalinglab.readers.tables.naming import SIZE_IN_NAME
+from scalinglab.readers.tables.meanings import FEWEST_PARAMS, FEWEST_TOKENS, SIZE_IN_NAME, names_sizes
 from scalinglab.readers.tables.remarks import NOTES
 
 LIST_OF_RUNS = ("Name", "State", "Runtime")
@@ -118,13 +117,13 @@ def _list(value: object) -> list[float]:
 
 
 def _with_pairs(frame: pd.DataFrame) -> pd.DataFrame:
-    """Cells such as n=1000 as a column n."""
+    """Cells such as n=1000 or seed=3 as a column n or seed."""
     for column in [c for c in frame if not is_numeric(frame[c])]:
         pairs = [_PAIR.fullmatch(str(text)) for text in frame[column]]
         names = {found["name"] for found in pairs if found}
         if not all(pairs) or len(names) != 1 or (name := next(iter(names))) in frame:
             continue
-        if name == "n" or _role(name) in _SIZES:
+        if name == "n" or _role(name) in (*_SIZES, "seed"):
             values = [found["number"] for found in pairs if found]
             called = "n_data" if name == "n" else name
             frame = frame.rename(columns={column: called}).assign(**{called: values})
@@ -218,11 +217,14 @@ def _from_attributes(frame: pd.DataFrame) -> Found:
     first, values = frame.columns[0], [*frame.iloc[:, 0].astype(str)]
     measured = [v for v in values if quantity(v) is not None]
     sizes = [v for v in (first, *values) if _role(v) in _SIZES]
+    across = not sizes and all(
+        _sized(c) is not None for c in frame.columns[1:]
+    )  # 19M, 70M, … over the values
     known = sum(quantity(v) is not None or bool(_role(v)) for v in values)
-    if not measured or not sizes or len({*values}) < len(values) or known < 0.7 * len(values):
+    if not measured or not (sizes or across) or len({*values}) < len(values) or known < 0.7 * len(values):
         return None
     table = pd.DataFrame(frame.iloc[:, 1:].T.to_numpy(), columns=values)
-    name = first if _role(first) else "run"
+    name = first if _role(first) else "size" if across else "run"
     table.insert(0, name, [*frame.columns[1:]])
     return table.infer_objects(), "a column a run, a row a quantity"
 
@@ -400,7 +402,7 @@ def _size_beside(
     """What sizes in headers are beside these columns; empty where that is not certain, None for no sizes."""
     roles = {role for c in others for role in aliases([header(c).name])}
     texts = [c for c in others if not is_numeric(frame[c]) and _role(c) not in _SIZES]
-    named = [c for c in texts if _one_size_each(frame[c])]
+    named = [c for c in texts if names_sizes(frame[c])]
     if "n_params" in roles or named:
         return "tokens" if max(sizes) >= FEWEST_TOKENS else "n_data"
     large = min(sizes) >= FEWEST_PARAMS
@@ -409,11 +411,6 @@ def _size_beside(
     if roles & {*PROGRESS}:
         return "n_params" if min(sizes) >= 1e6 else ""
     return "" if measured or any(is_seed(c) for c in others) else None
-
-
-def _one_size_each(column: pd.Series) -> bool:
-    names = [*column.dropna().astype(str)]
-    return bool(names) and all(len(SIZE_IN_NAME.findall(name)) == 1 for name in names)
 
 
 def _names(frame: pd.DataFrame) -> Spread | None:

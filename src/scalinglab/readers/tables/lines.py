@@ -22,7 +22,7 @@ from scalinglab.curves.names import aliases, likely_size, quantity
 from scalinglab.curves.parts import Droppable, frame_of_rows
 from scalinglab.errors import BadInput
 from scalinglab.readers.tables.headers import header
-from scalinglab.readers.tables.naming import SIZE_IN_NAME
+from scalinglab.readers.tables.meanings import SIZE_IN_NAME
 from scalinglab.readers.tables.remarks import LEFT_OUT, NOTES, is_long, shortened
 
 MOST_VALUES = 50  # of an array

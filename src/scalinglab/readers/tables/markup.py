@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable
 from html.parser import HTMLParser
+from string import ascii_uppercase
 
-from scalinglab.curves.names import aliases, quantity
+from scalinglab.curves.names import KINDS, aliases, quantity
+from scalinglab.curves.numbers import LATEX
 
 _COUNTS = {"n_params", "tokens", "n_data", "compute"}
 # words are bounded and never given back, so that time grows with a text and not with its square
 _WORD = r"[A-Za-z#][\w/.#()-]{0,80}+"
 _NAME = rf"((?:{_WORD} ){{0,2}}{_WORD})"
-_PAIR = re.compile(_NAME + r"\s*[=:]\s*([^\s,;|]+)")
+_PAIR = re.compile(_NAME + r"\s*[=:]\s*(\d{1,3}(?:,\d{3})+(?![\d,])|(?![A-Za-z]\w*=)[^\s,;|]+)")
 # "val loss 3.2", without a mark: where the words are a known name
 _SPACED = re.compile(_NAME + r" +([-+]?\d[\d.,]*(?:[eE][-+]?\d+)?[KMBTkmbt]?%?)(?![\w.])")
-_RULE = re.compile(r"(?=.*(?:--|:-|-:))\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*")
+# a number in a line of words: 19M, 3.2 ± 0.1, 71.3%; not that of gpt2, 10:32 or 2024-05-01
+_SLOT = re.compile(
+    r"(?<![\w.:/-])[~≈]?[-−]?(?:\d[\d,_']*(?:\.\d+)?|\.\d+)(?:e[-+]?\d+)?(?:\s?[KMBT](?![\w]))?(?:\s?%)?"
+    r"(?:\s?(?:±|\+/-)\s?[\d.]+%?)?(?![\w/]|[.:-]\d)", re.IGNORECASE,
+)  # fmt: skip
+FEWEST_ALIKE = 3  # lines that differ in their numbers alone before they are a table
+_RULE = re.compile(r"(?=.*(?:--|:-|-:))\s*\|?\s*:?-+:?\s*(?:[|+]\s*:?-+:?\s*)*\|?\s*")
 _LATEX = (
     (r"(?<!\\)%.*", ""), (r"\\hline|\\cline\{[^}]*\}", ""),
     (r"\\(?:top|mid|bottom|c)rule(?:\[[^\]]*\])?(?:\([^)]*\))?(?:\{[^}]*\})?", ""),
-    (r"\\multicolumn\{\d+\}\{[^}]*\}", ""), (r"\\multirow\{[^}]*\}\{[^}]*\}", ""), (r"\\pm", "±"),
-    (r"\\(?:times|cdot)", "×"), (r"\\%", "%"), (r"\\[ ,;!~]", " "), (r"~", " "), (r"\\_", "_"),
-    (r"\\&", " and "),
-    (r"\\(?:textbf|textit|emph|mathbf|underline|text|bf|mathrm)\b", ""), (r"(?<=10)\^\{?(-?\d+)\}?", r"^\1"),
-    (r"[{}$]", ""),
+    (r"\\multicolumn\{\d+\}\{[^}]*\}", ""), (r"\\multirow\{[^}]*\}\{[^}]*\}", ""), *LATEX,
 )  # fmt: skip
 
 
@@ -65,6 +70,57 @@ def _name(words: str) -> str:
 
 def _is_name(words: str) -> bool:
     return quantity(words) is not None or bool(aliases([words]))
+
+
+def holds_number(text: str) -> bool:
+    """Whether a number stands among the words of a text."""
+    return _SLOT.search(text) is not None
+
+
+def table_of_alike(lines: Iterable[str]) -> list[dict[str, str]]:
+    """The lines that differ in their numbers alone, as in "19M -> 4.1", as rows; none where there are none.
+
+    A number is named by the word behind it where that is a unit, or by the words before it. Words before the
+    first that differ name the run. Of numbers without a name the last one is what other lines speak of, where
+    they speak of one quantity.
+
+    >>> table_of_alike(["perplexity:", "19M -> 41.2", "70M -> 30.1", "160M -> 25.3"])[0]
+    {'value A': '19M', 'perplexity': '41.2'}
+    """
+    found: dict[tuple[str, ...], list[str]] = {}
+    for line in lines:
+        words = [re.sub(r"\d+", "0", " ".join(part.split())) for part in _SLOT.sub("\0", line).split("\0")]
+        found.setdefault(tuple(words[1:]), []).append(line)
+    between = [k for k in found if len(k) > 1 and all(re.search(r"[^\s,;|]", each) for each in k[:-1])]
+    alike = max(between, key=lambda k: len(found[k]), default=())
+    if not alike or len(found[alike]) < FEWEST_ALIKE:
+        return []
+    labels = [_SLOT.split(line, maxsplit=1)[0].strip(" \t-*•:=,") for line in found[alike]]
+    shared = labels[0] if len({*labels}) == 1 else ""
+    names = [_name_of(before, behind) for before, behind in zip((shared, *alike), alike)]
+    spoken = (
+        " ".join(line for k in found if k != alike for line in found[k]).lower().replace("losses", "loss")
+    )
+    kinds = {word for word in re.findall(r"[a-z]+", spoken) if word in KINDS}
+    if not names[-1] and len({KINDS[word] for word in kinds}) == 1:
+        names[-1] = min(kinds)
+    keys = [name or f"value {letter}" for name, letter in zip(names, ascii_uppercase)]
+    rows = [dict(zip(keys, (v.strip() for v in _SLOT.findall(line)))) for line in found[alike]]
+    apart = len({*labels}) == len(labels) and not all(re.fullmatch(r"\W*\d*\W*", each) for each in labels)
+    return [{"run": each} | row for each, row in zip(labels, rows)] if apart else rows
+
+
+def _unit_of(behind: str) -> str:
+    """The word behind a number that says what it counts."""
+    unit = re.match(r"\s*([A-Za-z]+)", behind)
+    return unit[1] if unit and _COUNTS & {*aliases([unit[1]])} else ""
+
+
+def _name_of(before: str, behind: str) -> str:
+    """What a number between these words is."""
+    words = re.findall(_WORD, before.strip().removeprefix(_unit_of(before)))[-3:]
+    named = (name for k in range(len(words)) if _is_name(name := " ".join(words[k:])))
+    return _unit_of(behind) or next(named, "")
 
 
 def tables_of_markdown(text: str) -> list[list[list[str]]]:
@@ -149,3 +205,15 @@ def tables_of_html(text: str) -> list[list[list[str]]]:
     page = _Tables()
     page.feed(text)
     return page.found
+
+
+def tables_of_notebook(text: str) -> list[list[list[str]]]:
+    """The tables that cells of a notebook show, and those of its notes."""
+    cells = json.loads(text).get("cells", [])
+    shown = ["".join(out.get("data", {}).get("text/html", "")) for c in cells for out in c.get("outputs", ())]
+    notes = ["".join(c.get("source", "")) for c in cells if c.get("cell_type") == "markdown"]
+    found = [t for page in shown for t in tables_of_html(page)] + [
+        t for n in notes for t in tables_of_markdown(n)
+    ]
+    parts = [t for t in found if any(t is not other and t == other[: len(t)] for other in found)]  # df.head()
+    return [t for t in found if t not in parts] or parts[:1]

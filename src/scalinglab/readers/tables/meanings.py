@@ -30,6 +30,7 @@ from scalinglab.curves.columns import (
 from scalinglab.curves.names import (
     CERTAIN,
     FRACTIONS,
+    HYPERPARAMETERS,
     OTHER_ERROR,
     TEST,
     Quantity,
@@ -50,6 +51,8 @@ MEASURED = ("test_loss", "test_error", "test_accuracy", "loss", "accuracy")
 PARTS = (("n_params",), DATA, ("compute",), MEASURED)
 OF_A_PART = 10.0  # evidence that a table has a part at all
 BY_NAME, BY_UNIT, BY_LETTER = 10.0, 6.0, 3.0  # evidence of a name, of the unit in cells, of n, d and c
+BY_VALUES = -4.0  # evidence of values alone
+SOME_RANGE = 3.0  # of the largest to the smallest size, by values alone
 NEXT = 0.1  # less for each name that is more certain
 CONSTANT = 1.0  # less for a size or measurement that does not vary
 CONSISTENT = 1.0  # more where compute is that of parameters and tokens
@@ -61,11 +64,27 @@ FEWEST_PARAMS = 1e3  # of an n beside tokens; a smaller one counts repeats
 LETTERS = {"d": ("tokens", FEWEST_TOKENS), "c": ("compute", 1e12), "n": ("n_params", 1e7)}
 SUBSCRIPT = re.compile(r"N_[A-Za-z][A-Za-z_]{2,}")  # parameters, of some kind, where they are so many:
 FEWEST_OF_N = 1e6
+# a size within a name: Pythia-160M, opt_1.3b, but neither gpt2 nor 10Btok
+SIZE_IN_NAME = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?) ?([MBmb])(?![A-Za-z0-9])")
 CLEAR_DIRECTION = 0.5  # rank correlation of a measurement with size
 SAME_FLOPS = 0.1  # spread of ln(compute / (6 n_params tokens)) that is one way of counting
 UNITS = {"parameters": "params", "tokens": "tokens", "FLOPs": "flops", "examples": "train examples"}
 NO_MEASUREMENT = {"log", "scale", "weight", "coef", "coefficient", "fn", "function", "type", "gap", "time"}
 NO_MEASUREMENT |= {"ratio"}
+_NO_RESULT = {
+    *HYPERPARAMETERS,
+    "id",
+    "index",
+    "gpu",
+    "gpus",
+    "hours",
+    "hrs",
+    "minutes",
+    "duration",
+    "runtime",
+}
+_NO_RESULT |= {"wall", "cost", "usd", "memory", "gb", "mb", "throughput", "speed", "mfu", "per"}
+_NO_RESULT |= {"date"}
 _VALUES = {"value", "values", "mean", "avg", "average", "score", "metric", "objective", "result", "y", "0"}
 _COUNTING = {"n", "num", "size", "count", "samples", "examples", "time", "sec", "seconds", "step", "steps"}
 _COUNTING |= {"epoch", "epochs", "every", "interval", "batch", "batches", "freq", "lines", "seqs", "tokens"}
@@ -83,6 +102,16 @@ def counts_examples(name: str) -> bool:
         words & {"train", "training", "trainset", "data", "dataset", "subset"}
     )
     return not aliases([name]) and (is_set or likely_size(name, "n_data") >= 3)
+
+
+def names_sizes(column: pd.Series) -> bool:
+    """Whether each text of a column names one size, as Pythia-160M does.
+
+    >>> names_sizes(pd.Series(["Pythia-70M", "Pythia-160M"])), names_sizes(pd.Series(["gpt2", "gpt3"]))
+    (True, False)
+    """
+    names = [*column.dropna().astype(str).unique()]
+    return bool(names) and all(len(SIZE_IN_NAME.findall(name)) == 1 for name in names)
 
 
 @dataclass(frozen=True)
@@ -142,15 +171,16 @@ def meanings(frame: pd.DataFrame, asked: Collection[str], cells: Mapping[str, Nu
     >>> [(each.column, each.role) for each in meanings(table, (), {}).chosen]
     [('size', 'n_params'), ('wiki loss', 'test_loss')]
     """
-    table = _Table(frame, asked)
-    return table.best([*table.by_name(), *table.by_unit(cells), *table.sizes(), *table.measurements()])
+    table = _Table(frame, asked, cells)
+    found = [*table.by_name(), *table.by_unit(), *table.sizes(), *table.measurements(), *table.by_values()]
+    return table.best(found)
 
 
 class _Table:
     """A table, the evidence of its columns, and the choice between them."""
 
-    def __init__(self, frame: pd.DataFrame, asked: Collection[str]) -> None:
-        self.frame = frame
+    def __init__(self, frame: pd.DataFrame, asked: Collection[str], cells: Mapping[str, Numbers]) -> None:
+        self.frame, self.cells = frame, cells
         self.free = [c for c in frame if c not in asked]
         self.others = [c for c in self.free if c not in STANDARD or c == "accuracy"]  # of the test, if alone
         self.known = [c for c in frame if c not in self.others or c == "train_accuracy"]
@@ -178,10 +208,10 @@ class _Table:
                 evidence = BY_NAME - NEXT * (0 if equal or column in active else place) - CONSTANT * constant
                 yield Meaning(column, role, evidence, without=("tokens", "examples") if of_part else ())
 
-    def by_unit(self, cells: Mapping[str, Numbers]) -> Iterable[Meaning]:
+    def by_unit(self) -> Iterable[Meaning]:
         """What cells say that they count: "1 billion tokens" under Training data."""
-        for column in [c for c in cells if c in self.others]:
-            unit, name = cells[column].unit, "" if column.startswith("Unnamed: ") else column
+        for column in [c for c in self.cells if c in self.others]:
+            unit, name = self.cells[column].unit, "" if column.startswith("Unnamed: ") else column
             if unit == "hours" and counts_examples(name):
                 yield Meaning(column, "n_data", BY_UNIT, unit=unit)
             for role, _ in size_by_words(f"{name} {UNITS[unit]}") if unit in UNITS else ():
@@ -197,8 +227,12 @@ class _Table:
                 yield Meaning("n", "n_params", BY_LETTER, needs=("tokens",))
             if self._counts_alone("n"):
                 yield Meaning("n", "n_data", BY_LETTER - 1, without=SIZES)
-        if "size" in self.others and is_numeric(self.frame["size"]) and self.frame["size"].min() >= 1e6:
-            yield Meaning("size", "n_params", BY_LETTER, needs=("tokens",))
+        if (
+            "size" in self.others
+            and is_numeric(self.frame["size"])
+            and self.frame["size"].min() >= FEWEST_OF_N
+        ):
+            yield Meaning("size", "n_params", -1.0)
         speech = any({*bare(c).split("_")} & {*OTHER_ERROR} for c in self.frame)
         for column in self.others:
             for role in ("n_params", "tokens", "n_data", "compute"):
@@ -247,6 +281,30 @@ class _Table:
             if self.frame[column].max() <= 100:
                 yield Meaning(column, "test_accuracy", -5.0, without=TRAINED, direction=1, only=True)
 
+    def by_values(self) -> Iterable[Meaning]:
+        """Columns of which no name says anything: a size written as 19M, one that a measurement follows."""
+        numeric = [c for c in self.frame if is_numeric(self.frame[c])]
+        by_model = any(names_sizes(self.frame[c]) for c in self.frame if c not in numeric)
+        taken = {c for columns in self.names.values() for c in columns}
+        for column in (c for c in self.others if c in numeric and c not in taken and not is_seed(c)):
+            words = {*bare(column).split("_")}
+            if quantity(column) is not None or words & (NO_MEASUREMENT | _NO_RESULT):
+                continue
+            if any(likely_size(column, size) for size in ("n_params", "tokens", "n_data")):
+                continue
+            values = self.frame[column]
+            positive = values[values > 0]
+            large = values.min() >= FEWEST_OF_N and not any(w.endswith("s") for w in words)  # no env_steps
+            if large and column in self.cells and self.cells[column].scaled:
+                if self._crosses(column, DATA):
+                    yield Meaning(column, "n_params", BY_VALUES)
+                if self._crosses(column, ("n_params",)):
+                    yield Meaning(column, "tokens", BY_VALUES - 0.5, needs=("n_params",))
+            elif self._is_count(column) and not by_model and values.max() >= SOME_RANGE * positive.min():
+                role, unit = ("n_params", "") if large else ("n_data", column)
+                sizes = (*SIZES, "width")
+                yield Meaning(column, role, BY_VALUES - 2, without=sizes, followed=True, unit=unit)
+
     # --- values ------------------------------------------------------------------------------------
 
     def _can_be(self, role: str, column: str) -> bool:
@@ -286,6 +344,13 @@ class _Table:
         values = self.frame[column]
         return is_numeric(values) and values.nunique() > 1 and bool(values.min() >= 0 and values.max() > 1)
 
+    def _crosses(self, column: str, roles: Iterable[str]) -> bool:
+        """Whether a column varies at one value of a size of these roles, where the table has one."""
+        others = [
+            c for role in roles for c in (role, *self.names.get(role, [])) if c in self.frame and c != column
+        ]
+        return all((self.frame.groupby(c)[column].nunique() > 1).any() for c in others)
+
     def _counts_alone(self, column: str) -> bool:
         """Whether a measurement follows a column, and no other counts anything."""
         others = [c for c in self.others if any(likely_size(c, s) for s in SIZES if s != "examples")]
@@ -294,12 +359,17 @@ class _Table:
 
     def _is_followed(self, column: str, others: Collection[str] = ()) -> bool:
         """Whether a measurement, one by its name or among others, rises or falls with a column."""
-        each = [c for c in self.frame if c in (*MEASURES, *ACCURACIES, *others) or measured(self.frame, c)]
-        return any(abs(self._rank(column, c)) > CLEAR_DIRECTION for c in each if is_numeric(self.frame[c]))
+        numeric = [c for c in self.frame if is_numeric(self.frame[c]) and c != column]
+        each = [c for c in numeric if c in (*MEASURES, *ACCURACIES, *others) or measured(self.frame, c)]
+        free = [c for c in numeric if not is_seed(c) and not {*bare(c).split("_")} & _NO_RESULT]
+        each = each or (free if len(free) == 1 else [])  # the only column that can be measured
+        return any(abs(self._rank(column, c)) > CLEAR_DIRECTION for c in each)
 
     def _rank(self, one: str, other: str) -> float:
         if (one, other) not in self._ranks:
-            self._ranks[one, other] = float(self.frame[one].corr(self.frame[other], method="spearman"))
+            varies = self.frame[[one, other]].dropna().nunique().min() > 1
+            rank = self.frame[one].corr(self.frame[other], method="spearman") if varies else 0.0
+            self._ranks[one, other] = float(rank)
         return self._ranks[one, other]
 
     # --- the choice --------------------------------------------------------------------------------

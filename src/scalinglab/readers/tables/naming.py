@@ -17,6 +17,7 @@ from scalinglab.readers.tables.headers import Header, header
 from scalinglab.readers.tables.meanings import (
     FEWEST_PARAMS,
     LETTERS,
+    SIZE_IN_NAME,
     SIZES,
     STANDARD,
     SUBSCRIPT,
@@ -45,9 +46,6 @@ _RATIO = re.compile(
     r"(?:train(?:ing)?_)?(?:tokens?|data|d)(?:_(?:per|to|over))?_(?:param|params|parameters?|n)(?:_ratio)?|tpp"
 )
 _KNOWN = {*STANDARD, *HYPERPARAMETERS, *LETTERS}
-# a size within a name: Pythia-160M, opt_1.3b, but neither gpt2 nor 10Btok
-SIZE_IN_NAME = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?) ?([MBmb])(?![A-Za-z0-9])")
-
 _TOKENS_IN_NAME = re.compile(
     r"(?<![\d.])(\d+(?:\.\d+)?) ?([KMBTkmbt])[-_ ]?(?:tokens?|toks?)\b", re.IGNORECASE
 )
