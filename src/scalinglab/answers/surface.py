@@ -13,7 +13,8 @@ from scalinglab.curves import Curves
 from scalinglab.errors import NotDetermined, ScalinglabError
 from scalinglab.laws.fitting.bend import SIGNIFICANT
 from scalinglab.laws.fitting.data.from_curves import Table
-from scalinglab.laws.optimum import WIDE, Optimal, rises_with, too_far
+from scalinglab.laws.fitting.statistics import WIDE
+from scalinglab.laws.optimum import Optimal, rises_with, too_far
 from scalinglab.laws.planning import questions
 from scalinglab.laws.surface import REFERENCE, Surface
 from scalinglab.readers.units import doubts

@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 REACH = 60.0  # search: of ln n_params on both sides, a factor of 1e26: no optimum lies farther out
 # chosen: times the largest run; answered whatever the range of the runs; the report draws as far
 NEAR = 100.0
-# chosen: intervals of a larger ratio are shown without a value, and no run is proposed farther off the best
-# size: one √10 off costs 1.6 times the compute, with the exponents of Chinchilla's runs
-WIDE = 10.0
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ from scalinglab.laws.fitting.fit import fit as fit_form
 from scalinglab.laws.fitting.fit import fit_points, refit
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.fitting.solution import ROUNDING, Interval, Solution, by_name, open_ended, sizes_of
-from scalinglab.laws.fitting.statistics import level_quantile, mixture_ends
+from scalinglab.laws.fitting.statistics import WIDE, level_quantile, mixture_ends
 from scalinglab.laws.fitting.uncertainty import intervals as interval_engine
 from scalinglab.laws.fitting.uncertainty.form_error import FormError
 from scalinglab.laws.fitting.uncertainty.intervals import Quantity
@@ -44,7 +44,7 @@ from scalinglab.laws.fitting.uncertainty.shared_errors import SharedErrors
 from scalinglab.laws.forms import search, surfaces
 from scalinglab.laws.forms.base import Form
 from scalinglab.laws.forms.surfaces import NAMES
-from scalinglab.laws.optimum import REACH, WIDE, Optimal, best_split, rises_with, too_far, why_no_optimum
+from scalinglab.laws.optimum import REACH, Optimal, best_split, rises_with, too_far, why_no_optimum
 from scalinglab.results import fits
 from scalinglab.results.fits import ParameterRow
 from scalinglab.results.notebook import NotebookResult

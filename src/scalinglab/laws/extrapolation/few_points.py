@@ -19,11 +19,11 @@ from scalinglab.laws.fitting import bend
 from scalinglab.laws.fitting.data.points import FEWEST_FOR_AN_OFFSET, MOST_SCATTER, Points
 from scalinglab.laws.fitting.fit import AUTO, fit_points
 from scalinglab.laws.fitting.law import Law, scatter_caution
+from scalinglab.laws.fitting.statistics import WIDE
 from scalinglab.laws.fitting.uncertainty.form_error import FormError
 from scalinglab.laws.forms import registry
 from scalinglab.results.types import Reason
 
-WIDEST = 100.0  # chosen: ratio of an interval's ends beyond which it is no answer
 OFFSET_FORM = AUTO
 # defined: times the largest size, beyond which few points need a caution: as far as backtests look
 FAR = np.exp(HORIZON)
@@ -102,7 +102,7 @@ def predict(data: Points, at: np.ndarray, level: float) -> tuple[np.ndarray, np.
         raise NotDetermined(Reason("too_far_beyond", sizes=data.sizes, **factors))
     mean, low, high = ends(data, at, level)
     ratio = np.divide(high, low, out=np.full_like(high, np.inf), where=low > 0)
-    if not (ratio < WIDEST).all():
+    if not (ratio < WIDE**2).all():
         worst = int(np.argmax(ratio))
         place = {"at": float(at[worst]), "beyond": float(at[worst] / data.x.max())}
         ends_there = {"low": float(low[worst]), "high": float(high[worst])}

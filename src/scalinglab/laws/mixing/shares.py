@@ -18,7 +18,7 @@ from scipy.optimize import linprog
 
 from scalinglab.errors import BadInput, NotDetermined, nearest
 from scalinglab.laws.fitting.data.from_curves import losses_of_runs, under_names
-from scalinglab.laws.fitting.statistics import check_level
+from scalinglab.laws.fitting.statistics import check_level, level_quantile
 from scalinglab.laws.mixing import process
 from scalinglab.results.estimate import FEWEST, Estimate
 from scalinglab.results.notebook import NotebookResult
@@ -123,7 +123,7 @@ class Mixture(NotebookResult):
         scores = np.sort(np.abs(self.errors) / self.model.left_out_std)
         count, fitted = len(scores), len(self.shares) + len(self.sizes) + 3
         rank = min(int(np.ceil((count + 1) * self.level)), count)
-        few = stats.t.ppf(0.5 + self.level / 2, max(count - 1, 1))
+        few = level_quantile(self.level, max(count - 1, 1))
         reached = scores[rank - 1] if count * (1 - self.level) >= 1 else max(scores[-1], few)
         return float(reached * np.sqrt(count / max(count - fitted, 1)))
 

@@ -14,7 +14,8 @@ import numpy as np
 
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting.law import Law
-from scalinglab.laws.optimum import NEAR, WIDE, best_split
+from scalinglab.laws.fitting.statistics import WIDE
+from scalinglab.laws.optimum import NEAR, best_split
 
 SIZES = ("n_params", "n_data", "step", "compute", "non_vocab_params", "n_chars", "n_tuned")
 BEYOND = 4.0  # chosen: times the largest size at hand

@@ -19,11 +19,11 @@ from scalinglab.curves import Curves
 from scalinglab.curves.columns import varying_columns
 from scalinglab.errors import BadInput
 from scalinglab.laws.extrapolation.few_points import reach_of
+from scalinglab.laws.fitting.statistics import WIDE
 from scalinglab.laws.noise import OptimalNoise
 from scalinglab.laws.noise.optimum import from_ends, powers
 from scalinglab.laws.noise.runs import Ends, ends
 from scalinglab.laws.noise.selection import resampled
-from scalinglab.laws.optimum import WIDE
 from scalinglab.results.estimate import Estimate, slopes
 from scalinglab.results.types import Reason, Remark, Worded, noted
 from scalinglab.support.validation import checked

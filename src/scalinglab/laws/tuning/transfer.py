@@ -18,8 +18,7 @@ from scipy import stats
 
 from scalinglab.errors import BadInput, NotDetermined, nearest
 from scalinglab.laws.fitting.data.from_curves import losses_of_runs, under_names
-from scalinglab.laws.fitting.statistics import check_level
-from scalinglab.laws.optimum import WIDE
+from scalinglab.laws.fitting.statistics import WIDE, check_level, level_quantile
 from scalinglab.laws.tuning import movement, valleys
 from scalinglab.laws.tuning.valleys import Cell
 from scalinglab.results.estimate import FEWEST, Estimate
@@ -282,7 +281,7 @@ class _Law:
 
     def settings(self, size: np.ndarray, sizes: Sequence[str], level: float) -> dict[str, Setting]:
         place, covariance = self.at(size)
-        half = stats.t.ppf(0.5 + level / 2, self.movement.freedom) * np.sqrt(np.diag(covariance))
+        half = level_quantile(level, self.movement.freedom) * np.sqrt(np.diag(covariance))
         found = {}
         for i, name in enumerate(self.names):
             ends = sorted(_value(name, place[i] + sign * half[i]) for sign in (-1, 1))

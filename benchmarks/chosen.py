@@ -1,0 +1,122 @@
+"""Limits of `scalinglab.laws` that were chosen: what lies on both sides of each.
+
+    SCALINGLAB_DATA=… python benchmarks/chosen.py ahead|rises|in-progress [--most 20]
+
+- `ahead`: how far few sizes are continued (`few_points.MOST_AHEAD`, in ranges of ln x), and how wide an
+  interval may be (`statistics.WIDE` to either side). Public curves (Alabdulmohsin et al. 2022) are cut after
+  4 to 7 sizes and continued to all later ones without either limit. By distance, and by the ratio of the
+  ends: the share of measured values inside 95 % intervals, and how far predictions are off, every curve
+  counting the same.
+- `rises`: Kendall's τ beyond which a curve counts as rising (`rising.RISES`), of drawn curves that fall, and
+  of the same turned over, with noise of a share of their whole change: how many of each count as rising.
+- `in-progress`: how many errors of the expected size count beside those seen (`statistics.PRIOR_COUNT`): the
+  rows of field/while-it-trains.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from scalinglab.data.tables import published_table
+from scalinglab.errors import ScalinglabError
+from scalinglab.laws import in_progress
+from scalinglab.laws.extrapolation import few_points
+from scalinglab.laws.fitting.data import points
+from scalinglab_papers.field import running
+
+DISTANCES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, np.inf)
+RATIOS = (1.0, 1.5, 3.0, 10.0, 30.0, 100.0, np.inf)
+THRESHOLDS, SIZES, NOISE, DRAWS = (0.3, 0.5, 0.7), (3, 4, 6, 10), (0.05, 0.2, 0.5), 2000
+COUNTS = (0.5, 2.0, 8.0)
+
+
+def continued(most: int) -> Iterator[dict[str, Any]]:
+    """Predictions of later sizes from the first four to seven."""
+    table = published_table("alabdulmohsin2022/curves.csv", "arXiv 2209.06640")
+    groups = list(table.groupby(["domain", "task", "model"], sort=False))
+    few_points.MOST_AHEAD = np.inf
+    for name, rows in groups[:: -(-len(groups) // most)]:
+        mean = rows.groupby("n_data")["loss"].mean()
+        x, y = mean.index.to_numpy(float), mean.to_numpy(float)
+        for count in range(4, min(8, len(x))):
+            at = x[count:]
+            try:
+                found = few_points.ends(points.check(x[:count], y[:count]), at, 0.95)
+            except ScalinglabError:
+                continue
+            for place, truth, middle, low, high in zip(at, y[count:], *found, strict=True):
+                yield {
+                    "curve": name, "ahead": np.log(place / x[count - 1]) / np.log(x[count - 1] / x[0]),
+                    "ratio": high / low if low > 0 else np.inf, "held": low <= truth <= high,
+                    "off": np.exp(abs(np.log(middle / truth))),
+                }  # fmt: skip
+
+
+def by(found: pd.DataFrame, column: str, edges: tuple[float, ...]) -> pd.DataFrame:
+    """One row between two edges."""
+    part = pd.cut(found[column], edges, include_lowest=True)
+    rows = []
+    for between, own in found.groupby(part, observed=True):
+        curves, off = own.groupby("curve")["held"].mean(), own.groupby("curve")["off"].median()
+        rows.append({
+            column: str(between), "predictions": len(own), "curves": len(curves), "held": curves.mean(),
+            "±": curves.std(ddof=1) / np.sqrt(len(curves)), "off by a factor, median": off.median(),
+            "90 %": off.quantile(0.9),
+        })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def ahead(most: int) -> None:
+    """Print both tables."""
+    found = pd.DataFrame(continued(most))
+    for column, edges in (("ahead", DISTANCES), ("ratio", RATIOS)):
+        print(by(found, column, edges).to_string(index=False, float_format="%.3f"), flush=True)
+
+
+def rises() -> None:
+    """Print the shares."""
+    random, rows = np.random.default_rng(0), []
+    for sizes in SIZES:
+        steps = np.arange(sizes)
+        change = 1 - 2.0 ** -np.arange(sizes)
+        change /= change[-1]
+        for noise in NOISE:
+            y = change + noise * random.standard_normal((DRAWS, sizes))
+            tau = np.array([stats.kendalltau(steps, one).statistic for one in y])
+            up = y[:, -1] > y[:, 0]
+            shares = {f"rising, τ > {t:g}": np.mean(up & (tau > t)) for t in THRESHOLDS}
+            shares |= {f"falling, τ > {t:g}": np.mean((y[:, -1] < y[:, 0]) & (-tau > t)) for t in THRESHOLDS}
+            rows.append({"sizes": sizes, "noise": noise, **shares})
+    print(pd.DataFrame(rows).to_string(index=False, float_format="%.3f"))
+
+
+def in_progress_counts() -> None:
+    """Print the rows of field/while-it-trains with other counts."""
+    for count in COUNTS:
+        in_progress.PRIOR_COUNT = count
+        for row in running.while_it_trains("laptop").table[:4]:
+            print(f"PRIOR_COUNT {count:g}  {row.quantity}: {row.measured:.4g} ± {row.stderr:.2g}", flush=True)
+
+
+def main() -> None:
+    """Print what was asked for."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("what", choices=["ahead", "rises", "in-progress"])
+    parser.add_argument("--most", type=int, default=1000, help="curves of `ahead`")
+    asked = parser.parse_args()
+    if asked.what == "ahead":
+        ahead(asked.most)
+    elif asked.what == "rises":
+        rises()
+    else:
+        in_progress_counts()
+
+
+if __name__ == "__main__":
+    main()
