@@ -437,12 +437,15 @@ def main() -> None:
     for name in HEAVY:
         with contextlib.suppress(ImportError):  # its tests are skipped
             importlib.import_module(name)
-    covering = {package: Covering(package, options.jobs) for package in options.packages}
+    covering: dict[str, Covering] = {}  # of the packages that have a mutant in the sample
     work, earlier = [], sample(options.packages, *options.apart)
     for mutant in sample(options.packages, options.number, options.seed):
         if mutant in earlier:
             continue
-        known = next(c for package, c in covering.items() if ROOT / mutant.file in sources(package))
+        package = next(p for p in options.packages if ROOT / mutant.file in sources(p))
+        if package not in covering:
+            covering[package] = Covering(package, options.jobs)
+        known = covering[package]
         tests = known.tests(mutant)
         work.append((mutant, tests, sum(known.seconds[test] for test in tests)))
     with tempfile.TemporaryDirectory() as scratch:

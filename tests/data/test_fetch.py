@@ -272,6 +272,7 @@ def test_a_read_only_folder_is_named(monkeypatch, tmp_path: Path) -> None:
 
 
 @pytest.mark.data
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "n", "shape", "classes"),
     [

@@ -115,11 +115,11 @@ def test_a_language_model_gets_measured_slopes(tmp_path):
 
 
 def test_more_examples_than_kernel_inputs_are_named():
-    setting = CLASSIFY | {"n_data": 60, "loss": "mse", "optimizer": "sgd", "steps": 2, "learning_rate": 0.01}
-    found = sl.explain(setting | {"measure": ["kernel"]}, samples=40)
-    assert Reason("small_sample", inputs=40, n_data=found.n_data) in found.outside
+    setting = CLASSIFY | {"n_data": 24, "loss": "mse", "optimizer": "sgd", "steps": 2, "learning_rate": 0.01}
+    found = sl.explain(setting | {"measure": ["kernel"]}, samples=16)
+    assert Reason("small_sample", inputs=16, n_data=found.n_data) in found.outside
     assert "kernel: drift" in found.summary()
-    assert not any(r.code == "small_sample" for r in sl.explain(setting, samples=60).outside)
+    assert not any(r.code == "small_sample" for r in sl.explain(setting, samples=24).outside)
 
 
 @pytest.mark.slow

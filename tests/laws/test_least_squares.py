@@ -76,8 +76,8 @@ def test_coordinates_are_logarithms_where_the_form_says_so():
     low, high = given.bounds
     assert (low[0], low[2], high[2]) == (0.0, 0.0, 20.0)
     assert low[1] < -600
-    assert ls.natural_scale(given)[:2] == pytest.approx([np.median(Y), 1.0])
-    assert ls.natural_scale(given)[2] == pytest.approx(max(FORM.parameters[2].starts(X, Y)))
+    assert given.natural_scale[:2] == pytest.approx([np.median(Y), 1.0])
+    assert given.natural_scale[2] == pytest.approx(max(FORM.parameters[2].starts(X, Y)))
 
 
 def test_priors_and_penalties_are_further_residuals():

@@ -29,6 +29,7 @@ TINY = 1e-300  # guard: in place of 0 where it would divide, or its logarithm be
 # guard: of the largest effect of a parameter on the residuals; what central differences resolve
 RESOLVED = 1e-9
 ORDINARY = (1e-3, 1e3)  # guard: sizes of parameters that are stepped as they are; squares of others run over
+SHARED = ("logs", "bounds", "priors", "thresholds", "natural_scale")  # properties that all data sets share
 FLAT = 1e-8  # search: of the objective; a step that promises less to first order starts at a minimum
 
 
@@ -91,9 +92,12 @@ class Problem:
         y = self.y if self.y.shape[0] == 1 else self.y[rows]
         weight = self.weight if self.weight.shape[0] == 1 else self.weight[rows]
         count = self.count if self.count.shape[0] == 1 else self.count[rows]
-        return replace(
+        part = replace(
             self, y=y, weight=weight, count=count, rows=rows if self.rows is None else self.rows[rows]
         )
+        # taken at every step: what all data sets share is not found anew
+        part.__dict__.update({name: self.__dict__[name] for name in SHARED if name in self.__dict__})
+        return part
 
     # --- coordinates -----------------------------------------------------------------------------
 
@@ -167,7 +171,7 @@ class Problem:
         penalized = np.sqrt(penalty.stiffness[rows]) * (value - penalty.target[rows])
         return np.concatenate([penalized[:, None], found], axis=1)
 
-    @property
+    @cached_property
     def thresholds(self) -> np.ndarray:
         """Huber's threshold of every residual."""
         count = self.x.shape[-1]
@@ -179,6 +183,11 @@ class Problem:
         if not self.pseudo:
             return self.count
         return np.concatenate([self.count, np.ones((len(self.count), self.pseudo))], axis=1)
+
+    @cached_property
+    def natural_scale(self) -> np.ndarray:
+        """A size, in the units of steps, for every parameter that is not stepped in its log."""
+        return _sizes(self) / self.units
 
     @cached_property
     def unit(self) -> float:
@@ -224,7 +233,7 @@ class Problem:
         """Central differences that stay within the bounds."""
         low, high = self.bounds
         # offsets near zero need a step on the scale of the data, not of themselves
-        scale = np.where(self.logs, 1.0, np.maximum(np.abs(z), 1e-3 * natural_scale(self)))
+        scale = np.where(self.logs, 1.0, np.maximum(np.abs(z), 1e-3 * self.natural_scale))
         step = 6e-6 * scale
         count = z.shape[-1]
         eye = np.eye(count)
@@ -238,11 +247,6 @@ class Problem:
             r = r.reshape(len(z), 2, count, -1)
             slopes = (r[:, 0] - r[:, 1]) / width[..., None]
         return np.where(np.isfinite(slopes), slopes, 0.0).transpose(0, 2, 1)
-
-
-def natural_scale(problem: Problem) -> np.ndarray:
-    """A size, in the units of steps, for every parameter that is not stepped in its log."""
-    return _sizes(problem) / problem.units
 
 
 def _units(problem: Problem) -> np.ndarray:
@@ -377,7 +381,7 @@ def minimise(problem: Problem, z: np.ndarray, iterations: int = 200, tolerance: 
     z = np.clip(np.array(z, float), low, high)
     r = problem.residuals(z)
     cost = problem.objective(r)
-    damping, natural = np.full(len(z), 1e-3), natural_scale(problem)
+    damping, natural = np.full(len(z), 1e-3), problem.natural_scale
     done = ~np.isfinite(cost)
     quiet, crawling = np.zeros(len(z), int), np.zeros(len(z), int)
     for _ in range(iterations):

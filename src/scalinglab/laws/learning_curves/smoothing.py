@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import linalg
 
 from scalinglab.errors import BadInput
 from scalinglab.results.estimate import median_scale
@@ -108,12 +109,12 @@ def _best_stiffness(
 ) -> tuple[np.ndarray, float]:
     count = y.size
     gram = basis.T @ (weights[:, None] * basis)
-    systems = gram + STIFFNESS[:, None, None] * penalty + 1e-9 * np.eye(gram.shape[0])
-    inverses = np.linalg.inv(systems)
-    dof = np.einsum("sij,ji->s", inverses, gram)
-    hats = inverses @ (basis.T * weights)
-    squared = weights * (y - (hats @ y) @ basis.T) ** 2
+    # with Vᵀ (G + P) V = 1 and Vᵀ P V = μ, the inverse of G + sP is V (1 + (s − 1) μ)⁻¹ Vᵀ for every s
+    mu, axes = linalg.eigh(penalty, gram + penalty + 1e-9 * np.eye(gram.shape[0]))
+    shrunk = 1 / (1 + (STIFFNESS[:, None] - 1) * mu)
+    dof = shrunk @ np.sum(axes * (gram @ axes), axis=0)
+    squared = weights * (y - (shrunk * (axes.T @ (basis.T @ (weights * y)))) @ axes.T @ basis.T) ** 2
     left = 1.0 - COUNTED * dof / count
     score = np.where(left > 0, squared.mean(axis=1) / np.maximum(left, 1e-9) ** 2, np.inf)
     best = int(np.argmin(score)) if np.isfinite(score).any() else STIFFNESS.size - 1
-    return hats[best], float(dof[best])
+    return (axes * shrunk[best]) @ axes.T @ (basis.T * weights), float(dof[best])

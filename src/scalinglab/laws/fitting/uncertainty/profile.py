@@ -96,9 +96,7 @@ def _linear_spread(
     size = np.maximum(np.linalg.norm(jacobian, axis=0), least_squares.TINY)
     # directions that the data do not see would be infinitely uncertain: cap them, the walk finds out
     inverse = np.linalg.pinv(jacobian / size, rcond=1e-7) / size[:, None]
-    step = 1e-5 * np.where(
-        problem.logs, 1.0, np.maximum(np.abs(z), 1e-6 * least_squares.natural_scale(problem))
-    )
+    step = 1e-5 * np.where(problem.logs, 1.0, np.maximum(np.abs(z), 1e-6 * problem.natural_scale))
     slopes = np.empty((count, len(free)))
     everything = np.arange(count)
     for k, j in enumerate(free):
