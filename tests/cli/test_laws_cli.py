@@ -314,7 +314,8 @@ def test_an_automatic_form_is_shown_beside_the_other(curves: Path):
 def test_where_takes_no_neighbour_for_the_value_asked_for(curves: Path, column, asked: str, left: int):
     table = pd.read_csv(curves)
     table.assign(kind=column(table)).to_csv("kinds.csv", index=False)
-    assert f"{left} points" in run("laws", "fit", "kinds.csv", "--where", f"kind={asked}", "--no-figure")
+    words = ("laws", "fit", "kinds.csv", "--where", f"kind={asked}", "--form", "power_law", "--no-figure")
+    assert f"{left} points" in run(*words)
 
 
 def test_logs_with_nested_or_empty_columns_are_read(curves: Path):

@@ -107,13 +107,14 @@ def one_plan(tmp_path: Path, seed: int) -> None:
             assert other[column] == pytest.approx(one[column], rel=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_plan_next_and_plan_pool_are_one_planner(tmp_path, seed):
-    one_plan(tmp_path, seed)
+def test_plan_next_and_plan_pool_are_one_planner(tmp_path):
+    one_plan(tmp_path, 0)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3, 50))
+@pytest.mark.parametrize(
+    "seed",
+    [pytest.param(k, marks=pytest.mark.slow if k < 8 else pytest.mark.nightly) for k in range(1, 50)],
+)
 def test_plan_next_and_plan_pool_are_one_planner_on_fifty_tables(tmp_path, seed):
     one_plan(tmp_path, seed)
 

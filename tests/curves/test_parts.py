@@ -71,9 +71,9 @@ def test_numbers_before_a_text_stay_as_they_were_written(tmp_path: Path, in_part
 def test_a_table_of_too_many_numbers_keeps_those_that_are_known_or_asked_for(
     tmp_path: Path, ending: str, in_parts: None, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(parts, "MOST_NUMBERS", 5 * ROWS)
-    table = pd.DataFrame({f"metric {k}": np.arange(ROWS) / (k + 1) for k in range(8)})
-    table = table.assign(step=range(ROWS), **{"eval/loss": 1.0, "kind": "a", "lr": 0.1})
+    monkeypatch.setattr(parts, "MOST_NUMBERS", 5 * 60)
+    table = pd.DataFrame({f"metric {k}": np.arange(60) / (k + 1) for k in range(8)})
+    table = table.assign(step=range(60), **{"eval/loss": 1.0, "kind": "a", "lr": 0.1})
     path = tmp_path / f"log.{ending}"
     if ending == "parquet":
         table.to_parquet(path)

@@ -235,7 +235,7 @@ def test_nothing_is_claimed_below_the_smallest_size():
     assert "1 of 31 points dropped: y is missing" in dropped.summary()
 
 
-@pytest.mark.parametrize(("a", "b"), [(1.0, 1e-150), (1.0, 1e150), (1e120, 1.0), (1e-120, 1e-250)])
+@pytest.mark.parametrize(("a", "b"), [(1e120, 1e150), (1e-120, 1e-250)])
 def test_extreme_units_change_nothing(a, b):
     chance = np.random.default_rng(0)
     x = np.geomspace(100, 1e4, 10)

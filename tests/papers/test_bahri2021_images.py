@@ -21,17 +21,17 @@ def planted(exponent: Callable[[dict[str, Any]], float], noise: float = 0.005) -
 
     def runs(settings: list[dict[str, Any]], experiment: str, **_: Any) -> Curves:
         rng = np.random.default_rng(0)
-        frames = []
+        rows = []
         for one in settings:
             alpha, n = exponent(one), one["n_data"]
             first = 0.01 if one.get("loss") == "mse" else 1.0  # below what guessing gives
-            best, final = first * n**-alpha, first * n ** (-alpha / 2)
-            wobble = np.exp(noise * rng.standard_normal(3))
-            frame = pd.DataFrame({"step": [1, 2, 3], "test_loss": np.array([9.0, best, final]) * wobble})
-            frame["test_error"] = frame["test_loss"] / 10
-            frames.append(frame.assign(run=Setting.from_dict(one).run, n_data=n, seed=one["seed"],
-                                       dataset=one["dataset"], train_loss=0.0))  # fmt: skip
-        return Curves(pd.concat(frames, ignore_index=True), source="train")
+            losses = (9.0, first * n**-alpha, first * n ** (-alpha / 2))
+            own = {"run": Setting.from_dict(one).run, **{k: one[k] for k in ("n_data", "seed", "dataset")}}
+            rows += [{"step": k, "test_loss": loss, **own} for k, loss in enumerate(losses, 1)]
+        frame = pd.DataFrame(rows).assign(train_loss=0.0)
+        frame["test_loss"] *= np.exp(noise * rng.standard_normal(len(frame)))
+        frame["test_error"] = frame["test_loss"] / 10
+        return Curves(frame, source="train")
 
     return runs
 
