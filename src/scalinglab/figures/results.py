@@ -12,16 +12,7 @@ from scalinglab.figures import decisions
 from scalinglab.figures.collapse import draw_prediction, plain_ticks
 from scalinglab.figures.data import isoflop_curves, law_curve, laws_of_error, visible
 from scalinglab.figures.laws import draw_curve
-from scalinglab.figures.style import (
-    INK,
-    MUTED,
-    PALETTE,
-    colors,
-    headroom,
-    loglog,
-    panels,
-    points,
-)
+from scalinglab.figures.style import INK, MUTED, PALETTE, colors, headroom, loglog, panels, points
 from scalinglab.laws.extrapolation.stacking import extrapolate
 from scalinglab.support.words import percent
 

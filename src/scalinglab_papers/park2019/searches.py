@@ -15,13 +15,7 @@ from scalinglab.studies.trained import run_storage
 from scalinglab.studies.verdict import Row
 from scalinglab_papers.park2019 import scales
 from scalinglab_papers.park2019.design import EXPERIMENTS, STANDARD, TABLE_1, TABLE_3
-from scalinglab_papers.park2019.rows import (
-    estimate_row,
-    gain_rows,
-    power_row,
-    slope_row,
-    time_row,
-)
+from scalinglab_papers.park2019.rows import estimate_row, gain_rows, power_row, slope_row, time_row
 from scalinglab_papers.park2019.scales import chance
 from scalinglab_papers.park2019.training import trained, united
 

@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -32,7 +32,7 @@ from scalinglab.laws.planning.fitted import column_names, law_or_continuation
 from scalinglab.laws.planning.next_runs import NextRuns, next_runs
 from scalinglab.results.estimate import Estimate
 from scalinglab.results.sentences import Column
-from scalinglab.results.types import Reason
+from scalinglab.results.types import Reason, Remark, Worded
 from scalinglab.support.lazy import lazily
 from scalinglab.support.validation import checked
 
@@ -57,11 +57,28 @@ __getattr__, _ = lazily(
 )  # fmt: skip
 
 
-VERDICTS = {True: "yes", False: "no", None: "cannot tell"}
+class Answered(Worded):
+    """What a question gives: an answer in one sentence, with its reason as data."""
+
+    reason: Reason
+
+    @property
+    def remarks(self) -> Iterable[Remark]:
+        """What the summary says, as data."""
+        return (self.reason,)
+
+    @property
+    def text(self) -> str:
+        """The answer in words."""
+        return self.summary()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        return {**vars(self), "text": self.text, "reason": self.reason.to_dict()}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer(Estimate):
+class Answer(Answered, Estimate):
     """A number with its interval; infinite where the law never gets there, 0 where it begins there.
 
     Attributes:
@@ -73,19 +90,6 @@ class Answer(Estimate):
     reason: Reason
     form: str = ""
     notes: tuple[Reason, ...] = ()
-
-    @property
-    def text(self) -> str:
-        """The answer in words."""
-        return str(self.reason)
-
-    def summary(self) -> str:
-        """The answer in words."""
-        return self.text
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain values, for JSON."""
-        return {**vars(self), "text": self.text, "reason": self.reason.to_dict()}
 
 
 @checked
@@ -263,7 +267,7 @@ def _name(law: Law | Continuation) -> str:
 
 
 @dataclass(frozen=True)
-class Bend:
+class Bend(Answered):
     """Whether points in log-log lie on a straight line.
 
     Attributes:
@@ -292,17 +296,10 @@ class Bend:
         return self.straight is False and abs(self.exponent_last) > abs(self.exponent_first)
 
     @property
-    def text(self) -> str:
-        """The answer in words."""
-        return f"{VERDICTS[self.straight]}: {self.reason}"
-
-    def summary(self) -> str:
-        """The answer in words."""
-        return self.text
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain values, for JSON."""
-        return {**vars(self), "text": self.text, "reason": self.reason.to_dict()}
+    def remarks(self) -> Iterable[Remark]:
+        """What the summary says, as data."""
+        code = {True: "still_straight", False: "no_more_straight", None: "perhaps_straight"}[self.straight]
+        return (Reason(code, why=self.reason),)
 
 
 @checked

@@ -53,8 +53,16 @@ def numbers(piece: Piece) -> int:
 # --- Jacobians written out -----------------------------------------------------------------------------
 
 
+class OneJacobian:
+    """A piece of which one tensor is stored: the Jacobian."""
+
+    def add(self, gram: Tensor, left: Stored, right: Stored, kind: str) -> None:
+        """Add the share of these parameters to the kernel."""
+        contract(gram, left[0], right[0], kind)
+
+
 @dataclass(frozen=True)
-class Written:
+class Written(OneJacobian):
     """The Jacobian by the weights of some outputs of a layer, (n, directions, channels · q)."""
 
     layer: Layer
@@ -72,13 +80,9 @@ class Written:
         for a in range(self.directions):
             stored[0][rows, a] = written(self.layer, entered, back[:, a], slice(self.first, self.last))
 
-    def add(self, gram: Tensor, left: Stored, right: Stored, kind: str) -> None:
-        """Add the share of these parameters to the kernel."""
-        contract(gram, left[0], right[0], kind)
-
 
 @dataclass(frozen=True)
-class Bias:
+class Bias(OneJacobian):
     """The Jacobian by a layer's bias, (n, directions, c)."""
 
     layer: Layer
@@ -94,13 +98,9 @@ class Bias:
         for a in range(self.directions):
             stored[0][rows, a] = self.layer.bias_multiplier * self.layer.signals(back[:, a]).sum(1)
 
-    def add(self, gram: Tensor, left: Stored, right: Stored, kind: str) -> None:
-        """Add the share of these parameters to the kernel."""
-        contract(gram, left[0], right[0], kind)
-
 
 @dataclass(frozen=True)
-class GenericJacobian:
+class GenericJacobian(OneJacobian):
     """The Jacobian by entries of one parameter that belongs to no known layer, by `torch.func`."""
 
     name: str
@@ -113,10 +113,6 @@ class GenericJacobian:
     def shapes(self) -> tuple[tuple[int, ...], ...]:
         """One tensor."""
         return ((self.directions, self.last - self.first),)
-
-    def add(self, gram: Tensor, left: Stored, right: Stored, kind: str) -> None:
-        """Add the share of these parameters to the kernel."""
-        contract(gram, left[0], right[0], kind)
 
 
 def fill_generic(

@@ -7,28 +7,10 @@ import math
 import torch
 from torch import Tensor, fx, nn
 
-from scalinglab.measure.network_norms.graph import (
-    RADIUS,
-    WORST,
-    Stack,
-)
-from scalinglab.measure.network_norms.reading.extents import (
-    Extent,
-    ExtentOf,
-    Norms,
-    Unbounded,
-    log_sum,
-)
-from scalinglab.measure.network_norms.reading.layers import (
-    BATCH,
-    PARTS,
-    attention_layers,
-    sequences,
-)
-from scalinglab.measure.network_norms.reading.nodes import (
-    given,
-    log_length,
-)
+from scalinglab.measure.network_norms.graph import RADIUS, WORST, Stack
+from scalinglab.measure.network_norms.reading.extents import Extent, ExtentOf, Norms, Unbounded, log_sum
+from scalinglab.measure.network_norms.reading.layers import BATCH, PARTS, attention_layers, sequences
+from scalinglab.measure.network_norms.reading.nodes import given, log_length
 from scalinglab.measure.network_norms.reading.normalising import Normalising
 
 

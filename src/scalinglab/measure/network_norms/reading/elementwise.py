@@ -19,10 +19,7 @@ from scalinglab.measure.network_norms.reading.extents import (
     log_sum,
 )
 from scalinglab.measure.network_norms.reading.layers import BATCH
-from scalinglab.measure.network_norms.reading.nodes import (
-    Nodes,
-    given,
-)
+from scalinglab.measure.network_norms.reading.nodes import Nodes, given
 
 # largest slope of each activation, rounded up
 SLOPES = {

@@ -9,31 +9,12 @@ from typing import Any
 import torch
 from torch import Tensor, fx, nn
 
-from scalinglab.measure.network_norms.graph import (
-    Layer,
-    Reading,
-    Stack,
-)
+from scalinglab.measure.network_norms.graph import Layer, Reading, Stack
 from scalinglab.measure.network_norms.operators import ConvGeometry
 from scalinglab.measure.network_norms.reading import extents
-from scalinglab.measure.network_norms.reading.extents import (
-    Extent,
-    ExtentOf,
-    Norms,
-    Unbounded,
-    log_sum,
-)
-from scalinglab.measure.network_norms.reading.layers import (
-    BATCH,
-    make_layer,
-    pair,
-    use_of,
-)
-from scalinglab.measure.network_norms.reading.nodes import (
-    given,
-    owner,
-    zero,
-)
+from scalinglab.measure.network_norms.reading.extents import Extent, ExtentOf, Norms, Unbounded, log_sum
+from scalinglab.measure.network_norms.reading.layers import BATCH, make_layer, pair, use_of
+from scalinglab.measure.network_norms.reading.nodes import given, owner, zero
 from scalinglab.measure.network_norms.reading.sums import Sums
 
 

@@ -9,12 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, fx, nn
 
-from scalinglab.measure.network_norms.graph import (
-    RADIUS,
-    Graph,
-    Reading,
-    Stack,
-)
+from scalinglab.measure.network_norms.graph import RADIUS, Graph, Reading, Stack
 from scalinglab.measure.network_norms.reading import extents
 from scalinglab.measure.network_norms.reading.extents import (
     Extent,

@@ -6,28 +6,12 @@ import math
 
 from torch import Tensor, fx, nn
 
-from scalinglab.measure.network_norms.graph import (
-    WORST,
-    Reading,
-    Stack,
-    batch_norm_scale,
-)
+from scalinglab.measure.network_norms.graph import WORST, Reading, Stack, batch_norm_scale
 from scalinglab.measure.network_norms.reading import extents
-from scalinglab.measure.network_norms.reading.extents import (
-    Extent,
-    ExtentOf,
-    Norms,
-    Unbounded,
-    log_sum,
-)
+from scalinglab.measure.network_norms.reading.extents import Extent, ExtentOf, Norms, Unbounded, log_sum
 from scalinglab.measure.network_norms.reading.layers import BATCH
 from scalinglab.measure.network_norms.reading.linear import Linear
-from scalinglab.measure.network_norms.reading.nodes import (
-    given,
-    is_call,
-    parameter,
-    stripped,
-)
+from scalinglab.measure.network_norms.reading.nodes import given, is_call, parameter, stripped
 
 
 class Normalising(Linear):

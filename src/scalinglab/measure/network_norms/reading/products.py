@@ -9,23 +9,11 @@ from typing import Any
 import torch
 from torch import Tensor, fx
 
-from scalinglab.measure.network_norms.graph import (
-    RADIUS,
-    Layer,
-)
+from scalinglab.measure.network_norms.graph import RADIUS, Layer
 from scalinglab.measure.network_norms.reading import extents
 from scalinglab.measure.network_norms.reading.attention import Attention
-from scalinglab.measure.network_norms.reading.extents import (
-    Extent,
-    ExtentOf,
-    Norms,
-    Unbounded,
-    log_of,
-)
-from scalinglab.measure.network_norms.reading.layers import (
-    BATCH,
-    use_of,
-)
+from scalinglab.measure.network_norms.reading.extents import Extent, ExtentOf, Norms, Unbounded, log_of
+from scalinglab.measure.network_norms.reading.layers import BATCH, use_of
 
 
 class Products(Attention):

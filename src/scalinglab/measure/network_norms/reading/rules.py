@@ -13,12 +13,7 @@ from torch import Tensor, fx, nn
 from scalinglab.measure.network_norms.reading.elementwise import SLOPES
 from scalinglab.measure.network_norms.reading.extents import Unbounded
 from scalinglab.measure.network_norms.reading.layers import is_attention
-from scalinglab.measure.network_norms.reading.nodes import (
-    KEEPS,
-    ancestors,
-    nothing,
-    zero,
-)
+from scalinglab.measure.network_norms.reading.nodes import KEEPS, ancestors, nothing, zero
 from scalinglab.measure.network_norms.reading.products import Products
 from scalinglab.measure.network_norms.reading.recording import Recording
 

@@ -19,10 +19,7 @@ from scalinglab.measure.network_norms.reading.extents import (
     log_of,
     log_sum,
 )
-from scalinglab.measure.network_norms.reading.layers import (
-    BATCH,
-    pair,
-)
+from scalinglab.measure.network_norms.reading.layers import BATCH, pair
 from scalinglab.measure.network_norms.reading.nodes import given
 
 
