@@ -168,10 +168,10 @@ def optima_of_unfinished_trainings() -> Numbers:
 
 def exponents_by_domain() -> Numbers:
     """Talk: the curves of alabdulmohsin2022 with 0.05 ≤ γ ≤ 0.5, by what was learned."""
+    from scalinglab.data.tables import published_table
     from scalinglab.results.estimate import slope
-    from scalinglab_papers.damico2025.talk.review import points
 
-    table, inside = points("alabdulmohsin2022", "curves.csv"), []
+    table, inside = published_table("alabdulmohsin2022/curves.csv", "arXiv 2209.06640"), []
     for (domain, _, _), curve in table.groupby(["domain", "task", "model"]):
         mean = curve.groupby("n_data")["loss"].mean()
         exponent = -slope(np.log(mean.index.to_numpy(float)), np.log(mean.to_numpy())).value
@@ -374,6 +374,22 @@ def gain_at_fixed_noise_in_time() -> Numbers:
     return found | {"loss_128": float(loss[128.0]), "loss_1024": float(loss[1024.0])}
 
 
+def schemes_in_time() -> Numbers:
+    """Fig. 17: best accuracy of top-heavy perceptrons, standard less NTK, after shares of the time."""
+    from scalinglab.laws.noise import optimal_noise
+
+    runs = pd.read_parquet(MEASURED / "park2019" / "schemes.parquet")
+    runs = runs[runs["model_options"].fillna("").str.contains("top_heavy")]
+    found = {}
+    for share, name in ((0.125, "eighth"), (0.25, "quarter"), (0.5, "half"), (1.0, "whole")):
+        ntk, standard = (
+            optimal_noise(Curves(runs[runs["parameterization"] == scheme].copy()), share=share).accuracy
+            for scheme in ("ntk", "standard")
+        )
+        found[name] = float(np.mean(standard - ntk))
+    return found
+
+
 def curvature_and_failures(widths: tuple[int, ...] = (256, 512, 1024, 2048)) -> Numbers:
     """Fig. 15: the exponent in w of one over the loss's largest curvature at the start, standard and NTK.
 
@@ -422,7 +438,8 @@ CHECKS: dict[str, Callable[[], Numbers]] = {
         exponents_of_shorter_curves, optima_of_unfinished_trainings, plateau_of_guessing,
         margins_after_the_last_error, what_falls_in_resnets, exponents_by_domain,
         local_interpolation, features_to_choose_from, sizes_next_to_the_features, frontier_of_one_width,
-        after_kernel_by_network, narrow_perceptrons, gain_at_fixed_noise_in_time, curvature_and_failures,
+        after_kernel_by_network, narrow_perceptrons, gain_at_fixed_noise_in_time, schemes_in_time,
+        curvature_and_failures,
     )
 }  # fmt: skip
 

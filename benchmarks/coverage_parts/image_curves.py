@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 
 import scalinglab as sl
+from scalinglab.data.tables import published_table
 from scalinglab.errors import NotDetermined
-from scalinglab_papers.damico2025.talk.review import points
 
 POINTS = 10  # of each curve that are predicted
 SMOOTHED = 0.05  # in ln x to either side: about the spacing of the smoothed half
@@ -38,7 +38,7 @@ class Held:
 
 def public_curves(count: int) -> None:
     """Print what intervals from `count` sizes of each curve hold."""
-    table = points("alabdulmohsin2022", "curves.csv")
+    table = published_table("alabdulmohsin2022/curves.csv", "arXiv 2209.06640")
     curves = [
         curve.groupby(["is_train", "n_data"])["loss"].mean()
         for _, curve in table[table["domain"] == "IC"].groupby(["task", "model"])
