@@ -295,8 +295,9 @@ def fit_points(
     if noise is None and any(p.prior is not None for p in form.parameters):
         options: dict[str, Any] = {"loss": loss, "delta": delta, "log": log, "starts": starts}
         law = fit_points(form, data, noise=0.01 * problem_of(form, data, log, np.inf).unit, **options)
-        for _ in range(2):  # priors are weighed against the noise, and the noise follows from the fit
-            law = fit_points(form, data, noise=max(law.residual_std, LEAST_NOISE * law.unit), **options)
+        for first in (law.values[None], start):  # priors are weighed against the noise, which the fit gives
+            noise = max(law.residual_std, LEAST_NOISE * law.unit)
+            law = fit_points(form, data, noise=noise, start=first, **options)
         return law
     if log and form.rescalable:
         return _in_standard_units(form, data, loss=loss, delta=delta, starts=starts, noise=noise)

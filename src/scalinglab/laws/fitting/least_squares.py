@@ -211,8 +211,12 @@ class Problem:
                 )
             return np.sum(np.where(np.isfinite(rho), rho * self.counts, np.inf), axis=-1)
 
-    def jacobian(self, z: np.ndarray) -> np.ndarray:
-        """∂r/∂z, (sets, n, p): from the form's gradient where it has one, else by differences."""
+    def jacobian(self, z: np.ndarray, r: np.ndarray | None = None) -> np.ndarray:
+        """∂r/∂z, (sets, n, p): from the form's gradient where it has one, else by differences.
+
+        Args:
+            r: the residuals there, where they are known: what the form costs once less.
+        """
         if self.form.gradient is None:
             return self._differences(z)
         values = self.to_parameters(z)
@@ -222,7 +226,8 @@ class Problem:
             columns = [np.broadcast_to(c, shape) for c in self.form.gradient(self.x, *inputs)]
             slopes = np.stack(columns, axis=-1) * np.where(self.logs, values, self.units)[:, None]
             if self.log:
-                slopes = slopes / self.curve(z)[..., None]
+                curve = self.curve(z) if r is None else self.y * np.exp(r[:, : shape[1]] / self.weight)
+                slopes = slopes / curve[..., None]
             slopes = slopes * self.weight[..., None]
         slopes = np.where(np.abs(slopes) < LARGEST_SLOPE, slopes, 0.0)
         if self.pseudo:
@@ -418,7 +423,7 @@ def _step(
     natural: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """The damped step of every data set, (sets, p), and what it gains to first order, (sets,)."""
-    jacobian = problem.jacobian(z)
+    jacobian = problem.jacobian(z, r)
     weight = np.broadcast_to(problem.counts, r.shape)
     if problem.robust:
         weight = weight * np.minimum(1.0, problem.thresholds / np.maximum(np.abs(r), TINY))

@@ -299,3 +299,8 @@ def _tied(form: Form, tie: Mapping[str, str]) -> Form:
         exponent=(lambda v: form.get_exponent(everything(v))) if callable(exponent) else exponent,
         derived=(lambda v: derived(everything(v))) if derived else None,
     )  # fmt: skip
+
+
+def softplus(x: Any) -> Any:
+    """ln(1 + e^x), as `np.logaddexp(0, x)` and faster."""
+    return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))

@@ -33,7 +33,7 @@ import numpy as np
 from scipy.special import expit
 
 from scalinglab.errors import BadInput
-from scalinglab.laws.forms.base import Form, Parameter, Start
+from scalinglab.laws.forms.base import Form, Parameter, Start, softplus
 from scalinglab.laws.forms.registry import family, register_form
 from scalinglab.support.validation import checked
 
@@ -112,7 +112,7 @@ def _m4_state(x: Any, span: Any, shape: Any, amplitude: Any, exponent: Any) -> t
     target = np.log(amplitude) - exponent * np.log(x) - (1 - shape) * np.log(span)
     u = np.where(target < 0, target, target / shape)  # the two asymptotes
     for _ in range(50):
-        soft = np.logaddexp(0, u)  # -ln(1 - σ(u)); -ln σ(u) is soft - u
+        soft = softplus(u)  # -ln(1 - σ(u)); -ln σ(u) is soft - u
         sigma = np.exp(u - soft)
         slope = 1 - sigma + shape * sigma
         step = (u - soft + shape * soft - target) / slope
@@ -217,7 +217,7 @@ def broken_power_law(breaks: int = 1) -> Form:
         log_x = np.log(x)
         power = -exponent * log_x
         for change, place, width in zip(bends[::3], bends[1::3], bends[2::3], strict=True):
-            power = power - change * width * np.logaddexp(0, (log_x - np.log(place)) / width)
+            power = power - change * width * softplus((log_x - np.log(place)) / width)
         return offset + amplitude * np.exp(power)
 
     def gradient(x: Any, offset: Any, amplitude: Any, exponent: Any, *bends: Any) -> tuple[Any, ...]:
@@ -225,7 +225,7 @@ def broken_power_law(breaks: int = 1) -> Form:
         power, slopes = -exponent * log_x, []
         for change, place, width in zip(bends[::3], bends[1::3], bends[2::3], strict=True):
             along = (log_x - np.log(place)) / width
-            soft, turned = np.logaddexp(0, along), expit(along)
+            soft, turned = softplus(along), expit(along)
             power = power - change * width * soft
             slopes += [-width * soft, change * turned / place, -change * (soft - along * turned)]
         base = np.exp(power)

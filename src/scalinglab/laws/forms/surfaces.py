@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from scalinglab.laws.forms.base import Form, Parameter
+from scalinglab.laws.forms.base import Form, Parameter, softplus
 from scalinglab.laws.forms.registry import register_form
 from scalinglab.support.validation import checked
 
@@ -121,7 +121,7 @@ def _broken(broken: int) -> tuple[Any, Any]:
     def parts(x: Any, values: tuple[Any, ...]) -> tuple[Any, ...]:
         _, a, b, alpha, beta, change, at = values
         ratio = SHARPNESS * (np.log(x[broken]) - np.log(at))
-        factor = np.exp(-change / SHARPNESS * np.logaddexp(0.0, ratio))
+        factor = np.exp(-change / SHARPNESS * softplus(ratio))
         terms = [a * power(x[0], alpha), b * power(x[1], beta)]
         terms[broken] = terms[broken] * factor
         return ratio, terms
@@ -136,7 +136,7 @@ def _broken(broken: int) -> tuple[Any, Any]:
         return (
             np.ones_like(moved), terms[0] / a, terms[1] / b,
             -terms[0] * np.log(x[0]), -terms[1] * np.log(x[1]),
-            -moved * np.logaddexp(0.0, ratio) / SHARPNESS, moved * change / (1 + np.exp(-ratio)) / at,
+            -moved * softplus(ratio) / SHARPNESS, moved * change / (1 + np.exp(-ratio)) / at,
         )  # fmt: skip
 
     return function, gradient

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from scalinglab.laws.forms.base import Form, Parameter
+from scalinglab.laws.forms.base import Form, Parameter, softplus
 from scalinglab.laws.forms.registry import register_form
 from scalinglab.laws.forms.surfaces import (
     BY_DATA,
@@ -144,7 +144,7 @@ def _distillation(
     n, d, teacher = x
     student = coupled((n, d), floor_s, a_s, b_s, alpha_s, beta_s, gamma_s)
     ratio = np.log(teacher / (d1 * student)) / f1
-    log_gap = -c0 * np.log(teacher) - c1 * f1 * np.logaddexp(0, ratio)
+    log_gap = -c0 * np.log(teacher) - c1 * f1 * softplus(ratio)
     return teacher + np.exp(log_gap + gamma * np.log(a * power(n, alpha) + b * power(d, beta)))
 
 
@@ -156,7 +156,7 @@ def _distillation_gradient(
     of_student = (floor_s, a_s, b_s, alpha_s, beta_s, gamma_s)
     student = coupled((n, d), *of_student)
     ratio = np.log(teacher / (d1 * student)) / f1
-    soft, share = np.logaddexp(0, ratio), 1 / (1 + np.exp(-ratio))
+    soft, share = softplus(ratio), 1 / (1 + np.exp(-ratio))
     by_a, by_b = power(n, alpha), power(d, beta)
     inner = a * by_a + b * by_b
     gap = np.exp(-c0 * np.log(teacher) - c1 * f1 * soft + gamma * np.log(inner))

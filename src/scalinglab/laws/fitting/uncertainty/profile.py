@@ -20,6 +20,7 @@ from scalinglab.laws.fitting import least_squares
 from scalinglab.laws.fitting.solution import LEAST_VARIANCE, Solution
 
 Quantity = Callable[[np.ndarray, np.ndarray], np.ndarray]
+CLOSE = 5e-3  # search: part of the threshold within which an end is found, the rest being linear
 FARTHEST = 200.0  # search: in standard deviations of the linearised quantity; an end beyond is infinite
 
 
@@ -51,7 +52,7 @@ def along(law: Solution, quantity: Quantity, count: int, threshold: float) -> tu
     near, near_root = np.zeros(2 * count), np.zeros(2 * count)  # bracket: a penalty too weak …
     far, far_root = np.full(2 * count, np.inf), np.full(2 * count, np.inf)  # … and one too strong
     end = np.zeros(2 * count)
-    running = np.ones(2 * count, bool)
+    running, again = np.ones(2 * count, bool), np.zeros(2 * count, bool)
     for _ in range(30):
         rows = np.flatnonzero(running)
         if not len(rows):
@@ -59,24 +60,33 @@ def along(law: Solution, quantity: Quantity, count: int, threshold: float) -> tu
         target = (centre + side * reach * sigma)[rows]
         penalty = least_squares.Penalty(partial(_of, quantity, which[rows]), target, stiffness[rows])
         found = least_squares.minimise(
-            replace(base, penalty=penalty), points[rows], iterations=60, tolerance=1e-10
+            replace(base, penalty=penalty), points[rows], iterations=60, tolerance=1e-8
         )
         excess = base.objective(base.residuals(found.z)) - bottom
         root = np.sqrt(np.maximum(2 * excess / scatter, 0.0))
         points[rows] = found.z
-        end[rows] = quantity(base.to_parameters(found.z), which[rows])
-        weak = root < threshold
+        pulled = quantity(base.to_parameters(found.z), which[rows])
+        weak, held = root < threshold, np.abs(pulled - end[rows]) < 1e-9 * sigma[rows]
+        end[rows] = pulled
         near[rows], near_root[rows] = np.where(weak, [reach[rows], root], [near[rows], near_root[rows]])
-        far[rows], far_root[rows] = np.where(weak, [far[rows], far_root[rows]], [reach[rows], root])
-        open_ended = np.isinf(far[rows]) & (reach[rows] > FARTHEST)
-        end[rows] = np.where(open_ended, side[rows] * np.inf, end[rows])
-        arrived = (np.abs(root - threshold) < 1e-3 * threshold) | (far[rows] - near[rows] < 1e-4 * far[rows])
-        running[rows] = ~(open_ended | arrived)
+        # what is not at rest goes on once from where it is
+        strong = ~weak & (found.converged | again[rows])
+        far[rows], far_root[rows] = np.where(strong, [reach[rows], root], [far[rows], far_root[rows]])
+        # at a bound, which no pull moves, or farther than any answer
+        open_ended = np.isinf(far[rows]) & (held | (reach[rows] > FARTHEST))
+        arrived = np.abs(root - threshold) < CLOSE * threshold
+        between_two = far[rows] - near[rows] < 1e-3 * far[rows]
+        # a penalty that seemed too strong before its fit had come to rest was not
+        far[rows[between_two & weak & ~arrived]] = np.inf
+        exact = centre[rows] + (pulled - centre[rows]) * threshold / np.maximum(root, 0.5 * threshold)
+        end[rows] = np.where(open_ended, side[rows] * np.inf, np.where(arrived, exact, pulled))
+        running[rows] = ~(open_ended | arrived | (between_two & ~weak))
+        again[rows] = ~(weak | strong)
         with np.errstate(invalid="ignore"):
-            share = np.clip((threshold - near_root) / (far_root - near_root), 0.1, 0.9)
+            share = np.clip((threshold - near_root) / (far_root - near_root), 0.2, 0.8)
             between = near + share * (far - near)
-        beyond = reach * np.clip(threshold / np.maximum(near_root, 1e-6), 1.2, 3.0)
-        reach = np.where(np.isinf(far), beyond, between)
+        beyond = reach * np.clip(threshold / np.maximum(near_root, 1e-6), 1.4, 3.0)
+        reach = np.where(again, reach, np.where(np.isinf(far), beyond, between))
     return end[:count], end[count:]
 
 
