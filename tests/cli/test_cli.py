@@ -118,7 +118,7 @@ def test_every_command_teaches_by_example():
         (["laws", "fit", "good.csv", "--at", "-5", "--no-figure"], "at=-5"),
         (["plan", "gain-from", "good.csv", "--from", "-2"], "start=-2"),
         (["report", "nowhere"], "does not exist"),
-        (["theory", "kernel", "--spectrum", "empty.csv"], "cannot be read"),
+        (["theory", "kernel", "--spectrum", "empty.csv"], "is empty"),
         (["simulate", "perceptron", "--load", "5", "--device", "nonsense"], "device='nonsense'"),
         (["simulate", "random-features", "--device", "nonsense"], "device='nonsense'"),
         (["simulate", "linear-models", "--n-data", "inf"], "whole numbers"),

@@ -18,6 +18,7 @@ from scalinglab.errors import BadInput, NotDetermined, ScalinglabError
 from scalinglab.laws import forms
 from scalinglab.simulate import random_features as simulate
 from scalinglab.spectrum import Spectrum
+from scalinglab.theory import kernel
 
 
 @pytest.mark.parametrize(
@@ -87,11 +88,13 @@ def test_means_of_draws_have_their_standard_errors():
     assert found["stderr"] == pytest.approx([one.std(ddof=1) / np.sqrt(5) for one in losses])
 
 
-def test_a_spectrum_of_another_kind_of_file_is_refused(tmp_path: Path):
+def test_a_spectrum_is_read_from_a_table_of_any_kind(tmp_path: Path):
     path = tmp_path / "spectrum.txt"
-    path.write_text("eigenvalues,target_power\n1,1\n", encoding="utf-8")
-    result = CliRunner().invoke(cli.app, ["theory", "kernel", "--spectrum", str(path)])
-    assert "unknown ending '.txt'; use .csv or .parquet" in str(result.exception)
+    path.write_text("eigenvalues\ttarget_power\n1\t1\n0.5\t0.25\n0.25\t0.1\n")
+    words = ["theory", "kernel", "--spectrum", str(path), "--n-data", "2", "--json"]
+    document = json.loads(CliRunner().invoke(cli.app, words).stdout)
+    spectrum = Spectrum(np.array([1, 0.5, 0.25]), np.array([1, 0.25, 0.1]))
+    assert document["loss"] == pytest.approx(kernel.learning_curve(spectrum, [2.0]).loss)
 
 
 def test_forms_of_one_variable_are_listed_first():

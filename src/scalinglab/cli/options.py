@@ -194,7 +194,7 @@ HELP = {
     "task_exponent": "exponent a of the target power, λ_k w_k² = k^-a, e.g. 1.5.",
     "spectral_exponent": "exponent b of the kernel eigenvalues, λ_k = k^-b, e.g. 1.2.",
     "n_modes": "number of modes, e.g. 1e9; the cost does not grow with it.",
-    "spectrum": "use a measured spectrum: .csv or .parquet with the columns eigenvalues and target_power.",
+    "spectrum": "use a measured spectrum: a table with the columns eigenvalues and target_power, e.g. s.csv.",
     "noise": "standard deviation σ of the label noise, e.g. 0.1.",
     "ridge": "ridge added to the kernel's diagonal, e.g. 1e-3.",
     "times": "training times: 5, a list 1,2,4 or a log range low:high:points.",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from scalinglab.cli.options import ARGUMENT, Columns, File, Numbers, Where
 from scalinglab.cli.output import Output
 from scalinglab.cli.registry import command
-from scalinglab.cli.tables import Rows, Table
+from scalinglab.cli.tables import Rows, Table, read_table
 from scalinglab.errors import BadInput
 
 if TYPE_CHECKING:
@@ -116,22 +116,27 @@ def schedule(
 
     from scalinglab.laws import schedule as schedules
 
-    def read(file: Path, needed: tuple[str, ...]) -> tuple[Any, pd.DataFrame]:
-        frame = _schedule_table(file, {"step": "step", rate: "learning_rate", y: "train_loss"}, column or {})
+    def read(file: Path, *needed: str) -> tuple[Any, pd.DataFrame]:
+        table = read_table(file, column, wanted=(rate, y), printed=False)
+        likely = {"step": ("step",), rate: ("learning_rate",), y: ("train_loss", "test_loss")}
+        known = {name: next((c for c in (table.resolve(name), *others) if c in table.frame), name)
+                 for name, others in likely.items()}  # fmt: skip
+        frame = table.frame.rename(columns={theirs: ours for ours, theirs in known.items()})
         for name in needed:
             if name not in frame:
                 raise BadInput(
                     f"{file} has no column {name!r}: it has {', '.join(map(str, frame.columns))}; "
                     f"name it with --column {name}=THEIRS"
                 )
+        frame = frame.sort_values("step", kind="stable")
         return schedules.recorded(frame["step"], frame[rate], warmup), frame
 
-    runs = [read(file, ("step", rate, y)) for file in files]
+    runs = [read(file, "step", rate, y) for file in files]
     used = [(plan, frame.dropna(subset=[y]) if drop_bad else frame) for plan, frame in runs]
     fitted = schedules.fit([(plan, frame["step"], frame[y]) for plan, frame in used], law)
     lines, rows = [fitted.summary()], []
     for file in predict or []:
-        plan, frame = read(file, ("step", rate))
+        plan, frame = read(file, "step", rate)
         low, high = fitted.interval(plan, frame["step"])
         loss = fitted.predict(plan, frame["step"])
         lines.append(f"{file.stem}: ends at {loss[-1]:.4f}, 95 % [{low[-1]:.4f}, {high[-1]:.4f}]")
@@ -156,25 +161,6 @@ def schedule(
     if best is not None and not rows:
         table = pd.DataFrame({"step": plan.step, "rate": plan.rate})
     return Output(document, table, "\n".join(lines))
-
-
-def _schedule_table(file: Path, wanted: dict[str, str], column: Columns) -> pd.DataFrame:
-    """A table of any kind whose columns have the names wanted, found by the standard names they stand for."""
-    from scalinglab.curves.names import aliases
-    from scalinglab.curves.numbers import numbers
-    from scalinglab.readers.tables.files import read_file
-
-    frame, _ = read_file(file)
-    frame = frame.rename(columns={theirs: ours for ours, theirs in column.items()})
-    known = aliases(frame.columns)
-    for name, standard in wanted.items():
-        others = [*known.get(standard, ()), *known.get(standard.replace("train", "test"), ())]
-        if name not in frame and others:
-            frame = frame.rename(columns={others[0]: name})
-        if name in frame and frame[name].dtype.kind not in "iuf":
-            found = numbers(frame[name])
-            frame = frame if found is None else frame.assign(**{name: found.values})
-    return frame
 
 
 @dataclass(frozen=True, kw_only=True)

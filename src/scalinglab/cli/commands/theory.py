@@ -222,17 +222,10 @@ def _spectrum(path: Path | None, task_exponent: float, spectral_exponent: float,
 
     if path is None:
         return Spectrum.power_law(task_exponent, spectral_exponent, n_modes)
-    import pandas as pd
+    from scalinglab.readers.tables.files import read_file
 
-    if not path.exists():
-        raise BadInput(f"--spectrum {path}: no such file")
-    if path.suffix not in (".csv", ".parquet"):
-        raise BadInput(f"--spectrum {path}: unknown ending {path.suffix!r}; use .csv or .parquet")
-    try:
-        table = pd.read_csv(path) if path.suffix == ".csv" else pd.read_parquet(path)
-    except (OSError, ValueError) as error:  # what pandas' and Arrow's parsers raise
-        raise BadInput(f"--spectrum {path} cannot be read: {str(error).splitlines()[0]}") from error
+    table, _ = read_file(path, ("eigenvalues", "target_power"))
     for column in ("eigenvalues", "target_power"):
         if column not in table:
             raise BadInput(f"--spectrum {path} has no column {column!r}; {nearest(column, table.columns)}")
-    return Spectrum(table["eigenvalues"].to_numpy(), table["target_power"].to_numpy())
+    return Spectrum(table["eigenvalues"].to_numpy(float), table["target_power"].to_numpy(float))
