@@ -41,19 +41,64 @@ def test_a_known_score_lies_in_the_interval_and_every_interval_in_its_bounds():
 
 
 def test_the_weights_of_curves_are_those_of_the_likelihood():
-    """Against the product of densities with the scatter integrated out by quadrature, on a few curves."""
+    """Against the product of normal densities, their multiple integrated out by quadrature, on a few curves.
+
+    The variance of a run is that of a share of 1,000 questions, at the score that the curve gives.
+    """
     table = runs(compute=COMPUTE[:8])
-    curve = scores.Curve("loss", table.loss.to_numpy(), (table.accuracy.to_numpy() - 0.25) / 0.75)
+    share = (table.accuracy.to_numpy() - 0.25) / 0.75
+    curve = scores.Curve("loss", table.loss.to_numpy(), share, 0.25, 1.0, 1000)
     weight, _, count = curve.weights()
+    assert count == len(table) + scores.PRIOR_COUNT
+    times, expected = np.geomspace(1e-3, 1e3, 20_000), []
     best = np.argsort(-weight)[:3]
-    sigma = np.geomspace(1e-4, 1, 4000)
-    expected = []
     for one in best:
-        squares = scores.COUNTS * curve.squares[one].sum() + scores.PRIOR_COUNT * scores.SCATTER**2
-        density = sigma ** -(count + 1) * np.exp(-squares / (2 * sigma**2))  # Jeffreys' prior 1/σ
-        expected.append(np.exp(curve.grid[-1][one]) * np.trapezoid(density, sigma))
+        score = 0.25 + 0.75 * curve.at(curve.places(curve.loss), one)
+        variance = score * (1 - score) / 1000
+        squares = np.sum((table.accuracy - score) ** 2 / variance) + scores.PRIOR_COUNT
+        density = times ** -(count / 2 + 1) * np.exp(-squares / (2 * times)) / np.sqrt(variance.prod())
+        expected.append(np.exp(curve.grid[-1][one]) * np.trapezoid(density, times))  # prior 1/multiple
     ratio = np.array(expected) / weight[best]
     assert ratio == pytest.approx(ratio[0], rel=1e-3)
+
+
+def test_the_number_of_questions_is_read_off_the_scores():
+    """Of shares in single precision, of any order; none of numbers that are no shares."""
+    right = np.array([53, 61, 87, 152, 200])
+    assert scores.questions((right / 273).astype(np.float32)) == 273
+    assert scores.questions(right / 10_042) == 10_042
+    assert scores.questions(np.random.default_rng(0).uniform(size=8)) is None
+
+
+def test_few_questions_make_a_wide_interval_and_many_a_narrow_one():
+    """The same curve: a model's score scatters by √(s (1 - s)/n), here 0.003 and 0.05."""
+    widths = []
+    for asked in (20_000, 100):
+        exact = accuracy_at(runs().loss)
+        right = np.random.default_rng(5).binomial(asked, exact)
+        found = sl.laws.downstream(runs().assign(accuracy=right / asked), chance=0.25, at={"compute": 2e22})
+        assert found.low <= accuracy_at(loss_at(2e22)) <= found.high
+        widths.append(found.high - found.low)
+    assert widths[0] < 0.1 < 0.15 < widths[1]
+
+
+def test_one_answer_to_all_questions_is_chance_even_if_it_is_right_often():
+    """A model that always answers A scores the share of A among the right answers: 0.28 of 500, not 0.25."""
+    table = runs().assign(accuracy=0.28)
+    table.loc[::3, "accuracy"] = [0.282, 0.276, 0.288, 0.284] * 2
+    with pytest.raises(NotDetermined) as refused:
+        sl.laws.downstream(table, chance=0.25, at={"compute": 2e22})
+    assert refused.value.args[0].code == "at_chance"
+
+
+def test_a_wide_interval_is_refused_unless_it_is_asked_for():
+    noisy = runs(noise=0.1, compute=COMPUTE[:16]).assign(accuracy=lambda t: t.accuracy.clip(0.05, 1))
+    with pytest.raises(NotDetermined) as refused:
+        sl.laws.downstream(noisy, chance=0.25, at={"compute": 1e22})
+    assert refused.value.args[0].code == "score_too_wide"
+    found = sl.laws.downstream(noisy, chance=0.25, at={"compute": 1e22}, widest=np.inf)
+    assert found.low <= accuracy_at(loss_at(1e22)) <= found.high
+    assert found.high - found.low > scores.WIDEST * found.mean
 
 
 def test_scores_at_chance_are_refused_whatever_comes_after():

@@ -518,12 +518,14 @@ def contaminated(study: Study) -> Iterator[Doubt]:
         share = known[column].to_numpy(float)
         if len(known) < 12 or not (share.min() >= 0 and share.max() <= 1) or known[study.loss].nunique() < 12:
             continue
-        if scores.left_chance(known[study.loss].to_numpy(float), share, str(column)) is not None:
+        asked = scores.questions(share) or scores.QUESTIONS
+        curve = scores.Curve(str(study.loss), known[study.loss].to_numpy(float), share, questions=asked)
+        if scores.left_chance(curve, str(column)) is not None:
             continue
-        curve = scores.Curve(str(study.loss), known[study.loss].to_numpy(float), share)
-        expected = [float(v) for v in curve.expected(curve.loss)]
+        expected = curve.expected(curve.loss)
         off = share - expected
-        odd = (off > 0) & unlikely(off / max(median_scale(off), scores.SCATTER), len(off))
+        scale = np.maximum(median_scale(off), np.sqrt(curve.variance(expected)))
+        odd = (off > 0) & unlikely(off / scale, len(off))
         if not odd.any():
             continue
         rows = tuple(int(r) for r in known["__row"].to_numpy()[odd])

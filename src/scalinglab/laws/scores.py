@@ -9,12 +9,15 @@ with a plateau b of weak models and a ceiling c that models may not pass; of an 
 loss, it runs from chance to 0. No value of b, c, k, m leaves [chance, 1], so no prediction does. The
 parameters are averaged over a grid (`Curve`): few runs determine neither plateau nor ceiling, and their best
 values would be taken for known. Runs whose loss is near the one asked for count more, since no task is a
-sigmoid exactly. A prediction draws curves by their weight, losses from the interval of stage one, a change of
-slope beyond the runs, and the scatter of one more run; its spread grows where the runs of the lowest losses
-were not predicted from the others.
+sigmoid exactly; all count alike where noise hides that. The scatter of a run is a multiple, which the runs
+determine, of √(s (1 - s)/n), that of n questions: it is small where all models fail, and a task of few
+questions is known to be noisy from few runs. How many there are is read off the scores (`questions`), which
+are multiples of 1/n.
+A prediction draws curves by their weight, losses from the interval of stage one, a change of slope beyond the
+runs, and the scatter of one more run.
 
 What cannot be said is refused: a score that has not left chance, a loss farther below the runs than their own
-range, an interval wider than 0.45 times the score.
+range, an interval wider than 0.4 times the score, unless it is asked for (``widest``).
 
 >>> import numpy as np, pandas as pd
 >>> compute = np.geomspace(1e18, 1e22, 16)
@@ -62,20 +65,21 @@ MIDDLES = np.linspace(-2.5, 1.0, 29)
 # weak models guess
 CEILINGS = {0.4: 0.5, 0.55: 1.0, 0.7: 2.0, 0.85: 3.0, 1.0: 3.0}
 PLATEAUS = {0.0: 1.0, 0.03: 0.2, 0.07: 0.2, 0.13: 0.2, 0.2: 0.2, 0.3: 0.2, 0.45: 0.2}
-# measured: benchmarks/scores.py, on the second largest size: the distance, in ranges of the loss, at which a
-# run counts half
-NEAR = 0.25
+# measured: benchmarks/scores.py --choices: by how much of the way from chance to the best a task may differ
+# from a sigmoid, one range of the loss away
+STRAY = 0.16
 # measured: benchmarks/scores.py, likewise: standard deviation of the change of k (m - L) one range of losses
 # beyond the runs
 BENT = 0.5
-# measured: benchmarks/scores.py, likewise: how much of a run counts, since runs of one size err together
-COUNTS = 0.6
-SCATTER = 0.004  # chosen: the prior of the scatter of u, worth `PRIOR_COUNT` runs
+# chosen: questions of a task whose scores do not tell them: with `PRIOR_COUNT` the prior of the scatter
+QUESTIONS = 1000
+MOST_QUESTIONS = 25_000  # search: far beyond it a number in single precision fits any n
+ROUNDED = 2e-7  # convention: the relative error of a number in single precision, twice
 # convention: the level of a test, and the standard errors of what is no accident; see `left_chance`
 SIGNIFICANT, STANDARD_ERRORS = 0.01, 3.0
 ABOVE = 0.02  # chosen: of the way from chance to the best, from which on a score has left chance
 FARTHEST = 1.0  # chosen: ranges of the loss below the lowest one, from which on no score is given
-WIDEST = 0.45  # chosen: of the score; a wider interval decides nothing
+WIDEST = 0.4  # chosen: of the score; what is answered then errs by 5 % on average (field/scores)
 DRAWS = 4000  # search: of the ends of an interval, to about 0.1 of its standard deviation
 
 
@@ -86,11 +90,16 @@ class Curve:
     Attributes:
         name: of the loss.
         loss, share: (runs,) the loss and u of every scored run.
+        chance, best: the scores of u = 0 and 1.
+        questions: of the task.
     """
 
     name: str
     loss: np.ndarray
     share: np.ndarray
+    chance: float = 0.0
+    best: float = 1.0
+    questions: int = QUESTIONS
 
     def places(self, loss: Any) -> np.ndarray:
         """The loss in units of the range of the runs: 0 at the lowest, below 0 beyond."""
@@ -110,27 +119,46 @@ class Curve:
         slope, middle, plateau, ceiling, _ = (values[chosen] for values in self.grid)
         return np.asarray(plateau + (ceiling - plateau) * expit(slope * (middle - place) + bent))
 
-    @cached_property
-    def squares(self) -> np.ndarray:
-        """(curves, runs) squared residuals of u."""
-        every = np.arange(len(self.grid[0]))[:, None]
-        return (self.share - self.at(self.places(self.loss), every)) ** 2
+    @property
+    def lowest(self) -> np.ndarray:
+        """u of the quarter of the runs with the lowest losses."""
+        return self.share[np.argsort(self.loss)[: max(3, len(self.loss) // 4)]]
 
-    def weights(self, place: float | None = None) -> tuple[np.ndarray, np.ndarray, float]:
-        """(curves,) weight and variance of a run's scatter, and the runs that count.
+    def variance(self, share: Any) -> np.ndarray:
+        """Of u, where every question is answered on its own."""
+        least = 0.5 / self.questions
+        score = np.clip(self.chance + (self.best - self.chance) * np.asarray(share), least, 1 - least)
+        return np.asarray(score * (1 - score) / self.questions / (self.best - self.chance) ** 2)
+
+    @cached_property
+    def squares(self) -> tuple[np.ndarray, np.ndarray]:
+        """(curves, runs) squared residuals of u over their variance, and the logarithm of that variance."""
+        every = np.arange(len(self.grid[0]))[:, None]
+        expected = self.at(self.places(self.loss), every)
+        variance = self.variance(expected)
+        return (self.share - expected) ** 2 / variance, np.log(variance)
+
+    def evidence_of_curves(self, place: float | None = None) -> tuple[np.ndarray, np.ndarray, float]:
+        """(curves,) ln of the probability of the scores, the multiple of the variance, and the count of runs.
 
         Args:
             place: runs near it count more; None: all alike.
         """
         near = np.ones(len(self.loss))
         if place is not None:
-            near = 1 / (1 + ((self.places(self.loss) - place) / NEAR) ** 2)
-        near *= COUNTS / near.max()
-        count = near.sum() + PRIOR_COUNT
-        total = self.squares @ near + PRIOR_COUNT * SCATTER**2
-        log = self.grid[-1] - count / 2 * np.log(total)
+            away = STRAY * (self.places(self.loss) - place)
+            near = 1 / (1 + away**2 / self.variance(self.lowest.mean()))
+            near /= near.max()
+        count = float(near.sum() + PRIOR_COUNT)
+        squares, log_variance = self.squares
+        total = squares @ near + PRIOR_COUNT
+        return self.grid[-1] - count / 2 * np.log(total) - log_variance @ near / 2, total / count, count
+
+    def weights(self, place: float | None = None) -> tuple[np.ndarray, np.ndarray, float]:
+        """(curves,) weights, which sum to 1, and the rest of `evidence_of_curves`."""
+        log, multiple, count = self.evidence_of_curves(place)
         weight = np.exp(log - log.max())
-        return weight / weight.sum(), total / count, float(count)
+        return weight / weight.sum(), multiple, count
 
     def expected(self, loss: np.ndarray) -> np.ndarray:
         """(losses,) the mean of u over all curves."""
@@ -139,42 +167,19 @@ class Curve:
         return np.array([self.weights(at)[0] @ self.at(np.array(at), every) for at in places])
 
     @cached_property
-    def inflation(self) -> float:
-        """Root mean square of (measured - predicted)/spread of the quarter with the lowest losses.
-
-        1 where it is less, or where the others are too few: what the spread of a prediction is multiplied by.
-        """
-        order = np.argsort(self.loss)
-        last, kept = np.split(order, [max(3, len(order) // 4)])
-        if len(np.unique(self.loss[kept])) < FEWEST:
-            return 1.0
-        others = Curve(self.name, self.loss[kept], self.share[kept])
-        every, squares = np.arange(len(self.grid[0])), []
-        for loss, share in zip(self.loss[last], self.share[last], strict=True):
-            place = float(others.places(loss))
-            weight, variance, _ = others.weights(place)
-            value = others.at(np.array(place), every)
-            mean = weight @ value
-            squares.append((share - mean) ** 2 / (weight @ ((value - mean) ** 2 + variance)))
-        return max(1.0, float(np.sqrt(np.mean(squares))))
-
-    @cached_property
     def evidence(self) -> float:
         """ln of the probability of all scores given this loss, up to a constant that all losses share."""
-        count = len(self.loss) + PRIOR_COUNT
-        log = self.grid[-1] - count / 2 * np.log(self.squares.sum(axis=1) + PRIOR_COUNT * SCATTER**2)
-        return float(np.logaddexp.reduce(log))
+        return float(np.logaddexp.reduce(self.evidence_of_curves()[0]))
 
     def draw(self, loss: np.ndarray, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """(draws,) u of the curve and of one more run, at losses that are drawn already."""
         place = self.places(loss)
-        weight, variance, count = self.weights(float(np.median(place)))
+        weight, multiple, count = self.weights(float(np.median(place)))
         chosen = random.choice(len(weight), size=len(loss), p=weight)
         bent = BENT * np.maximum(-place, 0) * random.standard_normal(len(loss))
         mean = self.at(place, chosen, bent)
-        scatter = np.sqrt(variance[chosen]) * random.standard_t(count, len(loss))
-        middle = np.median(mean)
-        return mean, np.clip(middle + self.inflation * (mean - middle + scatter), 0, 1)
+        scatter = np.sqrt(multiple[chosen] * self.variance(mean)) * random.standard_t(count, len(loss))
+        return mean, np.clip(mean + scatter, 0, 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,13 +233,16 @@ class Scores(NotebookResult):
         middle, low, high = self.measured(np.array(found).T)
         return middle, np.minimum(low, high), np.maximum(low, high)
 
-    def predict(self, at: Any = None, *, level: float = 0.95, **sizes: Any) -> ScorePrediction:
+    def predict(
+        self, at: Any = None, *, level: float = 0.95, widest: float = WIDEST, **sizes: Any
+    ) -> ScorePrediction:
         """The score of one more run at sizes, with its interval.
 
         Args:
             at: sizes by column in a mapping or a frame, numbers or arrays; of one column also a number or an
                 array. In place of sizes the losses themselves, where they are known.
             level: of the interval.
+            widest: the width of a 95 % interval, as a share of the score, beyond which it is refused.
             sizes: the same as keywords.
 
         Raises:
@@ -250,7 +258,7 @@ class Scores(NotebookResult):
         losses = self._losses(places)
         random, shape = np.random.default_rng(self.seed), arrays[0].shape
         rows = [
-            self._score([losses[c.name][:, i] for c in self.curves], level, random)
+            self._score([losses[c.name][:, i] for c in self.curves], level, widest, random)
             for i in range(arrays[0].size)
         ]
         refused = tuple(row[-1] for row in rows)
@@ -308,7 +316,7 @@ class Scores(NotebookResult):
         return {table.measured: loss_of_one_more_run(table, at) for table in self.tables}
 
     def _score(
-        self, losses: Sequence[np.ndarray], level: float, random: np.random.Generator
+        self, losses: Sequence[np.ndarray], level: float, widest: float, random: np.random.Generator
     ) -> tuple[float, float, float, Reason | None]:
         """Median, ends and why there are none, at one place; losses are (3,) ends and median of each."""
         drawn = random.choice(len(self.curves), size=DRAWS, p=[*self.weights.values()])
@@ -331,7 +339,7 @@ class Scores(NotebookResult):
         value = float(self.measured(np.median(mean)))
         low, high = sorted(float(self.measured(q)) for q in np.quantile(measured, [tail, 1 - tail]))
         outer = sorted(float(self.measured(q)) for q in np.quantile(measured, [0.025, 0.975]))
-        if outer[1] - outer[0] > WIDEST * abs(value if self.best == 1 else 1 - value):
+        if outer[1] - outer[0] > widest * abs(value if self.best == 1 else 1 - value):
             why = Reason("score_too_wide", score=Column(self.score), low=outer[0], high=outer[1])
             return np.nan, np.nan, np.nan, why
         return value, low, high, None
@@ -342,12 +350,13 @@ class Scores(NotebookResult):
         runs = len(self.curves[0].loss)
         yield Reason("score_fit", score=self.score, chance=self.chance, best=self.best, runs=runs)
         for curve in self.curves:
-            weight, variance, _ = curve.weights(0.0)
+            weight, multiple, _ = curve.weights(0.0)
+            lowest = curve.at(np.array(0.0), np.arange(len(weight)))
             ends = self.measured(weighted_quantile(curve.grid[3], weight, [0.025, 0.975]))
             yield Reason(
                 "score_curve", name=curve.name, first=curve.loss.min(), last=curve.loss.max(),
                 weight=self.weights[curve.name], low=min(ends), high=max(ends),
-                scatter=abs(self.best - self.chance) * np.sqrt(weight @ variance),
+                scatter=abs(self.best - self.chance) * np.sqrt(weight @ (multiple * curve.variance(lowest))),
             )  # fmt: skip
         if self.unclear is not None:
             yield Reason("score_refused", why=self.unclear)
@@ -476,7 +485,8 @@ def _loss_of_one_more_run(data: _Points, at: tuple[tuple[float, ...], ...]) -> n
 @checked
 def downstream(
     table: Any, *, at: Any, loss: str | Sequence[str] = "loss", score: str = "accuracy",
-    chance: float | None = None, x: str | Sequence[str] | None = None, level: float = 0.95, **rows: Any,
+    chance: float | None = None, x: str | Sequence[str] | None = None, level: float = 0.95,
+    widest: float = WIDEST, **rows: Any,
 ) -> ScorePrediction:  # fmt: skip
     """Predict a score from the loss, and the loss from sizes.
 
@@ -487,7 +497,7 @@ def downstream(
         score: the column of an accuracy; or of an error, which its name says (test_error, err) or chance=1.
         chance: the score of guessing; 0 by default, of an error 1.
         x: the columns of the sizes; by default those of `at`, else n_params and n_data, else compute.
-        level: of the interval.
+        level, widest: of the interval, as in `Scores.predict`.
         rows: which rows of the table count, as in `fit`.
 
     Raises:
@@ -500,7 +510,9 @@ def downstream(
         table = under_names(table, [str(name) for name in at])
         frame = table.frame if isinstance(table, Curves) else table
         x = [name for name in at if name in frame and name not in losses] or None
-    return fit(table, loss=loss, score=score, chance=chance, x=x, **rows).predict(at, level=level)
+    return fit(table, loss=loss, score=score, chance=chance, x=x, **rows).predict(
+        at, level=level, widest=widest
+    )
 
 
 @checked
@@ -562,12 +574,13 @@ def _fitted(tables: Sequence[Table], score: str, chance: float | None, seed: int
     guessed = 1 - best if chance is None else float(chance)
     if not 0 <= guessed <= 1:
         raise BadInput(f"chance={guessed:g} must lie between 0 and 1: what guessing scores, as in 0.25")
+    asked = questions(tables[0].beside[scored[0]]) or QUESTIONS
     curves = tuple(
-        Curve(t.measured, t.y[rows], (t.beside[rows] - guessed) / (best - guessed))
+        Curve(t.measured, t.y[rows], (t.beside[rows] - guessed) / (best - guessed), guessed, best, asked)
         for t, rows in zip(tables, scored, strict=True)
     )
     leading = max(curves, key=lambda curve: curve.evidence)
-    unclear = left_chance(leading.loss, leading.share, score)
+    unclear = left_chance(leading, score)
     return Scores(tables, curves, score, guessed, best, unclear, notes, seed)
 
 
@@ -586,26 +599,39 @@ def _in_fractions(tables: Sequence[Table], score: str) -> tuple[tuple[Table, ...
     return made, (*tables[0].notes, *notes)
 
 
-def left_chance(loss: np.ndarray, share: np.ndarray, score: str) -> Reason | None:
+def questions(score: np.ndarray) -> int | None:
+    """The least n of which all scores are multiples of 1/n, to single precision; None where there is none.
+
+    >>> questions(np.array([34, 41, 57, 70]) / 120)
+    120
+    """
+    values = np.unique(np.asarray(score, float))
+    if len(values) < 4:
+        return None
+    n = np.arange(2, MOST_QUESTIONS + 1)[:, None]
+    right = values * n
+    fits = (np.abs(right - np.rint(right)) <= ROUNDED * n).all(axis=1)
+    return int(n[fits][0, 0]) if fits.any() else None
+
+
+def left_chance(curve: Curve, score: str) -> Reason | None:
     """Why scores have not left chance; None where they have.
 
     They have where the mean of the quarter with the lowest losses lies above chance by `STANDARD_ERRORS` of
-    its own and by `ABOVE` of the way from chance to the best, and the score does not fall with the loss
-    (Kendall's τ, `SIGNIFICANT`). One that stands still above chance is answered: curves whose rise is still
-    to come are among those that are averaged, and the width of the interval decides.
-
-    Args:
-        loss, share: (runs,) the loss, and the share of the way from chance to the best score.
+    its own and by `ABOVE` of the way from chance to the best. Since all runs answer the same questions, and
+    one answer to all of them may be right by accident more often than chance, either the mean is above by
+    `STANDARD_ERRORS` of one guess of all questions, too, or the score rises as the loss falls (Kendall's τ,
+    `SIGNIFICANT`). Where it falls with the loss, it has not. One that stands still above chance is answered:
+    curves whose rise is still to come are among those that are averaged, and the width of the interval
+    decides.
     """
-    trend = stats.kendalltau(loss, share)
-    lowest = share[np.argsort(loss)[: max(3, len(loss) // 4)]]
-    error = max(float(lowest.std(ddof=1)), SCATTER) / np.sqrt(len(lowest))
-    reached = float(lowest.mean())
-    falls = trend.statistic > 0 and trend.pvalue < SIGNIFICANT
-    if reached > max(STANDARD_ERRORS * error, ABOVE) and not falls:
-        return None
+    trend = stats.kendalltau(curve.loss, curve.share)
     p = float(trend.pvalue) if np.isfinite(trend.pvalue) else 1.0
-    return Reason("at_chance", score=Column(score), reached=reached, p=p)
+    rises, falls = (p < SIGNIFICANT and sign * trend.statistic > 0 for sign in (-1, 1))
+    reached, guess = float(curve.lowest.mean()), float(np.sqrt(curve.variance(0.0)))
+    error = float(curve.lowest.std(ddof=1)) / np.sqrt(len(curve.lowest))
+    left = reached > max(STANDARD_ERRORS * error, ABOVE) and (rises or reached > STANDARD_ERRORS * guess)
+    return None if left and not falls else Reason("at_chance", score=Column(score), reached=reached, p=p)
 
 
 def weighted_quantile(values: np.ndarray, weights: np.ndarray, levels: Sequence[float]) -> np.ndarray:

@@ -323,6 +323,7 @@ def downstream(
     at: Numbers | None = None,
     compute: Numbers | None = None,
     level: float = 0.95,
+    widest: float = 0.4,
     flops_per_param_example: float = 6.0,
 ) -> Output:
     """Predict a score in two stages: the loss from sizes, then the score from the loss.
@@ -340,6 +341,7 @@ def downstream(
         chance: the score of guessing, e.g. 0.25 of four choices. Default: 0, of an error 1.
         at: predict at these x, e.g. 1e23,1e24; of two columns at one value of each.
         compute: predict for the best n_params and n_data at these FLOPs, e.g. 1e24.
+        widest: the width of an interval, as a share of the score, beyond which there is no answer.
     """
     from scalinglab.laws import scores
     from scalinglab.laws.fitting.data.points import positive
@@ -368,7 +370,7 @@ def downstream(
     document: dict[str, Any] = {"scores": known.to_dict(), "level": level, "predictions": []}
     if places is None:
         return Output(document, known.notebook_table(), known.summary(), figure=lambda: known.plot().figure)
-    found = known.predict(places, level=level)
+    found = known.predict(places, level=level, widest=widest)
     typed = dict(zip((*known.x, query.y, column), (*names, first or query.y, score), strict=True))
     rows = found.notebook_table().rename(columns=typed)
     document |= {"predictions": rows.to_dict("records"), "refused": found.to_dict()["refused"]}
