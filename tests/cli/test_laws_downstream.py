@@ -141,3 +141,12 @@ def test_page_shows_what_the_command_prints(tmp_path: Path, monkeypatch: pytest.
         re.DOTALL | re.MULTILINE,
     )
     assert shown.strip() in run(*shlex.split(line), "--no-figure")
+
+
+def test_a_narrow_interval_may_be_demanded(runs: Path):
+    words = (runs, *SURFACE, "--score", "task_error", "--no-figure", "--json", "--at", "4e9,1e11")
+    (row,) = json.loads(run(*words))["predictions"]
+    width = (row["high"] - row["low"]) / (1 - row["task_error"])
+    assert json.loads(run(*words, "--widest", 1.01 * width))["predictions"] == [row]
+    with pytest.raises(NotDetermined):
+        run(*words, "--widest", 0.99 * width)

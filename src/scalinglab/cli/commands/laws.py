@@ -332,7 +332,7 @@ def downstream(
 
     scalinglab laws downstream t.csv --score error --x N,D --compute 1e24 --flops-per-param-example 7
 
-    scalinglab laws downstream runs.csv --score accuracy --y val_loss,code_loss --at 1e24
+    scalinglab laws downstream runs.csv --score accuracy --y val_loss,code_loss --at 1e24 --widest 1
 
     Args:
         score: the column of the score, e.g. accuracy, or of an error; rows without one count for the loss.
