@@ -1,14 +1,15 @@
 """Mutation testing: small random changes to the package, each of which some test must notice.
 
     python tools/mutants.py [PACKAGE …] [--number 60] [--seed 0] [--apart NUMBER SEED] [--jobs 1] [--slow]
+                            [--constants]
 
 A mutant changes one constant, comparison, arithmetic or boolean operator, or removes one guard. It is
 applied to a copy of the repository and run against those quick tests of its package, and of the commands
 over it, that execute the changed line, known from one recorded run of each file of tests. Recordings and
 outcomes are kept in `.mutants/` and renewed where code or tests changed. With `--slow`, what the quick
 tests do not notice is tried against the slow tests of the same files too. Tests run in a child that is
-forked after the heavy packages were imported, so that a mutant costs seconds. What no test notices is
-printed as a table. Mutants that change nothing a user could see are listed, with the reason, in
+forked after the heavy packages were imported, so that a mutant costs seconds. With `--constants`, numbers
+alone are changed, as those of a paper (`papers --constants`). What no test notices is printed as a table. Mutants that change nothing a user could see are listed, with the reason, in
 `tools/equivalent_mutants.toml`, and are not sampled.
 """
 
@@ -391,12 +392,14 @@ def shown(mutant: Mutant) -> str:
     return f"{mutant.file.removeprefix('src/scalinglab/')}:{mutant.line}  {was!r} -> {now!r}  in  {line}"
 
 
-def sample(packages: list[str], number: int, seed: int) -> list[Mutant]:
+def sample(packages: list[str], number: int, seed: int, constants: bool = False) -> list[Mutant]:
     """So many mutants of the packages, each as likely as another; equivalent ones are left out."""
     known = {(e["file"], e["line"], e["was"], e["now"]) for e in equivalents()}
     found = []
     for package in packages:
         found += [mutant for file in sources(package) for mutant in mutants_of(file)]
+    if constants:
+        found = [mutant for mutant in found if re.fullmatch(r"[\d._]+(e[+-]?\d+)?", mutant.was)]
     chosen = random.Random(seed).sample(found, min(number, len(found)))
     return [m for m in chosen if (*key(m),) not in known]
 
@@ -427,6 +430,7 @@ def main() -> None:
         "--apart", nargs=2, type=int, metavar=("NUMBER", "SEED"), default=(0, 0),
         help="leave out the mutants of this sample, for whose survivors tests were written",
     )  # fmt: skip
+    parser.add_argument("--constants", action="store_true", help="change numbers alone")
     parser.add_argument("--slow", action="store_true", help="try survivors against slow tests too")
     parser.add_argument("--jobs", type=int, default=1, help="mutants run at the same time")
     options = parser.parse_args()
@@ -438,8 +442,8 @@ def main() -> None:
         with contextlib.suppress(ImportError):  # its tests are skipped
             importlib.import_module(name)
     covering: dict[str, Covering] = {}  # of the packages that have a mutant in the sample
-    work, earlier = [], sample(options.packages, *options.apart)
-    for mutant in sample(options.packages, options.number, options.seed):
+    work, earlier = [], sample(options.packages, *options.apart, options.constants)
+    for mutant in sample(options.packages, options.number, options.seed, options.constants):
         if mutant in earlier:
             continue
         package = next(p for p in options.packages if ROOT / mutant.file in sources(p))
