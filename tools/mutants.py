@@ -9,7 +9,8 @@ over it, that execute the changed line, known from one recorded run of each file
 outcomes are kept in `.mutants/` and renewed where code or tests changed. With `--slow`, what the quick
 tests do not notice is tried against the slow tests of the same files too. Tests run in a child that is
 forked after the heavy packages were imported, so that a mutant costs seconds. With `--constants`, numbers
-alone are changed, as those of a paper (`papers --constants`). What no test notices is printed as a table. Mutants that change nothing a user could see are listed, with the reason, in
+alone are changed, as those of a paper (`papers --constants`). What no test notices is printed as a table.
+Mutants that change nothing a user could see are listed, with the reason, in
 `tools/equivalent_mutants.toml`, and are not sampled.
 """
 

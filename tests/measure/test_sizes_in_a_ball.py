@@ -1,4 +1,4 @@
-"""How large activations are in the ball of the inputs: y * y and y yᵀ have twice the slope of y times its size.
+"""How large activations are in the ball of the inputs: y * y and y yᵀ have twice the slope of y times it.
 
 Each bound is that of its rule by hand: entries, tokens (rows) and all of an example are bounded, the inputs
 by the radius R in each of the three, and each is at most what the others allow.
@@ -110,7 +110,7 @@ def test_entries_rows_and_lengths_of_a_layer_with_a_bias() -> None:
 
 
 def test_a_layer_applied_to_positions_of_a_picture_is_bounded_by_all_of_it() -> None:
-    """A kernel sees several pixels: each channel is bounded by the whole length, and a bias counts everywhere."""
+    """A kernel sees several pixels: each channel is bounded by the whole length; a bias is everywhere."""
     layer = nn.Conv2d(2, 3, 2)
     with torch.no_grad():
         layer.bias.copy_(torch.tensor([0.5, -1.0, 0.25]))
@@ -133,7 +133,9 @@ def test_a_product_with_parameters_is_bounded_by_the_largest() -> None:
             return x / (self.gain.abs() + 0.1)
 
     for model, largest in ((Gain(), 2.0), (Under(), 10.0)):
-        assert bound(Of(lambda y: y * y, nn.Sequential(model, plain()))) == pytest.approx(2 * largest**2 * R, rel=3e-4)
+        assert bound(Of(lambda y: y * y, nn.Sequential(model, plain()))) == pytest.approx(
+            2 * largest**2 * R, rel=3e-4
+        )
 
 
 def test_products_of_matrices() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import integrate
 
 from scalinglab.errors import BadInput
 from scalinglab.simulate import feature_learning as simulated
@@ -176,6 +177,60 @@ def test_what_batches_add_on_average_is_the_mean_of_draws() -> None:
     found = found - feature_learning.solve(HARD, [1.0], 1.0, 24, noise=0.3).test_loss
     assert error < 0.1 * found
     assert np.abs(np.mean(more) - found) < 3 * error + found / 24
+
+
+def moments(x: np.ndarray, ends: np.ndarray, c: float, ratio: float, variance: float, at: list) -> np.ndarray:
+    """Loss of the moments of z, R and S as plain matrices; derivatives of F by differences."""
+    n, kernel = len(x), np.diag(x)
+
+    def read(z: np.ndarray, s: float) -> tuple[float, float]:  # q and h
+        q = (np.sqrt(1 + 4 * c * (z @ z - s)) - 1) / (2 * c)
+        return q, c / (1 + c * q)
+
+    def force(z: np.ndarray, s: float) -> np.ndarray:
+        (q, h), g = read(z, s), kernel @ (ends - z)
+        return (1 + c * q) * g + h * z * (z @ g)
+
+    def parts(y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+        return y[:n], y[n : n + n * n].reshape(n, n), y[n + n * n : -1].reshape(n, n), float(y[-1])
+
+    def loss(y: np.ndarray) -> float:
+        z, spread, _, _ = parts(y)
+        return float((ends - z) @ kernel @ (ends - z) + np.trace(kernel @ spread) + variance)
+
+    def slopes(_: float, y: np.ndarray) -> np.ndarray:
+        z, spread, moved, s = parts(y)  # moved: R − 1
+        (q, h), g, d = read(z, s), kernel @ (ends - z), 1e-4
+        jacobian = np.stack([(force(z + d * e, s) - force(z - d * e, s)) / (2 * d) for e in np.eye(n)], 1)
+        size, axes = np.linalg.eigh(spread)
+        bend = sum(
+            size[k] * (force(z + d * v, s) + force(z - d * v, s) - 2 * force(z, s)) / d**2
+            for k, v in enumerate(axes.T)
+        )
+        noise = ratio * (loss(y) * kernel + np.outer(g, g) + kernel @ spread @ kernel)
+        turn = (1 + c * q) * np.eye(n) + h * np.outer(z, z)
+        lost = h * np.outer(moved @ g, z)
+        return np.concatenate([
+            force(z, s) + bend / 2 + c * noise @ z + moved @ g,
+            (jacobian @ spread + spread @ jacobian.T + turn @ noise @ turn).ravel(),
+            (-c * noise + h**2 * np.trace(noise) * np.outer(z, z) - lost - lost.T).ravel(),
+            [(c * q) ** 2 * np.trace(noise) - c * z @ noise @ z + 2 * z @ moved @ g + 2 * h * s * (z @ g)],
+        ])  # fmt: skip
+
+    start = np.zeros(n + 2 * n * n + 1)
+    found = integrate.solve_ivp(slopes, (0, at[-1]), start, t_eval=at, rtol=1e-6, atol=1e-8)
+    return np.array([loss(y) for y in found.y.T])
+
+
+def test_batches_on_trained_features_follow_the_equations_of_the_moments() -> None:
+    richness, ratio, noise = 2.0, 0.01, 0.5
+    eigenvalues, power, at = np.array([1.0, 0.5, 0.2]), np.array([0.6, 0.8, 0.3]), [0.5, 4.0]
+    spectrum = Spectrum(eigenvalues, power)
+    sgd = {"learning_rate": ratio, "batch_size": 1, "noise": noise}
+    found = feature_learning.solve(spectrum, at, richness, **sgd).test_loss
+    flow = feature_learning.solve(spectrum, at, richness, noise=noise).test_loss
+    expected = moments(eigenvalues, np.sqrt(power / eigenvalues), richness, ratio, noise**2, at)
+    np.testing.assert_allclose(found - flow, expected - flow, rtol=2e-3)
 
 
 def test_batches_that_noise_makes_diverge_are_recorded_as_infinite() -> None:
