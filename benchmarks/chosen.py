@@ -1,6 +1,6 @@
 """Limits of `scalinglab.laws` that were chosen: what lies on both sides of each.
 
-    SCALINGLAB_DATA=… python benchmarks/chosen.py ahead|rises|in-progress [--most 20]
+    SCALINGLAB_DATA=… python benchmarks/chosen.py ahead|rises|in-progress|tables|optimum [--most 20]
 
 - `ahead`: how far few sizes are continued (`few_points.MOST_AHEAD`, in ranges of ln x), and how wide an
   interval may be (`statistics.WIDE` to either side). Public curves (Alabdulmohsin et al. 2022) are cut after
@@ -11,6 +11,11 @@
   of the same turned over, with noise of a share of their whole change: how many of each count as rising.
 - `in-progress`: how many errors of the expected size count beside those seen (`statistics.PRIOR_COUNT`): the
   rows of field/while-it-trains.
+- `tables`: of public runs, how far neighbouring sizes lie apart in ln size (`points.SAME_SIZE`), and how
+  often two runs of one size measure the same to so many digits (`rows.DIGITS_OF_COPIES`).
+- `optimum`: how far beyond runs of a narrow range the best model is answered (`optimum.NEAR`): draws of 4 × 4
+  runs of a sum of two powers with 0.5 % noise, the share whose 95 % interval holds the true size, and the
+  interval's ratio.
 """
 
 from __future__ import annotations
@@ -25,7 +30,8 @@ from scipy import stats
 
 from scalinglab.data.tables import published_table
 from scalinglab.errors import ScalinglabError
-from scalinglab.laws import in_progress
+from scalinglab.laws import in_progress, surface
+from scalinglab.laws import optimum as plan_limits
 from scalinglab.laws.extrapolation import few_points
 from scalinglab.laws.fitting.data import points
 from scalinglab_papers.field import running
@@ -34,6 +40,9 @@ DISTANCES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, np.inf)
 RATIOS = (1.0, 1.5, 3.0, 10.0, 30.0, 100.0, np.inf)
 THRESHOLDS, SIZES, NOISE, DRAWS = (0.3, 0.5, 0.7), (3, 4, 6, 10), (0.05, 0.2, 0.5), 2000
 COUNTS = (0.5, 2.0, 8.0)
+DIGITS = (3, 4, 5, 6)
+GAPS = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3, np.inf)
+BEYOND = (10.0, 30.0, 100.0, 300.0, 1000.0)
 
 
 def continued(most: int) -> Iterator[dict[str, Any]]:
@@ -104,18 +113,60 @@ def in_progress_counts() -> None:
             print(f"PRIOR_COUNT {count:g}  {row.quantity}: {row.measured:.4g} ± {row.stderr:.2g}", flush=True)
 
 
+def tables() -> None:
+    """Print gaps between sizes, and how often runs measure the same."""
+    isoflops = published_table("isoflops2026/isoflops.csv", "Open-Athena")
+    chinchilla = published_table("hoffmann2022/chinchilla.csv", "digitised by Besiroglu et al. 2024")
+    searches = published_table("scalebench/lr_bsz-train.parquet", "arXiv 2604.22753")
+    sizes = [chinchilla["n_params"], *(rows["params"] for _, rows in isoflops.groupby("experiment"))]
+    gaps = [np.diff(np.unique(np.log(values))) for values in sizes]
+    parts = pd.Series(pd.cut(np.concatenate(gaps), GAPS)).value_counts(sort=False, normalize=True)
+    print(parts.rename("share of gaps between neighbouring n_params").to_string(float_format="%.3f"))
+    cells = [rows["lm_loss"] for _, rows in searches.groupby(["non_embedding_param_size", "data_size"])]
+    pairs = sum(len(own) * (len(own) - 1) // 2 for own in cells)
+    for digits in DIGITS:
+        counts = [own.map(lambda v, d=digits: f"{v:.{d}g}").value_counts() for own in cells]
+        same = sum(int((c * (c - 1) // 2).sum()) for c in counts)
+        print(f"{same} of {pairs} pairs of runs of one size measure the same to {digits} digits")
+
+
+def optimum(most: int) -> None:
+    """Print coverage by how far beyond the runs."""
+    plan_limits.NEAR = np.inf
+    truth = {"E": 1.7, "A": 400.0, "B": 410.0, "alpha": 0.34, "beta": 0.28}
+    n, d = (v.ravel() for v in np.meshgrid(1e8 * 2.0 ** np.arange(4), 2e9 * 2.0 ** np.arange(4)))
+    loss = truth["E"] + truth["A"] * n ** -truth["alpha"] + truth["B"] * d ** -truth["beta"]
+    largest, rows = 6 * (n * d).max(), []
+    power = truth["beta"] / (truth["alpha"] + truth["beta"])
+    factor = truth["alpha"] * truth["A"] / (truth["beta"] * truth["B"])
+    factor **= 1 / (truth["alpha"] + truth["beta"])
+    for seed in range(most):
+        noise = np.exp(0.005 * np.random.default_rng(seed).standard_normal(len(n)))
+        for times in BEYOND:
+            best = factor * (times * largest / 6) ** power
+            try:
+                found = surface.fit(n, d, loss * noise).compute_optimal(times * largest)
+            except ScalinglabError:
+                rows.append({"times": times, "refused": 1.0})
+                continue
+            low, high = (float(np.ravel(end)[0]) for end in found.n_params_interval)
+            rows.append({"times": times, "refused": 0.0, "held": low <= best <= high, "ratio": high / low})
+    table = pd.DataFrame(rows).astype(float).groupby("times")
+    print(table[["refused", "held"]].mean().join(table["ratio"].median()).to_string(float_format="%.3f"))
+
+
 def main() -> None:
     """Print what was asked for."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("what", choices=["ahead", "rises", "in-progress"])
+    parser.add_argument("what", choices=["ahead", "rises", "in-progress", "tables", "optimum"])
     parser.add_argument("--most", type=int, default=1000, help="curves of `ahead`")
     asked = parser.parse_args()
     if asked.what == "ahead":
         ahead(asked.most)
-    elif asked.what == "rises":
-        rises()
+    elif asked.what == "optimum":
+        optimum(min(asked.most, 100))
     else:
-        in_progress_counts()
+        {"rises": rises, "tables": tables, "in-progress": in_progress_counts}[asked.what]()
 
 
 if __name__ == "__main__":
