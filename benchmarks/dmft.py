@@ -8,13 +8,18 @@ recipe's matrices are converged to round-off, and the solver is compared with th
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
-import scalinglab as sl
-from scalinglab.theory.dmft import direct_iteration
+ROOT = Path(__file__).parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "src")]
+
+import scalinglab as sl  # noqa: E402
+from tests.theory import direct_iteration  # noqa: E402
 
 dmft = sl.theory.dmft
 N_PARAMS, N_DATA, NOISE, RATE = 10, 20, 0.1, 0.3

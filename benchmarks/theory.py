@@ -351,9 +351,6 @@ def cost() -> None:
         "SGD on 100 examples, 60 steps of a schedule, N = 60, 100 modes": lambda: dmft.solve(
             few, np.arange(61), 60, 100, 0.3, fixed
         ),
-        "its mean over batches by the direct T × T recipe": lambda: dmft.direct_iteration.gradient_descent(
-            few, 60, 60, 100, 0.3, learning_rate=fixed.rates(60)
-        ),
         "the same simulated, 200 draws": lambda: train(few, [60], 60, 100, 0.3, fixed, draws=200),
         "SGD, 1e6 steps, N = 1000, 1e9 modes": lambda: one_pass.solve(large, steps, sgd, 1000),
         "the same by panels of mean-field theory (dmft.solve)": lambda: dmft.solve(

@@ -9,6 +9,7 @@ from scalinglab.errors import BadInput
 from scalinglab.explanations import Explanation
 from scalinglab.results import Reason
 from scalinglab.theory import dmft
+from tests.train.linearized_reference import solve_linearized
 
 SETTING = {
     "model": "mlp", "dataset": "digits", "n_data": 48, "width": 1.0, "model_options": {"hidden": 256},
@@ -176,7 +177,7 @@ def test_kernel_descent_on_chosen_inputs_is_that_of_the_linearised_network():
     case, kernel, theory = case_of_one_output(20)
     chosen = np.arange(20) * 5
     left = np.setdiff1d(np.arange(120), chosen)
-    exact = sl.train.solve_linearized(
+    exact = solve_linearized(
         case.model, (case.x[chosen], case.y[chosen]), (case.x[left], case.y[left]), steps=[3, 20],
         learning_rate=0.5, momentum=0.3,
     )  # fmt: skip

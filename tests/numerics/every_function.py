@@ -23,7 +23,7 @@ from scalinglab.support.validation import _alternatives
 
 NO_ENTRANCE = re.compile(
     r"figures\.(style|data|results)\.|figures\.\w+\.(draw_|plain_ticks|sizes_legend|settings_of|slope_text)|"
-    r"theory\.kernel\.(increasing_root|shares|effective_ridge|n_modes)$|theory\.dmft\.direct_iteration\.|"
+    r"theory\.kernel\.(increasing_root|shares|effective_ridge|n_modes)$|"
     r"laws\.schedule\.(prepare|fit_points)$|laws\.forms\.\w+\.\w+$|"
     r"data\.(folder|search_path)$|laws\.forms\.registry\."
 )
@@ -34,7 +34,7 @@ MEMORY = 12 << 30  # of addresses; PyTorch alone takes several
 ONLY_WRONG = (
     "board.app", "board.serve", "data.get", "data.load", "explain", "report.write", "studies.check",
     "studies.reproduce", "sweep.execute", "sweep.run", "train.run", "train.run_many",
-    "train.solve_linearized", "readers.take_in", "figures.collapse.dynamical", "laws.register_form",
+    "readers.take_in", "figures.collapse.dynamical", "laws.register_form",
 )  # fmt: skip
 WRONG = (
     None, "text", b"bytes", 1j, object(), {}, [], ["a", 1.0], [[1.0, 2.0], [3.0]], np.array(["a"]), math.nan,

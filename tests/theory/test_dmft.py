@@ -8,8 +8,8 @@ from scipy.integrate import quad
 
 import scalinglab as sl
 from scalinglab.errors import BadInput
-from scalinglab.theory.dmft import direct_iteration
 from scalinglab.theory.dmft.solver.response import System
+from tests.theory import direct_iteration
 
 dmft = sl.theory.dmft
 SMALL = sl.Spectrum.power_law(1.5, 1.25, n_modes=40)

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import scalinglab as sl
+from tests.theory import direct_iteration
 
 dmft = sl.theory.dmft
 M, N, P, S, SIGMA = 240, 100, 150, 0.03, 0.9
@@ -249,7 +250,7 @@ def test_eq_131_descends():
 def test_eq_135_theta_is_singular_in_discrete_time():
     theta = 0.1 * np.tril(np.ones((12, 12)), -1)
     assert np.linalg.matrix_rank(theta) < 12
-    exact = dmft.direct_iteration.gradient_descent(sl.Spectrum.power_law(1.5, 1.25, 20), 11, 8, 12)
+    exact = direct_iteration.gradient_descent(sl.Spectrum.power_law(1.5, 1.25, 20), 11, 8, 12)
     found = dmft.solve(
         sl.Spectrum.power_law(1.5, 1.25, 20), np.arange(12), 8, 12, dynamics=dmft.GradientDescent(0.1)
     )

@@ -10,6 +10,7 @@ import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.simulate.random_features import train
 from scalinglab.theory import dmft, one_pass
+from tests.theory import direct_iteration
 
 SPECTRUM = sl.Spectrum.power_law(1.5, 1.25, 200)
 EVERYTHING = 1e12  # a batch without noise
@@ -45,7 +46,7 @@ def test_data_without_end_are_fresh_data(batch: int) -> None:
 def test_schedule_against_the_time_by_time_iteration() -> None:
     factors = 0.85 ** np.arange(9)
     few = sl.Spectrum.power_law(1.5, 1.25, 40)
-    known = dmft.direct_iteration.gradient_descent(few, 9, 20, 30, 0.2, learning_rate=0.4 * factors)
+    known = direct_iteration.gradient_descent(few, 9, 20, 30, 0.2, learning_rate=0.4 * factors)
     sgd = dmft.MultiPassSGD(0.4, EVERYTHING, schedule=tuple(factors))
     found = dmft.solve(few, np.arange(10), 20, 30, 0.2, sgd)
     assert found.test_loss == pytest.approx(np.diag(known.test) + 0.04, rel=1e-7)

@@ -7,6 +7,7 @@ from scalinglab import Spectrum
 from scalinglab.errors import BadInput
 from scalinglab.theory import dmft
 from scalinglab.theory.dmft import schedules
+from tests.theory import direct_iteration
 
 SPECTRUM = Spectrum.power_law(task_exponent=1.5, spectral_exponent=1.25, n_modes=60)
 DECAY = 0.4 * 0.85 ** np.arange(12)
@@ -29,7 +30,7 @@ def test_constant_rates_agree_with_the_solver_of_lags(n_params):
 def test_population_loss_agrees_with_the_time_by_time_iteration():
     """No contour and no filter there: matrices over steps, iterated to their fixed point."""
     found = dmft.one_pass(SPECTRUM, DECAY, 4, 20.0)
-    matrices = dmft.direct_iteration.gradient_descent(SPECTRUM, len(DECAY), 20.0, 1e9, learning_rate=DECAY)
+    matrices = direct_iteration.gradient_descent(SPECTRUM, len(DECAY), 20.0, 1e9, learning_rate=DECAY)
     assert found.drift == pytest.approx(np.diag(matrices.test), rel=1e-5)
 
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 import scalinglab as sl
 from scalinglab.errors import BadInput, NotConverged
 from scalinglab.theory import dmft, kernel, manifolds, perceptron, random_features
-from scalinglab.theory.dmft import direct_iteration
 from scalinglab.theory.dmft.solver.response import System
 from tests.properties import examples
+from tests.theory import direct_iteration
 
 SPECTRUM = sl.Spectrum.power_law(1.5, 1.25, 60)
 positive = st.floats(0.05, 20.0)

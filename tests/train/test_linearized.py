@@ -8,6 +8,7 @@ from scalinglab import measure, nets, train
 from scalinglab.errors import BadInput
 from scalinglab.train.batches import dataset_of
 from scalinglab.train.setting import Setting
+from tests.train.linearized_reference import solve_linearized
 
 SETTING = {
     "model": "mlp", "dataset": "digits", "n_data": 40, "model_options": {"hidden": 16}, "loss": "mse",
@@ -31,7 +32,7 @@ def network(setting):
 def test_engine_follows_the_solution_in_the_eigenbasis(momentum):
     setting = Setting.from_dict(SETTING | {"linearized": True, "momentum": momentum})
     curves = train.run(setting, progress=False).frame
-    exact = train.solve_linearized(
+    exact = solve_linearized(
         network(setting), *data(setting), steps=curves["step"], learning_rate=2.0, momentum=momentum
     ).frame
     for column in ("train_loss", "test_loss"):
@@ -95,7 +96,3 @@ def test_what_cannot_be_linearised_is_refused():
         Setting.from_dict(SETTING | {"linearized": True, "compile": True})
     with pytest.raises(BadInput, match="without batch normalisation"):
         nets.Linearized(nets.build("resnet", (3, 8, 8), 2, width=0.1))
-    model = network(Setting.from_dict(SETTING))
-    many = torch.zeros(2000, 1, 8, 8), np.zeros((2000, 10))
-    with pytest.raises(BadInput, match="too large"):
-        train.solve_linearized(model, many, many, steps=[1], learning_rate=1)

@@ -12,19 +12,18 @@ if TYPE_CHECKING:
     from scalinglab.train.engine import run, run_many
     from scalinglab.train.setting import Setting
     from scalinglab.train.tracker import Tracker
-    from scalinglab.train.variants.linearized import solve_linearized
 
 # PyTorch's allocator on ARM gives freed memory back to the system after 10 ms, and every step would ask for
 # it again, page by page: a fifth of a step. It reads this when torch is first imported.
 os.environ.setdefault("MIMALLOC_PURGE_DELAY", "10000")  # ms
 
-__all__ = ["Setting", "Tracker", "run", "run_many", "solve_linearized"]
+__all__ = ["Setting", "Tracker", "run", "run_many"]
 
 _load, __dir__ = lazily(
     __name__,
     {
         "Setting": "setting", "Tracker": "tracker", "run": "engine",
-        "run_many": "engine", "solve_linearized": "variants.linearized",
+        "run_many": "engine",
     },
 )  # fmt: skip
 

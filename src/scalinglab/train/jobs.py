@@ -34,10 +34,10 @@ from scalinglab.train.checkpoints import state as states
 from scalinglab.train.checkpoints.extra_measurements import READINGS, Reading, read, without_arrays
 from scalinglab.train.checkpoints.measuring import MARGINS, Checkpoint, Measure
 from scalinglab.train.checkpoints.saving import Saving
+from scalinglab.train.projection import EVERY, Projection
 from scalinglab.train.replicas import Group, Place, Snapshot, group_of, place_of, release
 from scalinglab.train.setting import Setting
 from scalinglab.train.training_step import Named
-from scalinglab.train.variants.projection import EVERY, Projection
 
 QUEUED = 3  # turns of a group that a GPU may have before it: enough that it never waits for the host
 # what is measured on the network itself, which must wait until it has been looked at

@@ -21,9 +21,9 @@ import numpy as np
 import pandas as pd
 from numpy.lib import format as npy
 
-from scalinglab.data import pickled_arrays
 from scalinglab.data.tables import TableSet
 from scalinglab.errors import BadInput
+from scalinglab_papers import pickled_arrays
 
 NEEDED = ("P_arr", "log_x_grid", "mean_val_error_arr", "seed_arr")
 PERCENT = 0.01

@@ -3,10 +3,10 @@
 `solve` gives every loss at any time, `final` the end of training and ridge regression in closed form, `early`
 the corrections in 1/N and 1/P, `optimal_stopping` the best time to stop; `one_pass` is SGD under a schedule
 of learning rates and `best_schedule` the schedule that ends lowest; `white` is the model with all eigenvalues
-equal and `direct_iteration` a slow independent method for small systems.
+equal.
 """
 
-from scalinglab.theory.dmft import direct_iteration, white
+from scalinglab.theory.dmft import white
 from scalinglab.theory.dmft.dynamics import GradientDescent, GradientFlow, MultiPassSGD, OnePassSGD
 from scalinglab.theory.dmft.early import Early, early
 from scalinglab.theory.dmft.losses import Solution, solve
@@ -27,7 +27,6 @@ __all__ = [
     "Solution",
     "Stopping",
     "best_schedule",
-    "direct_iteration",
     "early",
     "final",
     "one_pass",

@@ -1,12 +1,11 @@
-"""Linearised networks: `linearize`, and their training solved in the eigenbasis of their kernel.
+"""The training of linearised networks, solved in the eigenbasis of their kernel.
 
 With squared loss, gradient descent on the linearisation at θ0 acts on residuals r = f − y of P examples as
 
     r(t+1) = r(t) − (2 η/(P · outputs)) K r(t),    K = ∂f/∂θ ∂f/∂θᵀ, of shape (P · outputs, P · outputs),
 
 which K's eigenvectors decouple; momentum acts on each by itself. What is learnt carries over to any other
-input by K(x, X). The same setting trained step by step by `run` with ``linearized = true`` gives the same
-curve.
+input by K(x, X).
 """
 
 from __future__ import annotations
@@ -19,16 +18,11 @@ from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
 from scalinglab.curves import Curves
-from scalinglab.errors import BadInput
 from scalinglab.measure import eigh, ntk
 from scalinglab.measure.evaluation import batches, evaluating
-from scalinglab.support.validation import checked
 from scalinglab.theory.dmft import GradientDescent
 
-LARGEST = 12_000  # examples times outputs whose kernel is diagonalised
 
-
-@checked
 def solve_linearized(
     model: nn.Module,
     train: tuple[Tensor, ArrayLike],
@@ -51,16 +45,8 @@ def solve_linearized(
         Curves with `step`, `train_loss` and `test_loss`.
     """
     (x, y), (test_x, test_y) = ((torch.as_tensor(a), np.asarray(b, float)) for a, b in (train, test))
-    n_outputs = _outputs(model, x[:1]).shape[1]
     y, test_y = y.reshape(len(y), -1), test_y.reshape(len(test_y), -1)
-    if y.shape[1] != n_outputs or test_y.shape[1] != n_outputs:
-        raise BadInput(f"targets of {y.shape[1]} numbers and a network of {n_outputs} outputs")
     size = y.size
-    if size > LARGEST:
-        raise BadInput(
-            f"{len(x)} examples of {n_outputs} outputs: a kernel of {size} rows is too large to diagonalise; "
-            f"up to {LARGEST} are solved, train with linearized = true in the engine for more"
-        )
     values, vectors = eigh(ntk(model, x, outputs="full").reshape(size, size))
     cross = ntk(model, test_x, x, outputs="full").reshape(test_y.size, size)
     left, right = (_outputs(model, a) - b for a, b in ((x, y), (test_x, test_y)))

@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
-from scalinglab.data import pickled_arrays
+from scalinglab_papers import pickled_arrays
 
 SHARED = np.arange(6.0).reshape(2, 3)
 VALUES = {
