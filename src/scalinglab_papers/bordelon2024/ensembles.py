@@ -23,7 +23,7 @@ def fig5a(scale: str) -> Reproduction:
     spectrum = common.power_law(scale)
     base, members = {"smoke": (16, (1, 2, 4)), "laptop": (32, (1, 2, 4, 8))}[scale]
     times, simulated = np.geomspace(0.3, 1e4, 50), np.geomspace(0.3, 1e4, 9)
-    draws = {"smoke": 12, "laptop": 1600}[scale]
+    draws = {"smoke": 12, "laptop": 3200}[scale]
     ensembles = [{"n_params": base, "ensemble": e} for e in members]
     widths = [{"n_params": base * e, "ensemble": 1} for e in members[1:]]
     curves = common.both(spectrum, [*ensembles, *widths], times, simulated, draws, 50)
