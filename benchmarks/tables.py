@@ -35,6 +35,7 @@ from tables_parts.known import KNOWN
 from tables_parts.laboratories import LABORATORIES
 from tables_parts.notebooks import NOTEBOOKS
 from tables_parts.repositories import REPOSITORIES
+from tables_parts.shelves import SHELVES
 from tables_parts.strangers import STRANGERS
 from tables_parts.teams import TEAMS
 from tables_parts.visitors import VISITORS
@@ -58,6 +59,7 @@ SETS = {
     "exchanges": EXCHANGES,
     "desks": DESKS,
     "drawers": DRAWERS,
+    "shelves": SHELVES,
 }
 FAR, CLOSE = 3.0, 0.02  # half-widths of the interval, or as a share, within which a prediction agrees
 WORDS = ("right", "refused", "wrong")

@@ -66,7 +66,7 @@ def test_every_question_has_a_finding_with_a_sentence_and_a_command(found):
 
 def test_findings_hold_the_numbers_of_the_results(found):
     alpha = found["exponent"].values["alpha"]
-    assert alpha.value == found.surface.alpha
+    assert alpha.value == found.surface.medians["alpha"]
     assert found.to_dict()["parameters"]["alpha"] == {
         "value": alpha.value, "low": alpha.low, "high": alpha.high
     }  # fmt: skip
@@ -234,7 +234,7 @@ def test_command_prints_sentences_or_json(found, tmp_path: Path, monkeypatch):
     assert [row["text"] for row in document["answers"]] == [f.text for f in found.findings]
     assert document["answers"][4]["values"]["n_params"]["low"] == found.optimal.n_params_interval.low[2]
     assert document["worth_it"] is found.next_runs.worth_it
-    assert document["parameters"]["beta"]["value"] == found.surface.beta
+    assert document["parameters"]["beta"]["value"] == found.surface.medians["beta"]
     assert document["compute_optimal"][2]["n_params"] == found.optimal.n_params[2]
     assert document["understood"].startswith("runs.csv: 6 runs")
 
@@ -306,7 +306,7 @@ def test_an_unknown_measurement_is_asked_for_instead_of_guessed():
     table = pd.DataFrame(
         {"params": ["19M", "70M", "160M", "410M"], "seen": [1, 2, 3, 4], "quality": [4, 3, 2.5, 2]}
     )
-    with pytest.raises(BadInput, match=r"measured: seen, quality.*--column test_loss=THEIRS"):
+    with pytest.raises(BadInput, match=r"may be seen, quality.*--y seen"):
         sl.answer(table)
     assert sl.answer(table, test_loss="quality").y == "test_loss"
 
@@ -421,9 +421,15 @@ def test_a_flat_a_steepening_and_a_short_curve_get_no_exponent_that_looks_sure()
     assert list(short.values) == ["exponent"]
 
 
-def test_runs_on_one_line_get_the_command_for_the_curve_along_it():
+def test_runs_on_one_line_get_the_law_along_it():
     line = runs().drop_duplicates("params").assign(tokens=lambda t: 20 * t.params)
-    assert sl.answer(line)["exponent"].command == Command("answer", "--x", "n_params", "--y", "test_loss")
+    found = sl.answer(line)
+    assert found.x == "n_params"
+    note = next(note for note in found.notes if note.code == "law_along_a_line")
+    assert (note.details["factor"], note.details["power"]) == pytest.approx((20, 1))
+    assert "both_vary" not in {note.code for note in found.notes}
+    with pytest.raises(BadInput, match="cannot be separated"):
+        sl.fit(line, x=["n_params", "n_data"])
 
 
 @pytest.mark.usefixtures("unplanned")
@@ -436,7 +442,7 @@ def test_a_loss_that_rises_with_parameters_is_said_to():
     assert list(found["exponent"].values) == ["beta"]
     values = found.to_dict()["parameters"]
     assert values["alpha"]["value"] is values["alpha"]["low"] is None
-    assert values["beta"]["value"] == found.surface.beta
+    assert values["beta"]["value"] == found.surface.medians["beta"]
     assert found["power law"].facts["verdict"] == "unknown"
     assert found["compute-optimal"].reasons == (Reason("loss_rises", size="n_params"),)
     assert found["next run"].reasons == (Reason("no_optimum"),)

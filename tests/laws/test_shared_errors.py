@@ -49,7 +49,7 @@ def test_an_offset_of_every_size_is_seen_and_widens_intervals():
     quiet, moved = fitted(0.0), fitted(0.01)
     assert quiet._shared.chance < 0.5
     assert moved._shared.chance > 0.95
-    assert "share an error" in moved.summary()
+    assert "miss the fit together" in moved.summary()
     widths = [np.diff(one.parameter_intervals()["alpha"])[0] for one in (quiet, moved)]
     assert widths[1] > 3 * widths[0]
 
@@ -76,3 +76,12 @@ def test_the_median_is_in_the_middle_of_its_interval(seed):
     )
     assert abs(fit - 0.5) > 0.2
     assert abs(middle - 0.5) < 0.12
+
+
+@pytest.mark.parametrize("seed", [5, 10])
+def test_medians_of_parameters_lie_within_their_intervals(seed):
+    one = fitted(0.01, seed)
+    ends = one.parameter_intervals()
+    where = {n: (one.medians[n] - ends[n].low) / (ends[n].high - ends[n].low) for n in ("E", "alpha", "beta")}
+    assert all(0.2 < place < 0.8 for place in where.values()), where
+    assert fitted(0.0, seed).medians["beta"] == pytest.approx(fitted(0.0, seed).beta, rel=0.01)

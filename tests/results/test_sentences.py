@@ -94,8 +94,8 @@ def test_a_reason_within_a_reason():
 def test_sizes_by_column_and_reasons_within_take_the_callers_names():
     at = {Column("n_params"): 5e8, Column("n_data"): 4e9}
     wrong = Reason("outlier", at=at, y=Column("loss"), measured=3.25, expected=2.5)
-    text = "the run at parameters = 500M, tokens = 4B does not follow the others: loss = 3.25, where they give 2.5"
-    assert wrong.sentence(NAMES) == f"{text}; correct its row or delete it"
+    text = "one run looks wrong: loss = 3.25 at parameters = 500M, tokens = 4B, where the others suggest 2.5"
+    assert wrong.sentence(NAMES) == f"{text}; check that row"
     end = Reason("outlier_at_an_end", **wrong.details)
     assert end.sentence(NAMES).startswith(text)
     assert Reason("no_curve", reason=wrong).sentence(NAMES) == f"no curve: {wrong.sentence(NAMES)}"

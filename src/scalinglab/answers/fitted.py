@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -13,16 +14,19 @@ import numpy as np
 
 from scalinglab.curves import Curves
 from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE, measure_of
+from scalinglab.curves.names import quantity
 from scalinglab.errors import BadInput, nearest
 from scalinglab.laws import forms
 from scalinglab.laws.extrapolation.stacking import extrapolate
 from scalinglab.laws.fitting import fit as fitting
 from scalinglab.laws.fitting.data import rising
 from scalinglab.laws.fitting.data.from_curves import DATA_SEEN, Table, points_of
+from scalinglab.laws.fitting.data.points import line_of
 from scalinglab.laws.fitting.law import Law, known_parameters
 from scalinglab.laws.surface import Surface
 from scalinglab.laws.surface import fit as fit_surface
 from scalinglab.results.notebook import NotebookResult
+from scalinglab.results.sentences import Column
 from scalinglab.results.types import Reason, Remark, noted
 from scalinglab.support.words import count
 
@@ -33,7 +37,7 @@ MEASURED = ("loss", "validation_loss", "val_loss", "eval_loss", "accuracy")
 SIZES = ("n_data", "n_params", "tokens", "examples", "compute", "width")
 PAIR = ("n_params", "n_data")
 UNITS = {"compute": "FLOPs", "n_params": "parameters", "step": "steps", "epoch": "epochs"}
-MOST_NAMED = 8  # columns in a refusal
+MOST_NAMED = 5  # columns in a refusal
 
 
 @dataclass(frozen=True)
@@ -125,6 +129,11 @@ def choose(
         shown = ", ".join(variables)
         raise BadInput(f"{form} is a law of {shown}, and x names {len(names)}: {', '.join(names)}")
     table, lost = points_of(curves, names[0] if len(names) == 1 else list(names), measured).finite()
+    if x is None and form == "auto" and names == PAIR and (line := line_of(table.x)) is not None:
+        names, pair = PAIR[:1], {"first": Column(PAIR[0]), "second": Column(PAIR[1])}
+        table, lost = points_of(curves, names[0], measured).finite()
+        notes = (note for note in table.notes if note.code != "both_vary")
+        table = replace(table, notes=(*notes, Reason("law_along_a_line", **pair, **line)))
     return Chosen(names, measured, {name: _unit(curves, name, table) for name in names}, table, lost)
 
 
@@ -148,18 +157,20 @@ def _measured(curves: Curves) -> str:
     for name in () if undecided else (usual, *MEASURED):
         if curves.resolve(name) in curves.frame and curves.frame[curves.resolve(name)].notna().any():
             return curves.resolve(name)
-    likely = sorted(curves.measurement_columns, key=lambda name: "loss" not in name.lower())
+    measured = curves.measurement_columns
+    likely = [name for name in measured if quantity(name) is not None] or measured
+    if not likely:
+        raise BadInput("no column has a loss, error or accuracy: name what was measured with y= (--y)")
     more = f" and {len(likely) - MOST_NAMED} more" if len(likely) > MOST_NAMED else ""
-    named = f"{', '.join(likely[:MOST_NAMED]) or 'nothing'}{more}"
     raise BadInput(
-        f"no single column is known to be the loss, error or accuracy (measured: {named}): name it with y= "
-        "(--y), or say what columns are with --column test_loss=THEIRS"
+        f"which column is the result? It may be {', '.join(likely[:MOST_NAMED])}{more}: choose one with y= "
+        f"(--y {shlex.quote(likely[0])})"
     )
 
 
 def _unit(curves: Curves, name: str, table: Table) -> str:
     if name not in ("n_data", "tokens", "examples"):
-        return UNITS.get(name, name)
+        return curves.unit_of(name) or UNITS.get(name, name)
     share = len(table.names) == 1 and table.x.max() <= 1  # of the data
     return name if share else curves.data_unit
 

@@ -117,10 +117,11 @@ class Answers(NotebookResult):
     def _parameters(self, law: Law) -> dict[str, dict[str, float | None]]:
         """Value and 95 % interval of each parameter; None where the findings give no value either."""
         ends = law.parameter_intervals if self.surface is None else self.surface.parameter_intervals()
+        values = law.parameters if self.surface is None else self.surface.medians
         return {
             name: dict.fromkeys(("value", "low", "high"))
             if name in self.undetermined
-            else {"value": law.parameters[name], "low": float(ends[name].low), "high": float(ends[name].high)}
+            else {"value": values[name], "low": float(ends[name].low), "high": float(ends[name].high)}
             for name in law.form.names
         }
 

@@ -132,7 +132,7 @@ def find_exponents(fitted: Surface, y: str, names: dict[str, str], command: Comm
     lost = [name for name in EXPONENTS if name in fitted.undetermined]
     known = [name for name in EXPONENTS if name not in lost]
     values = {
-        name: Estimate(float(fitted.parameters[name]), low=float(ends[name][0]), high=float(ends[name][1]))
+        name: Estimate(fitted.medians[name], low=float(ends[name][0]), high=float(ends[name][1]))
         for name in [*known, "E"]
         if known and (name != "E" or (not lost and np.isfinite(ends["E"][1])))
     }

@@ -132,8 +132,12 @@ class Curves:
     @property
     def data_unit(self) -> str:
         """What `n_data` counts: tokens in tables of language models, examples in others."""
+        return self.unit_of("n_data") or unit_of_data(self.frame)
+
+    def unit_of(self, column: str) -> str:
+        """What a column counts, where the table that was read says so; else empty."""
         read = () if self.reading is None else self.reading.columns
-        return next((c.unit for c in read if c.ours == "n_data" and c.unit), unit_of_data(self.frame))
+        return next((c.unit for c in read if c.ours == column), "")
 
     @property
     def runs(self) -> list[str]:

@@ -246,6 +246,18 @@ class Surface(NotebookResult):
         return found
 
     @cached_property
+    def medians(self) -> dict[str, float]:
+        """The middle of the interval of every free parameter.
+
+        Where runs of one size share errors it differs from the fitted value, which may stand at an end.
+        """
+        if self.method == "profile" and self._profiled.dof < 1:
+            return {name: self.parameters[name] for name in self.law.form.names}
+        middle = self._middle(interval_engine.parameters_of(self.law.solution), None)
+        ends = self.parameter_intervals()
+        return {n: float(np.clip(v, *ends[n])) for n, v in zip(self.law.form.names, middle, strict=False)}
+
+    @cached_property
     def undetermined(self) -> tuple[str, ...]:
         """The parameters without a value: with an open 95 % interval, or amplitudes known to no order."""
         ends = self.parameter_intervals()

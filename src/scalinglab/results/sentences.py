@@ -136,13 +136,12 @@ REASONS = {
         "second seed would show it"
     ),
     "outlier": (
-        "the run at {at:count} does not follow the others: {y} = {measured:.4g}, where they give "
-        "{expected:.4g}; correct its row or delete it"
+        "one run looks wrong: {y} = {measured:.4g} at {at:count}, where the others suggest {expected:.4g}; "
+        "check that row"
     ),
     "outlier_at_an_end": (
-        "the run at {at:count} does not follow the others: {y} = {measured:.4g}, where they give "
-        "{expected:.4g}; correct its row or delete it, or, if the curve breaks there, measure more sizes "
-        "near it"
+        "one run looks wrong: {y} = {measured:.4g} at {at:count}, where the others suggest {expected:.4g}; "
+        "check that row, or, if the curve really breaks there, add sizes near it"
     ),
     "complement": "y rises with x and lies between 0 and 1, like an accuracy, so 1 - y is fitted",
     # a curve
@@ -200,12 +199,12 @@ REASONS = {
         "it is known"
     ),
     "residuals_bend": (
-        "the runs bend away from the form ({p:p}); intervals of the loss and of the optimum allow for it, "
-        "those of the parameters assume the form"
+        "the runs bend away from the form ({p:p}); the intervals of losses and sizes allow for that, those "
+        "of the parameters do not"
     ),
     "sizes_share_errors": (
-        "runs of one size share an error (probability {chance:.2g}): one may be badly tuned; intervals allow "
-        "for it"
+        "runs of the same size miss the fit together (probability {chance:.2g}), as when one size was tuned "
+        "better than others; the intervals allow for that, the fitted values do not"
     ),
     # a bend of a curve
     "straight": (
@@ -337,6 +336,10 @@ REASONS = {
     "sizes_on_a_line": (
         "{second} = {factor:.3g} · {first}^{power:.3g} at every point: what each contributes cannot be "
         "separated; add runs off this line, or fit a law along it (laws.fit)"
+    ),
+    "law_along_a_line": (
+        "{second} = {factor:.3g} · {first}^{power:.3g} in every run, so this is the law along that line; "
+        "what {first} and {second} give apart from each other takes runs off it"
     ),
     # an optimum
     "needs_both_sizes": ("that takes runs in which parameters and data both vary, each on its own"),

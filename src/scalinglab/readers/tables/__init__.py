@@ -100,7 +100,8 @@ def understand(
     ([19000000, 1300000000], 'tokens')
     """
     asked = {ours: theirs for ours, theirs in (likely or {}).items() if theirs in frame and ours not in frame}
-    naming = Naming(frame, asked | _ours(columns or {}, frame, names or {}), origin, dict(names or {}))
+    settings, given = [*settings], asked | _ours(columns or {}, frame, names or {})
+    naming = Naming(frame, given, origin, dict(names or {}), settings)
     asked_for = [naming.names.get(name, name) for name in settings]
     stay = {*asked_for, *asked, *(columns or {})}
     large = [naming.names.get(name, name) for name in frame.attrs.get(LEFT_OUT, ())]

@@ -7,6 +7,7 @@ they were.
 from __future__ import annotations
 
 import ast
+import codecs
 import csv
 import gzip
 import io
@@ -24,6 +25,7 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.curves.files import SAMPLE, SPACES, errors_named, read_table, read_text, width, with_rows
+from scalinglab.curves.names import quantity
 from scalinglab.curves.numbers import has_dots_for_thousands, number
 from scalinglab.curves.parts import Droppable
 from scalinglab.errors import BadInput, require
@@ -38,6 +40,7 @@ from scalinglab.readers.tables.lines import (
 )
 from scalinglab.readers.tables.markup import (
     holds_number,
+    lists_by_name,
     rows_of_pairs,
     table_of_alike,
     tables_of_html,
@@ -117,8 +120,13 @@ def _reader_of_text(path: Path, packed: bool, ending: str) -> _Reader:
 def _without_unnamed(frame: pd.DataFrame) -> pd.DataFrame:
     """Without the row numbers that `DataFrame.to_csv` writes in front, and without empty last columns."""
     unnamed = [c for c in frame.columns if str(c).startswith("Unnamed: ")]
-    numbers = [c for c in unnamed if c == "Unnamed: 0" and (frame[c] == np.arange(len(frame))).all()]
+    numbers = [c for c in unnamed if c == "Unnamed: 0" and _counts_rows(frame[c])]
     return frame.drop(columns=[*numbers, *(c for c in unnamed if frame[c].isna().all())])
+
+
+def _counts_rows(column: pd.Series) -> bool:
+    values = pd.to_numeric(column, errors="coerce").to_numpy()
+    return any(np.array_equal(values, start + np.arange(len(values))) for start in (0, 1))
 
 
 class _Bounded(io.RawIOBase):
@@ -149,9 +157,16 @@ class _Bounded(io.RawIOBase):
 
 
 def _encoding(path: Path) -> str:
-    """UTF-8, or UTF-16 where the file begins with its mark, as Excel's text files do."""
+    """UTF-8, UTF-16 where the file begins with its mark, as Excel's text files do, or that of Windows."""
     with path.open("rb") as file:
-        return "utf-16" if file.read(2) in (b"\xff\xfe", b"\xfe\xff") else UTF_8
+        sample = file.read(SAMPLE)
+    if sample[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return "utf-16"
+    try:
+        codecs.getincrementaldecoder(UTF_8)().decode(sample)
+    except UnicodeDecodeError:
+        return UTF_8 if path.suffix.lower() == ".gz" or b"\0" in sample else "cp1252"
+    return UTF_8
 
 
 @contextmanager
@@ -227,18 +242,17 @@ def _read_csv(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
     cells = [*islice(_all_fields(rows, separator), FIRST_LINES)]
     if small and rows and (table := _of_words(path, packed, rows, cells, separator, droppable)) is not None:
         return table
-    if separator == SPACES:
+    named = _names(comments, rows, separator)
+    if separator == SPACES and not named:
         with _text(path, packed) as file:
-            wide = [re.split(r"\s{2,}|\t", line.strip()) for line in _rows(file)] if small else []
-        usual = len(wide[-1]) if wide else 0
-        before = [*takewhile(lambda row: len(row) < usual, wide)]  # titles, names without that of row numbers
-        regular = usual > 1 and all(len(row) == usual for row in wide[len(before) :])
-        if regular and not _names(comments, rows, separator):
-            numbered = [["", *row] if len(row) == usual - 1 > 0 else row for row in before]
-            return table_of_cells([*numbered, *wide[len(before) :]], path)
-        with _text(path, packed) as file:
-            _refuse_titles(file, path)
-    if small and not _names(comments, rows, separator) and not begins_with_names(cells):
+            whole = _rows(file) if small else []
+        for gap in (r"\s{2,}|\t", r"\s+"):
+            if spaced := _spaced(whole, gap):
+                return table_of_cells(spaced, path)
+        if measured := [row for row in rows_of_pairs(whole) if any(quantity(key) for key in row)]:
+            return table_of_rows(measured, path, droppable)  # the size may be in the name of the file
+        _refuse_titles(rows, path)
+    if small and not named and not begins_with_names(cells):
         table = table_of_cells(_cells_of(path, packed, separator), path)
         table.attrs["decimal_comma"] = separator != ","
         return table
@@ -246,7 +260,7 @@ def _read_csv(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
         frame = read_text(
             path, lambda: _text(path, packed), rows, separator, droppable,
             lambda part: with_short_texts(with_objects(part), left_out), as_text=_dotted(cells, separator),
-            skipinitialspace=True, skiprows=len(comments), names=_names(comments, rows, separator),
+            skipinitialspace=True, skiprows=len(comments), names=named,
         )  # fmt: skip
     except pd.errors.ParserError as error:  # a footnote with more separators than there are columns
         table = (
@@ -260,13 +274,38 @@ def _read_csv(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
     if not packed and len(frame) > 1 and _ends_within_a_row(path, len(frame.columns), separator):
         frame = frame.iloc[:-1]
         frame.attrs[NOTES] = ["the last row is cut short: left out"]
-    return without_strays(frame)
+    return without_strays(_with_units(frame, comments))
+
+
+def _with_units(frame: pd.DataFrame, comments: list[str]) -> pd.DataFrame:
+    """With the units that comments give in the names: "# N in millions"."""
+    unit = r"((?:thousand|million|billion|trillion)s?)"
+    said = re.findall(rf"(\w+)\s+(?:is |are |given |counted )?in {unit}", " ".join(comments))
+    return frame.rename(columns={name: f"{name} ({unit})" for name, unit in said})
+
+
+def _spaced(lines: list[str], gap: str) -> list[list[str]]:
+    """Names and lines as cells with such gaps between them, below titles; none where there are no names.
+
+    R and pandas number rows and do not name that.
+    """
+    cells = [re.split(gap, line.strip()) for line in lines]
+    usual = len(cells[-1]) if cells else 0
+    first = next((k for k, row in enumerate(cells) if len(row) == usual), 0)
+    numbered = first > 0 and len(cells[first - 1]) == usual - 1
+    names = ["", *cells[first - 1]] if numbered else cells[first] if cells else []
+    if usual < 2 or any(len(row) != usual for row in cells[first:]) or not any(map(is_name, names)):
+        return []
+    titles = [[" ".join(row)] for row in cells[: first - numbered]]
+    return [*titles, names, *cells[first + (not numbered) :]]
 
 
 def _of_words(
     path: Path, packed: bool, rows: list[str], cells: list[list[str]], separator: str, droppable: Droppable
 ) -> pd.DataFrame | None:
     """The table in lines of objects, of names with values, or of words that differ in numbers alone."""
+    if (lists := lists_by_name("\n".join(rows))) and names_a_result(lists):
+        return pd.DataFrame(lists)
     if all(map(_is_object, rows)):
         read: Callable[[list[str]], list[dict[str, Any]]] = lambda lines: [*map(_literal, lines)]  # noqa: E731
     elif names_a_result({key for row in rows_of_pairs(rows[:FIRST_LINES]) for key in row}):
@@ -275,8 +314,8 @@ def _of_words(
         read = table_of_alike
     else:
         return None
-    with _text(path, packed) as file:
-        return table_of_rows(read(_rows(file)), path, droppable)
+    with _text(path, packed) as file:  # a heading may say what lines of numbers are
+        return table_of_rows(read([*file] if read is table_of_alike else _rows(file)), path, droppable)
 
 
 def _has_header(cells: list[list[str]], separator: str) -> bool:
@@ -358,7 +397,7 @@ def _ends_within_a_row(path: Path, columns: int, separator: str) -> bool:
     with path.open("rb") as file:
         file.seek(max(path.stat().st_size - SAMPLE, 0))
         last = file.read().decode(errors="replace").rpartition("\n")[2]
-    return _encoding(path) == UTF_8 and bool(last.strip()) and width(last, separator) < columns
+    return _encoding(path) != "utf-16" and bool(last.strip()) and width(last, separator) < columns
 
 
 def _names(comments: list[str], rows: list[str], separator: str) -> list[str] | None:

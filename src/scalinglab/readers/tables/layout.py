@@ -6,7 +6,6 @@ what they count, the table is refused and both readings are named.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -40,6 +39,7 @@ _PAIR = re.compile(r"\s*(?P<name>[A-Za-z_]+)\s*=\s*(?P<number>\d[\d.,]*(?:e\d+)?
 _CORNER = re.compile(r"\s*[\\/|↓→×]+\s*")
 _STATES = ("status", "state", "outcome", "run_state", "run status")
 _FAILED = r"(?i)\s*(?:diverged?|crashed|failed?|killed|oom|time ?out|aborted|running|queued|pending)\b.*"
+_NUMBERS = r"[\[(]?\s*\d+\.\d+(?:e-?\d+)?(?:[\s,;/]+\d+\.\d+(?:e-?\d+)?)+\s*[\])]?"  # 0.21, 0.22, 0.20
 MOST_ATTRIBUTES = 40  # rows of a table that has its quantities in rows
 MOST_SEEDS = 50  # values in a list that are repeats of a measurement
 _SIZES = ("n_params", "tokens", "n_data", "examples", "compute", "width")
@@ -108,11 +108,8 @@ def _from_lists(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _list(value: object) -> list[float]:
     """The numbers of a list, also one that is written as a text; none where it is no such list."""
-    if isinstance(value, str) and value.startswith("["):
-        try:
-            value = json.loads(value)
-        except ValueError:
-            return []
+    if isinstance(value, str) and re.fullmatch(_NUMBERS, value):
+        value = [float(each) for each in re.split(r"[\s,;/]+", value.strip("[]() "))]
     return value if isinstance(value, list) and all(isinstance(each, (int, float)) for each in value) else []
 
 

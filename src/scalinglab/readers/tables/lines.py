@@ -19,6 +19,7 @@ import pandas as pd
 from scalinglab.curves.columns import is_numeric
 from scalinglab.curves.files import json_line
 from scalinglab.curves.names import aliases, likely_size, quantity
+from scalinglab.curves.numbers import cell
 from scalinglab.curves.parts import Droppable, frame_of_rows
 from scalinglab.errors import BadInput
 from scalinglab.readers.tables.headers import header
@@ -26,6 +27,7 @@ from scalinglab.readers.tables.meanings import SIZE_IN_NAME
 from scalinglab.readers.tables.remarks import LEFT_OUT, NOTES, is_long, shortened
 
 MOST_VALUES = 50  # of an array
+FEWEST_BY_SIZE = 3  # numbers under names that are sizes
 DEEPEST_OBJECT = 8  # levels of a JSON object
 _SIZES = {"n_params", "n_data", "tokens", "examples", "compute", "width"}
 _OF_RUNS = {*_SIZES, "seed", "learning_rate", "batch_size", "depth", "model", "run"}
@@ -162,14 +164,15 @@ def _records(
         return
     if not isinstance(node, dict) or len(path) > DEEPEST_OBJECT:
         return
-    columns = _columns_of(node) if path[-1:] != ("[]",) else {}  # lists in a row are its own
+    name = path[-1] if path else "value"
+    columns = _columns_of(node, name) if name != "[]" else {}  # lists in a row are its own
     alike = _alike(node) if not columns else {}
     inner = {k: v for k, v in node.items() if k not in alike and k not in columns and _has_rows(v)}
     plain = dict(unfolded({k: v for k, v in node.items() if not (k in alike or k in columns or k in inner)}))
     settings = above | {k: v for k, v in plain.items() if _OF_RUNS & {*aliases([header(k).name])}}
     if plain:
         yield path, above | plain
-    counted = any(map(_names_size, columns)) or {"epoch", "step"} & {*aliases(columns)}
+    counted = any(map(_names_size, columns)) or {"epoch", "step", "size"} & {*aliases(columns), *columns}
     for epoch, values in enumerate(zip(*columns.values()), 1):
         yield (
             (*path, "columns"),
@@ -183,8 +186,11 @@ def _records(
         yield from _records(part, (*path, str(name)), settings)
 
 
-def _columns_of(node: dict[str, Any]) -> dict[str, list[Any]]:
-    """Lists of equal length, or the objects by row number that pandas writes, as columns by name."""
+def _columns_of(node: dict[str, Any], name: str = "value") -> dict[str, list[Any]]:
+    """Lists of equal length, the objects by row number that pandas writes, or numbers by size, as columns."""
+    sized = [read for key in node if (read := cell(str(key))) is not None and not read.word]
+    if len(sized) == len(node) >= FEWEST_BY_SIZE and all(isinstance(v, (int, float)) for v in node.values()):
+        return {"size": [*map(str, node)], name if quantity(name) else "value": [*node.values()]}
     if node and all(isinstance(v, dict) and {"steps", "values"} <= {*v} for v in node.values()):  # Sacred
         steps = [*dict.fromkeys(step for log in node.values() for step in log["steps"])]
         logs = {name: dict(zip(log["steps"], log["values"])) for name, log in node.items()}

@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 from string import ascii_uppercase
 
 from scalinglab.curves.names import KINDS, aliases, quantity
-from scalinglab.curves.numbers import LATEX
+from scalinglab.curves.numbers import LATEX, cell
 
 _COUNTS = {"n_params", "tokens", "n_data", "compute"}
 # words are bounded and never given back, so that time grows with a text and not with its square
@@ -24,6 +24,7 @@ _SLOT = re.compile(
     r"(?<![\w.:/-])[~≈]?[-−]?(?:\d[\d,_']*(?:\.\d+)?|\.\d+)(?:e[-+]?\d+)?(?:\s?[KMBT](?![\w]))?(?:\s?%)?"
     r"(?:\s?(?:±|\+/-)\s?[\d.]+%?)?(?![\w/]|[.:-]\d)", re.IGNORECASE,
 )  # fmt: skip
+_LISTS = re.compile(r"^\s*[\"']?([A-Za-z]\w*)[\"']?\s*[=:]\s*(?:[\w.]+\()?[\[(]([^\])]*)[\])]", re.MULTILINE)
 FEWEST_ALIKE = 3  # lines that differ in their numbers alone before they are a table
 _RULE = re.compile(r"(?=.*(?:--|:-|-:))\s*\|?\s*:?-+:?\s*(?:[|+]\s*:?-+:?\s*)*\|?\s*")
 _LATEX = (
@@ -46,6 +47,8 @@ def rows_of_pairs(lines: Iterable[str]) -> list[dict[str, str]]:
     {'step': '9', 'val loss': '3.9', 'number of parameters': '10.65M'}
     """
     found = [_pairs(line) for line in lines]
+    if max(map(len, found), default=0) == 1:
+        found = _blocks(found)
     keys = Counter(tuple(row) for row in found if len(row) > 1)
     tested = {each for each in keys if any((q := quantity(n)) and q.split == "test" for n in each)}
     usual = {*max(keys, key=lambda each: (each in tested, keys[each], len(each)))} if keys else set()
@@ -53,6 +56,30 @@ def rows_of_pairs(lines: Iterable[str]) -> list[dict[str, str]]:
     above = [(k, v) for row in found if not {*row} >= usual for k, v in row.items() if k not in usual]
     once = {k: v for k, v in above if len({w for j, w in above if j == k}) == 1 and _COUNTS & {*aliases([k])}}
     return [row | once for row in rows]
+
+
+def _blocks(pairs: list[dict[str, str]]) -> list[dict[str, str]]:
+    """Lines of one name and value each as rows: a new one begins where a name comes again."""
+    rows: list[dict[str, str]] = [{}]
+    for pair in pairs:
+        if {*pair} & {*rows[-1]}:
+            rows.append({})
+        rows[-1] |= pair
+    return rows
+
+
+def lists_by_name(text: str) -> dict[str, list[str]]:
+    """Lists of equal length in a script: "params = [1e7, 1e8]" above "loss = [3.2, 2.9]"; else nothing.
+
+    >>> lists_by_name("N = [1e7, 1e8]\\nL = np.array([3.2, 2.9])\\nlr = 0.1")
+    {'N': ['1e7', '1e8'], 'L': ['3.2', '2.9']}
+    """
+    found = {name: re.split(r"[\s,]+", inside.strip(" ,\n")) for name, inside in _LISTS.findall(text)}
+    numbers = {name: values for name, values in found.items() if len(values) > 1 and all(map(cell, values))}
+    lengths = Counter(map(len, numbers.values()))
+    usual = max(lengths, key=lambda n: lengths[n], default=0)
+    several = {name: values for name, values in numbers.items() if len(values) == usual}
+    return several if len(several) > 1 else {}
 
 
 def _pairs(line: str) -> dict[str, str]:
@@ -85,7 +112,7 @@ def table_of_alike(lines: Iterable[str]) -> list[dict[str, str]]:
     they speak of one quantity.
 
     >>> table_of_alike(["perplexity:", "19M -> 41.2", "70M -> 30.1", "160M -> 25.3"])[0]
-    {'value A': '19M', 'perplexity': '41.2'}
+    {'size': '19M', 'perplexity': '41.2'}
     """
     found: dict[tuple[str, ...], list[str]] = {}
     for line in lines:
@@ -104,7 +131,10 @@ def table_of_alike(lines: Iterable[str]) -> list[dict[str, str]]:
     kinds = {word for word in re.findall(r"[a-z]+", spoken) if word in KINDS}
     if not names[-1] and len({KINDS[word] for word in kinds}) == 1:
         names[-1] = min(kinds)
+    if len(names) == 2 and not names[0]:
+        names[0] = "size"
     keys = [name or f"value {letter}" for name, letter in zip(names, ascii_uppercase)]
+    keys[-1] = names[-1] or "value"
     rows = [dict(zip(keys, (v.strip() for v in _SLOT.findall(line)))) for line in found[alike]]
     apart = len({*labels}) == len(labels) and not all(re.fullmatch(r"\W*\d*\W*", each) for each in labels)
     return [{"run": each} | row for each, row in zip(labels, rows)] if apart else rows
@@ -189,6 +219,8 @@ class _Tables(HTMLParser):
             self._text = []
             span = dict(attrs).get("colspan") or "1"
             self.found[-1][-1] += [""] * (int(span) - 1 if span.isdigit() else 0)
+        elif tag == "br":
+            self.handle_data(" ")
 
     def handle_endtag(self, tag: str) -> None:
         if tag in ("td", "th") and self._text is not None:

@@ -62,7 +62,7 @@ FEWEST_TOKENS = 1e7  # a D below this counts examples
 FEWEST_PARAMS = 1e3  # of an n beside tokens; a smaller one counts repeats
 # d, c and n are tokens, compute and parameters where they are so large; else a dimension, an index, examples
 LETTERS = {"d": ("tokens", FEWEST_TOKENS), "c": ("compute", 1e12), "n": ("n_params", 1e7)}
-SUBSCRIPT = re.compile(r"N_[A-Za-z][A-Za-z_]{2,}")  # parameters, of some kind, where they are so many:
+SUBSCRIPT = re.compile(r"[ND]_[A-Za-z][A-Za-z_]{2,}")  # of some kind; parameters where they are so many:
 FEWEST_OF_N = 1e6
 # a size within a name: Pythia-160M, opt_1.3b, but neither gpt2 nor 10Btok
 SIZE_IN_NAME = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?) ?([MBmb])(?![A-Za-z0-9])")
@@ -159,21 +159,24 @@ def measured(frame: pd.DataFrame, column: str) -> Quantity | None:
     return None if found is None or found.is_spread or {*found.others} & NO_MEASUREMENT else found
 
 
-def meanings(frame: pd.DataFrame, asked: Collection[str], cells: Mapping[str, Numbers]) -> Meanings:
+def meanings(
+    frame: pd.DataFrame, asked: Collection[str], cells: Mapping[str, Numbers], kept: Collection[str] = ()
+) -> Meanings:
     """Choose the meanings of all columns.
 
     Args:
         frame: the table; a column of a standard name has its meaning already.
         asked: columns whose meaning was given.
         cells: what was written beside the numbers, by column.
+        kept: columns that keep their names where nothing but their values says what they are.
 
     >>> table = pd.DataFrame({"size": [2e7, 9e7], "tokens": [1e9, 2e9], "wiki loss": [3.1, 2.9]})
     >>> [(each.column, each.role) for each in meanings(table, (), {}).chosen]
     [('size', 'n_params'), ('wiki loss', 'test_loss')]
     """
     table = _Table(frame, asked, cells)
-    found = [*table.by_name(), *table.by_unit(), *table.sizes(), *table.measurements(), *table.by_values()]
-    return table.best(found)
+    named = [*table.by_name(), *table.by_unit(), *table.sizes(), *table.measurements()]
+    return table.best([*named, *table.by_values(kept)])
 
 
 class _Table:
@@ -187,8 +190,9 @@ class _Table:
         self.names = aliases(self.free)
         taken = {c for columns in self.names.values() for c in columns}
         for column in (c for c in self.others if SUBSCRIPT.fullmatch(c) and c not in taken):
-            if self._reaches(column, FEWEST_OF_N):
-                self.names.setdefault("n_params", []).append(column)
+            role, least = ("n_params", FEWEST_OF_N) if column[0] == "N" else ("tokens", FEWEST_TOKENS)
+            if self._reaches(column, least):
+                self.names.setdefault(role, []).append(column)
         self._ranks: dict[tuple[str, str], float] = {}
 
     # --- evidence ----------------------------------------------------------------------------------
@@ -269,8 +273,9 @@ class _Table:
                 yield Meaning(column, roles.get(q.kind, "loss"), evidence, without=TRAINED)
             elif ln:
                 yield Meaning(column, q.name, BY_NAME - 1 - 0.06 * q.rank)
-        if "L" in self.others and is_numeric(self.frame["L"]) and not found:
-            yield Meaning("L", "loss", -4.0)
+        for column in (c for c in self.others if re.fullmatch(r"L(_(min|opt|best|final|val|test))?", c)):
+            if is_numeric(self.frame[column]) and not found:
+                yield Meaning(column, "loss", -4.0)
         plain = [c for c in self.others if is_numeric(self.frame[c]) and not is_seed(c)]
         plain = [c for c in plain if quantity(c) is None and not {*bare(c).split("_")} & NO_MEASUREMENT]
         words = {c: {*bare(c).split("_")} for c in plain if self.frame[c].nunique() > 1}
@@ -281,13 +286,16 @@ class _Table:
             if self.frame[column].max() <= 100:
                 yield Meaning(column, "test_accuracy", -5.0, without=TRAINED, direction=1, only=True)
 
-    def by_values(self) -> Iterable[Meaning]:
+    def by_values(self, kept: Collection[str]) -> Iterable[Meaning]:
         """Columns of which no name says anything: a size written as 19M, one that a measurement follows."""
         numeric = [c for c in self.frame if is_numeric(self.frame[c])]
         by_model = any(names_sizes(self.frame[c]) for c in self.frame if c not in numeric)
-        taken = {c for columns in self.names.values() for c in columns}
+        taken = {*kept, *(c for columns in self.names.values() for c in columns)}
         for column in (c for c in self.others if c in numeric and c not in taken and not is_seed(c)):
             words = {*bare(column).split("_")}
+            if words & {"hours", "days"} and len(words) > 1 and self._is_count(column):  # GPU hours
+                sizes = (*SIZES, "width")
+                yield Meaning(column, "compute", BY_VALUES - 2, without=sizes, followed=True, unit=column)
             if quantity(column) is not None or words & (NO_MEASUREMENT | _NO_RESULT):
                 continue
             if any(likely_size(column, size) for size in ("n_params", "tokens", "n_data")):
@@ -295,13 +303,16 @@ class _Table:
             values = self.frame[column]
             positive = values[values > 0]
             large = values.min() >= FEWEST_OF_N and not any(w.endswith("s") for w in words)  # no env_steps
-            if large and column in self.cells and self.cells[column].scaled:
+            scaled = column in self.cells and self.cells[column].scaled
+            recurs = 2 * values.nunique() <= len(values)  # at other data, as no time does
+            if large and (scaled or (recurs and self._has(DATA))):
                 if self._crosses(column, DATA):
-                    yield Meaning(column, "n_params", BY_VALUES)
+                    yield Meaning(column, "n_params", BY_VALUES, followed=not scaled)
                 if self._crosses(column, ("n_params",)):
                     yield Meaning(column, "tokens", BY_VALUES - 0.5, needs=("n_params",))
             elif self._is_count(column) and not by_model and values.max() >= SOME_RANGE * positive.min():
-                role, unit = ("n_params", "") if large else ("n_data", column)
+                said = re.fullmatch(r"[A-Za-z][\w /-]{2,}", column) and not words & {"size", "value"}
+                role, unit = ("n_params", "") if large else ("n_data", column if said else "")
                 sizes = (*SIZES, "width")
                 yield Meaning(column, role, BY_VALUES - 2, without=sizes, followed=True, unit=unit)
 
@@ -344,12 +355,14 @@ class _Table:
         values = self.frame[column]
         return is_numeric(values) and values.nunique() > 1 and bool(values.min() >= 0 and values.max() > 1)
 
+    def _has(self, roles: Iterable[str]) -> list[str]:
+        """The columns that may be sizes of these roles by their names."""
+        return [c for role in roles for c in (role, *self.names.get(role, [])) if c in self.frame]
+
     def _crosses(self, column: str, roles: Iterable[str]) -> bool:
         """Whether a column varies at one value of a size of these roles, where the table has one."""
-        others = [
-            c for role in roles for c in (role, *self.names.get(role, [])) if c in self.frame and c != column
-        ]
-        return all((self.frame.groupby(c)[column].nunique() > 1).any() for c in others)
+        named = (c for c in self._has(roles) if c != column)
+        return all((self.frame.groupby(c)[column].nunique() > 1).any() for c in named)
 
     def _counts_alone(self, column: str) -> bool:
         """Whether a measurement follows a column, and no other counts anything."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -81,6 +81,7 @@ class Naming:
             points.
         columns: names that were asked for, ours to theirs.
         names: what columns were called before, theirs to ours.
+        kept: columns that keep names of which nothing is known.
 
     Attributes:
         frame: the table.
@@ -92,8 +93,9 @@ class Naming:
     """
 
     def __init__(
-        self, frame: pd.DataFrame, columns: dict[str, str], origin: str, names: dict[str, str]
-    ) -> None:
+        self, frame: pd.DataFrame, columns: dict[str, str], origin: str, names: dict[str, str],
+        kept: Collection[str] = (),
+    ) -> None:  # fmt: skip
         table = tidy(frame.reset_index(drop=True))
         table.attrs = {}
         table.columns = [str(c) for c in table.columns]
@@ -108,7 +110,7 @@ class Naming:
         self.units: dict[str, str] = {}
         self.notes: list[str] = []
         self._read_units(columns, origin)
-        self._read_names(set(columns), origin)
+        self._read_names(set(columns), origin, kept)
         self._fill_groups()
         self._read_sizes_in_names(set(columns))
         self._read_ratio()
@@ -207,12 +209,12 @@ class Naming:
 
     # --- names -----------------------------------------------------------------------------------
 
-    def _read_names(self, asked: set[str], origin: str) -> None:
+    def _read_names(self, asked: set[str], origin: str, kept: Collection[str]) -> None:
         """Give columns their standard names, as `meanings` chooses them for the whole table."""
         for size in (c for c in self.frame.columns if c in _COUNTED and not is_numeric(self.frame[c])):
             self._doubt_text(size, origin)
         named = aliases(c for c in self.frame.columns if c not in asked)
-        found = meanings(self.frame, asked, self._cells)
+        found = meanings(self.frame, asked, self._cells, kept)
         for choice in found.open:
             self._leave_open(choice, origin)
         for each in found.chosen:

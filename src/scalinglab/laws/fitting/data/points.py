@@ -222,7 +222,15 @@ def two_dimensional(x: np.ndarray, names: tuple[str, ...]) -> None:
         different = 1 + int(np.sum(np.diff(np.sort(values)) > SAME_SIZE))
         if different < 3:
             raise NotDetermined(Reason("few_values", size=Column(name), values=different))
-    slope, constant = np.polyfit(first, second, 1)
-    if np.std(second - slope * first - constant) < SAME_SIZE:
-        line = {"factor": float(np.exp(constant)), "power": float(slope)}
+    if (line := line_of(x)) is not None:
         raise BadInput(Reason("sizes_on_a_line", first=Column(names[0]), second=Column(names[1]), **line))
+
+
+def line_of(x: np.ndarray) -> dict[str, float] | None:
+    """Factor and power of the line on which two sizes grow together; None where they do not."""
+    first, second = np.log(x[:2])
+    if np.ptp(first) < SAME_SIZE:
+        return None
+    slope, constant = np.polyfit(first, second, 1)
+    is_line = slope > 0 and np.std(second - slope * first - constant) < SAME_SIZE
+    return {"factor": float(np.exp(constant)), "power": float(slope)} if is_line else None

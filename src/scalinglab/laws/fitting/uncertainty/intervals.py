@@ -225,11 +225,14 @@ def median(
         return quantity.natural(quantity.at(law.values[None])[0] + form_error.median(quantity.places))
     middle = np.median(quantity.at(law.values[None] if drawn is None else drawn.values), axis=0)
     if shared is not None and shared.shows:
-        middles = []
-        for errors in (None, shared):  # the ends of either half of what is likely
-            ends = interval(law, quantity, 0.5, method, drawn=drawn, shared=errors)
-            middles.append(np.mean([quantity.inner(end) for end in ends], axis=0))
-        middle = middle + np.nan_to_num(middles[1] - middles[0], posinf=0.0, neginf=0.0)
+        halves = [  # the ends of either half of what is likely, without and with shared errors
+            [quantity.inner(e) for e in interval(law, quantity, 0.5, method, drawn=drawn, shared=errors)]
+            for errors in (None, shared)
+        ]
+        ends = np.array(halves)  # (2, 2, count)
+        known = np.isfinite(ends).all(axis=(0, 1))  # of an interval without ends there is no middle
+        alone, together = np.where(known, ends, 0.0).mean(axis=1)
+        middle = middle + together - alone
     return quantity.natural(middle)
 
 
