@@ -51,7 +51,8 @@ def dynamical(**more: Any) -> Any:
         "gamma_2_optimum": Estimate(0.3, 0.02, 0.25, 0.35),
         "gamma_measured": Estimate(0.35, 0.01, 0.33, 0.37),
         "gamma_predicted": Estimate(0.375, 0.03, 0.3, 0.45),
-        "gamma_predicted_optimum": Estimate(0.45, 0.04, 0.37, 0.53), "agrees": True, "sigma": 0.03,
+        "gamma_predicted_optimum": Estimate(0.45, 0.04, 0.37, 0.53), "sigma": 0.03,
+        "verdict": lambda by: "holds", "difference": lambda by: Estimate(0.025, 0.006),
     }  # fmt: skip
     return SimpleNamespace(**{**usual, **more})
 
@@ -105,15 +106,12 @@ def test_a_collapse_has_a_master_curve_where_one_holds(holds):
 
 
 @pytest.mark.parametrize(
-    ("agrees", "sigma", "said"),
-    [
-        (True, 0.01, "They agree"),
-        (False, 0.006, "may be chance"),  # 0.025 is 4.17 standard errors; the limit of 3 sizes 4.30
-        (False, 0.0057, "They do not agree"),  # 4.39
-    ],
+    ("verdict", "said"),
+    [("holds", "They agree"), ("cannot tell", "0.025 ± 0.006 may be chance"), ("fails", "They do not agree")],
 )
-def test_the_product_of_exponents_in_words(agrees, sigma, said):
-    first, _, product, last = reading.of_dynamical(dynamical(agrees=agrees, sigma=sigma), "tokens")
+def test_the_product_of_exponents_in_words(verdict, said):
+    found = dynamical(verdict=lambda by: verdict)
+    first, _, product, last = reading.of_dynamical(found, "tokens")
     assert said in product
     assert "The product is 0.38 ± 0.03; the direct fit of error against data gives 0.35 ± 0.01." in product
     assert "From 100 to 10,000 training tokens" in first

@@ -75,10 +75,9 @@ def train(plan: Plan, store: str | Path, progress: bool = True) -> Curves:
 
 def exponents(found: Dynamical) -> dict[str, Estimate]:
     """The three exponents, and how far the product of two is from the third."""
-    difference = found.gamma_predicted.value - found.gamma_measured.value
     return {
         "γ₁, error against norm": found.gamma_1,
         "γ₂, optimal norm against data": found.gamma_2,
         "γ, best error against data": found.gamma_measured,
-        "γ₁γ₂ − γ": Estimate(difference, found.sigma),
+        "γ₁γ₂ − γ": found.difference("collapse"),
     }

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from scipy.stats import t
-
 from scalinglab.laws.learning_curves.collapse_result import Collapse
 from scalinglab.laws.learning_curves.dynamical import Dynamical
+from scalinglab.results.estimate import CANNOT_TELL, FAILS, HOLDS
 
 
 def of_dynamical(found: Dynamical, unit: str = "examples") -> list[str]:
@@ -29,24 +28,16 @@ def of_dynamical(found: Dynamical, unit: str = "examples") -> list[str]:
         "fit of error against data gives "
         f"{found.gamma_measured.value:.2f} ± {found.gamma_measured.stderr:.2f}. "
     )
-    difference = abs(found.gamma_predicted.value - found.gamma_measured.value)
-    if found.agrees:
-        product += (
-            "They agree within their uncertainty: how the network learns in time explains how it scales."
-        )
-    elif difference < t.ppf(0.975, len(found.table) - 1) * found.sigma:  # 0 lies in its 95 % interval
-        product += (
-            f"They differ by {difference / found.sigma:.1f} standard errors; with {len(found.table)} sizes "
-            "that may be chance, so whether the exponents multiply is open."
-        )
-    else:
-        product += (
-            "They do not agree within their uncertainty: over this range the curves are not one shape "
-            "shifted along the norm, so do not carry the exponents far beyond it."
-        )
-    paragraphs.append(product)
-    paragraphs.append(collapse_sentence(found.collapse, unit))
-    return paragraphs
+    difference = found.difference("collapse")
+    say = {
+        HOLDS: "They agree within their uncertainty: how the network learns in time explains how it scales.",
+        CANNOT_TELL: f"Their difference of {difference.value:.2g} ± {difference.stderr:.2g} may be chance, "
+        f"with {len(found.table)} sizes, so whether the exponents multiply is open.",
+        FAILS: "They do not agree within their uncertainty: over this range the curves are not one shape "
+        "shifted along the norm, so do not carry the exponents far beyond it.",
+    }
+    product += say[found.verdict("collapse")]
+    return [*paragraphs, product, collapse_sentence(found.collapse, unit)]
 
 
 def collapse_sentence(master: Collapse, unit: str) -> str:

@@ -100,11 +100,6 @@ class Dynamical(NotebookResult):
         return is_zero(self.difference(by), RESOLUTION * abs(self.gamma_measured.value))
 
     @property
-    def agrees(self) -> bool:
-        """Whether γ₁γ₂ and γ_measured differ by less than sigma."""
-        return abs(self.gamma_predicted.value - self.gamma_measured.value) < self.sigma
-
-    @property
     def collapse_from(self) -> float | None:
         """The smallest size from which the curves fall on one master curve; None where no three do."""
         return self.collapse.holds_from
