@@ -36,6 +36,12 @@ def test_without_use_the_optimum_is_the_compute_optimal_one(surface):
     assert plan.n_params == pytest.approx(best.n_params, rel=1e-3)
     assert plan.training == pytest.approx(1e21, rel=1e-4)
     assert plan.saved == pytest.approx(0, abs=1e-6)
+    used = replace(plan, inference=1e21, saved=0.25, beyond=3.0)
+    (said,) = used.remarks
+    assert said.details["cost"] == plan.training + 1e21
+    assert (said.details["more"], said.details["far"].details["times"]) == (25.0, 3.0)
+    (less,) = replace(plan, saved=-1e-9, beyond=1.0).remarks
+    assert (less.details["more"], less.details["far"]) == (0.0, "")
 
 
 @pytest.mark.slow

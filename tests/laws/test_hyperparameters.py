@@ -56,6 +56,21 @@ def test_the_optimum_of_a_known_surface_is_found():
     assert 0 <= found.regret.low <= found.regret.value <= found.regret.high < 0.02
     assert found.transfers is True
     assert found.beyond == pytest.approx(1e9 * 6e10 / (1.6e8 * 1.6e10))
+    said = {remark.code: remark for remark in found.remarks}
+    row = said["settings"].rows[0]
+    assert (row["half"], row["twice"]) == (
+        100 * found.learning_rate.half, 100 * found.learning_rate.twice
+    )  # fmt: skip
+    regret, certified = said["regret"].details, said["certified"].details
+    assert [regret[end] for end in ("value", "low", "high")] == pytest.approx(
+        100 * np.array([found.regret.value, found.regret.low, found.regret.high])
+    )
+    c = found.certificate
+    held = [one for one in c.rows if one["low"] <= one["best"] <= one["high"]]
+    assert (certified["covered"], certified["values"]) == (len(held), len(c.rows))
+    assert certified["regret"] == pytest.approx(100 * np.mean(c.regret))
+    assert certified["copied"] == pytest.approx(100 * np.mean(c.copied))
+    assert said["settings_at"].details["far"].details["times"] == found.beyond
     written = {"n_params": "params", "n_data": "tokens", "learning_rate": "lr", "batch_size": "bsz"}
     theirs = sl.laws.hyperparameters(searches(noise=1e-5).rename(columns=written), at=AT)
     assert theirs.learning_rate.value == found.learning_rate.value

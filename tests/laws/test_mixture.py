@@ -60,6 +60,17 @@ def test_a_proposal_is_as_good_as_the_optimum_of_the_law(fitted):
     assert best.loss.low <= np.exp(ln_loss(np.array([*best.shares.values()]))) <= best.loss.high
     assert sum(best.shares.values()) == pytest.approx(1.0)
     assert best.distance <= 1.0
+    said = [(one.details["name"], one.details["share"]) for one in best.remarks if one.code == "share"]
+    largest = sorted(best.shares.items(), key=lambda item: -item[1])
+    assert said == [(name, 100 * share) for name, share in largest if 100 * share >= 0.05]
+
+
+def test_mixtures_say_how_well_left_out_runs_are_predicted_and_which_domains_matter(fitted):
+    said = {one.code: one.details for one in fitted.remarks}
+    assert said["mixtures_left_out"]["error"] == pytest.approx(0.2, rel=0.3), "the noise, in percent"
+    assert said["mixtures_left_out"]["rank"] > 0.98
+    order = fitted.notebook_table().sort_values("sensitivity", ascending=False)["domain"]
+    assert said["mixtures_matter"]["domains"] == (*order,)
 
 
 def test_a_proposal_keeps_to_its_constraints_and_to_the_text_there_is(fitted):

@@ -159,6 +159,15 @@ def test_the_uncertain_loss_of_stage_one_widens_the_interval():
     assert ahead.loss_low < ahead.loss_mean < ahead.loss_high
     assert ahead.high - ahead.low > exact.high - exact.low
     assert ahead.beyond == pytest.approx(10)
+    (said,) = (one.details for one in ahead.remarks if one.code == "score_at")
+    assert said["answer"].details["value"] == ahead.mean
+    assert said["loss"].details["value"] == ahead.loss_mean
+    assert said["far"].details["times"] == ahead.beyond
+    (inside,) = (one.details for one in exact.remarks if one.code == "score_at")
+    assert (inside["loss"], inside["far"]) == ("", "")
+    of_curve = next(one.details for one in known.remarks if one.code == "score_curve")
+    assert (of_curve["first"], of_curve["last"]) == (runs().loss.min(), runs().loss.max())
+    assert of_curve["low"] < 0.9 < of_curve["high"], "the ceiling"
 
 
 @pytest.mark.parametrize(("params", "tokens"), [("params", "tokens"), ("n", "D"), ("model_size", "n_tokens")])
