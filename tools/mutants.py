@@ -62,8 +62,15 @@ TESTS_ELSEWHERE = {  # tests of a package outside its own folder, mostly of the 
     "readers": ("answers/test_answer.py",),
     "report": ("demo/test_demo_prediction.py",),
     "laws": (
-        "answers/test_answer.py", "cli/test_columns.py", "cli/test_laws_cli.py", "cli/test_laws_dynamics.py",
-        "cli/test_plan_pool.py", "cli/test_same_numbers.py",
+        "answers/test_answer.py", "answers/test_fit_and_predict.py", "cli/test_columns.py",
+        "cli/test_laws_cli.py", "cli/test_laws_downstream.py", "cli/test_laws_dynamics.py",
+        "cli/test_options.py", "cli/test_plan_pool.py", "cli/test_same_numbers.py",
+        "cli/test_schedule_cli.py",
+    ),
+    "nets": ("measure/test_constants.py", "train/test_engine.py", "train/test_language.py"),
+    "simulate": (
+        "theory/test_feature_learning.py", "theory/test_nonlinear_features.py", "theory/test_one_pass.py",
+        "theory/test_perceptron_penalised.py", "theory/test_sparse_features.py",
     ),
     "store": ("cli/test_store_cli.py",),
     "theory": ("cli/test_dynamics.py", "cli/test_perceptron.py", "cli/test_theory_kernel.py"),
