@@ -39,6 +39,15 @@ def test_rows_that_are_there_twice_are_found():
     assert found["duplicates"].rows == (45, 46)
 
 
+def test_rows_that_are_there_twice_are_found_though_their_data_were_counted_otherwise():
+    """At one compute and size a loss of the same five digits is the same run, if the data are 3 % more."""
+    table = isoflops()
+    found = kinds(
+        pd.concat([table, table.iloc[[3]].assign(tokens=lambda t: 1.03 * t.tokens)], ignore_index=True)
+    )
+    assert found["duplicates"].rows == (45,)
+
+
 def test_a_curve_of_few_sizes_is_found():
     table = isoflops()
     few = table.drop(index=[0, 1, 2, 7, 8]).reset_index(drop=True)
@@ -69,6 +78,20 @@ def test_a_run_off_its_parabola_is_found_and_the_exponent_without_it_is_given():
     assert {*found} == {"outlying"}
     assert found["outlying"].rows == (13,)
     assert found["outlying"].after == pytest.approx(0.5, abs=0.02)
+
+
+def test_runs_far_from_the_minimum_that_bend_their_parabola_are_found():
+    """Chinchilla's form, the four largest sizes of one compute too high, more and more."""
+    random = np.random.default_rng(0)
+    compute, place = (v.ravel() for v in np.meshgrid(np.geomspace(1e18, 1e21, 6), np.geomspace(0.2, 5, 14)))
+    size = 1e8 * (compute / 1e18) ** 0.5 * place
+    loss = 1.8 + 480 * size**-0.35 + 2100 * (compute / 6 / size) ** -0.37
+    loss *= np.exp(0.002 * random.standard_normal(len(loss)))
+    clean = pd.DataFrame({"budget": compute, "params": size, "tokens": compute / 6 / size, "loss": loss})
+    assert "outlying" not in kinds(clean)
+    odd = clean.sort_values(["budget", "params"]).index[10:14]
+    clean.loc[odd, "loss"] *= [1.1, 1.2, 1.3, 1.4]
+    assert kinds(clean)["outlying"].rows == tuple(sorted(odd))
 
 
 def test_a_compute_that_counts_otherwise_is_found_and_rows_only_where_one_run_differs():

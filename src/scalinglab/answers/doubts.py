@@ -20,11 +20,14 @@ from scipy import stats
 from scalinglab import readers
 from scalinglab.curves import Curves
 from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE, is_seed
-from scalinglab.errors import BadInput
-from scalinglab.laws import scores
+from scalinglab.errors import BadInput, ScalinglabError
+from scalinglab.laws import forms, scores
+from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.data.points import SAME_SIZE
 from scalinglab.laws.fitting.data.rows import DIGITS_OF_COPIES
+from scalinglab.laws.fitting.fit import fit_points
 from scalinglab.laws.fitting.outliers import unlikely
+from scalinglab.laws.surface import USUAL_DELTA
 from scalinglab.laws.tuning.transfer import SETTINGS
 from scalinglab.laws.tuning.valleys import Cell
 from scalinglab.results.estimate import median_scale
@@ -278,6 +281,21 @@ class Study:
         shared = sum(len(c.rows) for c in found)
         return found if len(found) >= 2 and shared >= 0.5 * len(kept) else []
 
+    def off_surface(self) -> pd.Series:
+        """ln loss minus a robust surface of N and D, by row; empty where they do not determine one."""
+        columns = [self.size, self.data, self.loss]
+        if None in columns:
+            return pd.Series(dtype=float)
+        known = self.frame[[*columns, "__row"]].dropna()
+        known = known[(known[columns] > 0).all(axis=1)]
+        size, data, loss = (known[c].to_numpy(float) for c in columns)
+        try:
+            known_points = points.check((size, data), loss, names=("n_params", "n_data"))
+            law = fit_points(forms.get("chinchilla"), known_points, delta=USUAL_DELTA)
+        except ScalinglabError:
+            return pd.Series(dtype=float)
+        return pd.Series(np.log(loss) - np.log(law.predict((size, data))), known["__row"])
+
     def best_losses(self, without: Sequence[int] = ()) -> pd.DataFrame:
         """The run with the lowest loss of every size, and of every amount of data where that varies."""
         known = self.frame.dropna(subset=[c for c in (self.loss, self.size) if c])
@@ -317,16 +335,19 @@ class Study:
 
 
 def duplicates(study: Study) -> Iterator[Doubt]:
-    """Rows that repeat others in every setting and, to five digits, in the loss."""
+    """Rows that repeat others, to five digits, in every setting and in the loss.
+
+    The data of an isoFLOP study follow from compute and size, and differ by how they are counted.
+    """
     if study.loss is None or study.size is None:
         return
-    named = [c for c in (study.size, study.data, study.budget) if c]
-    compared = {*named, study.loss, "__row", "run"}
-    others = [c for c in study.frame if c not in compared and not is_seed(c)]
-    if len(named) < 2:
+    if sum(c is not None for c in (study.size, study.data, study.budget)) < 2:
         return
-    rounded = study.frame[[*named, study.loss]].map(lambda v: f"{v:.{DIGITS_OF_COPIES}g}")
-    copies = rounded.assign(**{c: study.frame[c].astype(str) for c in others}).duplicated(keep="first")
+    compared = study.frame.drop(columns=["__row", "run", *filter(is_seed, study.frame)], errors="ignore")
+    if study.data is not None and study.parabolas():
+        compared = compared.drop(columns=[c for c in compared if compared[c].equals(study.frame[study.data])])
+    rounded = compared.select_dtypes("number").map(lambda v: f"{v:.{DIGITS_OF_COPIES}g}")
+    copies = compared.astype(str).assign(**rounded).duplicated(keep="first")
     if copies.any():
         yield study.doubt("duplicates", study.positions(copies), count=int(copies.sum()))
 
@@ -357,19 +378,24 @@ def off_centre(study: Study) -> Iterator[Doubt]:
 
 
 def outlying(study: Study) -> Iterator[Doubt]:
-    """Runs far off the parabola of their compute, by the scatter of the study: one curve has few runs."""
-    curves = [c for c in study.parabolas() if len(c.rows) > FEWEST]
-    if not curves:
+    """Runs of isoFLOP studies far off the surface of all runs, or off the parabola of their compute.
+
+    Both are judged by the scatter of the study, since one curve has few runs. A surface that does not fit has
+    a large scatter and names few; parabolas follow the runs that it leaves, since they bend to those far from
+    their minimum.
+    """
+    if not study.parabolas():
         return
-    usual = float(np.median([c.scatter for c in curves]))
+    off = study.off_surface()
+    rows = {int(row) for row in off.index[unlikely(off / max(median_scale(off), 1e-4), len(off))]}
+    curves = [c for c in study.parabolas(without=sorted(rows)) if len(c.rows) > FEWEST]
+    usual = float(np.median([c.scatter for c in curves])) if curves else 0.0
     number = sum(len(c.rows) for c in curves)
-    rows = [
-        int(row)
-        for c in curves
-        for row in c.rows[unlikely(c.off / max(usual, min(c.scatter, 2 * usual), 1e-4), number)]
-    ]
+    for c in curves:
+        scale = max(usual, min(c.scatter, 2 * usual), 1e-4)
+        rows |= {int(row) for row in c.rows[unlikely(c.off / scale, number)]}
     if rows:
-        yield study.doubt("outlying", rows, count=len(rows), scatter=usual)
+        yield study.doubt("outlying", sorted(rows), count=len(rows), scatter=usual)
 
 
 def other_flops(study: Study) -> Iterator[Doubt]:

@@ -360,7 +360,7 @@ REASONS = {
         "follows from them: add runs at more sizes, over a wider range of {sizes}"
     ),
     # doubts of an audit, and how to mend them
-    "audit_duplicates": "{study}duplicates: {count:#row} repeat others in size, data, compute and loss",
+    "audit_duplicates": "{study}duplicates: {count:#row} repeat others in size, compute or data, and loss",
     "mend_duplicates": "keep one of each; runs that were repeated on purpose need a seed or a name",
     "audit_few_points": (
         "{study}isoFLOP curves of few sizes: {curves:#compute} with fewer than {needed} sizes do not show a "
@@ -376,7 +376,7 @@ REASONS = {
     "mend_off_centre": "run sizes beyond that end until the loss rises again, or leave this compute out",
     "audit_outlying": (
         "{study}outlying: {count:#run} more than five standard deviations ({scatter:.2g} of ln loss) off "
-        "the parabola of their compute"
+        "the parabola of their compute, or far off the surface of all runs"
     ),
     "mend_outlying": (
         "look for a divergence, another setting or a misprint; repeat these runs or leave them out"
