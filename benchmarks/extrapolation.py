@@ -17,7 +17,9 @@ continued and show what their intervals would hold, by range, too, and what wide
 chosen on the other domains. ``--form-errors`` prints how likely it is that E + A x^-c errs, given whole
 curves (`form_error`). ``--choices`` follows the protocol (docs/benchmarks/extrapolation-protocol.md):
 settings of the trend's two constants, chosen with one network and one data set left out. A file with further
-curves in the same columns is scored with ``--curves``.
+curves in the same columns is scored with ``--curves``. ``--short`` scores short, smooth curves of public
+trainings of language models (Gemstones by model, misfitting by size, a constant rate), from their first 8, 10
+and 12 sizes up to three times as far, beside a straight line through the last three.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ import numpy as np
 import pandas as pd
 
 import scalinglab as sl
+from scalinglab.data.sources import search_path
 from scalinglab.data.tables import published_table
 from scalinglab.errors import ScalinglabError
 from scalinglab.laws.extrapolation import averaging, few_points, forecasters, shapes
@@ -109,6 +112,50 @@ def earlier_cuts(curves: list[Curve]) -> list[Curve]:
             if later.any():
                 cuts.append(c._replace(x=x[:known], y=y[:known], at=x[later], truth=y[later]))
     return cuts
+
+
+def short_curves() -> list[Curve]:
+    """Short, smooth curves of trainings of language models: 8, 10 and 12 sizes, and what follows."""
+    folder = next(p for p in search_path() if (p / "learning-curves").exists()) / "learning-curves"
+    flops = pd.read_csv(folder / "isoflops2026" / "isoflops.csv").rename(columns={"tokens": "n_data"})
+    tables = {
+        "Gemstones": (pd.read_csv(folder / "gemstones2025" / "hot.csv"), ["width", "depth"]),
+        "misfitting": (flops[flops["experiment"].str.startswith("misfitting")], ["params"]),
+    }
+    whole = [
+        (name, part.groupby("n_data")["loss"].mean())
+        for name, (table, by) in tables.items() for _, part in table.groupby(by)
+    ]  # fmt: skip
+    for size in ("25", "100"):
+        steps = pd.read_csv(folder / "mpl2025" / size / "constant_72000.csv").set_index("step")["loss"]
+        smooth = steps.rolling(9, center=True).mean().dropna()
+        for first in (1500, 3000, 6000):
+            places = smooth.index.get_indexer(list(np.geomspace(first, smooth.index[-1], 14)), "nearest")
+            whole.append(("constant rate", smooth.iloc[np.unique(places)]))
+    found = []
+    for name, curve in whole:
+        x, y = curve.index.to_numpy(float), curve.to_numpy(float)
+        for known in (8, 10, 12):
+            later = (x > x[min(known, x.size) - 1]) & (x <= 3 * x[min(known, x.size) - 1])
+            if later.any() and (known == 8 or x.size >= known + 2):
+                found.append(Curve(name, "", "", x[:known], y[:known], x[later], y[later]))
+    return found
+
+
+def short(curves: list[Curve]) -> None:
+    """RMSLE of ours, of a straight line through the last three and of the last value, by table."""
+    rows = []
+    for c in curves:
+        line = np.polyfit(np.log(c.x[-3:]), np.log(c.y[-3:]), 1)
+        found = sl.laws.extrapolate(c.x, c.y, at=c.at)
+        rows.append({
+            "table": c.domain, "extrapolate": rmsle(found.mean, c.truth),
+            "last three": rmsle(np.exp(np.polyval(line, np.log(c.at))), c.truth),
+            "last value": rmsle(np.full_like(c.truth, c.y[-1]), c.truth),
+            "held": np.mean((found.low <= c.truth) & (c.truth <= found.high)),
+        })  # fmt: skip
+    table = pd.DataFrame(rows).groupby("table", sort=False)
+    print(table.mean().assign(curves=table.size()).to_string(float_format="%.5f"))
 
 
 def form(name: str) -> Predict:
@@ -297,7 +344,11 @@ def main() -> None:
     parser.add_argument("--recent", type=float, help="another memory of the backtests, averaging.RECENT")
     parser.add_argument("--refused", action="store_true", help="continue curves that are refused, too")
     parser.add_argument("--form-errors", action="store_true", help="how far whole curves are from one law")
+    parser.add_argument("--short", action="store_true", help="score short, smooth curves instead")
     asked = parser.parse_args()
+    if asked.short:
+        short(short_curves())
+        return
     if asked.refused:
         few_points.bend = SimpleNamespace(of_line=lambda *_: bend.CANNOT_TELL)
         shapes.LEAST_RANGE = shapes.FEWEST_SIZES = 0

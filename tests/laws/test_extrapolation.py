@@ -47,6 +47,21 @@ def test_clean_laws_are_continued_exactly():
         assert np.all(found.trust > 0.99)
 
 
+@pytest.mark.parametrize("sizes", [8, 12])
+def test_a_short_smooth_curve_that_no_form_follows_is_not_shortened(sizes):
+    """It steepens, so that every form foretells too little of its fall; its own backtests say so."""
+
+    def falling(x):
+        return np.exp(1 - 0.06 * np.log(x) - 0.004 * np.log(x / 1e3) ** 2)
+
+    x = np.geomspace(1e3, 12e3, sizes)
+    at = x[-1] * np.array([1.5, 3.0])
+    ours = np.abs(np.log(extrapolate(x, falling(x), at=at).mean / falling(at)))
+    slope, level = np.polyfit(np.log(x[-3:]), np.log(falling(x[-3:])), 1)
+    straight = np.abs(level + slope * np.log(at) - np.log(falling(at)))
+    assert (ours < straight / 2).all()
+
+
 def test_a_curve_that_is_all_noise_stays_near_its_last_value():
     random = np.random.default_rng(1)
     y = 0.3 * np.exp(0.05 * random.standard_normal(30))

@@ -16,8 +16,10 @@
 5. *Sparse curves* (two effective points or fewer) have no trend: of a change δ of ln y that the stack
    predicts, and whose backtests err by a variance v at that distance, the part δ²/(δ² + v) is kept.
    In between the two are mixed in proportion.
-6. *Bands* (`bands`): Student's t on noise, disagreement of the forecasts and drift.
-7. *One law beside them* (`share_of_law`): E + A x^-c with what its form may miss, which is all that fewer
+6. *Stretch* (`averaging.stretch_of`): where the backtests of this average foretell changes that are too
+   small by a factor that they agree on, as of short, smooth curves, changes are multiplied by it.
+7. *Bands* (`bands`): Student's t on noise, disagreement of the forecasts and drift.
+8. *One law beside them* (`share_of_law`): E + A x^-c with what its form may miss, which is all that fewer
    than eight sizes have (`few_points`), counts in the interval by its residuals and by the density that it
    gave to later sizes, over that of the stack with its band.
 
@@ -407,7 +409,7 @@ def _stacked(log_x: np.ndarray, y: np.ndarray, at: np.ndarray, level: float) -> 
         low=np.exp(mean - spread),
         high=np.exp(mean + spread),
         weights=method.named_weights(),
-        trust=np.where(inside, 1.0, method.kept(made, ahead)),
+        trust=np.where(inside, 1.0, method.stretch * method.kept(made, ahead)),
         backtest=backtest_table(tests, [predicted for predicted, _ in again]),
         level=level,
         notes=shape.notes,

@@ -230,8 +230,12 @@ class Problem:
                 slopes = slopes / curve[..., None]
             slopes = slopes * self.weight[..., None]
         slopes = np.where(np.abs(slopes) < LARGEST_SLOPE, slopes, 0.0)
-        if self.pseudo:
-            slopes = np.concatenate([slopes, self._differences(z, only_pseudo=True)], axis=1)
+        if self.penalty is not None:
+            return np.concatenate([slopes, self._differences(z, only_pseudo=True)], axis=1)
+        if len(self.priors):
+            held = np.zeros((len(self.priors), z.shape[1]))
+            held[np.arange(len(held)), self.priors[:, 0].astype(int)] = self.noise / self.priors[:, 2]
+            slopes = np.concatenate([slopes, np.broadcast_to(held, (len(z), *held.shape))], axis=1)
         return slopes
 
     def _differences(self, z: np.ndarray, only_pseudo: bool = False) -> np.ndarray:
