@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from scalinglab import readers
 from scalinglab.curves import Curves
@@ -30,7 +29,7 @@ from scalinglab.laws.fitting.outliers import unlikely
 from scalinglab.laws.surface import USUAL_DELTA
 from scalinglab.laws.tuning.transfer import SETTINGS
 from scalinglab.laws.tuning.valleys import Cell
-from scalinglab.results.estimate import median_scale
+from scalinglab.results.estimate import median_scale, slope
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.types import Reason, Remark, Worded
 from scalinglab.support.validation import checked
@@ -230,7 +229,7 @@ def best_size_exponent(curves: Sequence[Parabola]) -> float:
     inside = [c for c in curves if c.has_minimum]
     if len(inside) < 3:
         return float("nan")
-    return float(stats.linregress([np.log(c.compute) for c in inside], [c.best for c in inside]).slope)
+    return slope([np.log(c.compute) for c in inside], [c.best for c in inside]).value
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,7 +314,7 @@ class Study:
         best = best.loc[best.groupby(self.size)[self.loss].idxmin()] if len(best) else best
         if len(best) < 3:
             return float("nan")
-        return float(stats.linregress(np.log(best[self.size]), np.log(best[self.loss])).slope)
+        return slope(np.log(best[self.size]), np.log(best[self.loss])).value
 
     def doubt(self, kind: str, rows: Sequence[int], **details: Any) -> Doubt:
         """A doubt with what its rows change: in isoFLOP studies the best size, else how the loss falls."""
