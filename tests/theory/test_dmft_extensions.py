@@ -21,6 +21,17 @@ def test_the_early_correction_is_the_first_order_of_the_solved_loss(n_params, n_
     np.testing.assert_allclose(solved - first.limit, first.loss(n_params, n_data) - first.limit, rtol=1e-4)
 
 
+def test_the_corrected_early_transfer_function_holds_where_the_printed_one_fails():
+    """Eq. 81: the excess of H_k starts as t², the printed 1 − e^{−λt} as t."""
+    times, n_params = np.array([1e-3, 1e-2]), 50.0
+    value = LARGE.mode(2)[0]
+    decay = np.exp(-value * times)
+    excess = dmft.solve(LARGE, times, n_params).transfer(2) - decay
+    first_order = LARGE.trace / value / n_params
+    np.testing.assert_allclose(first_order * (1 - (1 + value * times) * decay), excess, rtol=0.01)
+    assert np.all(first_order * (1 - decay) > 50 * excess)
+
+
 @pytest.mark.parametrize(("model", "data"), [(0.5, 0.8), (2.0, 0.8), (0.9, math.inf), (3.0, 4.0)])
 def test_the_cubic_of_the_white_model_gives_the_response(model, data):
     system = System(dmft.white.WHITE.nodes(), 1 / model, 1 / data)
