@@ -10,6 +10,7 @@ import pytest
 import scalinglab as sl
 from scalinglab import report
 from scalinglab.errors import BadInput
+from scalinglab.figures.data import Isoflop
 from scalinglab.figures.style import PALETTE
 from scalinglab.laws.fitting.bend import Bend
 from scalinglab.report import (
@@ -24,7 +25,6 @@ from scalinglab.report import (
     surface_sections,
 )
 from scalinglab.report.size_law import size_law_of
-from scalinglab.report.surface_numbers import Isoflop
 from scalinglab.results import Estimate, Reason
 from tests.report.test_numbers import curves
 from tests.report.test_surface_numbers import Known, named

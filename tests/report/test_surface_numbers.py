@@ -1,7 +1,7 @@
 """Sections on a surface L(n_params, n_data), of a surface that is known exactly."""
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,8 @@ class Known:
     """A surface of nine runs from 6e17 to 6e21 FLOPs whose optimum has n_params = n_data."""
 
     undetermined: tuple[str, ...] = ("E", "A")
-    predict = staticmethod(loss)
+    medians: ClassVar[dict[str, float]] = {}
+    predict = staticmethod(lambda at=None, **sizes: loss(**(at or sizes)))
     law = SimpleNamespace(
         points=SimpleNamespace(x=np.array([N, D]), y=loss(N, D), blocked=False),
         residuals=np.linspace(-0.02, 0.02, 9),
@@ -84,10 +85,10 @@ def test_isoflop_curves_reach_a_little_beyond_the_sizes_and_data_that_were_run()
     assert surface_numbers.spent(Known()).tolist() == pytest.approx((6 * N * D).tolist())
     found = surface_numbers.isoflops_of(Known())
     assert sum(len(each.loss) for each in found) == 9
-    grid = np.geomspace(1e8 / 2, 2e10, 90)
+    grid = np.geomspace(1e8 / 2, 2e10, 80)
     for each in found:
         data = each.compute / 6 / grid
-        expected = grid[(data > 1e9 / 4) & (data < 4e11)]
+        expected = grid[(data > 1e9 / 3) & (data < 3e11)]
         assert each.sizes == pytest.approx(expected)
         assert each.fitted == pytest.approx(loss(expected, each.compute / 6 / expected))
 

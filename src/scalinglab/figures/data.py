@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE
 from scalinglab.figures.style import through_middle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from scalinglab.laws import Law
     from scalinglab.laws.learning_curves.dynamical import Dynamical
     from scalinglab.laws.surface import Surface
@@ -43,18 +42,40 @@ def visible(y: np.ndarray, curves: list[Curve]) -> tuple[float, float]:
     return float(lowest - 3 * (highest - lowest)), float(highest + 3 * (highest - lowest))
 
 
-def isoflop_curves(
-    fitted: Surface, budgets: int, flops_per_param_example: float
-) -> Iterator[tuple[float, np.ndarray, np.ndarray]]:
-    """Budgets over those of the runs; with each n_params and loss along it, near the data that were run."""
+@dataclass(frozen=True)
+class Isoflop:
+    """Loss against parameters at one compute.
+
+    Attributes:
+        compute: FLOPs.
+        n_params, loss: of the runs nearest to this compute, (runs,).
+        sizes, fitted: the surface at this compute, near the data that were run, (points,).
+    """
+
+    compute: float
+    n_params: np.ndarray
+    loss: np.ndarray
+    sizes: np.ndarray
+    fitted: np.ndarray
+
+
+def isoflops(
+    fitted: Surface, budgets: np.ndarray | int, flops_per_param_example: float = FLOPS_PER_PARAM_EXAMPLE
+) -> list[Isoflop]:
+    """The runs by the nearest of these computes, or of so many over theirs, and the surface there."""
     n, d = fitted.law.points.x[:2]
     spent = flops_per_param_example * n * d
+    computes = np.geomspace(spent.min(), spent.max(), budgets) if isinstance(budgets, int) else budgets
+    nearest = np.abs(np.log(spent[:, None] / computes)).argmin(axis=1)
     sizes = np.geomspace(n.min() / 2, n.max() * 2, 80)
-    for budget in np.geomspace(spent.min(), spent.max(), budgets):
-        data = budget / flops_per_param_example / sizes
+    found = []
+    for i, compute in enumerate(computes):
+        data, own = compute / flops_per_param_example / sizes, nearest == i
         seen = (data > d.min() / 3) & (data < d.max() * 3)
         at = dict(zip(fitted.law.form.variables, (sizes[seen], data[seen]), strict=True))
-        yield float(budget), sizes[seen], fitted.predict(at)
+        losses = np.asarray(fitted.predict(at))
+        found.append(Isoflop(float(compute), n[own], fitted.law.points.y[own], sizes[seen], losses))
+    return found
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from scalinglab.errors import BadInput, nearest
-from scalinglab.figures.data import Curve, isoflop_curves, law_curve, visible
+from scalinglab.figures.data import Curve, isoflops, law_curve, visible
 from scalinglab.figures.style import (
     INK,
     MUTED,
@@ -158,9 +158,9 @@ def surface(
     left, right = axes[0]
     drawn = left.scatter(n, y, c=spent, norm="log", cmap=SEQUENTIAL, s=14, edgecolors="white", linewidths=0.3)
     figure.colorbar(drawn, ax=left, label="FLOPs")
-    for budget, sizes, losses in isoflop_curves(fitted, 6, flops_per_param_example):
-        shade = drawn.cmap(drawn.norm(budget))  # that of its compute
-        left.plot(sizes, losses, color=shade, linewidth=0.8)
+    for each in isoflops(fitted, 6, flops_per_param_example):
+        shade = drawn.cmap(drawn.norm(each.compute))
+        left.plot(each.sizes, each.fitted, color=shade, linewidth=0.8)
     left.plot(optimal.n_params, optimal.loss, color=PALETTE[1], label="compute-optimal")
     if compute is not None:
         best = fitted.compute_optimal(np.atleast_1d(compute), flops_per_param_example=flops_per_param_example)

@@ -10,7 +10,7 @@ import numpy as np
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.figures import decisions
 from scalinglab.figures.collapse import draw_prediction, plain_ticks
-from scalinglab.figures.data import isoflop_curves, law_curve, laws_of_error, visible
+from scalinglab.figures.data import isoflops, law_curve, laws_of_error, visible
 from scalinglab.figures.laws import draw_curve
 from scalinglab.figures.style import INK, MUTED, PALETTE, colors, headroom, loglog, panels, points
 from scalinglab.laws.extrapolation.stacking import extrapolate
@@ -58,17 +58,12 @@ def surface(
     axes: Axes, fitted: Surface, *, budgets: int = 6, flops_per_param_example: float = 6.0, loss: str = "loss"
 ) -> None:
     """Loss against n_params: runs, isoFLOP curves labelled by compute, and the line of optima."""
-    n, d = fitted.law.points.x[:2]
-    spent = flops_per_param_example * n * d
-    curves = list(isoflop_curves(fitted, budgets, flops_per_param_example))
-    totals = np.array([total for total, _, _ in curves])
-    nearest = np.abs(np.log(spent[:, None] / totals)).argmin(axis=1)
-    for i, ((total, sizes, losses), shade) in enumerate(zip(curves, colors(curves), strict=True)):
-        axes.plot(sizes, losses, color=shade, linewidth=1.0, label=f"{total:.0e} FLOPs")
-        own = nearest == i
-        axes.plot(n[own], fitted.law.points.y[own], "o", color=shade, markersize=3.5)
+    curves = isoflops(fitted, budgets, flops_per_param_example)
+    for each, shade in zip(curves, colors(curves), strict=True):
+        axes.plot(each.sizes, each.fitted, color=shade, linewidth=1.0, label=f"{each.compute:.0e} FLOPs")
+        axes.plot(each.n_params, each.loss, "o", color=shade, markersize=3.5)
     try:
-        along = np.geomspace(totals[0], totals[-1], 30)
+        along = np.geomspace(curves[0].compute, curves[-1].compute, 30)
         best = fitted.compute_optimal(along, flops_per_param_example=flops_per_param_example, intervals=False)
         axes.plot(best.n_params, best.loss, color=INK, linestyle="--", label="compute-optimal")
     except ScalinglabError:  # no optimum: nothing to draw

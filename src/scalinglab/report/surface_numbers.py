@@ -10,6 +10,7 @@ import pandas as pd
 from scalinglab.curves import Curves
 from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE
 from scalinglab.errors import BadInput, ScalinglabError
+from scalinglab.figures.data import Isoflop, isoflops
 from scalinglab.laws import surface as surfaces
 from scalinglab.laws.fitting.solution import open_ended
 from scalinglab.laws.fitting.statistics import level_quantile
@@ -44,37 +45,9 @@ def isoflop_budgets(fitted: Surface) -> np.ndarray:
     return found if len(found) <= MOST_BUDGETS else np.geomspace(total.min(), total.max(), MOST_BUDGETS)
 
 
-@dataclass(frozen=True)
-class Isoflop:
-    """Loss against parameters at one compute.
-
-    Attributes:
-        compute: FLOPs.
-        n_params, loss: of the runs nearest to this compute, (runs,).
-        sizes, fitted: the surface at this compute, where data were measured, (points,).
-    """
-
-    compute: float
-    n_params: np.ndarray
-    loss: np.ndarray
-    sizes: np.ndarray
-    fitted: np.ndarray
-
-
 def isoflops_of(surface: Surface) -> list[Isoflop]:
     """The runs by the nearest compute of `isoflop_budgets`, and the surface there."""
-    n, d = surface.law.points.x[:2]
-    budgets = isoflop_budgets(surface)
-    nearest = np.abs(np.log(spent(surface)[:, None] / budgets)).argmin(axis=1)
-    found = []
-    for i, budget in enumerate(budgets):
-        own = nearest == i
-        sizes = np.geomspace(n.min() / 2, n.max() * 2, 90)
-        data = budget / FLOPS_PER_PARAM_EXAMPLE / sizes
-        seen = (data > d.min() / 4) & (data < d.max() * 4)
-        fitted = np.asarray(surface.predict(n_params=sizes[seen], n_data=data[seen]))
-        found.append(Isoflop(float(budget), n[own], surface.law.points.y[own], sizes[seen], fitted))
-    return found
+    return isoflops(surface, isoflop_budgets(surface))
 
 
 def minima_of(surface: Surface) -> Optimal | Reason:
