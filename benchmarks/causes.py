@@ -279,6 +279,28 @@ def sizes_next_to_the_features(draws: int = 200) -> Numbers:
 # --- bordelon2024 ----------------------------------------------------------------------------------------
 
 
+def scatter_between_checkpoints() -> Numbers:
+    """Fig. 1a: rms deviation in ln L of the sum of powers from the curves of one seed, and from their mean.
+
+    And the scatter between seeds, which a rate that stays constant leaves in a single run.
+    """
+    from scalinglab.laws import surface
+
+    curves = pd.read_csv(MEASURED / "bordelon2024" / "fig1a.csv")
+    curves = curves[curves["step"] >= curves["step"].max() / 30]
+    mean = curves.groupby(["n_params", "step"], as_index=False)["test_loss"].mean()
+    found = {}
+    for name, parts in (("single", [part for _, part in curves.groupby("seed")]), ("mean", [mean])):
+        deviations = []
+        for part in parts:
+            fit = surface.fit(part["n_params"], part["step"], part["test_loss"], form="chinchilla")
+            off = np.log(part["test_loss"] / fit.predict(n_params=part["n_params"], n_data=part["step"]))
+            deviations.append(float(np.sqrt(np.mean(off**2))))
+        found[name] = float(np.mean(deviations))
+    spread = np.log(curves["test_loss"]).groupby([curves["n_params"], curves["step"]]).var()
+    return found | {"scatter": float(np.sqrt(spread.mean()))}
+
+
 def frontier_of_one_width() -> Numbers:
     """Fig. 6c: what the kernel says where one width is best at every compute, (a − 1)/b in place of /(1 + b).
 
@@ -437,7 +459,8 @@ CHECKS: dict[str, Callable[[], Numbers]] = {
     for function in (
         exponents_of_shorter_curves, optima_of_unfinished_trainings, plateau_of_guessing,
         margins_after_the_last_error, what_falls_in_resnets, exponents_by_domain,
-        local_interpolation, features_to_choose_from, sizes_next_to_the_features, frontier_of_one_width,
+        local_interpolation, features_to_choose_from, sizes_next_to_the_features, scatter_between_checkpoints,
+        frontier_of_one_width,
         after_kernel_by_network, narrow_perceptrons, gain_at_fixed_noise_in_time, schemes_in_time,
         curvature_and_failures,
     )
