@@ -44,6 +44,19 @@ def searches(noise=0.0, seed=0, offset=0.0, settings=2, bend=0.0, sizes=SIZES, s
     return pd.DataFrame(rows)
 
 
+def test_experts_have_an_optimum_by_active_and_by_all_parameters():
+    """The best rate follows the active parameters, at two shares of them: both exponents are found."""
+    runs = searches(noise=1e-5)
+    share = np.where(runs.n_data == 4e9, 4.0, 16.0)  # of all to active parameters
+    runs = runs.rename(columns={"n_params": "active_params"}).assign(total_params=share * runs.n_params)
+    at = {"active_params": 1e9, "total_params": 8e9, "n_data": 6e10}
+    found = sl.laws.hyperparameters(runs, at=at, certify=False)
+    best = minimize(lambda z: excess(z, optimum(*AT.values())), optimum(*AT.values()) + 0.3).x
+    assert np.log(found.learning_rate.value) == pytest.approx(best[0], abs=0.05)
+    expected = {"active_params": -0.6, "total_params": 0.0, "n_data": 0.3}
+    assert found.learning_rate.exponents == pytest.approx(expected, abs=0.03)
+
+
 def test_the_optimum_of_a_known_surface_is_found():
     found = sl.laws.hyperparameters(searches(noise=1e-5), at=AT)
     best = minimize(lambda z: excess(z, optimum(*AT.values())), optimum(*AT.values()) + 0.3).x
