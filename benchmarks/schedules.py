@@ -73,7 +73,7 @@ def main() -> None:
         choices()
         return
     sizes = asked.size or list(PUBLISHED)
-    for law, joint in itertools.product(schedules.KERNELS, (False, True)):
+    for law, joint in itertools.product((schedule.AVERAGE, *schedules.KERNELS), (False, True)):
         name, inside = f"{law}, one fit of both sizes" if joint else law, []
         for size in sizes:
             table = scored(size, law, joint)

@@ -68,7 +68,7 @@ def test_runs_go_into_the_fit_with_their_schedules_under_any_names(fits):
     plan = runs[0][0]
     assert np.interp([5, 10, 20], plan.step, plan.rate) == pytest.approx([0.4, 0.4, 0.2])
     run("cosine.csv", "other.csv")
-    assert fits[1][1] == "multi_power"
+    assert fits[1][1] == "average"
     assert len(fits[1][0][1][1]) == 3  # nothing is dropped unasked
     frame = pd.read_csv("cosine.csv").set_axis(["step", "eta", "nll"], axis=1)
     frame.assign(lr=1.0, loss=9.0).to_csv("named.csv", index=False)

@@ -90,7 +90,7 @@ def fitted():
         plan = named(name)
         loss = direct(np.maximum(plan(np.arange(16000)), 1e-12), steps.astype(int), PUBLISHED[100])
         runs.append((plan, steps, loss * np.exp(5e-4 * random.standard_normal(len(steps)))))
-    return schedule.fit(runs)
+    return schedule.fit(runs, law="multi_power")
 
 
 def test_other_schedules_are_predicted_from_three(fitted):
@@ -151,16 +151,18 @@ def test_one_run_is_noted(fitted):
 @pytest.mark.skipif(not (DATA / "learning-curves/mpl2025").is_dir(), reason="mpl2025 is not at hand")
 @pytest.mark.parametrize(("size", "published"), [(25, 0.00376), (100, 0.00435)])
 def test_held_out_schedules_are_predicted_no_worse_than_published(size, published):
+    """By the published law; by the average no size that was tried is predicted worse than to 0.0048."""
     files = {p.stem: pd.read_csv(p) for p in (DATA / f"learning-curves/mpl2025/{size}").glob("*.csv")}
     fit_on = ("cosine_24000", "constant_24000", "wsdcon_9")
-    law = schedule.fit([(named(n), files[n].step, files[n].loss) for n in fit_on])
-    errors = [
-        np.mean(np.abs(law.predict(named(n), frame.step) - frame.loss))
-        for n, frame in files.items()
-        if n not in fit_on
-    ]
-    assert len(errors) == 6
-    assert np.mean(errors) <= published
+    law = schedule.fit([(named(n), files[n].step, files[n].loss) for n in fit_on], law="multi_power")
+    for fitted, most in ((law, published), (replace(law, average=True), 0.0048)):
+        errors = [
+            np.mean(np.abs(fitted.predict(named(n), frame.step) - frame.loss))
+            for n, frame in files.items()
+            if n not in fit_on
+        ]
+        assert len(errors) == 6
+        assert np.mean(errors) <= most
 
 
 # --- the parts, written out -----------------------------------------------------------------------------
@@ -248,3 +250,13 @@ def test_a_band_joins_the_fit_its_misfit_its_rival_and_what_lies_beyond(fitted):
     assert loss**3 == pytest.approx(np.prod([one.predict(plan, steps) for one in each], axis=0))
     with pytest.raises(BadInput, match="group='large' must be one of"):
         fitted.predict(plan, steps, group="large")
+
+
+def test_the_average_lies_between_the_laws_and_its_band_holds_half_of_their_difference(fitted):
+    plan, steps = named("wsdcon_3"), np.array([9000.0, 15000.0])
+    both = replace(fitted, average=True)
+    by_law, by_rival = fitted.predict(plan, steps), fitted.rival.predict(plan, steps)
+    assert both.predict(plan, steps) ** 2 == pytest.approx(by_law * by_rival)
+    half = (np.log(by_law / by_rival) / 2) ** 2
+    assert both.variances(plan, steps)["rival"] == pytest.approx(half, rel=1e-6)
+    assert fitted.rival.law.form.name in both.summary()

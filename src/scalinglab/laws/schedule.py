@@ -12,7 +12,7 @@ schedule, and `best_schedule` for a budget of steps. The laws are in `scalinglab
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from scalinglab.laws.forms.schedules import Run
 from scalinglab.results.types import Reason, Remark, Worded, noted
 from scalinglab.support.validation import checked
 
+AVERAGE = "average"  # of the laws
 # measured: benchmarks/schedules.py --choices, where none is best for schedules to come, so that predictions
 # are averaged over all, the first's parameters printed; Huber's thresholds of ln loss: from absolute errors,
 # which a few outlying stretches do not move, towards squares
@@ -166,6 +167,7 @@ class ScheduleLaw(Worded):
         groups: names of the groups, in order.
         rival: the other law, fitted to the same runs; where the two disagree the band is wider.
         others: the same law fitted with the other thresholds, over which predictions are averaged.
+        average: whether the rival counts as much as the law in predictions.
     """
 
     law: Law
@@ -173,6 +175,7 @@ class ScheduleLaw(Worded):
     groups: tuple[str, ...]
     rival: ScheduleLaw | None = None
     others: tuple[Law, ...] = ()
+    average: bool = False
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -183,7 +186,10 @@ class ScheduleLaw(Worded):
         """The loss along a training under another schedule."""
         form, where = self._form(plan, steps, group)
         each = [form.function(where, *_values(form, law)) for law in (self.law, *self.others)]
-        return np.asarray(np.exp(np.mean(np.log(each), axis=0)))
+        logs = np.mean(np.log(each), axis=0)
+        if self.average and self.rival is not None:
+            logs = (logs + np.log(self.rival.predict(plan, steps, group=group))) / 2
+        return np.asarray(np.exp(logs))
 
     def interval(
         self, plan: Schedule, steps: Any, *, group: str | None = None, level: float = 0.95
@@ -203,6 +209,12 @@ class ScheduleLaw(Worded):
         - "beyond": a change of the slope of ln loss against ln S beyond the largest S that was fitted
           (`bands.SLOPE`), S the sum of rates.
         """
+        if self.average and self.rival is not None:
+            alone = replace(self, average=False).variances(plan, steps, group=group)
+            other = self.rival.variances(plan, steps, group=group)
+            # half of the difference, and of each of the others the mean
+            share = {name: 0.25 if name == "rival" else 0.5 for name in alone}
+            return {name: share[name] * (alone[name] + other[name]) for name in alone}
         form, where = self._form(plan, steps, group)
         values, loss = _values(form, self.law), self.predict(plan, steps, group=group)
         assert form.gradient is not None
@@ -268,6 +280,8 @@ class ScheduleLaw(Worded):
         for name, value in self.parameters.items():
             yield Reason("schedule_parameter", name=name, value=value)
         yield Reason("schedule_misfit", misfit=self.misfit)
+        if self.average and self.rival is not None:
+            yield Reason("schedule_average", other=self.rival.law.form.name)
         if len(self.runs) == 1:
             yield from noted([Reason("one_schedule")])
 
@@ -308,15 +322,20 @@ def prepare(plan: Schedule, steps: np.ndarray, group: str = "", peak: float | No
 @checked
 def fit(
     runs: Sequence[tuple[Schedule, Any, Any]] | Mapping[str, Sequence[tuple[Schedule, Any, Any]]],
-    law: str = "multi_power",
+    law: str = AVERAGE,
 ) -> ScheduleLaw:
     """Fit a law of schedules.
+
+    Left out one by one, or from a part of each run on, three runs do not tell the two laws apart: checkpoints
+    of a run err together, so that each is one witness. The better one differs from size to size
+    (`benchmarks/schedules.py`), so that by default predictions are those of both, the first's parameters
+    printed.
 
     Args:
         runs: (schedule, steps, losses) of each run; or lists of those by the name of a group, such as a model
             size: then one joint fit, in which the groups share what a drop of the rate is remembered by and
             have their own L0, A, B and alpha.
-        law: "multi_power" or "annealing".
+        law: "multi_power", "annealing" or "average".
     """
     groups = dict(runs) if isinstance(runs, Mapping) else {"": list(runs)}
     if not groups or not all(groups.values()):
@@ -334,11 +353,11 @@ def fit(
     y = np.concatenate(losses)
     data = points.check(np.arange(1, len(y) + 1), y, names=("point",), runs=labels)
     names = tuple(groups)
-    own = schedules.get(law).name
+    own = next(iter(schedules.KERNELS)) if law == AVERAGE else schedules.get(law).name
     rival = next(name for name in schedules.KERNELS if name != own)
     other = ScheduleLaw(_fit(rival, prepared, data, THRESHOLDS[0]), tuple(prepared), names)
     first, *others = (_fit(own, prepared, data, threshold) for threshold in THRESHOLDS)
-    return ScheduleLaw(first, tuple(prepared), names, other, tuple(others))
+    return ScheduleLaw(first, tuple(prepared), names, other, tuple(others), law == AVERAGE)
 
 
 def _fit(name: str, runs: Sequence[Run], data: points.Points, threshold: float) -> Law:

@@ -175,6 +175,7 @@ LINES = {
     "schedule_points": "  {points} points of {runs:#run}",
     "schedule_parameter": "  {name:<14} {value:.6g}",
     "schedule_misfit": "  misfit         {misfit:.3g} of ln loss",
+    "schedule_average": "  predictions are the average of this law's and those of {other}",
     "one_schedule": "one run does not show how lower rates are remembered; fit two or three schedules",
     # noise
     "noise_edge": "* the interval reaches the end of the search: the optimum may lie outside",

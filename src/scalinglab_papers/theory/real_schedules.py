@@ -135,7 +135,8 @@ def part(runs_axis: style.Panel, best_axis: style.Panel) -> list[Row]:
                              relation="<", note=str(missing)))  # fmt: skip
             continue
         theory = fit(files)
-        law = schedule.fit([(plan(name), files[name].step, files[name].loss) for name in FITTED])
+        given = [(plan(name), files[name].step, files[name].loss) for name in FITTED]
+        law = schedule.fit(given, law="multi_power")
         table += _rows(size, files, theory, law, best_axis, color)
         if size == min(PUBLISHED):
             _draw(runs_axis, size, files, theory)

@@ -89,7 +89,7 @@ def schedule(
     predict: list[Path] | None = None,
     best: float | None = None,
     warmup: float = 0,
-    law: str = "multi_power",
+    law: str = "average",
     rate: str = "lr",
     y: str = "loss",
     column: Columns | None = None,
@@ -106,7 +106,7 @@ def schedule(
         predict: predict the run with the schedule of this table (step, lr). Repeatable.
         best: find the best schedule with this many steps, e.g. 24000.
         warmup: steps of linear warm-up before the first row, e.g. 2160.
-        law: schedule law: multi_power or annealing.
+        law: schedule law: multi_power, annealing, or average, of both.
         rate: the column of the learning rate, e.g. lr.
         y: the column of the loss, e.g. loss.
         drop_bad: drop rows without a loss instead of stopping.
