@@ -143,3 +143,33 @@ def test_products_of_matrices() -> None:
     assert bound(Of(lambda x: x @ x.mT)) == pytest.approx(2 * R, rel=3e-4)
     assert bound(Of(lambda x: x.mT @ x @ x.mT)) == pytest.approx(3 * R**2, rel=3e-4)
     assert bound(Of(lambda x: (2 * x) @ (x.mT @ MATRIX))) == pytest.approx(4 * R * MIXED, rel=3e-4)
+
+
+@pytest.mark.parametrize(
+    ("options", "scale", "groups"),
+    [({}, 1 / math.sqrt(COLUMNS), 1), ({"scale": 0.2}, 0.2, 1), ({"enable_gqa": True}, 1 / math.sqrt(3), 2)],
+)
+def test_attention_of_tokens_in_a_ball(options: dict, scale: float, groups: int) -> None:
+    """√n of the values, and R² times the scale of the queries, √n of that of the keys; shared by groups."""
+
+    def attend(x: Tensor) -> Tensor:
+        if groups == 1:
+            return F.scaled_dot_product_attention(x, x, x, **options)
+        heads = x.reshape(-1, ROWS, 2, 3).transpose(1, 2)  # two heads of queries for one of keys and values
+        return F.scaled_dot_product_attention(heads, heads[:, :1], heads[:, :1], **options)
+
+    of_values, of_keys = math.sqrt(ROWS * groups), math.sqrt(ROWS * groups)
+    expected = of_values + scale * R**2 + scale * R**2 * of_keys
+    assert bound(Of(attend)) == pytest.approx(expected, rel=3e-4)
+
+
+def test_a_norm_has_the_length_of_its_gain_and_the_slope_of_its_epsilon() -> None:
+    layer = nn.LayerNorm(6, eps=0.01)
+    gain, shift = torch.tensor([0.5, -2.0, 1.0, 0.1, 0.3, 1.5]), torch.tensor([0.2, 0.1, -0.7, 0.0, 0.3, 0.4])
+    layer.load_state_dict({"weight": gain, "bias": shift})
+    slope, entry = 2.0 / math.sqrt(0.01), 2.0 * math.sqrt(COLUMNS) + 0.7
+    found = measure.norms(Of(lambda y: y * y, nn.Sequential(plain(), layer)), SHAPE)
+    assert found["spectral"] == pytest.approx(2 * slope * entry, rel=3e-4)
+    rows = math.sqrt(ROWS) * (2.0 * math.sqrt(COLUMNS) + float(shift.norm()))
+    found = measure.norms(Of(lambda y: y @ y.mT, nn.Sequential(plain(), layer)), SHAPE)
+    assert found["spectral"] == pytest.approx(2 * slope * rows, rel=3e-4)

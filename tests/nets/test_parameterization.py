@@ -184,6 +184,8 @@ def test_initializations_of_damico2025_have_their_scales():
     packed = torch.nn.MultiheadAttention(192, 3).in_proj_weight.detach()
     assert float(block.attention.query.weight.detach().std()) == pytest.approx(float(packed.std()), rel=0.02)
     assert float(vit.body[0].class_token.detach().std()) == pytest.approx(0.02, rel=0.3)
+    critical = nets.build("vit", (3, 8, 8), 10, seed=0, initialization="critical")
+    assert float(critical.body[0].class_token.detach().std()) == pytest.approx(1.0, rel=0.3), "as patches"
 
 
 def test_unknown_optimizer_is_named():
