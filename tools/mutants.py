@@ -135,7 +135,7 @@ def digest(paths: Iterable[Path]) -> str:
 def record(package: str, unit: Path, scratch: Path) -> dict[str, Any]:
     """Run a file of quick tests as mutants run, with coverage by test; only tests that pass are used."""
     root = scratch / str(os.getpid())  # a copy for each process
-    kept = RECORD / package / f"{unit.stem}.json"
+    kept = RECORD / package / f"{unit.parent.name}-{unit.stem}.json"  # two folders may share a name
     state = fingerprint(package, unit)
     if kept.exists():
         record = json.loads(kept.read_text(encoding="utf-8"))
