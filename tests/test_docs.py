@@ -78,6 +78,20 @@ def test_names_on_the_pages_exist():
     assert wrong == []
 
 
+def test_reference_pages_list_what_their_modules_define():
+    listed = re.compile(r"^::: (scalinglab[\w.]*)\n    options:\n      members: \[([^\]]+)\]", re.MULTILINE)
+    found = [one for page in (ROOT / "docs").rglob("*.md") for one in listed.findall(page.read_text("utf-8"))]
+    assert len(found) > 20
+    for module, members in found:
+        place = ROOT / "src" / module.replace(".", "/")
+        file = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+        if not file.exists():  # a class and its methods
+            file = place.parent.with_suffix(".py")
+        text = file.read_text("utf-8")
+        lost = [name for name in re.findall(r"\w+", members) if not re.search(rf"\b{name}\b", text)]
+        assert lost == [], module
+
+
 def test_commands_on_the_pages_exist_and_take_their_options():
     from typer.main import get_command
 
