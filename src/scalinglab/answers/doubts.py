@@ -170,7 +170,6 @@ class Parabola:
         log_size, off: (runs,) ln N, and ln loss minus the parabola.
         curvature: of ln loss in ln N.
         best: ln N of the vertex.
-        lowest: how many sizes are smaller than that of the lowest loss.
     """
 
     compute: float
@@ -179,7 +178,6 @@ class Parabola:
     off: np.ndarray
     curvature: float
     best: float
-    lowest: int
 
     @property
     def place(self) -> float:
@@ -192,9 +190,10 @@ class Parabola:
         return bool(self.curvature > 0 and CENTRE[0] <= self.place <= CENTRE[1])
 
     @property
-    def lowest_at_an_end(self) -> bool:
-        """Whether the lowest loss is that of one of the two smallest or largest sizes."""
-        return bool(self.lowest < 2 or self.lowest >= len(self.off) - 2)
+    def rises(self) -> tuple[float, float]:
+        """By how much ln loss rises from the vertex to the smallest and to the largest size; 0 beyond it."""
+        below, above = self.best - self.log_size.min(), self.log_size.max() - self.best
+        return self.curvature * max(below, 0.0) ** 2, self.curvature * max(above, 0.0) ** 2
 
     @property
     def scatter(self) -> float:
@@ -210,8 +209,7 @@ def parabola(compute: float, rows: np.ndarray, size: np.ndarray, loss: np.ndarra
     found = _least_absolute(design, y)
     off = y - design @ found
     best = middle - found[1] / (2 * found[0]) if found[0] != 0 else np.nan
-    lowest = int(np.sum(x < x[np.argmin(y)]))
-    return Parabola(compute, rows, x, off, float(found[0]), float(best), lowest)
+    return Parabola(compute, rows, x, off, float(found[0]), float(best))
 
 
 def _least_absolute(design: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -366,14 +364,14 @@ def few_points(study: Study) -> Iterator[Doubt]:
 
 
 def off_centre(study: Study) -> Iterator[Doubt]:
-    """IsoFLOP curves whose minimum is not among their sizes."""
-    for curve in study.parabolas():
-        if len(np.unique(curve.log_size)) < FEWEST or curve.has_minimum:
-            continue
-        if curve.lowest_at_an_end:
-            side = "small" if curve.lowest < 2 else "large"
-            rows = [int(r) for r in curve.rows]
-            yield study.doubt("off_centre", rows, compute=curve.compute, side=side)
+    """IsoFLOP curves without a minimum: on one side the loss rises by less than the usual scatter."""
+    curves = [c for c in study.parabolas() if len(np.unique(c.log_size)) >= FEWEST]
+    usual = float(np.median([c.scatter for c in curves])) if curves else 0.0
+    for curve in curves:
+        small, large = curve.rises
+        if not min(small, large) > usual:
+            side = "small" if small < large else "large"
+            yield study.doubt("off_centre", [int(r) for r in curve.rows], compute=curve.compute, side=side)
 
 
 def outlying(study: Study) -> Iterator[Doubt]:

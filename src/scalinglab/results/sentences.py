@@ -370,8 +370,8 @@ REASONS = {
         "run more sizes at these computes, on both sides of the lowest loss, or leave them out"
     ),
     "audit_off_centre": (
-        "{study}no minimum inside: at {compute:.3g} FLOPs the best size lies at the {side} end of those "
-        "run, or beyond"
+        "{study}no minimum inside: at {compute:.3g} FLOPs the loss does not rise above its scatter towards "
+        "the {side} end of the sizes"
     ),
     "mend_off_centre": "run sizes beyond that end until the loss rises again, or leave this compute out",
     "audit_outlying": (

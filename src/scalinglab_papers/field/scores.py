@@ -49,6 +49,7 @@ CHANCE = {
     for tasks, chance in ((HALF, 0.5), (THIRD, 1 / 3), (FIFTH, 0.2), (NONE, 0.0))
     for task in tasks.split()
 }  # of all others a quarter
+NAMES = {"c4_original": "C4", "rpj": "RedPajama", "rw_original": "RefinedWeb", "olmo": "OLMo ladder"}
 SYNTHETIC = (3.0, 4.0, 0.02)  # of scale smoke: middle and slope of the sigmoid, scatter of the score
 
 
