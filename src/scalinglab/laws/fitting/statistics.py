@@ -14,9 +14,10 @@ from scalinglab.results.estimate import median_scale
 # rows "offset, 7 sizes" and "8 sizes"; n − p from which on residuals tell the noise of a curve, by which the
 # threshold of a robust fit is set, and how it depends on size
 FEWEST_LEFT = 5
-# chosen: a prediction may be off by this factor to either side; intervals of a larger ratio are shown without
-# a value, and no run is proposed farther off the best size: one √10 off costs 1.6 times the compute, with the
-# exponents of Chinchilla's runs
+# judged: `benchmarks/chosen.py ahead`: intervals of public curves whose ends differ by more hold all measured
+# values, which are 1.3 to 1.5 times off: they say little, and nothing wrong. A prediction may be off by this
+# factor to either side; intervals of a larger ratio are shown without a value, and no run is proposed
+# farther off the best size: one √10 off costs 1.6 times the compute, with the exponents of Chinchilla's runs
 WIDE = 10.0
 PRIOR_COUNT = 2.0  # chosen: as many errors of the size that is expected count beside those that were seen
 
