@@ -162,7 +162,7 @@ def test_phases_and_their_exponents(name: str, alpha: float, beta: float) -> Non
     ("line", "low", "high", "expected"),
     [(lambda x: (x, 0.3), 0.3, 0.9, 0.5), (lambda x: (0.8, x), 0.3, 0.7, 0.5),
      (lambda x: (1.0, x), 0.6, 1.8, 1.0), (lambda x: (x, 1.5), 0.4, 0.6, 0.5),
-     (lambda x: (0.4, x), 0.3, 0.9, 0.5),
+     (lambda x: (0.4, x), 0.3, 0.9, 0.5), (lambda x: (0.2, x), 0.35, 0.9, 0.5),
      (lambda x: (x, 0.9), 0.27, 0.4, 1 - 1 / math.sqrt(2)), (lambda x: (x, 0.9), 0.2, 0.28, 0.25)],
 )  # fmt: skip
 def test_boundaries_of_phases(line, low: float, high: float, expected: float) -> None:
