@@ -3,6 +3,7 @@
     SCALINGLAB_DATA=… python benchmarks/surfaces.py     every task, 16 subsets and 40 draws each
     python benchmarks/surfaces.py --quick      4 subsets and 4 draws: less than a minute
     python benchmarks/surfaces.py --only farseer --form chinchilla
+    python benchmarks/surfaces.py --missed [--count 6 --first 0]     how much wider intervals have to be
 
 Without `--form` nothing is told to the fit: it chooses and averages forms itself.
 
@@ -13,8 +14,12 @@ Without `--form` nothing is told to the fit: it chooses and averages forms itsel
   latter two: how often the interval of the best n_params at ten times the compute holds the true one, and its
   width over that of an oracle, which knows the form and fits its parameters.
 
-R² is that of the loss, error the mean of |ln predicted/measured|, held the share of the measured runs inside
-the intervals of 95 % of one more run.
+What is predicted is the median, which answers print. R² is that of the loss, error the mean of
+|ln predicted/measured|, held the share of the measured runs inside the intervals of 95 % of one more run.
+
+`--missed` draws subsets of 25 to 40 public runs of at most a twentieth and of at most a fifth of the largest
+compute, predicts those of 2 to 20 times their own, and prints for several values of `form_error.MISSED` the
+share held and the width; each subset counts the same. Nothing that is simulated is in it.
 """
 
 from __future__ import annotations
@@ -29,9 +34,10 @@ import pandas as pd
 from joblib import Parallel, delayed
 
 from scalinglab.data.sources import search_path
-from scalinglab.errors import NotDetermined
+from scalinglab.errors import NotDetermined, ScalinglabError
 from scalinglab.laws import forms, surface
 from scalinglab.laws.fitting.fit import fit_points
+from scalinglab.laws.fitting.uncertainty import form_error
 from scalinglab.laws.forms.base import Form, Parameter
 
 Runs = tuple[np.ndarray, np.ndarray, np.ndarray]  # n_params, n_data, loss
@@ -97,6 +103,10 @@ def public_runs() -> Iterator[tuple[str, Runs]]:
         for name, part in pd.read_csv(file).groupby("train_set"):
             yield f"mlfoundations {name}", _columns(part, "n_params", "n_data", "loss:c4_val")
 
+    file = folder / "gemstones2025" / "hot.csv"
+    if file.exists():
+        yield "gemstones", _columns(pd.read_csv(file), "n_params", "n_data", "loss")
+
 
 def _columns(frame: pd.DataFrame, *names: str) -> Any:
     values = frame[list(names)].to_numpy(float).T
@@ -107,7 +117,7 @@ def predicted(known: Runs, asked: Runs) -> dict[str, Any]:
     """The surface of the known runs, at those asked."""
     fitted = surface.fit(*known, **FIXED)
     at = {"n_params": asked[0], "n_data": asked[1]}
-    mean = np.asarray(fitted.predict(at))
+    mean = np.asarray(fitted.median(at))
     low, high = fitted.interval(at, of="measurement")
     ratio = np.log(mean / asked[2])
     spread = np.sum((asked[2] - asked[2].mean()) ** 2)
@@ -147,6 +157,59 @@ def subsets(runs: Runs, count: int) -> list[dict[str, Any]]:
         return predicted(_some(runs, rows), _some(runs, np.flatnonzero(asked)))
 
     return [found for found in on_cores(one, count) if found is not None]
+
+
+MISSED = (1.0, 1.25, 1.5, 1.75, 2.0)
+FIRST = [0]  # seed of the subsets of public runs
+
+
+def missed(runs: Runs, count: int) -> list[tuple[float, np.ndarray]]:
+    """The error of the median, and held and width by `MISSED`, of subsets of public runs."""
+    compute, first = runs[0] * runs[1], FIRST[0]
+
+    def one(seed: int) -> tuple[float, np.ndarray] | None:
+        rng = np.random.default_rng([3, first + seed])
+        cheap = np.flatnonzero(compute <= compute.max() / (20, 5)[seed % 2])
+        rows = rng.choice(cheap, min(int(rng.integers(25, 41)), len(cheap)), replace=False)
+        ratio = compute / compute[rows].max()
+        asked = np.flatnonzero((ratio >= 2) & (ratio <= 20))
+        if len(rows) < 20 or len(asked) < 2:
+            return None
+        n, d, loss = _some(runs, rng.choice(asked, min(len(asked), 8), replace=False))
+        at, found = {"n_params": n, "n_data": d}, []
+        try:
+            fitted = surface.fit(*_some(runs, rows))
+            error = float(np.mean(np.abs(np.log(fitted.median(at) / loss))))
+            for times in MISSED:
+                form_error.MISSED = times
+                low, high = fitted.interval(at, of="measurement")
+                found.append((np.mean((low <= loss) & (loss <= high)), np.median(np.log(high / low))))
+        except ScalinglabError:
+            return None
+        return error, np.array(found)
+
+    return [found for found in on_cores(one, count) if found is not None]
+
+
+def print_missed(count: int, only: str) -> None:
+    """A row a table, and one of all subsets."""
+    print(f"{'held / % at':<46} {'  '.join(f'{times:>5}' for times in MISSED)}  width at each over the first")
+    every = []
+    for name, runs in public_runs():
+        found = missed(runs, count) if only in name else []
+        every += found
+        if found:
+            _missed_line(name, found)
+    _missed_line("all", every)
+
+
+def _missed_line(name: str, found: list[tuple[float, np.ndarray]]) -> None:
+    parts = np.array([part for _, part in found])
+    held, wider = parts[..., 0].mean(axis=0), np.exp(np.log(parts[..., 1] / parts[:, :1, 1]).mean(axis=0))
+    shares = "  ".join(f"{100 * share:5.1f}" for share in held)
+    error = 100 * np.mean([error for error, _ in found])
+    widths = " ".join(f"{w:.2f}" for w in wider)
+    print(f"{name:<46} {shares}  {widths}  {len(found)} subsets, error {error:.2f} %", flush=True)
 
 
 def noisy(truth: Callable[..., np.ndarray], grid: Any, seed: int) -> Runs:
@@ -235,11 +298,18 @@ def main() -> None:
     parser.add_argument("--only", default="", help="tasks whose name contains it")
     parser.add_argument("--form", help="one form instead of the average")
     parser.add_argument("--jobs", type=int, default=-1, help="cores; by default all")
+    parser.add_argument("--missed", action="store_true", help="public runs: how wide intervals have to be")
+    parser.add_argument("--first", type=int, default=0, help="with --missed: seed of the first subset")
+    parser.add_argument("--count", type=int, help="subsets of each table, and draws")
     given = parser.parse_args()
     JOBS[0] = given.jobs
+    FIRST[0] = given.first
+    if given.missed:
+        print_missed(given.count or 8, given.only)
+        return
     if given.form:
         FIXED["form"] = given.form
-    count, draws = (4, 4) if given.quick else (16, 40)
+    count, draws = (given.count,) * 2 if given.count else (4, 4) if given.quick else (16, 40)
     tasks = [("simulated farseer", noisy(farseer, FARSEER_GRID, 0)), *public_runs()]
     for name, runs in tasks:
         if given.only in name and (found := by_compute(runs)):

@@ -9,9 +9,11 @@ from scipy import stats
 
 import scalinglab as sl
 from scalinglab.laws import surface
+from scalinglab.laws.fitting.uncertainty import form_error
 from scalinglab.laws.fitting.uncertainty.form_error import (
     LARGEST,
     MATERN_SLOPE,
+    MISSED,
     RULED_OUT,
     SLOPE_ERRORS,
     FormError,
@@ -123,9 +125,10 @@ def test_the_best_split_moves_as_a_search_on_the_changed_surface_finds(law):
 
 
 @pytest.mark.slow
-def test_ends_are_those_of_the_average_of_student_distributions(law):
+def test_ends_are_those_of_the_average_of_student_distributions(law, monkeypatch):
     """By scanning its distribution; of an interval twice the linearised one the fit counts twice, of one half
     as wide the error of the form counts half, too."""
+    monkeypatch.setattr(form_error, "MISSED", 1.0)
     error, asked = FormError(law.solution), Places.values(FAR)
     assert error.chance < RULED_OUT, "so that no end is nearer than that of the form"
     shares = error._shares(asked)
@@ -146,6 +149,28 @@ def test_ends_are_those_of_the_average_of_student_distributions(law):
             assert found == pytest.approx(np.maximum(end, stretch * usual), rel=2e-3)
     _, above = error.ends(asked, 0.95, np.array([usual, np.full(2, np.inf)]))
     assert np.isinf(above).all(), "an open end stays open"
+
+
+def test_where_the_form_errs_levels_beyond_the_runs_are_less_known_than_residuals_show(monkeypatch):
+    """By up to `MISSED`; the law at the runs and the best split of compute are not."""
+    bend = np.exp(0.02 * np.sin(np.log(D / 1e10)))
+    noise = np.exp(0.002 * np.random.default_rng(3).standard_normal(N.size))
+    law = sl.laws.fit("chinchilla", (N, D), losses(N, D) * bend * noise, loss="squared")
+    error = FormError(law.solution)
+    assert error.chance > 0.95
+    places = np.array([[1e9, 1e10, 1e11], [2e10, 2e12, 2e13]])
+    half, best = np.full((2, 3), 0.02), error.optimum(np.array([[3e10], [1e12]]))
+
+    def widths():
+        level = error.ends(Places.values(places), 0.95, half).sum(axis=0)
+        return level, error.ends(best, 0.95, np.full((2, 2), 0.02)).sum(axis=0)[:1]
+
+    (inside, near, far), split = widths()
+    monkeypatch.setattr(form_error, "MISSED", 1.0)
+    (as_inside, as_near, as_far), as_split = widths()
+    assert (inside, split) == (pytest.approx(as_inside), pytest.approx(as_split))
+    assert 1 < near / as_near <= far / as_far <= MISSED
+    assert far / as_far > 1 + (MISSED - 1) / 2
 
 
 def test_residuals_that_the_error_of_the_form_explains_are_no_noise():
