@@ -58,7 +58,8 @@ def scores(scale: str) -> Reproduction:
     asked = drawn() if scale == "smoke" else published()
     found = predicted(asked)
     curves = Curves(asked[0][2], source="read", experiment="field/scores")
-    return Reproduction(curves, decisions.scores(found[found["answered"]]), tuple(_rows(found, len(asked))))
+    shown = found[found["answered"]].replace({"study": NAMES})
+    return Reproduction(curves, decisions.scores(shown), tuple(_rows(found, len(asked))))
 
 
 def _rows(found: pd.DataFrame, asked: int) -> list[Row]:
