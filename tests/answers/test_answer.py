@@ -421,12 +421,21 @@ def test_a_flat_a_steepening_and_a_short_curve_get_no_exponent_that_looks_sure()
     assert list(short.values) == ["exponent"]
 
 
+def test_one_training_gets_the_law_along_its_steps_and_no_shorter_runs_to_add():
+    steps = 100 * 2 ** np.arange(8)
+    found = sl.answer(pd.DataFrame({"steps": steps, "loss": 3 + 20 * steps**-0.5}))
+    assert found.x == "step"
+    assert found["ten times"].values["loss"].value == pytest.approx(3 + 20 * 128000**-0.5, rel=1e-3)
+    assert found["next run"].reasons == (Reason("one_run"),)
+
+
 def test_runs_on_one_line_get_the_law_along_it():
     line = runs().drop_duplicates("params").assign(tokens=lambda t: 20 * t.params)
     found = sl.answer(line)
     assert found.x == "n_params"
-    note = next(note for note in found.notes if note.code == "law_along_a_line")
+    note = next(note for note in found.notes if note.code == "law_at_a_ratio")
     assert (note.details["factor"], note.details["power"]) == pytest.approx((20, 1))
+    assert note.details["data"] == "tokens"
     assert "both_vary" not in {note.code for note in found.notes}
     with pytest.raises(BadInput, match="cannot be separated"):
         sl.fit(line, x=["n_params", "n_data"])

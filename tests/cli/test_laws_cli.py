@@ -293,7 +293,7 @@ def test_a_misspelt_bound_of_an_automatic_form_is_named(curves: Path):
 
 def test_an_automatic_form_is_shown_beside_the_other(curves: Path):
     said = " ".join(run("laws", "fit", curves, "--no-figure").split())
-    assert "power_law_offset; a pure power law, without the offset, would have the exponent" in said
+    assert "form: power_law_offset; without its floor the exponent would be" in said
     three = curves.parent / "three.csv"
     pd.read_csv(curves).groupby("n_data").head(1).head(3).to_csv(three, index=False)
     said = run("laws", "fit", three, "--no-figure")

@@ -107,7 +107,7 @@ def test_roles_are_told_apart():
     ("data", "message"),
     [
         ({"n_data": [1, 2]}, "no measurement"),
-        ({"test_error": [0.1]}, "no setting and no progress"),
+        ({"test_error": [0.1]}, "no column of .* says how large a run is"),
         ({"step": [1, 2], "test_error": ["a", "b"]}, "test_error must hold numbers, not 'a'"),
         ({"step": [1, 2], "test_error": ["0.1", "n/a"]}, "test_error must hold numbers, not 'n/a'"),
         ({"step": ["one"], "test_error": [0.1]}, "step must hold numbers, not 'one'"),

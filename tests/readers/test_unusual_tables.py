@@ -266,7 +266,7 @@ def test_small_letters_are_read_where_their_size_leaves_no_doubt(sizes: dict, re
 
 def test_small_letters_of_small_numbers_are_refused_with_the_way_out():
     """A dimension and a number of examples, as of students and teachers."""
-    with pytest.raises(BadInput, match="name it"):
+    with pytest.raises(BadInput, match="says how large a run is"):
         sl.read({"d": [2, 4, 8], "n": [100, 200, 400], "loss": [3.0, 2.8, 2.5]})
 
 

@@ -91,6 +91,9 @@ def _add_prediction(found: Answers, curves: Curves, table: Table, unit: str, ask
     command = Command(
         "plan next", *asked, "--at", f"{at:g}", "--budget", f"{budget:g}", "--share", f"{MOST_OF_THE_GAIN:g}"
     )
+    if len(np.unique(table.runs)) == 1 < len(table.y):  # checkpoints: there is no shorter run to add
+        last = Finding("next run", Status.NOT_DETERMINED, reasons=(Reason("one_run"),), command=command)
+        return replace(found, findings=(*found.findings, last))
     try:
         planned = questions.next_runs(
             curves, x=x, y=y, budget=budget, at=at, share=MOST_OF_THE_GAIN, nan_policy="drop"

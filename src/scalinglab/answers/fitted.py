@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scalinglab.curves import Curves
+from scalinglab.curves import PROGRESS, Curves
 from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE, measure_of
 from scalinglab.curves.names import quantity
 from scalinglab.errors import BadInput, nearest
@@ -26,7 +26,6 @@ from scalinglab.laws.fitting.law import Law, known_parameters
 from scalinglab.laws.surface import Surface
 from scalinglab.laws.surface import fit as fit_surface
 from scalinglab.results.notebook import NotebookResult
-from scalinglab.results.sentences import Column
 from scalinglab.results.types import Reason, Remark, noted
 from scalinglab.support.words import count
 
@@ -37,6 +36,7 @@ MEASURED = ("loss", "validation_loss", "val_loss", "eval_loss", "accuracy")
 SIZES = ("n_data", "n_params", "tokens", "examples", "compute", "width")
 PAIR = ("n_params", "n_data")
 UNITS = {"compute": "FLOPs", "n_params": "parameters", "step": "steps", "epoch": "epochs"}
+ONE_RATIO = 0.02  # of a power from one, within which runs have as much data for every parameter
 MOST_NAMED = 5  # columns in a refusal
 
 
@@ -130,10 +130,11 @@ def choose(
         raise BadInput(f"{form} is a law of {shown}, and x names {len(names)}: {', '.join(names)}")
     table, lost = points_of(curves, names[0] if len(names) == 1 else list(names), measured).finite()
     if x is None and form == "auto" and names == PAIR and (line := line_of(table.x)) is not None:
-        names, pair = PAIR[:1], {"first": Column(PAIR[0]), "second": Column(PAIR[1])}
+        names, unit = PAIR[:1], _unit(curves, PAIR[1], table)
         table, lost = points_of(curves, names[0], measured).finite()
         notes = (note for note in table.notes if note.code != "both_vary")
-        table = replace(table, notes=(*notes, Reason("law_along_a_line", **pair, **line)))
+        code = "law_at_a_ratio" if abs(line["power"] - 1) < ONE_RATIO else "law_along_a_line"
+        table = replace(table, notes=(*notes, Reason(code, data=unit, **line)))
     return Chosen(names, measured, {name: _unit(curves, name, table) for name in names}, table, lost)
 
 
@@ -143,6 +144,8 @@ def _varying(curves: Curves, single: bool) -> tuple[str, ...]:
     both = "n_params" in varied and ("n_data" in varied or (seen and "n_data" in curves.frame))
     if both and not single:
         return PAIR
+    if not varied and len(curves.runs) == 1:  # one training, along its steps
+        varied = [c for c in PROGRESS if c in curves.frame and curves.frame[c].nunique() > 1]
     if not varied:
         raise BadInput(
             f"no size varies in this table: it has none of {', '.join(SIZES)} with two values or more; name "
@@ -158,7 +161,8 @@ def _measured(curves: Curves) -> str:
         if curves.resolve(name) in curves.frame and curves.frame[curves.resolve(name)].notna().any():
             return curves.resolve(name)
     measured = curves.measurement_columns
-    likely = [name for name in measured if quantity(name) is not None] or measured
+    named = {name: found for name in measured if (found := quantity(name)) is not None}
+    likely = [name for name in named if named[name].split != "train"] or [*named] or measured
     if not likely:
         raise BadInput("no column has a loss, error or accuracy: name what was measured with y= (--y)")
     more = f" and {len(likely) - MOST_NAMED} more" if len(likely) > MOST_NAMED else ""

@@ -37,9 +37,9 @@ def validate(frame: pd.DataFrame, roles: Roles) -> None:
         raise BadInput(f"no measurement among the columns {_listed(frame)}: give one, such as test_error")
     if not roles.progress and not roles.settings:
         raise BadInput(
-            f"no setting and no progress among the columns {_listed(frame)}: "
-            "give one to plot against, such as n_data or step; where it has another name, name it "
-            "(sl.read(file, n_data='their name'), on the command line --column n_data='their name')"
+            f"no column of {_listed(frame)} says how large a run is, or how far it has come: if one does, "
+            "say which (--column n_data=ITS_NAME, sl.read(file, n_data='its name')); also n_params, tokens, "
+            "compute, step"
         )
     if frame["run"].isna().any():
         raise BadInput(

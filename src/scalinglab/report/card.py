@@ -78,9 +78,9 @@ def curve_figure(found: Answers) -> tuple[Plot | None, Slider | None]:
     try:
         inside = np.geomspace(table.x.min(), AHEAD * table.x.max(), STEPS)
         ahead = extrapolate(table.x, table.y, at=np.union1d(inside, table.x.max()))
-    except ScalinglabError as error:
-        caption = f"{label(found.y)} of every run. No prediction beyond them: {reason_of(error)}."
-        return Plot(finish(legend_above(drawn)), caption[0].upper() + caption[1:]), None
+    except ScalinglabError:  # the card says why there is no prediction
+        caption = f"{label(found.y)} of every run."
+        return Plot(finish(drawn), caption[0].upper() + caption[1:]), None
     later = ahead.at >= table.x.max()
     band(drawn, ahead.at[later], ahead.low[later], ahead.high[later], PALETTE[1], "95 % of further runs")
     line(drawn, ahead.at[later], ahead.mean[later], "prediction", PALETTE[1], dash="dash")

@@ -113,7 +113,7 @@ def legend_above(figure: go.Figure) -> go.Figure:
     """Put a legend of few long entries above the plot instead of beside it."""
     figure.update_layout(
         legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
-        margin={"t": 75, "r": 40},  # the buttons stand at the right, clear of the legend and the curves
+        margin={"t": 52, "r": 40},  # the buttons stand at the right, clear of the legend and the curves
         modebar={"orientation": "v"},
     )
     return figure

@@ -187,7 +187,7 @@ def _ten_times(found: Finding) -> tuple[str, str]:
         subject = f"Ten times the compute, {flops(f['compute'])}"
         down = f"down from {f['now']:.4g} for the compute of the largest run."
         return subject, f"{y} {value.value:.4g} (95 %: {ends}), {down}"
-    more = {"n_data": "data", "n_params": "parameters"}.get(f["x"], f["x"])
+    more = {"n_data": "data", "n_params": "parameters", "step": "steps"}.get(f["x"], f["x"])
     text = f"{y} {value.value:.4g} (95 % of runs: {ends}) if the trend continues."
     text = " ".join([text, *filter(None, [paragraph(*_reasons(found))])])
     return f"Ten times the {more}, {sized(f['at'], f['unit'], f['x'])}", text

@@ -164,8 +164,7 @@ REASONS = {
     "form_without_a_floor": ("form: {form}, which has no floor: three sizes or fewer cannot show one"),
     "form": "form: {form}",
     "form_beside_power_law": (
-        "form: {form}; a pure power law, without the offset, would have the exponent {exponent:.3f} "
-        "[{low:.3f}, {high:.3f}] and leave {scatter:%%} scatter"
+        "form: {form}; without its floor the exponent would be {exponent:.3f} and the runs {scatter:%%} off"
     ),
     "few_dof": (
         "only {dof:#degree} of freedom to judge the scatter by: if the points lie on the curve by luck, the "
@@ -337,9 +336,14 @@ REASONS = {
         "{second} = {factor:.3g} · {first}^{power:.3g} at every point: what each contributes cannot be "
         "separated; add runs off this line, or fit a law along it (laws.fit)"
     ),
+    "one_run": "all points are of one run: let it go on, or train another size",
+    "law_at_a_ratio": (
+        "every run has {factor:.3g} {data} per parameter, and the law is that of such runs; what parameters "
+        "and {data} give apart takes runs of another ratio"
+    ),
     "law_along_a_line": (
-        "{second} = {factor:.3g} · {first}^{power:.3g} in every run, so this is the law along that line; "
-        "what {first} and {second} give apart from each other takes runs off it"
+        "{data} = {factor:.3g} · parameters^{power:.3g} in every run, and the law is that of such runs; what "
+        "parameters and {data} give apart takes others"
     ),
     # an optimum
     "needs_both_sizes": ("that takes runs in which parameters and data both vary, each on its own"),

@@ -240,9 +240,11 @@ def _read_csv(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
     rows, left_out = _rows(lines), dict[Any, None]()
     small = path.stat().st_size <= MOST_OF_CELLS
     cells = [*islice(_all_fields(rows, separator), FIRST_LINES)]
-    if small and rows and (table := _of_words(path, packed, rows, cells, separator, droppable)) is not None:
-        return table
     named = _names(comments, rows, separator)
+    if small and rows and not named:
+        words = _of_words(path, packed, rows, cells, separator, droppable)
+        if words is not None:
+            return words
     if separator == SPACES and not named:
         with _text(path, packed) as file:
             whole = _rows(file) if small else []
@@ -292,12 +294,14 @@ def _spaced(lines: list[str], gap: str) -> list[list[str]]:
     cells = [re.split(gap, line.strip()) for line in lines]
     usual = len(cells[-1]) if cells else 0
     first = next((k for k, row in enumerate(cells) if len(row) == usual), 0)
-    numbered = first > 0 and len(cells[first - 1]) == usual - 1
+    unnamed = first > 0 and not any(map(is_name, cells[first]))
+    numbered = unnamed and len(cells[first - 1]) == usual - 1
     names = ["", *cells[first - 1]] if numbered else cells[first] if cells else []
-    if usual < 2 or any(len(row) != usual for row in cells[first:]) or not any(map(is_name, names)):
+    rows = cells[first + (not numbered) :]
+    if usual < 2 or len(rows) < 2 or {*map(len, rows)} != {usual} or not any(map(is_name, names)):
         return []
     titles = [[" ".join(row)] for row in cells[: first - numbered]]
-    return [*titles, names, *cells[first + (not numbered) :]]
+    return [*titles, names, *rows]
 
 
 def _of_words(

@@ -25,6 +25,7 @@ _SLOT = re.compile(
     r"(?:\s?(?:±|\+/-)\s?[\d.]+%?)?(?![\w/]|[.:-]\d)", re.IGNORECASE,
 )  # fmt: skip
 _LISTS = re.compile(r"^\s*[\"']?([A-Za-z]\w*)[\"']?\s*[=:]\s*(?:[\w.]+\()?[\[(]([^\])]*)[\])]", re.MULTILINE)
+_BETWEEN = re.compile(r"\D*[^\s,;|\d]\D*")  # numbers of a line of words: more than a separator
 FEWEST_ALIKE = 3  # lines that differ in their numbers alone before they are a table
 _RULE = re.compile(r"(?=.*(?:--|:-|-:))\s*\|?\s*:?-+:?\s*(?:[|+]\s*:?-+:?\s*)*\|?\s*")
 _LATEX = (
@@ -118,7 +119,9 @@ def table_of_alike(lines: Iterable[str]) -> list[dict[str, str]]:
     for line in lines:
         words = [re.sub(r"\d+", "0", " ".join(part.split())) for part in _SLOT.sub("\0", line).split("\0")]
         found.setdefault(tuple(words[1:]), []).append(line)
-    between = [k for k in found if len(k) > 1 and all(re.search(r"[^\s,;|]", each) for each in k[:-1])]
+    between = [
+        k for k in found if len(k) > 1 and all(re.fullmatch(r"\D*[^\s,;|\d]\D*", each) for each in k[:-1])
+    ]
     alike = max(between, key=lambda k: len(found[k]), default=())
     if not alike or len(found[alike]) < FEWEST_ALIKE:
         return []

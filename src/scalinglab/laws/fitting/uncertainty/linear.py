@@ -94,7 +94,9 @@ def independent(jacobian: np.ndarray) -> np.ndarray:
     """(p,) whether each column adds a direction to those before it that the points see."""
     size = np.maximum(np.linalg.norm(jacobian, axis=0), 1e-150)  # squares of less are zero
     diagonal = np.abs(np.diag(np.linalg.qr(jacobian / size, mode="r")))
-    return np.asarray(diagonal > LEAST_DIRECTION)
+    seen = np.zeros(jacobian.shape[1], bool)  # fewer points than columns see no more directions than points
+    seen[: len(diagonal)] = diagonal > LEAST_DIRECTION
+    return seen
 
 
 def _in_blocks(values: np.ndarray) -> np.ndarray:
