@@ -406,6 +406,26 @@ def test_candidates_stay_within_what_a_setting_allows():
     assert (cost(1e20, 20.0), unit) == (1e20, "FLOPs")
 
 
+def test_a_run_of_a_size_whose_others_err_together_tells_less():
+    """Beside one of a size of its own; and what two runs leave does not depend on which is made first."""
+    sizes, data = np.geomspace(1e7, 1e10, 7), np.geomspace(1e9, 1e11, 5)
+    n, d = (v.ravel() for v in np.meshgrid(sizes, data))
+    law, rng = 1.8 + 480 * n**-0.35 + 2100 * d**-0.37, np.random.default_rng(5)
+    own = 0.002 * rng.standard_normal(n.size)
+    places, target = np.array([[sizes[5], 3e11], [sizes[5] * 1.5, 3e11]]), np.array([[3e10, 1e12]])
+
+    def told(shared):
+        fitted = sl.laws.fit("chinchilla", (n, d), law * np.exp(own + shared), loss="squared")
+        state = posterior.after_fit(fitted.solution, places, target)
+        there = state.with_run(0).with_run(1).own, state.with_run(1).with_run(0).own
+        assert there[0] == pytest.approx(there[1], rel=1e-6)
+        return state.saved()
+
+    same, another = told(0.01 * rng.standard_normal(7)[np.searchsorted(sizes, n)])
+    alone, beside = told(0.0)
+    assert same / another < 0.7 * alone / beside
+
+
 def test_before_a_fit_what_is_known_after_a_run_is_that_of_a_gaussian():
     """A plane and a smooth part, conditioned with matrices written out, twice."""
     places, target = np.geomspace(10, 1e4, 6)[:, None], np.array([[2e4], [5e4]])

@@ -6,8 +6,9 @@ Before any run, ln y (or y, in a fit of raw values) is taken for
 
 with j the derivatives of the fitted form by its parameters θ, which are free, and δ what the form may miss
 (`form_error`: its kernel and its scale, as the residuals show them). Given the runs at hand this is universal
-kriging; without δ it is the linearised fit, gᵀ M⁻¹ g with M = JᵀJ/v. Before a fit is possible a plane takes
-the place of the form. One more run is a rank-one update.
+kriging; without δ it is the linearised fit, gᵀ M⁻¹ g with M = JᵀJ/v. What runs of one size share
+(`shared_errors`) is in every run and in no target: one more run of a size whose others err tells little.
+Before a fit is possible a plane takes the place of the form. One more run is a rank-one update.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scalinglab.laws.fitting import least_squares
 from scalinglab.laws.fitting.solution import LEAST_VARIANCE, Solution
 from scalinglab.laws.fitting.uncertainty.form_error import FormError, matern
+from scalinglab.laws.fitting.uncertainty.shared_errors import SharedErrors
 from scalinglab.laws.forms.base import Form
 
 # guard: eigenvalues of M with unit diagonal below this are rounding (its entries have 16 digits, its square
@@ -75,31 +77,42 @@ def after_fit(law: Solution, candidates: np.ndarray, targets: np.ndarray) -> Pos
     free here: a run that shows whether a floor of 0 is one counts.
     """
     count, places = len(candidates), np.vstack([candidates, targets]).T
-    error, problem = FormError(law), law.problem
-    noise = max(error.run_variance if error.learns else law.variance, LEAST_VARIANCE * law.unit**2)
+    error, shared, problem = FormError(law), SharedErrors(law), law.problem
+    noise = error.run_variance if error.learns else law.variance
+    if shared.shows:  # what is no run's own is in `together`
+        noise = noise * shared.alone
+    noise = max(noise, LEAST_VARIANCE * law.unit**2)
     points = np.atleast_2d(law.points.x)
     known, weight = points[:, error.rows], problem.weight[0][error.rows]
 
     def missed(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return error.covariance(a, b) if error.learns else np.zeros((a.shape[1], b.shape[1]))
 
+    def together(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return shared.between(a, b) if shared.shows else np.zeros((a.shape[1], b.shape[1]))
+
     jacobian = problem.jacobian(law.coordinates[None])[0]
     runs, priors = jacobian[error.rows], jacobian[points.shape[1] :]
     # `FormError` takes every second, third … of many runs: each stands for so many
     scatter = noise / (error.every * problem.count[0][error.rows])
-    measured = cho_factor(missed(known, known) * np.outer(weight, weight) + np.diag(scatter))
+    both = missed(known, known) * np.outer(weight, weight) + together(known, known)
+    measured = cho_factor(both + np.diag(scatter))
     seen = missed(places, known) * weight
+    seen[:count] += together(candidates.T, known)
     solved = cho_solve(measured, seen.T)
     free = derivatives(law, places.T) - solved.T @ runs
     inverse = _inverse(runs.T @ cho_solve(measured, runs) + priors.T @ priors / noise)
     carried = free @ inverse
 
     def column(i: int) -> np.ndarray:
-        return np.asarray(carried @ free[i] + missed(places, places[:, [i]])[:, 0] - seen @ solved[:, i])
+        found = carried @ free[i] + missed(places, places[:, [i]])[:, 0] - seen @ solved[:, i]
+        found[:count] += together(candidates.T, places[:, [i]])[:, 0]
+        return np.asarray(found)
 
     cross = carried[:count] @ free[count:].T + missed(places[:, :count], places[:, count:])
     alone = error.variance(places) if error.learns else 0.0
     own = np.sum(carried * free, axis=1) + alone - np.sum(seen * solved.T, axis=1)
+    own[:count] += shared.variance if shared.shows else 0.0
     return Posterior(column, cross - seen[:count] @ solved[:, count:], own, noise)
 
 

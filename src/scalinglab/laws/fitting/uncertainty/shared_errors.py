@@ -61,17 +61,32 @@ class SharedErrors:
 
     def covariance(self, x: np.ndarray) -> np.ndarray:
         """(n, n) of noise with shared errors at x (variables, n), averaged over λ and ρ; mean variance 1."""
-        with np.errstate(divide="ignore"):
-            sizes, places = groups(self.law, np.log(x).T)
-        one = sizes[:, None] == sizes
-        found, average = np.zeros(one.shape), self.average
-        for weight, sigma, ratio, rho in zip(
-            average.weight, average.sigma, average.ratio, average.correlation, strict=True
-        ):
-            if ratio:
-                shared = ratio * rho ** np.abs(places[:, None] - places)
-                found += weight * sigma**2 * (np.eye(len(one)) + one * shared)
+        average, shared = self.average, self.between(x, x)
+        found = shared + np.eye(len(shared)) * (average.weight @ ((average.ratio > 0) * average.sigma**2))
         return np.asarray(found / np.mean(np.diag(found)))
+
+    def between(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """(n, m) covariance of what runs at a (variables, n) and b (variables, m) share, averaged."""
+        average, count = self.average, a.shape[1]
+        with np.errstate(divide="ignore"):
+            logs = np.vstack([self.linear.logs, np.log(a).T, np.log(b).T])
+        sizes, places = groups(self.law, logs, len(self.linear.logs))
+        sizes, places = sizes[-count - b.shape[1] :], places[-count - b.shape[1] :]
+        one = sizes[:count, None] == sizes[count:]
+        away = np.abs(places[:count, None] - places[count:])
+        parts = zip(average.weight, average.sigma, average.ratio, average.correlation, strict=True)
+        return np.asarray(one * sum(w * sigma**2 * ratio * rho**away for w, sigma, ratio, rho in parts))
+
+    @property
+    def variance(self) -> float:
+        """Of what a run shares with others of its size, averaged over λ and ρ."""
+        return float(self.average.weight @ (self.average.ratio * self.average.sigma**2))
+
+    @property
+    def alone(self) -> float:
+        """The part of the variance of a run that is its own."""
+        own = float(self.average.weight @ self.average.sigma**2)
+        return own / (own + self.variance)
 
     def widened(
         self,
@@ -112,13 +127,16 @@ class SharedErrors:
         return float(self.average.weight @ (self.average.correlation > 0)) if self.shows else 0.0
 
 
-def groups(law: Solution, logs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def groups(
+    law: Solution, logs: np.ndarray, count: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """(n,) which n_params each run has, by number, and (n,) where it is along n_data, in typical steps.
 
     Without n_params nothing is shared: every run is a size of its own.
 
     Args:
         logs: (n,), or (n, variables) of a surface.
+        count: how many of the first are runs, whose steps are the typical ones; by default all.
     """
     names, zeros = law.form.variables, law.form.zeros
     if logs.ndim == 1 or "n_params" not in names or "n_params" in zeros:
@@ -133,7 +151,8 @@ def groups(law: Solution, logs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if not others:
         return sizes, np.zeros(len(sizes))
     place = logs[:, names.index(others[0])]
-    steps = np.concatenate([np.diff(np.sort(place[sizes == group])) for group in np.unique(sizes)])
+    made = np.arange(len(place)) < (len(place) if count is None else count)
+    steps = np.concatenate([np.diff(np.sort(place[made & (sizes == g)])) for g in np.unique(sizes)])
     steps = steps[steps > SAME_SIZE]
     return sizes, place / (np.median(steps) if len(steps) else 1.0)
 
