@@ -9,7 +9,7 @@ for other surfaces the minimum along the line N D = C/k is searched.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ from scalinglab.laws.fitting.solution import Interval
 from scalinglab.laws.forms.base import Form
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.sentences import Column
-from scalinglab.results.types import Reason, Remark, noted, written
+from scalinglab.results.types import Reason, Remark, noted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -97,7 +97,7 @@ class Optimal(NotebookResult):
 
     @property
     def remarks(self) -> Iterator[Remark]:
-        """What the summary says, as data."""
+        """What the summary says: medians, their intervals below them, then the values if the form holds."""
         sizes = {"n_params": Column("n_params"), "n_data": Column("n_data"), "loss": "loss"}
         yield Reason("optimum_head", head="compute", **{n: Reason("name", of=v) for n, v in sizes.items()})
         for row in self.table().to_dict("records"):
@@ -118,16 +118,8 @@ class Optimal(NotebookResult):
                 yield Reason("optimum_below", times=row["times_below"])
         if np.isfinite(self.n_params_median).all():
             yield Reason("optimum_form")
-
-    def summary(self, names: Mapping[str, str] | None = None, *, caution: bool = True) -> str:
-        """A table in lines: the medians, their intervals below them, then the values if the form holds.
-
-        Args:
-            names: what sizes are called, such as {"n_data": "tokens"}.
-            caution: False leaves it out, below the summary of the surface, which has it.
-        """
-        shown = caution and self.caution and np.max(self.beyond) > 1
-        return written([*self.remarks, *noted([self.caution] if shown else [])], names)
+        if self.caution and np.max(self.beyond) > 1:
+            yield from noted([self.caution])
 
 
 def too_far(compute: Any, spent: np.ndarray) -> Reason | None:

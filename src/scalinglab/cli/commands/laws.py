@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from scalinglab.cli.options import Bounds, Numbers, Priors, Sizes, Tie, Variables
@@ -198,7 +199,7 @@ def surface(
         with query.named():
             outlier_note(fitted.law, query.y, **columns)  # as answer refuses it
             optimal = fitted.compute_optimal(compute, level=level, **table.cost)
-        text += "\n\n" + optimal.summary(query.names, caution=False)
+        text += "\n\n" + replace(optimal, caution=None).summary(query.names)  # the fit has it
         best = optimal.table()
         document["compute_optimal"] = best.to_dict("records")
     if at is not None:
