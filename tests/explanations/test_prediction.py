@@ -40,7 +40,6 @@ def test_other_sizes_of_a_linearised_network_lie_in_their_band(explained) -> Non
     assert (wide.high > told.high).all()
 
 
-@pytest.mark.slow
 def test_without_a_correction_it_is_descent_with_the_kernel_on_drawn_examples(explained) -> None:
     told = explained.predict(n_data=100, steps=30)
     case, kernel = explained.case, explained.kernel
@@ -61,7 +60,6 @@ def test_without_a_correction_it_is_descent_with_the_kernel_on_drawn_examples(ex
     )
 
 
-@pytest.mark.slow
 def test_the_runs_own_size_is_what_was_measured_up_to_the_scatter_of_a_draw(explained) -> None:
     told = explained.predict()
     measured = explained.measured[-1]
@@ -71,21 +69,18 @@ def test_the_runs_own_size_is_what_was_measured_up_to_the_scatter_of_a_draw(expl
     assert told.width.tolist() == [1.0]
 
 
-@pytest.mark.slow
 def test_another_width_takes_the_kernels_of_networks_of_that_width(explained) -> None:
     told = explained.predict(width=[0.5, 1.0])
     assert told.kernel[0] != told.kernel[1]
     assert told.high[0] / told.low[0] > told.high[1] / told.low[1]
 
 
-@pytest.mark.slow
 def test_beyond_the_sample_the_loss_is_solved(explained) -> None:
     told = explained.predict(n_data=400)
     solved = theory.solve(explained.case, explained.kernel, np.array([60.0]), 400)
     assert told.kernel[0] == pytest.approx(float(solved[0]))
 
 
-@pytest.mark.slow
 def test_runs_of_other_sizes_give_the_correction_its_slope(explained) -> None:
     """Losses that leave the kernel's by a power of the examples, the more the longer; as ridge regression."""
     steps, asked = explained.case.steps, np.array([16, 140])
@@ -157,7 +152,6 @@ def test_a_network_and_data_of_ones_own(tmp_path) -> None:
         found.predict(width=2000)  # in standard parameterization the kernel grows with width
 
 
-@pytest.mark.slow
 def test_what_cannot_be_predicted_is_refused(explained) -> None:
     for arguments in ({"n_data": 0}, {"steps": 1.5}, {"width": -1}, {"level": 1.0}):
         with pytest.raises(BadInput, match=next(iter(arguments))):
