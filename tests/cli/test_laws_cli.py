@@ -483,12 +483,12 @@ def test_a_table_with_losses_only_needs_no_y(curves: Path):
     law = sl.laws.fit("power_law", sl.Curves(both, source="read"))
     assert law.points.y.max() == pytest.approx(table["test_error"].max())
     table.assign(accuracy=1 - table["test_error"]).drop(columns="test_error").to_csv("acc.csv", index=False)
-    assert "at n_data = 1e+06" in run("laws", "fit", "acc.csv", "--at", "1e6", "--no-figure")
+    assert "at 1M examples" in run("laws", "fit", "acc.csv", "--at", "1e6", "--no-figure")
     words = ("acc.csv", "--y", "accuracy", "--at", "1e6", "--no-figure")
     mean, low, high = (
         sl.laws.extrapolate(sl.read("acc.csv"), at=1e6, y="accuracy").notebook_table().iloc[0, 1:4]
     )
-    assert f"test_accuracy {mean:.4g}   95 % [{low:.4g}, {high:.4g}]" in run("laws", "fit", *words)
+    assert f"test_accuracy {mean:.4g} (95 %: {low:.4g} to {high:.4g})" in run("laws", "fit", *words)
     refused = CliRunner().invoke(app, ["laws", "fit", *words, "--form", "power_law"])
     assert isinstance(refused.exception, BadInput)
     assert "would take it beyond 1" in str(refused.exception)
