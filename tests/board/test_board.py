@@ -61,11 +61,15 @@ def test_the_page_follows_the_store_as_runs_come_in(tmp_path):
     assert "0 of 1 runs are over · 1 running" in board.get("/").text
     running.seal()
     write(store, 200, 0)
+    another = write(store, 300, 0, seal=False)
+    going = board.get("/status.json").json()
+    assert going["seconds_left"] == pytest.approx(60 / going["rate"]), "one run is left"
+    another.seal()
     page = board.get("/").text
-    assert "2 of 2 runs are over · 2 done" in page
+    assert "3 of 3 runs are over · 3 done" in page
     assert 'id="plot-0"' in page  # curves are drawn now
     status = board.get("/status.json").json()
-    assert (status["done"], status["running"], status["going"]) == (2, 0, False)
+    assert (status["done"], status["running"], status["going"]) == (3, 0, False)
 
 
 def test_runs_that_two_grids_share_are_counted_once(tmp_path):

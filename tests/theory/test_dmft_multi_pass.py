@@ -83,6 +83,19 @@ def test_bad_settings_say_what_is_wrong(wrong: dict, words: str) -> None:
         )
 
 
+def test_a_batch_of_one_example_has_none_twice() -> None:
+    """Distinct or not is the same at one example; a batch of all of them is gradient descent."""
+    one, alone = (
+        dmft.solve(SPECTRUM, [20], 60, 100, 0.5, dmft.MultiPassSGD(0.15, 1, distinct=distinct))
+        for distinct in (True, False)
+    )
+    assert one.test_loss[0] == pytest.approx(alone.test_loss[0], rel=1e-9)
+    whole = dmft.solve(SPECTRUM, [20], 60, 100, 0.5, dmft.MultiPassSGD(0.15, 100, distinct=True))
+    descent = dmft.solve(SPECTRUM, [20], 60, 100, 0.5, dmft.GradientDescent(0.15))
+    assert whole.test_loss[0] == pytest.approx(descent.test_loss[0], rel=1e-6)
+    assert alone.test_loss[0] > 1.01 * descent.test_loss[0]
+
+
 def test_fresh_data_and_lags_are_refused() -> None:
     with pytest.raises(BadInput, match="OnePassSGD"):
         dmft.solve(SPECTRUM, [5], 60, dynamics=dmft.MultiPassSGD(0.3, 4))
