@@ -193,7 +193,7 @@ class Executed:
 
 
 class Covering:
-    """The quick tests of a package that execute a line, the quickest first."""
+    """The quick tests of a package that execute a line: those written for its kind, then the quickest."""
 
     def __init__(self, package: str, jobs: int) -> None:
         self.seconds: dict[str, float] = {}
@@ -223,9 +223,11 @@ class Covering:
             file, starter = CHILDREN[mutant.file]
             body = next(f for f in functions(ROOT / file) if f.name == starter)
             names = set().union(*(self.lines[file][k] for k in range(body.lineno + 1, body.end_lineno or 0)))
-        names |= {test for test in self.seconds if any(re.match(p, test) for p in patterns)}
+        named = {test for test in self.seconds if any(re.match(p, test) for p in patterns)}
         chosen, spent = [], 0.0
-        for test in sorted(names & self.seconds.keys(), key=lambda name: self.seconds[name]):
+        for test in sorted(
+            (names | named) & self.seconds.keys(), key=lambda name: (name not in named, self.seconds[name])
+        ):
             spent += self.seconds[test]
             if chosen and spent > MOST_SECONDS:
                 break
