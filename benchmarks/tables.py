@@ -28,6 +28,7 @@ import pandas as pd
 from tables_parts.archives import ARCHIVES
 from tables_parts.cases import Case, Truth
 from tables_parts.coursework import COURSEWORK
+from tables_parts.cupboards import CUPBOARDS
 from tables_parts.desks import DESKS
 from tables_parts.drawers import DRAWERS
 from tables_parts.exchanges import EXCHANGES
@@ -60,6 +61,7 @@ SETS = {
     "desks": DESKS,
     "drawers": DRAWERS,
     "shelves": SHELVES,
+    "cupboards": CUPBOARDS,
 }
 FAR, CLOSE = 3.0, 0.02  # half-widths of the interval, or as a share, within which a prediction agrees
 WORDS = ("right", "refused", "wrong")
