@@ -202,3 +202,33 @@ def test_numbers_in_latex_and_seeds_in_cells():
     curves = sl.read({"run": ["seed=0", "seed=1"] * 2, "n_train": [100, 100, 200, 200],
                       "acc": ["$71.3 \\pm 0.2$", "72.0", "$80.0$", "81\\%"]})  # fmt: skip
     assert curves["seed"].astype(int).tolist() == [0, 1, 0, 1]
+
+
+def test_names_of_runs_that_recur_beside_their_numbers_are_a_family():
+    names = [f"{word}-{size}M" for word in ("cosine", "wsd") for size in (20, 70, 200)]
+    table = {"run_name": names, "n_params": [2e7, 7e7, 2e8] * 2, "val_loss": [3.4, 3.1, 2.9, 3.5, 3.2, 3.0]}
+    assert sl.read(table)["family"].tolist() == ["cosine"] * 3 + ["wsd"] * 3
+    assert "family" not in sl.read(table | {"run_name": [f"fox-{k}" for k in range(6)]}).frame
+
+
+def test_a_size_and_its_result_in_lines_of_their_own(tmp_path: Path):
+    text = "".join(f"== config {k}: n_params={n}\nepoch done\n>>> test loss = {y}\n" for k, n, y in (
+        (0, 10000000, 3.4), (1, 20000000, 3.1), (2, 40000000, 2.9)))  # fmt: skip
+    (tmp_path / "t.log").write_text(text)
+    curves = sl.read(tmp_path / "t.log")
+    assert curves.frame[["n_params", "test_loss"]].to_numpy().tolist() == [[1e7, 3.4], [2e7, 3.1], [4e7, 2.9]]
+
+
+def test_groups_that_are_named_in_a_row_of_their_own(tmp_path: Path):
+    rows = "{}M params,,\n,tokens,loss\n,1B,{}\n,3B,{}\n"
+    (tmp_path / "t.csv").write_text(rows.format(19, 4.3, 4.0) + rows.format(70, 3.8, 3.5))
+    curves = sl.read(tmp_path / "t.csv")
+    assert curves.frame[["n_params", "n_data", "loss"]].to_numpy().tolist() == [
+        [19e6, 1e9, 4.3], [19e6, 3e9, 4.0], [70e6, 1e9, 3.8], [70e6, 3e9, 3.5],
+    ]  # fmt: skip
+
+
+def test_data_over_parameters_is_a_ratio_and_no_size():
+    curves = sl.read({"size": ["14M", "31M", "70M"], "D/N": [20, 20, 20], "loss": [4.9, 4.2, 3.6]})
+    assert curves["n_params"].tolist() == [14e6, 31e6, 70e6]
+    assert curves["n_data"].tolist() == [280e6, 620e6, 1400e6]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from scalinglab.curves.names import quantity
+from scalinglab.curves.names import SPREADS, bare, quantity
 from scalinglab.curves.numbers import number
 from scalinglab.errors import BadInput, nearest
 
@@ -48,7 +48,8 @@ def measure_of(frame: pd.DataFrame, settings: Iterable[str] = ()) -> str:
         settings: columns that were chosen, beside the standard ones.
     """
     taken = (*IDENTITY, *SETTING, *PROGRESS, *OUTCOME, *settings)  # L as a size is read as "loss", a setting
-    free = [c for c in frame if c not in taken and not str(c).endswith("_spread")]
+    words = {c: bare(c).split("_") for c in frame if c not in taken}
+    free = [c for c, each in words.items() if not {each[0], each[-1]} & SPREADS]
     known = [c for c in (*MEASURES, *ACCURACIES) if c in free and frame[c].notna().any()]
     usual = free[0] if len(free) == 1 else MEASURES[0]
     others = [c for c in free if c not in known and is_numeric(frame[c]) and frame[c].nunique() > 1]

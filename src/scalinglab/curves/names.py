@@ -144,7 +144,7 @@ _UNIT = re.compile(
 )  # fmt: skip
 # phrases that are one quantity, as names without capitals and marks have them
 _PHRASES = (
-    (r"(success|pass|win|hit|solve)_rate|pass_(at_)?\d+", "accuracy"),
+    (r"(success|pass|win|hit|solve)_rate|pass_(at_)?\d+|m_?ap(_at)?(_\d+)*", "accuracy"),
     (r"(root_)?mean_squared_error|mean_absolute_error", "mse"), (r"exact_match", "exactmatch"),
     (r"(at_)?(step|iter|iteration|epoch)s?_\d+k?", "at"), (r"cross_?val(idation)?", "cv"),
     (r"word_error_rate", "wer"), (r"char(acter)?_error_rate", "cer"),
@@ -164,8 +164,8 @@ _OTHER_KINDS = {
     **dict.fromkeys(OTHER_ACCURACY, "accuracy"),
 }  # fmt: skip
 KINDS |= _OTHER_KINDS
-_SPREADS = {"std", "stdev", "sd", "stderr", "sem", "se", "ci", "ci95", "var", "variance", "spread", "stds"}
-_SPREADS |= {"lower", "upper", "low", "high", "margin", "uncertainty"}
+SPREADS = {"std", "stdev", "sd", "stderr", "sem", "se", "ci", "ci95", "var", "variance", "spread", "stds"}
+SPREADS |= {"lower", "upper", "low", "high", "margin", "uncertainty"}
 # which of a run's values a measurement is, the most certain first
 _STATISTICS = {
     **dict.fromkeys(("mean", "avg", "average", "median"), 1),
@@ -310,11 +310,11 @@ def quantity(column: Any) -> Quantity | None:
     splits = {_SPLITS[word] for word in words if word in _SPLITS}
     if len(kinds) != 1 or len(splits) > 1:
         return None
-    known = {*KINDS, *_SPLITS, *_STATISTICS, *_SPREADS, *_OF_MEASUREMENTS}
+    known = {*KINDS, *_SPLITS, *_STATISTICS, *SPREADS, *_OF_MEASUREMENTS}
     others = tuple(word for word in words if word not in known)
     rank = max((_STATISTICS.get(word, 0) for word in words), default=0) + 4 * (kinds[0] == "bits")
     rank += 4 * ("(bit" in str(column).lower().replace("[", "(")) + 5 * any(w in _OTHER_KINDS for w in words)
-    return Quantity(kinds[0], "".join(splits), rank, others, bool(_SPREADS & {*words}))
+    return Quantity(kinds[0], "".join(splits), rank, others, bool(SPREADS & {*words}))
 
 
 def measurement(column: Any) -> str | None:
@@ -389,7 +389,8 @@ def _by_last_part(columns: Iterable[Any]) -> dict[str, Any]:
     for column in columns:
         *before, last = re.split(r"[./]", str(column))
         words = {word for part in before for word in _words(part).split("_")}
-        if before and not words & _OF_OTHERS and " " not in str(column):
+        ratio = any(len(part) == 1 for part in before)  # D/N
+        if before and not ratio and not words & _OF_OTHERS and " " not in str(column):
             for ours, _ in _roles(last) or size_by_words(last):
                 if ours not in IDENTITY:  # config.data.name names the data
                     found.setdefault(ours, []).append(column)

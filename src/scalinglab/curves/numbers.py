@@ -54,7 +54,7 @@ _FAILED = re.compile(
 )
 _SUPERSCRIPT = re.compile(r"([x×*·]\s*10|^10(?=[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]{2}|[⁴⁵⁶⁷⁸⁹]))([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
 _PLAIN_DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
-_ONLY_POWER = re.compile(r"(2|10)\s*(?:\^|\*\*)\s*\{?([-+]?\d{1,2})\}?")  # 2^14
+_ONLY_POWER = re.compile(r"(2|10)\s*(?:\^|\*\*)\s*\{?([-+]?\d{1,2}(?:\.\d+)?)\}?")  # 2^14
 _OF_TRIALS = re.compile(r"(\d{1,7})\s*(?:/|(?:out )?of)\s*(\d{1,7})")  # 42/50
 LATEX = (
     (r"\\pm", "±"), (r"\\(?:times|cdot)", "×"), (r"\\%", "%"), (r"\\[ ,;!~]|~(?=.)", " "), (r"\\_", "_"),
@@ -102,7 +102,7 @@ def cell(text: str, *, decimal_comma: bool = False) -> Cell | None:
             text = re.sub(pattern, plain, text)
     text = text.strip("*†‡§¹²³").strip()
     if (alone := _ONLY_POWER.fullmatch(text)) is not None:
-        return Cell(float(alone[1]) ** int(alone[2]), scaled=True)
+        return Cell(float(alone[1]) ** float(alone[2]), scaled=True)
     if (trials := _OF_TRIALS.fullmatch(text)) and int(trials[1]) <= int(trials[2]) > 1:
         return Cell(int(trials[1]) / int(trials[2]), percent=True)
     if text.lower() in _WORDS:

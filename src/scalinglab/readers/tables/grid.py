@@ -40,16 +40,30 @@ def table_of_cells(rows: Iterable[Sequence[Any]], path: Path) -> pd.DataFrame:
     if start is None:
         raise BadInput(f"{path} holds no table: a row of names and rows of numbers below it")
     names, below = _names(filled, start)
+    body = _with_groups(filled[below:], names, filled[start - 1] if start else [])
     for k, name in enumerate(names):
         if k and not name and sum(_is_number(row[k]) for row in filled[below:]) > 1:
             raise BadInput(f"{path}: column {k + 1} has numbers and no name; name each")
-    frame = pd.DataFrame(filled[below:], columns=names, dtype=object)
+    frame = pd.DataFrame(body, columns=names, dtype=object)
     frame = frame.loc[:, [bool(name) or bool(column.notna().any()) for name, column in frame.items()]]
     frame = without_strays(_typed(frame))
     titles = [" ".join(str(v) for v in row if v is not None) for row in filled[:start]]
     if titles:
         frame.attrs[NOTES] = [f"above the names: {'; '.join(titles)[:80]}", *frame.attrs.get(NOTES, ())]
     return frame
+
+
+def _with_groups(rows: list[list[Any]], names: list[str], above: list[Any]) -> list[list[Any]]:
+    """Rows with the name of their group, which stands alone in a first column that has no name, at each."""
+    alone = [row[0] is not None and _count(row) == 1 for row in rows]
+    if names[0] or sum(alone) < 1 or any(row[0] is not None for row, head in zip(rows, alone) if not head):
+        return rows
+    last, found = above[0] if above and _count(above) == 1 else None, []
+    for row, head in zip(rows, alone):
+        last = row[0] if head else last
+        if not head and [_text(value) for value in row[1:]] != names[1:]:
+            found.append([last, *row[1:]])
+    return found
 
 
 def _has_levels(rows: list[list[Any]]) -> bool:

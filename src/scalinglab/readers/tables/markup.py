@@ -28,6 +28,9 @@ _LISTS = re.compile(r"^\s*[\"']?([A-Za-z]\w*)[\"']?\s*[=:]\s*(?:[\w.]+\()?[\[(](
 _BETWEEN = re.compile(r"\D*[^\s,;|\d]\D*")  # numbers of a line of words: more than a separator
 FEWEST_ALIKE = 3  # lines that differ in their numbers alone before they are a table
 _RULE = re.compile(r"(?=.*(?:--|:-|-:))\s*\|?\s*:?-+:?\s*(?:[|+]\s*:?-+:?\s*)*\|?\s*")
+_BOX = str.maketrans(
+    "│┃║┌┏╔├┡┝┠╠└┗╚┐┓╗┤┩┨╣┘┛╝─━═┬┳╦┼╇╋┿╬┴┻╩", "|" * 24 + "-" * 3 + "+" * 11
+)  # lines of boxes
 _LATEX = (
     (r"(?<!\\)%.*", ""), (r"\\hline|\\cline\{[^}]*\}", ""),
     (r"\\(?:top|mid|bottom|c)rule(?:\[[^\]]*\])?(?:\([^)]*\))?(?:\{[^}]*\})?", ""),
@@ -48,7 +51,12 @@ def rows_of_pairs(lines: Iterable[str]) -> list[dict[str, str]]:
     {'step': '9', 'val loss': '3.9', 'number of parameters': '10.65M'}
     """
     found = [_pairs(line) for line in lines]
-    if max(map(len, found), default=0) == 1:
+    counts = {(k, v) for row in found for k, v in row.items() if _COUNTS & {*aliases([k])}}
+    varied = {k for k, v in counts if (k, v) != next(each for each in counts if each[0] == k)}
+    whole = any({*row} & varied and any(map(quantity, row)) for row in found)
+    if max(map(len, found), default=0) == 1 or (
+        varied and not whole
+    ):  # a size and its result in several lines
         found = _blocks(found)
     keys = Counter(tuple(row) for row in found if len(row) > 1)
     tested = {each for each in keys if any((q := quantity(n)) and q.split == "test" for n in each)}
@@ -60,7 +68,7 @@ def rows_of_pairs(lines: Iterable[str]) -> list[dict[str, str]]:
 
 
 def _blocks(pairs: list[dict[str, str]]) -> list[dict[str, str]]:
-    """Lines of one name and value each as rows: a new one begins where a name comes again."""
+    """Lines that are a row together: a new one begins where a name comes again."""
     rows: list[dict[str, str]] = [{}]
     for pair in pairs:
         if {*pair} & {*rows[-1]}:
@@ -136,6 +144,9 @@ def table_of_alike(lines: Iterable[str]) -> list[dict[str, str]]:
         names[-1] = min(kinds)
     if len(names) == 2 and not names[0]:
         names[0] = "size"
+    columns = [*zip(*([v.strip() for v in _SLOT.findall(line)] for line in found[alike]))]
+    counting = [[*map(str, range(first, first + len(labels)))] for first in (0, 1)]
+    names = [name or ("index" if [*each] in counting else "") for name, each in zip(names, columns)]
     keys = [name or f"value {letter}" for name, letter in zip(names, ascii_uppercase)]
     keys[-1] = names[-1] or "value"
     rows = [dict(zip(keys, (v.strip() for v in _SLOT.findall(line)))) for line in found[alike]]
@@ -159,7 +170,7 @@ def _name_of(before: str, behind: str) -> str:
 def tables_of_markdown(text: str) -> list[list[list[str]]]:
     """The tables of a text with bars between cells, each below a line of names and one of dashes."""
     found: list[list[list[str]]] = []
-    lines = text.splitlines()
+    lines = text.translate(_BOX).splitlines()
     for k, line in enumerate(lines):
         if k and "-" in line and "|" in line + lines[k - 1] and _RULE.fullmatch(line) and "|" in lines[k - 1]:
             rows = [_cells_of_bars(lines[k - 1])]

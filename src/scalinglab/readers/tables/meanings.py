@@ -32,6 +32,7 @@ from scalinglab.curves.names import (
     FRACTIONS,
     HYPERPARAMETERS,
     OTHER_ERROR,
+    SPREADS,
     TEST,
     Quantity,
     aliases,
@@ -64,6 +65,7 @@ FEWEST_PARAMS = 1e3  # of an n beside tokens; a smaller one counts repeats
 LETTERS = {"d": ("tokens", FEWEST_TOKENS), "c": ("compute", 1e12), "n": ("n_params", 1e7)}
 SUBSCRIPT = re.compile(r"[ND]_[A-Za-z][A-Za-z_]{2,}")  # of some kind; parameters where they are so many:
 FEWEST_OF_N = 1e6
+MOST_PARAMS = 1e14  # whatever counts more is no model
 # a size within a name: Pythia-160M, opt_1.3b, but neither gpt2 nor 10Btok
 SIZE_IN_NAME = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?) ?([MBmb])(?![A-Za-z0-9])")
 CLEAR_DIRECTION = 0.5  # rank correlation of a measurement with size
@@ -215,7 +217,8 @@ class _Table:
     def by_unit(self) -> Iterable[Meaning]:
         """What cells say that they count: "1 billion tokens" under Training data."""
         for column in [c for c in self.cells if c in self.others]:
-            unit, name = self.cells[column].unit, "" if column.startswith("Unnamed: ") else column
+            unit = self.cells[column].unit
+            name = "" if column.startswith("Unnamed: ") or column == "table" else column
             if unit == "hours" and counts_examples(name):
                 yield Meaning(column, "n_data", BY_UNIT, unit=unit)
             for role, _ in size_by_words(f"{name} {UNITS[unit]}") if unit in UNITS else ():
@@ -312,6 +315,7 @@ class _Table:
                     yield Meaning(column, "tokens", BY_VALUES - 0.5, needs=("n_params",))
             elif self._is_count(column) and not by_model and values.max() >= SOME_RANGE * positive.min():
                 said = re.fullmatch(r"[A-Za-z][\w /-]{2,}", column) and not words & {"size", "value"}
+                large = large and values.max() < MOST_PARAMS
                 role, unit = ("n_params", "") if large else ("n_data", column if said else "")
                 sizes = (*SIZES, "width")
                 yield Meaning(column, role, BY_VALUES - 2, without=sizes, followed=True, unit=unit)
@@ -374,7 +378,7 @@ class _Table:
         """Whether a measurement, one by its name or among others, rises or falls with a column."""
         numeric = [c for c in self.frame if is_numeric(self.frame[c]) and c != column]
         each = [c for c in numeric if c in (*MEASURES, *ACCURACIES, *others) or measured(self.frame, c)]
-        free = [c for c in numeric if not is_seed(c) and not {*bare(c).split("_")} & _NO_RESULT]
+        free = [c for c in numeric if not is_seed(c) and not {*bare(c).split("_")} & (_NO_RESULT | SPREADS)]
         each = each or (free if len(free) == 1 else [])  # the only column that can be measured
         return any(abs(self._rank(column, c)) > CLEAR_DIRECTION for c in each)
 

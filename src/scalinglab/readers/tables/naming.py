@@ -31,6 +31,7 @@ from scalinglab.readers.tables.values import COUNTS, TEXT, Values
 _COUNTED = {*COUNTS, "compute"}
 MOST_OF_A_UNIT = 1e5  # a larger count is in ones, whatever its suffix
 MOST_OF_A_SIZE = 1e17  # parameters or tokens: a larger count has its unit twice
+FEWEST_OF_A_FAMILY = 3  # runs whose names differ in numbers alone
 SAME_LENGTH = 0.01  # sequences are of one length up to this share
 _STEPS_IN_ALL = (
     "max_steps", "total_steps", "num_train_steps", "train_steps", "n_steps", "num_steps", "max_iters",
@@ -113,6 +114,7 @@ class Naming:
         self._read_names(set(columns), origin, kept)
         self._fill_groups()
         self._read_sizes_in_names(set(columns))
+        self._read_families()
         self._read_ratio()
         self._read_products()
         self._read_percent()
@@ -332,6 +334,18 @@ class Naming:
             if len({*family.values()}) > 1:
                 self.frame["family"] = names.map(family)
             return
+
+    def _read_families(self) -> None:
+        """What the names of runs have beside their numbers, where it recurs: cosine-70M and wsd-70M."""
+        if "run" not in self.frame or is_numeric(self.frame["run"]) or "family" in self.frame:
+            return
+        names = self.frame["run"].astype(str)
+        number = r"\d[\d.]*(?:e-?\d+)?[kKmMbBtT]?(?![a-z])"
+        family = names.str.replace(number, "", regex=True).str.strip(" -_/.")
+        counts = family[~names.duplicated()].value_counts()
+        if len(counts) > 1 and counts.min() >= FEWEST_OF_A_FAMILY:
+            self.frame["family"] = family
+            self.notes.append(f"family: run without its numbers, {', '.join(counts.index[:4])}")
 
     def _fill_groups(self) -> None:
         """Sizes and models that are written once for a group of rows, as merged cells are."""
