@@ -188,7 +188,8 @@ def test_scores_of_the_ladder_are_predicted_by_its_own_functions():
     losses, scores = ladder_score(x, loss, score)
     table = pd.DataFrame({"n_params": x[0], "n_data": x[1], "loss": losses, "accuracy": scores})
     at = dict(zip(("n_params", "n_data"), LADDER_TARGETS, strict=True))
-    found = sl.laws.downstream(table, chance=0.25, at=at)
+    # from the noise that a sigmoid may stray by, the interval of 13B is half as wide as its score
+    found = sl.laws.downstream(table, chance=0.25, at=at, widest=0.5)
     truth = ladder_score(LADDER_TARGETS, loss, score)[1]
     assert (found.low <= truth).all()
     assert (truth <= found.high).all()
