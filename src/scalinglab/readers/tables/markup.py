@@ -21,11 +21,10 @@ _PAIR = re.compile(_NAME + r"\s*[=:]\s*(\d{1,3}(?:,\d{3})+(?![\d,])|(?![A-Za-z]\
 _SPACED = re.compile(_NAME + r" +([-+]?\d[\d.,]*(?:[eE][-+]?\d+)?[KMBTkmbt]?%?)(?![\w.])")
 # a number in a line of words: 19M, 3.2 ± 0.1, 71.3%; not that of gpt2, 10:32 or 2024-05-01
 _SLOT = re.compile(
-    r"(?<![\w.:/-])[~≈]?[-−]?(?:\d[\d,_']*(?:\.\d+)?|\.\d+)(?:e[-+]?\d+)?(?:\s?[KMBT](?![\w]))?(?:\s?%)?"
+    r"(?<![\w.:/-])[~≈]?[-−]?(?:\d[\d,_']{0,40}(?:\.\d+)?|\.\d+)(?:e[-+]?\d+)?(?:\s?[KMBT](?![\w]))?(?:\s?%)?"
     r"(?:\s?(?:±|\+/-)\s?[\d.]+%?)?(?![\w/]|[.:-]\d)", re.IGNORECASE,
 )  # fmt: skip
 _LISTS = re.compile(r"^\s*[\"']?([A-Za-z]\w*)[\"']?\s*[=:]\s*(?:[\w.]+\()?[\[(]([^\])]*)[\])]", re.MULTILINE)
-_BETWEEN = re.compile(r"\D*[^\s,;|\d]\D*")  # numbers of a line of words: more than a separator
 FEWEST_ALIKE = 3  # lines that differ in their numbers alone before they are a table
 _RULE = re.compile(r"(?=.*(?:--|:-|-:))\s*\|?\s*:?-+:?\s*(?:[|+]\s*:?-+:?\s*)*\|?\s*")
 _BOX = str.maketrans(
@@ -127,9 +126,7 @@ def table_of_alike(lines: Iterable[str]) -> list[dict[str, str]]:
     for line in lines:
         words = [re.sub(r"\d+", "0", " ".join(part.split())) for part in _SLOT.sub("\0", line).split("\0")]
         found.setdefault(tuple(words[1:]), []).append(line)
-    between = [
-        k for k in found if len(k) > 1 and all(re.fullmatch(r"\D*[^\s,;|\d]\D*", each) for each in k[:-1])
-    ]
+    between = [k for k in found if len(k) > 1 and all(map(_is_worded, k[:-1]))]
     alike = max(between, key=lambda k: len(found[k]), default=())
     if not alike or len(found[alike]) < FEWEST_ALIKE:
         return []
@@ -152,6 +149,11 @@ def table_of_alike(lines: Iterable[str]) -> list[dict[str, str]]:
     rows = [dict(zip(keys, (v.strip() for v in _SLOT.findall(line)))) for line in found[alike]]
     apart = len({*labels}) == len(labels) and not all(re.fullmatch(r"\W*\d*\W*", each) for each in labels)
     return [{"run": each} | row for each, row in zip(labels, rows)] if apart else rows
+
+
+def _is_worded(between: str) -> bool:
+    """Whether more than a separator stands between two numbers of a line, and no part of a third."""
+    return re.search(r"[^\s,;|]", between) is not None and re.search(r"\d", between) is None
 
 
 def _unit_of(behind: str) -> str:
