@@ -21,7 +21,7 @@ from scalinglab.store import Store
 
 PIECES = 200
 KNOTS = 400  # of a schedule that is read off PyTorch's
-SHARE = 0.01  # of the time so far that estimates may take
+SHARE = 0.005  # of the time so far that estimates may take; the rest of the tracker takes about as much
 FIRST = (
     1.0  # seconds that the first estimate is taken to cost, for each run that it reads; 0.3 to 0.9 measured
 )
