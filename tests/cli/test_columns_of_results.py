@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from scalinglab.cli import app
+from scalinglab.errors import BadInput
 
 
 def run(*words: str) -> str:
@@ -65,3 +66,11 @@ def test_bottlenecks_name_exponents_that_are_saturated():
     steep = json.loads(run("theory", "bottlenecks", "--task-exponent", "9", "--json"))
     assert plain["saturated"] == "none"
     assert steep["saturated"] not in ("none", "")
+
+
+def test_two_numbers_are_no_sizes_where_data_grow_with_parameters(tmp_path: Path):
+    n = np.geomspace(1e7, 1e9, 6)
+    table = pd.DataFrame({"params": n, "tokens": 20 * n, "val_loss": 1.7 + 500 * n**-0.3})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(BadInput, match="n_params alone"):
+        run("predict", str(tmp_path / "t.csv"), "--at", "7e9,1.4e11")

@@ -109,6 +109,12 @@ def predict(
         if len(at) != len(found.x):
             raise BadInput(f"--at: give one value of each of {', '.join(found.x)}, or sizes by name")
         at = dict(zip(found.x, at[:, None], strict=True))
+    together = {note.code for note in found.notes} & {"law_at_a_ratio", "law_along_a_line"}
+    if together and not isinstance(at, (dict, Path)) and len(at) > 1:  # sizes, or a size with its data?
+        raise BadInput(
+            "--at: data grow with n_params in these runs, so the law is of n_params alone: name it, as in "
+            f"--at n_params={at[0]:g}"
+        )
     made = found.predict(answers.sizes_from(at, found.x, curves), level=level)
     document = {"form": found.law.form.name, **made.to_dict()}
     return Output(document, made.notebook_table(), made.summary(), figure=lambda: made.plot().figure)
