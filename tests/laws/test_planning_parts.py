@@ -11,6 +11,7 @@ import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.laws import plan
 from scalinglab.laws.fitting.uncertainty.form_error import FormError
+from scalinglab.laws.fitting.uncertainty.shared_errors import SharedErrors
 from scalinglab.laws.planning import candidates, hoffmann, posterior
 
 RNG = np.random.default_rng(0)
@@ -183,7 +184,8 @@ def test_intervals_of_refits_leave_out_those_without_an_optimum():
 def left_open(law, targets, made=()):
     """(targets,) variance of what is not known there after runs `made`: universal kriging in one system.
 
-    The error of the form has the kernel and the noise of `FormError`; derivatives are by differences.
+    The error of the form has the kernel and the noise of `FormError`, and what runs of one size share that of
+    `SharedErrors`; derivatives are by differences.
     """
     error, points, targets = FormError(law.solution), np.atleast_2d(law.points.x).T, np.atleast_2d(targets)
     known = np.vstack([points, np.reshape(made, (-1, points.shape[1]))])
@@ -202,7 +204,11 @@ def left_open(law, targets, made=()):
     trend, there = slopes(known), slopes(targets)
     size = np.linalg.norm(trend, axis=1, keepdims=True)
     trend, there = trend / size, there / size
-    seen = error.covariance(known.T, known.T) + error.run_variance * np.eye(len(known))
+    shared, own = SharedErrors(law.solution), error.run_variance
+    seen = error.covariance(known.T, known.T)
+    if shared.shows:
+        seen, own = seen + shared.between(known.T, known.T), own * shared.alone
+    seen = seen + own * np.eye(len(known))
     system = np.block([[seen, trend.T], [trend, np.zeros((len(trend),) * 2)]])
     with_targets = np.vstack([error.covariance(known.T, targets.T), there])
     return error.variance(targets.T) - np.sum(with_targets * np.linalg.solve(system, with_targets), axis=0)
