@@ -7,8 +7,8 @@ import torch
 import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.measure import NormTracker
+from scalinglab.train.checkpoints.projection import Projection
 from scalinglab.train.jobs import build
-from scalinglab.train.projection import Projection
 from scalinglab.train.setting import Setting
 
 MLP = {"model": "mlp", "dataset": "digits", "width": 0.125, "n_data": 200, "batch_size": 50, "steps": 40}

@@ -33,8 +33,8 @@ from scalinglab.train.batches import Resident, dataset_of
 from scalinglab.train.checkpoints import state as states
 from scalinglab.train.checkpoints.extra_measurements import READINGS, Reading, read, without_arrays
 from scalinglab.train.checkpoints.measuring import MARGINS, Checkpoint, Measure
+from scalinglab.train.checkpoints.projection import EVERY, Projection
 from scalinglab.train.checkpoints.saving import Saving
-from scalinglab.train.projection import EVERY, Projection
 from scalinglab.train.replicas import Group, Place, Snapshot, group_of, place_of, release
 from scalinglab.train.setting import Setting
 from scalinglab.train.training_step import Named

@@ -138,7 +138,7 @@ class Setting:
         precision, compile, graphs: full fp32 unless asked for; recorded with every run.
         momentum_precision: "bf16" keeps the momentum (Adam's first moment) in bf16, rounded once a step.
         complexity: keep the spectral complexity at this value by scaling the weights after every few steps;
-            for chains of layers without normalisation (`train.projection`).
+            for chains of layers without normalisation (`train.checkpoints.projection`).
         seed: of everything; `init_seed`, `order_seed` and `data_seed` override it for initial weights,
             order of batches (with augmentation and dropout), and subset. Label and input noise make one noisy
             set, from which every seed takes its subset: they follow `data_seed` alone (default 0).

@@ -1,6 +1,6 @@
 """Beyond the paper: training at a fixed complexity, width at fixed data, when to stop, how long to train.
 
-- `fixed_complexity`: a network held at the complexity R (`train.projection`) is what the perceptron
+- `fixed_complexity`: a network held at the complexity R (`checkpoints.projection`) is what the perceptron
   at fixed norm is. Does it reach the error that free training has when it passes R, and the optimum at R_opt?
 - `width`: at fixed data, do the curves of networks of several widths fall on one master curve?
 - `stop_by_norm`: is the optimal norm, extrapolated from sizes up to a third of the largest, where the largest
