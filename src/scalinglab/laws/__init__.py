@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from scalinglab.support.lazy import lazily
 
 if TYPE_CHECKING:
-    from scalinglab.laws import forms, noise, schedule, surface
+    from scalinglab.laws import forms, schedule, surface
     from scalinglab.laws.compare import speedup
     from scalinglab.laws.extrapolation.stacking import extrapolate
     from scalinglab.laws.fitting.fit import fit
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Certificate", "Form", "Interval", "Law", "Parameter", "bootstrap", "collapse", "downstream", "dynamical",
-    "extrapolate", "final_loss", "fit", "forms", "hyperparameters", "mixture", "noise", "optimal_noise",
+    "extrapolate", "final_loss", "fit", "forms", "hyperparameters", "mixture", "optimal_noise",
     "optimum_in_time", "plan", "register_form", "schedule", "sources", "speedup", "stopping_norm", "surface",
 ]  # fmt: skip
 
@@ -50,7 +50,6 @@ __getattr__, __dir__ = lazily(
         "stopping_norm": "learning_curves.stopping", "downstream": "scores", "final_loss": "in_progress",
     },
     modules={
-        "forms": "forms", "noise": "noise", "plan": "planning.questions", "schedule": "schedule",
-        "surface": "surface",
+        "forms": "forms", "plan": "planning.questions", "schedule": "schedule", "surface": "surface",
     },
 )  # fmt: skip
