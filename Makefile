@@ -70,10 +70,10 @@ types: $(READY)
 test: $(READY)
 	@$(MAKE) --no-print-directory -j2 check quick
 
-# less than 15 minutes on two cores; of each paper the records that take least, as many as begin in 30 s
+# less than 15 minutes on two cores; of each paper the records that take least, as many as begin in 15 s
 ci: test slow
 	@echo "==> records of the papers at scale smoke, docs, wheel and sdist"
-	@$(MAKE) --no-print-directory -j2 MINUTES=0.5 $(RECORDS) docs dist
+	@$(MAKE) --no-print-directory -j2 MINUTES=0.25 $(RECORDS) docs dist
 
 # slow tests alone: those of clusters and killed processes have limits of time
 full: test slow nightly
