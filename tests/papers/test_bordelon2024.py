@@ -13,7 +13,7 @@ from scalinglab.simulate.random_features import train
 from scalinglab.spectrum import TailExponent
 from scalinglab.studies.registry import entry
 from scalinglab.studies.verdict import Row
-from scalinglab_papers.bordelon2024 import common, frontier, networks, width_scans
+from scalinglab_papers.bordelon2024 import common, ensembles, frontier, networks, width_scans
 from scalinglab_papers.bordelon2024.finite_size import power
 from tests.papers.smoke_records import recorded
 
@@ -95,6 +95,38 @@ def test_exponents_are_judged_by_eq_14_and_the_talks_by_the_talk():
     made = entry("damico2025/talk-bottlenecks").function()("smoke")
     assert [row.paper for row in made.table] == [-2.8, -2.8]
     assert [row.verdict for row in made.table] == ["agrees", "disagrees"]
+
+
+# --- ensembles --------------------------------------------------------------------------------------------
+
+
+def of_ensembles(shift: dict[int, float], scatter: float) -> Curves:
+    """L = 0.2 + 0.6/E, and 0.25 of one model four times as wide; two draws at L + shift ± scatter."""
+    frames = [
+        pd.DataFrame(
+            {"model": "random features", "n_params": n, "ensemble": e, "time": [10.0, 10.0, 1e3, 1e3],
+             "seed": [0, 1, 0, 1], "source": "simulate",
+             "test_loss": loss + shift.get(e, 0) + scatter * np.array([-1, 1, -1, 1])}
+        )
+        for n, e, loss in [*((16, e, 0.2 + 0.6 / e) for e in (1, 2, 4)), (64, 1, 0.25)]
+    ]  # fmt: skip
+    simulated = pd.concat(frames)
+    theory = simulated[simulated["seed"] == 0].assign(source="theory", seed=np.nan)
+    return Curves(pd.concat([simulated, theory]), settings=["ensemble"])
+
+
+def fall(shift: dict[int, float], scatter: float) -> Row:
+    return ensembles.judged(of_ensembles(shift, scatter), 16, (1, 2, 4))[1]
+
+
+def test_a_loss_that_is_a_bias_and_a_variance_over_e_falls_as_expected():
+    ratio, fallen, *_ = ensembles.judged(of_ensembles({}, 0), 16, (1, 2, 4))
+    assert ratio.measured == pytest.approx(0.35 / 0.25)
+    assert fallen.measured == fallen.expected == pytest.approx(1 / 3)
+    assert fallen.stderr == 0
+    # the error is what losses moved by one standard error do, added in squares
+    moved = [fall({e: 1e-4}, 0).measured - fallen.measured for e in (1, 2, 4)]
+    assert fall({}, 1e-4).stderr == pytest.approx(np.hypot.reduce(moved), rel=1e-3)
 
 
 def test_spectra_of_networks_are_of_two_classes_of_held_out_images():

@@ -36,12 +36,18 @@ def fig5a(scale: str) -> Reproduction:
     for color, setting in zip(style.colors([*members])[1:], widths):
         _draw(axis, curves, setting, color, "--", f"N {setting['n_params']}, E 1")
     axis.legend(ncols=2, fontsize=7)
-    many, wide = ensembles[-1], widths[-1]  # of the same N E
+    return Reproduction(curves, figure, judged(curves, base, members))
+
+
+def judged(curves: Curves, base: int, members: tuple[int, ...]) -> tuple[verdict.Row, ...]:
+    """What the losses of E = `members` models of N = `base` say, and of single models of N E features."""
+    many = {"n_params": base, "ensemble": members[-1]}
+    wide = {"n_params": base * members[-1], "ensemble": 1}
     worse = verdict.ratio(
         common.at_time(curves, "test_loss", 1e3, **many), common.at_time(curves, "test_loss", 1e3, **wide)
     )
     left, expected = _fall_of_variance(curves, base, members)
-    table = (
+    return (
         worse.row(
             f"loss of E = {many['ensemble']} models of N = {base} over that of one of N = {wide['n_params']}",
             expected=1.0, relation=">", note="simulation at t ≈ 1000",
@@ -54,7 +60,6 @@ def fig5a(scale: str) -> Reproduction:
         ),
         *common.agreement(curves, [many, wide]),
     )  # fmt: skip
-    return Reproduction(curves, figure, table)
 
 
 def _fall_of_variance(curves: Curves, base: int, members: tuple[int, ...]) -> tuple[verdict.Number, float]:
