@@ -17,7 +17,7 @@ After `--limit` seconds, and when it is interrupted or terminated, it prints wha
 Images are random ones of the right shape: speed does not depend on what they show. `--tiny` shortens every
 study to a few steps, to try the benchmark itself.
 
-What it found, also of the kernels for CPUs that did not stay: docs/benchmarks/kernels.md.
+What it found, also of the kernels for CPUs that did not stay: docs/benchmarks/training.md.
 """
 
 from __future__ import annotations
