@@ -22,7 +22,6 @@ def main() -> None:
     print(f"at a million examples: {law.predict(1e6):.4f} [{low:.4f}, {high:.4f}], truly {truth:.4f}\n")
 
     print(sl.laws.plan.size_for(law, 0.055).text)
-    print(sl.laws.plan.gain_from(law).text)
     print(sl.laws.plan.still_power_law(n_data, error).text, "\n")
     print(sl.laws.plan.next_runs(law, budget=5e5, at=1e6).summary())
 

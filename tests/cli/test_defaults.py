@@ -20,19 +20,11 @@ FUNCTIONS = {
     "laws noise": ("laws", "optimal_noise"),
     "plan next": ("laws.planning.next_runs", "next_runs"),
     "plan size-for": ("laws.planning.questions", "size_for"),
-    "plan gain-from": ("laws.planning.questions", "gain_from"),
-    "plan pool": ("laws.planning.next_runs", "next_runs"),
     "forecast make": ("laws.extrapolation.stacking", "extrapolate"),
     "theory dmft": ("theory.dmft", "solve"),
-    "simulate perceptron": ("simulate.perceptron.free", "free_norm"),
-    "simulate random-features": ("simulate.random_features.dynamic", "train"),
     "explain": ("explanations", "explain"),
     "board": ("board.server", "serve"),
     "sweep": ("sweep.driver", "execute"),
-}
-OF_THE_COMMAND = {  # finite sizes, as an example; a search along the line ends, gradient descent hardly
-    "simulate random-features": {"n_params", "n_data"},
-    "simulate perceptron": {"method"},
 }
 
 
@@ -52,7 +44,6 @@ def test_a_command_has_the_defaults_of_its_function(known: dict[str, Any], name:
         for option, default in ours.items()
         if isinstance(default, (bool, int, float, str))  # None: the command chooses by the table
         and theirs[option] not in (None, inspect.Parameter.empty)
-        and option not in OF_THE_COMMAND.get(name, ())
     ]
     assert shared, f"{name} has no option with a default in common with {function}"
     assert {option: ours[option] for option in shared} == {option: theirs[option] for option in shared}
@@ -60,9 +51,8 @@ def test_a_command_has_the_defaults_of_its_function(known: dict[str, Any], name:
 
 @pytest.mark.parametrize(
     "option",
-    ["task_exponent", "spectral_exponent", "noise", "flops_per_param_example", "reduce", "seed", "ensemble",
-     "bags"],
-)  # fmt: skip
+    ["task_exponent", "spectral_exponent", "flops_per_param_example", "reduce"],
+)
 def test_commands_share_the_default_of_an_option(known: dict[str, Any], option: str):
     defaults = {
         name: p.default for name, command in known.items() for p in command.params if p.name == option

@@ -141,7 +141,7 @@ def test_diverged_runs_are_mentioned(tmp_path: Path):
     "command",
     [
         "laws fit {} --form power_law --no-figure", "laws extrapolate {} --at 1600 --no-figure",
-        "plan size-for {} --target 0.02", "plan gain-from {}", "plan bend {}",
+        "plan size-for {} --target 0.02", "plan bend {}",
         "plan next {} --x n_data --y test_error --form power_law --at 1e4 --budget 1e4",
     ],
 )  # fmt: skip
@@ -266,7 +266,6 @@ def test_plans_answer_from_a_csv(curves: Path, surface: Path):
     assert "for test_error = 0.06" in " ".join(run("plan", "size-for", curves, "--target", "0.06").split())
     with pytest.raises(BadInput, match="--target -1 must be positive"):
         run("plan", "size-for", curves, "--target", "-1")
-    assert "times n_data" in " ".join(run("plan", "gain-from", curves).split())
     assert json.loads(run("plan", "bend", curves, "--json"))["straight"] is False
     said = run("plan", "next", curves, "--x", "n_data", "--y", "test_error", "--at", "1e6", "--budget", "3e5")
     assert "then ±" in said
@@ -383,7 +382,7 @@ def test_few_runs_of_which_one_does_not_follow_the_others_have_no_optimum(surfac
 @pytest.mark.parametrize(
     "command",
     [
-        "laws extrapolate {} --at 1e6 --no-figure", "plan size-for {} --target 0.06", "plan gain-from {}",
+        "laws extrapolate {} --at 1e6 --no-figure", "plan size-for {} --target 0.06",
         "plan bend {}", "plan next {} --x n_data --y test_error --at 1e6 --budget 1e5",
     ],
 )  # fmt: skip

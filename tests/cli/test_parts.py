@@ -16,7 +16,6 @@ from scalinglab.cli.commands import files
 from scalinglab.cli.tables import Surface
 from scalinglab.errors import BadInput, NotDetermined, ScalinglabError
 from scalinglab.laws import forms
-from scalinglab.simulate import random_features as simulate
 from scalinglab.spectrum import Spectrum
 from scalinglab.theory import kernel
 
@@ -76,16 +75,6 @@ def test_a_variable_that_a_form_does_not_have_is_refused():
     assert table.columns_of(form, {"n_data": "tokens"}) == {"n_params": "N", "n_data": "tokens"}
     with pytest.raises(BadInput, match="--var n_experts: chinchilla has n_params, n_data"):
         table.columns_of(form, {"n_experts": "E"})
-
-
-def test_means_of_draws_have_their_standard_errors():
-    words = "simulate linear-models --n-data 10,30 --n-params 20 --n-modes 60 --draws 5 --noise 0.1 --json"
-    found = json.loads(CliRunner().invoke(cli.app, words.split()).stdout)
-    pool = simulate.GaussianPool(Spectrum.power_law(1.5, 1.25, 60), 0.1)
-    frame = simulate.sweep(pool, [10, 30], [20], ridge=0.0, draws=5, seed=0).frame
-    losses = [frame[frame["n_data"] == n]["test_loss"] for n in (10, 30)]
-    assert found["test_loss"] == pytest.approx([one.mean() for one in losses])
-    assert found["stderr"] == pytest.approx([one.std(ddof=1) / np.sqrt(5) for one in losses])
 
 
 def test_a_spectrum_is_read_from_a_table_of_any_kind(tmp_path: Path):

@@ -30,7 +30,7 @@ class Source:
     """
 
     table: Annotated[Path, ARGUMENT]
-    seed: int = 0
+    level: int = 0
 
 
 def double(
@@ -47,7 +47,7 @@ def double(
         loud: a flag.
         to: a whole number.
     """
-    document = {"x": to * x, "table": str(source.table), "seed": source.seed, "from": from_, "loud": loud}
+    document = {"x": to * x, "table": str(source.table), "level": source.level, "from": from_, "loud": loud}
     return Output(document, figure=Drawn, status=3 if loud else 0)
 
 
@@ -65,11 +65,11 @@ def invoke(command: Command, *words: str):
 def test_options_come_from_annotations_and_help_from_the_docstring():
     command = Command("double", double)
     found = {p.name: (p.names, p.default, p.help) for p in command.parameters}
-    assert list(found) == ["table", "x", "from_", "loud", "to", "seed", "json", "out"]
+    assert list(found) == ["table", "x", "from_", "loud", "to", "level", "json", "out"]
     assert found["x"] == (("--x",), REQUIRED, "The numbers to double.")
     assert found["from_"][0] == ("--from",)
     assert found["to"][0] == ("--to", "-t")
-    assert found["seed"][1:] == (0, HELP["seed"].capitalize())
+    assert found["level"][1:] == (0, HELP["level"].capitalize())
     assert command.examples == ["scalinglab double t.csv --x 1,2"]
     assert command.help.startswith("Double some numbers.")
     assert "Args" not in command.help
@@ -78,9 +78,9 @@ def test_options_come_from_annotations_and_help_from_the_docstring():
 def test_a_function_gets_its_options_and_sets_and_its_result_is_rendered(tmp_path: Path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     command = Command("double", double)
-    words = ("t.csv", "--x", "1,2", "--seed", "4", "-t", "3", "--from", "here", "--json")
+    words = ("t.csv", "--x", "1,2", "--level", "4", "-t", "3", "--from", "here", "--json")
     done = invoke(command, *words, "--out", "a.json")
-    document = {"x": [3.0, 6.0], "table": "t.csv", "seed": 4, "from": "here", "loud": False}
+    document = {"x": [3.0, 6.0], "table": "t.csv", "level": 4, "from": "here", "loud": False}
     assert (done.exit_code, json.loads(done.stdout)) == (0, {"schema": 1, "command": "double", **document})
     assert json.loads(Path("a.json").read_text()) == document
     assert invoke(command, *words, "--loud").exit_code == 3

@@ -108,9 +108,6 @@ def test_plans_of_one_size(curves):
     told = run("plan", "size-for", curves, "--target", 0.04, *words)
     found = sl.laws.plan.size_for(table, 0.04, **rows)
     assert (found.value, found.low, found.text) == tuple(told[k] for k in ("value", "low", "text"))
-    told = run("plan", "gain-from", curves, "--factor", 4, *words)
-    found = sl.laws.plan.gain_from(table, factor=4, **rows)
-    assert (found.value, found.low, found.high) == tuple(told[k] for k in ("value", "low", "high"))
     told = run("plan", "bend", curves, *words)
     assert sl.laws.plan.still_power_law(table, **rows).p_value == told["p_value"]
     told = run(

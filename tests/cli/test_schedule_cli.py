@@ -41,8 +41,8 @@ def fits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
     """What was fitted; two runs lie in the working folder, one with other names and without a loss."""
     seen: list[Any] = []
 
-    def fit(runs: Any, law: str) -> Known:
-        seen.append((runs, law))
+    def fit(runs: Any) -> Known:
+        seen.append(runs)
         return Known()
 
     monkeypatch.setattr(schedule, "fit", fit)
@@ -60,20 +60,16 @@ def run(*words: str) -> Any:
 
 
 def test_runs_go_into_the_fit_with_their_schedules_under_any_names(fits):
-    run("cosine.csv", "other.csv", "--warmup", "5", "--law", "annealing", "--drop-bad")
-    ((runs, law),) = fits
-    assert law == "annealing"
+    run("cosine.csv", "other.csv", "--warmup", "5")
+    (runs,) = fits
     assert [list(steps) for _, steps, _ in runs] == [[10, 20, 30], [10, 30]]
     assert [list(losses) for _, _, losses in runs] == [[2.5, 2.3, 2.0], [2.5, 2.0]]
     plan = runs[0][0]
     assert np.interp([5, 10, 20], plan.step, plan.rate) == pytest.approx([0.4, 0.4, 0.2])
-    run("cosine.csv", "other.csv")
-    assert fits[1][1] == "average"
-    assert len(fits[1][0][1][1]) == 3  # nothing is dropped unasked
     frame = pd.read_csv("cosine.csv").set_axis(["step", "eta", "nll"], axis=1)
-    frame.assign(lr=1.0, loss=9.0).to_csv("named.csv", index=False)
-    run("named.csv", "--rate", "eta", "--y", "nll")
-    ((plan, _, losses),) = fits[2][0]
+    frame.to_csv("named.csv", index=False)
+    run("named.csv", "--column", "lr=eta", "--column", "loss=nll")
+    ((plan, _, losses),) = fits[1]
     assert (plan.rate.max(), list(losses)) == (0.4, [2.5, 2.3, 2.0])
 
 

@@ -1,4 +1,4 @@
-"""`scalinglab theory kernel` and `random-features`: what they print is what the library returns."""
+"""`scalinglab theory kernel`: what it prints is what the library returns."""
 
 import json
 
@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from scalinglab import Spectrum
 from scalinglab.cli import app
 from scalinglab.errors import BadInput
-from scalinglab.theory import kernel, random_features
+from scalinglab.theory import kernel
 
 
 def run(*words):
@@ -51,23 +51,6 @@ def test_kernel_finds_the_best_ridge_for_a_measured_spectrum(tmp_path):
         )
     )
     np.testing.assert_allclose(document["ridge"], 0.04 / 4, rtol=1e-6)
-
-
-def test_random_features_cover_every_pair_of_sizes(tmp_path):
-    run("random-features", "--n-data", "10,100", "--n-params", "20,inf", "--out", str(tmp_path / "t.csv"))
-    table = pd.read_csv(tmp_path / "t.csv")
-    expected = random_features.learning_curve(
-        Spectrum.power_law(1.5, 1.25, 10**9), [10, 10, 100, 100], [20, np.inf, 20, np.inf]
-    )
-    np.testing.assert_allclose(table["loss"], expected.loss)
-
-
-def test_simulated_linear_models_lie_beside_their_theory():
-    words = ["simulate", "linear-models", "--n-data", "20,80", "--n-params", "40", "--noise", "0.2", "--json"]
-    document = json.loads(CliRunner().invoke(app, words).stdout)
-    loss, error, theory = (np.array(document[name]) for name in ("test_loss", "stderr", "theory"))
-    assert (np.abs(loss - theory) < 4 * error + 0.05 * theory).all()
-    assert document["n_data"] == [20, 80]
 
 
 def test_bad_input_is_named(tmp_path):

@@ -156,15 +156,6 @@ def test_needed_data_inverts_the_law():
     assert never.reason.code == "never"
 
 
-def test_doubling_a_power_law_divides_by_two_to_the_exponent():
-    noise = np.exp(0.01 * np.random.default_rng(0).standard_normal(X.size))
-    fitted = sl.laws.fit("power_law", X, 3 * X**-0.4 * noise)
-    answer = plan.gain_from(fitted)
-    assert answer.value == pytest.approx(2 ** -fitted.parameters["exponent"])
-    low, high = fitted.parameter_intervals["exponent"]
-    assert (answer.low, answer.high) == pytest.approx((2**-high, 2**-low), rel=2e-3)
-
-
 def test_a_bend_is_seen_where_there_is_one():
     rng = np.random.default_rng(0)
     noise = np.exp(0.01 * rng.standard_normal(X.size))

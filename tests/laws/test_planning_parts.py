@@ -110,28 +110,6 @@ def test_a_size_is_looked_for_from_a_tenth_of_the_smallest_to_a_million_times_th
     assert np.isfinite(plan.size_for(line, float(line.predict(2e11)), farthest=1e7).value)
 
 
-def test_a_gain_is_told_with_its_ends_in_percent():
-    found = plan.gain_from(LAW, 1e5, factor=4.0)
-    before, after = LAW.predict(1e5), LAW.predict(4e5)
-    assert found.value == pytest.approx(after / before)
-    details = {name: found.reason.details[name] for name in ("before", "after", "change", "low", "high")}
-    ends = {"low": 100 * (found.low - 1), "high": 100 * (found.high - 1)}
-    change = 100 * (after / before - 1)
-    assert details == pytest.approx({"before": before, "after": after, "change": change, **ends})
-    for wrong in (0.0, 1.0, -2.0):
-        with pytest.raises(BadInput, match="must be positive and other than 1"):
-            plan.gain_from(LAW, factor=wrong)
-    with pytest.raises(BadInput, match="start=0 must be positive"):
-        plan.gain_from(LAW, 0)
-    curve = sl.laws.extrapolation.continuation.continuation(X, LAW.points.y)
-    grown = plan.gain_from(curve, 1e5, factor=2.0)
-    ends = sl.laws.extrapolate(X, LAW.points.y, at=[2e5])
-    start = curve.predict(np.array([1e5]))[0]
-    assert (grown.value, grown.low, grown.high) == pytest.approx(
-        tuple(v[0] / start for v in (ends.mean, ends.low, ends.high))
-    )
-
-
 # --- three approaches ------------------------------------------------------------
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import scalinglab as sl
-from scalinglab.laws import forms, plan
+from scalinglab.laws import forms
 from scalinglab.laws.fitting import statistics
 from scalinglab.laws.planning import hoffmann, sensitivity
 
@@ -41,16 +41,6 @@ def test_each_choice_of_points_leaves_out_what_it_names():
     last = kept["last point of each run only"]
     assert last.sum() == 10
     assert all(cost[last][r] == cost[runs == r].max() for r in range(10))
-
-
-def test_gain_from_twice_as_much_has_the_ratio_of_the_law_and_its_interval():
-    x = np.geomspace(1e3, 1e6, 10)
-    y = 2 * x**-0.4 * np.exp(0.01 * np.random.default_rng(0).standard_normal(10))
-    law = sl.laws.fit("power_law", x, y)
-    found = plan.gain_from(law, 2.0)
-    assert found.value == pytest.approx(2**-law.exponent, rel=1e-9)
-    low, high = law.parameter_intervals["exponent"]
-    assert (found.low, found.high) == pytest.approx((2**-high, 2**-low), rel=1e-3)
 
 
 def test_intervals_of_the_optimum_split_the_same_compute():

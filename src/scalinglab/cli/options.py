@@ -145,7 +145,6 @@ def folder(option: str, path: Path) -> Path:
 
 Numbers = Annotated[Any, Typed(str, numbers)]  # Any: a default is written as it is typed
 Sizes = Annotated[Any, Typed(str, sizes)]
-Whole = Annotated[int, Typed(float, whole)]
 Folder = Annotated[Path, Typed(Path, folder)]
 File = Annotated[Path, ARGUMENT]
 OutFile = Annotated[Path, ending(".csv", ".parquet", ".json")]
@@ -187,21 +186,9 @@ HELP = {
     "the logarithm. Repeatable.",
     "tie": "set two parameters equal, PARAMETER=OTHER, e.g. beta=alpha. Repeatable.",
     "var": "the column of a variable of the form, VARIABLE=COLUMN, e.g. n_data=tokens. Repeatable.",
-    "most": "largest number of runs to choose, e.g. 4.",
-    "seeds": "largest number of runs of one size, e.g. 1.",
-    "tolerance": "leave out runs that narrow the interval by less than this, e.g. 0.02.",
     "flops_per_param_example": "FLOPs per parameter and example (or token), e.g. 6.",
     "task_exponent": "exponent a of the target power, λ_k w_k² = k^-a, e.g. 1.5.",
     "spectral_exponent": "exponent b of the kernel eigenvalues, λ_k = k^-b, e.g. 1.2.",
-    "n_modes": "number of modes, e.g. 1e9; the cost does not grow with it.",
     "spectrum": "use a measured spectrum: a table with the columns eigenvalues and target_power, e.g. s.csv.",
-    "noise": "standard deviation σ of the label noise, e.g. 0.1.",
-    "ridge": "ridge added to the kernel's diagonal, e.g. 1e-3.",
-    "times": "training times: 5, a list 1,2,4 or a log range low:high:points.",
-    "learning_rate": "step size of gradient descent, e.g. 0.1; time is then counted in steps. Default: "
-    "gradient flow.",
-    "momentum": "momentum: β of gradient flow or μ of gradient descent, e.g. 0.9.",
-    "draws": "number of independent draws of data and features, e.g. 10.",
-    "seed": "random seed.",
     "device": "device, e.g. cpu or cuda. Default: a GPU if available.",
 }

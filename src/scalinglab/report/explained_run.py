@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scalinglab._version import __version__
-from scalinglab.report import page
 from scalinglab.report.page import Plot, Section
 from scalinglab.report.plots import canvas, finish, legend_above, line, points
 
@@ -31,9 +28,3 @@ def section(found: Explanation) -> Section:
     plots = [Plot(finish(legend_above(figure)), caption)]
     table = ("Measured and solved loss", found.table())
     return Section("Where is this run?", found.summary().split("\n"), plots, [table])
-
-
-def write(found: Explanation, path: str | Path) -> Path:
-    """Write a page on one run and return its path."""
-    text = page.render(f"Run {found.name}", f"scalinglab {__version__}", [section(found)])
-    return page.write(text, path)

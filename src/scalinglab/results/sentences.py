@@ -275,7 +275,7 @@ REASONS = {
         "y rises by {rise:.3g} % between x = {start:.4g} and {top:.4g} (double descent, or training that "
         "went wrong) and still rises at its end: where it turns is not in the points"
     ),
-    # how much is needed, and what it buys
+    # how much is needed
     "any_size": "any {x}, according to this form: {y} = {target:g} lies above {there:.4g} at {x} = {at:.3g}",
     "size_for": "{x} = {value:.4g} ({level:%%}: {low:.4g} … {high:.4g}) for {y} = {target:g}",
     "size_beyond": (
@@ -286,10 +286,6 @@ REASONS = {
     "never_but_perhaps": (
         "never, according to this form: {y} = {target:g} lies below {there:.4g} at {x} = {at:.3g}; within "
         "the {level:%%} interval from {x} = {low:.4g} on"
-    ),
-    "gain": (
-        "{factor:g} times {x} = {start:.4g} takes {y} from {before:.4g} to {after:.4g}: {change:+.3g} % "
-        "({level:%%}: {low:+.3g} … {high:+.3g} %)"
     ),
     # a surface
     "fall_open": "these runs do not show whether {y} falls with {sizes}",

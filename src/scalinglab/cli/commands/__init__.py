@@ -9,7 +9,6 @@ from scalinglab.cli.commands import (  # noqa: F401  # they register their comma
     plan,
     recipes,
     reproduce,
-    simulate,
     theory,
     train,
 )

@@ -148,20 +148,19 @@ def _fitted(rows: Rows, x: str | None, y: str | None, form: str) -> tuple[Fit, C
 
 
 @command("explain", figure="explain", draws_unasked=False)
-def explain(
-    run: Annotated[str, ARGUMENT], store: Path | None = None, samples: int = 1000, report: Path | None = None
-) -> Output:
+def explain(run: Annotated[str, ARGUMENT], store: Path | None = None, samples: int = 1000) -> Output:
     """Theory over a run: the solved curve, what limits the loss, the gain from doubling, lazy or rich.
 
     scalinglab explain 3f2a --store runs/
 
-    scalinglab explain run.toml --figure explained.png --report explained.html --samples 500
+    scalinglab explain run.toml --figure explained.png --samples 500
+
+    A page with it: scalinglab report runs/ --explain 3f2a
 
     Args:
         run: a run of the store, its name or the beginning of it; or a setting in TOML.
         store: the store (folder) with the run, or to save it in.
         samples: number of inputs on which the kernel is measured, e.g. 500.
-        report: write an HTML report that begins with the explanation.
     """
     from scalinglab import explanations
     from scalinglab.support import toml
@@ -169,13 +168,7 @@ def explain(
     path = Path(run)
     setting = toml.read(path, "a setting") if path.suffix == ".toml" else run
     found = explanations.explain(setting, store=store, samples=samples)
-    document, footer = found.to_dict(), ""
-    if report is not None:
-        from scalinglab.report import explained_run
-
-        document["report"] = str(explained_run.write(found, report))
-        footer = f"report: {report}"
-    return Output(document, found.table(), found.summary(), footer=footer, figure=lambda: found.plot().figure)
+    return Output(found.to_dict(), found.table(), found.summary(), figure=lambda: found.plot().figure)
 
 
 @command("forecast make")

@@ -113,108 +113,73 @@ def next_runs(
     x: str | None = None,
     form: str | None = None,
     var: Variables | None = None,
-    cost: float | None = None,
-    most: int = 8,
-    seeds: int = 3,
-    tolerance: float = 5e-4,
+    cost: str | None = None,
+    pool: Path | None = None,
+    target: Path | None = None,
     share: float = 1.0,
 ) -> Output:
     """Find the runs, within a budget, that shrink the interval of a target prediction most.
 
-    With a list of possible runs, their costs and a whole region to predict: scalinglab plan pool.
+    With --pool the possible runs and their costs are given: run the batch, add its results to the runs, and
+    ask again, until none is worth its cost.
 
     scalinglab plan next chinchilla.csv --budget 1e22 --compute 5.76e23
 
     scalinglab plan next chinchilla.csv --budget 1e22 --compute 5.76e23 --share 0.8
 
-    scalinglab plan next curves.csv --x n_data --y test_error --at 1e6 --budget 5e14 --cost 1e9 --most 2
+    scalinglab plan next curves.csv --x n_data --y test_error --at 1e6 --budget 5e14 --cost 1e9
 
     scalinglab plan next runs.csv --form precision --var bits=P --at 1e9,1e11,4 --budget 1e21
 
+    scalinglab plan next runs.csv --pool pool.csv --target target.csv --budget 9 --cost hours
+
     Args:
-        budget: cost to spend on new runs, e.g. 1e22: FLOPs of a surface or with --cost, else units of x.
+        budget: cost to spend on new runs, e.g. 1e22: FLOPs of a surface or with --cost, else units of x; of a
+            pool in the unit of its costs.
         compute: target: predict the lowest loss at this compute in FLOPs, e.g. 5.76e23.
         at: target: predict at this size, e.g. 1e6; for a surface a value of each variable of the form, e.g.
             'n_params,n_data'.
         x: fit a law of this one column instead of a surface. Default: n_data, with one size in --at.
         form: any form of 'scalinglab laws forms'. Default: auto, all forms of surfaces, averaged, or with --x
             the form of 'laws fit --form auto'.
-        cost: with --x: FLOPs per unit of x, e.g. 1e9. Default: x is the cost.
+        cost: with --x: FLOPs per unit of x, e.g. 1e9. Default: x is the cost. With --pool: the column of
+            costs. Default: cost.
+        pool: choose from the runs of this table, one per row, e.g. pool.csv.
+        target: target: predict at the sizes of this table, one per row, e.g. target.csv.
         share: print the cheapest plan with this share of what the whole budget narrows, e.g. 0.8.
     """
     from scalinglab.laws import plan
 
     if not 0 < share <= 1:
         raise BadInput(f"--share {share:g} must lie between 0 and 1, as in 0.8")
-    if form in (None, "auto") and x is None and compute is None and at is not None and len(at) == 1:
+    one_size = compute is None and at is not None and len(at) == 1
+    if form in (None, "auto") and x is None and one_size:
         x = "n_data"  # one size is that of a law of one variable
     query, columns, wanted = _plan_of(table, form, x, var)
     if len(columns) > 1:
         wanted["compute"] = compute
-    elif cost is not None:
-        wanted["cost"] = lambda size: cost * size
+    if pool is not None:
+        possible = read_table(pool, table.column)
+        wanted["candidates"] = _values(possible, columns)
+        wanted["cost"] = _values(possible, [cost or "cost"])[:, 0]
+    elif len(columns) == 1 and cost is not None:
+        each = _number("--cost ", cost)
+        wanted["cost"] = lambda size: each * size
+    if target is not None:
+        at = _values(read_table(target, table.column), columns)
     with query.named():
-        found = plan.next_runs(
-            query.frame, budget=budget, at=at, most=most, seeds=seeds, tolerance=tolerance, share=share,
-            **wanted, **query.points,
-        )  # fmt: skip
-    if len(columns) == 1:
+        found = plan.next_runs(query.frame, budget=budget, at=at, share=share, **wanted, **query.points)
+    if len(columns) == 1 and pool is None:
         found = replace(found, unit="FLOPs" if cost is not None else _unit(query))
-    return _planned(query, found)
+    return _planned(query, found, **({} if pool is None else {"row": found.index}))
 
 
-@command("plan pool")
-def pool(
-    table: Surface,
-    pool: Path,
-    target: Path,
-    budget: float,
-    cost: str = "cost",
-    x: str | None = None,
-    form: str | None = None,
-    var: Variables | None = None,
-    space: str = "log",
-    most: int = 8,
-    seeds: int = 3,
-    tolerance: float = 5e-4,
-) -> Output:
-    """Which runs of a pool shrink the intervals of predictions most, within a budget; for any form.
-
-    As 'scalinglab plan next', with the possible runs and their costs given, and several points to predict.
-    Run the batch, add its results to the runs, and ask again, until none is worth its cost.
-
-    scalinglab plan pool runs.csv --pool pool.csv --target target.csv --budget 1e21 --form data_constrained
-
-    scalinglab plan pool runs.csv --pool p.csv --target t.csv --budget 9 --cost hours --x n_data --space raw
-
-    scalinglab plan pool runs.csv --pool p.csv --target t.csv --budget 9 --most 4 --seeds 1 --tolerance 0.02
-
-    Args:
-        pool: table of possible runs, one per row, e.g. pool.csv.
-        target: table of the points to predict, one per row, e.g. target.csv.
-        budget: budget, in the unit of the cost, e.g. 1e21.
-        cost: the column of costs in the pool.
-        x: fit a law of this one column instead of a surface.
-        form: any form of 'scalinglab laws forms'. Default: as in 'scalinglab plan next'.
-    """
-    from scalinglab.laws import plan
-
-    query, columns, wanted = _plan_of(table, form, x, var)
-    possible, goal = (read_table(path, table.column) for path in (pool, target))
-
-    def values(read: Understood, names: list[str]) -> np.ndarray:
-        resolved = [read.resolve(name) for name in names]
-        if missing := [n for n, there in zip(names, resolved, strict=True) if there not in read.frame]:
-            raise BadInput(f"no column {missing[0]!r}: name it with --var VARIABLE=COLUMN or --cost")
-        return read.frame[resolved].to_numpy(float)  # type: ignore[no-any-return]
-
-    with query.named():
-        found = plan.next_runs(
-            query.frame, budget=budget, at=values(goal, columns), candidates=values(possible, columns),
-            cost=values(possible, [cost])[:, 0], most=most, seeds=seeds, tolerance=tolerance,
-            options={"space": space}, **wanted, **query.points,
-        )  # fmt: skip
-    return _planned(query, found, row=found.index)
+def _values(read: Understood, names: list[str]) -> np.ndarray:
+    """Columns of a table of runs, (rows, columns)."""
+    resolved = [read.resolve(name) for name in names]
+    if missing := [n for n, there in zip(names, resolved, strict=True) if there not in read.frame]:
+        raise BadInput(f"no column {missing[0]!r}: name it with --var VARIABLE=COLUMN or --cost")
+    return read.frame[resolved].to_numpy(float)  # type: ignore[no-any-return]
 
 
 def _plan_of(
@@ -345,7 +310,7 @@ def mixture(
         read.frame, [read.resolve(name) for name in domains], y=y and read.resolve(y), level=level,
         where={read.resolve(name): value for name, value in where.items()},
     )  # fmt: skip
-    tokens = {name: _number("--repeat", name, text) for name, text in (repeat or {}).items()}
+    tokens = {name: _number(f"--repeat {name}=", text) for name, text in (repeat or {}).items()}
     like = {k: v for k, v in (("n_params", n_params), ("n_data", n_data)) if v is not None}
     best = fitted.best(constraints=bounds, like=like, repeat=tokens)
     document = {
@@ -358,12 +323,12 @@ def mixture(
     return Output(document, best.table(), text, figure=lambda: decisions.mixture(fitted))
 
 
-def _number(option: str, name: str, text: str) -> float:
-    """A value typed after a name."""
+def _number(before: str, text: str) -> float:
+    """A number as it is typed after an option."""
     from scalinglab.curves.numbers import number
 
     if (value := number(text)) is None:
-        raise BadInput(f"{option} {name}={text}: write a number, as in {name}=5e9")
+        raise BadInput(f"{before}{text}: write a number, as in {before}5e9")
     return float(value)
 
 
@@ -411,30 +376,6 @@ def size_for(
         raise BadInput(f"--target {target:g} must be positive: the value of {y or 'y'} to reach")
     query = table.query(x, y)
     found = plan.size_for(query.frame, target, form=form, **query.points)
-    return _answered(query, found, f"{found.form}: {found.text}")
-
-
-@command("plan gain-from")
-def gain_from(
-    table: Table,
-    x: str = "n_data",
-    y: str | None = None,
-    form: str = "auto",
-    from_: float | None = None,
-    factor: float = 2.0,
-) -> Output:
-    """Predict the change of y when x grows by a factor.
-
-    scalinglab plan gain-from curves.csv --x n_data --y test_error --from 1e5 --factor 4
-
-    Args:
-        from_: start from this x, e.g. 1e5. Default: the largest.
-        factor: factor by which x grows, e.g. 2.
-    """
-    from scalinglab.laws import plan
-
-    query = table.query(x, y)
-    found = plan.gain_from(query.frame, from_, factor=factor, form=form, **query.points)
     return _answered(query, found, f"{found.form}: {found.text}")
 
 

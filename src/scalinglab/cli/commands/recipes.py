@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from scalinglab.cli.options import ARGUMENT, Columns, File, Numbers, Where
+from scalinglab.cli.options import ARGUMENT, Columns, File, Numbers
 from scalinglab.cli.output import Output
 from scalinglab.cli.registry import command
 from scalinglab.cli.tables import Rows, Table, read_table
@@ -25,19 +25,12 @@ def speedup(
     x: str = "compute",
     y: str = "loss",
     at: Numbers | None = None,
-    form: str = "auto",
-    level: float = 0.95,
     at_least: float | None = None,
     column: Columns | None = None,
-    where: Where | None = None,
-    reduce: str = "auto",
-    drop_bad: bool = False,
 ) -> Output:
     """How many times less compute recipe A needs than recipe B for the same loss.
 
-    scalinglab laws speedup new.csv old.csv --x flops --y val_loss --at 1e20,1e22 --form power_law
-
-    scalinglab laws speedup new.csv old.csv --reduce last --drop-bad --level 0.9
+    scalinglab laws speedup new.csv old.csv --x flops --y val_loss --at 1e20,1e22
 
     scalinglab laws speedup new.csv old.csv --at-least 1.02    (a gate: status 1 where it is not reached)
 
@@ -47,8 +40,6 @@ def speedup(
         x: the column of compute in FLOPs, e.g. compute.
         y: the column of the loss, e.g. loss.
         at: compute in FLOPs, e.g. 1e21, or 'low,high', if the factor varies with compute.
-        form: form of the law: power_law, power_law_offset or auto.
-        level: confidence level of the interval, e.g. 0.95.
         at_least: exit with status 1 unless the low end of the interval reaches this factor, e.g. 1.2.
     """
     import pandas as pd
@@ -58,18 +49,13 @@ def speedup(
 
     if at_least is not None and not at_least > 0:
         raise BadInput(f"--at-least {at_least:g} must be positive: 1.02 asks for 2 % less compute than B")
-    tables = [Table(file=file, column=column, where=where, reduce=reduce) for file in (a, b)]
-    points = [
-        points_of(q.frame, q.x, q.y, reduce=reduce, where=q.rows["where"])
-        for q in (table.query(x, y) for table in tables)
-    ]
-    found = sl.laws.speedup(
-        *((p.x, p.y, p.runs) for p in points), at=at, parallel=at is None, form=form, level=level,
-        nan_policy="drop" if drop_bad else "raise",
-    )  # fmt: skip
+    queries = (Table(file=file, column=column).query(x, y) for file in (a, b))
+    points = [points_of(query.frame, query.x, query.y) for query in queries]
+    found = sl.laws.speedup(*((p.x, p.y, p.runs) for p in points), at=at, parallel=at is None)
     text, status = found.summary(), 0
     document: dict[str, Any] = {
-        "factor": found.factor, "low": found.low, "high": found.high, "level": level, "at": list(found.at),
+        "factor": found.factor, "low": found.low, "high": found.high, "level": found.level,
+        "at": list(found.at),
         "form": "power_law_offset" if "offset" in found.law.parameters else "power_law",
     }  # fmt: skip
     if at_least is not None:
@@ -89,27 +75,19 @@ def schedule(
     predict: list[Path] | None = None,
     best: float | None = None,
     warmup: float = 0,
-    law: str = "average",
-    rate: str = "lr",
-    y: str = "loss",
     column: Columns | None = None,
-    drop_bad: bool = False,
 ) -> Output:
     """The loss along a training as a law of its learning-rate schedule, fitted on two or three runs.
 
     scalinglab laws schedule cosine.csv constant.csv drop.csv --warmup 2160 --predict wsd.csv --best 24000
 
-    scalinglab laws schedule a.csv b.csv --law annealing --rate learning_rate --y train_loss --drop-bad
+    scalinglab laws schedule a.csv b.csv --column lr=my_rate --column loss=train_loss
 
     Args:
-        files: one table per run with the columns step, lr and loss.
+        files: one table per run with the columns step, lr and loss; rows without a loss do not count.
         predict: predict the run with the schedule of this table (step, lr). Repeatable.
         best: find the best schedule with this many steps, e.g. 24000.
         warmup: steps of linear warm-up before the first row, e.g. 2160.
-        law: schedule law: multi_power, annealing, or average, of both.
-        rate: the column of the learning rate, e.g. lr.
-        y: the column of the loss, e.g. loss.
-        drop_bad: drop rows without a loss instead of stopping.
     """
     import numpy as np
     import pandas as pd
@@ -117,8 +95,8 @@ def schedule(
     from scalinglab.laws import schedule as schedules
 
     def read(file: Path, *needed: str) -> tuple[Any, pd.DataFrame]:
-        table = read_table(file, column, wanted=(rate, y), printed=False)
-        likely = {"step": ("step",), rate: ("learning_rate",), y: ("train_loss", "test_loss")}
+        table = read_table(file, column, wanted=("lr", "loss"), printed=False)
+        likely = {"step": ("step",), "lr": ("learning_rate",), "loss": ("train_loss", "test_loss")}
         known = {name: next((c for c in (table.resolve(name), *others) if c in table.frame), name)
                  for name, others in likely.items()}  # fmt: skip
         frame = table.frame.rename(columns={theirs: ours for ours, theirs in known.items()})
@@ -129,24 +107,24 @@ def schedule(
                     f"name it with --column {name}=THEIRS"
                 )
         frame = frame.sort_values("step", kind="stable")
-        return schedules.recorded(frame["step"], frame[rate], warmup), frame
+        frame = frame.dropna(subset=["loss"]) if "loss" in needed else frame
+        return schedules.recorded(frame["step"], frame["lr"], warmup), frame
 
-    runs = [read(file, "step", rate, y) for file in files]
-    used = [(plan, frame.dropna(subset=[y]) if drop_bad else frame) for plan, frame in runs]
-    fitted = schedules.fit([(plan, frame["step"], frame[y]) for plan, frame in used], law)
+    runs = [read(file, "step", "lr", "loss") for file in files]
+    fitted = schedules.fit([(plan, frame["step"], frame["loss"]) for plan, frame in runs])
     lines, rows = [fitted.summary()], []
     for file in predict or []:
-        plan, frame = read(file, "step", rate)
+        plan, frame = read(file, "step", "lr")
         low, high = fitted.interval(plan, frame["step"])
         loss = fitted.predict(plan, frame["step"])
         lines.append(f"{file.stem}: ends at {loss[-1]:.4f}, 95 % [{low[-1]:.4f}, {high[-1]:.4f}]")
-        if y in frame:
-            lines[-1] += f"; mean absolute error {np.mean(np.abs(loss - frame[y])):.5f}"
+        if "loss" in frame:
+            lines[-1] += f"; mean absolute error {np.mean(np.abs(loss - frame['loss'])):.5f}"
         rows.append(
             pd.DataFrame({"run": file.stem, "step": frame["step"], "loss": loss, "low": low, "high": high})
         )
     table = pd.concat(rows) if rows else pd.DataFrame()
-    document: dict[str, Any] = {"law": law, "parameters": fitted.parameters, "misfit": fitted.misfit}
+    document: dict[str, Any] = {"parameters": fitted.parameters, "misfit": fitted.misfit}
     if best is not None:
         plan = fitted.best_schedule(best, warmup=warmup)
         final = float(fitted.predict(plan, [best])[0])
@@ -157,9 +135,8 @@ def schedule(
             f"{top:.3g} until step {half:.0f}, {plan.rate[-1]:.2g} at the end (--json: every rate)"
         )
         document["best"] = {"step": plan.step, "rate": plan.rate, "loss": final}
-    document["predictions"] = table.to_dict("records")
-    if best is not None and not rows:
-        table = pd.DataFrame({"step": plan.step, "rate": plan.rate})
+        table = table if rows else pd.DataFrame({"step": plan.step, "rate": plan.rate})
+    document["predictions"] = pd.concat(rows).to_dict("records") if rows else []
     return Output(document, table, "\n".join(lines))
 
 

@@ -1,7 +1,6 @@
 """Planning with a fitted law: questions that have a number for an answer.
 
 - `size_for(law, target)`: how much data (or whatever x is) for the error y?
-- `gain_from(law, start)`: what does twice as much buy?
 - `still_power_law(x, y)`: is the curve still in its power law?
 - `next_runs(...)`: which runs would shrink the interval of the prediction that matters?
 - `approaches(...)`, `parabola_bias(...)`: the three ways to the compute-optimal model.
@@ -26,8 +25,6 @@ from scalinglab.laws.fitting.data.from_curves import Rows, is_table, points_from
 from scalinglab.laws.fitting.fit import AUTO, fit_points, table_outlier_note
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.fitting.statistics import level_quantile
-from scalinglab.laws.fitting.uncertainty import intervals
-from scalinglab.laws.fitting.uncertainty.form_error import Places
 from scalinglab.laws.planning.fitted import column_names, law_or_continuation
 from scalinglab.laws.planning.next_runs import NextRuns, next_runs
 from scalinglab.results.estimate import Estimate
@@ -43,7 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Answer", "Approaches", "Bend", "NextRuns", "NoiseAdvice", "ParabolaBias", "Sensitivity", "approaches",
-    "gain_from", "next_runs", "noise", "parabola_bias", "sensitivity", "size_for", "still_power_law",
+    "next_runs", "noise", "parabola_bias", "sensitivity", "size_for", "still_power_law",
 ]  # fmt: skip
 # what `answer` does not ask is loaded when it is first used
 __getattr__, _ = lazily(
@@ -202,59 +199,6 @@ def _crossing(x: np.ndarray, y: Any, level: float) -> float:
         return float(x[i])
     share = (np.log(y[i - 1]) - np.log(level)) / (np.log(y[i - 1]) - np.log(y[i]))
     return float(np.exp(np.log(x[i - 1]) + share * np.log(x[i] / x[i - 1])))
-
-
-@checked
-def gain_from(
-    given: Law | Continuation | Any,
-    start: float | None = None,
-    *,
-    factor: float = 2.0,
-    x: str | None = None,
-    y: str | None = None,
-    form: str = "auto",
-    reduce: str = "auto",
-    level: float = 0.95,
-    **rows: Unpack[Rows],
-) -> Answer:
-    """What `factor` times as much x buys: the ratio of the law at factor·start to the law at start.
-
-    Args:
-        given: a `Law` of one variable, a `Continuation`, or a table of curves.
-        start: from which x; by default the largest point.
-        x, y, reduce, rows: columns of the table and which rows count, as in `scalinglab.laws.fit`.
-        form: of the law fitted to the table; "auto" is the result of `extrapolate` for its points.
-    """
-    law = law_or_continuation(given, x, y, form, reduce, **rows)
-    if not factor > 0 or factor == 1:
-        raise BadInput(f"factor={factor!r} must be positive and other than 1")
-    if start is not None and not start > 0:
-        raise BadInput(f"start={start!r} must be positive")
-    start = float(law.points.x.max()) if start is None else float(start)
-    both = np.array([start, factor * start])
-    before, after = (float(v) for v in law.predict(both))
-    low, high = (
-        _continued_ratio(law, both, level) if isinstance(law, Continuation) else _ratio(law, both, level)
-    )
-    value = after / before
-    ends = {"change": 100 * (value - 1), "low": 100 * (low - 1), "high": 100 * (high - 1), "level": level}
-    columns = {"x": Column(x or "x"), "y": Column(y or "y")}
-    reason = Reason("gain", factor=factor, start=start, before=before, after=after, **columns, **ends)
-    return Answer(value, low=low, high=high, reason=reason, **_provenance(law))
-
-
-def _continued_ratio(curve: Continuation, both: np.ndarray, level: float) -> tuple[float, float]:
-    """Where one more run at the second size would fall, over the curve at the first."""
-    before = float(curve.predict(both[:1])[0])
-    low, high = curve.interval(both[1:], level)
-    return float(low[0] / before), float(high[0] / before)
-
-
-def _ratio(law: Law, both: np.ndarray, level: float) -> tuple[float, float]:
-    """The interval of the ratio of the law at two sizes."""
-    places = Places(both[None, None], np.array([[-1.0, 1.0]]))
-    low, high = intervals.interval(law.solution, intervals.sum_of_logs(law.solution, places), level)
-    return float(low[0]), float(high[0])
 
 
 def _provenance(law: Law | Continuation) -> dict[str, Any]:
