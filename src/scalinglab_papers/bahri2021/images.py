@@ -259,7 +259,6 @@ def draw(
     Args:
         shared_range: one for all curves of a panel, where their exponents are compared.
     """
-    metric = METRICS[0]
     parts = {
         network: [s for s in scans_ if not s.residual],
         "Wide ResNets": [s for s in scans_ if s.residual],
@@ -269,14 +268,23 @@ def draw(
     figure, axes = style.panels(1, len(shown), size=(5.2, 3.4 + 0.17 * lines))
     found: dict[str, Exponent] = {}
     for axis, (name, part) in zip(axes[0], shown.items()):
-        found |= on_one_range(part, metric) if shared_range else {s.name: s.exponent(metric) for s in part}
-        style.loglog(axis, x, metric.replace(" ", " test "), f"{title}: {name}")
-        for scan, color in zip(part, style.PALETTE):
-            alpha = found[scan.name] if scan.learns else None
-            label = f"{scan.name}: {alpha.with_range if alpha else scan.learnt}"
-            draw_law(axis, scan.sizes, scan.values[metric], alpha, color, label)
-        style.legend_below(axis, fontsize=7, title=LEGEND, title_fontsize=7, alignment="left")
+        found |= draw_scans(axis, part, f"{title}: {name}", x, shared_range=shared_range)
     return figure, [found[scan.name] for scan in scans_]
+
+
+def draw_scans(
+    axis: Any, part: Sequence[Scan], title: str, x: str = "examples D", *, shared_range: bool = True
+) -> dict[str, Exponent]:
+    """Draw the best losses of scans with their laws; their exponents by name."""
+    metric = METRICS[0]
+    found = on_one_range(part, metric) if shared_range else {s.name: s.exponent(metric) for s in part}
+    style.loglog(axis, x, metric.replace(" ", " test "), title)
+    for scan, color in zip(part, style.PALETTE):
+        alpha = found[scan.name] if scan.learns else None
+        label = f"{scan.name}: {alpha.with_range if alpha else scan.learnt}"
+        draw_law(axis, scan.sizes, scan.values[metric], alpha, color, label)
+    style.legend_below(axis, fontsize=7, title=LEGEND, title_fontsize=7, alignment="left")
+    return found
 
 
 LEGEND = "exponent of the filled points (dashed: they do not follow a power law)"
