@@ -14,7 +14,6 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs/benchmarks/study.md"
 RESULTS = ROOT / "benchmarks/results"
-LEAST = 0.3  # seconds: what every study spends less on is left out
 
 Study = dict[str, Any]
 
@@ -55,26 +54,6 @@ def starts(every: list[Study]) -> str:
     return _table(rows)
 
 
-def parts(every: list[Study]) -> str:
-    """Where the time of the newest study of each kind went, by phase of its worker's host thread."""
-    newest = {study["study"]: study for study in every if study["first"].get("phases")}
-    phases = {name: study["first"]["phases"] for name, study in newest.items()}
-    for name, study in newest.items():
-        if not study["gpu"]:  # those of all workers
-            continue
-        phases[name] = phases[name] | {
-            "outside of the worker": study["first"]["wall"] - sum(phases[name].values())
-        }
-    most: dict[str, float] = {}
-    for found in phases.values():
-        for phase, seconds in found.items():
-            most[phase] = max(seconds, most.get(phase, 0.0))
-    rows = [("seconds", *phases), ("---",) * (1 + len(phases))]
-    for phase in sorted((p for p in most if most[p] >= LEAST), key=lambda p: -most[p]):
-        rows.append((phase, *(_shown(found.get(phase)) for found in phases.values())))
-    return _table(rows)
-
-
 def _shown(value: float | None, digits: int = 1) -> str:
     return "" if value is None else f"{value:.{digits}f}"
 
@@ -86,7 +65,7 @@ def _table(rows: list[tuple[str, ...]]) -> str:
 def page(text: str) -> str:
     """The page with its tables as the numbers are now."""
     every = studies()
-    for name, table in (("whole", whole(every)), ("starts", starts(every)), ("parts", parts(every))):
+    for name, table in (("whole", whole(every)), ("starts", starts(every))):
         head, _, rest = text.partition(f"<!-- table {name} -->\n")
         _, end, tail = rest.partition("<!-- end of table -->")
         assert end, f"{PAGE.name} has no place for the table {name!r}"
