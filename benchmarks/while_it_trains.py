@@ -11,8 +11,9 @@ runs count in nats, not relative to their final loss, and that those of one netw
 cut at 10, 30, 50 and 80 % and predicted with the smaller runs of its study as earlier runs. Printed are the
 mean relative error of the final loss, the share inside the 95 % band, and the share of runs that raise the
 alarm; and of the same runs, whose loss stops falling from a third of the run on, the share that raise it.
-``--runs`` prints every run. ``--cost`` trains two small networks with the estimate and without, and prints
-the share of the training's time that is spent in the tracker, and how many estimates were made.
+``--runs`` prints every run. ``--cost`` trains two small networks, and one more where there is a GPU, with the
+estimate and without, and prints the share of the training's time that is spent in the tracker, and how many
+estimates were made.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import pandas as pd
 from scalinglab.laws import schedule
 from scalinglab_papers.field.running import LATER, gemstones, luo, scored
 
-COSTS = (64, 100_000), (512, 40_000)  # widths of networks, and steps
+COSTS = ("cpu", 64, 100_000), ("cpu", 512, 40_000), ("cuda", 2048, 100_000)  # widths of networks, and steps
 
 
 def told(table: pd.DataFrame, what: str) -> None:
@@ -40,29 +41,31 @@ def told(table: pd.DataFrame, what: str) -> None:
     print(f"from 30 % on: error {later['error'].mean():.2%}, held {share:.1%} ± {error:.1%} of {n}\n")
 
 
-def cost(width: int, whole: int, batch: int = 256) -> None:
+def cost(device: str, width: int, whole: int, batch: int = 256) -> None:
     """The share of a run's time that is spent in the tracker, with the estimate and without; torch alone."""
     import torch
 
     import scalinglab as sl
 
     torch.set_num_threads(1)
-    x, y = torch.randn(4096, 64), torch.randn(4096, 1)
+    x, y = torch.randn(4096, 64, device=device), torch.randn(4096, 1, device=device)
     for estimated, steps in ((False, whole // 10), (True, whole)):
         model = torch.nn.Sequential(
             torch.nn.Linear(64, width), torch.nn.ReLU(), torch.nn.Linear(width, width), torch.nn.ReLU(),
             torch.nn.Linear(width, 1),
-        )  # fmt: skip
+        ).to(device)  # fmt: skip
         optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
         plan = schedule.cosine(0.01, steps) if estimated else None
         tracker = sl.Tracker(model, n_data=len(x), norms=False, schedule=plan)
         inside, answers, begun = 0.0, set(), time.perf_counter()
         for step in range(1, steps + 1):
-            rows = torch.randint(len(x), (batch,))
+            rows = torch.randint(len(x), (batch,), device=device)
             loss = ((model(x[rows]) - y[rows]) ** 2).mean()
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
+            if device == "cuda":  # what a step has left to do is not the tracker's
+                torch.cuda.synchronize()
             entered = time.perf_counter()
             tracker(step, loss=loss)
             inside += time.perf_counter() - entered
@@ -71,7 +74,7 @@ def cost(width: int, whole: int, batch: int = 256) -> None:
         took = time.perf_counter() - begun
         training = took - inside
         spent = tracker.outlook.spent if tracker.outlook is not None else 0.0
-        print(f"width {width}, {steps} steps of {1e3 * training / steps:.2f} ms, "
+        print(f"{device}, width {width}, {steps} steps of {1e3 * training / steps:.2f} ms, "
               f"{'with' if estimated else 'without'} the estimate: {inside / training:.2%} of it in the "
               f"tracker, {spent / training:.2%} for {len(answers)} estimates")  # fmt: skip
 
@@ -84,8 +87,11 @@ def main() -> None:
     parser.add_argument("--runs", action="store_true", help="print every run")
     asked = parser.parse_args()
     if asked.cost:
-        for width, steps in COSTS:
-            cost(width, steps)
+        import torch
+
+        for device, width, steps in COSTS:
+            if device == "cpu" or torch.cuda.is_available():
+                cost(device, width, steps)
         return
     one, two = (
         ("25 M from each other", "Gemstones, small") if asked.choices else ("100 M", "Gemstones, large")

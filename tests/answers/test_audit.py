@@ -160,6 +160,32 @@ def test_nanochats_three_counts_of_parameters_are_told_and_its_parts_are_no_coun
     assert f"params_transformer + all parts: {told['params_total']}" in without.what.details["exponents"]
 
 
+def ladder() -> pd.DataFrame:
+    """One run of each depth, whose loss falls as the power -0.08 of the parameters without embeddings."""
+    depth = np.arange(10, 21)
+    width, body = 64 * depth, 12 * 64**2 * depth**3
+    return pd.DataFrame({
+        "depth": depth, "d_model": width, "vocab_size": 65536, "n_params": body + 2 * 65536 * width,
+        "tokens": 20 * body, "val_loss": 3 * (body / 1e8) ** -0.08,
+    })  # fmt: skip
+
+
+@pytest.mark.parametrize("given", ["vocab_size", "transformer_params"])
+def test_a_ladder_of_depths_whose_share_of_embeddings_falls_has_two_exponents(given):
+    table = ladder().drop(columns="vocab_size")
+    embeddings = 65536 * table.d_model
+    without = table.n_params - (1 if given == "vocab_size" else 2) * embeddings
+    table[given] = 65536 if given == "vocab_size" else without
+    found = kinds(table)["counted_parameters"]
+    logs = np.log(table.val_loss)
+    slopes = sorted(np.polyfit(np.log(count), logs, 1)[0] for count in (table.n_params, without))
+    assert found.answer == "loss"
+    assert (found.after, found.before) == pytest.approx(tuple(slopes), abs=1e-4)
+    assert slopes[1] - slopes[0] > 0.01
+    even = table.assign(n_params=2 * without, val_loss=3 * (without / 1e8) ** -0.08)
+    assert "counted_parameters" not in kinds(even.drop(columns="vocab_size", errors="ignore"))
+
+
 def test_mixed_schedules_and_unfinished_runs_are_found():
     table = isoflops().assign(lr_schedule="cosine", status="finished")
     table.loc[5, "lr_schedule"] = "constant"

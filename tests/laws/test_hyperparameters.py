@@ -57,6 +57,24 @@ def test_experts_have_an_optimum_by_active_and_by_all_parameters():
     assert found.learning_rate.exponents == pytest.approx(expected, abs=0.03)
 
 
+def test_of_active_and_all_parameters_none_is_chosen_unasked(tmp_path):
+    """n_params may be either, in a frame and in a file; each is taken where it is asked for by name."""
+    runs = searches(noise=1e-5, settings=1).drop(columns="batch_size")
+    share = np.where(runs.n_data == 4e9, 4.0, 16.0)
+    runs = runs.rename(columns={"n_params": "n_active"}).assign(n_total=share * runs.n_params)
+    with pytest.raises(BadInput, match=r"n_active and n_total"):
+        sl.laws.hyperparameters(runs, at=AT)
+    named = {"n_active": 1e9, "n_data": 6e10}
+    asked = sl.laws.hyperparameters(runs, at=named, certify=False).learning_rate
+    runs.to_csv(tmp_path / "runs.csv", index=False)
+    plan = ["plan", "hyperparameters", str(tmp_path / "runs.csv"), "--json", "--at"]
+    assert isinstance(CliRunner().invoke(app, [*plan, "1e9,6e10"]).exception, BadInput)
+    done = CliRunner().invoke(app, [*plan, "n_active=1e9,n_data=6e10"])
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["settings"][0]["value"] == pytest.approx(asked.value)
+    assert asked.exponents == pytest.approx({"n_active": -0.6, "n_data": 0.3}, abs=0.03)
+
+
 def test_the_optimum_of_a_known_surface_is_found():
     found = sl.laws.hyperparameters(searches(noise=1e-5), at=AT)
     best = minimize(lambda z: excess(z, optimum(*AT.values())), optimum(*AT.values()) + 0.3).x

@@ -48,7 +48,7 @@ FEWEST = 5  # chosen: sizes of an isoFLOP curve; a parabola has three parameters
 CENTRE = (0.1, 0.9)  # chosen: where a minimum lies inside the sizes, as a share of the range of ln N
 OTHER_FLOPS = 0.1  # chosen: relative to 6 N D; less is rounding of budgets and how attention is counted
 NEIGHBOURS = 9  # chosen: runs of the sizes around one that few share, for their usual FLOPs
-DIFFERENT_EXPONENT = 0.03  # chosen: of the best size, from which on two counts of parameters disagree
+DIFFERENT_EXPONENT = 0.06  # chosen: relative, from which on two counts of parameters disagree
 UNFINISHED = 0.98  # chosen: of the planned steps
 # what is done of a run, and columns of what was planned
 PLANNED = {
@@ -413,22 +413,31 @@ def other_flops(study: Study) -> Iterator[Doubt]:
 
 
 def counted_parameters(study: Study) -> Iterator[Doubt]:
-    """Counts of parameters, with and without embeddings or the head, that give different exponents."""
-    found: dict[str, float] = {}
+    """Counts of parameters, with and without embeddings or the head, that give different exponents.
+
+    Of the best size in isoFLOP studies; of the loss in others, such as one run of each depth.
+    """
+    exponents: dict[str, dict[str, float]] = {"best_size": {}, "loss": {}}
     for name, values in counts_of_parameters(study).items():
         other = replace(study, frame=study.frame.assign(__size=values), size="__size")
-        found[name] = round(best_size_exponent(other.parabolas()), 2)
-    found = {name: value for name, value in found.items() if np.isfinite(value)}
-    if len(found) > 1 and max(found.values()) - min(found.values()) > DIFFERENT_EXPONENT:
-        printed = tuple(f"{name}: {value:g}" for name, value in found.items())
-        what = Reason("audit_counted_parameters", study=study.label, exponents=printed)
-        yield Doubt("counted_parameters", (), what, max(found.values()), min(found.values()))
+        exponents["best_size"][name] = round(best_size_exponent(other.parabolas()), 2)
+        exponents["loss"][name] = round(other.loss_exponent(), 4)
+    for answer, found in exponents.items():
+        ends = [value for value in found.values() if np.isfinite(value)]
+        if len(ends) < 2:
+            continue
+        if max(ends) - min(ends) > DIFFERENT_EXPONENT * max(map(abs, ends)):
+            told = tuple(f"{name}: {value:g}" for name, value in found.items() if np.isfinite(value))
+            what = Reason("audit_counted_parameters", study=study.label, what=ANSWERS[answer], exponents=told)
+            yield Doubt("counted_parameters", (), what, max(ends), min(ends), answer)
+        return
 
 
 def counts_of_parameters(study: Study) -> dict[str, pd.Series]:
     """Every count of a whole network that the columns allow: given, or a body plus its head, plus all parts.
 
-    A column of embeddings, of a head or of scalars alone is a part, and no count of a network.
+    A column of embeddings, of a head or of scalars alone is a part, and no count of a network. Where there is
+    one count, a vocabulary times the width is a part of it, or is added to it where it is more.
     """
     numbers = study.frame.select_dtypes("number")
     columns = [c for c in numbers if numbers[c].nunique() > 2 and numbers[c].min() >= 0]
@@ -450,6 +459,11 @@ def counts_of_parameters(study: Study) -> dict[str, pd.Series]:
             counts[f"{called[column]} + {called[head]}"] = study.frame[column] + study.frame[head]
         if parts and not any(re.search(WHOLE, name.lower()) for name in counts):
             counts[f"{called[column]} + all parts"] = study.frame[[column, *parts]].sum(axis=1)
+    tokens = next((c for c in ("vocab_size", "n_vocab", "vocab") if c in numbers), None)
+    if len(counts) == 1 and tokens is not None and "width" in numbers:
+        (name, given), embeddings = next(iter(counts.items())), numbers[tokens] * numbers["width"]
+        sign = "-" if (given > embeddings).all() else "+"
+        counts[f"{name} {sign} {tokens} × width"] = given - embeddings if sign == "-" else given + embeddings
     return counts
 
 

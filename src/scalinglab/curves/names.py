@@ -380,6 +380,18 @@ def standing_for(columns: Iterable[Any], wanted: Iterable[str]) -> dict[Any, str
     return found
 
 
+def counted_twice(counts: Iterable[Any]) -> tuple[list[Any], list[Any]]:
+    """Of counts of parameters those of active experts, and the others; none where all are of one kind.
+
+    >>> counted_twice(["n_active", "n_total"]), counted_twice(["params", "N"])
+    ((['n_active'], ['n_total']), ([], []))
+    """
+    counts = list(counts)
+    active = [c for c in counts if {"active", "activated", "act"} & {*bare(c).split("_")}]
+    others = [c for c in counts if c not in active]
+    return (active, others) if active and others else ([], [])
+
+
 def _by_last_part(columns: Iterable[Any]) -> dict[str, Any]:
     """What the last part of a nested name says: cfg.arch.n_params, throughput/total_tokens.
 

@@ -388,8 +388,7 @@ REASONS = {
         "say how FLOPs are counted (embeddings, attention), and fit with that count throughout"
     ),
     "audit_counted_parameters": (
-        "{study}parameters can be counted in several ways, and the exponent of the best size depends on it: "
-        "{exponents:;}"
+        "{study}parameters can be counted in several ways, and {what} depends on it: {exponents:;}"
     ),
     "mend_counted_parameters": (
         "quote the exponent together with the count; compare with other studies only under the same one"

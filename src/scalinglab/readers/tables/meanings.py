@@ -37,6 +37,7 @@ from scalinglab.curves.names import (
     Quantity,
     aliases,
     bare,
+    counted_twice,
     likely_size,
     quantity,
     size_by_words,
@@ -93,7 +94,6 @@ _COUNTING |= {"epoch", "epochs", "every", "interval", "batch", "batches", "freq"
 # words of which the name of a column of training sets is made: "Training set", "subset size", "data"
 _OF_SETS = {"train", "training", "trainset", "set", "data", "dataset", "subset", "size", "amount", "used"}
 _OF_SETS |= {"of", "n", "num", "number", "labelled", "labeled", "the"}
-_ACTIVE = {"active", "activated", "act"}  # parameters of experts
 _OF_SPEECH = {"audio", "speech", "transcribed"}
 
 
@@ -202,15 +202,14 @@ class _Table:
     def by_name(self) -> Iterable[Meaning]:
         """What names in the lists and by the rules of `curves.names` say, where values can be that."""
         for ours, columns in self.names.items():
-            active = [c for c in columns if _ACTIVE & {*bare(c).split("_")}]
-            experts = ours == "n_params" and len(active) not in (0, len(columns))
+            active, _ = counted_twice(columns) if ours == "n_params" else ([], [])
             for place, column in enumerate(columns):
                 role = "n_data" if column == "D" and not self._reaches("D", FEWEST_TOKENS) else ours
                 if role in self.frame or not self._can_be(role, column):
                     continue
                 of_part = bare(column) in FRACTIONS  # of the data, where no column counts them
                 constant = role in (*SIZES, *MEASURES) and self.frame[column].nunique() < 2
-                equal = experts and not self._proportional(active[0], column)  # active or all parameters?
+                equal = active and not self._proportional(active[0], column)  # active or all parameters?
                 evidence = BY_NAME - NEXT * (0 if equal or column in active else place) - CONSTANT * constant
                 yield Meaning(column, role, evidence, without=("tokens", "examples") if of_part else ())
 

@@ -218,7 +218,8 @@ class Naming:
         named = aliases(c for c in self.frame.columns if c not in asked)
         found = meanings(self.frame, asked, self._cells, kept)
         for choice in found.open:
-            self._leave_open(choice, origin)
+            if not {each.column for each in choice} & {*kept}:  # those are asked for by their own names
+                self._leave_open(choice, origin)
         for each in found.chosen:
             self._give(each)
             self._name_others(each, named.get(each.role, []))

@@ -16,7 +16,7 @@ import pandas as pd
 
 from scalinglab.curves import Curves
 from scalinglab.curves.columns import MEASURES, measure_of, no_number, tidy
-from scalinglab.curves.names import quantity, standing_for
+from scalinglab.curves.names import aliases, counted_twice, quantity, standing_for
 from scalinglab.errors import BadInput, nearest
 from scalinglab.laws.fitting.data import points, rows
 from scalinglab.laws.fitting.data.recipes import RECIPE, best_recipes
@@ -122,7 +122,13 @@ def under_names(table: Any, wanted: Sequence[str]) -> Any:
     """The table with columns under the standard names that are wanted, where it writes them otherwise."""
     if not isinstance(table, pd.DataFrame):  # the reader has named those of curves
         return table
-    return table.rename(columns=standing_for(table.columns, wanted))
+    names = standing_for(table.columns, wanted)
+    active, others = counted_twice(aliases(table.columns).get("n_params", ()))
+    if active and "n_params" in names.values():
+        raise BadInput(
+            f"n_params: the table has {active[0]} and {others[0]}; ask for one of them by its own name"
+        )
+    return table.rename(columns=names)
 
 
 def _measured(table: Curves | pd.DataFrame) -> str:
