@@ -31,6 +31,7 @@ from tables_parts.coursework import COURSEWORK
 from tables_parts.cupboards import CUPBOARDS
 from tables_parts.desks import DESKS
 from tables_parts.drawers import DRAWERS
+from tables_parts.everyday import EVERYDAY
 from tables_parts.exchanges import EXCHANGES
 from tables_parts.known import KNOWN
 from tables_parts.laboratories import LABORATORIES
@@ -62,6 +63,7 @@ SETS = {
     "drawers": DRAWERS,
     "shelves": SHELVES,
     "cupboards": CUPBOARDS,
+    "everyday": EVERYDAY,
 }
 FAR, CLOSE = 3.0, 0.02  # half-widths of the interval, or as a share, within which a prediction agrees
 WORDS = ("right", "refused", "wrong")
