@@ -44,6 +44,7 @@ from tables_parts.visitors import VISITORS
 
 import scalinglab as sl
 from scalinglab.answers import SIZES
+from scalinglab.answers.fitted import choose
 from scalinglab.curves.columns import measure_of
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.laws.fitting.data.from_curves import points_of
@@ -97,6 +98,7 @@ def _refused(case: Case, why: str) -> Verdict:
 
 def _compare(case: Case, curves: sl.Curves, read_only: bool) -> Verdict:
     """Compare what was read, then what is predicted, with what the table was made of."""
+    choose(curves)  # refuses what `sl.answer` refuses
     x, y = _front_door(curves)
     found = points_of(curves, x if len(x) > 1 else x[0], y)
     usable = np.isfinite(found.y)

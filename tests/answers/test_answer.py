@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 import scalinglab as sl
 from scalinglab import answers
 from scalinglab.answers import Answers
+from scalinglab.answers.fitted import choose
 from scalinglab.cli import app
 from scalinglab.errors import BadInput
 from scalinglab.laws import surface
@@ -392,11 +393,14 @@ def test_the_plan_speaks_of_the_interval_that_was_printed():
 
 def test_sizes_in_other_units_are_doubted():
     small = runs(4, 4).assign(params=lambda t: t.params / 1e6, tokens=lambda t: t.tokens / 1e9)
-    assert doubts(sl.read(small))[0].code == "small_sizes"
-    whole = {"N": [10, 10, 1000, 1000], "D": [1, 100, 1, 100], "loss": [4.5, 3.8, 3.1, 2.3]}
-    largest = {"n_params": 1000, "n_data": 100, "unit": "examples"}
-    assert doubts(sl.read(whole))[0] == Reason("small_sizes", **largest)
-    assert not doubts(sl.read(whole | {"D": [1000, 4000, 1000, 4000]})), "a small network"
+    whole = pd.DataFrame({"N": [10, 10, 1000, 1000], "D": [1, 100, 1, 100], "loss": [4.5, 3.8, 3.1, 2.3]})
+    alone = pd.DataFrame({"params": [70, 160, 410, 1400], "loss": [3.9, 3.4, 3.0, 2.7]})
+    for table in (small, whole, alone):
+        with pytest.raises(BadInput, match="millions or billions"):
+            choose(sl.read(table))
+    assert choose(sl.read(alone), x="n_params").x == ("n_params",), "counts as they stand"
+    network = whole.assign(D=[1000, 4000, 1000, 4000])
+    assert choose(sl.read(network)).x == ("n_params", "n_data"), "a small network"
     counted = runs(4, 4).assign(flops=lambda t: 8.4 * t.params * t.tokens)
     flops = doubts(sl.read(counted))[0]
     assert flops.code == "other_flops"

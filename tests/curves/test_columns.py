@@ -62,6 +62,17 @@ def test_the_column_to_fit_is_the_first_that_has_values():
     assert columns.measure_of(frame[["test_error"]]) == "test_error"
 
 
+def test_a_loss_that_falls_comes_before_an_error_at_chance_and_before_any_error_of_language_models():
+    falling = pd.DataFrame(
+        {"n_data": [1, 2, 3, 4], "test_loss": [4.0, 3, 2, 1], "test_error": [0.9, 0.8, 0.7, 0.6]}
+    )
+    chance = falling.assign(test_error=[0.75, 0.74, 0.76, 0.745])
+    assert columns.measure_of(falling) == "test_error"
+    assert columns.measure_of(chance) == "test_loss"
+    assert columns.measure_of(chance.assign(test_loss=[2.0, 1, 2, 1.5])) == "test_error", "neither falls"
+    assert columns.measure_of(falling.assign(tokens=falling["n_data"])) == "test_loss"
+
+
 def test_columns_that_vary_at_all_and_within_one_size():
     frame = pd.DataFrame({"a": [1, 1, 2, 2], "b": [1, 1, 3, 3], "c": [1, 2, 1, 1], "d": [5, np.nan, 5, 5]})
     assert columns.varying_columns(frame, "abcd") == ["a", "b", "c", "d"]

@@ -69,10 +69,13 @@ def test_sizes_in_the_names_of_models_and_their_families():
     assert "family" not in curves.frame
     mixed = sl.read({"model": [*names, "opt-125m"], "loss": [3.0, 2.8, 2.4, 3.1]})
     assert {*mixed["family"]} == {"Pythia", "opt"}
-    assert (
-        "n_params"
-        not in sl.read({"model": ["a-70M-10B", "a-160M-20B"], "n_data": [1, 2], "loss": [3.0, 2.8]}).frame
-    )
+    for both in (["N70M_D10B", "N160M_D3B"], ["a-70M-10Btok", "a-160M-3Btok"], ["x70M-10B", "x160M-3B"]):
+        read = sl.read({"run": both, "loss": [3.0, 2.8]}).frame
+        assert read[["n_params", "n_data"]].to_numpy().tolist() == [[70e6, 10e9], [160e6, 3e9]], both
+    for unclear in (["a-70M-10M", "a-20M-30M"], ["ctx-2k", "ctx-8k"]):
+        assert "n_params" not in sl.read({"run": unclear, "step": [1, 1], "loss": [3.0, 2.8]}).frame
+    folds = sl.read({"n_train": [10, 20], "fold0_acc": [0.5, 0.6], "fold1_acc": [0.4, 0.7]})
+    assert folds["test_accuracy"].tolist() == [0.5, 0.6, 0.4, 0.7]
 
 
 def test_two_files_are_enough_to_read_sizes_from_their_names(tmp_path):

@@ -2,6 +2,7 @@
 
 import gzip
 import math
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -100,7 +101,9 @@ def test_errors_above_one_and_up_to_a_hundred_are_percent(largest: float, read: 
     ],
 )
 def test_small_sizes_may_be_in_a_larger_unit(n: list[float], d: list[float], unit: str, doubted: bool):
-    assert units.may_be_in_larger_unit(pd.Series(n), pd.Series(d), unit) == doubted
+    sizes = {"n_params": np.array(n, float), "n_data": np.array(d, float)}
+    with pytest.raises(BadInput, match="millions or billions") if doubted else nullcontext():
+        units.refuse_other_units(sizes, {"n_params": "parameters", "n_data": unit})
 
 
 def test_a_packed_table_is_refused_once_it_is_too_long_or_too_dense(

@@ -25,6 +25,7 @@ from scalinglab.laws.fitting.data.points import line_of
 from scalinglab.laws.fitting.law import Law, known_parameters
 from scalinglab.laws.surface import Surface
 from scalinglab.laws.surface import fit as fit_surface
+from scalinglab.readers.units import refuse_other_units
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.types import Reason, Remark, noted
 from scalinglab.support.words import count
@@ -129,13 +130,29 @@ def choose(
         shown = ", ".join(variables)
         raise BadInput(f"{form} is a law of {shown}, and x names {len(names)}: {', '.join(names)}")
     table, lost = points_of(curves, names[0] if len(names) == 1 else list(names), measured).finite()
+    if y is None and (others := _also_measured(curves, measured)):
+        more = Reason("other_measured", y=measured, others=others, first=shlex.quote(others[0]))
+        table = replace(table, notes=(*table.notes, more))
     if x is None and form == "auto" and names == PAIR and (line := line_of(table.x)) is not None:
         names, unit = PAIR[:1], _unit(curves, PAIR[1], table)
         table, lost = points_of(curves, names[0], measured).finite()
         notes = (note for note in table.notes if note.code != "both_vary")
         code = "law_at_a_ratio" if abs(line["power"] - 1) < ONE_RATIO else "law_along_a_line"
         table = replace(table, notes=(*notes, Reason(code, data=unit, **line)))
-    return Chosen(names, measured, {name: _unit(curves, name, table) for name in names}, table, lost)
+    units = {name: _unit(curves, name, table) for name in names}
+    if x is None:
+        refuse_other_units(dict(zip(names, np.atleast_2d(table.x))), units)
+    return Chosen(names, measured, units, table, lost)
+
+
+def _also_measured(curves: Curves, y: str) -> tuple[str, ...]:
+    """Other losses, errors and accuracies of the test that vary: what else could have been fitted."""
+    kind = quantity(y)
+    same = {"test_error", "test_accuracy"} if y in ("test_error", "test_accuracy") else {y}
+    found = {
+        c: quantity(c) for c in curves.measurement_columns if c not in same and curves.frame[c].nunique() > 1
+    }
+    return tuple(c for c, q in found.items() if q and kind and not q.is_spread and q.split != "train")
 
 
 def _varying(curves: Curves, single: bool) -> tuple[str, ...]:

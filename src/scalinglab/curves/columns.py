@@ -32,6 +32,7 @@ OUTCOME = ("status", "diverged_at", *REASONS)  # how the run ended: neither chos
 NUMBERS = ("train_error", "test_error", "train_loss", "test_loss", "norm", "n_data", "n_params")
 MEASURES = ("test_error", "test_loss", "train_error", "train_loss", "loss")  # what a law is fitted to, first
 ACCURACIES = ("test_accuracy", "accuracy")  # laws are of 1 - accuracy
+CLEAR_RANK = 0.5  # correlation of a measurement with a size that it follows
 MOST_EXAMPLES = 1e10  # of a data set
 FLOPS_PER_PARAM_EXAMPLE = 6.0  # per parameter and example: 2 forward, 4 backward
 DEEPEST_CELL = 100  # levels of lists and dictionaries
@@ -39,10 +40,11 @@ SOURCES = ("theory", "simulate", "train", "read")
 
 
 def measure_of(frame: pd.DataFrame, settings: Iterable[str] = ()) -> str:
-    """The column to fit by default: the first of `MEASURES` that varies, an accuracy, or the only other.
+    """The column to fit by default: the first of `MEASURES` that follows a size, an accuracy, the only other.
 
-    A constant error beside a falling loss says nothing. "test_error" where there is none, for the error that
-    names what is missing.
+    Of language models the loss comes before the error, of which tasks have another one each. A constant
+    error, or one that stays at chance, beside a falling loss says nothing. "test_error" where there is none,
+    for the error that names what is missing.
 
     Args:
         settings: columns that were chosen, beside the standard ones.
@@ -56,7 +58,22 @@ def measure_of(frame: pd.DataFrame, settings: Iterable[str] = ()) -> str:
     others = [c for c in others if (q := quantity(c)) is not None and not q.is_spread and q.split != "train"]
     if known and others and all("train" in c for c in known):
         return MEASURES[0]  # a choice that the training loss does not make
-    return next((c for c in known if frame[c].nunique() > 1), next(iter(known), str(usual)))
+    varied = [c for c in known if frame[c].nunique() > 1]
+    if "test_loss" in varied and unit_of_data(frame) == "tokens":
+        varied = ["test_loss", *varied]
+    first = next(iter(varied), next(iter(known), str(usual)))
+    of_test = [c for c in varied if "train" not in c and c != first]
+    if of_test and not _follows_a_size(frame, first):
+        return next((c for c in of_test if _follows_a_size(frame, c)), first)
+    return first
+
+
+def _follows_a_size(frame: pd.DataFrame, measured: str) -> bool:
+    """Whether values rise or fall with one of the sizes; true of a table without any."""
+    sizes = [c for c in ("n_params", "n_data", *PROGRESS) if c in frame and is_numeric(frame[c])]
+    sizes = [c for c in sizes if frame[c].nunique() > 1]
+    ranks = (frame[measured].corr(frame[c], method="spearman") for c in sizes)
+    return not sizes or any(abs(rank) > CLEAR_RANK for rank in ranks)
 
 
 def unit_of_data(frame: pd.DataFrame) -> str:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 
 from scalinglab.curves import Curves
 from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE
+from scalinglab.errors import BadInput
 from scalinglab.results.types import Reason
 
-FEWEST = 1e4  # tokens or parameters below which sizes may be in a larger unit
+FEWEST = 1e4  # tokens of a training, parameters of a network: fewer may be in a larger unit
 FEWEST_EXAMPLES = 1e3  # beside as few parameters
+FEWEST_PARAMS, MOST_IN_MILLIONS = 1e3, 1e6  # of the smallest and largest model, alone or beside tokens
 OTHER_COUNT = 0.05  # of ln FLOPs, by which a table counts them otherwise
 
 
@@ -20,9 +24,6 @@ def doubts(curves: Curves) -> list[Reason]:
     frame = curves.frame.drop_duplicates("run", keep="last")
     n, d = frame["n_params"], frame["n_data"]
     notes = []
-    if may_be_in_larger_unit(n, d, unit):
-        largest = {"n_params": float(n.max()), "n_data": float(d.max())}
-        notes.append(Reason("small_sizes", **largest, unit=unit))
     if "compute" in frame:
         ratio = float((frame["compute"] / (FLOPS_PER_PARAM_EXAMPLE * n * d)).median())
         if abs(np.log(ratio)) > OTHER_COUNT:
@@ -34,11 +35,27 @@ def doubts(curves: Curves) -> list[Reason]:
     return notes
 
 
-def may_be_in_larger_unit(n: pd.Series, d: pd.Series, unit: str) -> bool:
-    """Whether sizes are so small that they may be counted in millions or billions."""
-    if unit == "tokens":
-        return bool(d.max() < FEWEST)
-    return bool(n.max() < FEWEST and (d.max() < FEWEST_EXAMPLES or (n % 1).any()))
+def refuse_other_units(sizes: Mapping[str, np.ndarray], units: Mapping[str, str]) -> None:
+    """Refuse sizes that no run has: they are counted in millions or billions, and no name says in which.
+
+    Args:
+        sizes: values by column, of those that nobody has named.
+        units: what they count.
+    """
+    ends = {
+        name: (float(np.nanmin(v)), float(np.nanmax(v))) for name, v in sizes.items() if np.isfinite(v).any()
+    }
+    doubtful = [name for name, (_, high) in ends.items() if units[name] == "tokens" and high < FEWEST]
+    if "n_params" in ends:
+        (low, high), parts = ends["n_params"], bool((sizes["n_params"] % 1 > 0).any())
+        if units.get("n_data", "tokens") == "tokens":
+            few = high < MOST_IN_MILLIONS and (low < FEWEST_PARAMS or parts)
+        else:
+            few = high < FEWEST and (ends["n_data"][1] < FEWEST_EXAMPLES or parts)
+        doubtful += ["n_params"] if few else []
+    for name in doubtful:
+        low, high = ends[name]
+        raise BadInput(Reason("small_sizes", low=low, high=high, size=name, unit=units[name]))
 
 
 def _may_be_checkpoints(frame: pd.DataFrame) -> bool:

@@ -76,8 +76,8 @@ REASONS = {
     "left_out_value": "left out: {runs:#run} without a finite {y}",
     "read": "read {text}",  # what was understood of a table
     "small_sizes": (
-        "only {n_params:count} parameters and {n_data:count} {unit}? Sizes in millions or billions have the "
-        "unit in the name of their column, as in 'params (M)' and 'tokens (B)'"
+        "{low:.4g} to {high:.4g} {unit}: in millions or billions? Put the unit into the name of the column, "
+        "as in '{unit} (M)'; if they are counts as they stand, name the column: x='{size}' (--x {size})"
     ),
     "other_flops": (
         "here {per:g} · parameters · {unit} FLOPs are counted; those of the table are {ratio:.3g} times as "
@@ -131,6 +131,11 @@ REASONS = {
         "at each size only the {recipe} with the best {y} is used, {runs} of {of} runs; which one is judged "
         "on the other sizes (mixed=True or laws fit --mixed uses all)"
     ),
+    "one_recipe": (
+        "of {column} ({values:,}) only {best}, the best in {y}, is used: {runs} of {of} runs; for another: "
+        "--where {column}={other}"
+    ),
+    "other_measured": "{y} is fitted; also measured: {others:,} (--y {first})",
     "best_of_single_runs": (
         "at {sizes:#size} the best {recipe} was picked from single runs and may only have been lucky; a "
         "second seed would show it"

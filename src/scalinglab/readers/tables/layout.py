@@ -30,10 +30,8 @@ _ABOUT = (
 _CHART = re.compile(r"(?P<run>.+) - (?P<metric>.+?)(?P<range>__MIN|__MAX)?")
 _AXES = ("Step", "_step", "step", "epoch", "Epoch", "trainer/global_step", "Relative Time (Process)")
 _VALUE = ("value", "val", "score", "result", "metric_value")
-_SEED = re.compile(
-    r"(?:(?P<stem>.+?)[\s_.-]+)?(?:seed|run|rep|repeat|replicate|trial|fold|s|r)[\s_#.=-]*(?P<number>\d{1,3})",
-    re.I,
-)
+_SEEDS = {"seed", "run", "rep", "repeat", "replicate", "trial", "fold", "split", "s", "r"}
+_WHOLE = re.compile(r"(?<![\d.])\d{1,3}(?![\d.])")
 _SIZED = re.compile(r"(?P<word>.*?[a-z])[\s_=:@-]+(?P<number>[~≈]?\d[\d.,]*(?:e\d+)?\s*[kmbt]?)", re.I)
 _PAIR = re.compile(r"\s*(?P<name>[A-Za-z_]+)\s*=\s*(?P<number>\d[\d.,]*(?:e\d+)?\s*[kmbt]?)\s*", re.I)
 _CORNER = re.compile(r"\s*[\\/|↓→×]+\s*")
@@ -305,28 +303,29 @@ def _reads(column: pd.Series) -> bool:
 
 
 def _seeds(frame: pd.DataFrame) -> Spread | None:
-    """Columns seed0, seed1, …; run 1, run 2, …; test_err_s0, test_err_s1, …."""
-    matches = {c: found for c in frame if (found := _SEED.fullmatch(c)) is not None}
-    matches = matches or _numbered(frame)
-    stems = {(found["stem"] or "") for found in matches.values()}
-    numbers = sorted(int(found["number"]) for found in matches.values())
-    if len(matches) < 2 or len(stems) > 1 or numbers != [*range(numbers[0], numbers[0] + len(numbers))]:
+    """Columns seed0, seed1, …; run 1, run 2, …; test_err_s0, …; fold0_accuracy, …; 0, 1, 2 beside a size."""
+    found = {c: seed for c in frame if (seed := _seed(c)) is not None and (seed[2] or quantity(seed[0]))}
+    if not found and _role(str(frame.columns[0])) in _SIZES:  # as a pivot by seed has them
+        found = {c: seed for c in frame.columns[1:] if (seed := _seed(c)) is not None and not seed[0]}
+        found = found if len(found) == len(frame.columns) - 1 else {}
+    numbers = sorted(number for _, number, _ in found.values())
+    rest = {name for name, _, _ in found.values()}
+    named = any(word for _, _, word in found.values())
+    first = numbers[0] if named and numbers else min([*numbers[:1], 1])
+    if len(found) < 2 or len(rest) > 1 or numbers != [*range(first, first + len(numbers))]:
         return None
-    stem = stems.pop()
-    if (stem and quantity(stem) is None) or _others(frame, [*matches]) is None:
+    measured = rest.pop()
+    if (measured and quantity(measured) is None) or _others(frame, [*found]) is None:
         return None
-    return Spread({c: int(found["number"]) for c, found in matches.items()}, "seed", stem)
+    return Spread({c: number for c, (_, number, _) in found.items()}, "seed", measured)
 
 
-def _numbered(frame: pd.DataFrame) -> dict[str, re.Match[str]]:
-    """Columns 0, 1, 2, … beside a column of sizes, as a pivot by seed has them."""
-    numbers = [c for c in frame if re.fullmatch(r"\d{1,2}", c)]
-    if len(numbers) != len(frame.columns) - 1 or _role(str(frame.columns[0])) not in _SIZES:
-        return {}
-    first = int(numbers[0]) if numbers else -1
-    if first not in (0, 1) or [*map(int, numbers)] != [*range(first, first + len(numbers))]:
-        return {}
-    return {c: found for c in numbers if (found := _SEED.fullmatch(f"seed {c}"))}
+def _seed(name: str) -> tuple[str, int, bool] | None:
+    """A name without its only number and the word of a seed; the number; and whether it had such a word."""
+    numbers = _WHOLE.findall(name)
+    words = [word for word in re.split(r"[\s_#./=:-]+", _WHOLE.sub(" ", name)) if word]
+    rest = [word for word in words if word.lower() not in _SEEDS]
+    return (" ".join(rest), int(numbers[0]), len(rest) < len(words)) if len(numbers) == 1 else None
 
 
 def _numbers(frame: pd.DataFrame, origin: str) -> Spread | None:
@@ -390,7 +389,7 @@ def _corner_of_text(frame: pd.DataFrame, others: Sequence[str]) -> tuple[str, st
     if _role(name) not in _SIZES or is_numeric(frame[name]) or _reads(frame[name]):
         return None
     rows = [*frame[name].dropna().astype(str)]
-    return ("seed" if all(_SEED.fullmatch(row) for row in rows) else "run"), name
+    return ("seed" if all((seed := _seed(row)) and not seed[0] for row in rows) else "run"), name
 
 
 def _size_beside(

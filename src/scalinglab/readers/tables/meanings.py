@@ -20,6 +20,7 @@ import pandas as pd
 from scalinglab.curves import PROGRESS, SETTING
 from scalinglab.curves.columns import (
     ACCURACIES,
+    CLEAR_RANK,
     FLOPS_PER_PARAM_EXAMPLE,
     IDENTITY,
     MEASURES,
@@ -69,7 +70,6 @@ FEWEST_OF_N = 1e6
 MOST_PARAMS = 1e14  # whatever counts more is no model
 # a size within a name: Pythia-160M, opt_1.3b, but neither gpt2 nor 10Btok
 SIZE_IN_NAME = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?) ?([MBmb])(?![A-Za-z0-9])")
-CLEAR_DIRECTION = 0.5  # rank correlation of a measurement with size
 SAME_FLOPS = 0.1  # spread of ln(compute / (6 n_params tokens)) that is one way of counting
 UNITS = {"parameters": "params", "tokens": "tokens", "FLOPs": "flops", "examples": "train examples"}
 NO_MEASUREMENT = {"log", "scale", "weight", "coef", "coefficient", "fn", "function", "type", "gap", "time"}
@@ -269,7 +269,8 @@ class _Table:
                 continue
             if q.others and q.split != "train":
                 role = roles.get(q.kind, "test_loss")
-                yield Meaning(column, role, -4.0, without=() if q.split else TRAINED, only=True)
+                evidence = -4.0 if role == "test_loss" else -4.5  # laws are of losses first
+                yield Meaning(column, role, evidence, without=() if q.split else TRAINED, only=True)
             elif not q.split:
                 evidence = -order[q.kind] - 0.06 * q.rank
                 yield Meaning(column, roles.get(q.kind, "loss"), evidence, without=TRAINED)
@@ -379,7 +380,7 @@ class _Table:
         each = [c for c in numeric if c in (*MEASURES, *ACCURACIES, *others) or measured(self.frame, c)]
         free = [c for c in numeric if not is_seed(c) and not {*bare(c).split("_")} & (_NO_RESULT | SPREADS)]
         each = each or (free if len(free) == 1 else [])  # the only column that can be measured
-        return any(abs(self._rank(column, c)) > CLEAR_DIRECTION for c in each)
+        return any(abs(self._rank(column, c)) > CLEAR_RANK for c in each)
 
     def _rank(self, one: str, other: str) -> float:
         if (one, other) not in self._ranks:
@@ -454,6 +455,6 @@ class _Table:
         """Whether values rise (1) or fall (−1) with every size that varies; 0 where that is not clear."""
         sizes = [there[s] for s in SIZES if s in there and is_numeric(self.frame[there[s]])]
         ranks = [self._rank(c, column) for c in sizes if c != column and self.frame[c].nunique() > 1]
-        if not ranks or max(map(abs, ranks)) < CLEAR_DIRECTION or min(ranks) * max(ranks) < 0:
+        if not ranks or max(map(abs, ranks)) < CLEAR_RANK or min(ranks) * max(ranks) < 0:
             return 0
         return 1 if max(ranks) > 0 else -1

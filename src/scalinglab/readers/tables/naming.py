@@ -17,13 +17,13 @@ from scalinglab.readers.tables.headers import Header, header
 from scalinglab.readers.tables.meanings import (
     FEWEST_PARAMS,
     LETTERS,
-    SIZE_IN_NAME,
     SIZES,
     STANDARD,
     SUBSCRIPT,
     Meaning,
     counts_examples,
     meanings,
+    measured,
 )  # fmt: skip
 from scalinglab.readers.tables.values import COUNTS, TEXT, Values
 
@@ -47,9 +47,13 @@ _RATIO = re.compile(
     r"(?:train(?:ing)?_)?(?:tokens?|data|d)(?:_(?:per|to|over))?_(?:param|params|parameters?|n)(?:_ratio)?|tpp"
 )
 _KNOWN = {*STANDARD, *HYPERPARAMETERS, *LETTERS}
-_TOKENS_IN_NAME = re.compile(
-    r"(?<![\d.])(\d+(?:\.\d+)?) ?([KMBTkmbt])[-_ ]?(?:tokens?|toks?)\b", re.IGNORECASE
-)
+# sizes within names: Pythia-160M, opt_1.3b, N19M_D1B, 10Btok, but not gpt2
+_SIZE = re.compile(
+    r"(?:(?<![A-Za-z])(?:(?P<d>d)|[nlp])[=_-]?)?(?<![\d.])(?P<n>\d+(?:\.\d+)?) ?"
+    r"(?P<letter>[KMBT])(?:[-_ ]?(?P<tokens>tokens?|toks?)\b|(?:[-_ ]?params?\b)?(?![A-Za-z0-9]))", re.I,
+)  # fmt: skip
+_POWERS = {"k": 3, "m": 6, "b": 9, "t": 12}
+_FEWEST_IN_NAME = 1e6  # parameters: ctx-2k is no model
 
 
 def is_known(column: Any) -> bool:
@@ -64,14 +68,34 @@ def is_known(column: Any) -> bool:
     return bool(known or is_seed(short) or aliases([short]) or counts_examples(short))
 
 
-def _only_that_varies(sizes: dict[str, list[tuple[str, str]]]) -> dict[str, list[tuple[str, str]]]:
-    """Of several sizes in each name the one that differs between names, as 12m does in bsz1M-model-12m."""
-    counts = {len(found) for found in sizes.values()}
-    if len(counts) != 1 or next(iter(counts)) < 2:
-        return sizes
-    places = [{found[k] for found in sizes.values()} for k in range(next(iter(counts)))]
-    varying = [k for k, values in enumerate(places) if len(values) > 1]
-    return {name: [found[varying[0]]] for name, found in sizes.items()} if len(varying) == 1 else sizes
+def sizes_of_names(names: Collection[str]) -> dict[str, dict[str, tuple[float, str]]]:
+    """Parameters and tokens in names, by role and name: the size, and how it is written there.
+
+    A number of tokens says so, N124M_D2B or 124M-2Btok. Of several other numbers those count that differ
+    between names; of two of these the second, where it is always the larger, is the tokens.
+
+    >>> found = sizes_of_names(["N19M_D1B", "N70M_D1B"])
+    >>> {role: [size for size, _ in sizes.values()] for role, sizes in found.items()}
+    {'n_params': [19000000.0, 70000000.0], 'tokens': [1000000000.0, 1000000000.0]}
+    """
+    parts = {name: [*_SIZE.finditer(name)] for name in names}
+    counts = {len(found) for found in parts.values()}
+    if len(counts) != 1:
+        return {}
+    columns = [*zip(*parts.values())]
+    read = [[float(f"{m['n']}e{_POWERS[m['letter'].lower()]}") for m in column] for column in columns]
+    of_tokens = [all(m["tokens"] or m["d"] for m in column) for column in columns]
+    large = [min(values) >= _FEWEST_IN_NAME for values in read]
+    others = [k for k, told in enumerate(of_tokens) if not told and large[k]]
+    varying = [k for k in others if len({*read[k]}) > 1] if len(others) > 1 else others
+    said = [k for k, told in enumerate(of_tokens) if told]
+    if len(varying) == 2 and not said and all(a < b for a, b in zip(*(read[k] for k in varying))):
+        said = [varying.pop()]
+    chosen = {"n_params": varying, "tokens": said}
+    return {
+        role: {name: (size, m[0]) for name, size, m in zip(parts, read[each[0]], columns[each[0]])}
+        for role, each in chosen.items() if len(each) == 1
+    }  # fmt: skip
 
 
 class Naming:
@@ -235,14 +259,15 @@ class Naming:
 
     def _give(self, meaning: Meaning) -> None:
         """Give a column its meaning; a perplexity gives the loss, its logarithm, of which laws are."""
-        measured = quantity(meaning.column)
-        if meaning.only:
+        told = quantity(meaning.column)
+        others = (c for c in self.frame if c != meaning.column and measured(self.frame, c))
+        if meaning.only and not any(others):
             self.notes.append(f"{meaning.column} is the only measurement")
         if meaning.column == "n" and meaning.role == "n_data":
             self.notes.append("n read as training examples (parameters: --column n_params=n)")
         if meaning.unit:
             self.units[meaning.role] = meaning.unit
-        if measured is not None and measured.kind == "perplexity":
+        if told is not None and told.kind == "perplexity":
             self.frame[meaning.role] = np.log(self.frame[meaning.column])
             self._changed(meaning.role, f"= ln {meaning.column}")
         else:
@@ -305,33 +330,28 @@ class Naming:
     # --- sizes that stand elsewhere ----------------------------------------------------------------
 
     def _read_sizes_in_names(self, asked: set[str]) -> None:
-        """Parameters from names such as Pythia-160M, where no column says them; the rest is the family."""
+        """Parameters and tokens from names such as Pythia-160M, where no column says them."""
         if "n_params" in self.frame or "width" in self.frame:
             return
         texts = [c for c in ("model", "run", "experiment") if c in self.frame]
         texts += [c for c in self.frame if c not in (*texts, *asked, *TEXT) and not is_numeric(self.frame[c])]
         for column in texts:
             names = self.frame[column].dropna().astype(str)
-            sizes = {name: SIZE_IN_NAME.findall(name) for name in names.unique()}
-            sizes = _only_that_varies(sizes)
-            if len(names) < len(self.frame) or any(len(found) != 1 for found in sizes.values()):
+            found = sizes_of_names(names.unique())
+            if len(names) < len(self.frame) or "n_params" not in found:
                 continue
-            powers = {"k": 3, "m": 6, "b": 9, "t": 12}
-            read = {name: float(f"{n}e{powers[letter.lower()]}") for name, ((n, letter),) in sizes.items()}
-            family = {name: SIZE_IN_NAME.sub("", name).strip(" -_/.") for name in sizes}
             if column == "experiment" and "run" not in self.frame and names.is_unique:
                 self._rename(column, "run")
-            self.frame["n_params"] = names.map(read)
-            first = next(iter(sizes))
-            self._changed("n_params", f"from {column}: {first} has {read[first]:g}")
-            tokens = {name: _TOKENS_IN_NAME.findall(name) for name in sizes}
-            if all(len(found) == 1 for found in tokens.values()) and not {"tokens", "n_data"} & {*self.frame}:
-                seen = {
-                    name: float(f"{n}e{powers[letter.lower()]}") for name, ((n, letter),) in tokens.items()
-                }
-                self.frame["tokens"] = names.map(seen)
-                self._changed("tokens", f"from {column}: {first} has {seen[first]:g}")
-                family = {name: _TOKENS_IN_NAME.sub("", text).strip(" -_/.") for name, text in family.items()}
+            if {"tokens", "n_data"} & {*self.frame}:
+                found.pop("tokens", None)
+            first = names.iloc[0]
+            for role, sizes in found.items():
+                self.frame[role] = names.map({name: size for name, (size, _) in sizes.items()})
+                self._changed(role, f"from {column}: {first} has {sizes[first][0]:g}")
+            family = {name: name for name in names.unique()}
+            for sizes in found.values():
+                family = {name: text.replace(sizes[name][1], "") for name, text in family.items()}
+            family = {name: re.sub(r"[-_/. ]+", " ", text).strip() for name, text in family.items()}
             if len({*family.values()}) > 1:
                 self.frame["family"] = names.map(family)
             return

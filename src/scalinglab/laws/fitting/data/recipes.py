@@ -50,7 +50,14 @@ def best_recipes(
     rank = mean.groupby(size).rank("dense").where(np.isfinite(mean), np.inf).to_numpy()
     chosen, judged = chosen_recipes(rank, _log_cost(frame[y], y), size, tried, valley)
     kept, by_chance = frame[chosen], frame[chosen & ~judged]
-    notes = [Reason("best_recipe", recipe=tuple(varied), y=y, runs=len(kept), of=len(frame))]
+    counts = {"y": y, "runs": len(kept), "of": len(frame)}
+    notes = [Reason("best_recipe", recipe=tuple(varied), **counts)]
+    if len(varied) == 1 and kept[varied[0]].nunique() == 1 and kept[varied[0]].dtype.kind not in "fi":
+        best, tried = str(kept[varied[0]].iloc[0]), sorted(frame[varied[0]].dropna().astype(str).unique())
+        other = next(value for value in tried if value != best)
+        notes = [
+            Reason("one_recipe", column=varied[0], values=tuple(tried), best=best, other=other, **counts)
+        ]
     if alone := int((by_chance.groupby(names).size() == 1).sum()):
         notes.append(Reason("best_of_single_runs", recipe=tuple(varied), sizes=alone))
     return kept, notes
