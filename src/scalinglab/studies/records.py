@@ -84,7 +84,8 @@ def check(
         paper: only this one.
         write: replace the records by what is found now.
         records: the folder that holds them; default: in the package of the study.
-        minutes: of each paper begin no other entry after this time, those first that took least.
+        minutes: of each paper begin no other entry after this time of the processor, those first that took
+            least: a machine with other work checks no fewer.
     """
     if write and minutes is not None:
         raise BadInput("all records of a paper are written at once: leave out minutes")
@@ -94,7 +95,7 @@ def check(
     for name in known_papers if paper is None else [paper]:
         path = record_file(name) if records is None else records / f"{name}.json"
         known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        start, now = time.perf_counter(), constants(name)
+        start, used, now = time.perf_counter(), time.process_time(), constants(name)
         found = () if write else changed_constants(known.get("constants", {}), now)
         yield Checked(f"{name} constants", len(now), time.perf_counter() - start, found)
         fresh = {}
@@ -103,7 +104,7 @@ def check(
         if minutes is not None:
             wanted.sort(key=lambda entry: taken.get(entry.key, 0.0))
         for entry in wanted:
-            if minutes is not None and time.perf_counter() - start > 60 * minutes:
+            if minutes is not None and time.process_time() - used > 60 * minutes:
                 break
             made, seconds = run(entry.key, SCALE)
             fresh[entry.key] = record(made, entry.key, SCALE, seconds)
