@@ -40,7 +40,7 @@ numbers = st.one_of(st.none(), st.floats(allow_nan=False), st.integers(-(2**53),
 
 
 @pytest.mark.parametrize("ending", FORMATS)
-@examples(20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(values=st.lists(numbers, min_size=1, max_size=6), text=st.text("abc,;\"'0e.\n", min_size=1))
 def test_any_values_survive_the_way_to_disk(tmp_path, ending, values, text):
     if not text.strip("0e.\n"):

@@ -147,7 +147,7 @@ def test_two_batch_sizes_recover_the_noise_on_average():
 
 
 @pytest.mark.parametrize("method", ["neighbours", "two_nn", "mle"])
-@pytest.mark.parametrize("d", [1, 2, 5])
+@pytest.mark.parametrize("d", [1, 5])
 def test_dimension_of_a_flat_cloud_in_a_larger_space(method, d):
     rng = np.random.default_rng(d)
     rotation = np.linalg.qr(rng.normal(size=(20, 20)))[0][:d]

@@ -224,8 +224,8 @@ def test_a_run_that_is_being_written_is_read_up_to_its_last_whole_row(logs: Path
     whole = frame.groupby("run")["train_loss"].count().sort_index()
     written = values(frame)
     counts = []
-    last = len(data) - np.array([1, 2, 5, 9])  # within the last number, too
-    for size in np.unique([*np.linspace(0, len(data), 7).astype(int), *last]):
+    last = len(data) - np.array([1, 5])  # within the last number, too
+    for size in np.unique([*np.linspace(0, len(data), 5).astype(int), *last]):
         path.write_bytes(data[:size])
         with warnings.catch_warnings():  # half a JSON document is said to be one
             warnings.simplefilter("ignore" if kind == "hugging_face" else "error", ReadingWarning)
@@ -238,7 +238,7 @@ def test_a_run_that_is_being_written_is_read_up_to_its_last_whole_row(logs: Path
     assert counts[-1] == whole.sum()
     if kind != "hugging_face":  # there the checkpoint before takes its place
         assert counts == sorted(counts)
-        assert len(set(counts)) > 4
+        assert len(set(counts)) > 3
 
 
 @pytest.mark.parametrize("kind", ["tensorboard", "wandb"])

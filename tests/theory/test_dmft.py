@@ -260,7 +260,7 @@ def random_problem(seed):
     )
 
 
-@pytest.mark.parametrize("first", range(0, 48, 12))
+@pytest.mark.parametrize("first", [0, 12])
 def test_any_problem_is_solved_and_its_losses_are_ordered(first):
     for seed in range(first, first + 12):
         problem = random_problem(seed)

@@ -112,13 +112,11 @@ def test_eqs_8_and_23_scale_the_fields():
     assert differ((psi.T @ v1 / math.sqrt(P))[0], exact[0]) > 0.06
 
 
-@pytest.mark.slow
 def test_eqs_11_and_31_responses(measured, theory):
     assert measured.r1.agrees(theory.r1)
     assert measured.r3.agrees(theory.r3)
 
 
-@pytest.mark.slow
 def test_eq_30_closes_r1_with_r02(measured, theory):
     """Printed: R₁ = 1 + R₂₄R₁/α, the loop of the features in place of that of the data."""
     assert measured.r1.agrees(theory.r1)
@@ -161,7 +159,6 @@ def test_eq_78_lacks_one_over_m_in_the_proportional_scaling():
     assert M * corrected > 10 * exact
 
 
-@pytest.mark.slow
 def test_eq_83_starts_from_c0(measured, theory):
     """v¹ = u¹ + R₀₂v¹/P with ⟨u¹u¹⟩ = C₀ + σ²: train = R₁² test; with C₁ in its place R₁ would be 1."""
     assert measured.c1.agrees(theory.r1**2 * (measured.c0.mean + SIGMA**2))

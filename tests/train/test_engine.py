@@ -54,9 +54,14 @@ OPTIMIZERS = {
 
 
 @pytest.mark.parametrize(
-    ("name", "network"), [*((name, "mlp") for name in OPTIMIZERS), ("adam", "cnn"), ("nesterov", "cnn")]
+    ("name", "network", "beside"),
+    [
+        *((name, "mlp", 1) for name in OPTIMIZERS),
+        ("adam", "mlp", 0),
+        ("adam", "cnn", 1),
+        ("nesterov", "cnn", 0),
+    ],
 )
-@pytest.mark.parametrize("beside", [0, 1])
 def test_steps_equal_a_plain_loop_with_torch_optim(name: str, network: str, beside: int) -> None:
     """A loop as anybody would write it, on the same batches; `beside`: other runs train with it."""
     values, optimizer = OPTIMIZERS[name]

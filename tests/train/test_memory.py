@@ -274,6 +274,7 @@ def test_the_place_of_a_job_is_that_of_its_group(changed, monkeypatch) -> None:
 def test_runs_that_have_ended_hold_no_memory(monkeypatch) -> None:
     made: list[weakref.ref] = []
     build = jobs.build
+    gc.freeze()  # searched is what this test makes
 
     def watched(*arguments):
         gc.collect()

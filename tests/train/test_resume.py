@@ -57,8 +57,8 @@ def ordered(curves):
     return curves.frame.sort_values(["run", "step"], ignore_index=True)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-@pytest.mark.parametrize("step", [7, 10])  # between two checkpoints, and at one
+# between two checkpoints, and at one
+@pytest.mark.parametrize(("number", "step"), [(signal.SIGTERM, 7), (signal.SIGINT, 10)])
 def test_a_training_that_is_asked_to_end_saves_its_state_there(number, step, tmp_path, monkeypatch) -> None:
     settings = [{**MLP, "seed": seed, "measure": []} for seed in range(2)]
     whole = run_many(settings, store=tmp_path / "whole")
@@ -260,7 +260,7 @@ def test_no_flipped_bit_in_a_state_is_used(ending, tmp_path, monkeypatch) -> Non
     (path,) = (tmp_path / "state").glob(f"*.{ending}")
     data, (name,) = path.read_bytes(), [Setting.from_dict(MLP).run]
     chance = random.Random(0)
-    for _ in range(200):
+    for _ in range(60):
         place = chance.randrange(len(data))
         path.write_bytes(data[:place] + bytes([data[place] ^ 1 << chance.randrange(8)]) + data[place + 1 :])
         with pytest.warns(StoreWarning, match="is damaged"):

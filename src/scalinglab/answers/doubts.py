@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -278,6 +279,11 @@ class Study:
         shared = sum(len(c.rows) for c in found)
         return found if len(found) >= 2 and shared >= 0.5 * len(kept) else []
 
+    @cached_property
+    def isoflops(self) -> list[Parabola]:
+        """The isoFLOP curves of all rows, which most checks ask for."""
+        return self.parabolas()
+
     def off_surface(self) -> pd.Series:
         """ln loss minus a robust surface of N and D, by row; empty where they do not determine one."""
         columns = [self.size, self.data, self.loss]
@@ -316,7 +322,7 @@ class Study:
 
     def doubt(self, kind: str, rows: Sequence[int], **details: Any) -> Doubt:
         """A doubt with what its rows change: in isoFLOP studies the best size, else how the loss falls."""
-        answer, before = "best_size", best_size_exponent(self.parabolas())
+        answer, before = "best_size", best_size_exponent(self.isoflops)
         if not np.isfinite(before):
             answer, before = "loss", self.loss_exponent()
         after = float("nan")
@@ -341,7 +347,7 @@ def duplicates(study: Study) -> Iterator[Doubt]:
     if sum(c is not None for c in (study.size, study.data, study.budget)) < 2:
         return
     compared = study.frame.drop(columns=["__row", "run", *filter(is_seed, study.frame)], errors="ignore")
-    if study.data is not None and study.parabolas():
+    if study.data is not None and study.isoflops:
         compared = compared.drop(columns=[c for c in compared if compared[c].equals(study.frame[study.data])])
     rounded = compared.select_dtypes("number").map(lambda v: f"{v:.{DIGITS_OF_COPIES}g}")
     copies = compared.astype(str).assign(**rounded).duplicated(keep="first")
@@ -351,7 +357,7 @@ def duplicates(study: Study) -> Iterator[Doubt]:
 
 def few_points(study: Study) -> Iterator[Doubt]:
     """IsoFLOP curves of too few sizes to show a minimum."""
-    curves = study.parabolas()
+    curves = study.isoflops
     if not curves:
         return
     known = study.frame.dropna(subset=[study.budget, study.size])
@@ -365,7 +371,7 @@ def few_points(study: Study) -> Iterator[Doubt]:
 
 def off_centre(study: Study) -> Iterator[Doubt]:
     """IsoFLOP curves without a minimum: on one side the loss rises by less than the usual scatter."""
-    curves = [c for c in study.parabolas() if len(np.unique(c.log_size)) >= FEWEST]
+    curves = [c for c in study.isoflops if len(np.unique(c.log_size)) >= FEWEST]
     usual = float(np.median([c.scatter for c in curves])) if curves else 0.0
     for curve in curves:
         small, large = curve.rises
@@ -381,7 +387,7 @@ def outlying(study: Study) -> Iterator[Doubt]:
     a large scatter and names few; parabolas follow the runs that it leaves, since they bend to those far from
     their minimum.
     """
-    if not study.parabolas():
+    if not study.isoflops:
         return
     off = study.off_surface()
     rows = {int(row) for row in off.index[unlikely(off / max(median_scale(off), 1e-4), len(off))]}
@@ -519,7 +525,7 @@ def undertuned(study: Study) -> Iterator[Doubt]:
     """
     if study.loss is None or study.size is None:
         return
-    curves = study.parabolas()
+    curves = study.isoflops
     if curves:
         off = pd.Series(np.concatenate([c.off for c in curves]), np.concatenate([c.rows for c in curves]))
         best = study.frame.set_index("__row").loc[off.index].assign(__off=off.to_numpy())
