@@ -7,7 +7,7 @@
 | `active_experts` | E + A N_a^-α (N/N_a)^-δ + B D^-β | N_a active parameters of N, D tokens |
 | `sparsity` | E + A N^-α + B D^-β + C (1 - S)^-λ + F (1 - S)^-δ N^-γ | Abnar et al. 2025 |
 | `upcycled` | E + A d1^-α d2^(-β + κ ln d1) | Liew et al. 2025: D1 and D2 tokens over 1e9 |
-| `fine_grained_experts` | E + (A + g G^-γ) N^-α + B D^-β | Krajewski et al. 2024, eq. 8 |
+| `fine_grained_experts` | E + A N^-α + g G^-γ N^-α + B D^-β | Krajewski et al. 2024, eq. 8 |
 | `precision` | E + A N'^-α + B D^-β, N' = N (1 - e^(-P/γ)) | Kumar et al. 2024, eq. 3 |
 | `quantized_after_training` | C D^γ_D N^-γ_N e^(-P/γ) | Kumar et al. 2024, eq. 2 |
 | `vocabulary` | E + A N_nv^-α + A_v N_v^-α_v + B D^-β | Tao et al. 2024, eq. 5; E is negative there |
@@ -27,8 +27,9 @@ from typing import Any
 import numpy as np
 
 from scalinglab.laws.forms.base import Form, Parameter
+from scalinglab.laws.forms.powers import sum_of_powers
 from scalinglab.laws.forms.registry import register_form
-from scalinglab.laws.forms.surfaces import ALPHA, BY_DATA, BY_PARAMS, COARSE, FLOOR, power
+from scalinglab.laws.forms.surfaces import ALPHA, BY_DATA, BY_PARAMS, COARSE, FLOOR, SIZES, power
 from scalinglab.support.validation import checked
 
 SPARSE = (0.1, 0.3, 0.6)  # search: starts of exponents
@@ -60,36 +61,6 @@ def _routed_linear(x: Any, y: Any, starts: Mapping[str, Any]) -> dict[str, Any]:
     return {name: np.array(found)[:, [j]] for j, name in enumerate("abcd")}
 
 
-def _experts_with_floor(x: Any, floor: Any, a: Any, alpha: Any, beta: Any) -> Any:
-    return floor + a * power(x[0], alpha) * power(x[1], beta)
-
-
-def _active_experts(x: Any, floor: Any, a: Any, b: Any, alpha: Any, beta: Any, delta: Any) -> Any:
-    return floor + a * power(x[0], alpha) * power(x[1] / x[0], delta) + b * power(x[2], beta)
-
-
-def _sparsity(
-    x: Any, floor: Any, a: Any, b: Any, c: Any, f: Any, alpha: Any, beta: Any, lam: Any, delta: Any,
-    gamma: Any,
-) -> Any:  # fmt: skip
-    dense = 1 - x[2]
-    both = power(dense, delta) * power(x[0], gamma)
-    return floor + a * power(x[0], alpha) + b * power(x[1], beta) + c * power(dense, lam) + f * both
-
-
-def _sparsity_gradient(
-    x: Any, floor: Any, a: Any, b: Any, c: Any, f: Any, alpha: Any, beta: Any, lam: Any, delta: Any,
-    gamma: Any,
-) -> tuple[Any, ...]:  # fmt: skip
-    log_n, log_d, log_dense = np.log(x[0]), np.log(x[1]), np.log(1 - x[2])
-    by_a, by_b, by_c = np.exp(-alpha * log_n), np.exp(-beta * log_d), np.exp(-lam * log_dense)
-    by_f = np.exp(-delta * log_dense - gamma * log_n)
-    return (
-        np.ones_like(by_a), by_a, by_b, by_c, by_f, -a * by_a * log_n, -b * by_b * log_d,
-        -c * by_c * log_dense, -f * by_f * log_dense, -f * by_f * log_n,
-    )  # fmt: skip
-
-
 # convention: tokens at which A and beta of `upcycled` are quoted
 BILLION = 1e9
 
@@ -99,12 +70,6 @@ def _upcycled(x: Any, floor: Any, a: Any, alpha: Any, beta: Any, both: Any) -> A
     return floor + a * np.exp(-alpha * first - beta * second + both * first * second)
 
 
-def _fine_grained(
-    x: Any, floor: Any, a: Any, g: Any, b: Any, alpha: Any, beta: Any, gamma: Any
-) -> Any:  # fmt: skip
-    return floor + (a + g * power(x[2], gamma)) * power(x[0], alpha) + b * power(x[1], beta)
-
-
 def _precision(x: Any, floor: Any, a: Any, b: Any, alpha: Any, beta: Any, gamma: Any) -> Any:
     worth = -np.expm1(-x[2] / gamma)
     return floor + a * power(x[0] * worth, alpha) + b * power(x[1], beta)
@@ -112,25 +77,6 @@ def _precision(x: Any, floor: Any, a: Any, b: Any, alpha: Any, beta: Any, gamma:
 
 def _quantized(x: Any, c: Any, by_data: Any, by_params: Any, gamma: Any) -> Any:
     return c * np.exp(by_data * np.log(x[1]) - by_params * np.log(x[0]) - x[2] / gamma)
-
-
-def _vocabulary(
-    x: Any, floor: Any, a: Any, a_vocab: Any, b: Any, alpha: Any, alpha_vocab: Any, beta: Any
-) -> Any:
-    return floor + a * power(x[0], alpha) + a_vocab * power(x[1], alpha_vocab) + b * power(x[2], beta)
-
-
-# convention: parameters, vocabulary and characters at which A, A_vocab and B are quoted
-SIZES = (1e8, 3e4, 1e10)
-
-
-def _vocabulary_size(
-    x: Any, floor: Any, a: Any, a_vocab: Any, b: Any, alpha: Any, alpha_vocab: Any, beta: Any, both: Any
-) -> Any:
-    n, v, d = (np.log(values / size) for values, size in zip(x, SIZES, strict=True))
-    return (
-        floor + a * np.exp(-alpha * n) + a_vocab * np.exp(-alpha_vocab * v) + b * np.exp(both * v - beta * d)
-    )
 
 
 def _parallel(x: Any, floor: Any, a: Any, alpha: Any, streams: Any) -> Any:
@@ -145,27 +91,26 @@ register_form(Form(
     _routed, complete=_routed_linear, variables=("n_params", "n_experts"),
     doc="Clark et al. 2022, eq. 1",
 ))  # fmt: skip
-register_form(Form(
+register_form(sum_of_powers(
     "experts_with_floor", "E + A N^-alpha X^-beta",
     (FLOOR, BY_PARAMS, ALPHA, Parameter("beta", -1.0, 5.0, start=(0.02, 0.05, 0.1, 0.2, 0.4))),
-    _experts_with_floor, variables=("n_params", "n_experts"),
-    doc="a power of parameters and of experts X over a floor",
+    {"N": "n_params", "X": "n_experts"}, doc="a power of parameters and of experts X over a floor",
 ))  # fmt: skip
-register_form(Form(
+register_form(sum_of_powers(
     "active_experts", "E + A Na^-alpha (N/Na)^-delta + B D^-beta",
     (FLOOR, BY_PARAMS, BY_DATA, COARSE_ALPHA, COARSE_BETA,
      Parameter("delta", -1.0, 5.0, start=(0.02, 0.1, 0.25))),
-    _active_experts, variables=("n_active", "n_params", "n_data"),
+    {"Na": "n_active", "(N/Na)": ("n_params", lambda x: np.log(x[1] / x[0])), "D": "n_data"},
     doc="chinchilla of the active parameters Na, with a power of how many times as many there are",
 ))  # fmt: skip
-register_form(Form(
+register_form(sum_of_powers(
     "sparsity", "E + A N^-alpha + B D^-beta + C (1 - S)^-lam + F (1 - S)^-delta N^-gamma",
     (FLOOR, BY_PARAMS, BY_DATA, Parameter("C", linear=True), Parameter("F", 0.0, linear=True, log=True),
      Parameter("alpha", 0.0, 5.0, start=SPARSE), Parameter("beta", 0.0, 5.0, start=SPARSE),
      Parameter("lam", -3.0, 3.0, start=(-0.3, 0.3), prior=(0.0, 0.5)),
      Parameter("delta", -3.0, 3.0, start=(-0.3, 0.3), prior=(0.0, 0.5)),
      Parameter("gamma", 0.0, 5.0, start=(0.2, 0.5), prior=(0.3, 0.3))),
-    _sparsity, gradient=_sparsity_gradient, variables=("n_params", "n_data", "sparsity"), zeros=("sparsity",),
+    {**SIZES, "(1 - S)": ("sparsity", lambda x: np.log(1 - x[2]))}, zeros=("sparsity",),
     doc="Abnar et al. 2025: S is the share of experts that are not active",
 ))  # fmt: skip
 register_form(Form(
@@ -174,11 +119,11 @@ register_form(Form(
     _upcycled, variables=("n_dense", "n_data"),
     doc="Liew et al. 2025: D1 tokens of the dense model, D2 of the experts made of it",
 ))  # fmt: skip
-register_form(Form(
-    "fine_grained_experts", "E + (A + g G^-gamma) N^-alpha + B D^-beta",
+register_form(sum_of_powers(
+    "fine_grained_experts", "E + A N^-alpha + g G^-gamma N^-alpha + B D^-beta",
     (FLOOR, BY_PARAMS, Parameter("g", 0.0, linear=True, log=True), BY_DATA,
      COARSE_ALPHA, COARSE_BETA, Parameter("gamma", 0.0, 5.0, start=SPARSE)),
-    _fine_grained, variables=("n_params", "n_data", "granularity"), doc="Krajewski et al. 2024, eq. 8",
+    {**SIZES, "G": "granularity"}, doc="Krajewski et al. 2024, eq. 8",
 ))  # fmt: skip
 register_form(Form(
     "precision", "E + A (N (1 - exp(-P/gamma)))^-alpha + B D^-beta",
@@ -194,20 +139,21 @@ register_form(Form(
     _quantized, variables=("n_params", "n_data", "bits"),
     doc="Kumar et al. 2024, eq. 2: the loss that quantization after training adds",
 ))  # fmt: skip
-register_form(Form(
+register_form(sum_of_powers(
     "vocabulary", "E + A Nnv^-alpha + A_vocab Nv^-alpha_vocab + B D^-beta",
     (Parameter("E", linear=True), BY_PARAMS, Parameter("A_vocab", 0.0, linear=True, log=True), BY_DATA,
      COARSE_ALPHA, Parameter("alpha_vocab", 0.0, 5.0, start=COARSE), COARSE_BETA),
-    _vocabulary, variables=("non_vocab_params", "vocab_params", "n_chars"),
+    {"Nnv": "non_vocab_params", "Nv": "vocab_params", "D": "n_chars"},
     doc="Tao et al. 2024, eq. 5; of the unigram-normalized loss",
 ))  # fmt: skip
-register_form(Form(
+register_form(sum_of_powers(
     "vocabulary_size",
     "E + A n^-alpha + A_vocab v^-alpha_vocab + B v^both d^-beta, n = Nnv/1e8, v = V/3e4, d = D/1e10",
     (Parameter("E", linear=True), BY_PARAMS, Parameter("A_vocab", 0.0, linear=True, log=True), BY_DATA,
      Parameter("alpha", 0.0, 5.0, start=SPARSE), Parameter("alpha_vocab", 0.0, 5.0, start=SPARSE),
      Parameter("beta", 0.0, 5.0, start=SPARSE), Parameter("both", -2.0, 2.0, start=(0.0, 0.2))),
-    _vocabulary_size, variables=("non_vocab_params", "vocab_size", "n_chars"),
+    # convention: parameters, vocabulary and characters at which A, A_vocab and B are quoted
+    {"n": ("non_vocab_params", 1e8), "v": ("vocab_size", 3e4), "d": ("n_chars", 1e10)},
     doc="Tao et al. 2024, eq. 5, of the vocabulary's size: fewer tokens in as many characters",
 ))  # fmt: skip
 register_form(Form(

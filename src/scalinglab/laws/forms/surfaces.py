@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 
 from scalinglab.laws.forms.base import Form, Parameter, softplus
+from scalinglab.laws.forms.powers import sum_of_powers
 from scalinglab.laws.forms.registry import register_form
 from scalinglab.support.validation import checked
 
@@ -46,16 +47,6 @@ BETA = Parameter("beta", 0.0, 5.0, start=GRID)
 def power(x: Any, exponent: Any) -> Any:
     """x^-exponent."""
     return np.exp(-exponent * np.log(x))
-
-
-def _chinchilla(x: Any, floor: Any, a: Any, b: Any, alpha: Any, beta: Any) -> Any:
-    return floor + a * power(x[0], alpha) + b * power(x[1], beta)
-
-
-def _chinchilla_gradient(x: Any, floor: Any, a: Any, b: Any, alpha: Any, beta: Any) -> tuple[Any, ...]:
-    log_n, log_d = np.log(x[0]), np.log(x[1])
-    by_a, by_b = np.exp(-alpha * log_n), np.exp(-beta * log_d)
-    return np.ones_like(by_a), by_a, by_b, -a * by_a * log_n, -b * by_b * log_d
 
 
 @checked
@@ -148,7 +139,7 @@ def _inner_sizes(variable: int) -> Any:
 
 
 def _rosenfeld(x: Any, floor: Any, a: Any, b: Any, alpha: Any, beta: Any, guess: Any) -> Any:
-    inner = _chinchilla(x, floor, a, b, alpha, beta)
+    inner = CHINCHILLA.function(x, floor, a, b, alpha, beta)
     return inner / np.hypot(1, inner / guess)
 
 
@@ -174,14 +165,6 @@ def _kaplan_scales(x: Any, y: Any, starts: Mapping[str, Any]) -> dict[str, Any]:
     n = np.exp(log_y / starts["alpha"] + np.mean(np.log(x[0])) - 0.7 / starts["alpha"])
     d = np.exp(log_y / starts["beta"] + np.mean(np.log(x[1])) - 0.7 / starts["beta"])
     return {"n_scale": n, "d_scale": d}
-
-
-def _kaplan_time(x: Any, a: Any, b: Any, alpha: Any, beta: Any) -> Any:
-    return a * power(x[0], alpha) + b * power(x[1], beta)
-
-
-def _with_time(x: Any, floor: Any, a: Any, b: Any, c: Any, alpha: Any, beta: Any, gamma: Any) -> Any:
-    return _chinchilla(x, floor, a, b, alpha, beta) + c * power(x[2], gamma)
 
 
 def optimal_params(n_data: Any, a: Any, b: Any, alpha: Any, beta: Any) -> Any:
@@ -214,10 +197,10 @@ def _split(x: Any, y: Any, starts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 NAMES = ("n_params", "n_data")
-
-register_form(Form(
-    "chinchilla", "E + A N^-alpha + B D^-beta", (FLOOR, BY_PARAMS, BY_DATA, ALPHA, BETA), _chinchilla,
-    gradient=_chinchilla_gradient, variables=NAMES, doc="Hoffmann et al. 2022, eq. 2",
+SIZES = {"N": "n_params", "D": "n_data"}
+CHINCHILLA = register_form(sum_of_powers(
+    "chinchilla", "E + A N^-alpha + B D^-beta", (FLOOR, BY_PARAMS, BY_DATA, ALPHA, BETA), SIZES,
+    doc="Hoffmann et al. 2022, eq. 2",
 ))  # fmt: skip
 register_form(Form(
     "coupled", "E + (A N^-alpha + B D^-beta)^gamma",
@@ -263,17 +246,17 @@ register_form(Form(
     # `coupled` without a floor: few runs do not show that there is none, and what lies far beyond rests on it
     automatic=False,
 ))  # fmt: skip
-register_form(Form(
+register_form(sum_of_powers(
     "kaplan_time", "A N^-alpha + B S^-beta", (BY_PARAMS, BY_DATA, ALPHA, BETA),
-    _kaplan_time, variables=("n_params", "step"), doc="Kaplan et al. 2020, eq. 1.6",
+    {"N": "n_params", "S": "step"}, doc="Kaplan et al. 2020, eq. 1.6",
     derived=lambda v: {"n_scale": v["A"] ** (1 / v["alpha"]), "step_scale": v["B"] ** (1 / v["beta"])},
 ))  # fmt: skip
-register_form(Form(
+register_form(sum_of_powers(
     "with_time", "E + A N^-alpha + B D^-beta + C t^-gamma",
     (FLOOR, BY_PARAMS, BY_DATA, Parameter("C", 0.0, linear=True, log=True),
      Parameter("alpha", 0.0, 5.0, start=COARSE), Parameter("beta", 0.0, 5.0, start=COARSE),
      Parameter("gamma", 0.0, 5.0, start=COARSE)),
-    _with_time, variables=(*NAMES, "time"), doc="the three bottlenecks of Bordelon et al. 2024",
+    {**SIZES, "t": "time"}, doc="the three bottlenecks of Bordelon et al. 2024",
 ))  # fmt: skip
 register_form(Form(
     "data_constrained", "E + A N'^-alpha + B D'^-beta",

@@ -2,7 +2,7 @@
 
 | name | equation | from |
 | --- | --- | --- |
-| `overtrained` | E + (a M^η + b M^-η) C^-η | Gadre et al. 2024, eq. 4: α = β = 2η, M tokens per parameter |
+| `overtrained` | E + a M^η C^-η + b M^-η C^-η | Gadre et al. 2024, eq. 4: α = β = 2η, M tokens a parameter |
 | `optimal_learning_rate` | c N^p D^q | Li et al. 2025 (step law), eq. 1 |
 | `optimal_batch_size` | c D^q | Li et al. 2025 (step law), eq. 1 |
 | `learning_rate_batch` | (E + A N^-α + B N^κ D^-β) (1 + bend(u, v)) | a paraboloid around the step law |
@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from scalinglab.laws.forms.base import Form, Parameter, softplus
+from scalinglab.laws.forms.powers import sum_of_powers
 from scalinglab.laws.forms.registry import register_form
 from scalinglab.laws.forms.surfaces import (
     BY_DATA,
@@ -33,30 +34,13 @@ from scalinglab.laws.forms.surfaces import (
     COARSE,
     FLOOR,
     NAMES,
+    SIZES,
     coupled,
     coupled_gradient,
     power,
 )
 
-# --- compute and over-training -------------------------------------------------------------------------
-
-
-def _overtrained(x: Any, floor: Any, a: Any, b: Any, eta: Any) -> Any:
-    log_c, log_m = np.log(x[0]), np.log(x[1])
-    return floor + a * np.exp(eta * (log_m - log_c)) + b * np.exp(-eta * (log_m + log_c))
-
-
 # --- learning rate and batch ---------------------------------------------------------------------------
-
-
-def _product(x: Any, scale: Any, by_params: Any, by_data: Any) -> Any:
-    return scale * np.exp(by_params * np.log(x[0]) + by_data * np.log(x[1]))
-
-
-def _product_gradient(x: Any, scale: Any, by_params: Any, by_data: Any) -> tuple[Any, ...]:
-    log_n, log_d = np.log(x[0]), np.log(x[1])
-    base = np.exp(by_params * log_n + by_data * log_d)
-    return base, scale * base * log_n, scale * base * log_d
 
 
 PLACE = (1e9, 1e11)  # convention: n_params and n_data at which the optima of `learning_rate_batch` are quoted
@@ -172,25 +156,24 @@ def _positive(name: str, *start: float) -> Parameter:
     return Parameter(name, 0.0, log=True, start=start or (1.0,))
 
 
-register_form(Form(
-    "overtrained", "E + (a M^eta + b M^-eta) C^-eta",
+register_form(sum_of_powers(
+    "overtrained", "E + a M^eta C^-eta + b M^-eta C^-eta",
     (FLOOR, Parameter("a", 0.0, linear=True, log=True), Parameter("b", 0.0, linear=True, log=True),
      Parameter("eta", 0.0, 3.0, start=(0.04, 0.08, 0.12, 0.16, 0.2, 0.3, 0.5))),
-    _overtrained, variables=("compute", "tokens_per_param"), exponent="eta",
+    {"C": "compute", "M": "tokens_per_param"}, exponent="eta",
     derived=lambda v: {"alpha": 2 * v["eta"], "best_tokens_per_param": (v["b"] / v["a"]) ** (0.5 / v["eta"])},
     doc="Gadre et al. 2024, eq. 4",
 ))  # fmt: skip
 BY_N = Parameter("by_params", -5.0, 5.0, start=(-1.0, -0.5, 0.0, 0.5))
 BY_D = Parameter("by_data", -5.0, 5.0, start=(-0.5, 0.0, 0.3, 0.6))
 SCALE = Parameter("scale", 0.0, linear=True, log=True)
-register_form(Form(
-    "optimal_learning_rate", "scale N^by_params D^by_data", (SCALE, BY_N, BY_D), _product,
-    gradient=_product_gradient, variables=NAMES, doc="Li et al. 2025 (step law), eq. 1",
-    automatic=False,  # of a learning rate, not of a loss
+register_form(sum_of_powers(
+    "optimal_learning_rate", "scale N^by_params D^by_data", (SCALE, BY_N, BY_D), SIZES,
+    doc="Li et al. 2025 (step law), eq. 1", automatic=False,  # of a learning rate, not of a loss
 ))  # fmt: skip
-register_form(Form(
+register_form(sum_of_powers(
     "optimal_batch_size", "scale D^by_data", (SCALE, Parameter("by_data", -5.0, 5.0, start=(0.2, 0.5, 0.8))),
-    lambda x, scale, by_data: scale * np.exp(by_data * np.log(x)), exponent="by_data",
+    {"D": "x"}, exponent="by_data",
     doc="Li et al. 2025 (step law), eq. 1; x is n_data",
 ))  # fmt: skip
 register_form(Form(
@@ -209,9 +192,8 @@ register_form(Form(
     variables=("learning_rate", "batch_size", *NAMES),
     doc="R the learning rate, S the batch; the optima of Li et al. 2025 (step law), a paraboloid around them",
 ))  # fmt: skip
-register_form(Form(
-    "critical_batch_size", "scale N^by_params D^by_data", (SCALE, BY_N, BY_D), _product,
-    gradient=_product_gradient, variables=NAMES, automatic=False,
+register_form(sum_of_powers(
+    "critical_batch_size", "scale N^by_params D^by_data", (SCALE, BY_N, BY_D), SIZES, automatic=False,
     doc="Zhang et al. 2024: examples a batch beyond which steps are no longer saved",
 ))  # fmt: skip
 register_form(Form(
@@ -221,12 +203,11 @@ register_form(Form(
     _annealed, variables=("n_params", "rate_area", "annealed_area"), zeros=("annealed_area",),
     doc="Tissue et al. 2024: S1 the sum of the rates over steps, S2 the area that annealing has left",
 ))  # fmt: skip
-register_form(Form(
+register_form(sum_of_powers(
     "data_transferred", "k D^alpha N^beta",
     (Parameter("k", 0.0, linear=True, log=True), Parameter("alpha", -2.0, 3.0, start=COARSE),
      Parameter("beta", -2.0, 3.0, start=COARSE)),
-    lambda x, k, alpha, beta: k * np.exp(alpha * np.log(x[0]) + beta * np.log(x[1])),
-    variables=("n_tuned", "n_params"), doc="Hernandez et al. 2021, eq. 1.1",
+    {"D": "n_tuned", "N": "n_params"}, doc="Hernandez et al. 2021, eq. 1.1",
 ))  # fmt: skip
 register_form(Form(
     "transfer", "((n_scale/N)^(alpha/beta) + d_scale/(D + p k D^by_data N^by_params))^beta",
