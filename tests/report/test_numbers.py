@@ -1,6 +1,5 @@
 """What the report computes, apart from how it is drawn."""
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,7 +10,6 @@ import scalinglab as sl
 from scalinglab.figures.data import PowerLaw
 from scalinglab.laws.fitting.solution import Interval
 from scalinglab.report import numbers, reading, sections, surface_numbers
-from scalinglab.report.size_law import size_law_of
 from scalinglab.results.estimate import Estimate
 
 
@@ -71,17 +69,6 @@ def test_a_parameter_with_an_open_interval_has_no_number_in_the_table():
     ]  # fmt: skip
 
 
-def test_a_size_that_does_not_follow_the_others_leaves_no_law():
-    x = np.geomspace(1e6, 1e9, 8)
-    loss = 1.8 + 300 * x**-0.4
-    loss[4] *= 1.4
-    found = size_law_of(sl.Curves(pd.DataFrame({"n_params": x, "loss": loss, "run": np.arange(8)})))
-    assert found.law is None
-    assert found.problem.code == "outlier"
-    assert found.problem.details["at"] == {"n_params": pytest.approx(x[4])}
-    assert found.problem.details["measured"] == pytest.approx(loss[4])
-
-
 def test_every_run_belongs_to_the_nearest_isoflop_curve():
     n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e6, 1e9, 5), np.geomspace(1e8, 1e11, 5)))
     loss = 1.8 + 480 * n**-0.35 + 2100 * d**-0.37
@@ -127,17 +114,6 @@ def test_measurements_of_other_names_count_where_they_have_values_and_no_standar
 def test_a_power_law_goes_through_the_middle_of_its_points(sign: int):
     law = PowerLaw("γ", np.array([1.0, 100.0]), np.array([2.0, 8.0]), Estimate(0.5, 0.1, 0.3, 0.7), sign)
     assert law.line == pytest.approx(4 * np.array([10.0**-0.5, 10**0.5]) ** sign)
-
-
-def test_an_interval_is_drawn_to_thirty_times_the_points_at_most():
-    found = size_law_of(curves())
-    open_ends = replace(
-        found, law=SimpleNamespace(predict=lambda x: x, interval=lambda x: (0 * x, np.full_like(x, np.inf)))
-    )
-    sizes, _, low, high = open_ends.curve()
-    means = found.table["mean"]
-    assert (sizes[0], sizes[-1], len(sizes)) == (100, pytest.approx(1600), 60)
-    assert (low[0], high[0]) == (pytest.approx(means.min() / 30), pytest.approx(30 * means.max()))
 
 
 def test_the_section_on_runs_names_what_all_share_and_rounds_sizes_from_a_thousand_on():

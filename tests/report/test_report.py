@@ -12,9 +12,8 @@ import pytest
 import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.laws.learning_curves.dynamical import dynamical
-from scalinglab.report import numbers, reading, sections
+from scalinglab.report import card, numbers, reading, sections
 from scalinglab.report.page import Section, render
-from scalinglab.report.size_law import size_law_of
 from tests.browser import Browser, needs_browser
 from tests.laws.synthetic import family
 
@@ -104,7 +103,7 @@ def test_curves_of_sizes_alone_get_their_law_with_its_interval():
 
 def test_what_cannot_be_fitted_is_said_and_not_hidden():
     flat = sl.Curves({"n_data": [100, 200], "test_error": [0.3, 0.2]})
-    assert "No law was fitted" in sl.report.build(flat)
+    assert "The exponent is not determined by these points" in sl.report.build(flat)
 
 
 def two_learning_rates() -> sl.Curves:
@@ -126,23 +125,27 @@ def test_no_line_joins_curves_of_different_learning_rates():
     assert "differ in learning rate: 1 solid, 2 dashed" in section.paragraphs[0]
 
 
-def test_law_of_size_takes_the_best_learning_rate_and_not_the_mean():
-    section = sections.size_law(two_learning_rates())
+def test_the_law_of_size_is_that_of_fit_drawn_over_its_points_and_listed():
+    curves = two_learning_rates()
+    section, fit = sections.size_law(curves), sl.fit(curves)
     assert section is not None
-    (_, table) = section.tables[-1]
-    np.testing.assert_allclose(table["mean"], table["n_data"] ** -0.5 + 0.001)
-    assert (table["learning_rate"] == 1.0).all()
+    measured, band, line = section.plots[0].figure.data
+    np.testing.assert_array_equal(measured.y, fit.law.points.y)
+    np.testing.assert_allclose(line.y, fit.law.predict(line.x))
+    assert len(band.x) == 2 * len(line.x)
+    (law, parameters), (listed, table) = section.tables
+    assert (law, listed) == ("The law", "The points")
+    assert [*parameters["parameter"]] == [*fit.law.parameters]
+    np.testing.assert_allclose(table["test_error"], table["n_data"] ** -0.5 + 0.001)  # of the better rate
 
 
-def test_law_of_size_takes_no_lucky_seed_for_the_better_setting():
-    sizes = np.repeat([100, 200, 400, 800], 3)
-    luck = np.tile([0.9, 1.0, 1.1], 4)
-    table = pd.DataFrame(
-        {"n_data": sizes, "data_seed": np.tile([0, 1, 2], 4), "test_error": luck * sizes**-0.5}
-    )
-    section = sections.size_law(sl.Curves(table, settings=["data_seed"]))
+def test_a_law_that_cannot_be_fitted_says_why_unless_the_card_has():
+    curves = sl.Curves({"n_data": [100, 300, 1000], "test_loss": [0.1, 0.5, 4.0]})
+    section = sections.size_law(curves)
     assert section is not None
-    np.testing.assert_allclose(section.tables[-1][1]["mean"], np.unique(sizes) ** -0.5)
+    assert section.paragraphs[0].startswith("No law was fitted: test_loss rises with n_data")
+    assert section.plots == ()
+    assert sections.size_law(curves, card.answered(curves)) is None
 
 
 def one_seed_a_size(name: str) -> sl.Curves:
@@ -160,8 +163,8 @@ def test_runs_that_have_no_repeats_are_shown_each_for_itself(name: str):
 
 def test_no_seed_is_taken_for_the_size_of_a_law():
     table = {"data_seed": [0, 1, 2], "test_error": [0.3, 0.2, 0.4]}
-    assert sections.size_column(sl.Curves(table)) is None
-    assert sections.size_column(sl.Curves({**table, "rank": [1, 2, 3]}, settings=["rank"])) == "rank"
+    assert numbers.size_column(sl.Curves(table)) is None
+    assert numbers.size_column(sl.Curves({**table, "rank": [1, 2, 3]}, settings=["rank"])) == "rank"
 
 
 @pytest.mark.parametrize("name", ["init_seed", "seed_order"])
@@ -213,7 +216,6 @@ def test_a_measurement_of_another_name_is_drawn_but_no_best_of_it_is_claimed():
     section = sections.learning_curves(curves)
     assert section is not None
     assert [plot.caption for plot in section.plots] == ["Accuracy against step"]
-    assert sections.size_law(curves) is None  # whether more of it is better is not known
     assert "best" not in sl.report.build(curves).split("<script>")[0]
 
 
@@ -236,15 +238,6 @@ def test_no_name_can_break_the_page(tmp_path: Path):
         assert browser.open_report(tmp_path / "odd.html") >= 3
         assert browser.errors() == []
         assert browser.requests() == []
-
-
-def test_runs_that_measured_nothing_are_counted():
-    curves = learning_curves()
-    frame = curves.frame.drop(columns=["norm", "test_error"])
-    frame.loc[(frame.n_data == 100) & (frame.seed == 1), "test_loss"] = np.nan
-    section = sections.size_law(sl.Curves(frame))
-    assert section is not None
-    assert "1 of 12 runs have no test loss and are left out." in section.paragraphs
 
 
 @pytest.mark.parametrize(
@@ -278,16 +271,6 @@ def test_an_open_interval_does_not_make_the_points_small():
     assert drawn.max() < 31 * 0.6
 
 
-def test_diverged_runs_are_told_in_the_law_of_size():
-    sizes = [100, 300, 1000, 3000, 10000]
-    table = pd.DataFrame({"n_data": sizes, "step": 1, "test_loss": [1.0, 0.6, 0.4, 0.3, 0.25]})
-    table = pd.concat([table, table.tail(1).assign(step=2, test_loss=np.inf)])  # after its best checkpoint
-    for column, values in (("status", ["done"] * 4 + ["diverged"] * 2), ("diverged", [False] * 5 + [True])):
-        section = sections.size_law(sl.Curves(table.assign(**{column: values})))
-        assert section is not None
-        assert "1 of 5 runs diverged and are included with their best checkpoint." in section.paragraphs
-
-
 @pytest.mark.parametrize(("sizes", "listed"), [([0.01, 0.1], [0.01, 0.1]), ([1024.4, 2e4], [1024, 2e4])])
 def test_sizes_read_off_a_figure_are_rounded_and_shares_are_not(sizes: list[float], listed: list[float]):
     section = sections.runs(sl.Curves({"n_data": sizes, "test_error": [0.5, 0.4]}))
@@ -300,19 +283,6 @@ def test_a_run_that_diverged_at_its_first_step_is_listed_as_diverged():
     listed = sections.runs(sl.Curves({**table, **outcome})).tables[0][1]
     assert listed["status"].tolist() == ["diverged", "done"]
     assert listed["diverged at"].tolist()[0] == 0
-
-
-def test_what_is_drawn_is_what_was_computed():
-    sizes = np.array([100, 300, 1000, 3000, 10000])
-    curves = sl.Curves({"n_data": sizes, "test_loss": 0.1 + 3.0 * sizes**-0.5})
-    found, section = size_law_of(curves), sections.size_law(curves)
-    assert found is not None
-    assert found.law is not None
-    assert section is not None
-    assert found.law.exponent == pytest.approx(0.5, abs=1e-6)
-    measured, _, line = section.plots[0].figure.data
-    np.testing.assert_array_equal(measured.y, found.table["mean"])
-    np.testing.assert_array_equal(line.y, found.curve()[1])
 
 
 def test_long_tables_are_cut_and_say_so():

@@ -12,7 +12,6 @@ from scalinglab import report
 from scalinglab.errors import BadInput
 from scalinglab.figures.data import Isoflop
 from scalinglab.figures.style import PALETTE
-from scalinglab.laws.fitting.bend import Bend
 from scalinglab.report import (
     card,
     explained_run,
@@ -24,7 +23,6 @@ from scalinglab.report import (
     sections,
     surface_sections,
 )
-from scalinglab.report.size_law import size_law_of
 from scalinglab.results import Estimate, Reason
 from tests.report.test_numbers import curves
 from tests.report.test_surface_numbers import Known, named
@@ -186,71 +184,6 @@ def test_single_checkpoints_have_one_column_of_what_was_measured():
     assert shown["test loss"].tolist() == pytest.approx([0.2, 0.3, 0.1, 0.2, 0.05, 0.15])
 
 
-def size_law(**more: Any) -> Any:
-    fitted = SimpleNamespace(
-        form=SimpleNamespace(equation="a x^-b"), unidentified=None, parameters={"b": 0.4},
-        parameter_intervals={"b": (0.3, 0.5)}, undetermined=(), notes=("rounded",),
-        diagnosis=SimpleNamespace(reasons=(Reason("no_fall_seen"),), bend=Bend()),
-    )  # fmt: skip
-    grid = np.array([100.0, 1000])
-    usual = {
-        "size": "n_data", "y": "test_loss", "law": fitted, "problem": None, "lost": 0, "diverged": 0,
-        "runs": 9,
-        "others": [], "table": pd.DataFrame({"n_data": grid, "mean": [0.4, 0.2], "error": [0.01, 0.02]}),
-        "curve": lambda: (grid, np.array([0.41, 0.19]), np.array([0.3, 0.1]), np.array([0.5, 0.3])),
-    }  # fmt: skip
-    return SimpleNamespace(**{**usual, **more})
-
-
-def written(monkeypatch: pytest.MonkeyPatch, **more: Any) -> Any:
-    monkeypatch.setattr(sections, "size_law_of", lambda *_: size_law(**more))
-    return sections.size_law(curves())
-
-
-def test_the_law_of_size_is_drawn_over_its_points_and_listed(monkeypatch):
-    section = written(monkeypatch)
-    figure = section.plots[0].figure
-    assert named(figure, "best of each size").error_y.array.tolist() == [0.01, 0.02]
-    assert named(figure, "a x^-b").y.tolist() == [0.41, 0.19]
-    assert named(figure, "95 % interval").y.tolist() == [0.5, 0.3, 0.1, 0.3]
-    assert [caption for caption, _ in section.tables] == ["The law", "The points"]
-    assert section.paragraphs[1:] == ["It does not fall with size.", "Note: rounded."]
-
-
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        ({"lost": 2}, "2 of 9 runs have no test loss and are left out."),
-        ({"diverged": 3}, "3 of 9 runs diverged and are included with their best checkpoint."),
-        ({"others": ["width", "depth"]}, "At each size only the width, depth with the lowest mean is used."),
-    ],
-)  # fmt: skip
-def test_what_counts_in_the_law_of_size_is_said(monkeypatch, more, said):
-    assert said in written(monkeypatch, **more).paragraphs
-    assert len(written(monkeypatch).paragraphs) == 3
-
-
-def test_a_law_that_bends_has_no_parameters_and_one_that_failed_has_its_reason(monkeypatch):
-    bent = size_law().law
-    bent.diagnosis.bend, bent.unidentified = Bend(0.01, place=1e3), Reason("message", text="three points")
-    section = written(monkeypatch, law=bent)
-    assert [caption for caption, _ in section.tables] == ["The points"]
-    assert "The exponent is not determined by these points: three points." in section.paragraphs
-    failed = written(monkeypatch, law=None, problem=Reason("message", text="too few sizes"))
-    assert failed.paragraphs == ["No law was fitted: too few sizes."]
-    assert [trace.name for trace in failed.plots[0].figure.data] == ["best of each size"]
-
-
-@pytest.mark.parametrize(
-    ("rows", "caption"), [(200, "The points"), (201, "The points, the first 200 of 201")]
-)
-def test_many_points_are_cut(monkeypatch, rows, caption):
-    sizes = np.arange(1.0, rows + 1)
-    table = pd.DataFrame({"n_data": sizes, "mean": 1 / sizes, "error": 0.01})
-    (_, (said, shown)) = written(monkeypatch, table=table).tables
-    assert (said, len(shown)) == (caption, 200)
-
-
 def test_learning_curves_say_what_lines_and_colours_are():
     averaged = sections.learning_curves(curves())
     assert averaged.paragraphs == [
@@ -339,16 +272,6 @@ def test_a_download_has_the_columns_of_its_table_and_no_others():
 def test_a_folder_is_no_place_for_a_page(tmp_path):
     with pytest.raises(BadInput, match=r"is a folder: name a file, such as .*report\.html"):
         page.write("<html>", tmp_path)
-
-
-def test_runs_without_a_value_of_another_setting_count_in_the_law_of_size():
-    rows = [
-        {"run": f"{n}-{rate}", "n_data": n, "learning_rate": rate, "test_loss": n**-0.5 * (1 + (rate or 0))}
-        for n in (100, 200, 400, 800) for rate in (0.1, 0.2, None)
-    ]  # fmt: skip
-    found = size_law_of(sl.Curves(pd.DataFrame(rows)))
-    assert found.table["mean"].tolist() == pytest.approx([n**-0.5 for n in (100, 200, 400, 800)])
-    assert found.table["learning_rate"].isna().all()
 
 
 def test_losses_and_errors_come_before_other_measurements():

@@ -11,11 +11,10 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.curves import Curves, is_seed
-from scalinglab.curves.columns import MEASURES
+from scalinglab.curves.columns import MEASURES, varying_within
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting.solution import Interval
 from scalinglab.laws.learning_curves.dynamical import Dynamical
-from scalinglab.report.size_law import size_column
 from scalinglab.results.estimate import Estimate
 
 # error bars, norms, and what a log keeps of the optimizer and the machine
@@ -24,6 +23,20 @@ NOT_MEASURED = re.compile(
     r"([^a-z]|$)"
 )
 PROGRESS = ("tokens", "epoch", "step", "time", "examples", "compute")
+
+
+def size_column(curves: Curves) -> str | None:
+    """The setting that the report compares: data size if it varies, else the next that does."""
+    numeric = [c for c in curves.setting_columns if pd.api.types.is_numeric_dtype(curves.frame[c])]
+    varied = [c for c in numeric if not is_seed(c) and curves.frame[c].nunique() > 1]
+    preferred = [c for c in ("n_data", "n_params", "width") if c in varied]
+    return next(iter([*preferred, *varied]), None)
+
+
+def also_varied(curves: Curves, by: str) -> list[str]:
+    """Settings other than seeds in which runs of one size differ."""
+    settings = [c for c in curves.setting_columns if c not in curves.seed_columns]
+    return varying_within(curves.frame, by, settings)
 
 
 def line_column(curves: Curves) -> str:

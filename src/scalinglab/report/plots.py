@@ -16,7 +16,7 @@ import plotly.graph_objects as go
 
 from scalinglab.curves import Curves
 from scalinglab.figures.style import INK, PALETTE, colors
-from scalinglab.report.size_law import also_varied
+from scalinglab.report.numbers import also_varied
 from scalinglab.support.words import count
 
 STEPS = ((1,), (1, 2, 5), (1, 2, 3, 4, 5, 7))  # ticks in a decade of a log axis, the fewest first

@@ -1,20 +1,20 @@
-"""The sections of the report: figures, tables and sentences of what `numbers`, `size_law` and `laws` compute.
+"""The sections of the report: figures, tables and sentences of what `numbers`, `answers` and `laws` compute.
 
 Each is a function from curves to a `Section`, or None where the curves do not have what it shows.
 """
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
 from scalinglab.answers import Answers
+from scalinglab.answers.fitted import choose
 from scalinglab.curves import Curves, is_seed
-from scalinglab.curves.columns import MEASURES
-from scalinglab.errors import BadInput
-from scalinglab.figures.data import laws_of_error, laws_of_norm
+from scalinglab.errors import BadInput, ScalinglabError
+from scalinglab.figures.data import law_curve, laws_of_error, laws_of_norm, visible
 from scalinglab.figures.style import PALETTE
-from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.learning_curves.collapse_result import Collapse
 from scalinglab.laws.learning_curves.dynamical import Dynamical, dynamical
 from scalinglab.report import numbers, reading
@@ -32,9 +32,8 @@ from scalinglab.report.plots import (
     styles_in_words,
     worded,
 )
-from scalinglab.report.size_law import size_column, size_law_of
 from scalinglab.results.findings import paragraph
-from scalinglab.results.types import Reason
+from scalinglab.results.types import Reason, reason_of
 from scalinglab.support.words import counted as number_of
 
 LISTED = 200  # rows of a table of runs or points
@@ -110,37 +109,34 @@ def runs(curves: Curves, limit: int = LISTED) -> Section:
 
 
 def size_law(curves: Curves, answered: Answers | Reason | None = None) -> Section | None:
-    """The best value of every run against its size, with a power law and its 95 % interval.
+    """The points of a law of one size, the law and its 95 % interval, as `answer` and `fit` have them.
 
     Args:
-        answered: what the table answers, whose law is shown where it is one of these columns.
+        answered: what the table answers; None where it was not asked.
     """
-    found = size_law_of(curves, _law_of(curves, answered))
-    if found is None:
+    try:
+        known = answered.fit if isinstance(answered, Answers) else None
+        fit = known or choose(curves).fit()
+    except ScalinglabError as error:
+        if answered or numbers.size_column(curves) is None:  # the card has said so, or no size varies
+            return None
+        return Section("The law", [f"No law was fitted: {reason_of(error)}."])
+    if fit.surface is not None:
         return None
-    by, y, table, law = found.size, found.y, found.table, found.law
-    title = f"{label(y)} against {label(by)}".capitalize()
-    figure = canvas(by, y)
-    points(figure, table[by], table["mean"], table["error"], "best of each size")
-    if law is None:
-        return Section(title, [f"No law was fitted: {found.problem}."], [Plot(finish(figure), title)])
-    grid, values, low, high = found.curve()
-    band(figure, grid, low, high)
-    line(figure, grid, values, f"{law.form.equation}")
-    text = ["The best checkpoint of every run, averaged over runs of the same size."]
-    if found.lost:
-        text.append(f"{found.lost} of {found.runs} runs have no {label(y)} and are left out.")
-    if found.diverged:
-        diverged = f"{found.diverged} of {found.runs} runs diverged"
-        text.append(f"{diverged} and are included with their best checkpoint.")
-    if found.others:
-        chosen = ", ".join(map(label, found.others))
-        text.append(f"At each size only the {chosen} with the lowest mean is used.")
+    law, (x,) = fit.law, fit.x
+    y = f"1 - {fit.y}" if law.points.complement else fit.y
+    title = f"{label(y)} against {label(x)}".capitalize()
+    figure, curve = canvas(x, y), law_curve(law, law.points.x.max(), 0.95)
+    points(figure, law.points.x, law.points.y, name="runs")
+    ends = visible(law.points.y, [curve])  # an open interval must not make the points small
+    band(figure, curve.x, np.clip(curve.low, *ends), np.clip(curve.high, *ends))
+    line(figure, curve.x, curve.y, f"{law.form.equation}")
+    text = [f"Note: {note}." for note in (*fit.chosen.lost, *law.notes)]
     if law.unidentified:
         text.append(f"The exponent is not determined by these points: {law.unidentified}.")
     text += [paragraph(str(reason)) for reason in law.diagnosis.reasons]
-    text += [f"Note: {note}." for note in law.notes]
     plots = [Plot(finish(legend_above(figure)), f"{title}, with the fitted law and its 95 % interval.")]
+    table = pd.DataFrame({x: law.points.x, y: law.points.y})
     listed = "The points" if len(table) <= LISTED else f"The points, the first {LISTED} of {len(table)}"
     tables = [(listed, table.head(LISTED))]
     if not law.diagnosis.bend.located:  # else these are not the parameters of this curve
@@ -150,17 +146,9 @@ def size_law(curves: Curves, answered: Answers | Reason | None = None) -> Sectio
     return Section(title, text, plots, tables)
 
 
-def _law_of(curves: Curves, answered: Answers | Reason | None) -> Law | None:
-    """The law of the answers, where it is one of the size and the measure that are shown here."""
-    if not isinstance(answered, Answers) or answered.law is None or answered.x != size_column(curves):
-        return None
-    shown = next((c for c in MEASURES if c in curves.frame and curves.frame[c].notna().any()), None)
-    return answered.law if answered.y == shown and not answered.law.points.complement else None
-
-
 def dynamical_laws(curves: Curves) -> list[Section]:
     """The laws of error against norm and data: the reading, the exponents, the collapse, the power laws."""
-    if size_column(curves) != "n_data" or not {"norm", "test_error"} <= set(curves.frame.columns):
+    if numbers.size_column(curves) != "n_data" or not {"norm", "test_error"} <= set(curves.frame.columns):
         return []
     try:
         found = dynamical(curves)
