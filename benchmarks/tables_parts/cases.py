@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -165,3 +166,25 @@ class Collection:
 
     def __iter__(self) -> Iterator[Case]:
         return iter(self.cases)
+
+
+def book(rows: list[list[object]]) -> bytes:
+    """A workbook of one sheet with these cells."""
+    file = io.BytesIO()
+    pd.DataFrame(rows).to_excel(file, header=False, index=False)
+    return file.getvalue()
+
+
+def csv(rows: list[list[object]], separator: str = ",") -> str:
+    """Rows of cells as text."""
+    return "\n".join(separator.join(str(c) for c in row) for row in rows) + "\n"
+
+
+def comma(value: float, digits: int = 4) -> str:
+    """A number with a decimal comma."""
+    return f"{value:.{digits}f}".replace(".", ",")
+
+
+def falling(end: float, points: int = 11) -> np.ndarray:
+    """Losses of checkpoints that fall to the end."""
+    return np.round(end + 4.0 * np.exp(-np.linspace(0, 7, points)) * np.linspace(1, 0, points), 4)

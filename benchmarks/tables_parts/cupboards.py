@@ -21,8 +21,12 @@ from tables_parts.cases import (
     TOKENS,
     Collection,
     Truth,
+    book,
     budgets,
     by_size,
+    comma,
+    csv,
+    falling,
     grid,
     images,
     language,
@@ -30,7 +34,6 @@ from tables_parts.cases import (
     short,
     sizes,
 )
-from tables_parts.teams import book, comma, csv, falling
 
 CUPBOARDS = Collection()
 

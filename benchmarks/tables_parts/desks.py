@@ -20,8 +20,12 @@ from tables_parts.cases import (
     TOKENS,
     Collection,
     Truth,
+    book,
     budgets,
     by_size,
+    comma,
+    csv,
+    falling,
     grid,
     images,
     language,
@@ -29,7 +33,6 @@ from tables_parts.cases import (
     short,
     sizes,
 )
-from tables_parts.teams import book, comma, csv, falling
 
 DESKS = Collection()
 

@@ -20,8 +20,11 @@ from tables_parts.cases import (
     TOKENS,
     Collection,
     Truth,
+    book,
     budgets,
     by_size,
+    csv,
+    falling,
     grid,
     images,
     language,
@@ -29,7 +32,6 @@ from tables_parts.cases import (
     short,
     sizes,
 )
-from tables_parts.teams import book, csv, falling
 
 DRAWERS = Collection()
 

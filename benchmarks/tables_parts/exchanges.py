@@ -19,15 +19,17 @@ from tables_parts.cases import (
     TOKENS,
     Collection,
     Truth,
+    book,
     budgets,
     by_size,
+    comma,
+    csv,
     grid,
     images,
     noisy,
     short,
     sizes,
 )
-from tables_parts.teams import book, comma, csv
 
 EXCHANGES = Collection()
 

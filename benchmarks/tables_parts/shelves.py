@@ -22,16 +22,17 @@ from tables_parts.cases import (
     TOKENS,
     Collection,
     Truth,
+    book,
     budgets,
     by_compute,
     by_size,
+    csv,
     grid,
     images,
     noisy,
     short,
     sizes,
 )
-from tables_parts.teams import book, csv
 
 SHELVES = Collection()
 

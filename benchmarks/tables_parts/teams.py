@@ -7,11 +7,9 @@ Written without a look at the reader, and committed before the first of them was
 
 from __future__ import annotations
 
-import io
 import json
 
 import numpy as np
-import pandas as pd
 
 from tables_parts.cases import (
     EXAMPLES,
@@ -19,8 +17,12 @@ from tables_parts.cases import (
     PYTHIA,
     Collection,
     Truth,
+    book,
     budgets,
     by_size,
+    comma,
+    csv,
+    falling,
     grid,
     images,
     language,
@@ -30,23 +32,6 @@ from tables_parts.cases import (
 )
 
 TEAMS = Collection()
-
-
-def book(rows: list[list[object]]) -> bytes:
-    """A workbook of one sheet with these cells."""
-    file = io.BytesIO()
-    pd.DataFrame(rows).to_excel(file, header=False, index=False)
-    return file.getvalue()
-
-
-def csv(rows: list[list[object]], separator: str = ",") -> str:
-    """Rows of cells as text."""
-    return "\n".join(separator.join(str(c) for c in row) for row in rows) + "\n"
-
-
-def comma(value: float, digits: int = 4) -> str:
-    """A number with a decimal comma."""
-    return f"{value:.{digits}f}".replace(".", ",")
 
 
 # --- fields ------------------------------------------------------------------------------------------
@@ -256,11 +241,6 @@ TEAMS.add(
 n = PYTHIA[2:8]
 final = noisy(by_size(n), 0.003, 29, 4)
 t = Truth({"n_params": n, "test_loss": final}, float(by_size(10 * n.max())))
-
-
-def falling(end: float, points: int = 11) -> np.ndarray:
-    """Losses of checkpoints that fall to the end."""
-    return np.round(end + 4.0 * np.exp(-np.linspace(0, 7, points)) * np.linspace(1, 0, points), 4)
 
 
 TEAMS.folder(

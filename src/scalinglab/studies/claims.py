@@ -12,8 +12,8 @@ The claims of a paper are ``claims/<paper>.toml`` in the package of the study. O
     check = "…"                       # the function of benchmarks/causes.py that finds those numbers
     found = {…}                       # what it found, which `tested` quotes as {name} or {name:.0%}
 
-``[[reported]]`` names rows that no claim counts, and why. An entry that neither names claims its own
-sentence, of all its rows. Let m be the number of rows that count. A row
+``[[reported]]`` names rows that no claim counts, and why (``others = true``: all of its entries). An entry
+that neither names claims its own sentence, of all its rows. Let m be the number of rows that count. A row
 
 - *holds* where its 95 % interval lies in what the claim allows: within the smallest difference that would
   matter of the reference, within a range, on one side;
@@ -181,7 +181,16 @@ def claims(paper: str) -> tuple[Claim, ...]:
 def reported(paper: str) -> tuple[Claim, ...]:
     """Rows with a reference that no claim counts, and why."""
     own = {key: one for key, one in entries().items() if one.paper == paper}
-    return tuple(_checked(fields, own, paper) for fields in _file(paper).get("reported", []))
+    return tuple(_checked(_others(fields, paper), own, paper) for fields in _file(paper).get("reported", []))
+
+
+def _others(fields: Mapping[str, Any], paper: str) -> Mapping[str, Any]:
+    """``others = true``: the rows of its entries that no claim on them counts, in place of ``rows``."""
+    if not fields.get("others"):
+        return fields
+    shared = (c for c in _file(paper)["claim"] if {*c["entries"]} & {*fields["entries"]})
+    counted = "|".join(f"(?:{claim['rows']})" for claim in shared)
+    return {name: fields[name] for name in fields if name != "others"} | {"rows": f"^(?!.*(?:{counted}))"}
 
 
 def _checked(fields: Mapping[str, Any], own: Mapping[str, Any], paper: str) -> Claim:
