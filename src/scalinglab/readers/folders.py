@@ -6,13 +6,12 @@ Links are not followed (W&B's ``latest-run`` is one), and a run that several log
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from scalinglab.errors import BadInput, nearest
-from scalinglab.readers import hugging_face, lightning, mlflow, tensorboard, wandb
-from scalinglab.readers.binary import Advance
+from scalinglab.readers import hugging_face, lightning, mlflow
 from scalinglab.readers.logs import LoggedRun
 from scalinglab.support import extensions
 from scalinglab.support.progress import reading
@@ -112,6 +111,9 @@ def _once(found: list[Found]) -> list[Found]:
 
 def read_all(found: Iterable[Found]) -> list[LoggedRun]:
     """The runs of everything that was found, with a progress bar."""
+    from scalinglab.readers import tensorboard, wandb  # a table needs neither
+
+    readers = {"wandb": wandb.read, "lightning": lightning.read, "mlflow": mlflow.read_run}
     entries = list(found)
     runs: list[LoggedRun] = []
     events: dict[Path, LoggedRun] = {}
@@ -124,10 +126,5 @@ def read_all(found: Iterable[Found]) -> list[LoggedRun]:
             elif entry.kind == "hugging_face":
                 runs.append(hugging_face.read(entry.files, entry.name, advance))
             else:
-                runs.append(_READERS[entry.kind](entry.path, entry.name, advance))
+                runs.append(readers[entry.kind](entry.path, entry.name, advance))
     return [*tensorboard.join(events), *runs]
-
-
-_READERS: dict[str, Callable[[Path, str, Advance], LoggedRun]] = {
-    "wandb": wandb.read, "lightning": lightning.read, "mlflow": mlflow.read_run,
-}  # fmt: skip
