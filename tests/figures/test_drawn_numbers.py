@@ -126,11 +126,17 @@ def extrapolated(at: list[float], mean: list[float]) -> Any:
     )  # fmt: skip
 
 
+def drawn(found: Any) -> Any:
+    axis = panels()[1][0, 0]
+    results.extrapolation(axis, found, backtests=True)
+    return axis
+
+
 def test_an_extrapolation_to_one_size_is_a_point_with_its_interval_and_to_several_a_band():
-    (one,) = collapse.extrapolation(extrapolated([100.0], [0.2]), [10, 20], [0.5, 0.4]).axes
+    one = drawn(extrapolated([100.0], [0.2]))
     assert np.concatenate(bars(one)).ravel() == pytest.approx([0.19, 0.23])
     assert legend(one) == ["backtests", "measured", "predicted, 90 %"]
-    several = collapse.extrapolation(extrapolated([400.0, 100.0], [0.1, 0.2]), [10, 20], [0.5, 0.4]).axes[0]
+    several = drawn(extrapolated([400.0, 100.0], [0.1, 0.2]))
     (band,) = (c for c in several.collections if not isinstance(c, LineCollection))
     corners = band.get_paths()[0].vertices
     assert [corners[corners[:, 0] == x][:, 1].min() for x in (100, 400)] == pytest.approx([0.19, 0.09])
@@ -142,11 +148,11 @@ def test_of_many_backtests_every_fourth_is_drawn_and_single_predictions_are_mark
     found = extrapolated([100.0], [0.2])
     predicted = np.repeat(np.arange(9) + 1.0, 2)
     found.backtest = pd.DataFrame({"cut": predicted, "x": [10.0, 20.0] * 9, "predicted": predicted})
-    axis = collapse.extrapolation(found, [10, 20], [0.5, 0.4]).axes[0]
+    axis = drawn(found)
     lines = [d for d in axis.lines if d.get_color() == MUTED]
     assert [d.get_ydata().tolist() for d in lines] == [[1, 1], [5, 5], [9, 9]]
     found.backtest = found.backtest[::2]
-    axis = collapse.extrapolation(found, [10, 20], [0.5, 0.4]).axes[0]
+    axis = drawn(found)
     marks = [d for d in axis.lines if d.get_color() == MUTED]
     assert [d.get_ydata().tolist() for d in marks] == [[k] for k in range(1, 10)]
     assert {d.get_marker() for d in marks} == {"x"}

@@ -1,4 +1,4 @@
-"""Figures of several sizes at once: curves, their collapse, their dynamical laws; and an extrapolation."""
+"""Figures of several sizes at once: curves, their collapse, their dynamical laws."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scalinglab.figures.data import laws_of_norm
-from scalinglab.figures.style import INK, MUTED, PALETTE, band, colors, loglog, panels, points, through_middle
+from scalinglab.figures.style import INK, MUTED, PALETTE, colors, loglog, panels, points, through_middle
 from scalinglab.support.validation import checked
-from scalinglab.support.words import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from scalinglab.laws.extrapolation.stacking import Extrapolation
     from scalinglab.laws.learning_curves.collapse_result import Collapse
     from scalinglab.laws.learning_curves.dynamical import Dynamical
 
@@ -168,34 +166,3 @@ def collapse(found: Collapse, x: str = "norm", y: str = "test error", size: str 
     plain_ticks(right)
     right.legend(frameon=False)
     return figure
-
-
-@checked
-def extrapolation(
-    found: Extrapolation, x: Any, y: Any, *, x_label: str = "x", y_label: str = "y", title: str = ""
-) -> Figure:
-    """The measured curve, its continuation with the interval, and what backtests predicted."""
-    figure, axes = panels(1, 1, size=(5.2, 3.6))
-    axis = loglog(axes[0, 0], x_label, y_label, title)
-    single = found.backtest["cut"].is_unique  # one prediction a cut is no line
-    for i, (_, test) in enumerate(found.backtest.groupby("cut")):
-        if single or i % 4 == 0:
-            axis.plot(test["x"], test["predicted"], color=MUTED, linewidth=0.7, markersize=4,
-                      marker="x" if single else None, label="backtests" if i == 0 else None)  # fmt: skip
-    points(axis, x, y, color=INK, label="measured", zorder=3)
-    draw_prediction(axis, found)
-    plain_ticks(axis, "y")
-    axis.legend(frameon=False)
-    return figure
-
-
-def draw_prediction(axis: Axes, found: Extrapolation) -> None:
-    """The continuation of a curve with its interval: a point with error bars, or a band over several."""
-    text = f"predicted, {percent(found.level)}"
-    if found.at.size == 1:
-        points(axis, found.at, found.mean, [found.mean - found.low, found.high - found.mean],
-               color=PALETTE[0], label=text)  # fmt: skip
-        return
-    order = np.argsort(found.at)
-    band(axis, found.at[order], found.low[order], found.high[order], color=PALETTE[0])
-    axis.plot(found.at[order], found.mean[order], "-", color=PALETTE[0], label=text)

@@ -9,10 +9,10 @@ import numpy as np
 
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.figures import decisions
-from scalinglab.figures.collapse import draw_prediction, plain_ticks
+from scalinglab.figures.collapse import plain_ticks
 from scalinglab.figures.data import isoflops, law_curve, laws_of_error, visible
 from scalinglab.figures.laws import draw_curve
-from scalinglab.figures.style import INK, MUTED, PALETTE, colors, headroom, loglog, panels, points
+from scalinglab.figures.style import INK, MUTED, PALETTE, band, colors, headroom, loglog, panels, points
 from scalinglab.laws.extrapolation.stacking import extrapolate
 from scalinglab.support.words import percent
 
@@ -85,11 +85,28 @@ def optimal(axes: Axes, found: Optimal) -> None:
     axes.legend(frameon=False)
 
 
-def extrapolation(axes: Axes, found: Extrapolation, *, x: str = "x", y: str = "y") -> None:
-    """The measured curve and its continuation with the interval."""
+def extrapolation(
+    axes: Axes, found: Extrapolation, *, x: str = "x", y: str = "y", backtests: bool = False
+) -> None:
+    """The measured curve, its continuation with the interval, and what backtests predicted, where asked for.
+
+    One size is a point with its interval, several are a line with a band.
+    """
+    tests = list(found.backtest.groupby("cut")) if backtests else []
+    single = len(found.backtest) == len(tests)  # one prediction a cut is no line
+    for i, (_, test) in enumerate(tests):
+        if single or i % 4 == 0:
+            axes.plot(test["x"], test["predicted"], color=MUTED, linewidth=0.7, markersize=4,
+                      marker="x" if single else None, label="backtests" if i == 0 else None)  # fmt: skip
     if found.points is not None:
         points(axes, found.points.x, found.points.y, color=INK, label="measured", zorder=3)
-    draw_prediction(axes, found)
+    text, order = f"predicted, {percent(found.level)}", np.argsort(found.at)
+    at, mean, low, high = (v[order] for v in (found.at, found.mean, found.low, found.high))
+    if at.size == 1:
+        points(axes, at, mean, [mean - low, high - mean], color=PALETTE[0], label=text)
+    else:
+        band(axes, at, low, high, color=PALETTE[0])
+        axes.plot(at, mean, "-", color=PALETTE[0], label=text)
     loglog(axes, x, y)
     axes.legend(frameon=False)
 

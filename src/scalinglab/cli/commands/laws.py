@@ -239,7 +239,6 @@ def extrapolate(
     import pandas as pd
 
     import scalinglab as sl
-    from scalinglab.figures import collapse as figures
 
     query = table.query(x, y)
     found = sl.laws.extrapolate(query.frame, at=at, level=level, **query.points)
@@ -248,13 +247,10 @@ def extrapolate(
         **columns, "weights": found.weights, "backtest_error": found.backtest_error, "level": found.level,
         "notes": query.notes(found.notes),
     }  # fmt: skip
-
-    def figure() -> Any:
-        points = found.points
-        assert points is not None
-        return figures.extrapolation(found, points.x, points.y, x_label=x, y_label=query.y)
-
-    return Output(document, pd.DataFrame(columns), found.summary(), figure=figure)
+    return Output(
+        document, pd.DataFrame(columns), found.summary(),
+        figure=lambda: found.plot(x=x, y=query.y, backtests=True).figure,
+    )  # fmt: skip
 
 
 @command("laws collapse", figure="collapse")

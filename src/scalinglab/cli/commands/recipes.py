@@ -260,7 +260,7 @@ def plan_noise(rows: Searches, width: float, y: str | None = None, search: str =
 
     settings = ("normalized_noise_scale", "width", "widening_factor")
     advice = advising.noise(rows.searched(search, settings, ("all", "batch", "rate")), width, y=y)
-    document = advising.record(advice)
+    document = advice.to_dict()
     quantities = [
         {"quantity": name, **{k: v for k, v in value.items() if k != "stderr"}}
         for name, value in document.items()

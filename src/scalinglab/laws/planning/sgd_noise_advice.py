@@ -10,7 +10,7 @@ noise cannot be reached. All intervals come from the resampled runs of `optimal_
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -87,6 +87,12 @@ class NoiseAdvice(Worded):
         code = "advice_critical" if self.rate_is_bound else "advice_critical_bound"
         yield Reason(code, width=ends(self.critical_width))
         yield from noted(self.notes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The numbers as a document."""
+        numbers = {k: asdict(v) if isinstance(v, Estimate) else v for k, v in vars(self).items()}
+        found = numbers.pop("found")
+        return {**numbers, "p": asdict(found.power), "verdict": found.verdict}
 
 
 @checked
@@ -248,25 +254,3 @@ def _notes(runs: Ends, batch: Estimate, found: OptimalNoise) -> tuple[Reason, ..
     if "batch_norm" in runs.frame and runs.frame["batch_norm"].eq(True).any():
         notes.append(Reason("noise_with_batch_norm"))
     return tuple(notes)
-
-
-def record(advice: NoiseAdvice) -> dict[str, Any]:
-    """The numbers of an advice as a document."""
-    from dataclasses import asdict
-
-    plain = {
-        name: getattr(advice, name)
-        for name in (
-            "width",
-            "widening_factor",
-            "learning_rate",
-            "batch_size",
-            "rate_is_bound",
-            "scheme",
-            "notes",
-        )
-    }
-    numbers = ("noise", "batch_size_there", "learning_rate_there", "error", "gain", "critical_width")
-    document = {**plain, **{name: asdict(getattr(advice, name)) for name in numbers}}
-    document["retuning"] = None if advice.retuning is None else asdict(advice.retuning)
-    return {**document, "p": asdict(advice.found.power), "verdict": advice.found.verdict}
