@@ -21,7 +21,6 @@ from scalinglab.support import phases
 from scalinglab.support.processors import cores
 from scalinglab.support.stopping import Request
 from scalinglab.sweep import Grid, Plan, SweepWarning, Task, driver, execute, training
-from scalinglab.sweep import grid as grid_module
 from scalinglab.sweep import plan as planning
 from scalinglab.sweep.display import Display
 from scalinglab.sweep.driver import Driver, grids_in
@@ -85,8 +84,8 @@ def test_zipped_axes_are_a_list_of_tables(zips):
 def test_a_grid_and_its_parts_are_tables():
     with pytest.raises(BadInput, match="a grid is a table of keys, not 3"):
         Grid.from_dict(3)  # type: ignore[arg-type]
-    with pytest.raises(BadInput, match=r"a rule \[\[when\]\] is a table of keys, not 3"):
-        grid_module._apply([3], {}, [0])  # type: ignore[list-item]
+    with pytest.raises(BadInput, match=r"when is a list of tables, .* not \[3\]"):
+        Grid(axes={"size": [1]}, when=[3]).settings()  # type: ignore[list-item]
 
 
 def test_planned_runs_are_completed_by_own_runners_and_custom_ones_are_not_imported():
@@ -162,7 +161,7 @@ def test_small_networks_of_all_kinds_are_one_group_on_a_gpu(monkeypatch):
     monkeypatch.setattr(engine, "group", lambda full, place, max_stacked: [[one] for one in full])
     monkeypatch.setattr(engine, "mixes", lambda one, place: place.type == "cuda" and one.model == "mlp")
     for gpu, groups in ((True, [["cnn"], ["mlp", "mlp"]]), (False, [["mlp"], ["cnn"], ["mlp"]])):
-        monkeypatch.setattr(training, "_cuda", lambda device, gpu=gpu: gpu)
+        monkeypatch.setattr("torch.cuda.is_available", lambda gpu=gpu: gpu)
         found = training.alike([training.identity(s) for s in settings])
         assert [[s["model"] for s in members] for members in found] == groups
 
@@ -171,7 +170,7 @@ def test_memory_is_that_of_the_machine_where_what_is_free_is_not_known(monkeypat
     def unknown(self):
         raise OSError
 
-    monkeypatch.setattr(training, "_cuda", lambda device: False)
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     monkeypatch.setattr(Path, "read_text", unknown)
     monkeypatch.setattr(os, "sysconf", {"SC_PAGE_SIZE": 10, "SC_PHYS_PAGES": 700}.__getitem__)
     assert training.memory_limit(None, 2) == pytest.approx(0.7 * 7000 / 2)
@@ -208,19 +207,12 @@ def test_only_the_data_of_the_runs_are_looked_for(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("gpu", "device", "used"),
-    [
-        (True, None, True),
-        (True, "cuda:1", True),
-        (True, "cpu", False),
-        (False, None, False),
-        (False, "cuda", False),
-    ],
+    ("gpu", "device", "runs"),
+    [(True, None, 256), (True, "cuda:1", 256), (True, "cpu", 16), (False, None, 16), (False, "cuda", 256)],
 )
-def test_a_gpu_is_used_where_there_is_one_and_no_other_device_is_asked_for(monkeypatch, gpu, device, used):
-    torch = pytest.importorskip("torch")
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: gpu)
-    assert training._cuda(device) is used
+def test_a_task_has_more_runs_on_a_gpu_of_this_machine_or_another(monkeypatch, gpu, device, runs):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: gpu)
+    assert training.capacity(device) == runs
 
 
 # --- the start of a sweep --------------------------------------------------------------------------
@@ -265,19 +257,26 @@ def test_a_worker_is_started_early_for_a_gpu_alone(
     assert (opened[6] is process) == (early == "kept")
 
 
+@pytest.fixture
+def planned(monkeypatch) -> SimpleNamespace:
+    """A sweep of three workers, which may take turns, ends where it is planned: `asked` holds the options."""
+    found = SimpleNamespace(turns=False, asked=[])
+
+    def stop(*_, **options):
+        found.asked.append(options)
+        raise Stop
+
+    monkeypatch.setattr(driver, "open_pool", lambda *_: SimpleNamespace(slots=3, kill=lambda: None))
+    monkeypatch.setattr(driver, "take_turns", lambda workers, devices: found.turns)
+    monkeypatch.setattr(driver, "make_plan", stop)
+    return found
+
+
 @pytest.mark.parametrize(
     ("engine", "turns", "said"), [("local", True, 1), ("local", False, 0), ("ray", True, 0)]
 )
-def test_workers_that_take_turns_on_a_gpu_are_told_of_mps(
-    tmp_path, monkeypatch, recwarn, engine, turns, said
-):
-    def stop(*_, **__):
-        raise Stop
-
-    pool = SimpleNamespace(slots=3, kill=lambda: None)
-    monkeypatch.setattr(driver, "open_pool", lambda *_: pool)
-    monkeypatch.setattr(driver, "take_turns", lambda workers, devices: turns)
-    monkeypatch.setattr(driver, "make_plan", stop)
+def test_workers_that_take_turns_on_a_gpu_are_told_of_mps(tmp_path, planned, recwarn, engine, turns, said):
+    planned.turns = turns
     with pytest.raises(Stop):
         execute(Grid(axes={"size": [1]}, runner=RUNNER), tmp_path, engine=engine)
     found = [str(w.message) for w in recwarn if w.category is SweepWarning]
@@ -339,21 +338,12 @@ def test_a_sweep_is_done_again_from_a_store_alone(tmp_path):
         grids_in(tmp_path / "store")
 
 
-def test_a_plan_is_made_for_the_device_of_the_runs(tmp_path, monkeypatch):
-    asked = []
-
-    def plan(*_, **options):
-        asked.append(options)
-        raise Stop
-
-    monkeypatch.setattr(driver, "open_pool", lambda *_: SimpleNamespace(slots=2, kill=lambda: None))
-    monkeypatch.setattr(driver, "make_plan", plan)
+def test_a_plan_is_made_for_the_device_of_the_runs(tmp_path, planned, monkeypatch):
     monkeypatch.setattr(pretend, "devices", lambda: ["cuda:0", "cuda:1"])
-    monkeypatch.setattr(driver, "take_turns", lambda workers, devices: False)
     for device in (None, "cpu"):
         with pytest.raises(Stop):
             execute(Grid(axes={"size": [1]}, runner=RUNNER), tmp_path, device=device)
-    assert [(options["device"], options["workers"]) for options in asked] == [("cuda:0", 2), ("cpu", 2)]
+    assert [(one["device"], one["workers"]) for one in planned.asked] == [("cuda:0", 3), ("cpu", 3)]
 
 
 @pytest.mark.parametrize(("interrupted", "failed"), [(False, True), (True, False)])

@@ -248,7 +248,7 @@ def test_workers_take_turns_where_they_share_a_gpu_without_mps(
 
 def test_memory_splits_no_task_on_a_gpu_where_the_worker_minds_it(monkeypatch):
     pytest.importorskip("torch")
-    monkeypatch.setattr(training, "_cuda", lambda device: True)
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
     wide = {"model": "wide_resnet", "dataset": "cifar10", "width": 20.0, "n_data": 50_000, "steps": 1}
     assert training.memory(training.identity(wide)) > 1e10  # of which a task has 32
     (task,) = make_plan(Grid(wide, seeds=32), device="cuda").tasks

@@ -45,6 +45,11 @@ class Machine:
         ]  # fmt: skip
         return Curves(pd.DataFrame(rows))
 
+    def stand_in(self, monkeypatch, mixed: bool) -> None:
+        monkeypatch.setattr(engine, "run_many", self.run_many)
+        monkeypatch.setattr(engine, "mixes", lambda *_: mixed)
+        monkeypatch.setattr(timing.time, "perf_counter", lambda: self.now)
+
 
 def seconds_of(settings) -> float:
     full = [Setting.from_dict(s) for s in settings]
@@ -55,9 +60,7 @@ def seconds_of(settings) -> float:
 @pytest.mark.parametrize("delay", [0.0, 0.1])
 def test_an_estimate_on_a_gpu_holds_where_trainings_vary_by_a_tenth_of_a_second(monkeypatch, delay) -> None:
     machine = Machine(delay)
-    monkeypatch.setattr(engine, "run_many", machine.run_many)
-    monkeypatch.setattr(engine, "mixes", lambda *_: False)
-    monkeypatch.setattr(timing.time, "perf_counter", lambda: machine.now)
+    machine.stand_in(monkeypatch, mixed=False)
     found = timing.probe(GRID, "cuda")
     assert found["seconds"] == pytest.approx(seconds_of(GRID), rel=1e-6 if delay == 0 else 0.12)
     assert max(machine.calls) <= timing.MOST["cuda"]
@@ -72,9 +75,7 @@ def test_an_estimate_on_a_gpu_holds_where_trainings_vary_by_a_tenth_of_a_second(
 @pytest.mark.parametrize(("device", "mixed"), [("cpu", False), ("cpu", True), ("cuda", True)])
 def test_all_runs_are_timed_on_a_processor_and_in_a_mixed_stack(monkeypatch, device, mixed) -> None:
     machine = Machine(0.0)
-    monkeypatch.setattr(engine, "run_many", machine.run_many)
-    monkeypatch.setattr(engine, "mixes", lambda *_: mixed)
-    monkeypatch.setattr(timing.time, "perf_counter", lambda: machine.now)
+    machine.stand_in(monkeypatch, mixed)
     assert timing.probe(GRID, device)["seconds"] == pytest.approx(seconds_of(GRID), rel=1e-6)
     assert {*machine.runs} == {len(GRID)}
 

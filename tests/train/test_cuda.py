@@ -15,6 +15,7 @@ from scalinglab.train import engine, jobs, memory, replicas, run_many
 from scalinglab.train.evaluation import Evaluator
 from scalinglab.train.setting import Setting
 from scalinglab.train.training_step import PIECE
+from tests.train.killed import killed
 
 pytestmark = [
     pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU"),
@@ -99,24 +100,11 @@ def test_a_compiled_network_in_low_precision_trains_as_the_plain_one(precision: 
         assert (value - low.parameters[name]).norm() < 0.03 * value.norm(), name
 
 
-def test_a_killed_captured_run_resumes_to_the_same_bits(tmp_path, monkeypatch) -> None:
+def test_a_killed_captured_run_resumes_to_the_same_bits(tmp_path) -> None:
     settings = [{**CNN, "graphs": True, "batch_norm": True}]
     whole = run_many(settings, device="cuda").frame
-
-    class Killed(BaseException):
-        pass
-
-    original = jobs.Group.advance
-
-    def dies(self, steps: int) -> None:
-        if self.step >= 30:
-            raise Killed
-        original(self, steps)
-
-    monkeypatch.setattr(jobs.Group, "advance", dies)
-    with pytest.raises(Killed):
+    with killed(30):
         run_many(settings, device="cuda", store=tmp_path, save_every=0)
-    monkeypatch.setattr(jobs.Group, "advance", original)
     resumed = run_many(settings, device="cuda", store=tmp_path).frame.sort_values("step")
     for column in ("train_loss", "test_loss", "norm"):
         assert np.array_equal(resumed[column], whole[column]), column

@@ -12,6 +12,7 @@ from scalinglab.train import engine, jobs, replicas, run, run_many
 from scalinglab.train.batches import Ring, Stream
 from scalinglab.train.kernels import fused_mlp
 from scalinglab.train.setting import Setting
+from tests.train.killed import begun, killed, watch
 
 CPU = torch.device("cpu")
 MLP = {
@@ -120,16 +121,12 @@ def test_rows_of_a_mixed_stack_are_those_of_single_runs() -> None:
 def test_runs_that_end_leave_the_stack(monkeypatch) -> None:
     """One diverges, one ends early: the others go on in a smaller stack, of the largest batch left."""
     seen = []
-    advance = jobs.Group.advance
-    monkeypatch.setattr(
-        jobs.Group, "advance",
-        lambda self, steps: (seen.append((self.runs, max(self.batches))), advance(self, steps))[1],
-    )  # fmt: skip
     wild = {**SEARCH[3], "learning_rate": 1e30}
     short = {**SEARCH[2], "steps": 10}
-    frame = ordered(run_many([SEARCH[0], SEARCH[1], short, wild], device="cpu"))
+    with monkeypatch.context() as patch:
+        watch(patch, lambda group: seen.append((group.runs, max(group.batches))))
+        frame = ordered(run_many([SEARCH[0], SEARCH[1], short, wild], device="cpu"))
     assert list(dict.fromkeys(seen)) == [(4, 64), (3, 33), (2, 20)]
-    monkeypatch.setattr(jobs.Group, "advance", advance)
     status = frame.groupby("batch_size").status.first()
     assert status.to_dict() == {8: "done", 20: "done", 33: "done", 64: "diverged"}
     assert frame[frame.batch_size == 64].diverged_at.iloc[0] <= 3
@@ -139,33 +136,17 @@ def test_runs_that_end_leave_the_stack(monkeypatch) -> None:
         assert np.allclose(own.test_loss, alone.test_loss, rtol=2e-3)
 
 
-@pytest.mark.parametrize("killed_at", [9, 12])
-def test_a_killed_mixed_stack_resumes_to_the_same_bits(killed_at: int, tmp_path, monkeypatch) -> None:
+@pytest.mark.parametrize("at", [9, 12])
+def test_a_killed_mixed_stack_resumes_to_the_same_bits(at: int, tmp_path, monkeypatch) -> None:
     """Killed right after one of its runs has ended, with that checkpoint's state, or later."""
     settings = [*SEARCH[:2], {**SEARCH[2], "steps": 9}]
     whole = ordered(run_many(settings, device="cpu"))
-
-    class Killed(BaseException):
-        pass
-
-    advance = jobs.Group.advance
-
-    def dies(self, steps: int) -> None:
-        if self.step >= killed_at:
-            raise Killed
-        advance(self, steps)
-
-    monkeypatch.setattr(jobs.Group, "advance", dies)
-    with pytest.raises(Killed):
+    with killed(at):
         run_many(settings, store=tmp_path, save_every=0, device="cpu")
-    begun = []
-    monkeypatch.setattr(
-        jobs.Group, "advance",
-        lambda self, steps: (begun.append((self.runs, self.step)), advance(self, steps))[1],
-    )  # fmt: skip
+    seen = begun(monkeypatch)
     resumed = ordered(run_many(settings, store=tmp_path, device="cpu"))
-    assert begun[0][0] == 2
-    assert begun[0][1] >= min(killed_at, 10)
+    assert seen[0][0] == 2
+    assert seen[0][1] >= min(at, 10)
     for name in ("run", "step", "train_loss", "test_loss", "norm", "status"):
         assert resumed[name].equals(whole[name]), name
 

@@ -20,9 +20,10 @@ from scalinglab.cli import app
 from scalinglab.errors import BadInput
 from scalinglab.store import Store
 from scalinglab.sweep.grid import Grid
-from scalinglab.train import jobs, replicas, run, run_many
+from scalinglab.train import replicas, run, run_many
 from scalinglab.train.batches import Stream, dataset_of
 from scalinglab.train.engine import with_own
+from tests.train.killed import begun, killed
 
 STEPS, BATCH = 12, 16
 SHORT = {"steps": STEPS, "batch_size": BATCH, "n_data": 60, "learning_rate": 0.01, "measure": []}
@@ -357,10 +358,6 @@ def test_traced_steps_give_the_same_bits(model, monkeypatch) -> None:
     np.testing.assert_array_equal(plain["test_loss"], again["test_loss"])
 
 
-class Killed(BaseException):
-    """As a signal does: not an Exception."""
-
-
 @pytest.mark.parametrize("case", ["stacked", "torch optimizer and batch norm"])
 def test_a_killed_run_resumes_to_the_same_curve(case: str, tmp_path, monkeypatch) -> None:
     own = {"model": Small, "data": classes(), "schedule": cosine}
@@ -368,22 +365,11 @@ def test_a_killed_run_resumes_to_the_same_curve(case: str, tmp_path, monkeypatch
         own |= {"model": Normalized, "optimizer": torch.optim.NAdam}
     settings = [{**SHORT, "steps": 30, "checkpoints_per_decade": 8, "seed": s, "ema": 0.9} for s in (0, 1)]
     whole = run_many(settings, **own).frame.sort_values(["run", "step"], ignore_index=True)
-    original = jobs.Group.advance
-
-    def dies(self, steps: int) -> None:
-        if self.step >= 12:
-            raise Killed
-        original(self, steps)
-
-    monkeypatch.setattr(jobs.Group, "advance", dies)
-    with pytest.raises(Killed):
+    with killed(12):
         run_many(settings, store=tmp_path, save_every=0, **own)
-    monkeypatch.setattr(jobs.Group, "advance", original)
-    begun = []
-    resume = jobs.Job._resume
-    monkeypatch.setattr(jobs.Job, "_resume", lambda job: (resume(job), begun.append(job.group.step))[0])
+    seen = begun(monkeypatch)
     resumed = run_many(settings, store=tmp_path, **own).frame.sort_values(["run", "step"], ignore_index=True)
-    assert max(begun) >= 10
+    assert max(step for _, step in seen) >= 10
     for name in ("step", "train_loss", "test_loss", "test_error", "test_loss_ema"):
         np.testing.assert_array_equal(resumed[name], whole[name])
 

@@ -17,40 +17,16 @@ from scalinglab.train import jobs, run, run_many
 from scalinglab.train.checkpoints import state
 from scalinglab.train.engine import train_into
 from scalinglab.train.setting import Setting
+from tests.train.killed import Killed, begun, killed
 
 MLP = {"model": "mlp", "dataset": "digits", "width": 0.25, "n_data": 300, "batch_size": 32, "steps": 25}
 CNN = {**MLP, "model": "cnn", "width": 0.1}
 
 
-class Killed(BaseException):
-    """As a signal does: not an Exception."""
-
-
-def killed_at(
-    step: int, settings: list[dict], store, monkeypatch, death: type[BaseException] = Killed
-) -> None:
+def killed_at(step: int, settings: list[dict], store, death: type[BaseException] = Killed) -> None:
     """Train into a store until a step, and die there."""
-    original = jobs.Group.advance
-
-    def dies(self, steps: int) -> None:
-        if self.step >= step:
-            raise death
-        original(self, steps)
-
-    monkeypatch.setattr(jobs.Group, "advance", dies)
-    with pytest.raises(death):
+    with killed(step, death):
         run_many(settings, store=store, save_every=0)
-    monkeypatch.setattr(jobs.Group, "advance", original)
-
-
-def begun(monkeypatch) -> list[tuple[int, int]]:
-    """The number of runs in each group that begins from now on, and the step that it begins with."""
-    seen: list[tuple[int, int]] = []
-    resume = jobs.Job._resume
-    monkeypatch.setattr(
-        jobs.Job, "_resume", lambda job: (resume(job), seen.append((job.group.runs, job.group.step)))[0]
-    )
-    return seen
 
 
 def ordered(curves):
@@ -69,10 +45,10 @@ def test_a_training_that_is_asked_to_end_saves_its_state_there(number, step, tmp
         if self.step == step:
             signal.raise_signal(number)
 
-    monkeypatch.setattr(jobs.Group, "advance", asked)
-    with pytest.raises(KeyboardInterrupt):
-        run_many(settings, store=tmp_path / "left")  # no state was due before
-    monkeypatch.setattr(jobs.Group, "advance", advance)
+    with monkeypatch.context() as patch:
+        patch.setattr(jobs.Group, "advance", asked)
+        with pytest.raises(KeyboardInterrupt):
+            run_many(settings, store=tmp_path / "left")  # no state was due before
     assert {record.status for record in Store(tmp_path / "left").records().values()} == {"unfinished"}
     seen = begun(monkeypatch)
     again = run_many(settings, store=tmp_path / "left")
@@ -88,7 +64,7 @@ def test_a_killed_run_resumes_to_the_same_curve(kind: str, tmp_path, monkeypatch
     sizes = [(seed, 200 + 50 * seed) for seed in range(3)]
     settings = [{**base, "seed": s, "n_data": n} for s, n in sizes] if kind == "several" else [base]
     whole = ordered(run_many(settings))
-    killed_at(12, settings, tmp_path, monkeypatch)
+    killed_at(12, settings, tmp_path)
     seen = begun(monkeypatch)
     resumed = ordered(run_many(settings, store=tmp_path))
     assert seen[0][1] >= 10  # it went on, it did not start again
@@ -140,7 +116,7 @@ def test_a_group_of_which_some_runs_have_ended_resumes_to_the_same_curves(
     if early == "diverged":
         settings = [{**settings[2], "learning_rate": rate} for rate in (1e20, 0.02, 0.05)]
     whole = ordered(run_many(settings))
-    killed_at(45, settings, tmp_path, monkeypatch)
+    killed_at(45, settings, tmp_path)
     ended = [run for run in whole["run"].unique() if Store(tmp_path).status(run) in ("done", "diverged")]
     assert 1 <= len(ended) <= 2
     seen = begun(monkeypatch)
@@ -157,7 +133,7 @@ def test_runs_that_ended_after_the_last_state_train_along_to_the_same_bits(tmp_p
     whole = ordered(run_many(settings))
     save = jobs.Job._save
     monkeypatch.setattr(jobs.Job, "_save", lambda job, at: save(job, at) if at.step <= 10 else None)
-    killed_at(45, settings, tmp_path, monkeypatch)
+    killed_at(45, settings, tmp_path)
     seen = begun(monkeypatch)
     resumed = ordered(run_many(settings, store=tmp_path))
     assert seen == [(2, 10)]
@@ -166,7 +142,7 @@ def test_runs_that_ended_after_the_last_state_train_along_to_the_same_bits(tmp_p
 
 def test_part_of_a_killed_group_goes_on_by_itself(tmp_path, monkeypatch) -> None:
     settings = [{**MLP, "seed": seed} for seed in range(3)]
-    killed_at(12, settings, tmp_path, monkeypatch)
+    killed_at(12, settings, tmp_path)
     seen = begun(monkeypatch)
     some = ordered(run_many(settings[:2], store=tmp_path))
     assert seen == [(2, 13)]  # the checkpoint after step 12
@@ -197,12 +173,12 @@ def test_runs_left_of_a_group_get_the_bits_of_a_training_without_interruption(tm
 
 
 def test_a_failed_run_that_is_done_again_has_its_whole_curve(tmp_path, monkeypatch) -> None:
-    killed_at(12, [MLP], tmp_path, monkeypatch, death=RuntimeError)
+    killed_at(12, [MLP], tmp_path, death=RuntimeError)
     assert ordered(run(MLP, store=tmp_path)).step.equals(ordered(run(MLP)).step)
 
 
 def test_a_discarded_run_does_not_go_on_from_its_state(tmp_path, monkeypatch) -> None:
-    killed_at(12, [MLP], tmp_path, monkeypatch)
+    killed_at(12, [MLP], tmp_path)
     Store(tmp_path).discard(Setting.from_dict(MLP).run)
     assert ordered(run(MLP, store=tmp_path)).step.equals(ordered(run(MLP)).step)
 
@@ -227,7 +203,7 @@ def test_a_disk_that_cannot_take_the_state_stops_the_runs_and_loses_nothing(tmp_
     resource = pytest.importorskip("resource")
     settings = [{**MLP, "seed": seed} for seed in range(2)]
     whole = ordered(run_many(settings))
-    killed_at(12, settings, tmp_path, monkeypatch)
+    killed_at(12, settings, tmp_path)
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, limits[1]))  # rows and sealed runs are smaller
     try:
@@ -245,7 +221,7 @@ def test_a_disk_that_cannot_take_the_state_stops_the_runs_and_loses_nothing(tmp_
 @pytest.mark.slow
 @pytest.mark.parametrize(("ending", "left"), [("json", 20), ("pt", 0), ("pt", 3000), ("pt", -1)])
 def test_a_damaged_state_lets_the_runs_begin_anew(ending, left, tmp_path, monkeypatch) -> None:
-    killed_at(12, [MLP], tmp_path, monkeypatch)
+    killed_at(12, [MLP], tmp_path)
     (path,) = (tmp_path / "state").glob(f"*.{ending}")
     path.write_bytes(path.read_bytes()[:left])
     with pytest.warns(StoreWarning, match=rf"{path.name} is damaged.*start again"):
@@ -256,7 +232,7 @@ def test_a_damaged_state_lets_the_runs_begin_anew(ending, left, tmp_path, monkey
 
 @pytest.mark.parametrize("ending", ["json", "pt"])
 def test_no_flipped_bit_in_a_state_is_used(ending, tmp_path, monkeypatch) -> None:
-    killed_at(12, [MLP], tmp_path, monkeypatch)
+    killed_at(12, [MLP], tmp_path)
     (path,) = (tmp_path / "state").glob(f"*.{ending}")
     data, (name,) = path.read_bytes(), [Setting.from_dict(MLP).run]
     chance = random.Random(0)
