@@ -84,10 +84,20 @@ def keep(
     if made.figure is not None:
         for ending in ("png", "pdf"):
             made.figure.savefig(folder / f"figure.{ending}", dpi=150)
+        shrink(folder / "figure.png")
     made_by = json.dumps(record(made, key, scale, seconds, store), indent=1) + "\n"
     for name, text in {"table.md": markdown(made.table), "record.json": made_by}.items():
         write_text_whole(folder / name, text)
     return folder
+
+
+def shrink(path: Path) -> None:
+    """Keep 256 colors of a picture: a quarter of the bytes of grids with many curves."""
+    from PIL import Image  # which matplotlib needs
+
+    with Image.open(path) as picture:
+        few = picture.convert("RGB").quantize(method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+    few.save(path, optimize=True)
 
 
 def record(
