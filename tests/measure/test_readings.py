@@ -128,21 +128,6 @@ def test_gradient_noise_equals_the_covariance_of_single_gradients():
     assert found.simple_noise_scale == pytest.approx(found.trace / found.gradient_square)
 
 
-@pytest.mark.slow
-def test_two_batch_sizes_recover_the_noise_on_average():
-    rng = np.random.default_rng(0)
-    mean, spread = np.array([1.0, -2.0, 0.5]), np.array([3.0, 1.0, 2.0])
-    squares = {
-        size: np.mean([np.sum(rng.normal(mean, spread / math.sqrt(size)) ** 2) for _ in range(20_000)])
-        for size in (8, 128)
-    }
-    found = measure.noise_from_two_batches(squares[8], squares[128], 8, 128)
-    assert found.trace == pytest.approx(np.sum(spread**2), rel=0.1)
-    assert found.gradient_square == pytest.approx(mean @ mean, rel=0.02)
-    with pytest.raises(BadInput, match="differ"):
-        measure.noise_from_two_batches(1.0, 1.0, 8, 8)
-
-
 # --- dimension -------------------------------------------------------------------------------------------
 
 

@@ -103,41 +103,17 @@ def test_leading_correction_in_data_matches_simulation():
     extrapolated, error = 2 * means[1] - means[0], np.hypot(2 * errors[1], errors[0])
     assert error < 0.08 * predicted  # the test has power
     assert extrapolated == pytest.approx(predicted, abs=3 * error)
-    gaussian = random_features.data_correction(population, projection, draws="gaussian")
+    gaussian = len(projection) * random_features.loss(population, projection=projection)
     assert abs(predicted - gaussian) > 3 * error  # and tells the fourth moments from Gaussian ones
 
 
-@pytest.mark.slow
-def test_leading_correction_in_features_matches_simulation():
-    """Student features drawn from the pool with replacement: P (L(D, P) − L(D)) → (S10)'s coefficient."""
-    weights = RNG(99).normal(size=(5, 300))
-    population = np.maximum(RNG(0).normal(size=(60, 5)) @ weights, 0)
-    train = np.maximum(RNG(1).normal(size=(4, 5)) @ weights, 0)
-    limit = random_features.loss(population, train)
-    predicted = random_features.feature_correction(population, train)
-    means, errors = [], []
-    for size in (200, 400):
-        rng, scaled = RNG(size), []
-        for _ in range(400):
-            chosen = rng.integers(300, size=size)
-            fitted = population[:, chosen] @ (np.linalg.pinv(train[:, chosen]) @ train)
-            scaled.append(size * (np.mean((population - fitted) ** 2) - limit))
-        means.append(np.mean(scaled))
-        errors.append(np.std(scaled, ddof=1) / np.sqrt(400))
-    extrapolated, error = 2 * means[1] - means[0], np.hypot(2 * errors[1], errors[0])
-    assert error < 0.1 * predicted
-    assert extrapolated == pytest.approx(predicted, abs=3 * error)
-
-
-def test_gaussian_corrections_are_p_and_d_times_the_limit():
-    population, train = relu_pool(300), relu_pool(4, 1)
-    projection = RNG(2).normal(size=(5, POOL))
-    assert random_features.data_correction(population, projection, "gaussian") == pytest.approx(
-        5 * random_features.loss(population, projection=projection)
-    )
-    assert random_features.feature_correction(population, train, "gaussian") == pytest.approx(
-        4 * random_features.loss(population, train)
-    )
+def test_the_correction_in_data_is_the_mean_of_residual_times_leverage():
+    population, projection = relu_pool(300), RNG(2).normal(size=(5, POOL))
+    seen = population @ projection.T
+    residual = population - seen @ np.linalg.lstsq(seen, population, rcond=None)[0]
+    leverage = np.sum(seen @ np.linalg.inv(seen.T @ seen / 300) * seen, axis=1)
+    expected = np.mean(np.mean(residual**2, axis=1) * leverage)
+    assert random_features.data_correction(population, projection) == pytest.approx(expected)
 
 
 # --- averaged over draws -------------------------------------------------------------------------------
@@ -253,5 +229,3 @@ def test_interpolation_threshold_is_infinite_and_bad_input_is_named():
         random_features.learning_curve(spectrum, 5, [3, 0])
     with pytest.raises(BadInput, match="pool features"):
         random_features.loss(np.ones((3, 4)), np.ones((2, 5)))
-    with pytest.raises(BadInput, match="did you mean 'gaussian'"):
-        random_features.data_correction(np.eye(3), np.eye(3), draws="gausian")

@@ -17,7 +17,6 @@ from scalinglab.measure.network_norms.tracker import Complexity, NormTracker  # 
 from scalinglab.measure.noise import (  # noqa: E402
     GradientNoise,
     gradient_noise,
-    noise_from_two_batches,
     noise_scale,
     normalized_noise_scale,
 )
@@ -26,6 +25,6 @@ from scalinglab.measure.tangent_kernel import ntk  # noqa: E402
 __all__ = [
     "Complexity", "ConvGeometry", "Dimension", "Flops", "GradientNoise", "KernelReading", "Margins",
     "NormTracker", "Report", "Spectral", "alignment", "dimension", "drift", "eigh", "fisher_rao",
-    "flops", "gradient_noise", "margins", "noise_from_two_batches", "noise_scale", "normalized_noise_scale",
+    "flops", "gradient_noise", "margins", "noise_scale", "normalized_noise_scale",
     "norms", "ntk", "spectral_complexity", "spectral_norm",
 ]  # fmt: skip

@@ -21,7 +21,7 @@ from scalinglab.sgd_noise import noise_scale, normalized_noise_scale
 from scalinglab.support.validation import checked
 
 __all__ = [
-    "GradientNoise", "gradient_noise", "noise_from_two_batches", "noise_scale", "normalized_noise_scale",
+    "GradientNoise", "gradient_noise", "noise_scale", "normalized_noise_scale",
 ]  # fmt: skip
 
 
@@ -102,21 +102,3 @@ def gradient_noise(
     mean_square = sum(float((t / n).square().sum()) for t in total.values())
     trace = (squares - n * mean_square) / (n - 1)
     return GradientNoise(mean_square - trace / n, trace, n)
-
-
-@checked
-def noise_from_two_batches(
-    small_square: float, large_square: float, small_batch: int, large_batch: int
-) -> GradientNoise:
-    """The same from squared gradient lengths at two batch sizes, as a training loop has them.
-
-    E|G_B|² = |G|² + tr Σ / B is solved for both unknowns (McCandlish et al. 2018, appendix A.1). Average the
-    two squared lengths over many steps first.
-    """
-    if not 0 < small_batch < large_batch:
-        raise BadInput(
-            f"batch sizes {small_batch} and {large_batch}: give two that differ, the smaller first"
-        )
-    gradient = (large_batch * large_square - small_batch * small_square) / (large_batch - small_batch)
-    trace = (small_square - large_square) / (1 / small_batch - 1 / large_batch)
-    return GradientNoise(gradient, trace, large_batch)

@@ -9,7 +9,7 @@ combinations f = 𝒫F of them at D training points and is trained to convergenc
     L = mean over x, M of ( F(x) − f(x) Φ⁺ F̄ )_M²,      Φ = F̄ 𝒫ᵀ,   F̄ the features of the training set,
 
 which is (S4) read along the features and (S5) read along the data; infinite data gives (4), all features
-give (5). `data_correction` and `feature_correction` are the coefficients of 1/D (S7) and of 1/P (S10).
+give (5). `data_correction` is the coefficient of 1/D (S7).
 The expression is symmetric under transposing the table F_M(x) and exchanging training set and projection:
 that is the duality of data and features, exact for this teacher.
 
@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scalinglab.errors import BadInput, nearest
+from scalinglab.errors import BadInput
 from scalinglab.spectrum import Spectrum
 from scalinglab.support.validation import at_most, checked, together
 from scalinglab.theory.kernel import effective_ridge, increasing_root, n_modes, shares
@@ -78,8 +78,8 @@ def square_root(second_moment: np.ndarray) -> np.ndarray:
 
 
 @checked
-def data_correction(population: np.ndarray, projection: np.ndarray, draws: str = "population") -> float:
-    """The coefficient c of L(D, P) = L(P) + c/D + O(1/D²), eq. (S7).
+def data_correction(population: np.ndarray, projection: np.ndarray) -> float:
+    """The coefficient c of L(D, P) = L(P) + c/D + O(1/D²), eq. (S7), training points from the population.
 
     With the residual R = F − f·(best coefficients) at a point and the leverage fᵀ C⁻¹ f of that point, c is
     the mean of |R|²/S times the leverage: (S7) in one line. For Gaussian features the two are independent
@@ -88,38 +88,12 @@ def data_correction(population: np.ndarray, projection: np.ndarray, draws: str =
     Args:
         population: pool features at the test points, shape (n, S).
         projection: 𝒫, shape (P, S).
-        draws: "population" for training points drawn from the population, "gaussian" for Gaussian features
-            of the same second moments.
     """
     table = _table(population)
-    return _correction(table, table @ np.asarray(projection, float).T, draws)
-
-
-@checked
-def feature_correction(population: np.ndarray, train: np.ndarray, draws: str = "population") -> float:
-    """The coefficient c of L(D, P) = L(D) + c/P + O(1/P²), the correction to (S10).
-
-    The same expression as `data_correction` with data and features exchanged.
-
-    Args:
-        population: pool features at the test points, shape (n, S).
-        train: pool features at the training points, shape (D, S).
-        draws: "population" for student features drawn one by one from the pool, "gaussian" for Gaussian
-            combinations of it, where c = D·L(D).
-    """
-    return _correction(_table(population).T, _table(train).T, draws)
-
-
-def _correction(targets: np.ndarray, regressors: np.ndarray, draws: str) -> float:
-    """mean over samples of residual² × leverage; samples are rows."""
-    if draws not in ("population", "gaussian"):
-        raise BadInput(f"draws {draws!r} is unknown; {nearest(draws, ('population', 'gaussian'))}")
-    left, values, _ = np.linalg.svd(regressors, full_matrices=False)
-    left = left[:, values > values[0] * len(regressors) * np.finfo(float).eps]
-    residual = np.mean((targets - left @ (left.T @ targets)) ** 2, axis=1)
-    if draws == "gaussian":
-        return float(residual.mean() * left.shape[1])
-    leverage = len(regressors) * np.einsum("ij,ij->i", left, left)
+    left, values, _ = np.linalg.svd(table @ np.asarray(projection, float).T, full_matrices=False)
+    left = left[:, values > values[0] * len(table) * np.finfo(float).eps]
+    residual = np.mean((table - left @ (left.T @ table)) ** 2, axis=1)
+    leverage = len(table) * np.einsum("ij,ij->i", left, left)
     return float(np.mean(residual * leverage))
 
 
