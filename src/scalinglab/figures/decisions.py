@@ -103,7 +103,7 @@ def mixture(found: Mixture, others: pd.DataFrame | None = None) -> Figure:
         predicted = found.predict(others)["mean"].to_numpy()
         rank, measured = (np.argsort(np.argsort(v)) + 1 for v in (predicted, others[found.y].to_numpy()))
         middle.plot(rank, measured, "o", color=PALETTE[1], markersize=2.5)
-        middle.set(xlabel="rank by prediction", ylabel="measured rank", title="other runs")
+        middle.set(xlabel="rank by prediction", ylabel="measured rank", title="runs that were not fitted")
     else:
         middle.hist(100 * found.errors, bins=30, color=PALETTE[0])
         middle.set(xlabel="error of a run left out / %", ylabel="runs", title="errors")
@@ -120,15 +120,16 @@ def left_out(axes: Axes, found: Mixture) -> None:
 
 
 def bars(axes: Axes, best: Proposal, least: Mapping[str, float] | None = None) -> None:
-    """The ten largest shares of a proposal; beside those of the best run, where they are given."""
-    shown = sorted(best.shares, key=lambda name: best.shares[name])[-10:]
+    """The ten largest shares, of a proposal or of the best run where that is given, from half a percent on."""
+    largest = {name: max(share, (least or {}).get(name, 0.0)) for name, share in best.shares.items()}
+    shown = [name for name in sorted(largest, key=lambda name: largest[name])[-10:] if largest[name] > 0.005]
     places, one = np.arange(len(shown)), best.loss
     axes.barh(places + 0.2, [best.shares[n] for n in shown], 0.4, color=PALETTE[1], label="proposal")
     if least is not None:
         axes.barh(places - 0.2, [least[n] for n in shown], 0.4, color=MUTED, label="best run")
     axes.set_yticks(places, [n.removeprefix("share_") for n in shown])
-    axes.set(xlabel="share", title=f"loss {one.value:.4g} [{one.low:.4g}, {one.high:.4g}]")
-    axes.legend()
+    axes.set(xlabel="share", title=f"proposal: loss {one.value:.4g} [{one.low:.4g}, {one.high:.4g}]")
+    axes.legend(loc="lower right")
 
 
 def in_progress(
@@ -162,7 +163,12 @@ def in_progress(
             at, 100 * own["error"], yerr=span, fmt="o", color=PALETTE[0], markersize=3, linewidth=0.7
         )
     right.axhline(0.0, color=INK, linewidth=0.8)
-    right.set(xlabel="part of the run that is known", ylabel="error of the final loss / %", title="all runs")
+    parts = np.unique(found["part"])
+    right.set_xticks(parts, [f"{part:g}" for part in parts])
+    right.set(
+        xlabel="part of the run that is known", ylabel="estimated over measured final loss, less 1 / %",
+        title=f"{found['run'].nunique()} runs, the worst last, with 95 % bands",
+    )  # fmt: skip
     return figure
 
 
@@ -174,12 +180,13 @@ def scores(found: pd.DataFrame) -> Figure:
     """
     figure, axes = panels(1, 1, size=(4.6, 4.0))
     one = axes[0, 0]
-    one.plot([0, 1], [0, 1], color=MUTED, linewidth=1.0)
+    ends = [found[["true", "low"]].min(axis=None) - 0.03, found[["true", "high"]].max(axis=None) + 0.03]
+    one.plot(ends, ends, color=MUTED, linewidth=1.0)
     for shade, (study, own) in zip(PALETTE, found.groupby("study"), strict=False):
         span = np.maximum([own["mean"] - own["low"], own["high"] - own["mean"]], 0)
         one.errorbar(own["true"], own["mean"], yerr=span, fmt="o", color=shade, markersize=3, linewidth=0.7,
                      label=str(study))  # fmt: skip
-    one.set(xlabel="measured score of the largest size", ylabel="predicted from smaller ones")
+    one.set(xlabel="measured score of the largest size", ylabel="predicted from smaller ones, 95 % interval")
     one.legend(fontsize=7)
     return figure
 
@@ -192,7 +199,11 @@ def faults(found: pd.DataFrame) -> Figure:
     """
     figure, axes = panels(1, 1, size=(5.2, 3.4))
     shares = found.groupby("fault")["found"].mean().sort_values()
+    planted = found.groupby("fault").size()
     axes[0, 0].barh(np.arange(len(shares)), 100 * shares, color=PALETTE[0])
-    axes[0, 0].set_yticks(np.arange(len(shares)), [str(name).replace("_", " ") for name in shares.index])
+    axes[0, 0].set_yticks(
+        np.arange(len(shares)),
+        [f"{str(name).replace('_', ' ')}, {planted[name]} times" for name in shares.index],
+    )
     axes[0, 0].set(xlabel="planted faults that are found / %", xlim=(0, 100))
     return figure
