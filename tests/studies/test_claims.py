@@ -153,7 +153,7 @@ def test_the_source_papers_have_a_number_of_claims_that_one_reads():
 
 # --- causes -----------------------------------------------------------------------------------------------
 
-CHECKED = {claim.check: claim for paper in SOURCES for claim in claims(paper) if claim.check}
+CHECKED = {claim.check: claim for paper in papers() for claim in claims(paper) if claim.check}
 QUICK = (
     "margins_after_the_last_error", "frontier_of_one_width", "exponents_by_domain",
 )  # fmt: skip
@@ -168,7 +168,7 @@ def causes(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module("causes")
 
 
-@pytest.mark.parametrize("paper", SOURCES)
+@pytest.mark.parametrize("paper", papers())
 def test_what_disagrees_names_its_tested_cause(paper: str):
     assert [found.claim.says for found in judged(paper) if found.cause.endswith(NOT_TESTED)] == []
 

@@ -166,8 +166,8 @@ def in_progress(
     parts = np.unique(found["part"])
     right.set_xticks(parts, [f"{part:g}" for part in parts])
     right.set(
-        xlabel="part of the run that is known", ylabel="estimated over measured final loss, less 1 / %",
-        title=f"{found['run'].nunique()} runs, the worst last, with 95 % bands",
+        xlabel="part of the run that is known", ylabel="error of the final loss / %",
+        title=f"{found['run'].nunique()} runs with their 95 % bands",
     )  # fmt: skip
     return figure
 

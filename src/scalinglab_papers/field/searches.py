@@ -137,6 +137,14 @@ def _rows(
             Row(quantity, power, error, len(small), paper=paper, paper_stderr=rounded(0.001),
                 note="from the small searches alone")
         )  # fmt: skip
+    line = np.array([[np.log(s[name].iloc[0]) for name in found.law_sizes] + [1.0] for s in searches])
+    best = np.log([float(s["learning_rate"][s["loss"].idxmin()]) for s in searches])
+    power, left = np.linalg.lstsq(line, best, rcond=None)[:2]
+    error = np.sqrt(np.linalg.inv(line.T @ line)[0, 0] * left[0] / (len(best) - line.shape[1]))
+    rows.append(
+        Row("exponent of n_params, by a line through the best runs", float(power[0]), float(error), len(best),
+            paper=RATE[1], paper_stderr=rounded(0.001), note="of all searches")
+    )  # fmt: skip
     return rows
 
 
