@@ -120,7 +120,7 @@ def left_out(axes: Axes, found: Mixture) -> None:
 
 
 def bars(axes: Axes, best: Proposal, least: Mapping[str, float] | None = None) -> None:
-    """The ten largest shares, of a proposal or of the best run where that is given, from half a percent on."""
+    """The ten largest shares of a proposal, and of the best run where it is given, from half a percent on."""
     largest = {name: max(share, (least or {}).get(name, 0.0)) for name, share in best.shares.items()}
     shown = [name for name in sorted(largest, key=lambda name: largest[name])[-10:] if largest[name] > 0.005]
     places, one = np.arange(len(shown)), best.loss

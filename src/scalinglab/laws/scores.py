@@ -283,9 +283,8 @@ class Scores(NotebookResult):
                 f"the best n_params and n_data for a compute need a law of both, and this one is of "
                 f"{', '.join(self.x)}: give --x n_params,n_data, or --at instead of --compute"
             )
-        best = surface_of(self.tables[0]).compute_optimal(
-            compute, flops_per_param_example=flops_per_param_example
-        )
+        law = _surface(_points(self.tables[0]))
+        best = law.compute_optimal(compute, flops_per_param_example=flops_per_param_example)
         return dict(zip(self.x, (best.n_params, best.n_data), strict=True))
 
     def _given(self, at: Any, sizes: Mapping[str, Any]) -> dict[str, Any]:
@@ -313,7 +312,7 @@ class Scores(NotebookResult):
         if {*places} != {*self.x}:
             return {name: np.array([values] * 3) for name, values in places.items()}
         at = tuple(tuple(values.tolist()) for values in places.values())
-        return {table.measured: loss_of_one_more_run(table, at) for table in self.tables}
+        return {table.measured: _one_more_run(_points(table), at) for table in self.tables}
 
     def _score(
         self, losses: Sequence[np.ndarray], level: float, widest: float, random: np.random.Generator
@@ -436,47 +435,30 @@ class ScorePrediction(NotebookResult):
         }  # fmt: skip
 
 
-def surface_of(table: Table) -> Surface:
-    """Stage one of two sizes: Chinchilla's form."""
-    return _surface(_key(table))
+Points = tuple[tuple[tuple[float, ...], ...], tuple[float, ...], tuple[Any, ...]]  # sizes, losses, runs
 
 
-def loss_of_one_more_run(table: Table, at: tuple[tuple[float, ...], ...]) -> np.ndarray:
-    """(3, places) low end, median and high end, at 95 %, of the loss of one more run.
-
-    Args:
-        at: the sizes by variable.
-    """
-    return _loss_of_one_more_run(_key(table), at)
-
-
-@dataclass(frozen=True)
-class _Points:
-    """Points of stage one that can be compared: many scores are asked for with the same losses."""
-
-    x: tuple[tuple[float, ...], ...]
-    y: tuple[float, ...]
-    runs: tuple[Any, ...]
-
-
-def _key(table: Table) -> _Points:
-    x = np.atleast_2d(np.asarray(table.x, float))
-    return _Points(
-        tuple(map(tuple, x.tolist())), tuple(np.asarray(table.y, float).tolist()), tuple(table.runs)
-    )
+def _points(table: Table) -> Points:
+    """The points of stage one, as a key: many scores are asked for with the same losses."""
+    x = np.atleast_2d(np.asarray(table.x, float)).tolist()
+    return tuple(map(tuple, x)), tuple(np.asarray(table.y, float).tolist()), tuple(table.runs)
 
 
 @lru_cache(maxsize=64)
-def _surface(data: _Points) -> Surface:
-    return surfaces.fit(*map(np.array, data.x), np.array(data.y), runs=data.runs, form="chinchilla")
+def _surface(points: Points) -> Surface:
+    """Stage one of two sizes: Chinchilla's form."""
+    x, y, runs = points
+    return surfaces.fit(*map(np.array, x), np.array(y), runs=runs, form="chinchilla")
 
 
 @lru_cache(maxsize=256)
-def _loss_of_one_more_run(data: _Points, at: tuple[tuple[float, ...], ...]) -> np.ndarray:
-    if len(data.x) == 1:
-        ahead = extrapolate(np.array(data.x[0]), np.array(data.y), at=np.array(at[0]))
+def _one_more_run(points: Points, at: tuple[tuple[float, ...], ...]) -> np.ndarray:
+    """(3, places) low end, median and high end, at 95 %, of the loss of one more run; `at` by variable."""
+    x, y, _ = points
+    if len(x) == 1:
+        ahead = extrapolate(np.array(x[0]), np.array(y), at=np.array(at[0]))
         return np.array([ahead.low, ahead.mean, ahead.high])
-    fitted = _surface(data)
+    fitted = _surface(points)
     places = dict(zip(fitted.law.form.variables, map(np.array, at), strict=True))
     low, high = fitted.interval(places, of="measurement")
     return np.array([low, fitted.median(places), high])

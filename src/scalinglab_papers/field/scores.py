@@ -119,21 +119,30 @@ def drawn() -> list[TableQuery]:
     return [("drawn", str(task), frame, "loss", f"acc:{task}") for task in range(4)]
 
 
-def predicted(asked: list[TableQuery]) -> pd.DataFrame:
-    """Scores of the largest size of each from the smaller ones, of the tasks that have left chance."""
+def predicted(asked: list[TableQuery], ahead: float | None = None) -> pd.DataFrame:
+    """Scores of the largest size of each from the smaller ones, of the tasks that have left chance.
+
+    Args:
+        asked: the tasks.
+        ahead: a backtest on the smaller sizes alone: the runs that took more than one `ahead`-th of the
+            compute of the largest of them are predicted from the others.
+    """
     import pandas as pd
 
     found = []
     for study, task, rows, loss, score in asked:
-        largest = rows.n_params == rows.n_params.max()
-        apart = rows[largest]
+        apart = rows.n_params == rows.n_params.max()
+        if ahead is not None:
+            rows = rows[~apart]
+            compute = rows.n_params * rows.n_data
+            apart = compute > compute.max() / ahead
         try:
-            fitted = laws_of_scores.fit(rows[~largest], loss=loss, score=score, chance=CHANCE.get(task, 0.25))
-            ahead = fitted.predict(apart[["n_params", "n_data"]], widest=np.inf)
+            fitted = laws_of_scores.fit(rows[~apart], loss=loss, score=score, chance=CHANCE.get(task, 0.25))
+            told = fitted.predict(rows[apart][["n_params", "n_data"]], widest=np.inf)
         except NotDetermined:
             continue
-        ends = {"mean": ahead.mean, "low": ahead.low, "high": ahead.high}
-        found.append(pd.DataFrame({"study": study, "task": task, "true": apart[score].to_numpy(), **ends}))
+        ends = {"true": rows[apart][score].to_numpy(), "mean": told.mean, "low": told.low, "high": told.high}
+        found.append(pd.DataFrame({"study": study, "task": task, **ends}))
     return judged(pd.concat(found, ignore_index=True))
 
 
@@ -144,22 +153,3 @@ def judged(found: pd.DataFrame) -> pd.DataFrame:
     every["held"] = (every.low <= every.true) & (every.true <= every.high)
     every["answered"] = every.high - every.low <= laws_of_scores.WIDEST * every["mean"]
     return every
-
-
-def choices(asked: list[TableQuery], kept_apart: float) -> pd.DataFrame:
-    """Stage two alone, on the sizes below the largest: the lowest losses from the others."""
-    import pandas as pd
-
-    found = []
-    for study, task, rows, loss, score in asked:
-        known = rows[rows.n_params < rows.n_params.max()].dropna(subset=[loss, score]).sort_values(loss)
-        apart, kept = np.split(np.arange(len(known)), [int(len(known) * kept_apart)])
-        apart, kept = known.iloc[apart], known.iloc[kept]
-        try:
-            fitted = laws_of_scores.fit(kept, loss=loss, score=score, chance=CHANCE.get(task, 0.25))
-            ahead = fitted.predict({loss: apart[loss].to_numpy()}, widest=np.inf)
-        except NotDetermined:
-            continue
-        ends = {"mean": ahead.mean, "low": ahead.low, "high": ahead.high}
-        found.append(pd.DataFrame({"study": study, "task": task, "true": apart[score].to_numpy(), **ends}))
-    return judged(pd.concat(found, ignore_index=True))
