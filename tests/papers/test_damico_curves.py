@@ -140,8 +140,9 @@ def test_runs_of_a_part_are_found_in_a_table_by_their_settings(tmp_path: Path):
     smaller = whole.frame.assign(initialization_factor=0.05, run=whole.frame["run"] + "s")
     unplanned = whole.frame.assign(seed=9, run=whole.frame["run"] + "y")
     cut_off = whole.frame[whole.frame["epoch"] < 4].assign(status="running", run=whole.frame["run"] + "c")
+    guessing = whole.frame.assign(test_error=0.9 - 0.01 * whole.frame["epoch"], run=whole.frame["run"] + "g")
     path = tmp_path / "curves.parquet"
-    sl.Curves(pd.concat([whole.frame, other, unplanned, faster, smaller, cut_off])).write(path)
+    sl.Curves(pd.concat([whole.frame, other, unplanned, faster, smaller, cut_off, guessing])).write(path)
     found = study.trained("gpu", RunStorage(path), "CNN CIFAR10")
     assert found is not None
     assert sorted(found.runs) == sorted({*whole.runs, *cut_off["run"]})  # cut off: a shorter run

@@ -294,9 +294,10 @@ def _in_memory(name: str) -> Curves:
 
 
 def trained(scale: str, storage: RunStorage, name: str) -> Curves | None:
-    """The runs of a part; None where there are none.
+    """The runs of a part that learn; None where there are none.
 
-    The learning rate is constant, so that a run that was cut off is a shorter run.
+    The learning rate is constant, so that a run that was cut off is a shorter run. CNNs that begin with small
+    weights may stay at guessing for good: they say nothing of learning, and would move the means.
     """
     grids = parts(scale)
     if name not in grids:
@@ -304,7 +305,18 @@ def trained(scale: str, storage: RunStorage, name: str) -> Curves | None:
     if storage.store is None:
         return _in_memory(name) if scale == "smoke" else None
     curves = _all(storage.store)
-    return None if curves is None else matching(curves, grids[name])
+    found = None if curves is None else matching(curves, grids[name])
+    return None if found is None else learning(found)
+
+
+STAYS = 0.95  # of its largest test error: what a run at guessing does not get below
+
+
+def learning(curves: Curves) -> Curves | None:
+    """The runs whose test error falls; None where it does in none."""
+    errors = curves.frame.groupby("run")["test_error"]
+    falls = errors.min() < STAYS * errors.max()
+    return curves.select(run=falls.index[falls].tolist()) if falls.any() else None
 
 
 def _all(store: Path) -> Curves | None:
