@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import scalinglab as sl
-from scalinglab.answers.curve import few_freedom, find_exponent, find_shape
+from scalinglab.answers.curve import find_exponent, find_shape
 from scalinglab.answers.result import next_run
 from scalinglab.answers.surface import find_optimum
 from scalinglab.answers.surface import find_shape as find_surface_shape
@@ -204,10 +204,12 @@ def test_points_without_a_positive_size_or_a_finite_loss_are_left_out_and_counte
     assert one.finite() == (one, ())
 
 
-@pytest.mark.parametrize(("dof", "reasons"), [(2, (Reason("few_freedom", runs=4, dof=2),)), (3, ())])
-def test_a_narrow_interval_of_few_degrees_of_freedom_gets_a_caution(dof: int, reasons: Any):
-    fitted: Any = SimpleNamespace(dof=dof, points=SimpleNamespace(y=np.ones(4)))
-    assert few_freedom(fitted) == reasons
+@pytest.mark.parametrize(("sizes", "codes"), [(5, ["few_dof"]), (6, [])])
+def test_a_narrow_interval_of_few_degrees_of_freedom_gets_one_caution(sizes: int, codes: list[str]):
+    x = np.geomspace(1e3, 1e6, sizes)
+    found = sl.answer({"n_data": x, "test_error": 0.05 + 3 * x**-0.4})
+    assert [reason.code for reason in found["ten times"].reasons] == codes
+    assert "few_dof" not in [note.code for note in found.notes]
 
 
 def test_a_plan_has_its_runs_by_column():

@@ -243,7 +243,7 @@ def test_every_answer_from_few_sizes_says_what_tells_their_scatter(
         frame = pd.DataFrame({"n_data": x, "test_error": y})
         places += [
             sl.laws.extrapolate(x, y, at=2 * x.max()).summary(),
-            " ".join(map(str, sl.answer(frame).notes)),
+            sl.answer(frame).summary(),
         ]
     for place in places:
         assert ("to judge the scatter by" in place) == bool(told)

@@ -196,12 +196,12 @@ def test_a_power_law(verdict: str):
 
 def test_ten_times_as_much():
     value = {"loss": Estimate(2.0, low=1.9, high=2.25)}
-    few = (Reason("few_freedom", runs=4, dof=1),)
+    few = (Reason("few_dof", dof=1),)
     curve = found("ten times", values=value, facts={"x": "n_data", "at": 1e6, "unit": "tokens"}, reasons=few)
     assert curve.text == (
-        "Ten times the data, 1M tokens: loss 2 (95 % of runs: 1.9 to 2.25) if the trend continues. 4 runs "
-        "leave 1 degree of freedom to judge the scatter by, so repeat sizes with other seeds before you rely "
-        "on a narrow interval."
+        "Ten times the data, 1M tokens: loss 2 (95 % of runs: 1.9 to 2.25) if the trend continues. Only 1 "
+        "degree of freedom to judge the scatter by: if the points lie on the curve by luck, the intervals "
+        "are too narrow; repeat sizes with other seeds, or give the error of a run."
     )
     surface = found("ten times", values=value, facts={"compute": 1.2e23, "now": 2.5})
     assert surface.text == (

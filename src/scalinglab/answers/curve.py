@@ -22,7 +22,6 @@ from scalinglab.results.findings import ADD_UP, Finding
 from scalinglab.results.sentences import Column
 from scalinglab.results.types import Command, Reason, Status, reason_of
 
-KNOWN_SCATTER = 3  # degrees of freedom from which on an interval is not narrow by chance alone
 OF_THE_FIT = ("form", "form_beside_power_law", "form_without_a_floor", "complement")  # notes of `fit` alone
 NEEDS_BOTH = Finding("compute-optimal", Status.REFUSED, reasons=(Reason("needs_both_sizes"),))
 
@@ -63,7 +62,7 @@ def _add_law(found: Answers, chosen: Chosen, asked: Sequence[str]) -> Answers:
     """With the exponent, and whether it is a power law."""
     x, law = found.x, (fitted := chosen.fit()).law
     y = f"1 - {found.y}" if law.points.complement else found.y
-    notes = (*(n for n in fitted.notes if n.code not in OF_THE_FIT), *scatter_caution(law.dof, law.points))
+    notes = tuple(n for n in fitted.notes if n.code not in OF_THE_FIT)
     bend: Bend | Reason
     try:
         bend = questions.still_power_law(law.points.x, law.points.y)
@@ -84,7 +83,8 @@ def _add_prediction(found: Answers, curves: Curves, table: Table, unit: str, ask
     further = extrapolate(table.x, table.y, at=at)
     value = Estimate(float(further.mean[0]), low=float(further.low[0]), high=float(further.high[0]))
     tenfold = Finding(
-        "ten times", Status.DETERMINED, {y: value}, few_freedom(law), {"x": x, "at": at, "unit": unit},
+        "ten times", Status.DETERMINED, {y: value}, scatter_caution(law.dof, law.points),
+        {"x": x, "at": at, "unit": unit},
         Command("laws extrapolate", *asked, "--at", f"{at:g}"),
     )  # fmt: skip
     found = replace(found, findings=(*found.findings, tenfold), extrapolation=further)
@@ -161,10 +161,3 @@ def find_shape(law: Law, bend: Bend | Reason, command: Command) -> Finding:
 def falls(law: Law) -> bool:
     """Whether y falls with x at all: the 95 % interval of a straight line's slope in logarithms."""
     return slope(np.log(law.points.x), np.log(law.points.y)).high < 0
-
-
-def few_freedom(law: Law) -> tuple[Reason, ...]:
-    """Of few degrees of freedom: points that happen to lie on a curve have narrow intervals that miss."""
-    if law.dof >= KNOWN_SCATTER:
-        return ()
-    return (Reason("few_freedom", runs=len(law.points.y), dof=law.dof),)

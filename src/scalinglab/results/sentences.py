@@ -161,10 +161,6 @@ REASONS = {
     "exponent_open": "the exponent of {y} against {x} is not determined: {because}",
     "floor_assumed": "with {sizes:#size} the floor is assumed to be 0",
     "floor_open": "these runs do not determine the floor",
-    "few_freedom": (
-        "{runs:#run} leave {dof:#degree} of freedom to judge the scatter by, so repeat sizes with other "
-        "seeds before you rely on a narrow interval"
-    ),
     # a law
     "form_without_a_floor": ("form: {form}, which has no floor: three sizes or fewer cannot show one"),
     "form": "form: {form}",

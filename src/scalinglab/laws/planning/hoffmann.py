@@ -29,7 +29,7 @@ from scalinglab.laws.fitting.solution import Interval
 from scalinglab.laws.fitting.uncertainty import resampling
 from scalinglab.laws.planning.fitted import law_or_surface
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
-from scalinglab.results.estimate import FEWEST, slope
+from scalinglab.results.estimate import FEWEST, slope, slopes
 from scalinglab.results.types import Reason, Remark, TableRows, Worded
 from scalinglab.support.validation import checked
 
@@ -231,13 +231,6 @@ def _line(compute: np.ndarray, best: np.ndarray) -> tuple[float, float]:
     return exponent, float(y.mean() - exponent * x.mean())
 
 
-def _slope(compute: np.ndarray, best: np.ndarray) -> float:
-    known = np.isfinite(best)
-    if known.sum() < 2:
-        return float("nan")
-    return slope(np.log(compute[known]), np.log(best[known])).value
-
-
 def _refits(
     n: np.ndarray, spent: np.ndarray, losses: np.ndarray, grid: np.ndarray,
     pick: Callable[[np.ndarray, np.ndarray], float], compute: float,
@@ -333,6 +326,7 @@ def parabola_bias(
         for j, total in enumerate(budgets):
             n = truth[j] * off[j] * np.geomspace(1 / span, span, sizes)
             found[i, j] = vertex(n, fitted.predict(n_params=n, n_data=total / flops_per_param_example / n))
-    exponents = np.array([_slope(budgets, row) for row in found])
+    seen = [(row, np.isfinite(row)) for row in found]
+    exponents = np.array([slopes(np.log(budgets[k]), np.log(row[k])) for row, k in seen])
     true_exponent = slope(np.log(budgets), np.log(truth)).value
     return ParabolaBias(budgets, truth, np.asarray(spans, float), found, true_exponent, exponents)

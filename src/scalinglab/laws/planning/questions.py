@@ -53,6 +53,8 @@ __getattr__, _ = lazily(
     onto=__name__,
 )  # fmt: skip
 
+PLACES = 160  # search: sizes that are looked at for a target, between which a law is straight on log axes
+
 
 class Answered(Worded):
     """What a question gives: an answer in one sentence, with its reason as data."""
@@ -121,24 +123,26 @@ def size_for(
             f"target={target:g}: {measured} is a fraction below 1 (percent are divided by 100 when they are "
             "read): give 0.05 for 5 %, and of an accuracy what it lacks to 1"
         )
-    high = law.points.x.max()
-    searched = _search_range(law, target, level, farthest)
-    grid = np.geomspace(*searched, 400)
-    curve = np.asarray(law.predict(grid))
+    grid = _search_grid(law, target, level, farthest)
+    curve, (low, high) = np.asarray(law.predict(grid)), law.interval(grid, level)
     if curve[-1] > curve[0]:
         raise BadInput(
             f"this {_name(law)} rises with {size}, from {curve[0]:.4g} to {curve[-1]:.4g}: more {size} does "
             f"not bring it down to {measured} = {target:g}"
         )
-    value = _crossing(grid, curve, target)
-    first, last = _interval_of_size(law, target, value, level, searched)
+    value, first, last = (_crossing(grid, values, target) for values in (curve, low, high))
+    if value <= grid[0]:
+        first, last = 0.0, max(last, grid[0])
+    elif np.isfinite(value):
+        first = first if grid[0] < first else 0.0  # nothing was looked at below
+        first, last = min(first, value), max(last, value)
     asked = {"x": Column(size), "y": Column(measured), "target": float(target)}
     ends = {"level": level, "low": float(first), "high": float(last)}
     if value <= grid[0]:
         value = 0.0
         reason = Reason("any_size", **asked, at=float(grid[0]), there=float(curve[0]))
-    elif np.isfinite(value) and value > high:
-        reason = Reason("size_beyond", **asked, **ends, value=float(value), beyond=float(value / high))
+    elif np.isfinite(value) and value > (largest := law.points.x.max()):
+        reason = Reason("size_beyond", **asked, **ends, value=float(value), beyond=float(value / largest))
     elif np.isfinite(value):
         reason = Reason("size_for", **asked, **ends, value=float(value))
     else:
@@ -148,44 +152,16 @@ def size_for(
     return Answer(float(value), low=float(first), high=float(last), reason=reason, **_provenance(law))
 
 
-def _search_range(
-    law: Law | Continuation, target: float, level: float, farthest: float
-) -> tuple[float, float]:
-    """The smallest and the largest size to look at.
+def _search_grid(law: Law | Continuation, target: float, level: float, farthest: float) -> np.ndarray:
+    """The sizes to look at, evenly in the log; between them curves are straight enough.
 
     A continuation begins at the points, and is not needed for a target that is reached within them.
     """
     low, high = float(law.points.x.min()), float(law.points.x.max())
     if isinstance(law, Law):
-        return low / 10, high * farthest
+        return np.geomspace(low / 10, high * farthest, PLACES)
     reached = np.ravel(law.interval(np.array([high]), level).high)[0] <= target
-    return low, high if reached else high * farthest
-
-
-def _interval_of_size(
-    law: Law | Continuation, target: float, value: float, level: float, searched: tuple[float, float]
-) -> tuple[float, float]:
-    """The ends of the sizes at which the target lies within the law's interval.
-
-    Args:
-        value: the size at which the law itself reaches the target; infinite if it does not.
-        searched: the smallest and the largest size to look at.
-    """
-    start, end = searched
-    coarse = np.geomspace(start, end, 60)
-    ends = law.interval(coarse, level)
-    first, last = _crossing(coarse, ends.low, target), _crossing(coarse, ends.high, target)
-    if value <= start:
-        return 0.0, max(last, start)
-    if not np.isfinite(value):
-        return first, last
-    # sharpen the ends where the coarse grid left them
-    near = np.geomspace(max(min(first, value) / 1.6, start), min(max(last, value) * 1.6, end), 40)
-    sharp = law.interval(near, level) if np.isfinite(last) else law.interval(near[near <= value * 2], level)
-    near = near[: len(np.ravel(sharp.low))]
-    first = min(_crossing(near, sharp.low, target), value)
-    first = first if first > start else 0.0  # nothing was looked at below
-    return first, max(_crossing(near, sharp.high, target), value) if np.isfinite(last) else last
+    return np.geomspace(low, high if reached else high * farthest, PLACES)
 
 
 def _crossing(x: np.ndarray, y: Any, level: float) -> float:
