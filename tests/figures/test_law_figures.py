@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import scalinglab as sl
-from scalinglab.errors import BadInput
 from scalinglab.figures import laws as figures
 
 X = np.geomspace(1e3, 1e6, 8)
@@ -70,9 +69,6 @@ def test_a_law_of_several_variables_is_drawn_along_the_one_that_is_no_size():
     assert len(shown) == 6
     assert set(np.concatenate(shown)) <= set(fitted.law.points.y)
     assert len(right.lines[1].get_ydata()) == 45
-    assert figures.sections(fitted, along="n_data").axes[0].get_xlabel() == "n_data"
-    with pytest.raises(BadInput, match=r"along='bit'.*bits"):
-        figures.sections(fitted, along="bit")
 
 
 def test_settings_that_were_run_once_are_drawn_against_the_law():

@@ -36,7 +36,7 @@ def heights(axis: Any) -> list[tuple[float, float]]:
 
 
 def test_a_law_is_solid_over_its_points_dashed_beyond_and_its_open_interval_leaves_them_visible():
-    top, below = laws.law(power_law(), y="test error", title="fit").axes
+    top, below = laws.law(power_law(), y="test error").axes
     solid, dashed = line(top, "power law"), next(d for d in top.lines if d.get_linestyle() == "--")
     assert solid.get_xdata()[0] == pytest.approx(1e3 / 1.2)
     assert solid.get_xdata()[-1] <= 1e5 < dashed.get_xdata()[0]
@@ -44,7 +44,7 @@ def test_a_law_is_solid_over_its_points_dashed_beyond_and_its_open_interval_leav
     assert len(solid.get_xdata()) + len(dashed.get_xdata()) == 60
     assert heights(top) == [(pytest.approx(0.1 / 30), pytest.approx(3 * 0.4 * 1.2**0.3))]
     assert [text.get_text() for text in top.texts] == ["exponent 0.300 [0.200, 0.450]"]
-    assert (top.get_yscale(), top.get_ylabel(), title(top)) == ("log", "test error", "fit")
+    assert (top.get_yscale(), top.get_ylabel()) == ("log", "test error")
     residuals = next(d for d in below.lines if len(d.get_ydata()) == 3)
     assert residuals.get_ydata().tolist() == pytest.approx([-2, 1, 4])
     assert below.get_ylim() == (pytest.approx(-1.15 * 4), pytest.approx(1.15 * 4))
@@ -126,16 +126,16 @@ def test_a_law_of_several_variables_is_drawn_along_the_one_that_is_no_size():
 
 
 @pytest.mark.parametrize(
-    ("bits", "along", "losses", "log", "scales"),
+    ("bits", "losses", "log", "scales"),
     [
-        ((4, 8, 16), "n_params", 3.9, True, ("log", "linear")),  # a size; a span of less than 4
-        ((1, 5, 30), None, 4.1, True, ("linear", "log")),
-        ((1, 5, 31), None, 4.1, False, ("log", "linear")),  # more than 30 times; residuals are not of logs
-        ((0, 5, 31), None, 4.1, True, ("linear", "log")),
+        ((4, 8, 16), 3.9, True, ("linear", "linear")),  # a span of less than 4
+        ((1, 5, 30), 4.1, True, ("linear", "log")),
+        ((1, 5, 31), 4.1, False, ("log", "linear")),  # more than 30 times; residuals are not of logs
+        ((0, 5, 31), 4.1, True, ("linear", "log")),
     ],
 )
-def test_a_section_has_log_axes_for_sizes_and_wide_ranges(bits, along, losses, log, scales):
-    left = laws.sections(several(bits, losses, log), along=along).axes[0]
+def test_a_section_has_log_axes_for_wide_ranges(bits, losses, log, scales):
+    left = laws.sections(several(bits, losses, log)).axes[0]
     assert (left.get_xscale(), left.get_yscale()) == scales
 
 
@@ -174,8 +174,8 @@ def test_colours_of_sizes_go_from_a_tenth_to_nine_tenths_of_the_map():
     import matplotlib as mpl
 
     shades = [mpl.colormaps["viridis"](share) for share in (0.1, 0.5, 0.9)]
-    assert colors([1, 2, 3], "viridis") == shades
-    assert colors([1], "viridis") == shades[:1]
+    assert colors([1, 2, 3]) == shades
+    assert colors([1]) == shades[:1]
 
 
 def test_the_power_of_the_optimum_has_a_band_between_the_ends_of_its_interval():

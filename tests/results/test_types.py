@@ -25,7 +25,6 @@ def test_a_command_names_the_table_it_is_written_for():
     command = Command("plan next", "--budget", "1e20")
     assert command.line(["my runs.csv"]) == "scalinglab plan next 'my runs.csv' --budget 1e20"
     assert command.line() == "scalinglab plan next TABLE.csv --budget 1e20"
-    assert Command("plan optimal", "--help", reads_table=False).line() == "scalinglab plan optimal --help"
 
 
 def test_a_finding_as_json_keeps_numbers_units_and_reasons():

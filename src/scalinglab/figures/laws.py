@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from scalinglab.errors import BadInput, nearest
+from scalinglab.errors import BadInput
 from scalinglab.figures.data import Curve, isoflops, law_curve, visible
 from scalinglab.figures.style import (
     INK,
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from scalinglab.laws.surface import Surface
 
 
+BEYOND = 3.0  # how far laws are drawn past the largest point, as a factor
+
+
 class Predicted(NamedTuple):
     """What a law predicts at some sizes, with the ends of its intervals; each (sizes,)."""
 
@@ -50,8 +53,6 @@ def law(
     *others: Law,
     x: str = "x",
     y: str = "y",
-    title: str = "",
-    beyond: float = 3.0,
     level: float = 0.95,
     predicted: Sequence[Predicted] = (),
 ) -> Figure:
@@ -60,14 +61,13 @@ def law(
     Args:
         fitted, others: laws of one variable, of the same points (or of y and 1 - y).
         x, y: labels of the axes.
-        beyond: how far the laws are drawn past the largest point, as a factor.
         level: of the intervals.
         predicted: predictions to draw, one of each law, in their order.
     """
     laws, data = (fitted, *others), fitted.points
     figure, axes = panels(2, 1, size=(5.2, 2.6), sharex=True, gridspec_kw={"height_ratios": [3, 1]})
     top, below = axes[:, 0]
-    farthest = max([beyond * data.x.max(), *(1.2 * np.max(p.at) for p in predicted)])
+    farthest = max([BEYOND * data.x.max(), *(1.2 * np.max(p.at) for p in predicted)])
     curves = [law_curve(one, farthest, level) for one in laws]
     ends = visible(data.y, curves)
     for one, curve, color in zip(laws, curves, cycle(PALETTE)):
@@ -85,9 +85,9 @@ def law(
     if predicted:
         top.plot([], [], "*", color=MUTED, markersize=9, label=f"predicted, {percent(level)}")
     if data.y.min() > 0:
-        loglog(top, "", y, title)
+        loglog(top, "", y)
     else:
-        log_x(top, ylabel=y, title=title)
+        log_x(top, ylabel=y)
     if not others:  # a falling law leaves this corner free; at the line the words would cover points
         top.annotate(
             slope_text(fitted), (0.98, 0.95), xycoords="axes fraction", ha="right", va="top", color=INK
@@ -140,7 +140,6 @@ def surface(
     *,
     compute: Any = None,
     flops_per_param_example: float = 6.0,
-    title: str = "",
     loss: str = "loss",
 ) -> Figure:
     """A surface with its compute-optimal line left, residuals right; `sections` where there is no optimum."""
@@ -153,7 +152,7 @@ def surface(
             along, flops_per_param_example=flops_per_param_example, intervals=False
         )
     except BadInput:  # it does not fall with one of the sizes
-        return sections(fitted, title=title, loss=loss)
+        return sections(fitted, loss=loss)
     figure, axes = panels(1, 2, size=(4.6, 3.6))
     left, right = axes[0]
     drawn = left.scatter(n, y, c=spent, norm="log", cmap=SEQUENTIAL, s=14, edgecolors="white", linewidths=0.3)
@@ -169,7 +168,7 @@ def surface(
             xerr=np.abs(np.array(best.n_params_interval) - best.n_params_median),
             yerr=np.abs(np.array(best.loss_interval) - best.loss_median),
         )  # fmt: skip
-    loglog(left, "n_params", loss, title or fitted.law.form.name)
+    loglog(left, "n_params", loss, fitted.law.form.name)
     left.legend(loc="upper right", frameon=False)
     right.axhline(0, color=MUTED, linewidth=1)
     sized = right.scatter(spent, 100 * fitted.law.residuals, c=n, norm="log", cmap=SEQUENTIAL, s=12)
@@ -184,21 +183,17 @@ LINES = 6  # of settings, so that a legend holds them
 
 
 @checked
-def sections(fitted: Surface, *, along: str | None = None, title: str = "", loss: str = "loss") -> Figure:
+def sections(fitted: Surface, *, loss: str = "loss") -> Figure:
     """A law of several variables along one of them, a line for each setting of the others; residuals right.
 
-    Args:
-        along: the variable; default: one that varies at fixed others, no size (bits, say) if possible.
-        loss: label of what was measured.
+    The variable is one that varies at fixed others, no size (bits, say) if possible; `loss` labels y.
     """
     law, x, y = fitted.law, fitted.law.points.x, fitted.law.points.y
     names = law.form.variables
     expected = fitted.predict(dict(zip(names, x, strict=True)))
-    if along is not None and along not in names:
-        raise BadInput(f"along={along!r}; {nearest(along, names)}")
     figure, axes = panels(1, 2, size=(4.6, 3.6))
     left, right = axes[0]
-    order = sorted(range(len(names)), key=lambda i: (names[i] != along, names[i] in SIZES))
+    order = sorted(range(len(names)), key=lambda i: names[i] in SIZES)
     place = next((i for i in order if settings_of(x, i)[1]), None)
     if place is None:  # every setting was run once
         left.axline((y.min(), y.min()), slope=1, color=PALETTE[0], linewidth=1)
@@ -207,7 +202,7 @@ def sections(fitted: Surface, *, along: str | None = None, title: str = "", loss
     else:
         _draw_sections(left, fitted, place)
         left.set_ylabel(loss)
-    left.set_title(title or law.form.name)
+    left.set_title(law.form.name)
     right.axhline(0, color=MUTED, linewidth=1)
     unit, factor = ("residual / %", 100.0) if law.solution.log else ("residual", 1.0)
     points(right, expected, factor * law.residuals, color=INK, markersize=3)

@@ -9,7 +9,6 @@ import numpy as np
 from matplotlib.ticker import NullLocator
 
 from scalinglab.figures.style import (
-    INK,
     MUTED,
     PALETTE,
     band,
@@ -45,13 +44,11 @@ def label(column: str) -> str:
     return NAMES.get(column, column.replace("_", " "))
 
 
-def noise(found: OptimalNoise, *, title: str = "") -> Figure:
+def noise(found: OptimalNoise) -> Figure:
     """The searches of all widths left, the optimum against width right."""
     figure, axes = panels(1, 2, size=(4.4, 3.4))
     draw_searches(axes[0, 0], found)
     draw_optimum(axes[0, 1], found)
-    if title:
-        figure.suptitle(title, x=0.01, ha="left", fontsize=10)
     return figure
 
 
@@ -136,7 +133,7 @@ def _around(estimates: Any) -> np.ndarray:
     return np.array([[e.value - e.low, e.high - e.value] for e in estimates]).clip(0).T
 
 
-def stability(found: dict[str, Stability], *, title: str = "") -> Figure:
+def stability(found: dict[str, Stability]) -> Figure:
     """Failure rates of each scheme, and the largest stable rate against width."""
     figure, axes = panels(1, len(found) + 1, size=(3.6, 3.2))
     last = axes[0, -1]
@@ -155,7 +152,6 @@ def stability(found: dict[str, Stability], *, title: str = "") -> Figure:
     if last.has_data():
         loglog(last, label(next(iter(found.values())).width_column), "largest stable learning rate")
         last.legend(fontsize=7)
-    figure.suptitle(title, x=0.01, ha="left", fontsize=10, color=INK)
     return figure
 
 

@@ -220,10 +220,10 @@ def headroom(axis: Axes, share: float = 0.25) -> None:
     axis.set_ylim(low, high * (high / low) ** (share / (1 - share)))
 
 
-def colors(values: Any, cmap: str = SEQUENTIAL) -> list[Any]:
+def colors(values: Any) -> list[Any]:
     """A colour for each of the ordered values (sizes, say), from one sequential map."""
     count = len(values)
-    return [mpl.colormaps[cmap](0.1 + 0.8 * i / max(count - 1, 1)) for i in range(count)]
+    return [mpl.colormaps[SEQUENTIAL](0.1 + 0.8 * i / max(count - 1, 1)) for i in range(count)]
 
 
 def points(axis: Axes, x: Any, y: Any, error: Any = None, **kwargs: Any) -> None:

@@ -275,6 +275,6 @@ def shades(values: Any) -> list[str]:
     return [str(mpl.colors.to_hex(color)) for color in colors(values)]
 
 
-def _translucent(color: str, alpha: float = 0.16) -> str:
+def _translucent(color: str) -> str:
     red, green, blue = (int(255 * c) for c in mpl.colors.to_rgb(color))
-    return f"rgba({red},{green},{blue},{alpha})"
+    return f"rgba({red},{green},{blue},0.16)"

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from string import Formatter
 from typing import Any
 
@@ -551,16 +551,6 @@ def listed(words: Sequence[str], last: str = "and") -> str:
     ('a', 'a, b and c')
     """
     return f"{', '.join(words[:-1])} {last} {words[-1]}" if len(words) > 1 else "".join(words)
-
-
-def with_notes(lines: Iterable[str], notes: Iterable[object], indent: str = "") -> str:
-    """The lines of a summary, and its notes below them.
-
-    >>> print(with_notes(["0.31 ± 0.02"], ["one seed a size"]))
-    0.31 ± 0.02
-    note: one seed a size
-    """
-    return without_nan("\n".join([*lines, *(f"{indent}note: {note}" for note in notes)]))
 
 
 def fill(template: str, details: Mapping[str, Any], names: Mapping[str, str] | None = None) -> str:

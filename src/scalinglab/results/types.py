@@ -9,7 +9,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from scalinglab.results.lines import LINES, TABLES
-from scalinglab.results.sentences import REASONS, fill, with_notes
+from scalinglab.results.sentences import REASONS, fill
+from scalinglab.support.words import without_nan
 
 SOME_TABLE = ("TABLE.csv",)  # in commands, where data did not come from a file
 
@@ -129,7 +130,7 @@ class Worded:
 
 def written(remarks: Iterable[Remark], names: Mapping[str, str] | None = None) -> str:
     """Remarks in lines, with sizes by the names that are given."""
-    return with_notes((remark.sentence(names).rstrip() for remark in remarks), ())
+    return without_nan("\n".join(remark.sentence(names).rstrip() for remark in remarks))
 
 
 def noted(notes: Iterable[object]) -> list[Reason]:
@@ -157,12 +158,10 @@ class Command:
 
     name: str
     options: tuple[str, ...]
-    reads_table: bool = True
 
-    def __init__(self, name: str, *options: str, reads_table: bool = True) -> None:
+    def __init__(self, name: str, *options: str) -> None:
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "options", options)
-        object.__setattr__(self, "reads_table", reads_table)
 
     def line(self, table: Sequence[str] = SOME_TABLE) -> str:
         """As it is typed.
@@ -170,5 +169,4 @@ class Command:
         Args:
             table: the file, and the options that choose its columns and rows.
         """
-        read = table if self.reads_table else ()
-        return shlex.join(["scalinglab", *self.name.split(), *read, *self.options])
+        return shlex.join(["scalinglab", *self.name.split(), *table, *self.options])
