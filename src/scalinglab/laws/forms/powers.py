@@ -61,7 +61,8 @@ def sum_of_powers(
         return sum(value[scale] * factor for scale, factor, _ in parts(x, values))
 
     def gradient(x: Any, *values: Any) -> tuple[Any, ...]:
-        value, columns = dict(zip(names, values, strict=True)), dict.fromkeys(names, 0.0)
+        value = dict(zip(names, values, strict=True))
+        columns: dict[str, Any] = dict.fromkeys(names, 0.0)
         found = parts(x, values)
         shape = np.broadcast_shapes(*(np.shape(factor) for _, factor, _ in found))
         for scale, factor, slopes in found:

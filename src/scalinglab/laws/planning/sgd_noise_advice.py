@@ -90,9 +90,9 @@ class NoiseAdvice(Worded):
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers as a document."""
-        numbers = {k: asdict(v) if isinstance(v, Estimate) else v for k, v in vars(self).items()}
-        found = numbers.pop("found")
-        return {**numbers, "p": asdict(found.power), "verdict": found.verdict}
+        own = {name: value for name, value in vars(self).items() if name != "found"}
+        numbers = {name: asdict(v) if isinstance(v, Estimate) else v for name, v in own.items()}
+        return {**numbers, "p": asdict(self.found.power), "verdict": self.found.verdict}
 
 
 @checked
