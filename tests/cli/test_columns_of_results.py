@@ -40,7 +40,7 @@ def test_forms_of_one_variable_come_first_and_others_name_their_variables():
 
 
 def test_a_file_has_every_column_of_a_solved_model_and_the_screen_those_that_fit(tmp_path: Path):
-    words = ("theory", "dmft", "--n-modes", "30", "--n-params", "20", "--times", "1,2")
+    words = ("theory", "dmft", "--n-params", "20", "--times", "1,2")
     head = next(line for line in run(*words).splitlines() if "test_loss" in line)
     assert head.replace("┃", " ").split() == ["time", "test_loss", "train_loss", "gap", "bias"]
     run(*words, "--out", str(tmp_path / "solved.csv"))
@@ -57,7 +57,7 @@ def test_a_file_has_every_column_of_a_solved_model_and_the_screen_those_that_fit
     ],
 )
 def test_a_kernel_has_a_law_where_its_sums_converge_and_there_is_no_ridge(words, named):
-    document = json.loads(run("theory", "kernel", "--n-data", "10,20", "--n-modes", "100", *words, "--json"))
+    document = json.loads(run("theory", "kernel", "--n-data", "10,20", *words, "--json"))
     assert ("law_exponent" in document) == named
 
 
