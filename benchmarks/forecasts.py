@@ -76,7 +76,14 @@ def along(curve: Curve, level: float, where: Path) -> Iterator[dict[str, object]
             continue
         scored = sealed.score(file, float(y[target]))
         flat = float(np.log(y[known][-1] / y[target]))  # "it stays as it is"
-        yield {**row, "refused": False, "noted": bool(found.notes), "last": flat, **vars(scored)}
+        yield {
+            **row,
+            "refused": False,
+            "noted": bool(found.notes),
+            "last": flat,
+            **vars(scored),
+            "held": scored.inside,
+        }
 
 
 def surfaces(data: Path, level: float) -> Iterator[dict[str, object]]:
