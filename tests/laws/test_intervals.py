@@ -220,9 +220,7 @@ def test_the_fits_part_of_the_uncertainty_knows_of_runs():
     runs = np.repeat(np.arange(12), 8)
     luck = 0.1 * rng.standard_normal(12)[runs]
     y = 3 * x**-0.4 * np.exp(luck + 0.001 * rng.standard_normal(x.size))
-    aware, blind = (
-        sl.laws.sources(x, y, at=1e3, candidates=["power_law"], runs=labels).fit for labels in (runs, None)
-    )
+    aware, blind = (sl.laws.sources(x, y, at=1e3, runs=labels).fit for labels in (runs, None))
     assert aware == pytest.approx(0.1 / np.sqrt(12), rel=0.5)
     assert blind < aware / 2
     with pytest.raises(BadInput, match="at=nan"):

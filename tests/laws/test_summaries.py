@@ -12,6 +12,7 @@ from scalinglab.errors import BadInput
 from scalinglab.laws import surface
 from scalinglab.laws.fitting.data import from_curves
 from scalinglab.laws.fitting.solution import Interval
+from scalinglab.laws.fitting.uncertainty.form_error import FormError
 from scalinglab.laws.fitting.uncertainty_budget import Sources
 from scalinglab.laws.learning_curves.collapse_result import Collapse
 from scalinglab.laws.optimum import Optimal
@@ -53,12 +54,11 @@ def test_an_optimum_is_printed_with_its_intervals_and_how_far_it_lies():
 
 def test_sources_of_uncertainty_that_were_not_separated_say_why():
     found = Sources(
-        1e6, 0.25, seed=0.012, evaluation=None, fit=0.034, form=0.05, weights={"m1": 0.7, "m2": 0.3},
+        1e6, 0.25, seed=0.012, evaluation=None, fit=0.034, form=0.05,
         reasons={"evaluation": "give n_test"},
     )  # fmt: skip
     assert [line.split(None, 1) for line in found.summary().splitlines()[1:]] == [
         ["seed", "1.2 %"], ["evaluation", "not separated: give n_test"], ["fit", "3.4 %"], ["form", "5 %"],
-        ["forms", "m1 0.70, m2 0.30"],
     ]  # fmt: skip
 
 
@@ -252,9 +252,7 @@ def test_points_that_differ_in_a_setting_and_diverged_runs_are_mentioned():
 def test_scatter_between_seeds_is_less_what_the_test_set_explains():
     def seed(x, logs, n_test=None):
         x = np.asarray(x, float)
-        found = sl.laws.sources(
-            x, 0.5 * x**-0.3 * np.exp(logs), at=16.0, n_test=n_test, candidates=("power_law",)
-        )
+        found = sl.laws.sources(x, 0.5 * x**-0.3 * np.exp(logs), at=16.0, n_test=n_test)
         return found.seed, found.evaluation
 
     x = np.repeat([1.0, 2.0, 4.0], 3)
@@ -268,27 +266,19 @@ def test_scatter_between_seeds_is_less_what_the_test_set_explains():
     assert seed([1, 1, 1, 1, 2, 3, 4], np.zeros(7))[0] == 0
 
 
-def test_forms_are_weighed_by_how_they_predict_the_largest_fifth():
+def test_the_forms_part_is_what_it_adds_to_the_interval_of_the_fit():
     x = np.geomspace(100, 1e5, 10)
     y = (0.05 + 3 * x**-0.4) * np.exp(0.02 * np.random.default_rng(0).standard_normal(10))
-    found = sl.laws.sources(x, y, at=1e6, n_test=1000, candidates=("power_law", "power_law_offset"))
-    raw, logs = {}, {}
-    for form in ("power_law", "power_law_offset"):
-        past = sl.laws.fit(form, x[:8], y[:8])
-        raw[form] = 1 / (np.mean(np.log(past.predict(x[8:]) / y[8:]) ** 2) + 1e-12)
-        logs[form] = np.log(sl.laws.fit(form, x, y).predict(1e6))
-    weights = {form: value / sum(raw.values()) for form, value in raw.items()}
-    assert found.weights == pytest.approx(weights, rel=1e-3)
-    mean = sum(weights[form] * logs[form] for form in logs)
-    assert found.prediction == pytest.approx(np.exp(mean), rel=1e-3)
-    form = np.sqrt(sum(weights[form] * (logs[form] - mean) ** 2 for form in logs))
-    assert found.form == pytest.approx(form, rel=1e-3)
+    found = sl.laws.sources(x, y, at=1e6, n_test=1000)
+    law = sl.laws.fit("power_law_offset", x, y)
+    ends = [law.interval(1e6, 0.6827, "profile", form_error=e) for e in (None, FormError(law.solution))]
+    fit, both = (np.log(high / low) / 2 for low, high in ends)
+    assert (found.prediction, found.fit) == pytest.approx((law.predict(1e6), fit))
+    assert np.hypot(found.fit, found.form) == pytest.approx(both)
+    assert 0 < found.form < 1
     assert found.evaluation == pytest.approx(np.sqrt(np.mean((1 - y) / y) / 1000))
     assert found.seed is None
     assert found.reasons.keys() == {"seed"}
-    one = sl.laws.sources(x, y, at=1e6, candidates=("power_law",))
-    assert one.form is None
-    assert {"seed", "evaluation", "form"} == one.reasons.keys()
     for wrong in (0, -3):
         with pytest.raises(BadInput, match="needs y to be an error rate"):
             sl.laws.sources(x, y, at=1e6, n_test=wrong)

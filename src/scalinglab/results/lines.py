@@ -72,7 +72,6 @@ LINES = {
     "sources_at": "prediction at {at:.4g}: {prediction:.4g}",
     "source": "  {name:<11} {share:%%}",
     "source_unknown": "  {name:<11} not separated: {why}",
-    "source_forms": "  forms       {weights:,}",
     "final_loss": (
         "final loss {value:.4g}   {level:%%} [{low:.4g}, {high:.4g}]   {fraction:%%} of the run is done, "
         "{remaining:.6g} steps are left"
