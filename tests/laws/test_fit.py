@@ -193,14 +193,15 @@ def test_two_runs_may_measure_the_same_without_being_copies():
     assert same.points.notes[0] == Reason("copied_points", points=4)
 
 
-def test_choose_takes_the_offset_only_where_the_data_ask_for_it():
+def test_aicc_takes_the_offset_only_where_the_data_ask_for_it():
     rng = np.random.default_rng(1)
     chosen = []
     for offset in (0.0, 0.05):
         names = []
         for _ in range(20):
             y = (offset + 3 * X**-0.4) * np.exp(0.02 * rng.standard_normal(X.size))
-            names.append(fitting.choose(("power_law", "power_law_offset"), X, y))
+            laws = [sl.laws.fit(form, X, y, loss="squared") for form in ("power_law", "power_law_offset")]
+            names.append(min(laws, key=fitting.aicc).form.name)
         chosen.append(names.count("power_law_offset"))
     assert chosen[0] <= 6
     assert chosen[1] == 20

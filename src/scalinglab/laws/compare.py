@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from scalinglab.errors import BadInput
-from scalinglab.laws.fitting.fit import best, fit, scores
+from scalinglab.laws.fitting.fit import aicc, fit
 from scalinglab.laws.fitting.law import Interval, Law, bootstrap
 from scalinglab.laws.fitting.statistics import check_level
 from scalinglab.laws.fitting.uncertainty.intervals import Quantity, interval
@@ -219,6 +219,5 @@ def _fit(sides: list[Any], form: str, parallel: bool, nan_policy: str = "raise")
     if form not in (*known, "auto"):
         raise BadInput(f"form={form!r} must be 'auto', 'power_law' or 'power_law_offset'")
     options: dict[str, Any] = {"loss": "squared", "runs": runs, "nan_policy": nan_policy}
-    if form == "auto":
-        form = best({name: scores([law], inputs, loss, **options)[law.name] for name, law in known.items()})
-    return fit(known[form], inputs, loss, **options)
+    fits = [fit(law, inputs, loss, **options) for name, law in known.items() if form in (name, "auto")]
+    return min(fits, key=aicc)

@@ -7,13 +7,13 @@ the share of starts that reached it, the conditioning, and whether the data iden
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from scalinglab.errors import BadInput, NotConverged, NotDetermined, ScalinglabError, nearest
+from scalinglab.errors import BadInput, NotConverged, NotDetermined, ScalinglabError
 from scalinglab.laws import forms
 from scalinglab.laws.fitting import least_squares, outliers
 from scalinglab.laws.fitting.data import points, rising
@@ -222,48 +222,16 @@ def _why(name: str, table: Table, options: Mapping[str, Any]) -> Reason:
         pure = fit("power_law", table.x, table.y, **others)
     except ScalinglabError:
         return Reason("form", form=name)
-    low, high = pure.parameter_intervals["exponent"]
-    exponent = {"exponent": pure.parameters["exponent"], "low": float(low), "high": float(high)}
-    return Reason("form_beside_power_law", form=name, **exponent, scatter=pure.solution.rms_residual)
+    beside = {"exponent": pure.parameters["exponent"], "scatter": pure.solution.rms_residual}
+    return Reason("form_beside_power_law", form=name, **beside)
 
 
-def choose(candidates: Sequence[str | Form], x: Any, y: Any, **options: Any) -> str:
-    """The name of the form with the lowest AICc (`scores`)."""
-    return best(scores(candidates, x, y, **options))
-
-
-def best(scored: Mapping[str, float]) -> str:
-    """The name with the lowest score, the first of equals."""
-    return min(scored, key=lambda name: scored[name])
-
-
-def scores(candidates: Sequence[str | Form], x: Any, y: Any, **options: Any) -> dict[str, float]:
-    """AICc, Akaike's criterion for few points, by the name of the form.
-
-    All are fitted with squared errors here, so that their likelihoods compare. Forms that lack a parameter
-    that is bounded are passed over; those with too many parameters for the points to judge score infinity.
-    """
-    options = {**options, "loss": "squared", "delta": None}
-    known = dict.fromkeys(name for candidate in candidates for name in forms.get(candidate).names)
-    for name in options.get("bounds") or ():
-        if name not in known:
-            tried = " or ".join(forms.get(candidate).name for candidate in candidates)
-            raise BadInput(f"bounds for {name!r}: no such parameter in {tried}; {nearest(name, known)}")
-    found: dict[str, float] = {}
-    problems = []
-    for candidate in candidates:
-        try:
-            law = fit(candidate, x, y, **options)
-        except BadInput as error:
-            problems.append(error)
-            continue
-        n, k = len(law.points.y), len(law.form.parameters) + 1
-        squares = 2 * max(law.objective, 1e-28 * law.solution.unit**2)
-        penalty = 2 * k + 2 * k * (k + 1) / (n - k - 1) if n > k + 1 else np.inf
-        found[law.form.name] = n * np.log(squares / n) + penalty
-    if not found:
-        raise problems[0]
-    return found
+def aicc(law: Law) -> float:
+    """Akaike's criterion for few points, of a fit of squares; infinite where they are too few to judge it."""
+    n, k = len(law.points.y), len(law.form.parameters) + 1
+    squares = 2 * max(law.objective, 1e-28 * law.solution.unit**2)
+    penalty = 2 * k + 2 * k * (k + 1) / (n - k - 1) if n > k + 1 else np.inf
+    return float(n * np.log(squares / n) + penalty)
 
 
 def _enough(form: Form, data: Points) -> None:
