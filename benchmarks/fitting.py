@@ -71,8 +71,8 @@ def chinchilla() -> None:
 
     table = pd.read_csv(file).nsmallest(240, "loss")
     columns = (table.n_params, table.n_data, table.loss)
-    seconds = best_of(lambda: surface.fit(*columns), repeats=3)
-    found = surface.fit(*columns)
+    seconds = best_of(lambda: surface.fit(*columns, form="chinchilla"), repeats=3)
+    found = surface.fit(*columns, form="chinchilla")
     print("Chinchilla, 240 points, Huber δ = 1e-3 on ln L")
     print(f"  objective                 {found.objective:.7e} (known optimum 1.018274e-03)")
     certificate = found.law.certificate
