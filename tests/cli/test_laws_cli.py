@@ -326,20 +326,17 @@ def test_logs_with_nested_or_empty_columns_are_read(curves: Path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", ["laws surface {} --no-figure", "plan optimal {} --compute 1e22"])
-def test_checkpoints_of_a_run_are_not_points_of_a_surface(surface: Path, command: str):
+def test_checkpoints_of_a_run_are_not_points_of_a_surface(surface: Path):
     table = pd.read_csv(surface)
     logs = [table.assign(step=step, loss=table.loss * (1 + 3 / step)) for step in (1, 10, 100)]
     pd.concat(logs).to_csv("logs.csv", index=False)
     logs[-1].to_csv("last.csv", index=False)
     found, last = (
-        json.loads(run(*command.format(file).split(), "--json")) for file in ("logs.csv", "last.csv")
+        json.loads(run("laws", "surface", file, "--no-figure", "--json")) for file in ("logs.csv", "last.csv")
     )
     assert found["parameters"] == pytest.approx(last["parameters"])
     note = found["notes"][0]
     assert (note["code"], note["rows"], note["of"]) == ("best_rows", 48, 144)
-    if command.startswith("laws"):
-        assert "the lowest loss of each run" in run(*command.format("logs.csv").split())
 
 
 @pytest.mark.nightly
@@ -363,12 +360,8 @@ def test_a_missing_loss_is_left_out_and_counted(surface: Path, command: str):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
-    [
-        "laws surface {} --no-figure --compute 1e22", "plan optimal {} --compute 1e22",
-        "plan approaches {} --compute 1e22", "plan inference {} --loss 2.5 --used 1e12",
-        "plan next {} --budget 1e21 --compute 1e23",
-    ],
-)  # fmt: skip
+    ["laws surface {} --no-figure --compute 1e22", "plan inference {} --loss 2.5 --used 1e12"],
+)
 def test_few_runs_of_which_one_does_not_follow_the_others_have_no_optimum(surface: Path, command: str):
     table = pd.read_csv(surface)
     table.loc[20, "loss"] *= 1.5

@@ -110,7 +110,7 @@ def test_runs_that_are_generated_and_given_make_one_plan(tmp_path):
 
 @pytest.mark.parametrize(
     "seed",
-    [pytest.param(k, marks=pytest.mark.slow if k < 8 else pytest.mark.nightly) for k in range(1, 50)],
+    [pytest.param(k, marks=pytest.mark.slow if k < 4 else pytest.mark.nightly) for k in range(1, 50)],
 )
 def test_runs_that_are_generated_and_given_make_one_plan_on_fifty_tables(tmp_path, seed):
     one_plan(tmp_path, seed)

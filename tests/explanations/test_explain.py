@@ -20,26 +20,22 @@ SETTING = {
 
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory):
-    """A linearised run and its network in a store, and the explanation of each."""
+    """A run in a store, and its explanation."""
     path = tmp_path_factory.mktemp("runs")
-    found = {
-        name: sl.explain(SETTING | extra, store=path, samples=400)
-        for name, extra in (("lazy", {"linearized": True}), ("network", {}))
-    }
-    return path, found
+    return path, sl.explain(SETTING, store=path, samples=400)
 
 
 @pytest.mark.nightly
-def test_solved_curve_lies_on_a_linearised_run(stored):
+def test_solved_curve_lies_on_a_linearised_run():
     """For which the theory is exact but for the draw of 48 examples (their losses spread by 10 %)."""
-    found = stored[1]["lazy"]
+    found = sl.explain(SETTING | {"linearized": True}, samples=400)
     np.testing.assert_allclose(found.ratio[2:], 1, atol=0.2)
     assert found.measured[-1] < 0.5 * found.measured[0]
 
 
 @pytest.mark.slow
 def test_wide_network_follows_its_kernel_and_is_data_limited_at_the_end(stored):
-    found = stored[1]["network"]
+    found = stored[1]
     np.testing.assert_allclose(found.ratio[2:], 1, atol=0.2)
     assert found.bottleneck == "data"
     by_resource = {d.resource: d for d in found.doublings}
@@ -54,8 +50,8 @@ def test_wide_network_follows_its_kernel_and_is_data_limited_at_the_end(stored):
 @pytest.mark.slow
 def test_stored_run_is_found_by_the_beginning_of_its_name_and_drawn(stored):
     path, found = stored
-    again = sl.explain(found["network"].name[:6], store=path, samples=400)
-    np.testing.assert_array_equal(again.measured, found["network"].measured)
+    again = sl.explain(found.name[:6], store=path, samples=400)
+    np.testing.assert_array_equal(again.measured, found.measured)
     axes = again.plot()
     assert len(axes.lines) >= 1
     with pytest.raises(BadInput, match="0 runs of the store begin"):
@@ -75,7 +71,7 @@ def test_foreign_curves_with_a_model_and_data_give_the_same_curve(stored):
     digits = sl.data.load("digits")
     order = digits.order(0)[::-1][:400]
     model = sl.nets.build("mlp", (1, 8, 8), 10, hidden=256, depth=1, parameterization="ntk", seed=0)
-    mine = stored[1]["network"]
+    mine = stored[1]
     curves = sl.Curves({"step": mine.steps, "test_loss": mine.measured})
     data = torch.as_tensor(digits.inputs("train", order)), digits.train_y[order]
     found = sl.explain(curves, model, data, learning_rate=2.0, n_data=48, samples=400)

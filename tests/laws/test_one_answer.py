@@ -60,8 +60,9 @@ def test_fit_extrapolate_plan_and_python_give_the_same_prediction(table):
     planned_with = continuation(frame.n_data, frame.test_error)
     ends = np.concatenate(planned_with.interval(1e6))
     assert ends == pytest.approx([python.low[0], python.high[0]], rel=1e-9)
-    command = sl.answer(table)["next run"].command.line([str(table)])
-    planned, answered = said(*shlex.split(command)[1:]), sl.answer(table).next_runs
+    answers = sl.answer(table)
+    command = answers["next run"].command.line([str(table)])
+    planned, answered = said(*shlex.split(command)[1:]), answers.next_runs
     half = (python.high[0] - python.low[0]) / 2 / target
     assert (planned["prediction"], planned["half_width"]) == pytest.approx((target, half), rel=1e-6)
     assert (answered.prediction, answered.before) == pytest.approx((target, half), rel=1e-6)

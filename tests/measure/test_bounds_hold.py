@@ -346,10 +346,10 @@ def test_no_jacobian_of_random_modules_exceeds_a_bound_that_is_given() -> None:
 
 
 @pytest.mark.slow
-def test_no_jacobian_of_200_random_modules_exceeds_a_bound_that_is_given() -> None:
-    wrong, bounded = exceeded(range(20, 200))
+def test_no_jacobian_of_a_hundred_random_modules_exceeds_a_bound_that_is_given() -> None:
+    wrong, bounded = exceeded(range(20, 120))
     assert not wrong
-    assert bounded >= 100
+    assert bounded >= 50
 
 
 class VisionBlock(nn.Module):

@@ -169,8 +169,10 @@ def test_a_damaged_run_is_done_again(engine, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("why", ["newer", "inaccessible", "too many files"])
-@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(
+    ("why", "packed"),
+    [("newer", False), ("newer", True), ("inaccessible", False), ("too many files", True)],
+)
 def test_intact_results_that_cannot_be_read_stop_the_sweep_and_stay(tmp_path, monkeypatch, why, packed):
     wanted = grid(seeds=3)
     run(wanted, tmp_path, workers=1)

@@ -21,7 +21,7 @@ def test_a_run_has_noise_scales_and_widening_factor_as_columns():
 @pytest.mark.slow
 def test_a_sweep_keeps_them_in_its_store_without_renaming_runs(tmp_path):
     grid = sl.sweep.Grid(setting=SETTING, seeds=1)
-    kept = sl.sweep.run(grid, tmp_path, progress=False)
+    kept = sl.sweep.run(grid, tmp_path, workers=1, progress=False)
     assert kept["normalized_noise_scale"] == pytest.approx(25)
     assert sl.read(tmp_path)["noise_scale"] == pytest.approx(50)
     assert kept.runs == [sl.train.Setting(**SETTING).run]
