@@ -128,6 +128,7 @@ for act in (
 """
 
 
+@pytest.mark.slow  # a process of its own
 def test_the_package_without_extras_answers_and_names_what_to_install_for_the_rest(tmp_path: Path):
     (tmp_path / "t.xlsx").write_bytes(b"PK")
     done = run_code(WITHOUT_EXTRAS, tmp_path)

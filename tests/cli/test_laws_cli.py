@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 import scalinglab as sl
 from scalinglab.cli import app
 from scalinglab.errors import BadInput, NotDetermined
-from tests.warm import run_scalinglab
 
 
 def run(*words: object) -> str:
@@ -184,14 +183,6 @@ def test_bad_data_get_a_clear_message(curves: Path, change, said: str):
     change(pd.read_csv(curves)).to_csv(curves, index=False)
     with pytest.raises(BadInput, match=said):
         run("laws", "fit", curves, "--no-figure")
-
-
-def test_bad_input_exits_with_2_and_without_a_traceback(tmp_path: Path):
-    (tmp_path / "one.csv").write_text("n_data,test_error\n100,0.5\n")
-    result = run_scalinglab(["laws", "fit", tmp_path / "one.csv"])
-    assert result.returncode == 2
-    assert "a law needs several sizes" in result.stderr
-    assert "Traceback" not in result.stderr
 
 
 def test_rows_read_twice_are_mentioned_and_equal_errors_of_two_seeds_are_not(curves: Path):
