@@ -34,16 +34,21 @@ def surface() -> tuple[sl.Curves, Answers]:
 
 
 def test_the_lines_the_figure_and_the_slider_give_the_prediction_of_extrapolate():
-    """Of a size of any name that answers read."""
-    curves = sl.read(curve(x="width"))
+    """Of a size of any name that answers read, whose largest was run twice."""
+    table = pd.concat([curve(x="width"), curve(x="width").iloc[-1:] * [1.0, 1.01]])
+    curves = sl.read(table)
     section = card.section(curves, card.answered(curves))
     assert len(section.card) == 3
-    assert section.plots[0].figure.data[0].x.tolist() == pytest.approx(curve()["n_data"].tolist())
-    ahead = sl.laws.extrapolate(curve().n_data, curves["test_error"], at=1e6)
+    (plot,) = section.plots
+    assert sorted(plot.figure.data[0].x.tolist()) == pytest.approx(table["width"].tolist())
+    at_last, ahead = (sl.laws.extrapolate(table.width, table.test_error, at=at) for at in (1e5, 1e6))
     _, said = section.card[0]
     assert f"{ahead.mean[0]:.4g} (95 % of runs: {ahead.low[0]:.4g} to {ahead.high[0]:.4g})" in said
-    line = section.plots[0].figure.data[-1]
+    line = plot.figure.data[-1]
     assert (line.x[-1], line.y[-1]) == pytest.approx((1e6, ahead.mean[0]))
+    last = table.test_error.to_numpy()[-2:]
+    held = int(np.sum((at_last.low[0] <= last) & (last <= at_last.high[0])))
+    assert f"holds {held} of the 2 runs" in plot.caption
     slider = section.slider
     last = np.array(slider.draws["test_error"])[:, -1]
     assert slider.at[-1] == pytest.approx(1e6)
@@ -60,18 +65,6 @@ def test_a_table_that_is_refused_says_why_and_shows_its_points():
     refused = card.section(sl.read(runs()), Reason("no_fall_seen"))
     assert refused.paragraphs == ["No answer: it does not fall with size."]
     assert len(refused.plots) == 1
-
-
-def test_the_caption_counts_the_largest_runs_in_the_band():
-    table = pd.concat([curve(), curve().iloc[-1:] * [1.0, 1.01]])
-    curves = sl.read(table)
-    found = sl.answer(curves)
-    (plot,) = card.section(curves, found).plots
-    data = found.fit.chosen.table
-    ahead = sl.laws.extrapolate(data.x, data.y, at=1e5)
-    last = table.test_error.to_numpy()[-2:]
-    held = int(np.sum((ahead.low[0] <= last) & (last <= ahead.high[0])))
-    assert f"holds {held} of the 2 runs" in plot.caption
 
 
 def test_draws_have_the_median_and_the_ends():
