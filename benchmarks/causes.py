@@ -166,6 +166,32 @@ def optima_of_unfinished_trainings() -> Numbers:
     return found | {"passed": float(last["counts"].sum())}
 
 
+def slopes_by_learning_rate(sizes: tuple[int, ...] = (42_000, 48_000)) -> Numbers:
+    """Table 2, CNN on MNIST: our early slope less the published one, in the authors' window, by rate."""
+    from scalinglab.studies import trained
+    from scalinglab_papers.damico2025 import against_published, pairs, study
+    from scalinglab_papers.damico2025.published import WINDOWS
+
+    theirs = against_published.published_curves("CNN MNIST", "september")
+    window = WINDOWS["september"]["CNN MNIST"]
+    low, high = np.log([window.low, window.high])
+    optima = {curve.size: curve.x[np.argmin(curve.y)] for curve in theirs}
+    found = {}
+    with trained.storing_in(MEASURED / "damico2025-runs" / "gpu.parquet"):
+        for name, part in (("rate_1", "CNN MNIST"), ("rate_2", "CNN MNIST, larger rate")):
+            runs = study.trained("gpu", trained.run_storage(), part)
+            assert runs is not None
+            frame = pairs.with_norm(runs, pairs.AS_PUBLISHED)
+            slopes = []
+            for one in against_published.at_equal_norms(frame, theirs):
+                if one.size in sizes:
+                    near = one.inside(optima[one.size] + low, optima[one.size] + high)
+                    ours = np.log(np.nanmean(near.runs, 0))
+                    slopes.append(-np.polyfit(near.x, ours - near.theirs, 1)[0])
+            found[name] = float(np.mean(slopes))
+    return found
+
+
 def exponents_by_domain() -> Numbers:
     """Talk: the curves of alabdulmohsin2022 with 0.05 ≤ γ ≤ 0.5, by what was learned."""
     from scalinglab.data.tables import published_table
@@ -457,7 +483,8 @@ def curvature_and_failures(widths: tuple[int, ...] = (256, 512, 1024, 2048)) -> 
 CHECKS: dict[str, Callable[[], Numbers]] = {
     function.__name__: function
     for function in (
-        exponents_of_shorter_curves, optima_of_unfinished_trainings, plateau_of_guessing,
+        exponents_of_shorter_curves, optima_of_unfinished_trainings, slopes_by_learning_rate,
+        plateau_of_guessing,
         margins_after_the_last_error, what_falls_in_resnets, exponents_by_domain,
         local_interpolation, features_to_choose_from, sizes_next_to_the_features, scatter_between_checkpoints,
         frontier_of_one_width,

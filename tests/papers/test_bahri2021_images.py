@@ -357,21 +357,17 @@ def test_exponents_that_are_compared_are_drawn_on_one_range(train_as: TrainAs):
     assert [line.get_xdata().tolist() for line in hollow] == [[SIZES[0]]] * 3
 
 
-def test_longer_training_judges_classes_shapes_and_metrics(
-    train_as: TrainAs, monkeypatch: pytest.MonkeyPatch
-):
-    scale = longer.Longer(40, SIZES, 6, (10, 0.5), (10, 2), ((10, 0.25), (10, 1.0), (16, 0.25)))
-    monkeypatch.setitem(longer.SCALES, "smoke", scale)
+def test_longer_training_judges_classes_and_metrics(train_as: TrainAs, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(longer.SCALES, "smoke", longer.Longer(40, SIZES, 6, (10, 0.5), (10, 2)))
     steps = set()
 
     def alpha(one: dict[str, Any]) -> float:
         steps.add(one["steps"])
-        return {0.25: 0.3, 0.5: 0.5 if "superclass" in one else 0.4, 1.0: 0.6}[one["width"]]
+        return 0.5 if "superclass" in one else 0.4
 
     train_as(planted(alpha))
     found = verdicts(longer.longer_training("smoke"))
     assert steps == {40}
     assert found["digits: α_D of 2 classes, WRN-10-0.5 less that of 10 classes, WRN-10-0.5"] == "disagrees"
-    assert found["digits: α_D of WRN-10-1 less that of WRN-16-0.25"] == "agrees"
-    assert found["digits, WRN-10-1: exponent of final loss less that of best loss"] == "disagrees"
+    assert found["10 classes, WRN-10-0.5: exponent of final loss less that of best loss"] == "disagrees"
     assert found["10 classes, WRN-10-0.5: exponent of best error less that of best loss"] == "agrees"

@@ -238,10 +238,13 @@ def on_gpu() -> bool:
 
 def usable(name: str) -> bool:
     """Whether a data set is on this machine, or runs on it are in the store."""
+    from scalinglab.curves import Curves
     from scalinglab.data import available
     from scalinglab.store import Store
 
     here, store = bool(available(name)), run_storage().store
+    if not here and store is not None and store.is_file():
+        return name in set(Curves.read(store).frame.get("dataset", ()))
     if here or store is None or not Store.is_store(store):
         return here
     return name in {str(record.setting.get("dataset")) for record in Store(store).records().values()}

@@ -59,8 +59,8 @@ ENTRIES = listed(
           make="fresh_students:fig_s4_fresh", scales=("smoke", "gpu"), gpu_hours=0.1),
     Entry("figS5", "depth hardly matters for data scaling of Wide ResNets, width does; smaller ones below "
           "scale paper", make="distributions:fig_s5", scales=UP_TO_PAPER, gpu_hours=150.0),
-    Entry("longer-training", "Wide ResNets trained for 20,000 steps, ten times as long as in fig5-left, "
-          "figS1 and figS5 at scale gpu", make="longer:longer_training", scales=("gpu",)),
+    Entry("longer-training", "Wide ResNets trained for 20,000 steps, ten times as long as in fig5-left and "
+          "figS1 at scale gpu", make="longer:longer_training", scales=("gpu",)),
     Entry("figS6", "stand-in, features of a network trained here in place of EfficientNet-B5: duality of "
           "data and features", make="learned_features:fig_s6", scales=UP_TO_GPU, laptop_minutes=3.4),
     Entry("figS7", "stand-in, features of a network trained here in place of EfficientNet-B5: four regimes "

@@ -161,11 +161,6 @@ def fig_s5(scale: str) -> Reproduction:
     rows = [images.exponent_row(scan, alpha, f"{scan.name}: α_D") for scan, alpha in zip(found, alphas)]
     by_name = {scan.name: scan for scan in found}
     shapes = {aspect: by_name[name] for aspect, name in zip(s.aspects, named) if name in by_name}
-    return Reproduction(curves, figure, (*rows, *shape_rows(shapes, dataset)))
-
-
-def shape_rows(shapes: dict[tuple[int, float], images.Scan], dataset: str) -> list[Row]:
-    """Wide ResNets by depth and width: the widest and the deepest against the first, and one another."""
     first = next(iter(shapes))
     widths = sorted(k for d, k in shapes if d == first[0])
     wide, deep = (first[0], widths[-1]), (max(d for d, k in shapes if k == first[1]), first[1])
@@ -178,12 +173,11 @@ def shape_rows(shapes: dict[tuple[int, float], images.Scan], dataset: str) -> li
         compared.append((deep, first, "depth has a mild effect", None))
     if first not in (wide, deep):
         compared.append((wide, deep, "the effect of depth is milder than that of width", ">"))
-    rows = []
     for one, other, claim, relation in compared:
         names = [shapes[aspect].name.removeprefix(f"{dataset}, ") for aspect in (one, other)]
         quantity = f"{dataset}: α_D of {names[0]} less that of {names[1]}"
         rows += images.differences(quantity, shapes[one], shapes[other], f"the paper: {claim}", relation)
-    return rows
+    return Reproduction(curves, figure, tuple(rows))
 
 
 # --- Fig. 2 right ------------------------------------------------------------------------------------
