@@ -81,7 +81,7 @@ def _add_optimum(
     plan = Command("plan next", *chosen, "--budget", f"{largest:.2g}", "--compute", f"{target:.3g}",
                    "--share", f"{MOST_OF_THE_GAIN:g}")  # fmt: skip
     try:
-        best = fitted.compute_optimal([largest, FURTHER * largest, target])
+        best = fitted.compute_optimal([*dict.fromkeys((largest, FURTHER * largest, target))])
     except NotDetermined as error:
         more = Command("laws surface", *chosen)
         refused = (
@@ -89,19 +89,21 @@ def _add_optimum(
             Finding("next run", Status.NOT_DETERMINED, {}, (Reason("no_optimum"),), {}, plan, names),
         )
         return replace(found, findings=(*found.findings, *refused))
-    low, high = (float(end[2]) for end in best.n_params_interval)
+    asked = [*best.compute].index(target)
+    low, high = (float(end[asked]) for end in best.n_params_interval)
     # said beside a wide interval alone: every optimum with intervals takes seconds
-    assumed = fitted.compute_optimal(best.compute[2:], assume_form=True) if high > WIDE * low else None
+    assumed = fitted.compute_optimal(best.compute[[asked]], assume_form=True) if high > WIDE * low else None
     tenfold = Command("laws surface", *chosen, "--compute", f"{best.compute[1]:.3g}")
     optimal = Command("plan optimal", *chosen, "--compute", f"{target:.3g}")
     findings = (
         *found.findings,
         _ten_times(best, found.y, tenfold),
-        find_optimum(best, 2, names, optimal, () if far is None else (far,), assumed),
+        find_optimum(best, asked, names, optimal, () if far is None else (far,), assumed),
     )
     runs = None
     try:
-        runs = questions.next_runs(fitted, budget=largest, compute=target, share=MOST_OF_THE_GAIN)
+        at = (best.n_params[asked], best.n_data[asked])
+        runs = questions.next_runs(fitted, budget=largest, at=at, share=MOST_OF_THE_GAIN)
         last = next_run(runs, names, plan)
     except ScalinglabError as error:
         last = Finding("next run", Status.NOT_DETERMINED, {}, (reason_of(error),), {}, plan, names)

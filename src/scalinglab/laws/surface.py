@@ -422,9 +422,14 @@ class Surface(NotebookResult):
             """ln n_params of every compute, then ln loss."""
             found = np.empty(len(which))
             for index in np.unique(which % count):
-                rows = which % count == index
-                split = np.log(best_split(form, parameters[rows], product[[index]])[:, ::2, 0])
-                found[rows] = np.where(which[rows] < count, split[:, 0], split[:, 1])
+                sizes, losses = which == index, which == index + count
+                both = np.array_equal(parameters[sizes], parameters[losses])  # one search for the two
+                for rows in [sizes] if both else [sizes, losses]:
+                    split = np.log(best_split(form, parameters[rows], product[[index]])[:, ::2, 0])
+                    if rows is sizes:
+                        found[sizes] = split[:, 0]
+                    if rows is losses or both:
+                        found[losses] = split[:, 1]
             return found
 
         quantity = Quantity(value, np.ones(2 * count, bool), self._form_error.optimum(best[:2]))

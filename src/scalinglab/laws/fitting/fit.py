@@ -153,7 +153,7 @@ def find_outlier(law: Solution) -> Outlier | None:
 
 
 def outlier_note(law: Law, y: str = "y", **names: str) -> tuple[Reason, ...]:
-    """The note on the run that does not follow the others; none where all do.
+    """The note of `fit` on the run that does not follow the others; none where all do.
 
     Args:
         y, names: what the measurement and the variables are called.
@@ -161,7 +161,7 @@ def outlier_note(law: Law, y: str = "y", **names: str) -> tuple[Reason, ...]:
     Raises:
         NotDetermined: the others are too few to outweigh it.
     """
-    note = _outlier_notes(law.solution, y, names)
+    note = tuple(outliers.renamed(note, y, names) for note in law.points.notes if note.code in outliers.CODES)
     if note and len(np.unique(law.points.runs)) < points.MANY * len(law.form.parameters):
         raise NotDetermined(note[0])
     return note
@@ -177,7 +177,7 @@ def table_outlier_note(table: Table, nan_policy: str = "raise") -> tuple[Reason,
         data = points.check(table.x, table.y, runs=table.runs, nan_policy=nan_policy)
         form = forms.get(automatic(data.x))
         _enough(form, data)
-        law = Law(fit_points(form, data))
+        law = fit(form, table, nan_policy=nan_policy)
     except ScalinglabError:  # without a law there is none to follow
         return ()
     return outlier_note(law, table.measured, x=table.names[0])

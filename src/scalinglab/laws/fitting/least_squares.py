@@ -223,13 +223,17 @@ class Problem:
         inputs = tuple(values[..., j, None] for j in range(values.shape[-1]))
         shape = (len(z), self.x.shape[-1])
         with np.errstate(all="ignore"):
-            columns = [np.broadcast_to(c, shape) for c in self.form.gradient(self.x, *inputs)]
-            slopes = np.stack(columns, axis=-1) * np.where(self.logs, values, self.units)[:, None]
+            by_parameter = np.empty((shape[0], values.shape[-1], shape[1]))  # whose rows are read together
+            for j, column in enumerate(self.form.gradient(self.x, *inputs)):
+                by_parameter[:, j] = column
+            by_parameter *= np.where(self.logs, values, self.units)[..., None]
             if self.log:
                 curve = self.curve(z) if r is None else self.y * np.exp(r[:, : shape[1]] / self.weight)
-                slopes = slopes / curve[..., None]
-            slopes = slopes * self.weight[..., None]
-        slopes = np.where(np.abs(slopes) < LARGEST_SLOPE, slopes, 0.0)
+                by_parameter /= curve[:, None]
+            by_parameter *= self.weight[:, None]
+            if not np.abs(by_parameter).max(initial=0.0) < LARGEST_SLOPE:
+                by_parameter[~(np.abs(by_parameter) < LARGEST_SLOPE)] = 0.0
+        slopes = by_parameter.transpose(0, 2, 1)
         if self.penalty is not None:
             return np.concatenate([slopes, self._differences(z, only_pseudo=True)], axis=1)
         if len(self.priors):
@@ -459,7 +463,7 @@ def polish(problem: Problem, z: np.ndarray) -> tuple[np.ndarray, float]:
         r = problem.residuals(point)
         clipped = np.clip(r, -problem.thresholds, problem.thresholds) * problem.counts
         gradient = np.einsum(
-            "np,n->p", problem.jacobian(point)[0], np.where(np.isfinite(clipped[0]), clipped[0], 0)
+            "np,n->p", problem.jacobian(point, r)[0], np.where(np.isfinite(clipped[0]), clipped[0], 0)
         )
         return float(problem.objective(r)[0]) * 1e3 / base, gradient * 1e3 / base
 

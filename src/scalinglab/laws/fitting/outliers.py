@@ -12,7 +12,7 @@ An end of a curve may be off because the curve breaks there, which the reason sa
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -52,6 +52,15 @@ class Outlier:
         at = {Column(names.get(name, name)): value for name, value in self.sizes.items()}
         code = "outlier_at_an_end" if self.end else "outlier"
         return Reason(code, at=at, y=Column(y), measured=self.measured, expected=self.expected)
+
+
+CODES = ("outlier", "outlier_at_an_end")
+
+
+def renamed(reason: Reason, y: str, names: Mapping[str, str]) -> Reason:
+    """The reason of an outlier with other names of the measurement and of the variables."""
+    at = {Column(names.get(str(name), str(name))): value for name, value in reason.details["at"].items()}
+    return Reason(reason.code, **{**reason.details, "at": at, "y": Column(y)})
 
 
 def unlikely(deviations: np.ndarray | float, number: int, dof: float = np.inf) -> np.ndarray:

@@ -112,22 +112,23 @@ def _broken(broken: int) -> tuple[Any, Any]:
     def parts(x: Any, values: tuple[Any, ...]) -> tuple[Any, ...]:
         _, a, b, alpha, beta, change, at = values
         ratio = SHARPNESS * (np.log(x[broken]) - np.log(at))
-        factor = np.exp(-change / SHARPNESS * softplus(ratio))
+        bent = softplus(ratio)
+        factor = np.exp(-change / SHARPNESS * bent)
         terms = [a * power(x[0], alpha), b * power(x[1], beta)]
         terms[broken] = terms[broken] * factor
-        return ratio, terms
+        return ratio, bent, terms
 
     def function(x: Any, *values: Any) -> Any:
-        return values[0] + sum(parts(x, values)[1])
+        return values[0] + sum(parts(x, values)[2])
 
     def gradient(x: Any, *values: Any) -> tuple[Any, ...]:
         _, a, b, _, _, change, at = values
-        ratio, terms = parts(x, values)
+        ratio, bent, terms = parts(x, values)
         moved = terms[broken]
         return (
             np.ones_like(moved), terms[0] / a, terms[1] / b,
             -terms[0] * np.log(x[0]), -terms[1] * np.log(x[1]),
-            -moved * softplus(ratio) / SHARPNESS, moved * change / (1 + np.exp(-ratio)) / at,
+            -moved * bent / SHARPNESS, moved * change / (1 + np.exp(-ratio)) / at,
         )  # fmt: skip
 
     return function, gradient
