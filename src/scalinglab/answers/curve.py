@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from scalinglab.answers.fitted import Chosen
-from scalinglab.answers.result import FURTHER, MOST_OF_THE_GAIN, Answers, next_run
+from scalinglab.answers.result import FURTHER, MOST_OF_THE_GAIN, Answers, next_run, of_accuracy
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.laws.extrapolation.stacking import extrapolate
@@ -82,9 +82,9 @@ def _add_prediction(found: Answers, curves: Curves, table: Table, unit: str, ask
     budget, at = float(table.x.max()), FURTHER * float(table.x.max())
     further = extrapolate(table.x, table.y, at=at)
     value = Estimate(float(further.mean[0]), low=float(further.low[0]), high=float(further.high[0]))
+    facts = {"x": x, "at": at, "unit": unit, **of_accuracy(curves, y)}
     tenfold = Finding(
-        "ten times", Status.DETERMINED, {y: value}, scatter_caution(law.dof, law.points),
-        {"x": x, "at": at, "unit": unit},
+        "ten times", Status.DETERMINED, {y: value}, scatter_caution(law.dof, law.points), facts,
         Command("laws extrapolate", *asked, "--at", f"{at:g}"),
     )  # fmt: skip
     found = replace(found, findings=(*found.findings, tenfold), extrapolation=further)

@@ -19,6 +19,8 @@ from scalinglab.results.types import SOME_TABLE, Command, Reason, Remark, Status
 if TYPE_CHECKING:
     import pandas as pd
 
+    from scalinglab.curves import Curves
+
 CARD = ("ten times", "compute-optimal", "next run")  # questions of the decision card
 MOST_OF_THE_GAIN = 0.8  # of what the whole budget would narrow, for which the cheapest plan is stated
 FURTHER = 10.0  # how many times beyond the data the answers look
@@ -124,6 +126,12 @@ class Answers(NotebookResult):
             else {"value": values[name], "low": float(ends[name].low), "high": float(ends[name].high)}
             for name in law.form.names
         }
+
+
+def of_accuracy(curves: Curves, y: str) -> dict[str, bool]:
+    """The fact that y is the complement of an accuracy that the table has; empty where it is not."""
+    found = y == "test_error" and "test_accuracy" in curves.frame
+    return {"of_accuracy": True} if found else {}
 
 
 def next_run(planned: NextRuns, units: dict[str, str], command: Command) -> Finding:

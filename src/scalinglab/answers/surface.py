@@ -8,7 +8,7 @@ import numpy as np
 from scipy import stats
 
 from scalinglab.answers.fitted import Chosen
-from scalinglab.answers.result import FURTHER, MOST_OF_THE_GAIN, Answers, next_run
+from scalinglab.answers.result import FURTHER, MOST_OF_THE_GAIN, Answers, next_run, of_accuracy
 from scalinglab.curves import Curves
 from scalinglab.errors import NotDetermined, ScalinglabError
 from scalinglab.laws.fitting.bend import SIGNIFICANT
@@ -55,7 +55,7 @@ def answer_surface(curves: Curves, selected: Chosen, compute: float | None) -> A
         findings, "n_params, n_data", y, fitted.law, fitted, fit=fit, notes=notes,
         undetermined=fitted.undetermined,
     )  # fmt: skip
-    return _add_optimum(found, fitted, spent, compute, chosen, names)
+    return _add_optimum(found, curves, fitted, spent, compute, chosen, names)
 
 
 def _read(
@@ -71,8 +71,8 @@ def _read(
 
 
 def _add_optimum(
-    found: Answers, fitted: Surface, spent: np.ndarray, compute: float | None, chosen: tuple[str, ...],
-    names: dict[str, str],
+    found: Answers, curves: Curves, fitted: Surface, spent: np.ndarray, compute: float | None,
+    chosen: tuple[str, ...], names: dict[str, str],
 ) -> Answers:  # fmt: skip
     """With what ten times the compute gives, the compute-optimal model and the next run."""
     largest = float(spent.max())
@@ -97,7 +97,7 @@ def _add_optimum(
     optimal = Command("plan optimal", *chosen, "--compute", f"{target:.3g}")
     findings = (
         *found.findings,
-        _ten_times(best, found.y, tenfold),
+        _ten_times(best, found.y, of_accuracy(curves, found.y), tenfold),
         find_optimum(best, asked, names, optimal, () if far is None else (far,), assumed),
     )
     runs = None
@@ -177,10 +177,10 @@ def find_shape(fitted: Surface, command: Command) -> Finding:
     return Finding("power law", status, {}, (reason,), {"verdict": verdict}, command)
 
 
-def _ten_times(best: Optimal, y: str, command: Command) -> Finding:
+def _ten_times(best: Optimal, y: str, accuracy: dict[str, bool], command: Command) -> Finding:
     low, high = (float(end[1]) for end in best.loss_interval)
     values = {y: Estimate(float(best.loss_median[1]), low=low, high=high)}
-    facts = {"compute": float(best.compute[1]), "now": float(best.loss_median[0])}
+    facts = {"compute": float(best.compute[1]), "now": float(best.loss_median[0]), **accuracy}
     return Finding("ten times", Status.DETERMINED, values, (), facts, command)
 
 

@@ -35,14 +35,8 @@ OTHER_ACCURACY = (
 )  # fmt: skip
 
 # of the data: a size where no column counts them
-FRACTIONS = (
-    "train_fraction",
-    "data_fraction",
-    "dataset_fraction",
-    "train_frac",
-    "data_frac",
-    "subset_fraction",
-)
+_SHARES = {"fraction", "frac", "share", "portion", "proportion"}
+_OF_DATA = {"train", "training", "data", "dataset", "set", "trainset", "subset", "labels", "examples"}
 
 # ours: theirs, the most certain first
 SETTINGS: dict[str, tuple[str, ...]] = {
@@ -62,7 +56,7 @@ SETTINGS: dict[str, tuple[str, ...]] = {
         "train_size", "train_sizes", "trainsize", "ntrain", "n_train", "num_train", "dataset_size",
         "data_size", "trainset_size",
         "training_set_size", "n_samples", "num_samples", "train_samples", "n_examples", "num_examples",
-        "training_examples", *FRACTIONS,
+        "training_examples",
     ),
     "weight_decay": ("wd", "weightdecay"),
     "momentum": ("sgd_momentum",),
@@ -409,12 +403,24 @@ def _by_last_part(columns: Iterable[Any]) -> dict[str, Any]:
     return {ours: theirs[0] for ours, theirs in found.items() if len(theirs) == 1}
 
 
+def is_share(column: str) -> bool:
+    """Whether a name says which part of the data was used.
+
+    >>> [is_share(name) for name in ("data_fraction", "Fraction of train set", "warmup_fraction", "share")]
+    [True, True, False, False]
+    """
+    words = {*bare(column).split("_")} - {"of", "the", "used"}
+    return bool(words & _SHARES) and bool(words & _OF_DATA) and words <= _SHARES | _OF_DATA
+
+
 @lru_cache(maxsize=1 << 14)
 def _roles(column: str) -> list[tuple[str, int]]:
     """The standard names that a column may have, a unit being a part of its name, each with its rank."""
+    if is_share(column):
+        return [("n_data", 2 * _BY_RULE)]
     name, letter = _words(column), _letter(column)
     return [
-        (ours, 2 * _BY_RULE if word in FRACTIONS else rank)
+        (ours, rank)
         for ours, theirs in {**IDENTITY, **SETTINGS, **PROGRESS}.items()
         for rank, word in enumerate((ours, *theirs))
         if (letter == word if word in _SHORT else name == word)

@@ -118,15 +118,15 @@ def surface_figure(found: Answers) -> tuple[Plot | None, Slider | None]:
     drawn = canvas("compute", found.y)
     points(drawn, total, surface.law.points.y, name="runs", color="#9aa1ad")
     steps = STEPS if surface.method == "bootstrap" else FEW_STEPS
-    budgets = np.geomspace(total.min(), AHEAD * total.max(), steps)
+    runs = np.geomspace(total.min(), total.max(), steps - steps // 3)  # the line changes at the largest run
+    budgets = np.append(runs, np.geomspace(total.max(), AHEAD * total.max(), steps // 3 + 1)[1:])
     try:
         best = surface.compute_optimal(budgets)
     except ScalinglabError:
         return Plot(finish(legend_above(drawn)), f"{label(found.y)} of every run.".capitalize()), None
     band(drawn, budgets, best.loss_interval[0], best.loss_interval[1], PALETTE[1])
-    inside = budgets <= total.max()
+    inside, beyond = slice(len(runs)), slice(len(runs) - 1, None)  # without a gap
     line(drawn, budgets[inside], best.loss_median[inside], f"best {label(found.y)}", PALETTE[1])
-    beyond = slice(int(inside.sum()) - 1, None)  # from the last point of the line on, without a gap
     line(drawn, budgets[beyond], best.loss_median[beyond], "beyond the runs", PALETTE[1], dash="dash")
     caption = (
         f"{label(found.y)} of every run, and the lowest that a compute gives, to ten times the largest run; "

@@ -100,7 +100,8 @@ def remarks_of(
     commands = dict.fromkeys(f.command.line(table) for f in (*card, *others) if f.command is not None)
     if commands:
         yield Reason("more")
-        yield from (Reason("more_command", line=line) for line in commands)
+        begun = {line for line in commands for other in commands if other.startswith(f"{line} -")}
+        yield from (Reason("more_command", line=line) for line in commands if line not in begun)
 
 
 def paragraph(*sentences: object) -> str:
@@ -177,18 +178,23 @@ def _power_law(found: Finding) -> tuple[str, str]:
 
 
 def _ten_times(found: Finding) -> tuple[str, str]:
-    """values: y; facts: x, its unit and where (`at`) of one size; compute and the best y now of two."""
+    """values: y; facts: x, its unit and where (`at`) of one size; compute and the best y now of two.
+
+    Also whether the table has the accuracy of which y is the complement.
+    """
     f = found.facts
     if not found.values:
         return "Ten times as much", f"not determined. {paragraph(_why(found))}"
     ((y, value),) = found.values.items()
     ends = f"{value.low:.4g} to {value.high:.4g}"
+    accuracy = f", an accuracy of {1 - value.value:.3g} ({1 - value.high:.3g} to {1 - value.low:.3g}),"
+    accuracy = accuracy if f.get("of_accuracy") else ""
     if "compute" in f:
         subject = f"Ten times the compute, {flops(f['compute'])}"
         down = f"down from {f['now']:.4g} for the compute of the largest run."
-        return subject, f"{y} {value.value:.4g} (95 %: {ends}), {down}"
+        return subject, f"{y} {value.value:.4g} (95 %: {ends}){accuracy or ','} {down}"
     more = {"n_data": "data", "n_params": "parameters", "step": "steps"}.get(f["x"], f["x"])
-    text = f"{y} {value.value:.4g} (95 % of runs: {ends}) if the trend continues."
+    text = f"{y} {value.value:.4g} (95 % of runs: {ends}){accuracy} if the trend continues."
     text = " ".join([text, *filter(None, [paragraph(*_reasons(found))])])
     return f"Ten times the {more}, {sized(f['at'], f['unit'], f['x'])}", text
 

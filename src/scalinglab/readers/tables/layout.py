@@ -34,6 +34,7 @@ _SEEDS = {"seed", "run", "rep", "repeat", "replicate", "trial", "fold", "split",
 _WHOLE = re.compile(r"(?<![\d.])\d{1,3}(?![\d.])")
 _SIZED = re.compile(r"(?P<word>.*?[a-z])[\s_=:@-]+(?P<number>[~≈]?\d[\d.,]*(?:e\d+)?\s*[kmbt]?)", re.I)
 _PAIR = re.compile(r"\s*(?P<name>[A-Za-z_]+)\s*=\s*(?P<number>\d[\d.,]*(?:e\d+)?\s*[kmbt]?)\s*", re.I)
+_TITLE_PARTS = r"[,;:|()\[\]]| (?:vs\.?|by|for|of|on|after|against|over|as) "
 _CORNER = re.compile(r"\s*[\\/|↓→×]+\s*")
 _STATES = ("status", "state", "outcome", "run_state", "run status")
 _FAILED = r"(?i)\s*(?:diverged?|crashed|failed?|killed|oom|time ?out|aborted|running|queued|pending)\b.*"
@@ -79,7 +80,7 @@ def rows_of(frame: pd.DataFrame, origin: str = "the table") -> pd.DataFrame:
             rows, note = found
             break
     else:
-        rows, note = _from_wide(named, origin)
+        rows, note = _from_wide(named, origin, _measured_in_title(attrs.get(NOTES, ())))
     rows.attrs = attrs | ({NOTES: [*attrs.get(NOTES, ()), note]} if note else {})
     return rows
 
@@ -263,7 +264,13 @@ def _from_splits(frame: pd.DataFrame) -> Found:
 # --- columns that are sizes or seeds -----------------------------------------------------------------
 
 
-def _from_wide(frame: pd.DataFrame, origin: str) -> tuple[pd.DataFrame, str]:
+def _measured_in_title(notes: Sequence[str]) -> str:
+    """The measurement that a title above the table names: "ResNet-18, test error vs size"."""
+    parts = (part.strip() for note in notes for part in re.split(_TITLE_PARTS, note))
+    return next((part for part in parts if (q := quantity(part)) is not None and not q.others), "")
+
+
+def _from_wide(frame: pd.DataFrame, origin: str, title: str) -> tuple[pd.DataFrame, str]:
     found = _seeds(frame) or _numbers(frame, origin) or _names(frame)
     if found is None:
         return frame, ""
@@ -276,7 +283,7 @@ def _from_wide(frame: pd.DataFrame, origin: str) -> tuple[pd.DataFrame, str]:
     rows = rows[rows["__value"].notna()].reset_index(drop=True)
     if not found.measured and (named := _from_names_and_values(rows.rename(columns={"__value": "value"}))):
         return named[0], f"a column for each {found.key}, {named[1]}"
-    measured = found.measured or _kind_of(rows, found.key, index)
+    measured = found.measured or title or _kind_of(rows, found.key, index)
     shown = ", ".join([*map(str, found.columns)][:3])
     note = f"a column for each {found.key} ({shown}, …), their values as {measured}"
     return rows.rename(columns={"__value": measured}), note

@@ -30,7 +30,6 @@ from scalinglab.curves.columns import (
 )  # fmt: skip
 from scalinglab.curves.names import (
     CERTAIN,
-    FRACTIONS,
     HYPERPARAMETERS,
     OTHER_ERROR,
     SPREADS,
@@ -39,6 +38,7 @@ from scalinglab.curves.names import (
     aliases,
     bare,
     counted_twice,
+    is_share,
     likely_size,
     quantity,
     size_by_words,
@@ -207,7 +207,7 @@ class _Table:
                 role = "n_data" if column == "D" and not self._reaches("D", FEWEST_TOKENS) else ours
                 if role in self.frame or not self._can_be(role, column):
                     continue
-                of_part = bare(column) in FRACTIONS  # of the data, where no column counts them
+                of_part = is_share(column)  # of the data, where no column counts them
                 constant = role in (*SIZES, *MEASURES) and self.frame[column].nunique() < 2
                 equal = active and not self._proportional(active[0], column)  # active or all parameters?
                 evidence = BY_NAME - NEXT * (0 if equal or column in active else place) - CONSTANT * constant
@@ -329,7 +329,7 @@ class _Table:
             return bare(column) not in ("name", "job_name", "checkpoint_name") or self._identifies(column)
         if role in ("model", "dataset", "optimizer"):
             return not is_numeric(values)
-        if bare(column) in FRACTIONS and values.nunique() < 2:
+        if is_share(column) and values.nunique() < 2:
             return False
         if role in ACCURACIES and is_numeric(values):  # a score of 900 is none
             return bool(values.min() >= 0 and values.max() <= 100)
