@@ -121,6 +121,7 @@ def _perceptron(setting) -> torch.nn.Module:
     return torch.nn.Sequential(torch.nn.Linear(5, units), torch.nn.ReLU(), torch.nn.Linear(units, 1))
 
 
+@pytest.mark.slow
 def test_a_network_and_data_of_ones_own(tmp_path) -> None:
     """By its setting and the store, or by its curves: the same prediction, and nothing is trained again."""
     random = torch.Generator().manual_seed(3)

@@ -51,6 +51,7 @@ class PretendRay:
     cancelled: list = field(default_factory=list)
     timeouts: list = field(default_factory=list)
     gcs: str = "127.0.0.1:1"  # nothing listens
+    session: str | None = "first"  # of the control store
     exceptions = SimpleNamespace(RayError=RayError)
 
     def get_runtime_context(self):
@@ -110,7 +111,7 @@ def ray(monkeypatch):
         monkeypatch.setitem(sys.modules, name, ModuleType(name))
     monkeypatch.setitem(sys.modules, strategies.__name__, strategies)
     monkeypatch.setattr(ray_engine, "require", lambda *_: pretend)
-    monkeypatch.setattr(ray_engine, "session_of", lambda address: "first")
+    monkeypatch.setattr(ray_engine, "session_of", lambda address: pretend.session)
     return pretend
 
 
@@ -292,9 +293,9 @@ def test_a_control_store_that_was_started_anew_at_its_address_does_not_answer_fo
         pool.submit({"task": 1})
         assert pool.wait(0.1) == []
         assert pool.wait(0.1) == [], "it is still the same"
-        monkeypatch.setattr(ray_engine, "session_of", lambda address: None)
+        ray.session = None
         assert pool.wait(0.1) == [], "it does not say"
-        monkeypatch.setattr(ray_engine, "session_of", lambda address: "second")
+        ray.session = "second"
         assert [answer["kind"] for answer in pool.wait(0.1)] == ["died"]
     assert len(ray.begun) == 2
 
@@ -309,18 +310,18 @@ def test_ray_that_does_not_come_back_or_belongs_to_others_ends_the_sweep_in_a_se
     def refuse(**options):
         raise TimeoutError("the node did not start in time.\nmore")
 
-    monkeypatch.setattr(ray, "init", refuse)
+    ray.init = refuse
     with pytest.raises(ScalinglabError, match=r"did not come back .*sweep again when it runs"):
         pool.rejoin()
 
 
 @pytest.mark.parametrize("error", [RuntimeError, OSError, ValueError, ConnectionError, TimeoutError])
-def test_ray_that_cannot_be_started_is_one_sentence(ray, monkeypatch, error):
+def test_ray_that_cannot_be_started_is_one_sentence(ray, error):
     def refuse(**options):
         raise error("no space for the object store.\nTraceback and more")
 
     ray.running = False
-    monkeypatch.setattr(ray, "init", refuse)
+    ray.init = refuse
     with pytest.raises(ScalinglabError) as told:
         RayPool(None, None)
     assert "(no space for the object store)" in str(told.value)
