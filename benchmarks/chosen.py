@@ -9,8 +9,8 @@
   counting the same.
 - `rises`: Kendall's τ beyond which a curve counts as rising (`rising.RISES`), of drawn curves that fall, and
   of the same turned over, with noise of a share of their whole change: how many of each count as rising.
-- `in-progress`: how many errors of the expected size count beside those seen (`statistics.PRIOR_COUNT`): the
-  rows of field/while-it-trains.
+- `in-progress`: how many errors of the expected size count beside those seen (`in_progress.PRIOR_COUNT`): the
+  share of bands that hold the final loss, on the smaller runs of field/while-it-trains.
 - `tables`: of public runs, how far neighbouring sizes lie apart in ln size (`points.SAME_SIZE`), and how
   often two runs of one size measure the same to so many digits (`rows.DIGITS_OF_COPIES`).
 - `optimum`: how far beyond runs of a narrow range the best model is answered (`optimum.NEAR`): draws of 4 × 4
@@ -21,6 +21,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -39,7 +40,7 @@ from scalinglab_papers.field import running
 DISTANCES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, np.inf)
 RATIOS = (1.0, 1.5, 3.0, 10.0, 30.0, 100.0, np.inf)
 THRESHOLDS, SIZES, NOISE, DRAWS = (0.3, 0.5, 0.7), (3, 4, 6, 10), (0.05, 0.2, 0.5), 2000
-COUNTS = (0.5, 2.0, 8.0)
+COUNTS, LEVELS = (0.5, 1.0, 2.0), (0.5, 0.95)
 DIGITS = (3, 4, 5, 6)
 GAPS = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3, np.inf)
 BEYOND = (10.0, 30.0, 100.0, 300.0, 1000.0)
@@ -106,11 +107,21 @@ def rises() -> None:
 
 
 def in_progress_counts() -> None:
-    """Print the rows of field/while-it-trains with other counts."""
+    """Print the share of bands that hold the final loss of smaller published runs, each from the others."""
+    cases = [*running.luo(25), *running.gemstones(large=False)]
     for count in COUNTS:
         in_progress.PRIOR_COUNT = count
-        for row in running.while_it_trains("laptop").table[:4]:
-            print(f"PRIOR_COUNT {count:g}  {row.quantity}: {row.measured:.4g} ± {row.stderr:.2g}", flush=True)
+        for level in LEVELS:
+            held, widths = [], []
+            for case, part in itertools.product(cases, (0.3, 0.5, 0.8)):
+                known, end = case.step <= part * case.plan.total * (1 + 1e-9), case.loss[-1]
+                found = in_progress.final_loss(
+                    case.step[known], case.loss[known], schedule=case.plan, like=case.study, level=level
+                )
+                held.append(found.low <= end <= found.high)
+                widths.append(found.high / found.low - 1)
+            print(f"PRIOR_COUNT {count:g}: bands of {level:.0%} hold {np.mean(held):.1%} of "
+                  f"{len(held)}, mean width {np.mean(widths):.2%}", flush=True)  # fmt: skip
 
 
 def tables() -> None:

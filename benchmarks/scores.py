@@ -1,25 +1,29 @@
 """Scores of larger models from smaller ones: the largest size of two published studies is kept apart.
 
-    SCALINGLAB_DATA=… python benchmarks/scores.py [--choices]
+    SCALINGLAB_DATA=… python benchmarks/scores.py [--choices | --floor]
 
 mlfoundations2024 (Gadre et al. 2024: three training sets, 46 tasks, loss on C4) and olmo-ladder2024 (Bhagia
 et al. 2024: 8 tasks, loss of the right answer). A task of one training set counts as one. Printed are, by the
 width of the 95 % interval up to which a score is answered, the tasks, their mean relative error and the share
 inside. ``--choices``: the same on the sizes below the largest alone, those of the most compute from the
-others (`predicted`): by it `laws.scores.STRAY` and `WIDEST` were chosen.
+others (`predicted`): by it `laws.scores.STRAY` was chosen. ``--floor``: how far scores scatter: each of the
+largest size from all other runs, its loss known; the mean error of the `MOST` tasks that err least.
 """
 
 from __future__ import annotations
 
 import argparse
+from unittest import mock
 
+import numpy as np
 import pandas as pd
 
 from scalinglab.laws import scores
-from scalinglab_papers.field.scores import predicted, published
+from scalinglab_papers.field.scores import CHANCE, TableQuery, predicted, published
 
 WIDTHS = (0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 1.0, 1e9)  # of the score
-STRAYS = (0.06, 0.16, 0.4)
+CHOICES = {"STRAY": (0.06, 0.16, 0.4), "PRIOR_COUNT": (2.0, 4.0, 8.0)}
+MOST = 50  # tasks
 AHEAD = (3.0, 6.0)  # times the compute; the largest size is 3 and 7 times ahead of the next one
 
 
@@ -33,15 +37,47 @@ def told(table: pd.DataFrame, what: str) -> None:
               f"{by_task.mean():.2%} ± {by_task.sem():.2%}, held {mine['held'].mean():.1%}")  # fmt: skip
 
 
+def curve_of(kept: pd.Series, known: pd.DataFrame, chance: float, count: int) -> scores.Curve:
+    """The curve of some runs."""
+    share = (known["score"][kept] - chance) / (1 - chance)
+    return scores.Curve("loss", known["loss"][kept].to_numpy(), share.to_numpy(), chance, 1.0, count)
+
+
+def floor(asked: list[TableQuery]) -> None:
+    """Print how far scores of the tasks that have left chance scatter around their own curve."""
+    errors = []
+    for _, task, rows, loss, score in asked:
+        known, chance = rows.dropna(subset=[loss, score]), CHANCE.get(task, 0.25)
+        count = scores.questions(known[score].to_numpy()) or scores.QUESTIONS
+        points = known[[loss, score]].set_axis(["loss", "score"], axis=1), chance, count
+        largest = known["n_params"] == known["n_params"].max()
+        if scores.left_chance(curve_of(~largest, *points), score) is not None:
+            continue
+        own = []
+        for place in known.index[largest & (known[score] > 0)]:
+            told = curve_of(known.index.to_series() != place, *points).expected(
+                np.array([known[loss][place]])
+            )[0]
+            own.append(abs((chance + (1 - chance) * told) / known[score][place] - 1))
+        errors.append(float(np.mean(own)) if own else np.inf)
+    best = sorted(errors)[:MOST]
+    print(f"{len(errors)} tasks have left chance; the {len(best)} best err by {np.mean(best):.2%}")
+
+
 def main() -> None:
     """Print the numbers."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--choices", action="store_true")
-    asked = published()
-    if parser.parse_args().choices:
+    parser.add_argument("--floor", action="store_true")
+    asked, options = published(), parser.parse_args()
+    if options.floor:
+        floor(asked)
+        return
+    if options.choices:
         for ahead in AHEAD:
-            for scores.STRAY in STRAYS:
-                told(predicted(asked, ahead), f"{ahead:g} times ahead, STRAY {scores.STRAY:g}, ")
+            for name, value in [(n, v) for n, values in CHOICES.items() for v in values]:
+                with mock.patch.object(scores, name, value):
+                    told(predicted(asked, ahead), f"{ahead:g} times ahead, {name} {value:g}, ")
         return
     table = predicted(asked)
     told(table, "")

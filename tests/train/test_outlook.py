@@ -67,6 +67,17 @@ def test_an_estimate_waits_until_its_time_is_a_hundredth(monkeypatch) -> None:
     assert tracker.outlook.spent == 0
 
 
+def test_the_latest_losses_of_a_long_run_are_averaged_up_to_its_last_step(monkeypatch) -> None:
+    monkeypatch.setattr(outlook, "SHARE", 0.0)
+    total = 50_003
+    ahead = outlook.Outlook(schedule.constant(0.1, total))
+    for step in range(1, total + 1):
+        ahead.add(step, float(step))
+    assert ahead.columns(total - 1)["recent_loss"] == pytest.approx(
+        total * (1 - 0.5 / outlook.PIECES), rel=1e-3
+    )
+
+
 @pytest.mark.slow
 def test_the_trainers_schedulers_are_read_without_a_step() -> None:
     optimizer = torch.optim.SGD(nn.Linear(2, 1).parameters(), lr=0.2)

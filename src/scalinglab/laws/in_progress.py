@@ -33,7 +33,7 @@ from scalinglab.laws.extrapolation import bands
 from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.fit import fit_points
 from scalinglab.laws.fitting.law import Law
-from scalinglab.laws.fitting.statistics import PRIOR_COUNT, check_level, level_quantile
+from scalinglab.laws.fitting.statistics import check_level, level_quantile
 from scalinglab.laws.forms import schedules
 from scalinglab.laws.forms.base import Parameter
 from scalinglab.laws.schedule import NOISE, Schedule, ScheduleLaw, prepare
@@ -55,6 +55,9 @@ ANY_RUN = (
 # measured: benchmarks/while_it_trains.py, on its smaller sizes: of the spread of any runs, that of runs of
 # one study; twice that if these are of one network only, and growing with the ratio of their lengths
 ALIKE = 0.2
+# measured: `benchmarks/chosen.py in-progress`, on the smaller runs: as many errors of the size that a fit
+# expects count beside those of earlier runs; bands of 95 % hold 95 % of them with 1, 98 % with 2
+PRIOR_COUNT = 1.0
 LEAST = 0.1  # defined: the part of a run before which nothing is said
 WARM = 0.02  # convention: the first part of a run, in which the loss is still that of its start
 FEWEST = 3  # guard: losses that a line through them and its scatter take

@@ -19,9 +19,6 @@ FEWEST_LEFT = 5
 # factor to either side; intervals of a larger ratio are shown without a value, and no run is proposed
 # farther off the best size: one √10 off costs 1.6 times the compute, with the exponents of Chinchilla's runs
 WIDE = 10.0
-# judged: `benchmarks/chosen.py in-progress`: bands of runs in progress hold 98 % with 0.5 or 2, all with 8;
-# as many errors of the size that is expected count beside those that were seen
-PRIOR_COUNT = 2.0
 
 
 def check_level(level: float) -> None:
