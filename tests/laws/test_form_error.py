@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import special, stats
+from scipy import stats
 
 import scalinglab as sl
 from scalinglab.laws import surface
@@ -142,7 +142,7 @@ def test_ends_are_those_of_the_average_of_student_distributions(law, monkeypatch
             middle, added = error._predicted(asked, shares, field)
             spread = field.noise[:, None] * np.sqrt(stretch**2 * fit + min(stretch, 1) ** 2 * added)
             parts = zip(field.weight, middle, spread, strict=True)
-            chance += sum(w * special.stdtr(error.dof, (grid - m) / s) for w, m, s in parts)
+            chance += sum(w * stats.t.cdf((grid - m) / s, error.dof) for w, m, s in parts)
         for found, share, side in ((below, 0.025, -1), (above, 0.975, 1)):
             end = side * grid[np.abs(chance - share).argmin(axis=0), 0] / usual[0] * usual
             assert (end < 9 * usual).all(), "well inside the grid"
