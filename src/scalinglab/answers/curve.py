@@ -12,7 +12,6 @@ from scalinglab.answers.result import FURTHER, MOST_OF_THE_GAIN, Answers, next_r
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.laws.extrapolation.stacking import extrapolate
-from scalinglab.laws.fitting.data import rising
 from scalinglab.laws.fitting.data.from_curves import Table
 from scalinglab.laws.fitting.law import Law, scatter_caution
 from scalinglab.laws.planning import questions
@@ -95,16 +94,14 @@ def _add_prediction(found: Answers, curves: Curves, table: Table, unit: str, ask
         last = Finding("next run", Status.NOT_DETERMINED, reasons=(Reason("one_run"),), command=command)
         return replace(found, findings=(*found.findings, last))
     try:
-        planned = questions.next_runs(
-            curves, x=x, y=y, budget=budget, at=at, share=MOST_OF_THE_GAIN, nan_policy="drop"
-        )
+        known = extrapolate(law.points.x, law.points.y, at=at) if law.points.complement else further
+        planned = questions.next_runs(law, budget=budget, at=at, share=MOST_OF_THE_GAIN, continued=known)
     except ScalinglabError as error:
         refused = Finding("next run", Status.NOT_DETERMINED, reasons=(reason_of(error),), command=command)
         return replace(found, findings=(*found.findings, refused))
-    is_complement = rising.is_complement(table.x, table.y, (x, y))
     # sizes of networks do not add up to a cost
     planned = replace(
-        planned, unit=unit if unit in ADD_UP else "", quantity=f"1 - {y}" if is_complement else ""
+        planned, unit=unit if unit in ADD_UP else "", quantity=f"1 - {y}" if law.points.complement else ""
     )
     plan = next_run(planned, {x: unit}, command)
     return replace(found, findings=(*found.findings, plan), next_runs=planned)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from scalinglab.errors import BadInput, NotDetermined
-from scalinglab.laws.extrapolation.stacking import extrapolate
+from scalinglab.laws.extrapolation.stacking import Extrapolation, extrapolate
 from scalinglab.laws.fitting.data.from_curves import Rows, is_table
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.fitting.solution import check_sizes
@@ -144,6 +144,7 @@ def next_runs(
     seeds: int = 3,
     tolerance: float = TOLERANCE,
     share: float = 1.0,
+    continued: Extrapolation | None = None,
     options: Mapping[str, Any] | None = None,
     **rows: Unpack[Rows],
 ) -> NextRuns:
@@ -172,6 +173,7 @@ def next_runs(
         x, y, reduce, rows: columns of a table and which rows of it count, as in `scalinglab.laws.fit`.
         form: any registered form, or a `Form`; by default "auto" of one column x, else those of
             surfaces, averaged, of which the heaviest says what a run would tell.
+        continued: of a law whose form was not named, what `extrapolate` gives for its points at `at`.
         options: of the fit to a table, as in `scalinglab.laws.fit` (space, bounds, …).
 
     The prediction and its interval are those of `extrapolate` for a table of one column x without a form, and
@@ -205,8 +207,12 @@ def next_runs(
     limits: dict[str, Any] = {"seeds": seeds, "most": most, "tolerance": tolerance}
     plan = best_plan([posterior], prices, budget, **limits)
     deviations = np.sqrt(np.maximum(posterior.own[len(places) :], 0.0))
-    extrapolates = is_table(given) and named is None and len(names) == 1
-    stated = (_extrapolated if extrapolates else _of_the_form)(fitted, law, targets, deviations)
+    if continued is None and is_table(given) and named is None and len(names) == 1:
+        continued = extrapolate(law.points.x, law.points.y, at=targets[:, 0])
+    if continued is not None:
+        stated = _extrapolated(law, continued, deviations)
+    else:
+        stated = _of_the_form(fitted, law, targets, deviations)
     known = _stated_variance(law, stated, plan.before)
 
     def in_full(chosen: Plan) -> NextRuns:
@@ -260,9 +266,7 @@ class _Prediction:
         return np.asarray(np.sqrt(self.before**2 - np.mean(self.narrowed**2) * (1 - left)))
 
 
-def _extrapolated(
-    fitted: Law | Surface, law: Law, targets: np.ndarray, deviations: np.ndarray
-) -> _Prediction:
+def _extrapolated(law: Law, found: Extrapolation, deviations: np.ndarray) -> _Prediction:
     """The predictions of `extrapolate`, which every command prints where no form is named.
 
     Their intervals also hold the scatter of one more run and what the form may miss, which stay.
@@ -272,7 +276,6 @@ def _extrapolated(
     """
     if law.unidentified:
         raise NotDetermined(Reason("law_open"))
-    found = extrapolate(law.points.x, law.points.y, at=targets[:, 0])
     half = (found.high - found.low) / 2 / found.mean
     return _Prediction(found.mean, half, np.minimum(law.solution.quantile(0.95) * deviations, half))
 
