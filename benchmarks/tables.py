@@ -37,6 +37,7 @@ from tables_parts.known import KNOWN
 from tables_parts.laboratories import LABORATORIES
 from tables_parts.notebooks import NOTEBOOKS
 from tables_parts.ordinary import ORDINARY
+from tables_parts.readmes import READMES
 from tables_parts.repositories import REPOSITORIES
 from tables_parts.shelves import SHELVES
 from tables_parts.strangers import STRANGERS
@@ -67,6 +68,7 @@ SETS = {
     "cupboards": CUPBOARDS,
     "everyday": EVERYDAY,
     "ordinary": ORDINARY,
+    "readmes": READMES,
 }
 FAR, CLOSE = 3.0, 0.02  # half-widths of the interval, or as a share, within which a prediction agrees
 WORDS = ("right", "refused", "wrong")
