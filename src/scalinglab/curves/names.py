@@ -209,7 +209,7 @@ _MAKE_IT_OWN = {
 _OF_OTHERS = {
     *TEST, "embedding", "embeddings", "embed", "tokenizer", "vocab", "layer", "layers", "head", "heads",
     "attention", "attn", "mlp", "hyper", "gpu", "system", "teacher", "draft", "reference", "ref", "baseline",
-    "max",
+    "max", "best", "optimal",
 }  # fmt: skip
 _OF_SPEED = {
     "per",

@@ -94,6 +94,7 @@ _COUNTING |= {"epoch", "epochs", "every", "interval", "batch", "batches", "freq"
 # words of which the name of a column of training sets is made: "Training set", "subset size", "data"
 _OF_SETS = {"train", "training", "trainset", "set", "data", "dataset", "subset", "size", "amount", "used"}
 _OF_SETS |= {"of", "n", "num", "number", "labelled", "labeled", "the"}
+_WITHOUT = {"non", "nonembedding", "excl", "excluding", "without"}
 _OF_SPEECH = {"audio", "speech", "transcribed"}
 
 
@@ -203,7 +204,8 @@ class _Table:
         """What names in the lists and by the rules of `curves.names` say, where values can be that."""
         for ours, columns in self.names.items():
             active, _ = counted_twice(columns) if ours == "n_params" else ([], [])
-            for place, column in enumerate(columns):
+            whole = sorted(columns, key=lambda c: bool(_WITHOUT & {*bare(c).split("_")}))  # all, then a part
+            for place, column in enumerate(whole):
                 role = "n_data" if column == "D" and not self._reaches("D", FEWEST_TOKENS) else ours
                 if role in self.frame or not self._can_be(role, column):
                     continue
@@ -247,7 +249,7 @@ class _Table:
                 if fit and self._is_count(column):
                     yield Meaning(column, role, fit - CERTAIN, followed=fit == 1)
             words = {*bare(column).split("_")}
-            of_data = words & {*_OF_SPEECH, "labelled", "labeled", "data"} or (speech and len(words) == 1)
+            of_data = words & {*_OF_SPEECH, "labelled", "labeled", "data"} or speech
             hours = words & {"hours", "hrs"} and words <= {"hours", "hrs"} | _OF_SETS | _OF_SPEECH
             if hours and of_data and is_numeric(self.frame[column]):
                 yield Meaning(column, "n_data", -0.5, unit="hours")
