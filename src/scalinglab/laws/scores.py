@@ -81,8 +81,8 @@ ROUNDED = 2e-7  # convention: the relative error of a number in single precision
 SIGNIFICANT, STANDARD_ERRORS = 0.01, 3.0
 ABOVE = 0.02  # chosen: of the way from chance to the best, from which on a score has left chance
 FARTHEST = 1.0  # chosen: ranges of the loss below the lowest one, from which on no score is given
-# judged: field/scores: of the score; what is answered errs by 5.0 % on the size that this was set on, 5.5 %
-# where it is set on other studies; by the backtest of smaller sizes it would be 0.6, which errs by 6.5 %
+# judged: benchmarks/scores.py, field/scores: of the score; what is answered errs by 5.0 % on the size that
+# this was set on, and by 5.5 % where it is set on other studies; by --choices it would be 0.6 (6.5 %)
 WIDEST = 0.4
 DRAWS = 4000  # search: of the ends of an interval, to about 0.1 of its standard deviation
 
