@@ -4,6 +4,7 @@
     python benchmarks/surfaces.py --quick      4 subsets and 4 draws: less than a minute
     python benchmarks/surfaces.py --only farseer --form chinchilla
     python benchmarks/surfaces.py --missed [--count 6 --first 0]     how much wider intervals have to be
+    python benchmarks/surfaces.py --bends [--count 100 --first 0]     how often a bend is seen where none is
 
 Without `--form` nothing is told to the fit: it chooses and averages forms itself.
 
@@ -18,8 +19,12 @@ What is predicted is the median, which answers print. R² is that of the loss, e
 |ln predicted/measured|, held the share of the measured runs inside the intervals of 95 % of one more run.
 
 `--missed` draws subsets of 25 to 40 public runs of at most a twentieth and of at most a fifth of the largest
-compute, predicts those of 2 to 20 times their own, and prints for several values of `form_error.MISSED` the
-share held and the width; each subset counts the same. Nothing that is simulated is in it.
+compute, predicts those of 2 to 20 times their own, and prints for several values of `form_error.LOWER` and
+`MISSED` the shares of runs below and above the interval, its width and its score (the lower, the better),
+both over those of the second row; each table counts the same. Nothing that is simulated is in it.
+
+`--bends` draws runs of Chinchilla's law whose errors are independent, are shared by runs of one n_params, or
+fade along n_data, and prints how often the test says that they bend away from it.
 """
 
 from __future__ import annotations
@@ -31,6 +36,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from coverage_parts import cases
 from joblib import Parallel, delayed
 
 from scalinglab.data.sources import search_path
@@ -159,16 +165,20 @@ def subsets(runs: Runs, count: int) -> list[dict[str, Any]]:
     return [found for found in on_cores(one, count) if found is not None]
 
 
-MISSED = (1.0, 1.25, 1.5, 1.75, 2.0)
+# `LOWER` and `MISSED` of `form_error`, the ones in use first
+TRIED = (
+    (form_error.LOWER, form_error.MISSED), (0.0, 1.0), (0.0, 1.25), (0.0, 1.5), (0.5, 1.0), (0.5, 1.25),
+    (0.5, 1.5), (0.5, 1.75), (1.0, 1.0), (1.0, 1.25), (1.0, 1.5), (1.5, 1.25),
+)  # fmt: skip
 FIRST = [0]  # seed of the subsets of public runs
 
 
-def missed(runs: Runs, count: int) -> list[tuple[float, np.ndarray]]:
-    """The error of the median, and held and width by `MISSED`, of subsets of public runs."""
-    compute, first = runs[0] * runs[1], FIRST[0]
+def missed(runs: Runs, count: int) -> list[np.ndarray]:
+    """By `TRIED`, of subsets: shares below and above, ln width, error of the median, ln interval score."""
+    compute = runs[0] * runs[1]
 
-    def one(seed: int) -> tuple[float, np.ndarray] | None:
-        rng = np.random.default_rng([3, first + seed])
+    def one(seed: int) -> np.ndarray | None:
+        rng = np.random.default_rng([3, seed])
         cheap = np.flatnonzero(compute <= compute.max() / (20, 5)[seed % 2])
         rows = rng.choice(cheap, min(int(rng.integers(25, 41)), len(cheap)), replace=False)
         ratio = compute / compute[rows].max()
@@ -179,37 +189,61 @@ def missed(runs: Runs, count: int) -> list[tuple[float, np.ndarray]]:
         at, found = {"n_params": n, "n_data": d}, []
         try:
             fitted = surface.fit(*_some(runs, rows))
-            error = float(np.mean(np.abs(np.log(fitted.median(at) / loss))))
-            for times in MISSED:
-                form_error.MISSED = times
-                low, high = fitted.interval(at, of="measurement")
-                found.append((np.mean((low <= loss) & (loss <= high)), np.median(np.log(high / low))))
+            for form_error.LOWER, form_error.MISSED in TRIED:
+                low, high = np.log(fitted.interval(at, of="measurement")) - np.log(loss)
+                outside = np.maximum(low, 0) + np.maximum(-high, 0)
+                error = np.mean(np.abs(np.log(fitted.median(at) / loss)))
+                score = np.log(np.mean(high - low + 40 * outside))  # of 95 %: Gneiting and Raftery (2007)
+                width = np.log(np.median(high - low))
+                found.append((np.mean(low > 0), np.mean(high < 0), width, error, score))
         except ScalinglabError:
             return None
-        return error, np.array(found)
+        return np.array(found)
 
     return [found for found in on_cores(one, count) if found is not None]
 
 
 def print_missed(count: int, only: str) -> None:
-    """A row a table, and one of all subsets."""
-    print(f"{'held / % at':<46} {'  '.join(f'{times:>5}' for times in MISSED)}  width at each over the first")
-    every = []
-    for name, runs in public_runs():
-        found = missed(runs, count) if only in name else []
-        every += found
-        if found:
-            _missed_line(name, found)
-    _missed_line("all", every)
+    """What intervals hold of each table, those in use; and of all tables with every value that is tried."""
+    simulated = ("simulated farseer", noisy(farseer, FARSEER_GRID, 0))
+    every = {}
+    for name, runs in [simulated, *public_runs()]:
+        if only in name and (subsets := missed(runs, count)):
+            every[name] = np.mean(subsets, axis=0)
+            _missed_line(f"{name}, {len(subsets)} subsets", every[name][0], every[name][0])
+    rows = {simulated[0]: [every.pop(simulated[0])]} if simulated[0] in every else {}
+    for name, tables in (rows | ({"public": [*every.values()]} if every else {})).items():
+        mean = np.mean(tables, axis=0)
+        for (lower, times), found in zip(TRIED, mean, strict=True):
+            _missed_line(f"{name}, LOWER {lower}, MISSED {times}", found, mean[1])
 
 
-def _missed_line(name: str, found: list[tuple[float, np.ndarray]]) -> None:
-    parts = np.array([part for _, part in found])
-    held, wider = parts[..., 0].mean(axis=0), np.exp(np.log(parts[..., 1] / parts[:, :1, 1]).mean(axis=0))
-    shares = "  ".join(f"{100 * share:5.1f}" for share in held)
-    error = 100 * np.mean([error for error, _ in found])
-    widths = " ".join(f"{w:.2f}" for w in wider)
-    print(f"{name:<46} {shares}  {widths}  {len(found)} subsets, error {error:.2f} %", flush=True)
+def _missed_line(name: str, found: np.ndarray, other: np.ndarray) -> None:
+    below, above, width, error, score = found
+    print(
+        f"{name:<58} below {100 * below:4.1f} %  above {100 * above:4.1f} %  width "
+        f"{np.exp(width - other[2]):.2f}  score {np.exp(score - other[4]):.3f}  error {100 * error:.2f} %",
+        flush=True,
+    )
+
+
+def print_bends(count: int) -> None:
+    """How often runs of Chinchilla's law are said to bend, by what their errors share."""
+    form = forms.get("chinchilla")
+    for grid, (n, d) in (
+        ("8 × 7", (v.ravel() for v in cases.EIGHT)),
+        ("5 × 5", (v.ravel() for v in cases.SQUARE)),
+    ):
+        for noise in (cases.independent_errors, cases.offsets_of_sizes, cases.along_data):
+            seen = []
+            for seed in range(FIRST[0], FIRST[0] + count):
+                errors = noise(np.random.default_rng([4, seed]), n, d)
+                runs = surface.fit(n, d, form(np.array([n, d]), *cases.TRUE) * np.exp(errors), form=form)
+                seen.append(runs.bend.seen)
+            print(
+                f"{grid}, {noise.__name__}: a bend is seen in {100 * np.mean(seen):.1f} % of {count}",
+                flush=True,
+            )
 
 
 def noisy(truth: Callable[..., np.ndarray], grid: Any, seed: int) -> Runs:
@@ -259,7 +293,8 @@ def on_cores(one: Callable[[int], Any], count: int) -> list[Any]:
         FIXED.update(fixed)
         return one(seed)
 
-    return list(Parallel(n_jobs=JOBS[0])(delayed(alone)(seed) for seed in range(count)))
+    seeds = range(FIRST[0], FIRST[0] + count)
+    return list(Parallel(n_jobs=JOBS[0])(delayed(alone)(seed) for seed in seeds))
 
 
 def mean_weights(several: list[dict[str, float]]) -> dict[str, float]:
@@ -299,13 +334,17 @@ def main() -> None:
     parser.add_argument("--form", help="one form instead of the average")
     parser.add_argument("--jobs", type=int, default=-1, help="cores; by default all")
     parser.add_argument("--missed", action="store_true", help="public runs: how wide intervals have to be")
-    parser.add_argument("--first", type=int, default=0, help="with --missed: seed of the first subset")
+    parser.add_argument("--bends", action="store_true", help="how often a bend is seen that is none")
+    parser.add_argument("--first", type=int, default=0, help="seed of the first subset or draw")
     parser.add_argument("--count", type=int, help="subsets of each table, and draws")
     given = parser.parse_args()
     JOBS[0] = given.jobs
     FIRST[0] = given.first
     if given.missed:
         print_missed(given.count or 8, given.only)
+        return
+    if given.bends:
+        print_bends(given.count or 100)
         return
     if given.form:
         FIXED["form"] = given.form

@@ -12,6 +12,7 @@ from scalinglab.laws import surface
 from scalinglab.laws.fitting.uncertainty import form_error
 from scalinglab.laws.fitting.uncertainty.form_error import (
     LARGEST,
+    LOWER,
     MATERN_SLOPE,
     MISSED,
     RULED_OUT,
@@ -129,6 +130,7 @@ def test_ends_are_those_of_the_average_of_student_distributions(law, monkeypatch
     """By scanning its distribution; of an interval twice the linearised one the fit counts twice, of one half
     as wide the error of the form counts half, too."""
     monkeypatch.setattr(form_error, "MISSED", 1.0)
+    monkeypatch.setattr(form_error, "LOWER", 0.0)
     error, asked = FormError(law.solution), Places.values(FAR)
     assert error.chance < RULED_OUT, "so that no end is nearer than that of the form"
     shares = error._shares(asked)
@@ -151,26 +153,35 @@ def test_ends_are_those_of_the_average_of_student_distributions(law, monkeypatch
     assert np.isinf(above).all(), "an open end stays open"
 
 
-def test_where_the_form_errs_levels_beyond_the_runs_are_less_known_than_residuals_show(monkeypatch):
-    """By up to `MISSED`; the law at the runs and the best split of compute are not."""
+def test_where_the_form_errs_losses_beyond_the_runs_are_less_known_than_residuals_show(monkeypatch):
+    """By up to `MISSED`, the best split of compute as well; the law at the runs is not. And they lie lower,
+    as `LOWER` says, which moves no split of the same compute."""
     bend = np.exp(0.02 * np.sin(np.log(D / 1e10)))
     noise = np.exp(0.002 * np.random.default_rng(3).standard_normal(N.size))
     law = sl.laws.fit("chinchilla", (N, D), losses(N, D) * bend * noise, loss="squared")
     error = FormError(law.solution)
     assert error.chance > 0.95
-    places = np.array([[1e9, 1e10, 1e11], [2e10, 2e12, 2e13]])
-    half, best = np.full((2, 3), 0.02), error.optimum(np.array([[3e10], [1e12]]))
+    places = Places.values(np.array([[1e9, 1e10, 1e11], [2e10, 2e12, 2e13]]))
+    best = error.optimum(np.array([[3e10], [1e12]]))
 
-    def widths():
-        level = error.ends(Places.values(places), 0.95, half).sum(axis=0)
-        return level, error.ends(best, 0.95, np.full((2, 2), 0.02)).sum(axis=0)[:1]
+    def found(lower, missed):
+        """Widths and medians of the losses, then of the split."""
+        monkeypatch.setattr(form_error, "LOWER", lower)
+        monkeypatch.setattr(form_error, "MISSED", missed)
+        parts = [(asked, np.full((2, len(asked.weight)), 0.02)) for asked in (places, best)]
+        widths = np.concatenate([error.ends(asked, 0.95, half).sum(axis=0) for asked, half in parts])
+        return widths[:4], np.concatenate([error.median(asked) for asked, _ in parts])[:4]
 
-    (inside, near, far), split = widths()
-    monkeypatch.setattr(form_error, "MISSED", 1.0)
-    (as_inside, as_near, as_far), as_split = widths()
-    assert (inside, split) == (pytest.approx(as_inside), pytest.approx(as_split))
-    assert 1 < near / as_near <= far / as_far <= MISSED
-    assert far / as_far > 1 + (MISSED - 1) / 2
+    plain, middle = found(0.0, 1.0)
+    inside, near, far, split = found(0.0, MISSED)[0] / plain
+    assert inside == pytest.approx(1)
+    assert 1 < near <= far <= MISSED
+    assert far > 1 + (MISSED - 1) / 2
+    assert 1 < split <= MISSED
+    inside, near, far, split = found(LOWER, 1.0)[1] - middle
+    assert (inside, split) == (pytest.approx(0, abs=1e-9), pytest.approx(0, abs=1e-9))
+    assert far < near < 0
+    assert (found(2 * LOWER, 1.0)[1] - middle)[2] == pytest.approx(2 * far, rel=0.1)
 
 
 def test_residuals_that_the_error_of_the_form_explains_are_no_noise():

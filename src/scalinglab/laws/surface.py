@@ -37,6 +37,7 @@ from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.fitting.solution import ROUNDING, Interval, Solution, by_name, open_ended, sizes_of
 from scalinglab.laws.fitting.statistics import WIDE, level_quantile, mixture_ends
 from scalinglab.laws.fitting.uncertainty import intervals as interval_engine
+from scalinglab.laws.fitting.uncertainty import shared_errors
 from scalinglab.laws.fitting.uncertainty.form_error import FormError
 from scalinglab.laws.fitting.uncertainty.intervals import Quantity
 from scalinglab.laws.fitting.uncertainty.resampling import Bootstrap, bootstrap
@@ -121,8 +122,14 @@ class Surface(NotebookResult):
     @cached_property
     def bend(self) -> Bend:
         """Whether residuals bend with size in a way that the form lacks."""
-        law = self.law
-        return of_surface(law.points, lambda: fit_points(law.form, law.points, log=law.solution.log))
+        law, points = self.law.solution, self.law.points
+        with np.errstate(divide="ignore"):
+            sizes = shared_errors.groups(law, np.log(points.x).T)
+        return of_surface(
+            points,
+            lambda: fit_points(law.form, points, log=law.log),
+            lambda values: shared_errors.whitened(values, *sizes),
+        )
 
     @property
     def method(self) -> str:

@@ -227,12 +227,18 @@ def _line(log_x: np.ndarray, log_y: np.ndarray) -> Residuals:
     return Residuals.of(log_y, np.column_stack([np.ones_like(log_x), log_x - log_x.mean()]))
 
 
-def of_surface(data: Points, refit: Callable[[], Solution]) -> Bend:
+def of_surface(
+    data: Points, refit: Callable[[], Solution], whitened: Callable[..., tuple[np.ndarray, ...]]
+) -> Bend:
     """A surface against products of the logarithms of its first two sizes.
+
+    Errors that runs of one size share are no bend: the p-value is averaged over them, each as likely as
+    residuals beside the bend make it.
 
     Args:
         refit: fits the surface with Huber's threshold at its scatter: clipped there residuals are orthogonal
             to the fitted parameters and do not take an outlier for a bend.
+        whitened: of columns, as `shared_errors.whitened`.
     """
     # several points of one run move together
     if len(np.unique(data.runs)) < FEWEST_RUNS or data.blocked or data.x.ndim < 2:
@@ -243,6 +249,11 @@ def of_surface(data: Points, refit: Callable[[], Solution]) -> Bend:
         return CANNOT_TELL
     u, v = (np.log(s / np.exp(np.log(s).mean())) for s in data.x[:2])
     jacobian = robust.problem.jacobian(robust.coordinates[None])[0][: len(r)]
-    basis, _ = np.linalg.qr(jacobian / np.maximum(np.linalg.norm(jacobian, axis=0), 1e-300))
-    family = Family(Residuals(r, basis), np.column_stack([u * u, u * v, v * v])[None])
-    return Bend(family.pvalue(), dof=family.dof)
+    jacobian = jacobian / np.maximum(np.linalg.norm(jacobian, axis=0), 1e-300)
+    white, prior, *_ = whitened(np.column_stack([r, jacobian, u * u, u * v, v * v]))
+    families = [Family(Residuals.of(w[:, 0], w[:, 1:-3]), w[None, :, -3:]) for w in white]
+    dof, columns = families[0].dof, np.linalg.qr(white[..., 1:], mode="r")
+    size = np.log(np.abs(np.einsum("kpp->kp", columns))).sum(axis=1)
+    chance = prior - size - dof / 2 * np.log([family.squares_left for family in families])
+    chance = np.exp(chance - chance.max())
+    return Bend(float(chance @ [family.pvalue() for family in families] / chance.sum()), dof=dof)

@@ -17,11 +17,13 @@ errors, each as likely as it explains the residuals together with δ.
 
 Within the runs δ is known as well as the noise allows. Beyond them it continues with the slopes it may have,
 so intervals grow with the distance; those of a surface that follows its form hardly change. That a surface
-which errs does no worse beyond the runs than residuals show is hope: on public tables, of runs up to twenty
-times the compute, it errs `MISSED` times as much, near and far. So where ρ > 0 its distribution is as much
-wider there, and a form that holds is as well known as before. Residuals that δ
-explains are no noise: where they rule the form out, the average may be narrower than the interval that takes
-them for it. The few sizes of a curve in one variable show little of δ: there the prior counts.
+which errs does no worse beyond the runs than residuals show is hope. On public tables, of runs up to twenty
+times the compute, it errs `MISSED` times as much, near and far, and more often below the fit than above it:
+by `LOWER` standard deviations of δ. How far a fit to the cheaper runs of a table missed the others says
+nothing of how far the fit to all misses those beyond, so both are numbers of all tables. Where ρ > 0 the
+distribution is as much wider and lower there, and a form that holds is as well known as before. Residuals
+that δ explains are no noise: where they rule the form out, the average may be narrower than the interval that
+takes them for it. The few sizes of a curve in one variable show little of δ: there the prior counts.
 """
 
 from __future__ import annotations
@@ -48,8 +50,8 @@ LARGEST = 0.32  # measured: benchmarks/forecasts.py; of ρ, with the noise that 
 RULED_OUT = 1 - SIGNIFICANT
 STEP = 0.005  # search: of ln size, of central differences
 # measured: benchmarks/surfaces.py --missed; how many times as wide as residuals show it a surface is known
-# beyond the runs, where its form errs
-MISSED = 1.25
+# beyond the runs, where its form errs, and by how many standard deviations of δ losses lie lower there
+MISSED, LOWER = 1.25, 0.5
 MATERN_SLOPE = np.sqrt(5 / 3)  # defined: sd of the slope of a field of unit variance and ℓ = 1
 
 
@@ -338,7 +340,9 @@ class FormError:
         that δ adds to it.
         """
         found: list[tuple[np.ndarray, ...]] = []
-        missed = self._missed(asked)
+        beyond = self._beyond(asked)
+        missed = 1 + (MISSED - 1) * beyond
+        lower = LOWER * beyond * asked.weight.sum(axis=1)  # of differences nothing
         for share, part in self._parts:
             shares = part._shares(asked)
             fit = np.maximum(np.sum(shares**2, axis=1) + float(measured), 1e-300)
@@ -346,24 +350,23 @@ class FormError:
                 middle, added = part._predicted(asked, shares, field)
                 middle = middle + shares @ part.moved
                 wider = np.where(field.ratio[:, None] > 0, missed**2, 1.0)
-                found.append((fit * wider, middle, added * wider, field.noise, share * field.weight))
+                added = added * wider
+                middle = middle - lower * field.noise[:, None] * np.sqrt(added)
+                found.append((fit * wider, middle, added, field.noise, share * field.weight))
         fits, middle, added, noise, weight = (np.concatenate(parts) for parts in zip(*found, strict=True))
         return fits, middle, added, noise, weight
 
-    def _missed(self, asked: Places) -> np.ndarray:
-        """(quantities,) from 1 at the runs to `MISSED` at many times what was spent on the largest of them.
+    def _beyond(self, asked: Places) -> np.ndarray:
+        """(quantities,) from 0 at the runs to 1 at many times what was spent on the largest of them.
 
-        What counts as spent is the product of the sizes, each to the power of its mean slope. Of levels only:
-        what slopes miss, on which the best split of compute rests, was not measured.
+        What counts as spent is the product of the sizes, each to the power of its mean slope.
         """
-        levels = np.abs(asked.weight.sum(axis=1)) > ROUNDING * np.abs(asked.weight).sum(axis=1)
         if self.varied.sum() < 2:
-            return np.ones(len(levels))
+            return np.zeros(len(asked.weight))
         slopes = -np.mean(self.slopes_at_runs, axis=1)
         slopes = slopes / np.mean(np.abs(slopes))
-        beyond = np.einsum("v,vqm->qm", slopes, self.coordinates(asked.sizes)).max(axis=1)
-        beyond = np.maximum(beyond - np.max(slopes @ self.logs), 0.0)
-        return np.asarray(1 - levels * (MISSED - 1) * np.expm1(-beyond))
+        spent = np.einsum("v,vqm->qm", slopes, self.coordinates(asked.sizes)).max(axis=1)
+        return np.asarray(-np.expm1(-np.maximum(spent - np.max(slopes @ self.logs), 0.0)))
 
     # --- before a run is made: the planner's prior ------------------------------------------------------
 
