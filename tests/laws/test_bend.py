@@ -137,7 +137,9 @@ def runs_of_surface(sizes: int, noise: float = 0.01, bent: float = 0.0):
 
 
 def test_a_bend_of_a_surface_is_an_f_test_on_its_residuals():
-    fitted = surface.fit(*runs_of_surface(5), delta=np.inf)
+    n, d, loss = runs_of_surface(5)
+    n = n * np.geomspace(0.8, 1.25, 25)  # no two of one size, which could share an error
+    fitted = surface.fit(n, d, loss, delta=np.inf)
     law = fitted.law
     robust = fit_points(law.form, law.points, log=True)
     rest = np.clip(robust.residuals, -robust.delta, robust.delta)
@@ -152,6 +154,17 @@ def test_a_bend_of_a_surface_is_an_f_test_on_its_residuals():
     assert fitted.bend.pvalue == pytest.approx(stats.f.sf(ratio, 3, 17), rel=0.05)
     assert fitted.bend.seen is False
     assert surface.fit(*runs_of_surface(5, bent=0.1)).bend.seen is True
+
+
+def test_offsets_that_runs_of_a_size_share_are_no_bend():
+    """Those of seven sizes are ten times the noise: taken for independent they are a bend."""
+    n, d, loss = runs_of_surface(7, noise=0.001)
+    offset = 0.01 * np.array([1, -1, 0.5, 1.5, -0.5, -1.5, 1])[np.unique(n, return_inverse=True)[1]]
+    shared = surface.fit(n, d, loss * np.exp(offset), form="chinchilla")
+    assert shared.bend.seen is False
+    apart = n * np.geomspace(0.95, 1.05, n.size)
+    assert surface.fit(apart, d, loss * np.exp(offset), form="chinchilla").bend.seen is True
+    assert surface.fit(*runs_of_surface(7, noise=0.001, bent=0.02), form="chinchilla").bend.seen is True
 
 
 def test_a_surface_of_fifteen_runs_cannot_tell_whether_it_bends():
