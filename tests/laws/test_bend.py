@@ -130,16 +130,16 @@ def test_a_law_over_eight_sizes_is_tested_for_a_hinge_and_over_seven_is_not():
     assert sl.laws.fit("power_law", x[:7], y[:7]).diagnosis.bend.seen is None
 
 
-def runs_of_surface(sizes: int, noise: float = 0.01, bent: float = 0.0):
+def runs_of_surface(sizes: int, noise: float = 0.01, bent: float = 0.0, apart: float = 1.0):
+    """With apart > 1 no two of one n_params."""
     n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e7, 1e9, sizes), np.geomspace(1e9, 1e11, sizes)))
+    n = n * np.geomspace(1, apart, n.size)
     loss = 1.8 + 480 * n**-0.35 + 2100 * d**-0.37 + bent * np.log(n / 1e8) ** 2
     return n, d, loss * np.exp(noise * np.random.default_rng(5).standard_normal(n.size))
 
 
 def test_a_bend_of_a_surface_is_an_f_test_on_its_residuals():
-    n, d, loss = runs_of_surface(5)
-    n = n * np.geomspace(0.8, 1.25, 25)  # no two of one size, which could share an error
-    fitted = surface.fit(n, d, loss, delta=np.inf)
+    fitted = surface.fit(*runs_of_surface(5, apart=4.0), delta=np.inf)
     law = fitted.law
     robust = fit_points(law.form, law.points, log=True)
     rest = np.clip(robust.residuals, -robust.delta, robust.delta)
@@ -157,14 +157,11 @@ def test_a_bend_of_a_surface_is_an_f_test_on_its_residuals():
 
 
 def test_offsets_that_runs_of_a_size_share_are_no_bend():
-    """Those of seven sizes are ten times the noise: taken for independent they are a bend."""
-    n, d, loss = runs_of_surface(7, noise=0.001)
-    offset = 0.01 * np.array([1, -1, 0.5, 1.5, -0.5, -1.5, 1])[np.unique(n, return_inverse=True)[1]]
-    shared = surface.fit(n, d, loss * np.exp(offset), form="chinchilla")
-    assert shared.bend.seen is False
-    apart = n * np.geomspace(0.95, 1.05, n.size)
-    assert surface.fit(apart, d, loss * np.exp(offset), form="chinchilla").bend.seen is True
-    assert surface.fit(*runs_of_surface(7, noise=0.001, bent=0.02), form="chinchilla").bend.seen is True
+    """Of runs that could share nothing the same offsets are one."""
+    offset = np.tile(0.01 * np.array([1, 0, -1, 0.5, -1, 0, 1]), 7)
+    for apart, seen in ((1.0, False), (2.0, True)):
+        n, d, loss = runs_of_surface(7, noise=0.001, apart=apart)
+        assert surface.fit(n, d, loss * np.exp(offset), form="chinchilla").bend.seen is seen
 
 
 def test_a_surface_of_fifteen_runs_cannot_tell_whether_it_bends():
