@@ -147,6 +147,11 @@ class Surface(NotebookResult):
         """What runs of one size have in common."""
         return SharedErrors(self.law.solution)
 
+    @property
+    def sharing(self) -> float:
+        """The probability that runs of one n_params share an error."""
+        return self._shared.chance
+
     def interval(
         self, at: Any = None, *, level: float = 0.95, of: str = "law", assume_form: bool = False,
         **options: Any,
@@ -489,8 +494,8 @@ class Surface(NotebookResult):
     def _cautions(self) -> Iterator[Reason]:
         if caution := _caution(self.bend):
             yield Reason("lack_of_fit", why=caution)
-        if self._shared.chance > 1 - SIGNIFICANT:
-            yield Reason("sizes_share_errors", chance=self._shared.chance)
+        if self.sharing > 1 - SIGNIFICANT:
+            yield Reason("sizes_share_errors", chance=self.sharing)
 
 
 def _inner(values: Any, log: bool) -> Any:

@@ -320,6 +320,10 @@ REASONS = {
         "a sum of two power laws fits the runs within {scatter:%%} (standard deviation), but its exponents "
         "are too uncertain to show a bend"
     ),
+    "sizes_move_together": (
+        "runs of the same size miss a sum of two power laws together (probability {chance:.2g}): they share "
+        "errors, or the law bends"
+    ),
     # a surface that cannot be fitted
     "constant_size": (
         "{size} is {value:.4g} at every point: a surface needs several values of it; fit a law of the "

@@ -232,8 +232,8 @@ def of_surface(
 ) -> Bend:
     """A surface against products of the logarithms of its first two sizes.
 
-    Errors that runs of one size share are no bend: the p-value is averaged over them, each as likely as
-    residuals beside the bend make it.
+    Errors that runs of one size share are no bend: the p-value is the largest of those errors which residuals
+    beside the bend leave plausible.
 
     Args:
         refit: fits the surface with Huber's threshold at its scatter: clipped there residuals are orthogonal
@@ -255,5 +255,5 @@ def of_surface(
     dof, columns = families[0].dof, np.linalg.qr(white[..., 1:], mode="r")
     size = np.log(np.abs(np.einsum("kpp->kp", columns))).sum(axis=1)
     chance = prior - size - dof / 2 * np.log([family.squares_left for family in families])
-    chance = np.exp(chance - chance.max())
-    return Bend(float(chance @ [family.pvalue() for family in families] / chance.sum()), dof=dof)
+    plausible = np.flatnonzero(np.exp(chance - chance.max()) > SIGNIFICANT)
+    return Bend(max(families[k].pvalue() for k in plausible), dof=dof)

@@ -129,7 +129,8 @@ class FormError:
         variance, axes = np.linalg.eigh(np.eye(len(rows)) if noise is None else noise)
         white = (axes / np.sqrt(variance)) @ axes.T
         self.weight = white * problem.weight[0][rows]
-        jacobian = white @ problem.jacobian(z)[0][rows]
+        at_bound = np.isin(law.form.names, law.certificate.at_bound)  # not estimated, and it does not move
+        jacobian = np.where(at_bound, 0.0, white @ problem.jacobian(z)[0][rows])
         self.free = independent(jacobian)
         self.size = np.linalg.norm(jacobian[:, self.free], axis=0)
         basis, triangle = np.linalg.qr(jacobian[:, self.free] / self.size, mode="complete")
@@ -340,9 +341,9 @@ class FormError:
         that δ adds to it.
         """
         found: list[tuple[np.ndarray, ...]] = []
-        beyond = self._beyond(asked)
-        missed = 1 + (MISSED - 1) * beyond
-        lower = LOWER * beyond * asked.weight.sum(axis=1)  # of differences nothing
+        # of levels: what slopes miss, on which the best split of compute rests, was not measured
+        beyond = self._beyond(asked) * asked.weight.sum(axis=1)
+        missed, lower = 1 + (MISSED - 1) * np.abs(beyond), LOWER * beyond
         for share, part in self._parts:
             shares = part._shares(asked)
             fit = np.maximum(np.sum(shares**2, axis=1) + float(measured), 1e-300)
