@@ -19,11 +19,10 @@ Within the runs δ is known as well as the noise allows. Beyond them it continue
 so intervals grow with the distance; those of a surface that follows its form hardly change. That a surface
 which errs does no worse beyond the runs than residuals show is hope. On public tables, of runs up to twenty
 times the compute, it errs `MISSED` times as much, near and far, and more often below the fit than above it:
-by `LOWER` standard deviations of δ. How far a fit to the cheaper runs of a table missed the others says
-nothing of how far the fit to all misses those beyond, so both are numbers of all tables. Where ρ > 0 the
-distribution is as much wider and lower there, and a form that holds is as well known as before. Residuals
-that δ explains are no noise: where they rule the form out, the average may be narrower than the interval that
-takes them for it. The few sizes of a curve in one variable show little of δ: there the prior counts.
+by `LOWER` standard deviations of δ. Where ρ > 0 the distribution is as much wider and lower there, and a form
+that holds is as well known as before. Residuals that δ explains are no noise: where they rule the form out,
+the average may be narrower than the interval that takes them for it. The few sizes of a curve in one variable
+show little of δ: there the prior counts.
 """
 
 from __future__ import annotations
