@@ -212,19 +212,8 @@ _OF_OTHERS = {
     "max", "best", "optimal",
 }  # fmt: skip
 _OF_SPEED = {
-    "per",
-    "sec",
-    "second",
-    "s",
-    "rate",
-    "ratio",
-    "speed",
-    "throughput",
-    "hour",
-    "hours",
-    "time",
-    "cost",
-}
+    "per", "sec", "second", "s", "rate", "ratio", "speed", "throughput", "hour", "hours", "time", "cost",
+}  # fmt: skip
 _COUNT_WORDS = {"n", "num", "number", "no", "nr", "count", "counts"}
 # counted, and no data: of networks, of machines, of searches
 _NO_DATA = {

@@ -75,17 +75,8 @@ UNITS = {"parameters": "params", "tokens": "tokens", "FLOPs": "flops", "examples
 NO_MEASUREMENT = {"log", "scale", "weight", "coef", "coefficient", "fn", "function", "type", "gap", "time"}
 NO_MEASUREMENT |= {"ratio"}
 _NO_RESULT = {
-    *HYPERPARAMETERS,
-    "id",
-    "index",
-    "gpu",
-    "gpus",
-    "hours",
-    "hrs",
-    "minutes",
-    "duration",
-    "runtime",
-}
+    *HYPERPARAMETERS, "id", "index", "gpu", "gpus", "hours", "hrs", "minutes", "duration", "runtime",
+}  # fmt: skip
 _NO_RESULT |= {"wall", "cost", "usd", "memory", "gb", "mb", "throughput", "speed", "mfu", "per"}
 _NO_RESULT |= {"date"}
 _VALUES = {"value", "values", "mean", "avg", "average", "score", "metric", "objective", "result", "y", "0"}
