@@ -127,7 +127,10 @@ def _read(found: Finding) -> tuple[str, str]:
     """facts: runs, sizes and units by column, y and its ends; values (of one size) or compute (of two)."""
     f = found.facts
     y = f"{f['y']} from {f['ends'][0]:.4g} to {f['ends'][1]:.4g}"
-    ranges = {x: f"{count(low)} to {count(high)}" for x, (low, high) in f["sizes"].items()}
+    ranges = {
+        x: " to ".join(flops(end, unit="") if f["units"][x] == "FLOPs" else count(end) for end in ends)
+        for x, ends in f["sizes"].items()
+    }
     if "compute" not in f:
         ((x, ends),) = ranges.items()
         unit = "" if f["units"][x] == x else f" {f['units'][x]}"
@@ -252,6 +255,8 @@ def sized(value: float, unit: str, name: str) -> str:
     >>> sized(2e7, "parameters", "n_params"), sized(128.0, "width", "width")
     ('20M parameters', 'width 128')
     """
+    if unit == "FLOPs":
+        return flops(value)
     shown = count(round(value) if value > 10 or (unit in WHOLE and value >= 1) else value)
     return f"{name} {shown}" if unit == name and unit not in ADD_UP else f"{shown} {unit}"
 
