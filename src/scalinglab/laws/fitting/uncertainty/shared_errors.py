@@ -10,9 +10,8 @@ distribution by generalised least squares, and these are averaged by the restric
 residuals (`statistics.NoiseAverage`). Intervals are scaled, on each side, by the average's over that of
 independent errors: the same whether they are profiles or resampled runs.
 
-The prior has independent errors in one third, since 5 × 5 runs often hide what they share. The rest is even
-in ln λ, half of it offsets and half the correlations of an autoregression. With four sizes the rest counts
-half, with three it is left out:
+The prior has independent errors in one half. The other half is even in ln λ, half of it offsets and half the
+correlations of an autoregression. With four sizes the second half counts half, with three it is left out:
 the offsets of three sizes and E + A N^-α are the same thing, and the prior alone would speak.
 
 Of several points of a run, which are resampled together, the one of the largest sizes counts.
@@ -161,7 +160,7 @@ def groups(
 def several(sizes: np.ndarray) -> float:
     """The prior probability that runs of one size share an error, with these sizes (n,) of runs."""
     count = len(np.unique(sizes))
-    return 2 / 3 * float(np.clip((count - FEWEST_SIZES) / 2, 0.0, 1.0)) if count < len(sizes) else 0.0
+    return 0.5 * float(np.clip((count - FEWEST_SIZES) / 2, 0.0, 1.0)) if count < len(sizes) else 0.0
 
 
 def whitened(
