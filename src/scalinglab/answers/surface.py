@@ -167,12 +167,12 @@ def find_shape(fitted: Surface, command: Command) -> Finding:
         verdict, reason = "not quite", Reason("surface_bends", scatter=scatter, p=p)
     elif wide:
         verdict, reason = "unknown", Reason("exponents_too_wide", scatter=scatter)
-    elif fitted.sharing > 1 - SIGNIFICANT:
-        verdict, reason = "unknown", Reason("sizes_move_together", chance=fitted.sharing)
     elif fitted.weights.get(REFERENCE, 0.0) < SIGNIFICANT:
         heaviest, weight = next(iter(fitted.weights.items()))
         reason = Reason("another_form_predicts", scatter=scatter, form=heaviest, weight=weight)
         verdict = "not quite"
+    elif fitted.sharing > 1 - SIGNIFICANT:
+        verdict, reason = "unknown", Reason("sizes_move_together", chance=fitted.sharing)
     else:
         verdict, reason = "yes", Reason("follows", scatter=scatter, p=p)
     status = Status.NOT_DETERMINED if verdict == "unknown" else Status.DETERMINED
