@@ -115,7 +115,7 @@ def test_a_score_that_stands_still_above_chance_is_answered_and_one_that_falls_i
     random = np.random.default_rng(2)
     table = runs()
     steps = 0.5 / (1 + np.exp(20 * (table.loss - 2.55))) + 0.01 * random.standard_normal(len(table))
-    found = sl.laws.downstream(table.assign(accuracy=steps.clip(0, 1)), at={"compute": 2e22})
+    found = sl.laws.downstream(table.assign(accuracy=steps.clip(0, 1)), at={"compute": 2e22}, widest=0.5)
     assert found.low <= 0.5 <= found.high
     falls = 0.6 - 0.3 * (loss_at(COMPUTE[0]) - table.loss) / np.ptp(table.loss)
     with pytest.raises(NotDetermined) as refused:

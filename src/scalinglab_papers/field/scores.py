@@ -6,8 +6,8 @@ counts as one. Of what `laws.downstream` answers, the relative error; of every t
 however wide its interval, the share of scores inside the 95 % interval, and whether all lie in [0, 1].
 
 `STRAY` of `laws.scores` was chosen on the sizes below the largest alone (`predicted` with `ahead`). `WIDEST`,
-and the test of chance, were set with the numbers of the largest size at hand: what is answered errs by more
-elsewhere, as `by_other_studies` shows. Three sizes are few for stage one: with the loss known, the error is
+and the test of chance, were set with the numbers of the largest size at hand: `by_other_studies` sets the
+width for each study on the others. Three sizes are few for stage one: with the loss known, the error is
 about a third less. 50 tasks cannot be answered to 5 % by anything: `benchmarks/scores.py --floor`.
 """
 
