@@ -13,7 +13,6 @@ from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.figures.data import Isoflop, isoflops
 from scalinglab.laws import surface as surfaces
 from scalinglab.laws.fitting.solution import open_ended
-from scalinglab.laws.fitting.statistics import level_quantile
 from scalinglab.laws.optimum import Optimal
 from scalinglab.laws.planning.hoffmann import default_budgets
 from scalinglab.laws.surface import Surface
@@ -118,16 +117,7 @@ def backtest(fitted: Surface) -> Backtest:
     )
     if lost := open_ended(early.parameter_intervals()):
         raise BadInput(f"the {cheaper} cheaper points do not determine {', '.join(lost)}")
-    low, high = early.interval(n_params=n[late], n_data=d[late])
-    predicted = np.asarray(early.predict(n_params=n[late], n_data=d[late]))
-    # of a single run: its scatter is added in quadrature, in logarithms
-    scatter = level_quantile(0.95, early.law.dof) * early.law.residual_std
-    down, up = (np.hypot(np.log(end / predicted), scatter) for end in (low, high))
-    return Backtest(
-        total[late],
-        data.y[late],
-        predicted,
-        predicted * np.exp(-down),
-        predicted * np.exp(up),
-        cheaper,
-    )
+    later = {"n_params": n[late], "n_data": d[late]}
+    low, high = early.interval(later, of="measurement")
+    predicted = np.clip(np.asarray(early.median(later)), low, high)
+    return Backtest(total[late], data.y[late], predicted, np.asarray(low), np.asarray(high), cheaper)
