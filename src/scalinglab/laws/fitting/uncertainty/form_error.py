@@ -128,7 +128,8 @@ class FormError:
         variance, axes = np.linalg.eigh(np.eye(len(rows)) if noise is None else noise)
         white = (axes / np.sqrt(variance)) @ axes.T
         self.weight = white * problem.weight[0][rows]
-        jacobian = white @ problem.jacobian(z)[0][rows]
+        at_bound = np.isin(law.form.names, law.certificate.at_bound)  # not estimated, and it does not move
+        jacobian = np.where(at_bound, 0.0, white @ problem.jacobian(z)[0][rows])
         self.free = independent(jacobian)
         self.size = np.linalg.norm(jacobian[:, self.free], axis=0)
         basis, triangle = np.linalg.qr(jacobian[:, self.free] / self.size, mode="complete")
@@ -140,20 +141,12 @@ class FormError:
         if np.isfinite(law.delta) and self.shows:
             residuals = self._without_outliers(residuals)
             self.seen = self.contrasts.T @ residuals
-        self.moved = np.zeros(len(rows)) if noise is None else self._moved(residuals)
+        # what generalised least squares moves of the fit, which took runs for independent
+        self.moved = np.zeros(len(rows)) if noise is None else self.trend @ (self.trend.T @ residuals)
         self.shared = shared.chance if shared is not None and self.shows else 0.0
         self.sharing = None
         if shared is not None and self.shared:
             self.sharing = FormError(law, noise=shared.covariance(sizes[:, rows]))
-
-    def _moved(self, residuals: np.ndarray) -> np.ndarray:
-        """(runs,) what generalised least squares moves of the fit, which took runs for independent.
-
-        A parameter at its bound stays there; how far it may lie from it counts in the intervals.
-        """
-        free = ~np.isin(self.law.form.names, self.law.certificate.at_bound)[self.free]
-        basis, _ = np.linalg.qr(self.trend @ self.triangle[:, free])
-        return np.asarray(basis @ (basis.T @ residuals))
 
     @property
     def shows(self) -> bool:
