@@ -223,6 +223,24 @@ def shared_error_case(noise: Noise, design: tuple[np.ndarray, np.ndarray]) -> Ca
     return one
 
 
+def floor_at_zero_case(rng: np.random.Generator) -> Ends:
+    """The loss far beyond 6 × 5 runs whose sizes share 1 %, at floors 0, 0.5 and 1 that the fit puts at 0."""
+    n, d = (v.ravel() for v in np.meshgrid(np.geomspace(2e8, 2e9, 6), np.geomspace(1e9, 2e10, 5)))
+    form, far, found = forms.get("chinchilla"), np.array([3e10, 3e11]), []
+    for floor in (0.0, 0.5, 1.0):
+        truth = (floor, 16.0 - 8 * floor, 2100.0, 0.1, 0.37)
+        while True:
+            noise = 0.01 * np.repeat(rng.standard_normal((1, 6)), 5, axis=0).ravel()
+            measured = form(np.array([n, d]), *truth) * np.exp(noise + 0.001 * rng.standard_normal(n.size))
+            fitted = surface.fit(n, d, measured, form=form)
+            if fitted.law.certificate.at_bound == ("E",):
+                break
+        at = dict(zip(form.variables, far, strict=True))
+        found.append((*fitted.interval(at), float(form(far, *truth)), fitted.median(at)))
+    low, high, exact, middle = np.array(found, float).T
+    return low, high, exact, middle
+
+
 def approaches_case(rng: np.random.Generator) -> Ends:
     """a of n_params ∝ compute^a by envelope, parabolas and surface, from 80 runs on isoFLOP lines."""
     n, compute = (v.ravel() for v in ISOFLOP)
@@ -354,6 +372,7 @@ CASES = (
     Case("surface, 4 × 4 runs", small_surface_case(4, 4)),
     Case("surface, 4 × 4 runs, 2 % noise", small_surface_case(4, 4, 0.02)),
     Case("surface, 5 × 5 runs", small_surface_case(5, 5)),
+    Case("surface, a floor that the fit puts at zero: loss at floors 0, 0.5, 1", floor_at_zero_case),
     *(
         Case(f"surface, {runs}, {name}: alpha, loss, n_params", shared_error_case(noise, design))
         for runs, design in (("8 × 7", EIGHT), ("5 × 5", SQUARE))
