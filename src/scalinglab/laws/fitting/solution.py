@@ -142,13 +142,18 @@ class Solution:
         inside = float(np.average(np.abs(r) <= self.delta, weights=self.problem.count[0]))
         return self.scale / max(inside, 1 / len(r))
 
+    @property
+    def at_bound(self) -> np.ndarray:
+        """(parameters,) which of them ended at a bound."""
+        return np.isin(self.form.names, self.certificate.at_bound)
+
     def quantile(self, level: float) -> float:
         """Student's two-sided quantile for the law at a size, in units of √`scale`.
 
         In a law of one variable a parameter at its bound was not estimated, and does not count: the variance
         of the residuals then has so many degrees of freedom more, and is smaller by their ratio.
         """
-        at_bound = sum(name in self.certificate.at_bound for name in self.form.names)
+        at_bound = int(self.at_bound.sum())
         if self.dof < 1 or not at_bound or len(self.form.variables) > 1:
             return level_quantile(level, self.dof)
         return level_quantile(level, self.dof + at_bound) * float(np.sqrt(self.dof / (self.dof + at_bound)))

@@ -128,8 +128,8 @@ class FormError:
         variance, axes = np.linalg.eigh(np.eye(len(rows)) if noise is None else noise)
         white = (axes / np.sqrt(variance)) @ axes.T
         self.weight = white * problem.weight[0][rows]
-        at_bound = np.isin(law.form.names, law.certificate.at_bound)  # not estimated, and it does not move
-        jacobian = np.where(at_bound, 0.0, white @ problem.jacobian(z)[0][rows])
+        # a parameter at its bound is not estimated, and does not move
+        jacobian = np.where(law.at_bound, 0.0, white @ problem.jacobian(z)[0][rows])
         self.free = independent(jacobian)
         self.size = np.linalg.norm(jacobian[:, self.free], axis=0)
         basis, triangle = np.linalg.qr(jacobian[:, self.free] / self.size, mode="complete")

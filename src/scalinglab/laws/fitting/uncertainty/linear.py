@@ -34,8 +34,7 @@ class LinearFit:
         problem, z = law.problem, law.coordinates
         often = np.sqrt(problem.count[0])[:, None]
         jacobian = problem.jacobian(z[None])[0][:count] * often
-        at_bound = np.isin(law.form.names, law.certificate.at_bound)
-        self.free = independent(np.where(at_bound, 0.0, jacobian))
+        self.free = independent(np.where(law.at_bound, 0.0, jacobian))
         measured = -problem.residuals(z[None])[0, :count] * often[:, 0]
         with np.errstate(divide="ignore"):
             sizes = np.log(law.points.x).T
