@@ -67,6 +67,15 @@ def test_an_estimate_waits_until_its_time_is_a_hundredth(monkeypatch) -> None:
     assert tracker.outlook.spent == 0
 
 
+def test_losses_in_half_precision_are_averaged_to_their_own_digits() -> None:
+    """Fifty of them, added up in half precision, are wrong by several percent."""
+    total = 10_000
+    tracker = sl.Tracker(nn.Linear(2, 1), n_data=8, norms=False, schedule=schedule.constant(0.1, total))
+    for step in range(1, total // 20):
+        tracker(step, loss=torch.tensor(3.015625, dtype=torch.bfloat16))
+    assert tracker.measure(total // 20)["recent_loss"] == pytest.approx(3.015625, rel=1e-5)
+
+
 def test_the_latest_losses_of_a_long_run_are_averaged_up_to_its_last_step(monkeypatch) -> None:
     monkeypatch.setattr(outlook, "SHARE", 0.0)
     total = 50_003

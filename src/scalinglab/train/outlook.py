@@ -1,7 +1,7 @@
 """The final loss that a run in progress is heading for, within a hundredth of its time.
 
-Of the losses that a loop gives fifty a piece are added up where they are, on the device, and read once a
-piece, of which a run has two hundred. `Outlook.columns` asks `scalinglab.laws.final_loss` at checkpoints, as
+Of the losses that a loop gives fifty a piece are kept where they are, on the device, and read once a piece,
+of which a run has two hundred. `Outlook.columns` asks `scalinglab.laws.final_loss` at checkpoints, as
 often as time allows.
 """
 
@@ -13,7 +13,8 @@ import time
 from typing import Any
 
 import numpy as np
-from torch import Tensor, optim
+import torch
+from torch import optim
 
 from scalinglab.errors import NotDetermined
 from scalinglab.laws.in_progress import LEAST, FinalLoss, Study, final_loss
@@ -22,7 +23,7 @@ from scalinglab.results.types import Reason, reason_of
 from scalinglab.store import Store
 
 PIECES = 200
-LOSSES = 50  # of a piece, that are added up: each takes 10 µs, and 10 000 of a run are enough
+LOSSES = 50  # of a piece: 10 000 of a run are enough
 KNOTS = 400  # of a schedule that is read off PyTorch's
 SHARE = 0.005  # of the time so far that estimates may take; the rest of the tracker takes about as much
 FIRST = (
@@ -50,27 +51,26 @@ class Outlook:
         self.reason: Reason | None = None
         self._steps: list[float] = []
         self._losses: list[float] = []
-        self._sum: Any = 0.0
-        self._count = 0
+        self._waiting: list[Any] = []
         self._piece = 0
-        self._added = -math.inf
+        self._due = -math.inf  # the step from which on a loss counts again; the last one does
         self._study: Study | None = None
         self._begun, self._first, self._cost = time.perf_counter(), 0.0, FIRST
         self.spent = 0.0
 
     def add(self, step: int, loss: Any) -> None:
-        """The loss of a step; a tensor is read at the end of a piece only."""
-        if step < self.plan.total and step - self._added < self.plan.total / (PIECES * LOSSES):
+        """The loss of a step, without a graph; a tensor is read at the end of a piece only."""
+        if step < self._due:
             return
-        self._first, self._added = self._first or step, step
-        self._sum = self._sum + (loss.detach() if isinstance(loss, Tensor) else loss)
-        self._count += 1
+        self._first = self._first or step
+        self._due = min(step + self.plan.total / (PIECES * LOSSES), self.plan.total)
+        self._waiting.append(loss)
         piece = int(step * PIECES / self.plan.total)
         if piece > self._piece:
             self._piece = piece
+            losses, self._waiting = self._waiting, []
             self._steps.append(float(step))
-            self._losses.append(float(self._sum) / self._count)
-            self._sum, self._count = 0.0, 0
+            self._losses.append(float(torch.stack([torch.as_tensor(v) for v in losses]).float().mean()))
 
     def columns(self, step: int) -> dict[str, float]:
         """What a row says: `recent_loss`, and the estimate where the time allows a new one."""

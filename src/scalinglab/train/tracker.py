@@ -290,16 +290,20 @@ class Tracker:
         Returns:
             Whether it was a checkpoint.
         """
-        with self._going_on("a checkpoint"):
+        try:  # as `_going_on`, which takes a third of the time of a step that is no checkpoint
             if self.done:
                 self._say_done()
                 return False
+            # the graph behind a loss would keep the activations of its step
+            measured = {k: v.detach() if isinstance(v, Tensor) else v for k, v in measured.items()}
             if self.outlook is not None and "loss" in measured:
                 self.outlook.add(step, measured["loss"])
             if self.due(step):
                 self.measure(step, **measured)
                 return True
-            self._unmeasured = int(step), {name: _detached(value) for name, value in measured.items()}
+            self._unmeasured = int(step), measured
+        except Exception as error:
+            self._tell("a checkpoint", error)
         return False
 
     def _say_done(self) -> None:
@@ -551,11 +555,6 @@ def hugging_face_callback(tracker: Tracker, base: type) -> Any:
             tracker.finish()
 
     return TrackerCallback()
-
-
-def _detached(value: Any) -> Any:
-    """A tensor without the graph behind it, which would keep the activations of its step."""
-    return value.detach() if isinstance(value, Tensor) else value
 
 
 def _is_first() -> bool:
