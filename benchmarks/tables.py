@@ -33,8 +33,11 @@ from tables_parts.desks import DESKS
 from tables_parts.drawers import DRAWERS
 from tables_parts.everyday import EVERYDAY
 from tables_parts.exchanges import EXCHANGES
+from tables_parts.handbook import HANDBOOK
 from tables_parts.known import KNOWN
 from tables_parts.laboratories import LABORATORIES
+from tables_parts.mailbox import MAILBOX
+from tables_parts.minutes import MINUTES
 from tables_parts.notebooks import NOTEBOOKS
 from tables_parts.ordinary import ORDINARY
 from tables_parts.readmes import READMES
@@ -69,6 +72,9 @@ SETS = {
     "everyday": EVERYDAY,
     "ordinary": ORDINARY,
     "readmes": READMES,
+    "mailbox": MAILBOX,
+    "handbook": HANDBOOK,
+    "minutes": MINUTES,
 }
 FAR, CLOSE = 3.0, 0.02  # half-widths of the interval, or as a share, within which a prediction agrees
 WORDS = ("right", "refused", "wrong")
