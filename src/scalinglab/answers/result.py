@@ -144,10 +144,9 @@ def next_run(planned: NextRuns, units: dict[str, str], command: Command) -> Find
         {**dict(zip(units, map(float, run), strict=True)), "seeds": int(seeds)}
         for run, seeds in zip(planned.runs, planned.seeds, strict=True)
     ]
-    after = float(planned.after[-1]) if runs else planned.before
     facts = {
         "runs": runs, "units": units, "worth_it": planned.worth_it, "cost": float(planned.cost.sum()),
         "unit": planned.unit, "budget": planned.budget, "quantity": planned.quantity,
-        "before": planned.before, "after": after,
+        "before": planned.before, "after": float(planned.after[-1]) if runs else planned.before,
     }  # fmt: skip
-    return Finding("next run", Status.DETERMINED, facts=facts, command=command)
+    return Finding("next run", Status.DETERMINED, {}, (planned.verdict,), facts, command, units)

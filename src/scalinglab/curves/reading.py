@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from scalinglab.curves.names import quantity
 from scalinglab.support.words import counted
 
-MOST_LISTED = 12  # names in a list of the line
+MOST_LISTED = 5  # names in a list of the line
 
 
 @dataclass(frozen=True)
@@ -56,14 +57,16 @@ class Reading:
 
     @property
     def contents(self) -> str:
-        """The line without the name of the file."""
+        """The line without the name of the file; of what was measured, losses, errors and accuracies."""
         kept = [c for c in self.columns if c.ours]
+        measured = [c for c in kept if c.role == "measured"]
+        known = [c for c in measured if c.unit or quantity(c.ours) is not None] or measured
         groups = {
             "": _renamed(kept),
             "settings that vary: ": [c.ours for c in kept if c.role == "setting" and c.varies],
             "seeds: ": [c.ours for c in kept if c.role == "seed" and c.varies],
             "progress: ": [c.ours for c in kept if c.role == "progress"],
-            "measured: ": [c.ours + (f" ({c.unit})" if c.unit else "") for c in kept if c.role == "measured"],
+            "measured: ": [c.ours + (f" ({c.unit})" if c.unit else "") for c in known],
         }
         parts = [f"{counted(self.runs, 'run')}, {counted(self.rows, 'row')}"]
         parts += [f"{title}{listed(names)}" for title, names in groups.items() if names]
@@ -71,6 +74,8 @@ class Reading:
         parts += self.notes
         if left_out := [c.theirs for c in self.columns if c.role == "left out"]:
             parts.append(f"left out, neither a setting nor a measurement: {listed(left_out)}")
+        if len(known) < len(measured) or any(len(g) > MOST_LISTED for g in (*groups.values(), left_out)):
+            parts.append("every column: scalinglab read TABLE --explain")
         return "; ".join(parts)
 
     @property

@@ -2,7 +2,7 @@
 
 A result holds values with units (`Estimate`), a `Status`, reasons as data (`Reason`) and the command that
 shows more (`Command`). `sentences` has the words of reasons and notes, `findings` those of whole answers
-with their JSON, `fits` those of fits with their table, `plans` those of plans. No code reads prose.
+with their JSON, `fits` those of fits with their table. No code reads prose.
 """
 
 from __future__ import annotations

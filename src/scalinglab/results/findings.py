@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scalinglab.results.estimate import Estimate
-from scalinglab.results.plans import amount, gain, not_worth
 from scalinglab.results.sentences import listed
 from scalinglab.results.types import SOME_TABLE, Command, Reason, Status, noted
 from scalinglab.support.words import count, counted, flops, two_digits, without_nan
@@ -228,17 +227,13 @@ def _compute_optimal(found: Finding) -> tuple[str, str]:
 
 
 def _next_run(found: Finding) -> tuple[str, str]:
-    """facts: runs (sizes and seeds), cost and budget with their unit, half-widths before and after."""
+    """facts: runs (sizes and seeds), whether they are worth it; reasons: what they narrow, or why none."""
     f = found.facts
-    if found.reasons:
-        return "Next run", f"not determined. {paragraph(_why(found))}"
-    if not f["runs"]:
-        prediction = f"the prediction of {f['quantity']}" if f["quantity"] else "the prediction"
-        within = f"nothing within {amount(f['budget'], f['unit'])}"
-        return "Next run", f"none is worth it; {within} narrows {prediction}."
-    change = f["cost"], f["unit"], f["before"], f["after"], f["quantity"]
+    why = paragraph(*_reasons(found))
+    if found.status is not Status.DETERMINED:
+        return "Next run", f"not determined. {why}"
     if not f["worth_it"]:
-        return "Next run", f"none is worth it; {not_worth(*change)}."
+        return "Next run", f"none is worth it. {why}"
     named = [
         " on ".join(sized(float(f"{v:.3g}"), f["units"][x], x) for x, v in run.items() if x != "seeds")
         + (f" ({run['seeds']} seeds)" if run["seeds"] > 1 else "")
@@ -246,7 +241,7 @@ def _next_run(found: Finding) -> tuple[str, str]:
     ]
     left = len(f["runs"]) - len(named)
     runs = listed([*named, *([counted(left, "more run")] if left else [])])
-    return "Next run", f"{runs}. {paragraph(f'worth it: {gain(*change)}')}"
+    return "Next run", f"{runs}. {paragraph(f'worth it: {_why(found)}')}"
 
 
 def sized(value: float, unit: str, name: str) -> str:

@@ -539,6 +539,17 @@ REASONS = {
         "with batch norm the noise scale is not defined; read the ratio of rate to batch alone"
     ),
     # a plan
+    "narrows": "{cost} narrow the {what} from ± {before:%%} to ± {after:%%}",
+    "nothing_narrows": "no run within {budget} narrows the {what}: allow more (plan next --budget)",
+    "stays_open": (
+        "the best{cost} would leave the {what} at ± 100 % or more: first train sizes over a wider range (now "
+        "a factor of {covered:two} in {size})"
+    ),
+    "narrow_already": "the {what} is known to ± {before:%%} already",
+    "narrows_little": (
+        "the best{cost} would narrow the ± {before:%%} of the {what} by {saved:%%} only, and {needed:%%} "
+        "make a run worth it; a larger budget may do more (plan next --budget)"
+    ),
     "law_open": ("the law is not determined, so there is no telling which run would help; add larger sizes"),
     "plan_of_a_bend": (
         "the points bend away from {equation} near x = {at:count}, so it cannot tell which run would "

@@ -67,3 +67,12 @@ def flops(value: float, unit: str = " FLOPs") -> str:
     ('1.3e23 FLOPs', '5.88e23')
     """
     return f"{value:.3g}".replace("e+", "e") + unit
+
+
+def amount(cost: float, unit: str) -> str:
+    """A cost with its unit.
+
+    >>> amount(3e19, "FLOPs"), amount(5e6, "tokens")
+    ('3e19 FLOPs', '5M tokens')
+    """
+    return flops(cost) if unit == "FLOPs" else f"{count(cost)} {unit}".rstrip()

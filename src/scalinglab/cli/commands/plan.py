@@ -213,7 +213,7 @@ def _planned(query: TableQuery, found: NextRuns, **more: Any) -> Output:
     prediction = found.prediction if len(found.prediction) > 1 else float(found.prediction[0])
     document = {
         "quantity": found.quantity or query.y, "prediction": prediction, "half_width": found.before,
-        "budget": found.budget, "unit": found.unit, "worth_it": found.worth_it, "verdict": found.verdict,
+        "budget": found.budget, "unit": found.unit, "worth_it": found.worth_it, "verdict": str(found.verdict),
         "runs": rows.to_dict("records"),
     }  # fmt: skip
     return query.output(document, rows, found.summary(query.names), found.notes)

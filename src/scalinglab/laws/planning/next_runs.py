@@ -26,11 +26,10 @@ from scalinglab.laws.planning.posterior import after_fit
 from scalinglab.laws.planning.search import TOLERANCE, Plan, best_plan, cheapest_plan
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
 from scalinglab.results.notebook import NotebookResult
-from scalinglab.results.plans import amount, gain
 from scalinglab.results.sentences import Column
 from scalinglab.results.types import Reason, Remark, TableRows
 from scalinglab.support.validation import checked
-from scalinglab.support.words import counted
+from scalinglab.support.words import amount, counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,6 +55,7 @@ class NextRuns(NotebookResult):
             targets.
         after: (runs,), the half-width expected then.
         budget: what may be spent, in `unit`.
+        covered: (variables,), the largest over the smallest size of the runs at hand.
         unit: of cost and budget: FLOPs for a surface, examples (say) for a law of n_data; "" where costs do
             not add up.
         notes: what was done to the points of the fit.
@@ -72,6 +72,7 @@ class NextRuns(NotebookResult):
     before: float
     after: np.ndarray
     budget: float
+    covered: tuple[float, ...]
     unit: str = "FLOPs"
     notes: tuple[Reason, ...] = ()
     quantity: str = ""
@@ -89,15 +90,21 @@ class NextRuns(NotebookResult):
         return Reason("prediction_of", of=self.quantity) if self.quantity else Reason("prediction")
 
     @property
-    def verdict(self) -> str:
-        """Whether the plan is worth its cost, in a sentence."""
-        change: object = Reason(
-            "nothing_narrows", budget=amount(self.budget, self.unit), what=self._predicted
-        )
-        if len(self.runs):
-            spent, after = float(self.cost.sum()), float(self.after[-1])
-            change = gain(spent, self.unit, self.before, after, self.quantity)
-        return str(Reason("worth_it" if self.worth_it else "not_worth_it", change=change))
+    def verdict(self) -> Reason:
+        """What the plan narrows; of one that is not worth it why, and what would help."""
+        about: dict[str, Any] = {"what": self._predicted, "before": self.before}
+        if not len(self.after):
+            return Reason("nothing_narrows", **about, budget=amount(self.budget, self.unit))
+        then, spent = float(self.after[-1]), amount(float(self.cost.sum()), self.unit)
+        about |= {"after": then, "cost": f", for {spent}," if self.unit else ""}
+        if self.worth_it:
+            return Reason("narrows", **about | {"cost": f"{spent} in all" if self.unit else "they"})
+        if then >= USELESS:
+            covered, size = min(zip(self.covered, self.variables, strict=True))
+            return Reason("stays_open", **about, covered=covered, size=Column(size))
+        saved = 1 - then / self.before
+        little = Reason("narrows_little", **about, saved=saved, needed=1 - WORTH)
+        return little if then > WORTH * self.before else Reason("narrow_already", **about)
 
     def notebook_table(self) -> pd.DataFrame:
         """One row a run, in the order in which to make them."""
@@ -117,13 +124,13 @@ class NextRuns(NotebookResult):
             yield Reason("plan_at_places", **about, places=len(self.target))
         allowed = {"budget": self.budget, "unit": self.unit}
         if not len(self.runs):
-            yield Reason("plan_empty", **allowed)
+            yield self.verdict
             return
         columns = zip(self.runs, self.seeds, self.cost, self.after, strict=True)
         rows = [{"sizes": r, "seeds": s, "cost": c, "after": float(a)} for r, s, c, a in columns]
         yield TableRows("plan", rows, sizes=self.variables)
         yield Reason("plan_cost", **allowed, cost=float(self.cost.sum()))
-        yield Reason("name", of=self.verdict)
+        yield Reason("worth_it" if self.worth_it else "not_worth_it", change=self.verdict)
 
 
 @checked
@@ -215,11 +222,13 @@ def next_runs(
         stated = _of_the_form(fitted, law, targets, deviations)
     known = _stated_variance(law, stated, plan.before)
 
+    covered = tuple(float(each.max() / each.min()) for each in np.atleast_2d(law.points.x))
+
     def in_full(chosen: Plan) -> NextRuns:
         return NextRuns(
             names, places[chosen.index], chosen.index, chosen.seeds, prices[chosen.index] * chosen.seeds,
             targets, stated.prediction, stated.before, stated.after(np.minimum(chosen.after / known, 1.0)),
-            float(budget), unit, law.notes, "1 - y" if law.points.complement else "",
+            float(budget), covered, unit, law.notes, "1 - y" if law.points.complement else "",
         )  # fmt: skip
 
     whole = in_full(plan)

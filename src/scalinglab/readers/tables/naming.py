@@ -12,6 +12,7 @@ import pandas as pd
 from scalinglab.curves import SETTING, rename
 from scalinglab.curves.columns import is_numeric, is_seed, tidy
 from scalinglab.curves.names import ERROR, HYPERPARAMETERS, aliases, bare, quantity
+from scalinglab.curves.reading import listed
 from scalinglab.errors import BadInput
 from scalinglab.readers.tables.headers import Header, header
 from scalinglab.readers.tables.meanings import (
@@ -281,7 +282,7 @@ class Naming:
             raise BadInput(
                 f"{origin} has {' and '.join(columns)}: say which of them the law is of, {' or '.join(ways)}"
             )
-        self.notes.append(f"{choice[0].role} may be {' or '.join(columns)} ({ways[0]})")
+        self.notes.append(f"{choice[0].role} may be one of {listed(columns, 2)} ({ways[0]})")
 
     def _name_others(self, meaning: Meaning, found: list[Any]) -> None:
         """Say which other columns a size could have been, where they have other values."""
@@ -361,12 +362,12 @@ class Naming:
         if "run" not in self.frame or is_numeric(self.frame["run"]) or "family" in self.frame:
             return
         names = self.frame["run"].astype(str)
-        number = r"\d[\d.]*(?:e-?\d+)?[kKmMbBtT]?(?![a-z])"
+        number = r"(?<![\d.])\d[\d.]*(?:e-?\d+)?(?:x\d+)*[kKmMbBtT]?(?![a-z\d.])"  # also 1024x28
         family = names.str.replace(number, "", regex=True).str.strip(" -_/.")
         counts = family[~names.duplicated()].value_counts()
         if len(counts) > 1 and counts.min() >= FEWEST_OF_A_FAMILY:
             self.frame["family"] = family
-            self.notes.append(f"family: run without its numbers, {', '.join(counts.index[:4])}")
+            self.notes.append(f"families by the names of runs: {listed(counts.index)}")
 
     def _fill_groups(self) -> None:
         """Sizes and models that are written once for a group of rows, as merged cells are."""
