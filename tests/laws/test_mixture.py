@@ -117,7 +117,10 @@ def test_sizes_are_taken_along_where_they_vary():
     beyond = others.assign(n_params=6.4e7)
     truth = np.log(others.loss) - 0.05 * np.log(6.4e7 / others.n_params)
     assert np.std(np.log(found.predict(beyond)["mean"]) - truth) < 0.01
-    assert found.best(like={"n_params": 6.4e7}).sizes["n_params"] == 6.4e7
+    best = found.best(like={"n_params": 6.4e7})  # of which no run says how the loss goes on
+    assert best.sizes["n_params"] == pytest.approx(others.n_params.max())
+    assert best.beyond == {"n_params": 6.4e7}
+    assert found.best(like={"n_params": best.sizes["n_params"]}).beyond == {}
     with pytest.raises(BadInput, match="n_data"):
         found.predict(others.drop(columns="n_data"))
 
@@ -152,6 +155,13 @@ def test_wrong_shares_are_named():
         sl.laws.mixture(table, shares=["wbe", "code"], y="loss")
     with pytest.raises(NotDetermined, match="needed"):
         sl.laws.mixture(table.iloc[:5], shares=[*WEIGHTS], y="loss")
+
+
+def test_a_mixture_to_compare_with_is_whole_and_of_the_runs_domains(fitted):
+    with pytest.raises(BadInput, match="wbe"):
+        fitted.best(like={"wbe": 1.0})
+    with pytest.raises(BadInput, match="less than one"):
+        fitted.predict(pd.DataFrame({"web": [0.5]}))
 
 
 @pytest.mark.slow

@@ -315,8 +315,8 @@ def mixture(
     best = fitted.best(constraints=bounds, like=like, repeat=tokens)
     document = {
         "shares": dict(best.shares), "loss": best.loss.to_dict(), "best_run": best.best_run,
-        "distance": best.distance, "sizes": dict(best.sizes), "level": level,
-        "left_out_error": float((fitted.errors**2).mean() ** 0.5),
+        "distance": best.distance, "sizes": dict(best.sizes), "beyond": dict(best.beyond),
+        "level": level, "left_out_error": float((fitted.errors**2).mean() ** 0.5),
         "notes": [note.to_dict() for note in fitted.notes],
     }  # fmt: skip
     text = f"{fitted.summary()}\n{best.summary()}"

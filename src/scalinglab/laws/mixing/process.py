@@ -86,10 +86,13 @@ def kernel_of(
     u: np.ndarray, v: np.ndarray, inverse: np.ndarray, amplitudes: tuple[float, float], sizes: int
 ) -> np.ndarray:
     """The covariance of the loss at two sets of mixtures: a bell of their distance and a plane."""
+    return _bell(u, v, inverse, amplitudes[0]) + _linear(u, v, amplitudes[1], sizes)
+
+
+def _bell(u: np.ndarray, v: np.ndarray, inverse: np.ndarray, amplitude: float) -> np.ndarray:
     a, b = u * inverse, v * inverse
     squares = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1) - 2 * a @ b.T
-    bell = amplitudes[0] * np.exp(-0.5 * np.maximum(squares, 0.0))
-    return np.asarray(bell + _linear(u, v, amplitudes[1], sizes))
+    return np.asarray(amplitude * np.exp(-0.5 * np.maximum(squares, 0.0)))
 
 
 def fit(name: str, shares: np.ndarray, sizes: np.ndarray, log_loss: np.ndarray) -> Process:
@@ -109,17 +112,14 @@ def fit(name: str, shares: np.ndarray, sizes: np.ndarray, log_loss: np.ndarray) 
     if len(y) > MOST:
         some = np.random.default_rng(0).choice(len(y), MOST, replace=False)
     part, target = u[some], y[some]
-    base = _linear(part, part, 0.0, sizes.shape[1])
-    lines = _linear(part, part, 1.0, sizes.shape[1]) - base
-    apart = [(column[:, None] - column) ** 2 for column in part.T]
-
+    lines = _linear(part, part, 1.0, sizes.shape[1]) - _linear(part, part, 0.0, sizes.shape[1])
     expected = -LENGTH - 0.5 * np.log(count)
 
     def negative(p: np.ndarray) -> tuple[float, np.ndarray]:
         """Minus the log posterior, and its gradient."""
         inverse, (a, b, noise) = np.exp(p[:count]), np.exp(p[count:])
-        bell = a * np.exp(-0.5 * sum(w * d for w, d in zip(inverse**2, apart, strict=True)))
-        full = bell + b * lines + base + (noise + LEAST_NOISE) * np.eye(len(target))
+        bell = _bell(part, part, inverse, a)
+        full = bell + _linear(part, part, b, sizes.shape[1]) + (noise + LEAST_NOISE) * np.eye(len(target))
         try:
             root = np.linalg.cholesky(full)
         except np.linalg.LinAlgError:
@@ -129,10 +129,11 @@ def fit(name: str, shares: np.ndarray, sizes: np.ndarray, log_loss: np.ndarray) 
         half = 0.5 * (undone - np.outer(weights, weights))
         shaped = half * bell
         off = (p[:count] - expected) / SPREAD
-        slopes = [-w * float((shaped * d).sum()) for w, d in zip(inverse**2, apart, strict=True)]
+        # Σ_ik s_ik (u_i − u_k)² of every input
+        spread_out = 2 * (shaped.sum(axis=1) @ part**2 - (part * (shaped @ part)).sum(axis=0))
         rest = [float(shaped.sum()), b * float((half * lines).sum()), noise * float(np.trace(half))]
         value = 0.5 * target @ weights + np.log(np.diag(root)).sum() + 0.5 * (off**2).sum()
-        return float(value), np.concatenate([np.array(slopes) + off / SPREAD, rest])
+        return float(value), np.concatenate([off / SPREAD - inverse**2 * spread_out, rest])
 
     start = np.concatenate([np.full(count, expected), [0.0, -1.0, -4.0]])
     limits = [(-8.0, 4.0)] * count + [(-8.0, 6.0), (-12.0, 6.0), (-14.0, 3.0)]

@@ -18,6 +18,7 @@ from scipy.optimize import linprog
 
 from scalinglab.errors import BadInput, NotDetermined, nearest
 from scalinglab.laws.fitting.data.from_curves import losses_of_runs, under_names
+from scalinglab.laws.fitting.data.points import SAME_SIZE
 from scalinglab.laws.fitting.statistics import check_level, level_quantile
 from scalinglab.laws.mixing import process
 from scalinglab.results.estimate import FEWEST, Estimate
@@ -48,6 +49,7 @@ class Proposal(NotebookResult):
         like: the predicted loss of the mixture to compare with; None where none was given.
         distance: standard deviation of its prediction over that of the least known run: below one.
         level: of the interval.
+        beyond: sizes that were asked for and lie beyond those of the runs.
     """
 
     shares: Mapping[str, float]
@@ -57,6 +59,7 @@ class Proposal(NotebookResult):
     like: Estimate | None
     distance: float
     level: float
+    beyond: Mapping[str, float] = field(default_factory=dict)
 
     def table(self) -> pd.DataFrame:
         """One row a domain."""
@@ -78,6 +81,8 @@ class Proposal(NotebookResult):
         yield Reason("mixture_loss", **vars(one), level=self.level, best=self.best_run)
         if other is not None:
             yield Reason("mixture_like", **vars(other))
+        if self.beyond:
+            yield Reason("mixture_beyond", asked=self.beyond, sizes=self.sizes)
 
 
 @dataclass(frozen=True)
@@ -172,7 +177,7 @@ class Mixture(NotebookResult):
         Args:
             constraints: bounds of domains, {"share_code": (0.1, 0.3)}, or a share that is held.
             like: a mixture to compare with, and the sizes of the training; by default the largest of the
-                runs.
+                runs. Beyond the runs' sizes the mixture and its loss are those at the nearest of theirs.
             repeat: tokens that there are of a domain, {"share_books": 5e9}: a share takes at most `EPOCHS`
                 passes over them, of the n_data of `like` or of the runs.
 
@@ -183,8 +188,14 @@ class Mixture(NotebookResult):
         import pandas as pd
 
         given = dict(like or {})
-        largest = np.exp(self.log_sizes.max(axis=0)) if self.sizes else ()
-        sizes = {n: float(given.get(n, most)) for n, most in zip(self.sizes, largest, strict=True)}
+        for name in given:
+            if name not in (known := (*self.shares, *SIZES)):
+                raise BadInput(f"no domain {name!r}; {nearest(name, known)}")
+        limits = np.exp([self.log_sizes.min(axis=0), self.log_sizes.max(axis=0)]).T
+        asked = {n: float(given.get(n, most)) for n, (_, most) in zip(self.sizes, limits, strict=True)}
+        # beyond the runs the loss follows a law of the sizes that the process does not know
+        sizes = {n: float(np.clip(asked[n], *within)) for n, within in zip(self.sizes, limits, strict=True)}
+        beyond = {n: v for n, v in asked.items() if abs(np.log(v / sizes[n])) > SAME_SIZE}
         place = np.log([list(sizes.values())]) if sizes else np.zeros((1, 0))
         low, high = self._bounds(constraints or {}, repeat or {}, given)
         random = np.random.default_rng(seed)
@@ -206,7 +217,7 @@ class Mixture(NotebookResult):
         runs, _ = self._at(self.runs, np.repeat(place, len(self.runs), axis=0))
         least = float(np.exp(runs.min())) if self.sizes else float(self.loss.min())
         shares = dict(zip(self.shares, pool[0].tolist(), strict=True))
-        return Proposal(shares, estimate, sizes, least, compared, std / self._least_known, self.level)
+        return Proposal(shares, estimate, sizes, least, compared, std / self._least_known, self.level, beyond)
 
     def _ranked(self, pool: np.ndarray, place: np.ndarray) -> np.ndarray:
         """The best mixtures of a pool, by the upper ends of their intervals."""
@@ -354,7 +365,7 @@ def _whole(shares: np.ndarray) -> np.ndarray:
     if len(total) and np.median(total) > 50:  # percent
         shares, total = shares / 100, total / 100
     if (total > 1 + SUM).any() or not (total > 0).all():
-        worst = total[np.abs(total - 1).argmax()]
+        worst = total.max() if (total > 1 + SUM).any() else total.min()
         raise BadInput(f"the shares of a run sum to {worst:.3g}: they must sum to one, or to less")
     if (total < 1 - SUM).any():
         shares = np.column_stack([shares, np.maximum(1 - total, 0.0)])
@@ -374,4 +385,9 @@ def _shares(table: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
         total = values.sum(axis=1)
         values = values / 100 if len(total) and np.median(total) > 50 else values
         values[:, -1] = np.maximum(1 - values.sum(axis=1), 0.0)
-    return _whole(values)[:, : len(names)]
+    values = _whole(values)
+    if values.shape[1] > len(names):
+        raise BadInput(
+            f"the shares of a mixture sum to less than one, and the runs' to one: {', '.join(names)}"
+        )
+    return values
