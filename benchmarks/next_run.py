@@ -6,7 +6,7 @@
 Four tasks of "Spend Less, Fit Better" (arXiv 2604.22753, CC BY 4.0): a pool of experiments with costs and a
 costly target region. Score: R² in the target, clipped to [−1, 1], all groups and outputs together. For each
 form the same fit follows three ways to choose: at random (mean of several draws), cheapest first, and
-`planning.batches.sequence`. Published: means over ten forms a task; "all" is the fit to the whole pool.
+`pool_in_batches.sequence`. Published: means over ten forms a task; "all" is the fit to the whole pool.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pool_in_batches import sequence
 
 from scalinglab.errors import ScalinglabError
 from scalinglab.laws import fit, forms
-from scalinglab.laws.planning.batches import sequence
 
 DATA = Path(os.environ.get("SCALINGLAB_DATA", Path(__file__).parents[2] / "shared" / "data"))
 SHARES = [f"proportion_domain_{i}" for i in range(1, 6)]

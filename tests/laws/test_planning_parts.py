@@ -410,27 +410,6 @@ def test_a_run_of_a_size_whose_others_err_together_tells_less():
     assert same / another < 0.7 * alone / beside
 
 
-def test_before_a_fit_what_is_known_after_a_run_is_that_of_a_gaussian():
-    """A plane and a smooth part, conditioned with matrices written out, twice."""
-    places, target = np.geomspace(10, 1e4, 6)[:, None], np.array([[2e4], [5e4]])
-    state = posterior.before_fit(sl.laws.forms.get("power_law"), places, target)
-    logs = np.log(np.vstack([places, target]))[:, 0]
-    u = (logs - logs.mean()) / logs.std()
-    apart = np.abs(np.subtract.outer(u, u)) * np.sqrt(5)
-    prior = 1 + np.outer(u, u) + (1 + apart + apart**2 / 3) * np.exp(-apart)
-    taken = []
-    for place in (None, 1, 4):
-        if place is not None:
-            state, taken = state.with_run(place), [*taken, place]
-        gain = prior[:, taken] @ np.linalg.inv(prior[np.ix_(taken, taken)] + 0.01 * np.eye(len(taken)))
-        now = prior - gain @ prior[taken]
-        assert state.own == pytest.approx(np.diag(now))
-        assert state.cross == pytest.approx(now[:6, 6:])
-        assert state.variance == pytest.approx(np.diag(now)[6:].mean())
-        saved = [np.mean(now[i, 6:] ** 2) / (now[i, i] + 0.01) for i in range(6)]
-        assert state.saved() == pytest.approx(saved)
-
-
 def test_few_points_that_flatten_show_a_floor_where_a_parabola_does_not():
     x = np.array([1e3, 3e3, 1e4, 3e4, 1e5])
     y = np.array([0.20346, 0.13699, 0.12002, 0.10759, 0.10286])  # 0.1 + 12 x^-0.7, 2 % noise

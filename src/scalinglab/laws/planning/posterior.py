@@ -8,7 +8,7 @@ with j the derivatives of the fitted form by its parameters θ, which are free, 
 (`form_error`: its kernel and its scale, as the residuals show them). Given the runs at hand this is universal
 kriging; without δ it is the linearised fit, gᵀ M⁻¹ g with M = JᵀJ/v. What runs of one size share
 (`shared_errors`) is in every run and in no target: one more run of a size whose others err tells little.
-Before a fit is possible a plane takes the place of the form. One more run is a rank-one update.
+One more run is a rank-one update.
 """
 
 from __future__ import annotations
@@ -21,16 +21,12 @@ from scipy.linalg import cho_factor, cho_solve
 
 from scalinglab.laws.fitting import least_squares
 from scalinglab.laws.fitting.solution import LEAST_VARIANCE, Solution
-from scalinglab.laws.fitting.uncertainty.form_error import FormError, matern
+from scalinglab.laws.fitting.uncertainty.form_error import FormError
 from scalinglab.laws.fitting.uncertainty.shared_errors import SharedErrors
-from scalinglab.laws.forms.base import Form
 
 # guard: eigenvalues of M with unit diagonal below this are rounding (its entries have 16 digits, its square
 # root 8): the runs do not determine that direction
 ROUNDING = 1e-10
-# judged: benchmarks/next_run.py, measured with it; variance of a run before any fit, where the plane and the
-# smooth part have 1 each: a run that scatters by a tenth of what is not known
-PILOT_NOISE = 1e-2
 
 
 @dataclass(frozen=True)
@@ -114,22 +110,6 @@ def after_fit(law: Solution, candidates: np.ndarray, targets: np.ndarray) -> Pos
     own = np.sum(carried * free, axis=1) + alone - np.sum(seen * solved.T, axis=1)
     own[:count] += shared.variance if shared.shows else 0.0
     return Posterior(column, cross - seen[:count] @ solved[:, count:], own, noise)
-
-
-def before_fit(form: Form, candidates: np.ndarray, targets: np.ndarray) -> Posterior:
-    """Before any run: a plane in the logarithms (in shares themselves, which may be 0) plus a smooth part."""
-    count, places = len(candidates), np.vstack([candidates, targets])
-    places = places if form.zeros else np.log(places)
-    spread = np.std(places, axis=0)
-    u = ((places - places.mean(axis=0)) / np.where(spread > 0, spread, 1.0)).T
-    variables = len(u)
-
-    def covariance(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        return np.asarray(1 + a.T @ b / variables + matern(a, b, np.sqrt(variables)))
-
-    own = 2 + np.sum(u**2, axis=0) / variables
-    cross = covariance(u[:, :count], u[:, count:])
-    return Posterior(lambda i: covariance(u, u[:, [i]])[:, 0], cross, own, PILOT_NOISE)
 
 
 def derivatives(law: Solution, sizes: np.ndarray) -> np.ndarray:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import scalinglab as sl
+from benchmarks.pool_in_batches import before_fit, sequence
 from scalinglab.errors import BadInput
-from scalinglab.laws.planning.batches import sequence
 
 TRUTH = (0.1, 5.0, 0.4)
 SIZES = np.geomspace(1e2, 1e5, 40)
@@ -101,3 +101,24 @@ def test_bad_pools_are_refused():
         sequence("power_law", SIZES, 0 * SIZES, [1e6], measure, budget=1.0)
     with pytest.raises(BadInput, match="budget=0"):
         sequence("power_law", SIZES, SIZES, [1e6], measure, budget=0)
+
+
+def test_before_a_fit_what_is_known_after_a_run_is_that_of_a_gaussian():
+    """A plane and a smooth part, conditioned with matrices written out, twice."""
+    places, target = np.geomspace(10, 1e4, 6)[:, None], np.array([[2e4], [5e4]])
+    state = before_fit(sl.laws.forms.get("power_law"), places, target)
+    logs = np.log(np.vstack([places, target]))[:, 0]
+    u = (logs - logs.mean()) / logs.std()
+    apart = np.abs(np.subtract.outer(u, u)) * np.sqrt(5)
+    prior = 1 + np.outer(u, u) + (1 + apart + apart**2 / 3) * np.exp(-apart)
+    taken = []
+    for place in (None, 1, 4):
+        if place is not None:
+            state, taken = state.with_run(place), [*taken, place]
+        gain = prior[:, taken] @ np.linalg.inv(prior[np.ix_(taken, taken)] + 0.01 * np.eye(len(taken)))
+        now = prior - gain @ prior[taken]
+        assert state.own == pytest.approx(np.diag(now))
+        assert state.cross == pytest.approx(now[:6, 6:])
+        assert state.variance == pytest.approx(np.diag(now)[6:].mean())
+        saved = [np.mean(now[i, 6:] ** 2) / (now[i, i] + 0.01) for i in range(6)]
+        assert state.saved() == pytest.approx(saved)
