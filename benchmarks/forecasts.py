@@ -82,7 +82,6 @@ def along(curve: Curve, level: float, where: Path) -> Iterator[dict[str, object]
             "noted": bool(found.notes),
             "last": flat,
             **vars(scored),
-            "held": scored.inside,
         }
 
 
@@ -111,7 +110,7 @@ def surfaces(data: Path, level: float) -> Iterator[dict[str, object]]:
             nearest = known.nlargest(5, "compute")["loss"].min()
             for m, a, b, t in zip(mean, low, high, truth, strict=True):
                 yield {
-                    **row, "refused": False, "noted": False, "held": bool(a <= t <= b), "level": level,
+                    **row, "refused": False, "noted": False, "inside": bool(a <= t <= b), "level": level,
                     "error": float(np.log(m / t)), "half_width": float(np.log(b / a) / 2),
                     "last": float(np.log(nearest / t)),
                 }  # fmt: skip
@@ -127,7 +126,7 @@ def summary(rows: pd.DataFrame) -> pd.DataFrame:
         if made.empty:
             found.append({"table": title, "forecasts": 0, "refused": len(part)})
             continue
-        held = made["held"].astype(float)
+        held = made["inside"].astype(float)
         groups = held.groupby(made["group"])
         random = np.random.default_rng(0)
         sums, counts = groups.sum().to_numpy(), groups.count().to_numpy()

@@ -13,8 +13,18 @@ import json
 import numpy as np
 import pandas as pd
 
-from tables_parts.cases import Collection, Truth, best_language, budgets, by_size, images, language, noisy
-from tables_parts.known import csv, sheet
+from tables_parts.cases import (
+    Collection,
+    Truth,
+    best_language,
+    book,
+    budgets,
+    by_size,
+    csv,
+    images,
+    language,
+    noisy,
+)
 
 ARCHIVES = Collection()
 add, folder = ARCHIVES.add, ARCHIVES.folder
@@ -138,9 +148,9 @@ folder(kind, "Lightning's logs", {name: text for i, (n, y) in enumerate(zip(SIZE
     f"lightning_logs/version_{i}/metrics.csv": "epoch,step,train_loss,val_loss\n" + "".join(f"{k},{50 * k + 49},{2.5 - k / 5},\n{k},{50 * k + 49},,{1 + y + (3 - k) / 10:.4f}\n" for k in range(4))}.items()}, AS_LOSS)  # fmt: skip
 
 kind = "pages and sheets"
-add(kind, "groups and units in Excel", "scaling.xlsx", sheet(
+add(kind, "groups and units in Excel", "scaling.xlsx", book(
     [["Pretraining sweep (updated May 3)"], [None, "Model", None, "Data", "Eval"], ["Run", "Params", "Layers", "Tokens", "Loss"], [None, "(M)", None, "(B)", "(nats)"], *([f"run{i:02d}", n / 1e6, 12, d / 1e9, y] for i, (n, d, y) in enumerate(zip(GRID_N, GRID_D, GRID_LOSS)))]), GRID)  # fmt: skip
-add(kind, "a sheet for each seed", "seeds.xlsx", sheet(
+add(kind, "a sheet for each seed", "seeds.xlsx", book(
     [["n_train", "seed", "test_error"], *([int(n), 0, e] for n, e in zip(SIZES, ERROR[::3]))],
     seed1=[["n_train", "seed", "test_error"], *([int(n), 1, e] for n, e in zip(SIZES, ERROR[1::3]))], seed2=[["n_train", "seed", "test_error"], *([int(n), 2, e] for n, e in zip(SIZES, ERROR[2::3]))]), SEEDED)  # fmt: skip
 add(kind, "arrows and marks in a README", "README.md", "# tinyGPT\n\nTrained on web text.\n\n| Model | Params | Tokens | Val loss ↓ | tok/s ↑ |\n| :-- | --: | --: | --: | --: |\n" + "".join(

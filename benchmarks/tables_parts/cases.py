@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 Array = np.ndarray
+Cells = pd.DataFrame | list[list[object]]
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,8 @@ def by_compute(c: Array) -> Array:
     return 1.7 + 900 * c**-0.15
 
 
+GPT = np.array([45e6, 124e6, 355e6, 774e6, 1.5e9])
+SEEN = np.array([2e9, 5e9, 15e9, 50e9])
 MODELS = np.array([19e6, 70e6, 160e6, 410e6, 1.4e9])
 TOKENS = np.array([1e9, 3e9, 10e9, 30e9])
 PYTHIA = np.array([14e6, 31e6, 70e6, 160e6, 410e6, 1e9, 1.4e9, 2.8e9, 6.9e9, 12e9])
@@ -105,23 +107,41 @@ def noisy(values: Array, scatter: float, seed: int, digits: int) -> Array:
     return np.round(values * np.exp(scatter * draws), digits)
 
 
-def grid(seed: int = 0, y: str = "test_loss") -> Truth:
-    """Five models on four token counts each."""
-    n, d = (v.ravel() for v in np.meshgrid(MODELS, TOKENS, indexing="ij"))
-    loss = noisy(language(n, d), 0.003, seed, 4)
+def grid(
+    seed: int = 0, y: str = "test_loss", models: Array = MODELS, tokens: Array = TOKENS, digits: int = 4
+) -> Truth:
+    """Every model on every token count."""
+    n, d = (v.ravel() for v in np.meshgrid(models, tokens, indexing="ij"))
+    loss = noisy(language(n, d), 0.003, seed, digits)
     return Truth({"n_params": n, "n_data": d, y: loss}, best_language(60 * float((n * d).max())))
 
 
-def images(seed: int = 0, seeds: int = 3, y: str = "test_error") -> Truth:
-    """Seven sizes of a data set, some seeds each."""
-    n = np.repeat(EXAMPLES, seeds)
-    return Truth({"n_data": n, y: noisy(image_error(n), 0.02, seed, 4)}, float(image_error(10 * n.max())))
+def crossed(seed: int, models: Array = GPT, tokens: Array = SEEN) -> Truth:
+    """The same of other models, written shorter."""
+    return grid(seed, "test_loss", models, tokens, 3)
 
 
-def sizes(seed: int = 0, y: str = "test_loss") -> Truth:
-    """Ten models of one family, trained alike."""
-    loss = noisy(by_size(PYTHIA), 0.003, seed, 4)
-    return Truth({"n_params": PYTHIA, y: loss}, float(by_size(10 * PYTHIA.max())))
+def images(
+    seed: int = 0, seeds: int = 3, y: str = "test_error", n: Array = EXAMPLES, scatter: float = 0.02
+) -> Truth:
+    """Sizes of a data set, some seeds each."""
+    n = np.repeat(n, seeds)
+    return Truth({"n_data": n, y: noisy(image_error(n), scatter, seed, 4)}, float(image_error(10 * n.max())))
+
+
+def subsets(seed: int, n: Array, seeds: int = 1) -> Truth:
+    """The same of other sizes, with less noise."""
+    return images(seed, seeds, "test_error", n, 0.015)
+
+
+def sizes(seed: int = 0, y: str = "test_loss", n: Array = PYTHIA, digits: int = 4) -> Truth:
+    """Models of one family, trained alike."""
+    return Truth({"n_params": n, y: noisy(by_size(n), 0.003, seed, digits)}, float(by_size(10 * n.max())))
+
+
+def models(seed: int, n: Array) -> Truth:
+    """The same of other models, written shorter."""
+    return sizes(seed, "test_loss", n, 3)
 
 
 def budgets(seed: int = 0, y: str = "test_loss") -> Truth:
@@ -168,16 +188,29 @@ class Collection:
         return iter(self.cases)
 
 
-def book(rows: list[list[object]]) -> bytes:
-    """A workbook of one sheet with these cells."""
-    file = io.BytesIO()
-    pd.DataFrame(rows).to_excel(file, header=False, index=False)
-    return file.getvalue()
+def book(rows: Cells | None = None, /, **sheets: Cells) -> Callable[[Path], None]:
+    """An Excel file of these cells, and of further sheets by their names; a frame has its header too."""
+
+    def write(path: Path) -> None:  # later: openpyxl is not everywhere where the other tables are read
+        with pd.ExcelWriter(path) as file:
+            for name, cells in (({} if rows is None else {"Sheet1": rows}) | sheets).items():
+                header = isinstance(cells, pd.DataFrame)
+                pd.DataFrame(cells).to_excel(file, sheet_name=name, header=header, index=False)
+
+    return write
 
 
-def csv(rows: list[list[object]], separator: str = ",") -> str:
-    """Rows of cells as text."""
-    return "\n".join(separator.join(str(c) for c in row) for row in rows) + "\n"
+def csv(cells: Cells, separator: str = ",", **options: object) -> str:
+    """A frame as pandas writes it; rows of cells as they stand, without quotes."""
+    if isinstance(cells, pd.DataFrame):
+        return str(cells.to_csv(index=False, sep=separator, **options))
+    return "\n".join(separator.join(str(c) for c in row) for row in cells) + "\n"
+
+
+def markdown(head: list[str], rows: list[list[object]]) -> str:
+    """A table in Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join("| " + " | ".join(str(c) for c in row) + " |\n" for row in lines)
 
 
 def comma(value: float, digits: int = 4) -> str:

@@ -14,8 +14,18 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from tables_parts.cases import Collection, Truth, best_language, budgets, by_size, images, language, noisy
-from tables_parts.known import csv, sheet
+from tables_parts.cases import (
+    Collection,
+    Truth,
+    best_language,
+    book,
+    budgets,
+    by_size,
+    csv,
+    images,
+    language,
+    noisy,
+)
 
 COURSEWORK = Collection()
 add, folder = COURSEWORK.add, COURSEWORK.folder
@@ -134,7 +144,7 @@ add(kind, "a course report in LaTeX", "tab.tex", "\\begin{table}[h]\\centering\n
     Truth({"n_params": np.round(GRID_N / 1e6, 1) * 1e6, "n_data": np.round(GRID_D / 1e9, 2) * 1e9, "test_loss": GRID_LOSS}, GRID.ten_times))  # fmt: skip
 add(kind, "a log with times", "train.log", "".join(
     f"2025-05-0{1 + i % 9} 12:0{i % 10}:01 INFO finished N={int(n)} D={d:.3g} val_loss={y}\n" for i, (n, d, y) in enumerate(zip(GRID_N, GRID_D, GRID_LOSS))), GRID)  # fmt: skip
-add(kind, "a workbook with notes", "runs.xlsx", sheet(
+add(kind, "a workbook with notes", "runs.xlsx", book(
     [["Scaling runs, spring term"], [], ["Run", "# params", "Training tokens", "Val. loss", "Comment"], *([f"r{i}", n, d, y, ""] for i, (n, d, y) in enumerate(zip(GRID_N, GRID_D, GRID_LOSS)))],
     Notes=[["to do"], ["repeat r3 with another seed"]]), GRID)  # fmt: skip
 add(kind, "a frame in Parquet", "runs.parquet", lambda path: pd.DataFrame(

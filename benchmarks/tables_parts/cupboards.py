@@ -8,7 +8,6 @@ and an accuracy either is right; the truth of the YAML file was the loss then.
 
 from __future__ import annotations
 
-import io
 import json
 
 import numpy as np
@@ -263,13 +262,11 @@ CUPBOARDS.add(
     ),
     g,
 )
-file = io.BytesIO()
-with pd.ExcelWriter(file) as writer:
-    for b, column in zip(TOKENS, wide.T):
-        pd.DataFrame({"Model": [short(a) for a in MODELS], "val loss": column}).to_excel(
-            writer, sheet_name=f"{short(b)} tokens", index=False
-        )
-CUPBOARDS.add("sheets", "a sheet for each data size", "by_data.xlsx", file.getvalue(), g)
+names = [short(a) for a in MODELS]
+by_data = {
+    f"{short(b)} tokens": pd.DataFrame({"Model": names, "val loss": v}) for b, v in zip(TOKENS, wide.T)
+}
+CUPBOARDS.add("sheets", "a sheet for each data size", "by_data.xlsx", book(**by_data), g)
 CUPBOARDS.add(
     "sheets",
     "totals and empty rows between",

@@ -9,52 +9,30 @@ for), and of a loss and the accuracy of a task the loss (the accuracy was).
 
 from __future__ import annotations
 
-import io
 import json
 
 import numpy as np
 import pandas as pd
 
 from tables_parts.cases import (
+    GPT,
+    SEEN,
     Collection,
     Truth,
     best_language,
+    book,
     by_compute,
     by_size,
-    image_error,
-    language,
+    comma,
+    crossed,
+    csv,
+    models,
     noisy,
     short,
+    subsets,
 )
-from tables_parts.teams import book, comma, csv
 
 EVERYDAY = Collection()
-GPT = np.array([45e6, 124e6, 355e6, 774e6, 1.5e9])
-SEEN = np.array([2e9, 5e9, 15e9, 50e9])
-
-
-def crossed(seed: int, models: np.ndarray = GPT, tokens: np.ndarray = SEEN) -> Truth:
-    """Every model on every amount of tokens."""
-    n, d = (v.ravel() for v in np.meshgrid(models, tokens, indexing="ij"))
-    loss = noisy(language(n, d), 0.003, seed, 3)
-    return Truth({"n_params": n, "n_data": d, "test_loss": loss}, best_language(60 * float((n * d).max())))
-
-
-def models(seed: int, n: np.ndarray) -> Truth:
-    """Models trained alike."""
-    return Truth(
-        {"n_params": n, "test_loss": noisy(by_size(n), 0.003, seed, 3)}, float(by_size(10 * n.max()))
-    )
-
-
-def subsets(seed: int, n: np.ndarray, seeds: int = 1) -> Truth:
-    """Training sets of some sizes."""
-    n = np.repeat(n, seeds)
-    return Truth(
-        {"n_data": n, "test_error": noisy(image_error(n), 0.015, seed, 4)}, float(image_error(10 * n.max()))
-    )
-
-
 # --- wide -----------------------------------------------------------------------------------------------
 
 t = crossed(401)
@@ -230,15 +208,9 @@ EVERYDAY.add("sheets", "a tracker of runs", "LM scaling - Sheet1.csv",
 
 t = models(426, np.array([12e6, 30e6, 85e6, 240e6, 600e6, 1.3e9]))
 n, loss = t.points.values()
-file = io.BytesIO()
-with pd.ExcelWriter(file) as writer:
-    pd.DataFrame({"About": ["Dense models, 20B tokens each", "Contact: anna"]}).to_excel(
-        writer, sheet_name="Readme", index=False
-    )
-    pd.DataFrame({"Model": [*"ABCDEF"], "# Parameters": n.astype(int), "Validation loss": loss}).to_excel(
-        writer, sheet_name="Results", index=False
-    )
-EVERYDAY.add("sheets", "two sheets", "results.xlsx", file.getvalue(), t)
+EVERYDAY.add("sheets", "two sheets", "results.xlsx",
+    book(Readme=pd.DataFrame({"About": ["Dense models, 20B tokens each", "Contact: anna"]}),
+         Results=pd.DataFrame({"Model": [*"ABCDEF"], "# Parameters": n.astype(int), "Validation loss": loss})), t)  # fmt: skip
 
 t = crossed(427)
 n, d, loss = t.points.values()

@@ -7,7 +7,6 @@ Written without a look at the reader after the set `teams` was mended, and commi
 
 from __future__ import annotations
 
-import io
 import json
 
 import numpy as np
@@ -193,15 +192,11 @@ EXCHANGES.add(
     "texts", "turned", "turned.csv",
     csv([["", *(f"run {chr(65 + k)}" for k in range(len(n)))], ["Parameters", *(short(a) for a in n)], ["Batch size", *[512] * len(n)], ["Val loss", *loss]]), t,
 )  # fmt: skip
-file = io.BytesIO()
-with pd.ExcelWriter(file) as writer:
-    pd.DataFrame({"who": ["A. B."], "what": ["ladder, third try"]}).to_excel(
-        writer, sheet_name="About", index=False
-    )
-    pd.DataFrame({"Model size (M)": n / 1e6, "Loss (val)": loss}).to_excel(
-        writer, sheet_name="Results", index=False
-    )
-EXCHANGES.add("texts", "a book with a page about it", "ladder.xlsx", file.getvalue(), t)
+EXCHANGES.add(
+    "texts", "a book with a page about it", "ladder.xlsx",
+    book(About=pd.DataFrame({"who": ["A. B."], "what": ["ladder, third try"]}),
+         Results=pd.DataFrame({"Model size (M)": n / 1e6, "Loss (val)": loss})), t,
+)  # fmt: skip
 t = grid(53)
 wide = t.points["test_loss"].reshape(5, 4)
 EXCHANGES.add(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,7 +14,9 @@ from tables_parts.cases import (
     TOKENS,
     Collection,
     Truth,
+    book,
     budgets,
+    csv,
     grid,
     image_error,
     images,
@@ -38,25 +38,10 @@ FAMILY_LOSS = FAMILY.points["test_loss"]
 ACCURACY = 1 - ERROR
 
 
-def csv(frame: pd.DataFrame, **options: object) -> str:
-    return str(frame.to_csv(index=False, **options))
-
-
 def lm(
     n: object, d: object, loss: object, names: tuple[str, str, str] = ("params", "tokens", "val_loss")
 ) -> str:
     return csv(pd.DataFrame(dict(zip(names, (n, d, loss)))))
-
-
-def sheet(rows: list[list[object]], **others: list[list[object]]) -> Callable[[Path], None]:
-    """An Excel file of these cells; others are further sheets."""
-
-    def write(path: Path) -> None:
-        with pd.ExcelWriter(path, engine="openpyxl") as book:
-            for name, cells in {"Sheet1": rows, **others}.items():
-                pd.DataFrame(cells).to_excel(book, sheet_name=name, header=False, index=False)
-
-    return write
 
 
 # --- numbers as they are written -----------------------------------------------------------------
@@ -66,7 +51,7 @@ add(
     "numbers",
     "semicolons, decimal comma",
     "runs.csv",
-    csv(table(LM, n_params="Parameter", n_data="Tokens", test_loss="Val loss"), sep=";", decimal=","),
+    csv(table(LM, n_params="Parameter", n_data="Tokens", test_loss="Val loss"), separator=";", decimal=","),
     LM,
 )
 add(
@@ -271,7 +256,7 @@ add(
     "titles",
     "title and a date in Excel",
     "runs.xlsx",
-    sheet(
+    book(
         [["Scaling sweep"], ["2024-05-01"], [], ["params", "tokens", "val_loss"], *map(list, zip(N, D, LOSS))]
     ),
     LM,
@@ -280,7 +265,7 @@ add(
     "titles",
     "Excel, table begins in column B",
     "runs.xlsx",
-    sheet(
+    book(
         [
             [None, "Scaling sweep"],
             [],
@@ -294,7 +279,7 @@ add(
     "titles",
     "two rows of names in Excel",
     "runs.xlsx",
-    sheet(
+    book(
         [
             ["model", None, "eval", None],
             ["params", "tokens", "loss", "accuracy"],
@@ -344,14 +329,14 @@ add(
     "titles",
     "footnotes in Excel",
     "runs.xlsx",
-    sheet([["params", "tokens", "val_loss"], *map(list, zip(N, D, LOSS)), [], ["* loss in nats per token"]]),
+    book([["params", "tokens", "val_loss"], *map(list, zip(N, D, LOSS)), [], ["* loss in nats per token"]]),
     LM,
 )
 add(
     "titles",
     "a second sheet of notes",
     "runs.xlsx",
-    sheet(
+    book(
         [["params", "tokens", "val_loss"], *map(list, zip(N, D, LOSS))],
         Notes=[["made by", "A"], ["checked by", "B"]],
     ),

@@ -16,7 +16,9 @@ from tables_parts.cases import (
     Collection,
     Truth,
     best_language,
+    book,
     budgets,
+    csv,
     grid,
     image_error,
     images,
@@ -25,7 +27,6 @@ from tables_parts.cases import (
     short,
     sizes,
 )
-from tables_parts.known import csv, sheet
 
 LABORATORIES = Collection()
 add = LABORATORIES.add
@@ -40,7 +41,7 @@ MEAN_ERRORS = Truth({"n_data": EXAMPLES, "test_error": MEANS}, VISION.ten_times)
 # --- a vision group at a university --------------------------------------------------------------------
 
 kind = "vision"
-add(kind, "spreadsheet of means and deviations", "resnet18.xlsx", sheet(
+add(kind, "spreadsheet of means and deviations", "resnet18.xlsx", book(
     [["ResNet-18, CIFAR-10"], ["N_train", "Acc. mean [%]", "Acc. std [%]", "# seeds"],
      *[[int(n), round(100 * (1 - e), 2), 0.4, 3] for n, e in zip(EXAMPLES, MEANS)]]), MEAN_ERRORS)  # fmt: skip
 add(kind, "top-1 and top-5", "subset_sweep.csv", csv(pd.DataFrame(
@@ -158,7 +159,7 @@ add(
     kind,
     "sentence pairs",
     "mt.tsv",
-    csv(pd.DataFrame({"#sentence pairs (M)": PAIRS / 1e6, "dev CE": CE}), sep="\t"),
+    csv(pd.DataFrame({"#sentence pairs (M)": PAIRS / 1e6, "dev CE": CE}), separator="\t"),
     Truth({"n_data": PAIRS, "test_loss": CE}, float(1.5 + 40 * (10 * PAIRS.max()) ** -0.3)),
 )
 add(

@@ -13,8 +13,18 @@ import json
 import numpy as np
 import pandas as pd
 
-from tables_parts.cases import Collection, Truth, best_language, budgets, by_size, images, language, noisy
-from tables_parts.known import csv, sheet
+from tables_parts.cases import (
+    Collection,
+    Truth,
+    best_language,
+    book,
+    budgets,
+    by_size,
+    csv,
+    images,
+    language,
+    noisy,
+)
 
 NOTEBOOKS = Collection()
 add, folder = NOTEBOOKS.add, NOTEBOOKS.folder
@@ -259,13 +269,13 @@ add(
 )
 
 kind = "pages and sheets"
-add(kind, "means beside raw rows in Excel", "book.xlsx", sheet([["n_train", "mean_error", "std"], *([int(n), m, 0.004] for n, m in zip(SIZES, MEANS))],
+add(kind, "means beside raw rows in Excel", "book.xlsx", book([["n_train", "mean_error", "std"], *([int(n), m, 0.004] for n, m in zip(SIZES, MEANS))],
     Raw=[["n_train", "seed", "test_error"], *([int(n), int(s), e] for n, s, e in zip(ALL, SEED3, ERROR))]), SEEDED, ("Raw",))  # fmt: skip
 add(
     kind,
     "groups apart in Excel",
     "groups.xlsx",
-    sheet(
+    book(
         [
             ["Model", "Params", "Tokens", "Val loss", "Notes"],
             *(

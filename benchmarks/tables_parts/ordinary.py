@@ -12,9 +12,22 @@ import json
 import numpy as np
 import pandas as pd
 
-from tables_parts.cases import Collection, Truth, by_compute, by_size, image_error, language, noisy, short
-from tables_parts.everyday import crossed, models, subsets
-from tables_parts.teams import book, comma, csv
+from tables_parts.cases import (
+    Collection,
+    Truth,
+    book,
+    by_compute,
+    by_size,
+    comma,
+    crossed,
+    csv,
+    image_error,
+    language,
+    models,
+    noisy,
+    short,
+    subsets,
+)
 
 ORDINARY = Collection()
 LLAMA = np.array([60e6, 130e6, 350e6, 1e9, 2.7e9])

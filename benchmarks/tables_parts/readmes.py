@@ -13,18 +13,22 @@ import json
 
 import numpy as np
 
-from tables_parts.cases import Collection, Truth, by_compute, by_size, image_error, noisy, short
-from tables_parts.everyday import crossed, models, subsets
-from tables_parts.teams import csv
+from tables_parts.cases import (
+    Collection,
+    Truth,
+    by_compute,
+    by_size,
+    crossed,
+    csv,
+    image_error,
+    markdown,
+    models,
+    noisy,
+    short,
+    subsets,
+)
 
 READMES = Collection()
-
-
-def markdown(head: list[str], rows: list[list[object]]) -> str:
-    """A table in Markdown."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "".join("| " + " | ".join(str(c) for c in row) + " |\n" for row in lines)
-
 
 S = np.array([24_736.0, 124_032, 841_216, 4_834_816, 19_200_000, 77_000_000])
 t = models(601, S)

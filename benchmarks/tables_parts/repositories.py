@@ -17,14 +17,15 @@ from tables_parts.cases import (
     Collection,
     Truth,
     best_language,
+    book,
     budgets,
     by_size,
+    csv,
     image_error,
     images,
     language,
     noisy,
 )
-from tables_parts.known import csv, sheet
 
 REPOSITORIES = Collection()
 add, folder = REPOSITORIES.add, REPOSITORIES.folder
@@ -182,7 +183,7 @@ add(kind, "European numbers with points between thousands", "fehler.csv", "n_tra
     f"{n:,}".replace(",", ".") + f";{e:.4f};0,0040".replace("0.", "0,") for n, e in zip(ROWS, ROWS_ERROR)), BY_ROWS)  # fmt: skip
 add(kind, "clipboard of a spreadsheet", "clipboard.tsv", "training set\tacc@1\tnotes\n" + "\n".join(
     f"{int(n) // 1000}k\t{100 * (1 - e):.2f}%\t{'rerun' if i == 3 else ''}" for i, (n, e) in enumerate(zip(EXAMPLES, MEANS))), MEAN_ERRORS)  # fmt: skip
-add(kind, "grouped headers with merged cells", "runs.xlsx", sheet(
+add(kind, "grouped headers with merged cells", "runs.xlsx", book(
     [["Model", None, "Training", None, "Evaluation", None], ["name", "params (M)", "tokens (B)", "steps", "loss", "ppl"],
      *[[f"m{i}", n / 1e6, d / 1e9, 4000, y, round(float(np.exp(y)), 3)] for i, (n, d, y) in enumerate(zip(N, D, LOSS))]]), LM)  # fmt: skip
 add(kind, "a shared sheet with states and notes", "sweep tracker.csv", "Owner,Status,Run link,Params,Tokens,Final val loss,Notes\n" + "\n".join(

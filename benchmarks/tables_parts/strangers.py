@@ -12,8 +12,7 @@ import json
 import numpy as np
 import pandas as pd
 
-from tables_parts.cases import Collection, Truth, best_language, by_size, images, language, noisy
-from tables_parts.known import csv
+from tables_parts.cases import Collection, Truth, best_language, by_size, csv, images, language, noisy
 
 STRANGERS = Collection()
 add, folder = STRANGERS.add, STRANGERS.folder

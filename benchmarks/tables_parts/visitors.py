@@ -15,13 +15,14 @@ from tables_parts.cases import (
     PYTHIA,
     Collection,
     Truth,
+    book,
     budgets,
+    csv,
     grid,
     images,
     short,
     sizes,
 )
-from tables_parts.known import csv, sheet
 
 VISITORS = Collection()
 add = VISITORS.add
@@ -66,7 +67,7 @@ add(
     + "".join(f"{n / 1e6:g},{d / 1e9:g},{y}\n" for n, d, y in zip(N, D, LOSS)),
     LM,
 )
-add(kind, "groups above names in Excel", "runs.xlsx", sheet(
+add(kind, "groups above names in Excel", "runs.xlsx", book(
     [["Run", "Model", None, "Training", None, "Eval", None], [None, "Name", "Params (M)", "Tokens (B)", "Hours", "Loss", "Acc"],
      *[[i, f"m{i}", n / 1e6, d / 1e9, 3.5, y, 0.4] for i, (n, d, y) in enumerate(zip(N, D, LOSS))]]), LM)  # fmt: skip
 add(kind, "two tables below one another", "both.csv", "params,val_loss\n" + "".join(f"{n:.0f},{y}\n" for n, y in zip(PYTHIA, FAMILY_LOSS)) + "\nn_train,test_error\n" + "".join(f"{n:.0f},{y}\n" for n, y in zip(EXAMPLES, MEANS)),

@@ -11,7 +11,6 @@ import scalinglab as sl
 from scalinglab import report
 from scalinglab.errors import BadInput
 from scalinglab.figures.data import Isoflop
-from scalinglab.figures.style import PALETTE
 from scalinglab.report import (
     card,
     explained_run,
@@ -277,9 +276,3 @@ def test_a_folder_is_no_place_for_a_page(tmp_path):
 def test_losses_and_errors_come_before_other_measurements():
     frame = curves().frame.drop(columns="test_loss").assign(score=2.0, my_error=0.5, speed=1.0, my_loss=1.0)
     assert numbers.measures(sl.Curves(frame)) == ["my_error", "my_loss", "score", "speed"]
-
-
-def test_sizes_and_losses_of_the_frontier_have_their_colours():
-    section = surface_sections.the_frontier(Known(), "loss", "tokens")
-    colours = [named(plot.figure, "within the runs").line.color for plot in section.plots]
-    assert colours == [PALETTE[0], PALETTE[1]]

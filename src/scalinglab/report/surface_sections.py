@@ -113,7 +113,7 @@ def isoflops(fitted: Surface, y: str, unit: str) -> Section:
 
 
 def the_frontier(fitted: Surface, y: str, unit: str) -> Section:
-    """Optimal parameters and loss against compute, with bands, and as a table."""
+    """Optimal parameters against compute, with their band, and a table; the card draws the best loss."""
     title = "Compute-optimal frontier"
     try:
         found = frontier(fitted)
@@ -121,16 +121,12 @@ def the_frontier(fitted: Surface, y: str, unit: str) -> Section:
     except ScalinglabError as error:
         return Section(title, [f"Not determined: {_why(reason_of(error), unit)}"])
     inside = found.beyond <= 1
-    size, loss = canvas("compute", "n_params"), canvas("compute", y)
+    size = canvas("compute", "n_params")
     size.update_yaxes(title_text="optimal parameters")
-    loss.update_yaxes(title_text=f"best {y}")
-    for figure, name, color in ((size, "n_params", PALETTE[0]), (loss, "loss", PALETTE[1])):
-        low, high = getattr(found, f"{name}_interval")
-        value = getattr(found, f"{name}_median")
-        band(figure, found.compute, low, high, color)
-        line(figure, found.compute[inside], value[inside], "within the runs", color)
-        line(figure, found.compute[~inside], value[~inside], "beyond them", color, dash="dash")
-    points(loss, spent(fitted), fitted.law.points.y, name=_points(fitted), color="#9aa1ad")
+    low, high = found.n_params_interval
+    band(size, found.compute, low, high, PALETTE[0])
+    for part, name, dash in ((inside, "within the runs", "solid"), (~inside, "beyond them", "dash")):
+        line(size, found.compute[part], found.n_params_median[part], name, PALETTE[0], dash=dash)
     rows = table.to_dict("records")
     shown = pd.DataFrame({
         "compute (FLOPs)": [f"{c:.0e}" for c in table["compute"]],
@@ -145,11 +141,8 @@ def the_frontier(fitted: Surface, y: str, unit: str) -> Section:
         f"({'profile likelihood' if found.method == 'profile' else 'bootstrap over runs'}); dashed lines lie "
         "beyond the largest run."
     )
-    plots = [
-        Plot(finish(legend_above(size)), "The compute-optimal number of parameters."),
-        Plot(finish(legend_above(loss)), f"The best {y} that a compute can reach, over the runs."),
-    ]
-    return Section(title, [text], plots, [("Compute-optimal models, with 95 % intervals", shown, table)])
+    plot = Plot(finish(legend_above(size)), "The compute-optimal number of parameters.")
+    return Section(title, [text], [plot], [("Compute-optimal models, with 95 % intervals", shown, table)])
 
 
 def _points(fitted: Surface) -> str:
