@@ -521,13 +521,6 @@ def test_small_steps_are_stacked_and_large_ones_are_not() -> None:
     assert engine.stack_size(large, torch.device("cpu")) == 1
 
 
-def test_paths_are_refused_where_they_have_no_meaning() -> None:
-    vit = {"model": "vit", "model_options": {"patch": 4, "dim": 8, "heads": 1}, "depth": 1, "width": 1.0}
-    setting = Setting.from_dict({**MLP, **vit, "measure": ["norm_path"]})
-    with pytest.raises(BadInput, match="paths have no meaning in a vit"):
-        jobs.build([setting], torch.device("cpu"))
-
-
 # --- precision -----------------------------------------------------------------------------------
 
 

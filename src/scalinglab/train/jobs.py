@@ -23,7 +23,6 @@ from scalinglab import sgd_noise
 from scalinglab.curves import Curves
 from scalinglab.data import Dataset
 from scalinglab.errors import BadInput
-from scalinglab.measure.network_norms.functional import paths_exist
 from scalinglab.store import Store, StoreError
 from scalinglab.store.live import RunWriter
 from scalinglab.store.record import flatten
@@ -346,14 +345,7 @@ def build(settings: list[Setting], device: torch.device, initial: Named | None =
         orders[s.seed_of("data")][s.data_block * size_of(s) : (s.data_block + 1) * size_of(s)]
         for s in settings
     ]
-    group = group_of(settings, resident_of(dataset, device), subsets, initial)
-    own = settings[0].owns("model")
-    if "norm_path" in settings[0].measure and not own and not paths_exist(group.model):
-        raise BadInput(
-            f"measure='norm_path': paths have no meaning in a {settings[0].model}, with layer norm or "
-            "activations other than rectifiers: leave it out"
-        )
-    return group
+    return group_of(settings, resident_of(dataset, device), subsets, initial)
 
 
 def _check_fit(s: Setting, dataset: Dataset) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -15,19 +14,8 @@ from torch.overrides import TorchFunctionMode
 from scalinglab.errors import BadInput, nearest
 from scalinglab.measure.evaluation import batches, evaluating
 from scalinglab.measure.network_norms.graph import Graph, Stack, batch_norm_scale, layer_weight
-from scalinglab.measure.network_norms.reading.layers import is_attention
+from scalinglab.measure.network_norms.reading.recording import logits
 from scalinglab.support.validation import checked
-
-# what is not positively homogeneous: f(2x) = 2 f(x)
-BARRED = (
-    nn.LayerNorm, nn.GroupNorm, nn.Softmax, nn.LogSoftmax, nn.Sigmoid, nn.Tanh, nn.GELU, nn.SiLU, nn.Mish,
-    nn.ELU, nn.SELU, nn.CELU, nn.Softplus, nn.ReLU6, nn.Hardtanh, nn.Hardswish, nn.Hardsigmoid,
-)  # fmt: skip
-
-
-def paths_exist(model: nn.Module) -> bool:
-    """Whether every module is positively homogeneous, so that sums over paths make sense."""
-    return not any(isinstance(module, BARRED) or is_attention(module) for module in model.modules())
 
 
 def path_norm(model: nn.Module, graph: Graph, stacked: Stack, input_shape: tuple[int, ...]) -> Tensor:
@@ -49,20 +37,12 @@ def path_norm(model: nn.Module, graph: Graph, stacked: Stack, input_shape: tuple
         squared[layer.weight] = layer_weight(layer, stacked).double().square() / layer.multiplier
     ones = torch.ones(1, *input_shape, dtype=torch.float64, device=next(iter(stacked.values())).device)
     with evaluating(model), _SquaredAverages():
-        outputs = [
-            _logits(functional_call(model, {name: tensor[i] for name, tensor in squared.items()}, (ones,)))
+        returned = [
+            functional_call(model, {name: tensor[i] for name, tensor in squared.items()}, (ones,))
             for i in range(len(next(iter(stacked.values()))))
         ]
+    outputs = [out for one in returned if (out := logits(one)) is not None]
     return torch.stack(outputs).flatten(1).sum(1).sqrt()
-
-
-def _logits(returned: Any) -> Tensor:
-    """The tensor among what a network returns."""
-    if isinstance(returned, Tensor):
-        return returned
-    if isinstance(returned, Mapping):
-        return _logits(returned.get("logits", next(iter(returned.values()))))
-    return _logits(returned[0])
 
 
 class _SquaredAverages(TorchFunctionMode):

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from scalinglab.errors import BadInput, nearest
 from scalinglab.measure.network_norms.cuda_graphs import follow, turn
 from scalinglab.measure.network_norms.device_reads import Plan, Reader, Readers, Starts
-from scalinglab.measure.network_norms.functional import path_norm, paths_exist
+from scalinglab.measure.network_norms.functional import path_norm
 from scalinglab.measure.network_norms.graph import Graph, Stack
 from scalinglab.measure.network_norms.lanczos import Floats, Ritz, look, root_of_gram
 from scalinglab.measure.network_norms.operators import full_precision
@@ -269,7 +269,7 @@ class Measurement:
         self.tracker, self.device = tracker, next(iter(stacked.values())).device
         self.found: tuple[dict[str, Floats], Layers | None] | Exception = ({}, None)
         self.path: Tensor | None = None
-        if "path" in tracker.which and tracker.graph.homogeneous and paths_exist(tracker.model):
+        if "path" in tracker.which and tracker.graph.homogeneous:
             self.path = path_norm(tracker.model, tracker.graph, stacked, tracker.input_shape).cpu()
         if not tracker.readers.plan.reads:
             return

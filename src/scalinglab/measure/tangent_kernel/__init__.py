@@ -9,10 +9,6 @@ Jacobians where that is cheaper (`products`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -21,6 +17,7 @@ from torch import Tensor, nn
 from scalinglab.errors import BadInput, nearest
 from scalinglab.measure.evaluation import evaluating
 from scalinglab.measure.free_memory import free_memory
+from scalinglab.measure.network_norms.operators import full_precision
 from scalinglab.measure.tangent_kernel.layers import Anatomy, find
 from scalinglab.measure.tangent_kernel.products import (
     GenericJacobian,
@@ -84,7 +81,7 @@ def ntk(
     sets = [x] if x_other is None else [x, torch.as_tensor(x_other)]
     parameter = next(model.parameters())
     device = parameter.device
-    with evaluating(model), _full_precision(device):
+    with evaluating(model), full_precision(device):
         anatomy = find(model, x[:1].to(device))
         classes = anatomy.directions.shape[1]
         if outputs == "pseudo":
@@ -106,23 +103,6 @@ def ntk(
         if x_other is None:
             gram = mirrored(gram, kind)
     return gram.cpu().numpy() / (classes if outputs == "mean" else 1)  # type: ignore[no-any-return]
-
-
-@contextmanager
-def _full_precision(device: torch.device) -> Iterator[None]:
-    """A GPU's convolutions and products without TF32, whose rounding shows in the kernel's tail."""
-    if device.type != "cuda":
-        yield
-        return
-    places: tuple[Any, ...] = torch.backends.cuda.matmul, torch.backends.cudnn
-    before = [place.allow_tf32 for place in places]
-    try:
-        for place in places:
-            place.allow_tf32 = False
-        yield
-    finally:
-        for place, value in zip(places, before):
-            place.allow_tf32 = value
 
 
 def _memory(device: torch.device, given: float | None) -> float:

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from torch import Tensor, nn
 
+from scalinglab.errors import BadInput
 from scalinglab.measure import Flops, NormTracker, flops, margins
 from scalinglab.measure.network_norms.cuda_graphs import Arriving
 from scalinglab.measure.network_norms.device_reads import Readers
@@ -73,6 +74,11 @@ class Measure:
             self.norms.append((self._tracker("as_published", which=("spectral_complexity",)), PUBLISHED))
         if "norm_path" in wanted:
             self.norms.append((self._tracker(which=("path",)), PATH))
+            if not (self.norms[-1][0].graph.homogeneous or group.setting.owns("model")):
+                raise BadInput(
+                    f"measure='norm_path': paths have no meaning in a {group.setting.model}, with layer norm "
+                    "or activations other than rectifiers: leave it out"
+                )
         shared = _SHARED.setdefault(group.model, _Shared())
         if shared.cost is None:
             graph = self.norms[0][0].graph if self.norms else None
