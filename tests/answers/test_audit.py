@@ -197,6 +197,50 @@ def test_mixed_schedules_and_unfinished_runs_are_found():
     assert kinds(planned)["unfinished"].rows == (4,)
 
 
+@pytest.mark.parametrize(("column", "usual", "other", "kind"), [
+    ("decay", "wsd", "none", "mixed_schedules"), ("lr_decay_style", "cosine", "WSD", "mixed_schedules"),
+    ("wandb_state", "finished", "crashed", "unfinished"), ("finished", True, False, "unfinished"),
+])  # fmt: skip
+def test_schedules_and_states_are_known_by_the_names_that_people_write(column, usual, other, kind):
+    table = isoflops()
+    table[column] = [other if row in (3, 8) else usual for row in range(len(table))]
+    found = kinds(table.assign(weight_decay=0.1))
+    assert {*found} == {kind}
+    assert found[kind].rows == (3, 8)
+
+
+def test_isoflops_are_known_without_a_column_of_compute_and_a_grid_with_one_is_none():
+    table = isoflops().drop(columns="budget")
+    table.loc[13, "loss"] *= 1.05
+    assert kinds(table)["outlying"].rows == (13,)
+    low = isoflops().drop(columns="budget")[lambda t: (t.index < 36) | (t.index > 40)].reset_index(drop=True)
+    assert {*kinds(low)} == {"few_points"}
+    n, d = (v.ravel() for v in np.meshgrid(1e7 * 2.0 ** np.arange(6), 1e9 * 2.0 ** np.arange(5)))
+    grid = pd.DataFrame({"n_params": n, "n_data": d, "compute": 6 * n * d})
+    grid["loss"] = 1.7 + 400 * n**-0.34 + 410 * d**-0.28
+    assert sl.audit(grid).doubts == ()
+    grid.loc[11, "loss"] *= 1.05
+    assert kinds(grid)["outlying"].rows == (11,)
+
+
+def test_runs_at_computes_of_their_own_are_no_curves_of_few_points():
+    extra = pd.DataFrame({"params": np.geomspace(1e8, 6e8, 4), "budget": np.geomspace(1.5e18, 6e19, 4)})
+    extra["tokens"] = extra.budget / 6 / extra.params
+    best = 1e8 * (extra.budget / 1e18) ** 0.5
+    extra["loss"] = 2 + (extra.budget / 1e18) ** -0.1 * (1 + 0.05 * np.log(extra.params / best) ** 2)
+    assert "few_points" not in kinds(pd.concat([isoflops(), extra], ignore_index=True))
+
+
+def test_only_what_the_columns_allow_is_said_to_be_checked():
+    found = sl.audit(isoflops())
+    assert {"schedules", "unfinished runs", "edge of a grid", "contaminated scores"} <= {*found.unchecked}
+    assert {"duplicates", "off centre", "compute of 6ND"} <= {*found.checked}
+    assert not {*found.checked} & {*found.unchecked}
+    more = isoflops().drop(columns="budget").assign(schedule="cosine", mmlu=30.0)
+    assert {"schedules", "contaminated scores"} <= {*sl.audit(more).checked}
+    assert "compute of 6ND" in sl.audit(more).unchecked
+
+
 def test_a_best_rate_at_the_edge_of_its_grid_is_found():
     rate, size = (v.ravel() for v in np.meshgrid([1e-4, 3e-4, 1e-3, 3e-3], [1e7, 1e8, 1e9]))
     best = np.where(size < 5e8, 5e-4, 1e-5)
@@ -216,9 +260,10 @@ def test_one_undertuned_size_is_found():
     random = np.random.default_rng(0)
     loss = 4 * (size / 1e7) ** -0.08 * np.exp(0.002 * random.standard_normal(9))
     loss[4] *= 1.05
-    found = kinds(pd.DataFrame({"n_params": size, "loss": loss}))["undertuned"]
-    assert found.rows == (4,)
-    assert found.after == pytest.approx(-0.08, abs=0.002)
+    for data in ({}, {"n_data": 20 * size}):
+        found = kinds(pd.DataFrame({"n_params": size, **data, "loss": loss}))["undertuned"]
+        assert found.rows == (4,)
+        assert found.after == pytest.approx(-0.08, abs=0.002)
 
 
 @pytest.mark.parametrize("by_compute", [False, True])
@@ -246,6 +291,8 @@ def test_a_score_better_than_its_loss_allows_is_found():
     found = kinds(table)["contaminated"]
     assert found.rows == (10,)
     assert found.answer == "score"
+    percent = table.assign(mmlu=100 * table.accuracy).drop(columns="accuracy")
+    assert kinds(percent)["contaminated"].rows == (10,)
     assert found.after == pytest.approx(0.9 / (1 + np.exp(4 * (2.0 - 2.5))), abs=0.03)
     other = table.assign(task="b", accuracy=0.5 * (table.accuracy - 0.15 * (np.arange(24) == 10)))
     assert kinds(pd.concat([table.assign(task="a"), other]))["contaminated"].rows == (10,)

@@ -9,7 +9,7 @@ the rows.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -45,11 +45,14 @@ KINDS = (
     "task",
 )  # columns that tell studies apart
 BUDGETS = ("budget", "flops_budget", "compute_budget", "compute", "flops", "c")
+PRODUCT = "__6ND"  # defined: the compute of a table that gives none
 FEWEST = 5  # chosen: sizes of an isoFLOP curve; a parabola has three parameters, and two show that it is one
 CENTRE = (0.1, 0.9)  # chosen: where a minimum lies inside the sizes, as a share of the range of ln N
 OTHER_FLOPS = 0.1  # chosen: relative to 6 N D; less is rounding of budgets and how attention is counted
+ENOUGH = 20  # chosen: runs of a surface off which one may lie: four for each of its parameters
 NEIGHBOURS = 9  # chosen: runs of the sizes around one that few share, for their usual FLOPs
 DIFFERENT_EXPONENT = 0.06  # chosen: relative, from which on two counts of parameters disagree
+ONE_LINE = 0.999  # chosen: the correlation of ln N and ln D from which on runs lie on one line
 UNFINISHED = 0.98  # chosen: of the planned steps
 # what is done of a run, and columns of what was planned
 PLANNED = {
@@ -66,6 +69,13 @@ PART = r"head|wte|wpe|scalar|bias|norm|gate|expert|active"
 BODY = r"transformer|block|(?:non?|excl|without|wo)[a-z]*_?embed|no_embed"
 WHOLE = r"total|with_?embed|incl|all"
 ENDED_BADLY = ("running", "crashed", "failed", "killed", "preempted", "unfinished", "diverged")
+STATE = r"(?:^|_)(?:status|state)$"
+FINISHED = r"^(?:is_)?(?:finished|completed?|done)$"
+SCHEDULE = r"schedul|anneal|cooldown|^(?:lr_|rate_)?decay(?:_(?:type|shape|style|name))?$"
+SCORE = (
+    r"(?:^|[^a-z])(?:acc(?:uracy)?|score|exact_match|em|f1|pass_?(?:at_?)?\d+|mmlu|hellaswag|arc|piqa|siqa|boolq"
+    r"|winogrande|lambada|gsm8k|humaneval|triviaqa|openbookqa|sciq|copa|bbh)(?:[^a-z]|$)"
+)
 MOST_ROWS = 12  # of a doubt, that its lines name
 
 
@@ -121,7 +131,7 @@ class Audit(NotebookResult):
 
     Attributes:
         doubts: in the order of the checks.
-        checked: the names of the checks that the columns allowed.
+        checked: the names of the checks that the columns allowed; `unchecked` those of the others.
         n_rows: of the table.
     """
 
@@ -135,11 +145,18 @@ class Audit(NotebookResult):
         return tuple(sorted({row for doubt in self.doubts for row in doubt.rows}))
 
     @property
+    def unchecked(self) -> tuple[str, ...]:
+        """The names of the checks for which the table has no columns."""
+        return tuple(name for name in CHECKS if name not in self.checked)
+
+    @property
     def remarks(self) -> Iterator[Remark]:
         """What the summary says, as data."""
         yield Reason(
             "audit", doubts=len(self.doubts), rows=len(self.rows), of=self.n_rows, checked=self.checked
         )
+        if self.unchecked:
+            yield Reason("audit_unchecked", checks=self.unchecked)
         for doubt in self.doubts:
             yield from doubt.remarks
 
@@ -157,7 +174,7 @@ class Audit(NotebookResult):
         """As plain values, for JSON."""
         return {
             "doubts": [d.to_dict() for d in self.doubts], "checked": list(self.checked),
-            "rows": list(self.rows), "n_rows": self.n_rows,
+            "unchecked": list(self.unchecked), "rows": list(self.rows), "n_rows": self.n_rows,
         }  # fmt: skip
 
 
@@ -252,6 +269,28 @@ class Study:
         """The rows of the table that a mask of this study's rows chooses."""
         return tuple(int(v) for v in self.frame["__row"].to_numpy()[np.asarray(mask, bool)])
 
+    def columns(self, words: str) -> list[str]:
+        """Columns whose name has one of the words."""
+        return [str(c) for c in self.frame if re.search(words, str(c), re.IGNORECASE)]
+
+    @property
+    def scores(self) -> list[str]:
+        """Columns of scores, as shares or in percent."""
+        numbers = self.frame.select_dtypes("number")
+        return [c for c in self.columns(SCORE) if c in numbers and numbers[c].between(0, 100).all()]
+
+    @property
+    def planned(self) -> list[tuple[str, str]]:
+        """Columns of what is done of a run and of what was planned."""
+        found = ((done, next((c for c in names if c in self.frame), "")) for done, names in PLANNED.items())
+        return [(done, planned) for done, planned in found if planned and done in self.frame]
+
+    @property
+    def searched(self) -> list[str]:
+        """Settings that the runs of a size vary."""
+        numbers = self.frame.select_dtypes("number")
+        return [c for c in SETTINGS if c in numbers and numbers[c].nunique() > 1]
+
     def parabolas(self, size: str | None = None, without: Sequence[int] = ()) -> list[Parabola]:
         """The isoFLOP curves, each of three sizes or more; none where no compute is shared.
 
@@ -270,6 +309,8 @@ class Study:
             return []
         order = np.sort(kept[self.budget].unique())
         groups = np.cumsum(np.r_[0, np.diff(np.log(order)) > SAME_SIZE])
+        if self.data is not None and groups[-1] + 1 > kept[self.data].nunique():
+            return []  # a grid of N and D, some of whose products agree
         label = kept[self.budget].map(dict(zip(order, groups, strict=True)))
         found = []
         for _, rows in kept.groupby(label):
@@ -285,12 +326,17 @@ class Study:
         return self.parabolas()
 
     def off_surface(self) -> pd.Series:
-        """ln loss minus a robust surface of N and D, by row; empty where they do not determine one."""
+        """ln loss minus a robust surface of N and D, by row; empty where they do not determine one.
+
+        Of isoFLOP studies of all runs, of others of the best of each size: a search has worse ones.
+        """
         columns = [self.size, self.data, self.loss]
         if None in columns:
             return pd.Series(dtype=float)
-        known = self.frame[[*columns, "__row"]].dropna()
+        known = (self.frame if self.isoflops else self.best_losses())[[*columns, "__row"]].dropna()
         known = known[(known[columns] > 0).all(axis=1)]
+        if not self.isoflops and len(known) < ENOUGH:
+            return pd.Series(dtype=float)
         size, data, loss = (known[c].to_numpy(float) for c in columns)
         try:
             known_points = points.check((size, data), loss, names=("n_params", "n_data"))
@@ -342,10 +388,6 @@ def duplicates(study: Study) -> Iterator[Doubt]:
 
     The data of an isoFLOP study follow from compute and size, and differ by how they are counted.
     """
-    if study.loss is None or study.size is None:
-        return
-    if sum(c is not None for c in (study.size, study.data, study.budget)) < 2:
-        return
     compared = study.frame.drop(columns=["__row", "run", *filter(is_seed, study.frame)], errors="ignore")
     if study.data is not None and study.isoflops:
         compared = compared.drop(columns=[c for c in compared if compared[c].equals(study.frame[study.data])])
@@ -357,13 +399,10 @@ def duplicates(study: Study) -> Iterator[Doubt]:
 
 def few_points(study: Study) -> Iterator[Doubt]:
     """IsoFLOP curves of too few sizes to show a minimum."""
-    curves = study.isoflops
-    if not curves:
-        return
     known = study.frame.dropna(subset=[study.budget, study.size])
     counts = known.groupby(study.budget)[study.size].transform("nunique")
-    few = {int(r) for r in known["__row"][counts < FEWEST]}
-    few -= {int(r) for c in curves if len(np.unique(c.log_size)) >= FEWEST for r in c.rows}
+    few = {int(r) for r in known["__row"][counts.between(2, FEWEST - 1)]}  # one run is no curve
+    few -= {int(r) for c in study.isoflops if len(np.unique(c.log_size)) >= FEWEST for r in c.rows}
     if few:
         computes = known[known["__row"].isin(few)][study.budget].nunique()
         yield study.doubt("few_points", sorted(few), curves=int(computes), needed=FEWEST)
@@ -381,18 +420,17 @@ def off_centre(study: Study) -> Iterator[Doubt]:
 
 
 def outlying(study: Study) -> Iterator[Doubt]:
-    """Runs of isoFLOP studies far off the surface of all runs, or off the parabola of their compute.
+    """Runs far off the surface of all runs, or off the parabola of their compute.
 
     Both are judged by the scatter of the study, since one curve has few runs. A surface that does not fit has
     a large scatter and names few; parabolas follow the runs that it leaves, since they bend to those far from
     their minimum.
     """
-    if not study.isoflops:
-        return
     off = study.off_surface()
-    rows = {int(row) for row in off.index[unlikely(off / max(median_scale(off), 1e-4), len(off))]}
+    scatter = median_scale(off) if len(off) else 0.0
+    rows = {int(row) for row in off.index[unlikely(off / max(scatter, 1e-4), len(off))]}
     curves = [c for c in study.parabolas(without=sorted(rows)) if len(c.rows) > FEWEST]
-    usual = float(np.median([c.scatter for c in curves])) if curves else 0.0
+    usual = float(np.median([c.scatter for c in curves])) if curves else scatter
     number = sum(len(c.rows) for c in curves)
     for c in curves:
         scale = max(usual, min(c.scatter, 2 * usual), 1e-4)
@@ -403,8 +441,6 @@ def outlying(study: Study) -> Iterator[Doubt]:
 
 def other_flops(study: Study) -> Iterator[Doubt]:
     """A compute that is not 6 N D; rows where it is not what other runs of that size, or near it, have."""
-    if study.size is None or study.data is None or study.budget is None:
-        return
     frame = study.frame
     ratio = FLOPS_PER_PARAM_EXAMPLE * frame[study.size] * frame[study.data] / frame[study.budget]
     if not ((ratio - 1).abs() > OTHER_FLOPS).any():
@@ -475,39 +511,32 @@ def counts_of_parameters(study: Study) -> dict[str, pd.Series]:
 
 def mixed_schedules(study: Study) -> Iterator[Doubt]:
     """Runs of different schedules in one study: losses before and after a decay are not one curve."""
-    for column in study.frame:
-        if re.search(r"schedul|anneal|decay_(?:type|shape)", str(column), re.IGNORECASE) and 1 < study.frame[
-            column
-        ].nunique() < len(study.frame):
-            counts = study.frame[column].value_counts()
+    for column in study.columns(SCHEDULE):
+        counts = study.frame[column].value_counts()
+        if 1 < len(counts) < len(study.frame):
             fewer = study.frame[column] != counts.index[0]
-            yield study.doubt(
-                "mixed_schedules", study.positions(fewer), column=str(column), kinds=len(counts)
-            )
+            yield study.doubt("mixed_schedules", study.positions(fewer), column=column, kinds=len(counts))
 
 
 def unfinished(study: Study) -> Iterator[Doubt]:
     """Runs that did not reach their planned end."""
     frame = study.frame
     stopped = pd.Series(False, index=frame.index)
-    for column in frame:
-        if str(column).lower() in ("status", "state"):
-            stopped |= frame[column].astype(str).str.lower().isin(ENDED_BADLY)
-    for done, names in PLANNED.items():
-        planned = next((c for c in names if c in frame), None)
-        if planned and done in frame:
-            last = frame.groupby("run")[done].transform("max") if "run" in frame else frame[done]
-            stopped |= last < UNFINISHED * frame[planned]
+    for column in study.columns(STATE):
+        stopped |= frame[column].astype(str).str.lower().isin(ENDED_BADLY)
+    for column in study.columns(FINISHED):
+        stopped |= frame[column].astype(str).str.lower().isin(("false", "no", "0", "0.0"))
+    for done, planned in study.planned:
+        last = frame.groupby("run")[done].transform("max") if "run" in frame else frame[done]
+        stopped |= last < UNFINISHED * frame[planned]
     if stopped.any():
         yield study.doubt("unfinished", study.positions(stopped), count=int(stopped.sum()))
 
 
 def edge_of_grid(study: Study) -> Iterator[Doubt]:
     """Searches whose best setting is the smallest or largest that was tried."""
-    if study.loss is None or study.size is None:
-        return
     known = study.frame.dropna(subset=[study.loss])
-    for column in [c for c in SETTINGS if c in known and pd.api.types.is_numeric_dtype(known[c])]:
+    for column in study.searched:
         rows = [
             int(group.loc[group[study.loss].idxmin(), "__row"])
             for _, group in known.dropna(subset=[column]).groupby(study.cell)
@@ -523,8 +552,6 @@ def undertuned(study: Study) -> Iterator[Doubt]:
     Against the parabolas of isoFLOP curves, where three or more have the size; else against a parabola in
     ln N, and in ln D where that varies, through the best losses.
     """
-    if study.loss is None or study.size is None:
-        return
     curves = study.isoflops
     if curves:
         off = pd.Series(np.concatenate([c.off for c in curves]), np.concatenate([c.rows for c in curves]))
@@ -533,6 +560,8 @@ def undertuned(study: Study) -> Iterator[Doubt]:
     else:
         best = study.best_losses()
         sizes = [np.log(best[c].to_numpy(float)) for c in study.cell if best[c].nunique() > 2]
+        if len(sizes) == 2 and abs(np.corrcoef(sizes)[0, 1]) > ONE_LINE:
+            sizes = sizes[:1]  # runs at one ratio of data to parameters
         if best[study.size].nunique() < FEWEST + 1 or len(best) < 3 * len(sizes) + 3:
             return
         centred = [x - x.mean() for x in sizes]
@@ -552,15 +581,12 @@ def undertuned(study: Study) -> Iterator[Doubt]:
 
 def contaminated(study: Study) -> Iterator[Doubt]:
     """Scores better than the loss allows."""
-    if study.loss is None:
-        return
-    for column in study.frame.select_dtypes("number"):
-        if not re.search(r"(?:^|[^a-z])acc(?:uracy)?(?:[^a-z]|$)", str(column), re.IGNORECASE):
-            continue
+    for column in study.scores:
         known = study.frame[[study.loss, column, "__row"]].dropna()
-        share = known[column].to_numpy(float)
-        if len(known) < 12 or not (share.min() >= 0 and share.max() <= 1) or known[study.loss].nunique() < 12:
+        if len(known) < 12 or known[study.loss].nunique() < 12:
             continue
+        share = known[column].to_numpy(float)
+        share = share / 100 if share.max() > 1 else share  # percent
         asked = scores.questions(share) or scores.QUESTIONS
         curve = scores.Curve(str(study.loss), known[study.loss].to_numpy(float), share, questions=asked)
         if scores.left_chance(curve, str(column)) is not None:
@@ -568,7 +594,7 @@ def contaminated(study: Study) -> Iterator[Doubt]:
         expected = curve.expected(curve.loss)
         off = share - expected
         scale = np.maximum(median_scale(off), np.sqrt(curve.variance(expected)))
-        odd = (off > 0) & unlikely(off / scale, len(off))
+        odd = (off > 0) & unlikely(off / scale, len(off) * len(study.scores))
         if not odd.any():
             continue
         rows = tuple(int(r) for r in known["__row"].to_numpy()[odd])
@@ -579,12 +605,20 @@ def contaminated(study: Study) -> Iterator[Doubt]:
         )  # fmt: skip
 
 
-CHECKS = {
-    "duplicates": duplicates, "few points": few_points, "off centre": off_centre, "outlying runs": outlying,
-    "compute of 6ND": other_flops, "counts of parameters": counted_parameters, "schedules": mixed_schedules,
-    "unfinished runs": unfinished, "edge of a grid": edge_of_grid, "undertuned size": undertuned,
-    "contaminated scores": contaminated,
-}  # fmt: skip
+Check = tuple[Callable[[Study], Any], Callable[[Study], Iterator[Doubt]]]  # whether columns allow it, and it
+CHECKS: dict[str, Check] = {
+    "duplicates": (lambda s: s.loss and s.size and (s.data or s.budget), duplicates),
+    "few points": (lambda s: s.isoflops, few_points),
+    "off centre": (lambda s: s.isoflops, off_centre),
+    "outlying runs": (lambda s: s.loss and s.size and (s.isoflops or s.data), outlying),
+    "compute of 6ND": (lambda s: s.size and s.data and s.budget not in (None, PRODUCT), other_flops),
+    "counts of parameters": (lambda s: len(counts_of_parameters(s)) > 1, counted_parameters),
+    "schedules": (lambda s: s.columns(SCHEDULE), mixed_schedules),
+    "unfinished runs": (lambda s: s.columns(STATE) or s.columns(FINISHED) or s.planned, unfinished),
+    "edge of a grid": (lambda s: s.loss and s.size and s.searched, edge_of_grid),
+    "undertuned size": (lambda s: s.loss and s.size, undertuned),
+    "contaminated scores": (lambda s: s.loss and s.scores, contaminated),
+}
 
 
 @checked
@@ -604,8 +638,13 @@ def audit(table: Any, **columns: str) -> Audit:
     ()
     """
     curves = table if isinstance(table, Curves) else readers.read(table, **columns)
-    found = [doubt for study in studies_of(curves) for check in CHECKS.values() for doubt in check(study)]
-    return Audit(tuple(found), tuple(CHECKS), len(curves.frame))
+    doubts, asked = list[Doubt](), set[str]()
+    for study in studies_of(curves):
+        for name, (allowed, check) in CHECKS.items():
+            if allowed(study):
+                asked.add(name)
+                doubts += check(study)
+    return Audit(tuple(doubts), tuple(name for name in CHECKS if name in asked), len(curves.frame))
 
 
 def studies_of(curves: Curves) -> list[Study]:
@@ -624,6 +663,11 @@ def studies_of(curves: Curves) -> list[Study]:
         loss = next((str(c) for c in frame.select_dtypes("number") if re.search(r"loss|bpb", str(c))), None)
     size = first("n_params", "params", "params_total")
     data, budget = first("n_data", "tokens", "tokens_trained"), first(*BUDGETS)
+    if budget is None and size and data:
+        frame, budget = (
+            frame.assign(**{PRODUCT: FLOPS_PER_PARAM_EXAMPLE * frame[size] * frame[data]}),
+            PRODUCT,
+        )
     names = {ours: theirs for theirs, ours in curves.names.items()}
     kinds = [k for k in KINDS if k in frame and 1 < frame[k].nunique(dropna=False) <= max(len(frame) // 6, 1)]
     if "experiment" in kinds:

@@ -304,6 +304,7 @@ LINES = {
     "sweep_failed": "runs that failed before are left alone; retry_failed does them again",
     # doubts on a table
     "audit": "{doubts:#doubt} on {rows} of {of} rows; checked: {checked:,}",
+    "audit_unchecked": "not checked, for want of columns: {checks:,}",
     "doubt": "{what}",
     "doubt_changes": "  changes: {what} is {before:.3f}, and {after:.3f} without",
     "doubt_changes_count": "  changes: {what} is {before:.3f}, and {after:.3f} with another count",

@@ -409,7 +409,9 @@ REASONS = {
     "audit_undertuned": (
         "{study}the best loss at {size:count} parameters lies above the curve of the other sizes"
     ),
-    "mend_undertuned": "tune that size as the others were, or leave it out",
+    "mend_undertuned": (
+        "tune that size as the others were, see that its parameters are counted as theirs, or leave it out"
+    ),
     "audit_contaminated": "{study}{column} is better than the loss allows in these rows",
     "mend_contaminated": "look for the task in the training data, and score without it",
     "schedule_unknown": (
