@@ -357,17 +357,36 @@ def test_exponents_that_are_compared_are_drawn_on_one_range(train_as: TrainAs):
     assert [line.get_xdata().tolist() for line in hollow] == [[SIZES[0]]] * 3
 
 
-def test_longer_training_judges_classes_and_metrics(train_as: TrainAs, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(longer.SCALES, "smoke", longer.Longer(40, SIZES, 6, (10, 0.5), (10, 2)))
+@pytest.mark.slow
+def test_longer_training_judges_classes_shapes_and_metrics(
+    train_as: TrainAs, monkeypatch: pytest.MonkeyPatch
+):
+    shapes = (10, 0.25), (10, 0.5), (16, 0.25)
+    own = longer.Longer(40, SIZES, (10, 0.5), (5, 2), seeds=6, aspects=shapes, aspect_seeds=5)
+    monkeypatch.setitem(longer.SCALES, "smoke", own)
     steps = set()
 
     def alpha(one: dict[str, Any]) -> float:
         steps.add(one["steps"])
-        return 0.5 if "superclass" in one else 0.4
+        return 0.5 if max(one.get("superclass", [0])) == 1 or one["depth"] == 16 else 0.4
 
     train_as(planted(alpha))
     found = verdicts(longer.longer_training("smoke"))
     assert steps == {40}
-    assert found["digits: α_D of 2 classes, WRN-10-0.5 less that of 10 classes, WRN-10-0.5"] == "disagrees"
-    assert found["10 classes, WRN-10-0.5: exponent of final loss less that of best loss"] == "disagrees"
-    assert found["10 classes, WRN-10-0.5: exponent of best error less that of best loss"] == "agrees"
+    assert found["digits: α_D of 2 classes, WRN-10-0.5 less that of 5 classes, WRN-10-0.5"] == "disagrees"
+    assert found["digits: α_D of WRN-10-0.5 less that of WRN-16-0.25"] == "disagrees"
+    assert found["digits: α_D of WRN-10-0.5 less that of WRN-10-0.25"] == "cannot tell"
+    for name in ("5 classes, WRN-10-0.5", "digits, WRN-10-0.5, 40 steps"):
+        assert found[f"{name}: exponent of final loss less that of best loss"] == "disagrees"
+        assert found[f"{name}: exponent of best error less that of best loss"] == "agrees"
+
+
+def test_shapes_are_compared_where_the_smallest_network_is_missing(train_as: TrainAs):
+    train_as(planted(lambda one: 0.5 if one["depth"] == 16 else 0.4))
+    shapes = (10, 0.5), (16, 0.25)
+    named = images.residual_settings("smoke", shapes)
+    scans, _ = images.scans(named, images.in_data(SIZES), 4, "n_data", "shapes")
+    found = distributions.shape_rows(distributions.by_shape(shapes, named, scans), "digits")
+    assert {row.quantity: row.verdict for row in found if "of the" not in row.quantity} == {
+        "digits: α_D of WRN-10-0.5 less that of WRN-16-0.25": "disagrees"
+    }

@@ -10,11 +10,11 @@ import pytest
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.simulate.random_features import train
-from scalinglab.spectrum import TailExponent
+from scalinglab.spectrum import Spectrum, TailExponent
 from scalinglab.studies.registry import entry
 from scalinglab.studies.verdict import Row
 from scalinglab_papers.bordelon2024 import common, ensembles, frontier, networks, width_scans
-from scalinglab_papers.bordelon2024.finite_size import power
+from scalinglab_papers.bordelon2024.finite_size import over_signs, power
 from tests.papers.smoke_records import recorded
 
 FIGURES = (
@@ -263,3 +263,13 @@ def test_the_exponent_of_an_excess_is_that_of_its_first_order():
     inside = np.mean([abs(value + 1) < 1.96 * stderr for value, stderr in found])
     assert inside == pytest.approx(0.95, abs=0.047)  # three standard errors
     assert power(sizes[:3], excess[:3], error[:3])[0] < -1.05
+
+
+def test_the_mean_over_signs_of_the_target_is_that_of_one_target():
+    spectrum, times = Spectrum.power_law(1.5, 1.25, 60), np.array([20.0, 200.0])
+    plain = train(spectrum, times, 8, 16, draws=1000, seed=1).average("seed").frame
+    losses = over_signs(spectrum, times, 8, 1000, seed=2)
+    error = losses.std(0, ddof=1) / np.sqrt(1000)
+    assert np.all(error < plain["test_loss_stderr"] / 2)
+    difference = losses.mean(0) - plain["test_loss"].to_numpy()
+    assert np.all(np.abs(difference) < 3.5 * np.hypot(error, plain["test_loss_stderr"]))

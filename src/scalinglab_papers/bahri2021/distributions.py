@@ -9,6 +9,7 @@ nearest neighbour as published, and by TwoNN). Table 1: the CNNs. Scales are tho
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -159,25 +160,37 @@ def fig_s5(scale: str) -> Reproduction:
     found, curves = images.residual_scans(scale, named, s.aspect_seeds)
     figure, alphas = images.draw(found, dataset, "", "examples D", shared_range=True)
     rows = [images.exponent_row(scan, alpha, f"{scan.name}: α_D") for scan, alpha in zip(found, alphas)]
+    return Reproduction(curves, figure, (*rows, *shape_rows(by_shape(s.aspects, named, found), dataset)))
+
+
+def by_shape(
+    aspects: Sequence[tuple[int, float]], names: Iterable[str], found: list[images.Scan]
+) -> dict[tuple[int, float], images.Scan]:
+    """The scans by depth and width, as far as they are there."""
     by_name = {scan.name: scan for scan in found}
-    shapes = {aspect: by_name[name] for aspect, name in zip(s.aspects, named) if name in by_name}
-    first = next(iter(shapes))
+    return {aspect: by_name[name] for aspect, name in zip(aspects, names) if name in by_name}
+
+
+def shape_rows(shapes: dict[tuple[int, float], images.Scan], dataset: str) -> list[Row]:
+    """The widest of the shallowest networks and the deepest of the narrowest, each against the smallest."""
+    first = min(d for d, _ in shapes), min(k for _, k in shapes)
     widths = sorted(k for d, k in shapes if d == first[0])
     wide, deep = (first[0], widths[-1]), (max(d for d, k in shapes if k == first[1]), first[1])
     compared: list[tuple[tuple[int, float], tuple[int, float], str, str | None]] = []
-    if wide != first:
+    if wide != first in shapes:
         compared.append((wide, first, "the exponent grows with width up to a critical width", ">"))
     if len(widths) > 2:
         compared.append((wide, (first[0], widths[-2]), "fixed beyond a saturating width", "="))
-    if deep != first:
+    if deep != first in shapes:
         compared.append((deep, first, "depth has a mild effect", None))
     if first not in (wide, deep):
         compared.append((wide, deep, "the effect of depth is milder than that of width", ">"))
+    rows = []
     for one, other, claim, relation in compared:
         names = [shapes[aspect].name.removeprefix(f"{dataset}, ") for aspect in (one, other)]
         quantity = f"{dataset}: α_D of {names[0]} less that of {names[1]}"
         rows += images.differences(quantity, shapes[one], shapes[other], f"the paper: {claim}", relation)
-    return Reproduction(curves, figure, tuple(rows))
+    return rows
 
 
 # --- Fig. 2 right ------------------------------------------------------------------------------------
