@@ -135,6 +135,17 @@ def test_an_optimum_that_leaves_its_law_does_not_transfer():
     assert sl.laws.hyperparameters(straight, at=at).transfers is True
 
 
+def test_a_ladder_whose_best_rate_leaps_at_its_largest_sizes_does_not_transfer():
+    """Four sizes are tested; the first two after a leap by a factor of five are missed."""
+    size, rate = (v.ravel() for v in np.meshgrid(np.geomspace(1e7, 1e9, 9), np.geomspace(1e-4, 1e-1, 13)))
+    best, noise = 2e-3 * (size / 1e8) ** -0.2, np.random.default_rng(0).standard_normal(len(size))
+    for leap, transfers in ((1.0, True), (5.0, False)):
+        off = np.log(rate / (best * np.where(size > 2.5e8, leap, 1.0)))
+        loss = (1.8 + 400 * size**-0.35) * np.exp(0.01 * off**2 + 5e-4 * noise)
+        runs = pd.DataFrame({"n_params": size, "learning_rate": rate, "loss": loss})
+        assert sl.laws.hyperparameters(runs, at={"n_params": 2e9}).transfers is transfers
+
+
 @pytest.mark.slow
 def test_intervals_hold_the_best_run_of_a_search_at_the_next_size():
     held = []
