@@ -20,6 +20,7 @@ from scalinglab.laws import surface
 from scalinglab.laws.planning import questions
 from scalinglab.readers.units import doubts
 from scalinglab.results import Command, Reason, Status
+from scalinglab.results.types import reason_of
 
 
 def runs(sizes: int = 5, data: int = 5, noise: float = 0.004, seed: int = 0) -> pd.DataFrame:
@@ -399,6 +400,10 @@ def test_sizes_in_other_units_are_doubted():
         with pytest.raises(BadInput, match="millions or billions"):
             choose(sl.read(table))
     assert choose(sl.read(alone), x="n_params").x == ("n_params",), "counts as they stand"
+    with pytest.raises(BadInput) as refused:
+        choose(sl.read(whole))
+    named = reason_of(refused.value).details["sizes"].split(",")
+    assert choose(sl.read(whole), x=named).x == ("n_params", "n_data"), "the way out keeps both sizes"
     network = whole.assign(D=[1000, 4000, 1000, 4000])
     assert choose(sl.read(network)).x == ("n_params", "n_data"), "a small network"
     counted = runs(4, 4).assign(flops=lambda t: 8.4 * t.params * t.tokens)

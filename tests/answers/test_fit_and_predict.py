@@ -87,6 +87,17 @@ def test_sizes_are_taken_by_name_alone(fitted):
         fitted.predict(n_params=7e9, n_data=6e10, level=95)
 
 
+def test_sizes_go_by_what_they_count_and_by_names_that_mean_them(fitted):
+    there = fitted.predict(n_params=7e9, n_data=6e10).mean
+    assert fitted.predict(parameters=7e9, tokens=6e10).mean == there
+    assert sl.predict(runs(), at={"num_params": 7e9, "train_tokens": 6e10}).mean == there
+    with pytest.raises(BadInput, match="active_params is no size"):
+        sl.predict(
+            runs().assign(active_params=lambda t: t.params / 8), at={"active_params": 7e9, "tokens": 6e10},
+            n_params="params",
+        )  # fmt: skip
+
+
 def test_a_curve_is_continued_as_extrapolate_continues_it():
     table = curve()
     direct = sl.laws.extrapolate(table.n_data, table.test_error, at=[1e6, 4e5])

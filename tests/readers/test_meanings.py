@@ -176,6 +176,32 @@ def test_words_before_the_numbers_of_a_line_name_its_run(tmp_path: Path):
     assert curves["n_params"].tolist() == [19e6, 70e6, 160e6]
 
 
+@pytest.mark.parametrize(("line", "role"), [
+    ("- {}M params: val loss {}", "n_params"), ("* {}M params -> val loss {}", "n_params"),
+    ("- {}k images: val loss {}", "n_data"), ("- {}k reviews: val loss {}", "n_data"),
+])  # fmt: skip
+def test_items_of_a_list_name_a_size_before_their_mark(tmp_path: Path, line: str, role: str):
+    sizes, losses = (15, 45, 125, 350), (3.92, 3.51, 3.18, 2.93)
+    path = tmp_path / "notes.md"
+    path.write_text("# Sweep\n\n" + "\n".join(line.format(*each) for each in zip(sizes, losses)))
+    read = sl.read(path)
+    assert read[role].tolist() == [each * (1e6 if "M" in line else 1e3) for each in sizes]
+    assert read["test_loss"].tolist() == [*losses]
+
+
+def test_words_that_recur_before_the_numbers_of_lines_are_kept(tmp_path: Path):
+    path = tmp_path / "notes.txt"
+    rows = [("adam", 15, 3.9), ("adam", 45, 3.5), ("sgd", 15, 4.4), ("sgd", 45, 4.0)]
+    path.write_text("\n".join(f"- {kind} {size}M params: {loss}" for kind, size, loss in rows))
+    assert sl.read(path)["label"].tolist() == ["adam", "adam", "sgd", "sgd"]
+
+
+def test_a_largest_number_of_tokens_is_that_of_the_training_where_it_is_so_many():
+    sizes = {"cfg.n_params": [1e7, 1e7, 5e7, 5e7], "val_loss": [3.9, 3.6, 3.5, 3.2]}
+    assert sl.read(sizes | {"cfg.max_tokens": [1e9, 4e9] * 2})["tokens"].tolist() == [1e9, 4e9] * 2
+    assert "tokens" not in sl.read(sizes | {"cfg.max_tokens": [4096, 512, 512, 4096]}).frame
+
+
 def test_a_size_of_no_known_name_is_the_one_that_the_measurement_follows():
     kept = ["21/50", "30/50", "40/50"]
     curves = sl.read({"env_steps": ["1M", "2M", "5M"], "gpu_hours": [1, 2, 5], "kept": kept})

@@ -15,10 +15,12 @@ from typing import Any
 
 from scalinglab import readers
 from scalinglab.answers.curve import answer_curve
-from scalinglab.answers.fitted import SIZES, Fit, Prediction, choose
+from scalinglab.answers.fitted import PAIR, SIZES, Fit, Prediction, choose
 from scalinglab.answers.result import Answers
 from scalinglab.answers.surface import answer_surface
 from scalinglab.curves import Curves
+from scalinglab.curves.names import aliases
+from scalinglab.errors import BadInput
 from scalinglab.laws.fitting.data.points import positive
 from scalinglab.results.types import SOME_TABLE, Reason
 from scalinglab.support.validation import checked
@@ -82,7 +84,10 @@ def sizes_from(at: Any, names: Sequence[str], curves: Curves) -> Any:
         curves: the table, whose names of columns `at` may use.
     """
     if isinstance(at, Mapping):
-        return {curves.resolve(name): value for name, value in at.items()}
+        here = {name: curves.resolve(name) for name in at}
+        other = aliases(name for name in at if here[name] not in curves.frame)
+        here |= {theirs: ours for ours, found in other.items() for theirs in found}
+        return {here[name]: value for name, value in at.items()}
     is_path = isinstance(at, (str, os.PathLike))
     if is_path or (hasattr(at, "columns") and not {*names} <= {*at.columns}):
         return readers.read_table(at).frame
@@ -91,14 +96,15 @@ def sizes_from(at: Any, names: Sequence[str], curves: Curves) -> Any:
 
 @checked
 def answer(
-    table: Any, compute: float | None = None, *, x: str | None = None, y: str | None = None,
+    table: Any, compute: float | None = None, *, x: str | Sequence[str] | None = None, y: str | None = None,
     settings: Iterable[str] = (), **columns: str,
 ) -> Answers:  # fmt: skip
     """What a table of runs shows.
 
     Args:
         compute: FLOPs at which the compute-optimal model is wanted; ten times the largest run by default.
-        table, x, y, settings, columns: as in `fit`.
+        x: the column of sizes, or n_params and n_data; by default those that vary.
+        table, y, settings, columns: as in `fit`.
 
     >>> import numpy as np, pandas as pd
     >>> n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 1e10, 5), np.geomspace(2e9, 2e11, 5)))
@@ -111,6 +117,8 @@ def answer(
     curves = _read(table, x, y, settings, columns)
     positive(compute=1 if compute is None else compute)
     chosen = choose(curves, x, y)
+    if chosen.is_surface and chosen.x != PAIR:
+        raise BadInput(f"answer takes one size, or n_params and n_data; a law of {', '.join(chosen.x)}: fit")
     found = answer_surface(curves, chosen, compute) if chosen.is_surface else answer_curve(curves, chosen)
     path = (os.fspath(table),) if isinstance(table, (str, os.PathLike)) else SOME_TABLE
     options = (word for ours, theirs in columns.items() for word in ("--column", f"{ours}={theirs}"))

@@ -294,17 +294,19 @@ class Fit(NotebookResult):
         else:
             shown = ", ".join(f"{name}=…" for name in self.x)
             raise BadInput(f"sizes are given by name, since a wrong order would not be seen: {shown}")
+        counted = {unit: name for name, unit in self.chosen.units.items()}  # tokens for n_data
+        given = {n if n in self.x else counted.get(n, n): value for n, value in given.items()}
+        wrong = [] if hasattr(at, "columns") else [name for name in given if name not in self.x]
+        if wrong:
+            raise BadInput(
+                f"{wrong[0]} is no size of this law of {' and '.join(self.x)}; {nearest(wrong[0], self.x)}"
+            )
         if lost := [name for name in self.x if name not in given]:
             if len(self.x) > 1:
                 needed = f"{self.y} depends on {' and '.join(self.x)} here: give {' and '.join(lost)}, too"
                 raise BadInput(f"{needed}, or name one column of sizes with x= (--x)")
             raise BadInput(
                 f"this is a law of {lost[0]}: give {lost[0]}=, or name another column with x= (--x)"
-            )
-        wrong = [] if hasattr(at, "columns") else [name for name in given if name not in self.x]
-        if wrong:
-            raise BadInput(
-                f"{wrong[0]} is no size of this law of {' and '.join(self.x)}; {nearest(wrong[0], self.x)}"
             )
         return given
 

@@ -209,8 +209,9 @@ _MAKE_IT_OWN = {
 _OF_OTHERS = {
     *TEST, "embedding", "embeddings", "embed", "tokenizer", "vocab", "layer", "layers", "head", "heads",
     "attention", "attn", "mlp", "hyper", "gpu", "system", "teacher", "draft", "reference", "ref", "baseline",
-    "max", "best", "optimal",
+    "best", "optimal",
 }  # fmt: skip
+_CAPS = {"max", "maximum"}  # of a size: what was planned, or of something else
 _OF_SPEED = {
     "per", "sec", "second", "s", "rate", "ratio", "speed", "throughput", "hour", "hours", "time", "cost",
 }  # fmt: skip
@@ -439,8 +440,10 @@ def likely_size(column: str, ours: str) -> int:
 
     >>> [likely_size(n, "n_data") for n in ("train_images", "images", "web images", "n_reviews", "n_heads")]
     [4, 3, 2, 1, 0]
-    >>> likely_size("train_clicks", "n_data"), likely_size("Tokens/Parameter", "tokens")
-    (1, 0)
+    >>> [likely_size(name, "tokens") for name in ("max_tokens", "generation.max_tokens", "Tokens/Parameter")]
+    [1, 0, 0]
+    >>> likely_size("train_clicks", "n_data")
+    1
     """
     words = _size_words(column)
     nouns, allowed = _NOUNS[ours]
@@ -463,7 +466,7 @@ def likely_size(column: str, ours: str) -> int:
     if {*unknown} & _OF_OTHERS or any(len(word) == 1 for word in unknown):  # a letter may be a unit
         return 0
     alone = ours == "n_data" and not {*rest} & _MAKE_IT_OWN[ours]
-    return max(CERTAIN - len(unknown) - alone, 0)
+    return max(CERTAIN - len(unknown) - alone - 2 * bool({*unknown} & _CAPS), 0)
 
 
 def _size_words(column: str) -> list[str]:

@@ -55,7 +55,7 @@ def refuse_other_units(sizes: Mapping[str, np.ndarray], units: Mapping[str, str]
         doubtful += ["n_params"] if few else []
     for name in doubtful:
         low, high = ends[name]
-        raise BadInput(Reason("small_sizes", low=low, high=high, size=name, unit=units[name]))
+        raise BadInput(Reason("small_sizes", low=low, high=high, sizes=",".join(sizes), unit=units[name]))
 
 
 def _may_be_checkpoints(frame: pd.DataFrame) -> bool:

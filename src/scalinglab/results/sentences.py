@@ -77,7 +77,7 @@ REASONS = {
     "read": "read {text}",  # what was understood of a table
     "small_sizes": (
         "{low:.4g} to {high:.4g} {unit}: in millions or billions? Put the unit into the name of the column, "
-        "as in '{unit} (M)'; if they are counts as they stand, name the column: x='{size}' (--x {size})"
+        "as in '{unit} (M)'; if they are counts as they stand, say so: --x {sizes}"
     ),
     "other_flops": (
         "here {per:g} · parameters · {unit} FLOPs are counted; those of the table are {ratio:.3g} times as "

@@ -28,14 +28,15 @@ def answer(rows: Rows, compute: float | None = None, x: str | None = None, y: st
 
     Args:
         compute: FLOPs of the compute-optimal model, e.g. 1e22. Default: 10 times the largest run.
-        x: the column of the size, e.g. n_data. Default: the one that varies.
+        x: the column of the size, e.g. n_data, or n_params,n_data. Default: those that vary.
         y: the column to predict, e.g. test_error.
     """
     from scalinglab import answers
 
-    curves = rows.curves((x,) if x else (), (y,) if y else (), printed=False)
+    sizes = _sizes(x)
+    curves = rows.curves(sizes, (y,) if y else (), printed=False)
     try:
-        found = answers.answer(curves, compute, x=x, y=y)
+        found = answers.answer(curves, compute, x=sizes or None, y=y)
     except ScalinglabError:
         say(f"read {curves.understood}")
         raise
@@ -141,10 +142,14 @@ def _fitted(rows: Rows, x: str | None, y: str | None, form: str) -> tuple[Fit, C
     """The law of a table, and its rows."""
     from scalinglab.answers.fitted import choose
 
-    columns = None if x is None else [name.strip() for name in x.split(",")]
-    curves = rows.curves(tuple(columns or ()), (y,) if y else ())
-    names = columns[0] if columns and len(columns) == 1 else columns
-    return choose(curves, names, y, form).fit(form), curves
+    sizes = _sizes(x)
+    curves = rows.curves(sizes, (y,) if y else ())
+    return choose(curves, sizes or None, y, form).fit(form), curves
+
+
+def _sizes(x: str | None) -> tuple[str, ...]:
+    """The columns that --x names, none where it was not given."""
+    return tuple(name.strip() for name in x.split(",")) if x else ()
 
 
 @command("explain", figure="explain", draws_unasked=False)

@@ -91,9 +91,14 @@ def lists_by_name(text: str) -> dict[str, list[str]]:
 
 
 def _pairs(line: str) -> dict[str, str]:
-    """The names and values of a line; a pair without a mark counts where its name is known."""
-    marked = {_name(words): value for words, value in _PAIR.findall(line)}
+    """The names and values of a line; a pair without a mark counts where its name is known.
+
+    >>> _pairs("15M params: val loss 3.2, optimizer: adam")
+    {'val loss': '3.2', 'optimizer': 'adam'}
+    """
     spaced = {name: value for words, value in _SPACED.findall(line) if _is_name(name := _name(words))}
+    begun = {name.split()[0] for name in spaced}  # a mark in front of a pair gives no value
+    marked = {_name(words): value for words, value in _PAIR.findall(line) if value not in begun}
     return {**{k: v.rstrip(".,") for k, v in spaced.items() if k not in marked}, **marked}
 
 
@@ -147,8 +152,10 @@ def table_of_alike(lines: Iterable[str]) -> list[dict[str, str]]:
     keys = [name or f"value {letter}" for name, letter in zip(names, ascii_uppercase)]
     keys[-1] = names[-1] or "value"
     rows = [dict(zip(keys, (v.strip() for v in _SLOT.findall(line)))) for line in found[alike]]
-    apart = len({*labels}) == len(labels) and not all(re.fullmatch(r"\W*\d*\W*", each) for each in labels)
-    return [{"run": each} | row for each, row in zip(labels, rows)] if apart else rows
+    if len({*labels}) == 1 or all(re.fullmatch(r"\W*\d*\W*", each) for each in labels):
+        return rows
+    called = "run" if len({*labels}) == len(labels) else "label"
+    return [{called: each} | row for each, row in zip(labels, rows)]
 
 
 def _is_worded(between: str) -> bool:
@@ -157,9 +164,10 @@ def _is_worded(between: str) -> bool:
 
 
 def _unit_of(behind: str) -> str:
-    """The word behind a number that says what it counts."""
-    unit = re.match(r"\s*([A-Za-z]+)", behind)
-    return unit[1] if unit and _COUNTS & {*aliases([unit[1]])} else ""
+    """The word behind a number that says what it counts: a known one, or things, before a mark."""
+    unit = re.match(r"\s*([A-Za-z]+)(\s*[:,;|=>→-])?", behind)
+    counted = unit and (_COUNTS & {*aliases([unit[1]])} or (unit[2] and unit[1].endswith("s")))
+    return unit[1] if unit and counted and quantity(unit[1]) is None else ""
 
 
 def _name_of(before: str, behind: str) -> str:

@@ -238,7 +238,8 @@ class _Table:
                 certain = role == "n_data" and counts_examples(column)
                 fit = CERTAIN - 1 if certain else likely_size(column, role)
                 if fit and self._is_count(column):
-                    yield Meaning(column, role, fit - CERTAIN, followed=fit == 1)
+                    large = role == "tokens" and self.frame[column].min() >= FEWEST_TOKENS
+                    yield Meaning(column, role, fit - CERTAIN, followed=fit == 1 and not large)
             words = {*bare(column).split("_")}
             of_data = words & {*_OF_SPEECH, "labelled", "labeled", "data"} or speech
             hours = words & {"hours", "hrs"} and words <= {"hours", "hrs"} | _OF_SETS | _OF_SPEECH
