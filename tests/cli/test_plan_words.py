@@ -42,6 +42,18 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     return seen
 
 
+def test_the_next_run_is_planned_without_options(runs, asked, tmp_path):
+    with pytest.raises(BadInput, match="seen"):
+        run("next", runs)
+    one = tmp_path / "sizes.csv"
+    pd.read_csv(runs).query("n_data == 1e10").drop(columns="n_data").to_csv(one, index=False)
+    with pytest.raises(BadInput, match="seen"):
+        run("next", one)
+    assert [(a["x"], a["budget"], a["at"]) for a in asked] == [
+        (["n_params", "n_data"], None, None), ("n_params", None, None),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("words", "form", "x", "at"),
     [

@@ -207,8 +207,12 @@ def test_next_runs_for_a_surface_respect_the_budget_and_the_shapes_tried(fitted)
     assert ratio.max() <= (d / n).max() * 2
     with pytest.raises(BadInput, match="no candidate costs"):
         plan.next_runs(fitted, budget=1.0, compute=1e24)
-    with pytest.raises(BadInput, match="give at="):
-        plan.next_runs(fitted, budget=1e22)
+    largest = 6 * float((n * d).max())
+    unasked = plan.next_runs(fitted, most=1)
+    assert unasked.budget == pytest.approx(largest)
+    assert 6 * unasked.target.prod() == pytest.approx(10 * largest)
+    with pytest.raises(BadInput, match="budget="):
+        plan.next_runs(fitted, compute=1e24, candidates=[[1e9, 1e10]], cost=[1.0])
 
 
 @pytest.mark.slow

@@ -191,14 +191,14 @@ AHEAD = 10.0  # how many times the largest size a curve is drawn
 
 
 def fit(axes: Axes, found: Any, *, level: float = 0.95) -> None:
-    """A law over its runs: a surface by isoFLOP curves, a curve with its tenfold continuation."""
+    """A law over its runs: a surface by isoFLOP curves, a curve through them to ten times the largest."""
     if found.surface is not None:
         surface(axes, found.surface, loss=found.y)
         return
     (x,), sizes = found.x, found.chosen.table.x
     if found.automatic:
         try:
-            at = np.geomspace(sizes.max(), AHEAD * sizes.max(), 24)
+            at = np.geomspace(sizes.min(), AHEAD * sizes.max(), 48)
             ahead = extrapolate(sizes, found.chosen.table.y, at=at, level=level)
         except ScalinglabError:  # what cannot be continued is drawn as far as it was measured
             pass

@@ -107,7 +107,7 @@ def approaches(table: Surface, compute: float) -> Output:
 @command("plan next")
 def next_runs(
     table: Surface,
-    budget: float,
+    budget: float | None = None,
     compute: float | None = None,
     at: Numbers | None = None,
     x: str | None = None,
@@ -120,10 +120,12 @@ def next_runs(
 ) -> Output:
     """Find the runs, within a budget, that shrink the interval of a target prediction most.
 
+    Without options: for the cost of the largest run, the prediction at ten times its size or compute.
+
     With --pool the possible runs and their costs are given: run the batch, add its results to the runs, and
     ask again, until none is worth its cost.
 
-    scalinglab plan next chinchilla.csv --budget 1e22 --compute 5.76e23
+    scalinglab plan next runs.csv
 
     scalinglab plan next chinchilla.csv --budget 1e22 --compute 5.76e23 --share 0.8
 
@@ -135,11 +137,12 @@ def next_runs(
 
     Args:
         budget: cost to spend on new runs, e.g. 1e22: FLOPs of a surface or with --cost, else units of x; of a
-            pool in the unit of its costs.
+            pool in the unit of its costs. Default: the cost of the largest run.
         compute: target: predict the lowest loss at this compute in FLOPs, e.g. 5.76e23.
         at: target: predict at this size, e.g. 1e6; for a surface a value of each variable of the form, e.g.
             'n_params,n_data'.
-        x: fit a law of this one column instead of a surface. Default: n_data, with one size in --at.
+        x: fit a law of this one column instead of a surface. Default: the size that varies, where one does,
+            or n_data, with one size in --at.
         form: any form of 'scalinglab laws forms'. Default: auto, all forms of surfaces, averaged, or with --x
             the form of 'laws fit --form auto'.
         cost: with --x: FLOPs per unit of x, e.g. 1e9. Default: x is the cost. With --pool: the column of
@@ -148,13 +151,14 @@ def next_runs(
         target: target: predict at the sizes of this table, one per row, e.g. target.csv.
         share: print the cheapest plan with this share of what the whole budget narrows, e.g. 0.8.
     """
+    from scalinglab.answers.fitted import choose
     from scalinglab.laws import plan
 
     if not 0 < share <= 1:
         raise BadInput(f"--share {share:g} must lie between 0 and 1, as in 0.8")
-    one_size = compute is None and at is not None and len(at) == 1
-    if form in (None, "auto") and x is None and one_size:
-        x = "n_data"  # one size is that of a law of one variable
+    if form in (None, "auto") and x is None and compute is None and (at is None or len(at) == 1):
+        varying = choose(table.curves(printed=False), y=table.y).x
+        x = varying[0] if len(varying) == 1 else "n_data" if at is not None else None
     query, columns, wanted = _plan_of(table, form, x, var)
     if len(columns) > 1:
         wanted["compute"] = compute

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 # chosen: a plan is worth it that narrows the interval by a fifth and by 0.1 % of the prediction
 WORTH, NOTICEABLE = 0.8, 1e-3
+AHEAD = 10.0  # chosen: times the largest run, where a prediction matters unless asked otherwise
 USELESS = 1.0  # defined: an interval of ± 100 % of the prediction reaches 0
 
 
@@ -137,7 +138,7 @@ class NextRuns(NotebookResult):
 def next_runs(
     given: Law | Surface | Any,
     *,
-    budget: float,
+    budget: float | None = None,
     at: Any = None,
     compute: float | None = None,
     x: str | Sequence[str] | None = None,
@@ -160,9 +161,9 @@ def next_runs(
     Args:
         given: a `Law`, a `Surface`, or a table of curves, to which one is fitted: a law of the column x, a
             surface of several.
-        budget: what may be spent, in the unit of `cost`.
+        budget: what may be spent, in the unit of `cost`; by default the cost of the largest run at hand.
         at: where the prediction matters: a size, the values of the form's variables in their order, or
-            several such rows, (targets, variables).
+            several such rows, (targets, variables); by default ten times the largest size or compute.
         compute: instead of `at`, for a surface: its compute-optimal point for these FLOPs.
         candidates: runs to choose from, (n, variables); by default a grid in the log around the points at
             hand, up to four times beyond the largest, and for a surface with as many examples per parameter
@@ -202,6 +203,10 @@ def next_runs(
     places = np.asarray(candidates, float).reshape(-1, len(names))
     check_sizes(tuple(places.T) if len(names) > 1 else places[:, 0], law.form)
     price, unit = price_of(names, flops_per_param_example) if cost is None else (cost, "of that cost")
+    if budget is None:
+        if not callable(price):
+            raise BadInput("give budget= (--budget), what may be spent of the costs of these candidates")
+        budget = float(np.max(price(*np.atleast_2d(law.points.x))))
     prices = checked_costs(price(*places.T) if callable(price) else price, len(places), budget)
     if generated and callable(price) and isinstance(fitted, Surface):
         kept = large_enough(places, prices, float(np.max(price(*law.points.x))), budget)
@@ -323,6 +328,11 @@ def _targets(
     fitted: Law | Surface, form: Form, at: Any, compute: float | None, flops_per_param_example: float
 ) -> np.ndarray:
     """Where predictions matter, (targets, variables)."""
+    if at is None and compute is None:
+        if isinstance(fitted, Surface) and {*form.variables} == {"n_params", "n_data"}:
+            compute = AHEAD * flops_per_param_example * float(np.max(np.prod(fitted.law.points.x, axis=0)))
+        elif isinstance(fitted, Law) and len(form.variables) == 1:
+            at = AHEAD * np.max(fitted.points.x)
     if compute is not None:
         if not isinstance(fitted, Surface):
             raise BadInput("compute= needs a surface; for a law of one variable give at=")
