@@ -122,17 +122,17 @@ def _section(section: Section, figures: list[str]) -> str:
     parts = [f'<section id="{section.anchor}"><h2>{html.escape(section.title)}</h2>']
     if section.card:
         bold = (f"<b>{html.escape(subject)}:</b> " if subject else "" for subject, _ in section.card)
-        texts = (html.escape(statement) for _, statement in section.card)
+        texts = (_prose(statement) for _, statement in section.card)
         lines = "".join(f"<li>{start}{text}</li>" for start, text in zip(bold, texts, strict=True))
         parts.append(f'<ul class="card">{lines}</ul>')
-    parts += [f"<p>{html.escape(text)}</p>" for text in section.paragraphs]
+    parts += [f"<p>{_prose(text)}</p>" for text in section.paragraphs]
     if section.plots:
         parts.append('<div class="plots">')
         for plot in section.plots:
             parts.append(
                 f'<figure><div class="plot" id="plot-{len(figures)}" role="img" '
                 f'aria-label="{html.escape(plot.caption, quote=True)}"></div>'
-                f"<figcaption>{html.escape(plot.caption)}</figcaption></figure>"
+                f"<figcaption>{_prose(plot.caption)}</figcaption></figure>"
             )
             figures.append(_json(plot.figure))
         parts.append("</div>")
@@ -141,12 +141,21 @@ def _section(section: Section, figures: list[str]) -> str:
     if section.explore is not None:
         parts.append(f'<div class="explore" data-explore="{_attribute(section.explore)}"></div>')
     if section.folded:
-        text = "".join(f"<p>{html.escape(each)}</p>" for each in section.folded)
+        text = "".join(f"<p>{_prose(each)}</p>" for each in section.folded)
         parts.append(f"<details><summary>What this rests on</summary>{text}</details>")
     for caption, table, *numbers in section.tables:
         text = html.escape([table, *numbers][-1].to_csv(index=False), quote=True)
         parts.append(f'<div class="table" data-csv="{text}">{_table(caption, table)}</div>')
     return "\n".join([*parts, "</section>"])
+
+
+def _prose(text: str) -> str:
+    """A text in which no line breaks between a number and its sign.
+
+    >>> _prose("from ± 1 % to")
+    'from ±\\xa01\\xa0% to'
+    """
+    return re.sub(r"(?<=±) | (?=%)", "\xa0", html.escape(text))
 
 
 def _attribute(value: Any) -> str:
