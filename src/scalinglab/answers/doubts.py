@@ -49,6 +49,7 @@ PRODUCT = "__6ND"  # defined: the compute of a table that gives none
 FEWEST = 5  # chosen: sizes of an isoFLOP curve; a parabola has three parameters, and two show that it is one
 CENTRE = (0.1, 0.9)  # chosen: where a minimum lies inside the sizes, as a share of the range of ln N
 OTHER_FLOPS = 0.1  # chosen: relative to 6 N D; less is rounding of budgets and how attention is counted
+CERTAIN = 0.99  # chosen: a score above so much of what the other runs allow at its loss is better than that
 ENOUGH = 20  # chosen: runs of a surface off which one may lie: four for each of its parameters
 NEIGHBOURS = 9  # chosen: runs of the sizes around one that few share, for their usual FLOPs
 DIFFERENT_EXPONENT = 0.06  # chosen: relative, from which on two counts of parameters disagree
@@ -597,8 +598,15 @@ def contaminated(study: Study) -> Iterator[Doubt]:
         odd = (off > 0) & unlikely(off / scale, len(off) * len(study.scores))
         if not odd.any():
             continue
+        # and higher than the others allow: they know little of the lowest losses
+        clean, random = replace(curve, loss=curve.loss[~odd], share=share[~odd]), np.random.default_rng(0)
+        for i in np.flatnonzero(odd):
+            others = clean.draw(np.full(scores.DRAWS, curve.loss[i]), random)[1]
+            odd[i] = share[i] > np.quantile(others, CERTAIN)
+        if not odd.any():
+            continue
         rows = tuple(int(r) for r in known["__row"].to_numpy()[odd])
-        lowest, clean = np.array([curve.loss.min()]), scores.Curve(curve.name, curve.loss[~odd], share[~odd])
+        lowest = np.array([curve.loss.min()])
         yield Doubt(
             "contaminated", rows, Reason("audit_contaminated", study=study.label, column=str(column)),
             float(curve.expected(lowest)[0]), float(clean.expected(lowest)[0]), "score",

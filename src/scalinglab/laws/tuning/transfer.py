@@ -40,9 +40,8 @@ SAME = 3  # convention: digits of ln size to which two sizes are one
 NEAR = 2.0  # search: the least factor of size over which the certificate predicts; the largest is WIDE
 # search: the most sizes that the certificate holds out, and how many it wants
 HELD_OUT, ENOUGH = 12, 6
-IMPROBABLE = (
-    0.05 + 1e-9
-)  # convention: of as many misses, were every interval right; then it does not transfer
+# convention: of as many misses, were every interval right; then it does not transfer
+IMPROBABLE = 0.05 + 1e-9
 DRAWS = 4000  # search: draws behind the regret
 
 
