@@ -347,6 +347,24 @@ def frontier_of_one_width() -> Numbers:
     }  # fmt: skip
 
 
+def excess_by_spectrum(draws: int = 6000) -> Numbers:
+    """finite-size: the exponent of the excess in N at t = 20, at N = 12, 24 and 48, for two decays b."""
+    from scalinglab.spectrum import Spectrum
+    from scalinglab.theory import dmft
+    from scalinglab_papers.bordelon2024.finite_size import over_signs, power
+
+    sizes, time, found = (12, 24, 48), np.array([20.0]), {}
+    for name, decay in (("slow", 1.25), ("fast", 3.0)):
+        spectrum = Spectrum.power_law(1.5, decay, 200)
+        above = np.array([
+            over_signs(spectrum, time, n, draws, n)[:, 0] / dmft.solve(spectrum, time, n, 2 * n).test_loss - 1
+            for n in sizes
+        ])  # fmt: skip
+        error = above.std(1, ddof=1) / np.sqrt(draws)
+        found[name], found[f"{name}_error"] = power(np.array(sizes), above.mean(1), error)
+    return found
+
+
 def after_kernel_by_network(steps: int = 100, seeds: int = 2, inputs: int = 200) -> Numbers:
     """Fig. 9a: the change of b of the tangent kernel in training, for the record's CNN and for a Wide ResNet.
 
@@ -487,7 +505,7 @@ CHECKS: dict[str, Callable[[], Numbers]] = {
         plateau_of_guessing,
         margins_after_the_last_error, what_falls_in_resnets, exponents_by_domain,
         local_interpolation, features_to_choose_from, sizes_next_to_the_features, scatter_between_checkpoints,
-        frontier_of_one_width,
+        frontier_of_one_width, excess_by_spectrum,
         after_kernel_by_network, narrow_perceptrons, gain_at_fixed_noise_in_time, schemes_in_time,
         curvature_and_failures,
     )

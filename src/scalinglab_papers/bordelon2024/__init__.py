@@ -53,5 +53,5 @@ ENTRIES = listed(
     Entry("exponents", "measured and predicted exponents of time, data, model and compute",
           make="frontier:exponents", laptop_minutes=0.3),
     Entry("finite-size", "simulations of finite size lie above the mean-field theory by about 1/N",
-          make="finite_size:finite_size", laptop_minutes=1.3),
+          make="finite_size:finite_size", laptop_minutes=5.1),
 )  # fmt: skip
