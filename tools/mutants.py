@@ -114,7 +114,7 @@ def source(package: str) -> Path:
 def units(package: str) -> list[Path]:
     """What is recorded at once: each file of tests of a package, and the examples in its docstrings."""
     elsewhere = [ROOT / "tests" / name for name in TESTS_ELSEWHERE.get(package, ())]
-    beside = (ROOT / "tests").glob(f"test_{package}*.py")  # of modules, and of packages without a folder there
+    beside = (ROOT / "tests").glob(f"test_{package}*.py")  # where there is no folder
     own = sorted([*(ROOT / "tests" / package).rglob("test_*.py"), *beside])
     return [*own, *elsewhere, source(package)]
 

@@ -369,15 +369,15 @@ def test_few_runs_of_which_one_does_not_follow_the_others_have_no_optimum(surfac
     ],
 )  # fmt: skip
 def test_dropped_points_are_counted_on_the_screen_and_in_json(curves: Path, command: str):
-    table = pd.read_csv(curves)
-    table.loc[5, "test_error"] = 0.0
+    table = pd.read_csv(curves)[::3]  # one seed
+    table.loc[3, "test_error"] = 0.0
     table.to_csv("zero.csv", index=False)
     words = (*command.format("zero.csv").split(), "--drop-bad")
     if command.startswith("laws"):
-        assert "1 of 36 points dropped" in run(*words)
+        assert "1 of 12 points dropped" in run(*words)
     notes = json.loads(run(*words, "--json"))["notes"]
     dropped = next(note for note in notes if note["code"] == "dropped")
-    assert (dropped["dropped"], dropped["points"]) == (1, 36)
+    assert (dropped["dropped"], dropped["points"]) == (1, 12)
     assert [(why["code"], why["value"]) for why in dropped["why"]] == [("value_not_positive", 0)]
 
 

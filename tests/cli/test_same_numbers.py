@@ -57,8 +57,9 @@ CHOICES = [
 
 @pytest.mark.parametrize(("words", "rows"), CHOICES)
 def test_fits_of_the_rows_asked_for(curves, words, rows):
-    told = run("laws", "fit", curves, "--no-figure", *words)["laws"][0]
-    law = sl.laws.fit("auto", sl.read(curves), x="n_data", y="test_error", **rows)
+    form = "auto" if words == CHOICES[0][0] else "power_law"  # which takes a third of the time
+    told = run("laws", "fit", curves, "--no-figure", "--form", form, *words)["laws"][0]
+    law = sl.laws.fit(form, sl.read(curves), x="n_data", y="test_error", **rows)
     assert law.form.name == told["form"]
     assert law.parameters == told["parameters"]
     assert len(law.points.y) == told["points"]

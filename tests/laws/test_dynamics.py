@@ -25,8 +25,9 @@ PUBLISHED = {
 }
 
 
-@pytest.mark.parametrize(("gamma_1", "gamma_2"), [(0.5, 1.0), (0.3, 1.4), (1.0, 0.5)])
-@pytest.mark.parametrize("rise", [0.1, 0.0])  # overfitting and saturating curves
+@pytest.mark.parametrize(  # overfitting and saturating curves
+    ("gamma_1", "gamma_2", "rise"), [(0.5, 1.0, 0.1), (0.3, 1.4, 0.0), (1.0, 0.5, 0.1)]
+)
 def test_known_exponents_are_recovered(gamma_1, gamma_2, rise):
     found = dynamical(family(SIZES, gamma_1, gamma_2, rise))
     assert found.gamma_measured.value == pytest.approx(gamma_1 * gamma_2, abs=0.01)

@@ -72,26 +72,26 @@ def test_a_curve_that_is_all_noise_stays_near_its_last_value():
 
 
 def test_the_prediction_at_one_size_does_not_depend_on_the_others_asked_for():
-    y = 0.05 + 3 * N**-0.5 + 0.002 * np.sin(np.arange(30))
-    together = extrapolate(N, y, at=[12_000, 20_000, 1e6])
+    x = N[::3]
+    y = 0.05 + 3 * x**-0.5 + 0.002 * np.sin(3 * np.arange(10))
+    together = extrapolate(x, y, at=[12_000, 20_000, 1e6])
     for i, where in enumerate(together.at):
-        alone = extrapolate(N, y, at=where)
+        alone = extrapolate(x, y, at=where)
         assert alone.mean[0] == pytest.approx(together.mean[i], rel=1e-12)
         assert alone.low[0] == pytest.approx(together.low[i], rel=1e-12)
         assert alone.weights == together.weights
 
 
 def test_units_order_and_repeated_points_do_not_matter():
-    random = np.random.default_rng(1)
-    y = (0.05 + 3 * N**-0.5) * np.exp(0.01 * random.standard_normal(30))
-    reference = extrapolate(N, y, at=[20_000.0])
-    scaled = extrapolate(1e6 * N, 100 * y, at=[2e10])
+    random, x = np.random.default_rng(1), N[::3]
+    y = (0.05 + 3 * x**-0.5) * np.exp(0.01 * random.standard_normal(10))
+    reference = extrapolate(x, y, at=[20_000.0])
+    scaled = extrapolate(1e6 * x, 100 * y, at=[2e10])
     assert scaled.mean[0] == pytest.approx(100 * reference.mean[0], rel=1e-6)
-    order = random.permutation(30)
-    assert extrapolate(N[order], y[order], at=[20_000.0]).mean[0] == pytest.approx(
-        reference.mean[0], rel=1e-9
-    )
-    split = extrapolate(np.repeat(N, 2), np.repeat(y, 2) * np.tile([0.9, 1.1], 30), at=[20_000.0])
+    order = random.permutation(10)
+    moved = extrapolate(x[order], y[order], at=[20_000.0])
+    assert moved.mean[0] == pytest.approx(reference.mean[0], rel=1e-9)
+    split = extrapolate(np.repeat(x, 2), np.repeat(y, 2) * np.tile([0.9, 1.1], 10), at=[20_000.0])
     assert split.mean[0] == pytest.approx(reference.mean[0], rel=1e-9)
 
 
@@ -327,7 +327,7 @@ def _double_descent(x, place=2000.0, height=0.4):
 def test_a_curve_that_rose_gets_a_note_and_a_band_that_holds():
     random = np.random.default_rng(8)
     inside = []
-    for place in np.geomspace(300, 2000, 20):
+    for place in np.geomspace(300, 2000, 10):
         x = np.geomspace(100, 6000, 40)
         y = _double_descent(x, place) * np.exp(0.005 * random.standard_normal(40))
         found = extrapolate(x, y, at=[7_500, 12_000])

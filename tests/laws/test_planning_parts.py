@@ -117,7 +117,7 @@ def test_the_exponent_of_an_approach_is_that_of_the_line_through_its_optima():
     n, c = (v.ravel() for v in np.meshgrid(np.geomspace(1e7, 3e10, 12), np.geomspace(1e18, 1e22, 5)))
     d = c / (6 * n)
     loss = (1.8 + 480 * n**-0.35 + 2100 * d**-0.37) * np.exp(0.002 * np.random.default_rng(0).normal(size=60))
-    found = plan.approaches(n, d, loss, compute=1e23, draws=20)
+    found = plan.approaches(n, d, loss, compute=1e23, draws=5)
     for row in found.rows[:2]:
         seen = np.isfinite(row.best)
         slope, intercept = np.polyfit(np.log(row.compute[seen]), np.log(row.best[seen]), 1)
@@ -125,7 +125,7 @@ def test_the_exponent_of_an_approach_is_that_of_the_line_through_its_optima():
         assert row.n_params == pytest.approx(np.exp(intercept + slope * np.log(1e23)))
     small = n < 1e8  # all below the optimum of the larger computes
     with pytest.raises(BadInput, match=r"an optimal size is seen at [0-2] of"):
-        plan.approaches(n[small], d[small], loss[small], compute=1e23, draws=20)
+        plan.approaches(n[small], d[small], loss[small], compute=1e23, draws=5)
 
 
 def test_the_lowest_size_counts_only_between_others():

@@ -62,14 +62,14 @@ def measured():
         v0, v1, v2 = fields(b, psi, c, noise)
         shared_data = fields(b2, psi, c, noise)[0]
         shared_params = fields(b, psi2, c2, noise2)[0]
-        inverse = np.linalg.inv(S * np.eye(M) + b @ c)
+        learnt = np.trace(np.linalg.solve(S * np.eye(M) + b @ c, b @ c))
         rows.append({
             "c0": LAM @ v0**2,
             "c1": np.mean(v1**2),
             "c2": v2 @ v2,
             "c3": np.mean((a @ v2) ** 2),
-            "r1": 1 - np.trace(psi @ inverse @ b @ psi.T) / P**2,
-            "r3": 1 - np.trace(a @ c @ inverse @ a.T) / N**2,
+            "r1": 1 - learnt / P,  # tr Ψ(s + K)⁻¹(AᵀA/N)Ψᵀ/P²
+            "r3": 1 - learnt / N,  # tr A(ΨᵀΨ/P)(s + K)⁻¹Aᵀ/N²: the same matrices in another order
             "ensemble": LAM @ (v0 * shared_data),
             "bags": LAM @ (v0 * shared_params),
         })  # fmt: skip
