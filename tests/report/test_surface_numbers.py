@@ -156,4 +156,4 @@ def test_the_fit_lists_what_is_determined_and_draws_residuals_in_percent():
     assert drawn.data[0].text[:2] == ("100M parameters", "1B parameters")
     assert drawn.layout.yaxis.type is None
     assert not drawn.layout.showlegend
-    assert list(surface_sections._decades(N)["ticktext"]) == ["100M", "316M", "1B", "3.16B", "10B"]
+    assert list(drawn.data[0].marker.colorbar.ticktext) == ["100M", "316M", "1B", "3.16B", "10B"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -166,9 +167,11 @@ def test_the_last_step_is_measured_with_what_the_loop_gave_and_no_graph_is_kept(
     model = small()
     tracker = Tracker(model, n_data=64, norms=False, per_decade=1)
     for step in range(1, 13):
-        tracker(step, loss=model(torch.ones(1, 6)).sum() * 0 + step)
-    assert tracker._unmeasured is not None
-    assert tracker._unmeasured[1]["loss"].grad_fn is None
+        loss = model(torch.ones(1, 6)).sum() * 0 + step
+        tracker(step, loss=loss)
+    graph = weakref.ref(loss)  # with which its graph goes
+    del loss
+    assert graph() is None
     curves = tracker.finish()
     assert curves["step"].tolist() == [1, 10, 12]
     assert curves["train_loss"].tolist() == [1, 10, 12]
