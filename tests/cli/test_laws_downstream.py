@@ -46,6 +46,12 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 SURFACE = ("--x", "params,tokens")
 
 
+def test_without_x_the_sizes_are_those_that_the_table_has(runs: Path):
+    words = ("--score", "task_error", "--no-figure", "--json", "--at", "4e9,1e11", "--chance", 0.9)
+    asked, told = (json.loads(run(runs, *more, *words))["predictions"] for more in (SURFACE, ()))
+    assert [*told[0].values()] == [*asked[0].values()]
+
+
 def test_same_numbers_as_python_and_the_truth_lies_in_the_interval(runs: Path):
     words = (runs, *SURFACE, "--score", "task_error", "--no-figure", "--json", "--reduce", "last")
     told = json.loads(run(*words, "--at", "4e9,1e11", "--level", 0.99, "--chance", 0.9))

@@ -314,13 +314,13 @@ def dynamical(rows: Rows, x: str = "norm", y: str | None = None, size: str = "n_
 def downstream(
     table: Table,
     score: str,
-    x: str = "compute",
+    x: str | None = None,
     y: str | None = None,
     chance: float | None = None,
     at: Numbers | None = None,
     compute: Numbers | None = None,
     level: float = 0.95,
-    widest: float = 0.4,
+    widest: float = 0.3,
     flops_per_param_example: float = 6.0,
 ) -> Output:
     """Predict a score in two stages: the loss from sizes, then the score from the loss.
@@ -333,7 +333,7 @@ def downstream(
 
     Args:
         score: the column of the score, e.g. accuracy, or of an error; rows without one count for the loss.
-        x: the column of the size, or one of each variable: n_params,n_data.
+        x: the column of the size, or one of each variable. Default: compute, else n_params,n_data.
         y: the column of the loss, or several: a,b. Default: loss, else the measurement there is.
         chance: the score of guessing, e.g. 0.25 of four choices. Default: 0, of an error 1.
         at: predict at these x, e.g. 1e23,1e24; of two columns at one value of each.
@@ -345,6 +345,9 @@ def downstream(
 
     if at is not None and compute is not None:
         raise BadInput("--at and --compute both say where to predict: give one of them")
+    if x is None:
+        read = table.curves(printed=False)
+        x = "compute" if compute is None and read.resolve("compute") in read.frame else "n_params,n_data"
     names = [name.strip() for name in x.split(",")]
     losses = [] if y is None else [name.strip() for name in y.split(",")]
     roles = dict(zip(("n_params", "n_data"), names, strict=False)) if len(names) > 1 else {}
