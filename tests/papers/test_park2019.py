@@ -9,12 +9,14 @@ import pytest
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.laws.noise.selection import Search
+from scalinglab.results.estimate import Estimate
 from scalinglab.studies import entries
 from scalinglab.studies.shared import counted
 from scalinglab.studies.trained import storing_in
 from scalinglab.train import Setting
 from scalinglab_papers.park2019 import appendices, scales, searches, training
 from scalinglab_papers.park2019.design import EXPERIMENTS, TABLE_1
+from scalinglab_papers.park2019.rows import estimate_row
 from scalinglab_papers.park2019.training import united
 
 
@@ -149,3 +151,14 @@ def test_the_gain_at_fixed_noise_is_told_from_that_at_the_optima():
     assert share is not None
     assert share.value == pytest.approx(0.002 / 0.02)  # at noise 1, half of the smallest optimum
     assert share.low < 0.1 < share.high < 0.2
+
+
+@pytest.mark.parametrize(("low", "high"), [(-1.1, 1.1), (-1.1, 0.9)])
+def test_a_verdict_says_no_more_than_a_skewed_interval(low: float, high: float):
+    """What the interval holds does not disagree, on either side of the number."""
+    for sign in (-1, 1):
+        ends = sorted((sign * low, sign * high))
+        row = estimate_row(
+            "p", Estimate(-0.2 * sign, low=ends[0], high=ends[1]), 40, expected=sign, resolution=0.5
+        )
+        assert row.verdict == ("cannot tell" if high > 1 else "disagrees")

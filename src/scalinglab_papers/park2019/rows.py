@@ -24,15 +24,15 @@ def estimate_row(
     known: bool = True,
     note: str = "",
 ) -> Row:
-    """A number with the standard error that belongs to its 95 % interval.
+    """A number with the standard error that belongs to the wider side of its 95 % interval.
 
     Args:
         known: False where the interval does not count, so that no verdict follows: then the row has no
             number, and its note says what was found.
     """
-    width = found.high - found.low
-    if known and np.isfinite(found.value) and np.isfinite(width):
-        return Row(quantity, found.value, float(width / (2 * HALF)), n, expected=expected, relation=relation,
+    side = max(found.high - found.value, found.value - found.low)
+    if known and np.isfinite(found.value) and np.isfinite(side):
+        return Row(quantity, found.value, float(side / HALF), n, expected=expected, relation=relation,
                    resolution=resolution, note=note)  # fmt: skip
     if np.isfinite(found.value):
         note = f"{round(found.value, 9) + 0:.3g} without an error that counts; {note}"
