@@ -170,10 +170,6 @@ class Explanation(NotebookResult):
         kernel = self.kernel.measured.remarks if self.kernel is not None else ()
         return written([first, *kernel, *others], names)
 
-    def notebook_table(self) -> pd.DataFrame:
-        """`table`."""
-        return self.table()
-
     @property
     def remarks(self) -> tuple[Reason, ...]:
         """What the summary says, as data."""

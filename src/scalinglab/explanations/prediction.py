@@ -69,10 +69,6 @@ class Predicted(NotebookResult):
         names = ("n_data", "steps", "width", "mean", "low", "high", "kernel")
         return pd.DataFrame({name: getattr(self, name) for name in names})
 
-    def notebook_table(self) -> pd.DataFrame:
-        """`table`."""
-        return self.table()
-
     @property
     def remarks(self) -> Iterator[Remark]:
         """What the summary says, as data."""

@@ -91,10 +91,6 @@ class Optimal(NotebookResult):
         rows = np.atleast_1d(self.compute).size
         return pd.DataFrame({n: np.broadcast_to(np.atleast_1d(v), rows) for n, v in columns.items()})
 
-    def notebook_table(self) -> pd.DataFrame:
-        """`table`."""
-        return self.table()
-
     @property
     def remarks(self) -> Iterator[Remark]:
         """What the summary says: medians, their intervals below them, then the values if the form holds."""

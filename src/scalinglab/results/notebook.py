@@ -63,8 +63,9 @@ class NotebookResult(Worded):
     """A result with `summary()` that notebooks show as HTML, and that `.plot()` draws."""
 
     def notebook_table(self) -> pd.DataFrame | None:
-        """The result as a table, for the notebook; None where the summary is enough."""
-        return None
+        """The result as a table, for the notebook: its `table()`; None where the summary is enough."""
+        table = getattr(self, "table", None)
+        return table() if callable(table) else None
 
     def __str__(self) -> str:
         return self.summary()

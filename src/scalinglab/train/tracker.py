@@ -250,7 +250,7 @@ class Tracker:
             elif watch is not None:
                 watch.remove()
         if self.batch_size:
-            self.flops = flops(network, input_shape, self.batch_size, self.norms.graph).step
+            self.flops = flops(network, input_shape, self.batch_size).step
 
     def _after(self, step: int) -> int:
         """The next checkpoint after a step."""

@@ -23,6 +23,7 @@ from scalinglab.curves import run_name
 from scalinglab.data import Dataset
 from scalinglab.errors import BadInput
 from scalinglab.measure import Flops
+from scalinglab.measure.cost import flops_of
 from scalinglab.nets.parameterization import Network, draw
 from scalinglab.train import random_numbers as rn
 from scalinglab.train.batches import Resident, dataset_of
@@ -128,7 +129,7 @@ def probe(setting: Setting) -> Probe:
         x = torch.from_numpy(np.ascontiguousarray(data.inputs("train", few)))
         y = torch.from_numpy(np.array(data.train_y[few]))
         abilities = networks.tried(model, Objective(setting).of_one, x, y)
-        _PROBES[kind] = Probe(abilities, networks.cost(model, x, networks.trained_names(model)))
+        _PROBES[kind] = Probe(abilities, flops_of(model, x[:1]))
     return _PROBES[kind]
 
 

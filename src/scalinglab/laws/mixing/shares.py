@@ -67,10 +67,6 @@ class Proposal(NotebookResult):
 
         return pd.DataFrame({"domain": [*self.shares], "share": [*self.shares.values()]})
 
-    def notebook_table(self) -> pd.DataFrame:
-        """`table`."""
-        return self.table()
-
     @property
     def remarks(self) -> Iterator[Remark]:
         """What the summary says, as data."""

@@ -149,10 +149,6 @@ class Hyperparameters(NotebookResult):
             ]
         )  # fmt: skip
 
-    def notebook_table(self) -> pd.DataFrame:
-        """`table`."""
-        return self.table()
-
     def to_dict(self) -> dict[str, Any]:
         """The whole result but the runs."""
         c = self.certificate

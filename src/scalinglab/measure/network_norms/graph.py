@@ -42,7 +42,6 @@ class Layer:
         norm: Name of a batch norm folded into the layer, with its ε, or None.
         size: (outputs, inputs) of one application, inputs counted for one output.
         applications: How many times one output unit's weights are applied to one example.
-        first: Whether it sees the data themselves, so that nothing is propagated back through it.
     """
 
     name: str
@@ -54,7 +53,6 @@ class Layer:
     norm: tuple[str, float] | None = None
     size: tuple[int, int] = field(kw_only=True)
     applications: int = 1
-    first: bool = False
 
 
 Stack = dict[str, Tensor]  # parameters and buffers by name, with a leading axis of replicas
@@ -78,13 +76,10 @@ class Graph:
     readings: dict[str, Reading] = field(default_factory=dict)
     constants: dict[str, tuple[str, float | None]] = field(default_factory=dict)  # node: (what, constant)
     assumptions: list[str] = field(default_factory=list)
-    # of each: sequences of one example, tokens, dim
-    attentions: list[tuple[int, int, int]] = field(default_factory=list)
-    # multiplications of activations with each other, of one example
-    products: dict[str, int] = field(default_factory=dict)
     derived: dict[str, Reading] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     bound_problems: list[str] = field(default_factory=list)
+    has_attention: bool = False
     has_branches: bool = False
     has_concatenation: bool = False
     has_extents: bool = False
@@ -93,11 +88,6 @@ class Graph:
     has_conventions: bool = False
     homogeneous: bool = True  # every function of it doubles with its input, so that paths make sense
     output: str = ""
-
-    @property
-    def has_attention(self) -> bool:
-        """Whether there is attention anywhere in the network."""
-        return bool(self.attentions)
 
     @property
     def only_adds(self) -> bool:

@@ -7,7 +7,8 @@ The network is called once on a batch of zeros, and what it calls is recorded (`
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -19,7 +20,9 @@ from scalinglab.measure.network_norms.reading.layers import BATCH
 from scalinglab.measure.network_norms.reading.recording import Recorder, Recording
 from scalinglab.measure.network_norms.reading.rules import Rules, is_leaf
 
-__all__ = ["is_leaf", "trace", "unwrapped"]
+__all__ = ["is_leaf", "on_zeros", "trace", "unwrapped"]
+
+Result = TypeVar("Result")
 
 
 def unwrapped(model: nn.Module) -> nn.Module:
@@ -52,15 +55,24 @@ def trace(model: nn.Module, input_shape: tuple[int, ...]) -> Graph:
 
 
 def _record(model: nn.Module, zeros: Tensor) -> Recording:
-    """What the network calls on zeros; it may take them as numbers, or as tokens."""
+    """What the network calls on zeros."""
+
+    def recorded(x: Tensor) -> Recording:
+        # with derivatives: a tensor that needs one, and that was not recorded, is noticed
+        with _slow_attention(), torch.enable_grad():
+            if any(isinstance(p, nn.parameter.UninitializedParameter) for p in model.parameters()):
+                model(x)  # gives lazy layers their sizes
+            return Recorder(model, is_leaf).run(x)
+
+    return on_zeros(model, zeros.clone().requires_grad_(), recorded)
+
+
+def on_zeros(model: nn.Module, zeros: Tensor, call: Callable[[Tensor], Result]) -> Result:
+    """What a call gives that runs the network on zeros; these are numbers, or else tokens."""
     errors: list[Exception] = []
-    for x in (zeros.clone().requires_grad_(), zeros.long()):
+    for x in (zeros, zeros.detach().long()):
         try:
-            # with derivatives: a tensor that needs one, and that was not recorded, is noticed
-            with _slow_attention(), torch.enable_grad():
-                if any(isinstance(p, nn.parameter.UninitializedParameter) for p in model.parameters()):
-                    model(x)  # gives lazy layers their sizes
-                return Recorder(model, is_leaf).run(x)
+            return call(x)
         except Exception as error:
             errors.append(error)
     shape = tuple(zeros.shape[1:])

@@ -15,7 +15,6 @@ from scalinglab.errors import BadInput
 from scalinglab.measure import Flops, NormTracker, flops, margins
 from scalinglab.measure.network_norms.cuda_graphs import Arriving
 from scalinglab.measure.network_norms.device_reads import Readers
-from scalinglab.measure.network_norms.graph import Graph
 from scalinglab.measure.network_norms.tracker import CHEAP, Measurement
 from scalinglab.support.phases import phase
 from scalinglab.train.evaluation import Evaluation
@@ -81,18 +80,17 @@ class Measure:
                 )
         shared = _SHARED.setdefault(group.model, _Shared())
         if shared.cost is None:
-            graph = self.norms[0][0].graph if self.norms else None
-            shared.cost = self._cost(graph)
+            shared.cost = self._cost()
         self.n_params, self.flops = shared.cost.n_params, shared.cost.step  # the latter for one example
 
-    def _cost(self, graph: Graph | None) -> Flops:
+    def _cost(self) -> Flops:
         """What a pass of one example costs."""
         model, data = self.group.model, self.group.resident
         if self.group.setting.owns("model"):
             return probe(self.group.setting).cost
         # a linearised network is charged what the network itself would take
         network: Any = getattr(model, "network", model)
-        return flops(network, data.input_shape, graph=graph)
+        return flops(network, data.input_shape)
 
     def _has_norms(self) -> bool:
         """Whether norms are defined; of a network of the user's own they may not be, which is told once."""

@@ -11,7 +11,7 @@ import contextlib
 import copy
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,9 +22,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils import _pytree as trees
 
 from scalinglab.errors import BadInput
-from scalinglab.measure import Flops
 from scalinglab.measure.evaluation import evaluating
-from scalinglab.train.modules.operations import Operations
 from scalinglab.train.own.references import call
 from scalinglab.train.setting import Setting
 
@@ -213,23 +211,6 @@ def _line(error: BaseException) -> str:
 
 
 # --- its size ----------------------------------------------------------------------------------------
-
-
-def cost(model: nn.Module, x: Tensor, trained: Sequence[str]) -> Flops:
-    """Parameters, and operations of a pass and of a training step on one example, counted as they happen.
-
-    Args:
-        model: the network.
-        x: inputs, of which the first counts.
-        trained: names of the parameters that are trained.
-    """
-    own = copy.deepcopy(model)
-    for name, parameter in own.named_parameters():
-        parameter.requires_grad_(name in trained)
-    with evaluating(own), torch.enable_grad(), Operations() as count:
-        own(x[:1])
-    n_params = sum(p.numel() for name, p in own.named_parameters() if name in trained)
-    return Flops(n_params, count.forward, count.forward + count.backward, {})
 
 
 def activations(model: nn.Module, x: Tensor) -> tuple[int, int, int]:

@@ -38,9 +38,9 @@ class Attention(Normalising):
             )
             shape = (shape[1], shape[0], dim)
             windows, tokens, dim = sequences(module, shape)
-        self.graph.attentions.append((windows, tokens, dim))
+        self.graph.has_attention = True
         self._say(node, "attention", None)
-        self.graph.layers += attention_layers(name, module, shape, sources[0].name in self.bare)
+        self.graph.layers += attention_layers(name, module, shape)
         heads = int(module.num_heads if packed else module.heads)  # type: ignore
         scale = 1 / math.sqrt(dim // heads) if packed else float(module.scale)  # type: ignore
         root, log_scale = 0.5 * math.log(tokens), math.log(scale)
@@ -155,8 +155,6 @@ class Attention(Normalising):
         groups = self.shapes[q.name][-3] / self.shapes[k.name][-3] if grouped else 1.0
         root, shared = 0.5 * math.log(tokens), 0.5 * math.log(groups)
         log_scale = math.log(abs(float(scale)) if scale is not None else 1 / math.sqrt(dim))
-        count = math.prod(self.shapes[q.name]) * tokens // BATCH
-        self.graph.products[f"{node.name} pattern"] = self.graph.products[f"{node.name} mixing"] = count
         long_q, long_k, long_v = (self.extent(n) for n in (q, k, v))
         self._add_up(node, [
             (v, lambda norms: torch.full_like(norms[RADIUS], root + shared)),

@@ -33,7 +33,6 @@ def make_layer(
     inputs: tuple[int, ...],
     outputs: tuple[int, ...],
     norm: tuple[str, float] | None,
-    first: bool,
 ) -> Layer:
     """A dense or convolution layer from shapes of inputs and outputs; `names` are those of parameters."""
     geometry, positions, applications = None, 1, max(1, math.prod(inputs[:-1]) // BATCH)
@@ -55,7 +54,6 @@ def make_layer(
         norm=norm,
         size=(module.weight.shape[0], math.prod(module.weight.shape[1:])),
         applications=applications,
-        first=first,
     )
 
 
@@ -70,7 +68,7 @@ def sequences(module: nn.Module, inputs: tuple[int, ...]) -> tuple[int, int, int
     return max(1, examples // BATCH), tokens, dim
 
 
-def attention_layers(name: str, module: nn.Module, inputs: tuple[int, ...], first: bool) -> list[Layer]:
+def attention_layers(name: str, module: nn.Module, inputs: tuple[int, ...]) -> list[Layer]:
     """The four matrices of attention, each applied to every token."""
     windows, tokens, dim = sequences(module, inputs)
     positions = windows * tokens
@@ -84,9 +82,8 @@ def attention_layers(name: str, module: nn.Module, inputs: tuple[int, ...], firs
         else:
             multiplier = float(getattr(getattr(module, part), "multiplier", 1.0))
         layers.append(
-            Layer(full, weight, rows, None, positions, multiplier, size=(dim, dim), applications=positions,
-                  first=first and part != "output")
-        )  # fmt: skip
+            Layer(full, weight, rows, None, positions, multiplier, size=(dim, dim), applications=positions)
+        )
     return layers
 
 

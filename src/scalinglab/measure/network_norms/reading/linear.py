@@ -30,8 +30,7 @@ class Linear(Sums):
                 norm = (str(users[0].target), float(after.eps))
                 self.folded[users[0].name] = node
         shapes = self.shapes[source.name], self.shapes[node.name]
-        use, first = use_of(name, self.graph), source.name in self.bare
-        layer = make_layer(use, self.names, module, *shapes, norm, first)
+        layer = make_layer(use_of(name, self.graph), self.names, module, *shapes, norm)
         bias: Reading | None = None
         if module.bias is not None:
             factor = float(getattr(module, "bias_multiplier", 1.0))
@@ -84,8 +83,7 @@ class Linear(Sums):
         applications = max(1, math.prod(self.shapes[x.name][:-1]) // BATCH)
         layer = Layer(
             use_of(self._name_of(weight), self.graph), self._weight(weight, "mT" if transposed else ""),
-            positions=applications, size=(outputs, inputs), applications=applications, first=x.name in
-            self.bare,
+            positions=applications, size=(outputs, inputs), applications=applications,
         )  # fmt: skip
         self._apply(node, x, layer, None if bias is None else self._computed(bias))
 
@@ -127,7 +125,6 @@ class Linear(Sums):
         layer = Layer(
             use_of(self._name_of(weight), self.graph), self._weight(weight, "row" if line else ""),
             geometry=geometry, size=(shape[0], math.prod(shape[1:])), applications=math.prod(outputs[2:]),
-            first=x.name in self.bare,
         )  # fmt: skip
         self._apply(node, x, layer, None if bias is None else self._computed(bias))
 

@@ -37,7 +37,6 @@ class Nodes:
         self.recording, self.shapes = recording, recording.shapes
         self.modules, self.names = modules, names
         self.graph = Graph()
-        self.bare: set[str] = set()  # nodes that no parameter has touched
         self.made: dict[str, Callable[[], ExtentOf]] = {}
         self.extents: dict[str, ExtentOf] = {}
         self.radial: set[str] = set()  # nodes whose extent depends on the radius of the inputs

@@ -122,8 +122,6 @@ class Products(Attention):
             raise Unbounded("a product of a matrix and a vector that both depend on the input has no rule")
         rows = [0.5 * math.log(shape[-2]) for shape in shapes]
         one, two = self.extent(first), self.extent(second)
-        outputs = math.prod(self.shapes[node.name])
-        self.graph.products[node.name] = outputs * shapes[0][-1] // BATCH
         here = self.shapes[node.name]
         matrices = math.prod(here[:-2])
         copies = [0.5 * math.log(max(1.0, matrices / math.prod(shape[:-2]))) for shape in shapes]
@@ -172,7 +170,6 @@ class Products(Attention):
             layer = Layer(
                 use_of(self._name_of(matrix), self.graph), self._weight(matrix), positions=applications,
                 size=(here.shape[0], here.shape[1]), applications=applications,
-                first=source.name in self.bare,
             )  # fmt: skip
             self.graph.layers.append(layer)
 

@@ -67,7 +67,6 @@ class Rules(Products):
         self.rms_norms = {n.name: found for n in products if (found := self._root_mean_square(n)) is not None}
         reached = ancestors(recording.output, {name: [x] for name, (x, _) in self.rms_norms.items()})
         for node in recording.graph.nodes:
-            self._touch(node)
             if node.name in reached:
                 self._node(node)
         self.graph.homogeneous = (
@@ -103,13 +102,6 @@ class Rules(Products):
             self._module(node, self.modules[str(node.target)])
         else:
             self._function(node)
-
-    def _touch(self, node: fx.Node) -> None:
-        owned = node.op == "get_attr" and node.name in self.recording.weights
-        if node.op == "call_module":
-            owned = any(True for _ in self.modules[str(node.target)].parameters())
-        if not owned and all(n.name in self.bare for n in node.all_input_nodes):
-            self.bare.add(node.name)
 
     def _module(self, node: fx.Node, module: nn.Module) -> None:
         name, source = str(node.target), node.all_input_nodes[0]
