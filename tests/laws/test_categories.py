@@ -67,6 +67,19 @@ def test_kinds_of_sizes_that_are_not_shared_are_told_apart_where_they_overlap():
     assert splits(pd.concat(apart), ["n_data"], "test_error", "eval set") is None
 
 
+def test_numbers_tell_kinds_apart_as_words_do_but_not_where_they_go_with_the_size():
+    one, other = table(0.2, 0), table(0.2, 1, sizes=1.5 * SIZES)
+    both = pd.concat([one.iloc[::2], other.iloc[1::2], one.iloc[[1]]])  # one size is shared by chance
+    p = splits(both.assign(flag=both["eval set"].eq("wiki") + 0), ["n_data"], "test_error", "flag")
+    assert p is not None
+    assert p < 1e-4
+    runs = table(0.0, 0, sizes=np.geomspace(1e3, 1e5, 12)).iloc[::2]
+    planned = runs.assign(epochs=[1, 1, 1, 1, 2, 1, 2, 1, 2, 2, 2, 2]).assign(
+        test_error=lambda t: t.test_error * t.epochs**-0.5
+    )
+    assert splits(planned, ["n_data"], "test_error", "epochs") is None
+
+
 def test_a_column_that_does_not_matter_is_fitted_as_one():
     assert len(points_of(sl.read(table(0.0, 3, "cluster")), "n_data", "test_error").y) == 12
 

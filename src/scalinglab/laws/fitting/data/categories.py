@@ -41,8 +41,10 @@ def splits(frame: pd.DataFrame, names: list[str], y: str, column: str) -> float 
             means = pd.DataFrame(columns).groupby(cells).transform("mean")
             return np.asarray(columns - means.to_numpy())
 
-        return _f_test(outcome[shared], within, len(np.unique(cells)), group[shared], logs[shared])
-    if pd.api.types.is_numeric_dtype(known[column]) or not _overlap(logs, group, cell):
+        found = _f_test(outcome[shared], within, len(np.unique(cells)), group[shared], logs[shared])
+        if found is not None:  # a few sizes that are shared by chance do not tell
+            return found
+    if not _overlap(logs, group, cell) or _follows(known[column], logs):
         return None
     parabola = _parabola(logs)
 
@@ -59,6 +61,16 @@ def _overlap(logs: np.ndarray, group: np.ndarray, cell: np.ndarray) -> bool:
     total = logs.sum(axis=1)
     ends = pd.Series(total).groupby(group).agg(["min", "max"])
     return bool(ends["min"].max() < ends["max"].min())
+
+
+def _follows(column: pd.Series, logs: np.ndarray) -> bool:
+    """Whether numbers go with the sizes, as planned tokens or tokens per parameter do: no kinds of runs."""
+    if not pd.api.types.is_numeric_dtype(column):
+        return False
+    ranks = [pd.Series(values).rank() for values in (column.to_numpy(), *logs.T)]
+    across = np.column_stack([np.ones(len(logs)), *ranks[1:]])
+    left = ranks[0] - across @ np.linalg.lstsq(across, ranks[0], rcond=None)[0]
+    return bool(np.var(left) < np.var(ranks[0]) / 2)
 
 
 def _parabola(logs: np.ndarray) -> np.ndarray:
