@@ -124,19 +124,12 @@ def _sizes(
     """Weights are not drawn. To go without them PyTorch loads its compiler: small ones are allocated."""
     try:
         network = copy.deepcopy(_network(model, width, depth, dataset, batch_norm, options, pool))
-        seen: list[int] = []
-
-        def add(_module: Any, _inputs: Any, output: Any) -> None:
-            seen.append(math.prod(output.shape) if isinstance(output, torch.Tensor) else 0)
-
-        for layer in network.modules():
-            if not list(layer.children()):
-                layer.register_forward_hook(add)
         weights = sum(p.numel() for p in network.parameters())
         place = torch.device("meta" if compiles or weights > ALLOCATED else "cpu")
-        with torch.no_grad(), place:
-            network.to_empty(device=place).eval()(torch.zeros(1, *_shape(dataset, pool)))
-        return weights, sum(seen), max(seen)
+        with place:
+            return networks.activations(
+                network.to_empty(device=place), torch.zeros(1, *_shape(dataset, pool))
+            )
     except BadInput:
         if dataset in SOURCES:
             raise

@@ -215,15 +215,15 @@ def _line(error: BaseException) -> str:
 
 def activations(model: nn.Module, x: Tensor) -> tuple[int, int, int]:
     """Parameters, activations of one example, and those of the largest layer."""
-    own, seen = copy.deepcopy(model), [1]
+    seen: list[int] = []
 
     def add(_module: Any, _inputs: Any, output: Any) -> None:
         leaves = [leaf for leaf in trees.tree_leaves(output) if isinstance(leaf, Tensor)]
         seen.append(sum(math.prod(leaf.shape) for leaf in leaves))
 
-    for layer in own.modules():
-        if not list(layer.children()):
-            layer.register_forward_hook(add)
-    with evaluating(own), torch.no_grad():
-        own(x[:1])
-    return sum(p.numel() for p in own.parameters()), sum(seen), max(seen)
+    hooks = [m.register_forward_hook(add) for m in model.modules() if not list(m.children())]
+    with evaluating(model), torch.no_grad():
+        model(x[:1])
+    for hook in hooks:
+        hook.remove()
+    return sum(p.numel() for p in model.parameters()), sum(seen) or 1, max(seen, default=1)
