@@ -167,7 +167,7 @@ class Surface(NotebookResult):
             kept = {"level": level, "of": of, "assume_form": assume_form, **options}
             sizes = {name: options[name] for name in self.law.form.variables if name in options}
             parts = [each.interval(at, **kept) for _, each in self.average]
-            middles = [each.predict(at, **sizes) for _, each in self.average]
+            middles = [each.median(at, assume_form=assume_form, **sizes) for _, each in self.average]
             return self._mixed(middles, parts, level, self.law.solution.log)
         sizes = {name: options.pop(name) for name in self.law.form.variables if name in options}
         x = by_name(self.law.form, at, sizes)
@@ -182,7 +182,7 @@ class Surface(NotebookResult):
         return interval_engine.shaped(*ends, inputs.shape[1:])
 
     def median(self, at: Any = None, *, assume_form: bool = False, **sizes: Any) -> Any:
-        """The median of the loss at sizes by name: the middle of `interval`, with what the form may miss."""
+        """The median of the loss at sizes by name, with what the form may miss; of several the mean of ln."""
         if self.average:
             log = self.law.solution.log
             parts = [(w, each.median(at, assume_form=assume_form, **sizes)) for w, each in self.average]
@@ -201,7 +201,7 @@ class Surface(NotebookResult):
         return interval_engine.median(self._profiled, quantity, "profile", **allowed)
 
     def _mixed(self, middles: Sequence[Any], parts: Sequence[Interval], level: float, log: bool) -> Interval:
-        """The interval of the average, of the value and the interval that each form gives."""
+        """The interval of the average, of the median and the interval that each form gives."""
         weight = np.array([w for w, _ in self.average])
         middle, ends = _inner(np.array(middles), log), _inner(np.array(parts), log)
         shape = middle.shape[1:]
@@ -349,10 +349,10 @@ class Surface(NotebookResult):
             return np.exp(sum(w * np.log(getattr(best, name)) for w, best in zip(share, found, strict=True)))
 
         def ends(name: str) -> Interval:
-            values, parts = zip(
-                *((getattr(b, name), getattr(b, f"{name}_interval")) for b in found), strict=True
+            middles, parts = (
+                [getattr(b, f"{name}_{part}") for b in found] for part in ("median", "interval")
             )
-            return kept._mixed(values, parts, level, True) if intervals else parts[0]
+            return kept._mixed(middles, parts, level, True) if intervals else parts[0]
 
         first, n_params = found[0], mean("n_params")
         exponent = sum(w * best.exponent for w, best in zip(share, found, strict=True))
