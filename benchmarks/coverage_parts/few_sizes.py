@@ -152,6 +152,7 @@ FEW_SIZES: tuple[tuple[str, Callable[[np.random.Generator], Ends], bool], ...] =
         for told, assumed in (("", False), (", form assumed", True))
         if assumed or "error" in given
     ),
+    *((f"12 sizes, {name}", few_case(12, **given), True) for name, given in DOUBTS if "seeds" not in given),
     *((f"best of 7 rates, {name}", recipes_case(*given), True) for name, *given in VALLEYS),
     *(
         (f"lowest of 7 runs, {name}", recipes_case(*given, lowest=True), False)

@@ -11,6 +11,7 @@ from scipy import stats
 from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.laws.extrapolation import averaging, bands, few_points, forecasters, shapes, stacking
 from scalinglab.laws.fitting.data import points
+from scalinglab.laws.fitting.uncertainty import form_error
 from scalinglab.results import Reason
 
 RNG = np.random.default_rng(0)
@@ -195,16 +196,16 @@ def test_average_is_a_mixture_of_trend_stack_and_last_value():
 
 
 def test_drift_is_what_noise_and_disagreement_leave_of_squared_errors_per_squared_distance():
-    again = [t.truth + 0.1 * t.ahead + 0.02 for t in TESTS]
+    every, share, _ = averaging.joined(TESTS)
+    again = every.truth + 0.1 * every.ahead + 0.02
     noise, apart = 0.001, 0.03
-    of_both = [(predicted, apart * t.ahead**2) for t, predicted in zip(TESTS, again, strict=True)]
     squares = sum(t.weight * np.mean((0.1 * t.ahead + 0.02) ** 2) for t in TESTS)
     distance = sum(t.weight * np.mean(t.ahead**2) for t in TESTS)
     left = squares - noise * sum(t.weight for t in TESTS) - apart * distance
     assert left < 0
-    assert stacking.drift_of(TESTS, of_both, noise) == 0.0
-    alone = [(predicted, variance / 10) for predicted, variance in of_both]
-    assert stacking.drift_of(TESTS, alone, noise) == pytest.approx(left / distance + 0.9 * apart)
+    assert stacking.drift_of(share, every, again, noise + apart * every.ahead**2) == 0.0
+    less = stacking.drift_of(share, every, again, noise + apart / 10 * every.ahead**2)
+    assert less == pytest.approx(left / distance + 0.9 * apart)
     table = stacking.backtest_table(TESTS, again)
     first = TESTS[0]
     rows = table[np.isclose(table["cut"], np.exp(first.cut))]
@@ -213,6 +214,34 @@ def test_drift_is_what_noise_and_disagreement_leave_of_squared_errors_per_square
     errors = [np.mean((0.1 * t.ahead + 0.02) ** 2) for t in TESTS]
     expected = np.sqrt(np.average(errors, weights=[t.weight for t in TESTS]))
     assert stacking.rmsle_of(table, "predicted") == pytest.approx(expected)
+
+
+def test_earlier_backtests_are_those_of_the_curve_cut_off_there():
+    """Half the curve has them already: the same forecasts, compared with fewer points, and the same drift."""
+    half, again = LOGS[:12], averaging.backtests(LOGS[:12], Y[:12])
+    cut_off = [test.until(half[-1]) for test in TESTS if test.cut < half[-1]]
+    for mine, theirs in zip(cut_off, again, strict=True):
+        assert mine.forecasts == pytest.approx(theirs.forecasts)
+        assert mine.truth.tolist() == theirs.truth.tolist()
+    one, other = (averaging.method_of(half, Y[:12], tests) for tests in (cut_off, again))
+    assert one.weights == pytest.approx(other.weights)
+    assert [one.unit, one.cuts, one.stretch] == pytest.approx([other.unit, other.cuts, other.stretch])
+
+
+def test_a_curve_that_never_rises_may_hide_noise_and_is_given_more_of_it():
+    """Where the law counts alone its interval is that of a run of `HIDDEN` times the residuals' noise."""
+    x = np.geomspace(1e3, 1e5, 16)
+    noise = np.exp(0.006 * np.random.default_rng(8).standard_normal(16))
+    for floor, times in ((0.05, bands.HIDDEN), (0.5, 1.0)):
+        y = (floor + 3 * x**-0.4) * noise
+        assert np.all(np.diff(y) < 0) == (times > 1)
+        share, errors = stacking.law_beside(np.log(x).tobytes(), y.tobytes())
+        assert share > 0.95
+        at = form_error.Places.values(np.array([[1e5]]))
+        low, high = errors.quantiles(at, (0.025, 0.975), times**2)[:, 0]
+        found = stacking.extrapolate(x, y, at=1e5)
+        assert np.log(found.high / found.low)[0] == pytest.approx(high - low, rel=0.15)
+        assert times == 1 or high - low > 1.3 * np.ptp(errors.quantiles(at, (0.025, 0.975), 1.0))
 
 
 def test_recent_line_counts_points_by_their_age_and_stretch():

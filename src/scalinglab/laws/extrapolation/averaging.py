@@ -44,6 +44,12 @@ class Backtest:
         """(forms, at) of the forecasts."""
         return self.forecasts - self.truth
 
+    def until(self, end: float) -> Backtest:
+        """The same cut, compared with what lies up to ln x = `end` alone."""
+        kept = self.ahead <= end - self.cut
+        parts = {name: getattr(self, name)[..., kept] for name in ("ahead", "forecasts", "trend", "truth")}
+        return replace(self, **parts)
+
 
 def backtests(log_x: np.ndarray, y: np.ndarray) -> list[Backtest]:
     """The forecasts made from what lies before each of up to `MOST_CUTS` of the curve's points."""
@@ -68,10 +74,20 @@ def backtests(log_x: np.ndarray, y: np.ndarray) -> list[Backtest]:
     return tests
 
 
+def joined(tests: list[Backtest]) -> tuple[Backtest, np.ndarray, np.ndarray]:
+    """All as one, (points,) how much each point counts, summing to 1, and (cuts,) where each begins."""
+    sizes = np.array([test.ahead.size for test in tests])
+    weight = np.array([test.weight for test in tests])
+    names = ("ahead", "forecasts", "trend", "truth")
+    parts = {name: np.concatenate([getattr(t, name) for t in tests], axis=-1) for name in names}
+    share = np.repeat(weight / (sizes * weight.sum()), sizes)
+    return Backtest(tests[-1].cut, float(weight.sum()), **parts), share, np.cumsum(sizes) - sizes
+
+
 def stack(tests: list[Backtest]) -> np.ndarray:
     """The weights on the simplex that make the average best in the backtests."""
-    products = sum(t.weight * (t.errors @ t.errors.T) / t.ahead.size for t in tests)
-    matrix = np.asarray(products) / sum(t.weight for t in tests)
+    every, share, _ = joined(tests)
+    matrix = (every.errors * share) @ every.errors.T
     matrix = matrix + RIDGE * np.diag(np.diag(matrix))
     return smallest_on_simplex(matrix)
 
@@ -112,7 +128,7 @@ class Method:
 
     def kept(self, forecasts: np.ndarray, ahead: np.ndarray) -> np.ndarray:
         """(at,) the part of the stack's predicted change that is kept."""
-        change = self.weights @ forecasts - forecasts[0, 0]
+        change = self.weights @ forecasts - forecasts[0]
         return np.asarray(
             self.dense + (1 - self.dense) * change**2 / (change**2 + self.unit * ahead**2 + 1e-30)
         )
@@ -121,7 +137,7 @@ class Method:
         self, forecasts: np.ndarray, trend: np.ndarray, ahead: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """(at,) the averaged forecast of ln y, and the variance of what is averaged around it."""
-        last, stack = forecasts[0, 0], self.weights @ forecasts
+        last, stack = forecasts[0], self.weights @ forecasts
         by_trend = np.full_like(stack, self.dense * (1 - self.stacked))
         by_last = 1 - self.kept(forecasts, ahead)
         by_stack = 1 - by_trend - by_last
@@ -141,20 +157,18 @@ class Method:
 def method_of(log_x: np.ndarray, y: np.ndarray, tests: list[Backtest]) -> Method:
     """How the forecasts of this curve are averaged, by its backtests and its density."""
     weights = stack(tests)
-    share = np.array([test.weight for test in tests])
-    cuts = float(share.sum() ** 2 / (share**2).sum())
-    each = [np.mean((weights @ test.errors / np.maximum(test.ahead, NEAREST)) ** 2) for test in tests]
+    by_cut = np.array([test.weight for test in tests])
+    cuts = float(by_cut.sum() ** 2 / (by_cut**2).sum())
+    every, share, _ = joined(tests)
+    errors = weights @ every.errors
     effective = recent_line(log_x, y, forecasters.TREND_MEMORY).points
-    by_stack, by_trend = (
-        share @ [np.mean(errors**2) for errors in each_test]
-        for each_test in ([weights @ t.errors for t in tests], [t.trend - t.truth for t in tests])
-    )
+    by_stack, by_trend = share @ errors**2, share @ (every.trend - every.truth) ** 2
     trust = min(1.0, CLEARLY * by_stack / max(by_trend, 1e-300))
     method = Method(
         weights=weights,
         dense=float(np.clip(effective - SPARSE, 0.0, 1.0)),
         stacked=1 - trust * (1 - 0.5 * len(tests) / MOST_CUTS),
-        unit=float(share @ each / share.sum() * (1.0 + CHOSEN / cuts)),
+        unit=float(share @ (errors / np.maximum(every.ahead, NEAREST)) ** 2 * (1.0 + CHOSEN / cuts)),
         cuts=cuts,
     )
     return replace(method, stretch=stretch_of(method, tests))
@@ -168,12 +182,14 @@ def stretch_of(method: Method, tests: list[Backtest]) -> float:
     within `SURE` of these from 1 is left as it is, and the rest shrinks by what is uncertain of it (James and
     Stein 1961). On long, noisy curves the cuts disagree, and nothing changes.
     """
-    ratio, size = np.ones(len(tests)), np.zeros(len(tests))
-    for i, test in enumerate(tests):
-        last = test.forecasts[0, 0]
-        foretold, measured = ((v - last) / test.ahead for v in (_mean(method, test), test.truth))
-        square = float(np.mean(foretold**2))
-        ratio[i], size[i] = np.mean(foretold * measured) / max(square, 1e-300), test.weight * square
+    every, share, begins = joined(tests)
+    foretold, measured = (
+        (values - every.forecasts[0]) / every.ahead
+        for values in (method.combine(every.forecasts, every.trend, every.ahead)[0], every.truth)
+    )
+    # of every cut, each of its points counting the same
+    size, product = (np.add.reduceat(share * foretold * other, begins) for other in (foretold, measured))
+    ratio = product / np.maximum(size, 1e-300)
     if not size.sum() > 0:  # no change was foretold
         return 1.0
     share = size / size.sum()
@@ -184,7 +200,3 @@ def stretch_of(method: Method, tests: list[Backtest]) -> float:
     variance = float(share @ (ratio - 1 - more) ** 2) / max(cuts / repeated - 1, 0.5)
     kept = max(0.0, 1 - SURE**2 * variance / max(more**2, 1e-300))
     return 1 + kept * float(np.clip(more, -0.5, 1.0))
-
-
-def _mean(method: Method, test: Backtest) -> np.ndarray:
-    return method.combine(test.forecasts, test.trend, test.ahead)[0]

@@ -28,9 +28,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from scalinglab.laws.extrapolation.forecasters import MEMORIES, TREND_MEMORY
+from scalinglab.laws.fitting.statistics import student_log_density
 
 # measured: benchmarks/extrapolation.py, as docs/benchmarks/extrapolation-protocol.md says
 RECENT_SCATTER = np.median(MEMORIES)  # defined: in ln x, how fast old points fade from the noise
@@ -60,19 +61,19 @@ class Band:
     @classmethod
     def of_ends(cls, below: np.ndarray, above: np.ndarray, level: float, freedom: float) -> Band:
         """The one whose interval of this level ends so far below and above the forecast, in ln y."""
-        reach = stats.t.ppf(0.5 + level / 2, freedom)
+        reach = special.stdtrit(freedom, 0.5 + level / 2)
         smallest = 1e-12
         return cls(np.maximum(above / reach, smallest), freedom, np.maximum(below / reach, smallest))
 
     def half_width(self, level: float) -> np.ndarray:
         """Half the width of the central interval of this level, in ln y."""
         scale = self.scale if self.below is None else (self.scale + self.below) / 2
-        return np.asarray(scale * stats.t.ppf(0.5 + level / 2, self.freedom))
+        return np.asarray(scale * special.stdtrit(self.freedom, 0.5 + level / 2))
 
     def log_density(self, error: np.ndarray) -> np.ndarray:
         """ln of the density of ln y at forecast + error."""
         scale = self.scale if self.below is None else np.where(error < 0, self.below, self.scale)
-        return np.asarray(stats.t.logpdf(error / scale, self.freedom) - np.log(scale))
+        return np.asarray(student_log_density(error / scale, self.freedom) - np.log(scale))
 
 
 def band(

@@ -10,6 +10,8 @@ beyond the largest size that is longer, in ln x, than one and a half times the r
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from scalinglab.errors import NotDetermined
@@ -32,15 +34,15 @@ FAR = np.exp(HORIZON)
 MOST_AHEAD = 1.5
 
 
-def law_of(data: Points) -> Law:
-    """The law behind the prediction.
+def law_of(data: Points, **options: Any) -> Law:
+    """The law behind the prediction, fitted with these options of `fit_points`.
 
     Raises:
         NotDetermined: fewer than four sizes, or a scatter that may be a bend.
     """
     if data.sizes < FEWEST_FOR_AN_OFFSET:
         raise NotDetermined(Reason("few_sizes", sizes=data.sizes, needed=FEWEST_FOR_AN_OFFSET))
-    law = Law(fit_points(registry.get(OFFSET_FORM), data))
+    law = Law(fit_points(registry.get(OFFSET_FORM), data, **options))
     repeated = data.sizes < len(data.y) or data.error is not None
     if law.residual_std > MOST_SCATTER and not repeated:
         scatter = float(law.residual_std)

@@ -47,8 +47,8 @@ def forecast(log_x: np.ndarray, y: np.ndarray, at: np.ndarray) -> np.ndarray:
     last = np.full((1, at.size), np.log(y[-1]))
     basis = np.exp(-EXPONENTS[:, None] * past)  # (exponents, points)
     further = np.exp(-EXPONENTS[:, None] * ahead)[:, None]  # (exponents, 1, at)
-    offset = _average(basis, y, weights / y**2, further, effective, positive=True)
-    logs = _average(basis, np.log(y), weights, further, effective, positive=False)
+    targets, weight = np.stack([y, np.log(y)]), np.stack([weights / y**2, weights])
+    offset, logs = _average(basis, targets, weight, further, effective)
     return np.concatenate([last, offset, logs])
 
 
@@ -85,32 +85,36 @@ def damped_trend(log_x: np.ndarray, y: np.ndarray, at: np.ndarray) -> np.ndarray
 
 
 def _average(
-    basis: np.ndarray,
-    target: np.ndarray,
-    weights: np.ndarray,
-    further: np.ndarray,
-    effective: np.ndarray,
-    positive: bool,
+    basis: np.ndarray, target: np.ndarray, weights: np.ndarray, further: np.ndarray, effective: np.ndarray
 ) -> np.ndarray:
-    """(memories, at) ln y of E + A x^−c, averaged over c by likelihood."""
-    ones = weights.sum(axis=1)
-    value, square = weights @ target, weights @ target**2
-    power, powers = basis @ weights.T, basis**2 @ weights.T  # (exponents, memories)
-    product = (basis * target) @ weights.T
+    """(2, memories, at) ln y of E + A x^−c, averaged over c by likelihood: of y with E ≥ 0, and of ln y.
+
+    Args:
+        basis: (exponents, points).
+        target: (2, points).
+        weights: (2, memories, points).
+        further: (exponents, 1, at).
+        effective: (memories,) how many points count.
+    """
+    over_points, each = weights.swapaxes(1, 2), target[:, None]
+    ones = weights.sum(axis=2)[:, None]  # (2, 1, memories), as are value and square
+    value, square = each @ over_points, each**2 @ over_points
+    power, powers = basis @ over_points, basis**2 @ over_points  # (2, exponents, memories)
+    product = (basis * each) @ over_points
     determinant = ones * powers - power**2 + 1e-300
     slope = (ones * product - power * value) / determinant
     floor = (powers * value - power * product) / determinant
-    if positive:
-        slope, floor = np.where(floor < 0, product / powers, slope), np.maximum(floor, 0.0)
+    slope[0] = np.where(floor[0] < 0, product[0] / powers[0], slope[0])
+    floor[0] = np.maximum(floor[0], 0.0)
     rising = slope < 0
     slope, floor = np.where(rising, 0.0, slope), np.where(rising, value / ones, floor)
     misfit = square + ones * floor**2 + powers * slope**2
     misfit = misfit + 2 * (slope * floor * power - floor * value - slope * product)
-    least = misfit.min(axis=0)
+    least = misfit.min(axis=1, keepdims=True)
     variance = np.maximum(least, SMALLEST_VARIANCE) * effective / np.maximum(effective - 3.0, 1.0)
     likelihood = np.exp(-effective * (misfit - least) / (2.0 * variance))
-    share = likelihood / likelihood.sum(axis=0)
+    share = likelihood / likelihood.sum(axis=1, keepdims=True)
     curve = floor[..., None] + slope[..., None] * further
-    values = np.log(curve) if positive else curve
-    found: np.ndarray = np.einsum("em,ema->ma", share, values)
+    curve[0] = np.log(curve[0])
+    found: np.ndarray = np.einsum("fem,fema->fma", share, curve)
     return found

@@ -19,9 +19,10 @@
 6. *Stretch* (`averaging.stretch_of`): where the backtests of this average foretell changes that are too
    small by a factor that they agree on, as of short, smooth curves, changes are multiplied by it.
 7. *Bands* (`bands`): Student's t on noise, disagreement of the forecasts and drift.
-8. *One law beside them* (`share_of_law`): E + A x^-c with what its form may miss, which is all that fewer
+8. *One law beside them* (`law_beside`): E + A x^-c with what its form may miss, which is all that fewer
    than eight sizes have (`few_points`), counts in the interval by its residuals and by the density that it
-   gave to later sizes, over that of the stack with its band.
+   gave to later sizes, over that of the stack with its band. Its interval is that of `form_error`, of a fit
+   of squares: no noise that seems to fall with size, as that of smoothed points does.
 
 Nothing but the points (x, y) goes into any of these; `at` is only where the result is evaluated. The
 constants are the same for every curve; how they were chosen: docs/benchmarks/extrapolation-protocol.md.
@@ -41,14 +42,14 @@ from scipy import special
 
 from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.laws.extrapolation import bands, few_points
-from scalinglab.laws.extrapolation.averaging import Backtest, backtests, method_of
+from scalinglab.laws.extrapolation.averaging import Backtest, backtests, joined, method_of
 from scalinglab.laws.extrapolation.bands import Band
 from scalinglab.laws.extrapolation.forecasters import damped_trend, forecast, recent_line
 from scalinglab.laws.extrapolation.shapes import require_continuable, shape_of, short_range, widened
 from scalinglab.laws.fitting.data import points, rising
 from scalinglab.laws.fitting.data.from_curves import points_from
 from scalinglab.laws.fitting.data.points import FEWEST_FOR_AN_OFFSET, FEWEST_SIZES
-from scalinglab.laws.fitting.fit import fit_points, table_outlier_note
+from scalinglab.laws.fitting.fit import table_outlier_note
 from scalinglab.laws.fitting.statistics import mixture_ends
 from scalinglab.laws.fitting.uncertainty.form_error import FormError, Places
 from scalinglab.results.notebook import NotebookResult
@@ -288,10 +289,11 @@ def _complement(found: Extrapolation) -> Extrapolation:
 
 def _of_many(sizes: np.ndarray, values: np.ndarray, at: np.ndarray, level: float) -> Extrapolation:
     """Eight sizes and more: the stack and the law, wider beyond sizes that cover too little."""
-    stack = _stacked(np.log(sizes), values, at, level)
+    curve = np.log(sizes).tobytes(), values.tobytes()
+    stack = _stacked(np.log(sizes), values, at, level, tests_of(*curve))
     if not np.isfinite(stack.high).all():
         raise NotDetermined(stack.notes[0])  # where the curve still rises
-    found = _with_law(sizes, values, stack)
+    found = _with_law(stack, *law_beside(*curve))
     if at.max() <= sizes[-1] or not (short := short_range(sizes)):
         return found
     low, high = widened(sizes, at, found.mean, found.low, found.high)
@@ -305,37 +307,37 @@ def _with_ends(found: Extrapolation, low: np.ndarray, high: np.ndarray) -> Extra
     return replace(found, low=low, high=high, band=band)
 
 
-def _with_law(sizes: np.ndarray, values: np.ndarray, stack: Extrapolation) -> Extrapolation:
+def _with_law(stack: Extrapolation, share: float, errors: FormError | None) -> Extrapolation:
     """The interval of the stack and of the law of few points, each by the densities it gave later points.
 
     The prediction stays that of the stack, whose weights were chosen for it: of published curves of images,
     language and translation it errs less than the law's, whose strength is to know how far it may be wrong.
+    The points of a curve that never rises may be means of raw ones, and hide noise as a monotone curve does.
     """
     at, level = stack.at, stack.level
-    share = share_of_law(np.log(sizes).tobytes(), values.tobytes())
-    if share < NEGLIGIBLE:
+    if errors is None or share < NEGLIGIBLE:
         return stack
-    law = few_points.law_of(points.check(sizes, values))
-    errors = FormError(law.solution)
     once = np.unique(at)
     once = once if once.size <= KNOTS else np.geomspace(once[0], once[-1], KNOTS)
-    low, high = law.interval(once, level, of="measurement", form_error=errors)
-    median = errors.median(Places.values(once[None]))
-    with np.errstate(divide="ignore"):
-        logs = (np.log(low), np.log(high), median)
-    bottom, top, median = (np.interp(np.log(at), np.log(once), part) for part in logs)
-    middles = np.log([law.predict(at), stack.mean])
-    middles[0] += median
-    with np.errstate(divide="ignore"):
-        ends = np.array([[bottom, top], np.log([stack.low, stack.high])])
+    noise = bands.HIDDEN if np.all(np.diff(errors.law.points.y) < 0) else 1.0
+    shares = (0.5, 0.5 - level / 2, 0.5 + level / 2)
+    found = errors.quantiles(Places.values(once[None]), shares, noise**2)
+    by_law = [np.interp(np.log(at), np.log(once), part) for part in found] + np.log(errors.law.predict(at))
+    middles, *ends = np.stack([by_law, np.log([stack.mean, stack.low, stack.high])], axis=1)
     weight = np.array([share, 1 - share])
-    low, high = (np.exp(end) for end in mixture_ends(middles, ends, weight, level))
+    low, high = (np.exp(end) for end in mixture_ends(middles, np.stack(ends, axis=1), weight, level))
     return _with_ends(replace(stack, mean=np.clip(stack.mean, low, high), law=share), low, high)
 
 
 @lru_cache(maxsize=64)
-def share_of_law(log_sizes: bytes, values: bytes) -> float:
-    """How much E + A x^-c, with what it may miss, counts beside the stack.
+def tests_of(log_sizes: bytes, values: bytes) -> list[Backtest]:
+    """The backtests of a curve, which is asked for many sizes in turn."""
+    return backtests(np.frombuffer(log_sizes), np.frombuffer(values))
+
+
+@lru_cache(maxsize=64)
+def law_beside(log_sizes: bytes, values: bytes) -> tuple[float, FormError | None]:
+    """How much E + A x^-c, with what it may miss, counts beside the stack; and the law.
 
     Before any cut the law counts by the probability that its form holds, given its residuals, and by
     `bands.PRIOR`; the stack by that of an error, and by the cuts there are to choose its weights. Then both
@@ -344,42 +346,45 @@ def share_of_law(log_sizes: bytes, values: bytes) -> float:
     in a shape that it cannot have, it has no part.
     """
     log_x, y = np.frombuffer(log_sizes), np.frombuffer(values)
-    x = np.exp(log_x)
-    if not np.ptp(y):
-        return 0.0
-    try:
-        whole = few_points.law_of(points.check(x, y)).solution
-        few_points.refuse_steepening(whole.points)
-    except NotDetermined:
-        return 0.0
-    errors, form = FormError(whole), whole.form
     slope = recent_line(log_x, y, bands.SLOPE_MEMORY).slope
-    if not errors.shows or shape_of(log_x, y, slope).notes:
-        return 0.0
-    cuts = x.size - FEWEST_FOR_AN_OFFSET
+    if not np.ptp(y) or shape_of(log_x, y, slope).notes:
+        return 0.0, None
+    x = np.exp(log_x)
+    try:
+        few_points.refuse_steepening(points.check(x, y))
+        whole = few_points.law_of(points.check(x, y), loss="squared", starts=1).solution
+    except NotDetermined:
+        return 0.0, None
+    errors, form = FormError(whole), whole.form
+    if not errors.shows:
+        return 0.0, None
+    cuts, whole_tests = x.size - FEWEST_FOR_AN_OFFSET, tests_of(log_sizes, values)
     ahead_of_stack = float(np.log(bands.PRIOR / cuts) - special.logit(errors.chance))
-    if ahead_of_stack < -HOPELESS:
-        return 0.0
     ends = np.unique(np.linspace(max(x.size // 2, len(form.parameters) + 2), x.size, BLOCKS + 1).astype(int))
     for count, until in pairwise(ends):
+        if ahead_of_stack < -HOPELESS:
+            break
         later = slice(count, until)
-        early = fit_points(form, points.check(x[:count], y[:count]), loss="squared", start=whole.values[None])
-        errors = FormError(early)
-        if not errors.shows:
-            return 0.0
-        above = np.log(y[later] / form(x[later], *early.values))
-        by_law = errors.log_density(Places.values(x[None, later]), above)
-        stack = _stacked(log_x[:count], y[:count], x[later], 0.5)
+        # one step from the whole law, whose noise is written out so that the step is made; no search
+        data = points.check(x[:count], y[:count])
+        early = FormError(replace(whole, points=data), noise=np.eye(count))
+        if not early.shows:
+            return 0.0, None
+        by_law = early.log_density(Places.values(x[None, later]), np.log(y[later] / whole.predict(x[later])))
+        tests = [test.until(log_x[count - 1]) for test in whole_tests if test.cut < log_x[count - 1]]
+        stack = _stacked(log_x[:count], y[:count], x[later], 0.5, tests)
         by_stack = stack.band.log_density(np.log(y[later] / stack.mean))
         ahead_of_stack += float(np.sum(by_law - by_stack))
-    return float(special.expit(ahead_of_stack))
+    return float(special.expit(ahead_of_stack)), errors
 
 
-def _stacked(log_x: np.ndarray, y: np.ndarray, at: np.ndarray, level: float) -> Extrapolation:
-    """The stack of forecasts and the trend, with its band."""
-    tests = backtests(log_x, y)
+def _stacked(
+    log_x: np.ndarray, y: np.ndarray, at: np.ndarray, level: float, tests: list[Backtest]
+) -> Extrapolation:
+    """The stack of forecasts and the trend, with its band, by the backtests of these points."""
     method = method_of(log_x, y, tests)
-    again = [method.combine(t.forecasts, t.trend, t.ahead) for t in tests]
+    every, by_point, _ = joined(tests)
+    again, apart = method.combine(every.forecasts, every.trend, every.ahead)
     ahead = np.log(at) - log_x[-1]
     made, trend = forecast(log_x, y, np.log(at)), damped_trend(log_x, y, np.log(at))
     mean, disagreement = method.combine(made, trend, ahead)
@@ -392,7 +397,7 @@ def _stacked(log_x: np.ndarray, y: np.ndarray, at: np.ndarray, level: float) -> 
         ahead,
         noise * (bands.HIDDEN**2 if shape.monotone else 1.0),
         np.where(inside, 0.0, disagreement),
-        drift_of(tests, again, noise),
+        drift_of(by_point, every, again, apart + noise),
         slope,
         method.cuts,
         np.inf if shape.rising else shape.rise,
@@ -410,36 +415,39 @@ def _stacked(log_x: np.ndarray, y: np.ndarray, at: np.ndarray, level: float) -> 
         high=np.exp(mean + spread),
         weights=method.named_weights(),
         trust=np.where(inside, 1.0, method.stretch * method.kept(made, ahead)),
-        backtest=backtest_table(tests, [predicted for predicted, _ in again]),
+        backtest=backtest_table(tests, again),
         level=level,
         notes=shape.notes,
         band=band,
     )
 
 
-def drift_of(tests: list[Backtest], again: list[tuple[np.ndarray, np.ndarray]], noise: float) -> float:
+def drift_of(share: np.ndarray, every: Backtest, again: np.ndarray, known: np.ndarray) -> float:
     """The variance per squared distance that noise and disagreement leave of the average's squared errors.
 
     The band adds all three, so that an error for which the forecasts disagreed must not count twice.
+
+    Args:
+        share: (points,) how much each counts.
+        every: the backtests, joined.
+        again: (points,) what the average would have said.
+        known: (points,) variance of the noise and of the forecasts around their average.
     """
-    left = [
-        test.weight * np.mean((predicted - test.truth) ** 2 - disagreement - noise)
-        for test, (predicted, disagreement) in zip(tests, again, strict=True)
-    ]
-    return float(max(sum(left), 0.0) / sum(t.weight * np.mean(t.ahead**2) for t in tests))
+    left = share @ ((again - every.truth) ** 2 - known)
+    return float(max(left, 0.0) / (share @ every.ahead**2))
 
 
-def backtest_table(tests: list[Backtest], again: list[np.ndarray]) -> pd.DataFrame:
+def backtest_table(tests: list[Backtest], again: np.ndarray) -> pd.DataFrame:
     """One row a point that was predicted: the cut, what was said, and what the last value would have said."""
-    repeated = [t.ahead.size for t in tests]
+    repeated, every = [t.ahead.size for t in tests], joined(tests)[0]
     cut = np.repeat([t.cut for t in tests], repeated)
     return pd.DataFrame(
         {
             "cut": np.exp(cut),
-            "x": np.exp(cut + np.concatenate([t.ahead for t in tests])),
-            "y": np.exp(np.concatenate([t.truth for t in tests])),
-            "predicted": np.exp(np.concatenate(again)),
-            "last_value": np.exp(np.concatenate([t.forecasts[0] for t in tests])),
+            "x": np.exp(cut + every.ahead),
+            "y": np.exp(every.truth),
+            "predicted": np.exp(again),
+            "last_value": np.exp(every.forecasts[0]),
             "weight": np.repeat([t.weight for t in tests], repeated),
         }
     )

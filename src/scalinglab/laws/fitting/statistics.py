@@ -128,6 +128,13 @@ class NoiseAverage:
         return low, high
 
 
+def student_log_density(t: np.ndarray, dof: float) -> np.ndarray:
+    """ln of the density of Student's distribution; a million degrees of freedom stand for more."""
+    half = min(dof, 1e6) / 2
+    scale = special.gammaln(half + 0.5) - special.gammaln(half) - np.log(2 * np.pi * half) / 2
+    return np.asarray(scale - (half + 0.5) * np.log1p(t**2 / (2 * half)))
+
+
 def mixture_quantile(
     middle: np.ndarray, spread: np.ndarray, weight: np.ndarray, dof: float, share: float
 ) -> np.ndarray:
@@ -139,14 +146,12 @@ def mixture_quantile(
     each = middle + spread * special.stdtrit(dof, share)
     low, high = each.min(axis=0), each.max(axis=0)
     place, close = (low + high) / 2, 1e-13 * (high - low)
-    power = (min(dof, 1e6) + 1) / 2  # of a density that only says how far a step goes
-    log_scale = special.gammaln(power) - special.gammaln(power - 0.5) - np.log(np.pi * (2 * power - 1)) / 2
     for step in range(60):
         t = (place - middle) / spread
         excess = weight @ special.stdtr(dof, t) - share
         low, high = np.where(excess < 0, place, low), np.where(excess < 0, high, place)
         with np.errstate(all="ignore"):  # far from all of them the density is 0
-            density = np.exp(log_scale - power * np.log1p(t**2 / (2 * power - 1)))
+            density = np.exp(student_log_density(t, dof))
             newton = place - excess / (weight @ (density / spread))
         tried = np.where((low <= newton) & (newton <= high) & (step < 12), newton, (low + high) / 2)
         last, place = place, np.where(np.abs(excess) < 1e-14, place, tried)

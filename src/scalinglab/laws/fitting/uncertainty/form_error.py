@@ -31,11 +31,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from scalinglab.laws.fitting.bend import SIGNIFICANT
 from scalinglab.laws.fitting.solution import ROUNDING, Solution
-from scalinglab.laws.fitting.statistics import HUBER, ROUNDS, mixture_quantile
+from scalinglab.laws.fitting.statistics import (
+    HUBER,
+    NEGLIGIBLE,
+    ROUNDS,
+    mixture_quantile,
+    student_log_density,
+)
 from scalinglab.laws.fitting.uncertainty.linear import MOST_POINTS, independent
 from scalinglab.laws.fitting.uncertainty.shared_errors import SharedErrors
 
@@ -318,22 +324,28 @@ class FormError:
             found.append(np.where(np.isfinite(half), np.maximum(end, left * half), half))
         return np.array(found)
 
-    def median(self, asked: Places) -> np.ndarray:
-        """(quantities,) how far the median of the average lies above the fitted quantity."""
+    def quantiles(self, asked: Places, shares: tuple[float, ...], noise: float = 0.0) -> np.ndarray:
+        """(shares, quantities) how far quantiles of the average lie above the fitted quantity.
+
+        Args:
+            noise: variance of one more run over that of the residuals' noise; 0 for the quantity itself.
+        """
         if not self.shows:
-            return np.zeros(len(asked.weight))
-        fit, middle, added, noise, weight = self._average(asked)
-        spread = noise[:, None] * np.sqrt(np.maximum(fit + added, 1e-300))
-        return mixture_quantile(middle, spread, weight, self.dof, 0.5)
+            return np.zeros((len(shares), len(asked.weight)))
+        fit, middle, added, size, weight = self._average(asked, noise)
+        spread = size[:, None] * np.sqrt(np.maximum(fit + added, 1e-300))
+        kept = weight > NEGLIGIBLE / len(weight)
+        parts = middle[kept], spread[kept], weight[kept] / weight[kept].sum()
+        return np.array([mixture_quantile(*parts, self.dof, share) for share in shares])
 
     def log_density(self, asked: Places, above: np.ndarray) -> np.ndarray:
         """(quantities,) ln of the density of one more run `above` the fitted ln L of each place."""
         fit, middle, added, noise, weight = self._average(asked, measured=True)
         spread = noise[:, None] * np.sqrt(fit + added)
-        each = stats.t.logpdf((above - middle) / spread, self.dof) - np.log(spread)
+        each = student_log_density((above - middle) / spread, self.dof) - np.log(spread)
         return np.asarray(special.logsumexp(each, b=weight[:, None], axis=0))
 
-    def _average(self, asked: Places, measured: bool = False) -> tuple[np.ndarray, ...]:
+    def _average(self, asked: Places, measured: float = 0.0) -> tuple[np.ndarray, ...]:
         """The average over errors of the form and noise: parts (k, quantities), their noise and weight (k,).
 
         The variance of the fitted quantities over that of the noise, the mean of each part and the variance
@@ -345,7 +357,7 @@ class FormError:
         missed, lower = 1 + (MISSED - 1) * np.abs(beyond), LOWER * beyond
         for share, part in self._parts:
             shares = part._shares(asked)
-            fit = np.maximum(np.sum(shares**2, axis=1) + float(measured), 1e-300)
+            fit = np.maximum(np.sum(shares**2, axis=1) + measured, 1e-300)
             for field in part.fields:
                 middle, added = part._predicted(asked, shares, field)
                 middle = middle + shares @ part.moved
@@ -404,9 +416,8 @@ class FormError:
         logs = self.coordinates(asked.sizes)
         weight = asked.weight * _together(self.slopes(asked.sizes), field.along)
         at_runs, taken, seen = self._shared(logs, weight, shares, field)
-        at_places = np.array([
-            w @ matern(logs[:, q], logs[:, q], field.range, field.along) @ w for q, w in enumerate(weight)
-        ])  # fmt: skip
+        among = matern(logs, logs, field.range, field.along)
+        at_places = np.einsum("qm,qmn,qn->q", weight, among, weight)
         alone = at_places - 2 * np.sum(at_runs * shares, axis=1) + np.sum(taken * shares, axis=1)
         ratio = field.ratio[:, None]
         shrunk = seen[None] / (1 + ratio * field.variance)[:, None]  # (k, quantities, contrasts)
@@ -455,12 +466,12 @@ def _together(slopes: np.ndarray, along: tuple[int, ...]) -> np.ndarray:
 
 
 def matern(a: np.ndarray, b: np.ndarray, reach: float, along: tuple[int, ...] | None = None) -> np.ndarray:
-    """(n, m) covariance of a field of unit variance at a (variables, n) and b (variables, m).
+    """(…, n, m) covariance of a field of unit variance at a (variables, …, n) and b (variables, …, m).
 
     Args:
         along: the variables that it depends on; by default all.
     """
     if along is not None:
         a, b = a[list(along)], b[list(along)]
-    distance = np.sqrt(5 * np.sum((a[:, :, None] - b[:, None]) ** 2, axis=0)) / reach
+    distance = np.sqrt(5 * np.sum((a[..., None] - b[..., None, :]) ** 2, axis=0)) / reach
     return np.asarray((1 + distance + distance**2 / 3) * np.exp(-distance))

@@ -222,7 +222,8 @@ def median(
     """
     if form_error is not None and form_error.shows and quantity.places is not None:
         # which counts shared errors beside those of the form
-        return quantity.natural(quantity.at(law.values[None])[0] + form_error.median(quantity.places))
+        above = form_error.quantiles(quantity.places, (0.5,))[0]
+        return quantity.natural(quantity.at(law.values[None])[0] + above)
     middle = np.median(quantity.at(law.values[None] if drawn is None else drawn.values), axis=0)
     if shared is not None and shared.shows:
         halves = [  # the ends of either half of what is likely, without and with shared errors
