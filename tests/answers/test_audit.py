@@ -255,6 +255,17 @@ def test_a_best_rate_at_the_edge_of_its_grid_is_found():
     assert found.before == pytest.approx(np.polyfit(np.log([1e7, 1e8, 1e9]), np.log(lowest), 1)[0])
 
 
+@pytest.mark.parametrize("size", ["width", "n_data"])
+def test_searches_at_widths_or_amounts_of_data_are_audited_too(size):
+    rate, place = (v.ravel() for v in np.meshgrid([1e-4, 3e-4, 1e-3, 3e-3], [64.0, 256.0, 1024.0]))
+    best = np.where(place < 500, 5e-4, 1e-5)
+    loss = 3 * place**-0.05 * (1 + 0.02 * np.log(rate / best) ** 2)
+    table = pd.DataFrame({size: place, "learning_rate": rate, "test_error": loss / 10, "seed": 0})
+    lost = table.iloc[[3, 7]].assign(test_error=np.nan)
+    table = pd.concat([table, lost, lost.assign(seed=1)], ignore_index=True)
+    assert {kind: doubt.rows for kind, doubt in kinds(table).items()} == {"edge_of_grid": (8,)}
+
+
 def test_one_undertuned_size_is_found():
     size = np.geomspace(1e7, 1e9, 9)
     random = np.random.default_rng(0)

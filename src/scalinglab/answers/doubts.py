@@ -44,6 +44,7 @@ KINDS = (
     "train_set",
     "task",
 )  # columns that tell studies apart
+DATA = ("n_data", "tokens", "tokens_trained")
 BUDGETS = ("budget", "flops_budget", "compute_budget", "compute", "flops", "c")
 PRODUCT = "__6ND"  # defined: the compute of a table that gives none
 FEWEST = 5  # chosen: sizes of an isoFLOP curve; a parabola has three parameters, and two show that it is one
@@ -394,6 +395,7 @@ def duplicates(study: Study) -> Iterator[Doubt]:
         compared = compared.drop(columns=[c for c in compared if compared[c].equals(study.frame[study.data])])
     rounded = compared.select_dtypes("number").map(lambda v: f"{v:.{DIGITS_OF_COPIES}g}")
     copies = compared.astype(str).assign(**rounded).duplicated(keep="first")
+    copies &= study.frame[study.loss].notna()  # runs that diverged are alike
     if copies.any():
         yield study.doubt("duplicates", study.positions(copies), count=int(copies.sum()))
 
@@ -577,7 +579,7 @@ def undertuned(study: Study) -> Iterator[Doubt]:
     above = unlikely(off / max(median_scale(off), 1e-3), len(off)) & (by_size["min"] > 0)
     for size in by_size.index[above]:
         mine = study.frame[study.size] == size
-        yield study.doubt("undertuned", study.positions(mine), size=float(size))
+        yield study.doubt("undertuned", study.positions(mine), column=study.size, size=float(size))
 
 
 def contaminated(study: Study) -> Iterator[Doubt]:
@@ -624,7 +626,7 @@ CHECKS: dict[str, Check] = {
     "schedules": (lambda s: s.columns(SCHEDULE), mixed_schedules),
     "unfinished runs": (lambda s: s.columns(STATE) or s.columns(FINISHED) or s.planned, unfinished),
     "edge of a grid": (lambda s: s.loss and s.size and s.searched, edge_of_grid),
-    "undertuned size": (lambda s: s.loss and s.size, undertuned),
+    "undertuned size": (lambda s: s.loss and s.size and s.size not in DATA, undertuned),
     "contaminated scores": (lambda s: s.loss and s.scores, contaminated),
 }
 
@@ -669,8 +671,11 @@ def studies_of(curves: Curves) -> list[Study]:
     loss = first("loss", "test_loss", "validation_loss", "val_loss", "eval_loss", "bpb", "val_bpb")
     if loss is None:
         loss = next((str(c) for c in frame.select_dtypes("number") if re.search(r"loss|bpb", str(c))), None)
-    size = first("n_params", "params", "params_total")
-    data, budget = first("n_data", "tokens", "tokens_trained"), first(*BUDGETS)
+    loss = loss or first("test_error", "error")
+    size = first("n_params", "params", "params_total", "width")
+    data, budget = first(*DATA), first(*BUDGETS)
+    if size is None:  # a study of the data alone
+        size, data = data, None
     if budget is None and size and data:
         frame, budget = (
             frame.assign(**{PRODUCT: FLOPS_PER_PARAM_EXAMPLE * frame[size] * frame[data]}),

@@ -407,7 +407,7 @@ REASONS = {
     ),
     "mend_edge_of_grid": "try values beyond that edge: the loss of these sizes may be too high",
     "audit_undertuned": (
-        "{study}the best loss at {size:count} parameters lies above the curve of the other sizes"
+        "{study}the best loss at {column} = {size:count} lies above the curve of the other sizes"
     ),
     "mend_undertuned": (
         "tune that size as the others were, see that its parameters are counted as theirs, or leave it out"
