@@ -207,7 +207,7 @@ def predict(family: str, seeds: int) -> None:
             setting = shared | {"width": width, "seed": seed}
             sl.train.run_many([setting | {"n_data": n} for n in RUN], store=store, progress=False)
             found = sl.explain(setting | {"n_data": EXPLAINED}, store=store, samples=2 * UNSEEN[-1])
-            told = found.predict(n_data=UNSEEN)
+            told = found.predict(n_data=UNSEEN, level=0.9)
             trained = sl.train.run_many([setting | {"n_data": n} for n in UNSEEN], progress=False).frame
             losses = trained[trained["step"] == shared["steps"]].set_index("n_data")["test_loss"]
             truth = [float(losses[n]) for n in UNSEEN]
@@ -219,10 +219,10 @@ def predict(family: str, seeds: int) -> None:
                 )
             held("sizes, from three runs", told, truth)
             alone = replace(found, case=replace(found.case, beside=()))
-            held("sizes, from one run", alone.predict(n_data=UNSEEN), truth)
+            held("sizes, from one run", alone.predict(n_data=UNSEEN, level=0.9), truth)
             for other in [w for w in widths if w != width] if width == widths[1] else []:
                 try:
-                    told = found.predict(width=other)
+                    told = found.predict(width=other, level=0.9)
                 except NotDetermined as error:
                     print(f"{family}, width {other:g}, refused: {error}")
                     continue

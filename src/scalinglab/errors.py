@@ -1,7 +1,8 @@
 """The errors that a user can meet, with the wrong value and the way out.
 
 Every message names the value, the rule that it breaks and the way out. The command line turns
-`BadInput` into exit status 2 and every other `ScalinglabError` into exit status 1, without a traceback.
+`NotDetermined` into exit status 3, another `BadInput` into 2 and every other `ScalinglabError` into 1,
+without a traceback.
 """
 
 from __future__ import annotations

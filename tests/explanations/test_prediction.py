@@ -113,7 +113,7 @@ def test_runs_of_other_sizes_give_the_correction_its_slope(explained) -> None:
     np.testing.assert_allclose(np.log(told.mean / told.kernel), at @ found, rtol=1e-6)
     variance = np.einsum("ni,ij,nj->n", at, np.linalg.inv(rows.T @ rows), at)
     variance += [scatter[n][-1] ** 2 + LEAST**2 for n in asked]
-    np.testing.assert_allclose(np.log(told.high / told.mean), 1.6448536 * np.sqrt(variance), rtol=1e-6)
+    np.testing.assert_allclose(np.log(told.high / told.mean), 1.959964 * np.sqrt(variance), rtol=1e-6)
 
 
 def _perceptron(setting) -> torch.nn.Module:

@@ -104,7 +104,7 @@ class Explanation(NotebookResult):
         n_data: ArrayLike | None = None,
         steps: ArrayLike | None = None,
         width: ArrayLike | None = None,
-        level: float = 0.9,
+        level: float = 0.95,
     ) -> Predicted:
         """The test loss at sizes that were not run, with a band for one run there.
 

@@ -82,7 +82,7 @@ def predict(
     n_data: ArrayLike | None = None,
     steps: ArrayLike | None = None,
     width: ArrayLike | None = None,
-    level: float = 0.9,
+    level: float = 0.95,
 ) -> Predicted:
     """The losses of an `Explanation`, found; arguments as of its `predict`."""
     case, kernel = found.case, found.kernel
@@ -92,7 +92,7 @@ def predict(
             f"nothing can be predicted from {found.name}, whose loss the theory does not give: {reasons}"
         )
     if not 0 < level < 1:
-        raise BadInput(f"level = {level}: the probability of a band lies between 0 and 1, as 0.9")
+        raise BadInput(f"level = {level}: the probability of a band lies between 0 and 1, as 0.95")
     if width is not None and (case.redraw is None or not case.width > 0):
         raise BadInput("width: the network of another width is known for settings only; leave it out")
     own = case.width if case.width > 0 else math.nan

@@ -14,7 +14,7 @@ from scalinglab.cli.tables import Rows
 @command("report", out=False)
 def report(
     rows: Rows,
-    output: Annotated[Path, "-o"] = Path("report.html"),
+    out: Annotated[Path, "-o"] = Path("report.html"),
     title: str | None = None,
     explain: str | None = None,
 ) -> Output:
@@ -27,7 +27,7 @@ def report(
     scalinglab report curves.csv --title "Our sweep" --column n_data=train_size --where model=cnn
 
     Args:
-        output: file of the page, e.g. report.html.
+        out: file of the page, e.g. report.html.
         title: the page's title. Default: the name of the file or folder.
         explain: begin with this run of the store beside its theory: its name, or the beginning.
     """
@@ -39,7 +39,7 @@ def report(
         from scalinglab.report import explained_run
 
         opening = [explained_run.section(sl.explain(explain, store=rows.file))]
-    path = sl.report.write(curves, output, title or rows.file.resolve().name, opening)
+    path = sl.report.write(curves, out, title or rows.file.resolve().name, opening)
     document = {"report": str(path), "runs": len(curves.runs), "checkpoints": len(curves)}
     understood = {"understood": curves.understood} if for_programs() else {}  # printed already
     return Output(document | understood)
