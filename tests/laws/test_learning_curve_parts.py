@@ -133,6 +133,9 @@ def test_three_runs_are_resampled_as_whole_runs():
     two = shape.optimum(made(V, runs=runs[:2], noise=0.2), np.random.default_rng(0))
     noise = 0.2 * np.random.default_rng(0).standard_normal((shape.RESAMPLES, 65))
     assert two.y_error == pytest.approx((V + noise).min(axis=1).std())
+    apart = replace(made(V, runs=runs[:2], noise=0.01), stderr=np.full(65, 9.0))
+    apart.stderr[np.argmin(V)] = 0.3
+    assert shape.optimum(apart, np.random.default_rng(0)).y_error == 0.3, "how far two runs lie apart there"
 
 
 def test_levels_are_crossed_where_the_curve_last_comes_down_to_them():

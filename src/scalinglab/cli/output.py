@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from scalinglab.errors import BadInput
 from scalinglab.results.types import Reason
 from scalinglab.support.whole_files import write_whole
-from scalinglab.support.words import without_nan
+from scalinglab.support.words import unbroken, without_nan
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -159,9 +159,10 @@ def wrap(text: str) -> str:
         if len(line) <= width:
             return line
         indent = " " * (len(line) - len(line.lstrip()) + 2)
-        return textwrap.fill(
-            line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        filled = textwrap.fill(
+            unbroken(line), width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
         )
+        return filled.replace("\xa0", " ")
 
     return "\n".join(map(one, without_nan(text).split("\n")))
 

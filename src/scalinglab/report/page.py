@@ -21,6 +21,7 @@ import numpy as np
 
 from scalinglab.errors import BadInput, require
 from scalinglab.support.whole_files import write_text_whole
+from scalinglab.support.words import unbroken
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -150,12 +151,7 @@ def _section(section: Section, figures: list[str]) -> str:
 
 
 def _prose(text: str) -> str:
-    """A text in which no line breaks between a number and its sign.
-
-    >>> _prose("from ± 1 % to")
-    'from ±\\xa01\\xa0% to'
-    """
-    return re.sub(r"(?<=±) | (?=%)", "\xa0", html.escape(text))
+    return html.escape(unbroken(text))
 
 
 def _attribute(value: Any) -> str:

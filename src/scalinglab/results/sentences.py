@@ -549,8 +549,8 @@ REASONS = {
     ),
     "narrow_already": "the {what} is known to ± {before:%%} already",
     "narrows_little": (
-        "the best{cost} would narrow the ± {before:%%} of the {what} by {saved:%%} only, and {needed:%%} "
-        "make a run worth it; a larger budget may do more (plan next --budget)"
+        "the best{cost} would narrow the ± {before:%%} of the {what} by only {saved:%%} (worth it from "
+        "{needed:%%} on); a larger budget may do more (plan next --budget)"
     ),
     "law_open": ("the law is not determined, so there is no telling which run would help; add larger sizes"),
     "plan_of_a_bend": (

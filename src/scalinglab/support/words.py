@@ -17,6 +17,15 @@ def without_nan(text: str) -> str:
     return _NAN.sub(UNKNOWN, text)
 
 
+def unbroken(text: str) -> str:
+    """Text in which no line breaks between a number and its sign: spaces there are not to be broken.
+
+    >>> unbroken("from ± 1 % to")
+    'from ±\\xa01\\xa0% to'
+    """
+    return re.sub(r"(?<=±) | (?=%)", "\xa0", text)
+
+
 def counted(number: int, word: str) -> str:
     """A number of things.
 

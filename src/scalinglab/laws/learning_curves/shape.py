@@ -41,13 +41,16 @@ def optimum(curve: SizeCurve, generator: np.random.Generator) -> Optimum:
     low, high = np.quantile(where, [0.16, 0.84])
     x = float(smoothed.knots[at])
     rise = smoothed.values[-1] - smoothed.values[at]
+    error = float(replicas.min(axis=1).std())
+    if curve.stderr is not None and len(curve.runs) < FEWEST:  # too few to draw from, yet they lie apart
+        error = max(error, float(curve.stderr[np.argmin(curve.y)]))
     overfits = at < smoothed.knots.size - 1 and rise > 3.0 * max(smoothed.noise, 1e-12)
     return Optimum(
         x=x,
         y=float(curve.y.min()),
         x_low=float(min(low, x)),
         x_high=float(max(high, x)),
-        y_error=float(replicas.min(axis=1).std()),
+        y_error=error,
         kind="overfits" if overfits else "saturates",
     )
 
