@@ -153,12 +153,16 @@ def test_the_gain_at_fixed_noise_is_told_from_that_at_the_optima():
     assert share.low < 0.1 < share.high < 0.2
 
 
-@pytest.mark.parametrize(("low", "high"), [(-1.1, 1.1), (-1.1, 0.9)])
-def test_a_verdict_says_no_more_than_a_skewed_interval(low: float, high: float):
-    """What the interval holds does not disagree, on either side of the number."""
-    for sign in (-1, 1):
-        ends = sorted((sign * low, sign * high))
-        row = estimate_row(
-            "p", Estimate(-0.2 * sign, low=ends[0], high=ends[1]), 40, expected=sign, resolution=0.5
-        )
-        assert row.verdict == ("cannot tell" if high > 1 else "disagrees")
+@pytest.mark.parametrize(
+    ("low", "high", "relation", "verdict"),
+    [(-1.1, 1.1, "=", "cannot tell"), (-1.6, 0.9, "=", "disagrees"), (-1.6, 0.9, "<", "agrees"),
+     (-1.1, 1.1, "<", "cannot tell"), (0.75, 1.3, "=", "agrees"), (0.7, 1.6, "=", "cannot tell")],
+)  # fmt: skip
+def test_a_verdict_is_that_of_a_skewed_interval(low: float, high: float, relation: str, verdict: str):
+    """And that of its mirror image."""
+    value = low + 0.3 * (high - low)
+    found = Estimate(value, low=low, high=high), Estimate(-value, low=-high, high=-low)
+    mirrored = {"<": ">", "=": "="}[relation]
+    for one, expected, how in zip(found, (1.0, -1.0), (relation, mirrored), strict=True):
+        row = estimate_row("p", one, 40, expected=expected, relation=how, resolution=0.5)
+        assert row.verdict == verdict

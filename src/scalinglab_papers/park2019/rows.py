@@ -24,13 +24,20 @@ def estimate_row(
     known: bool = True,
     note: str = "",
 ) -> Row:
-    """A number with the standard error that belongs to the wider side of its 95 % interval.
+    """A number with the standard error that belongs to the side of its 95 % interval that decides.
+
+    That is the side of the reference, where the interval leaves it out or the claim is "above" or "below",
+    and the wider one otherwise: intervals over resampled runs are skewed.
 
     Args:
         known: False where the interval does not count, so that no verdict follows: then the row has no
             number, and its note says what was found.
     """
-    side = max(found.high - found.value, found.value - found.low)
+    below, above = found.value - found.low, found.high - found.value
+    side = max(below, above)
+    if expected is not None:
+        facing = below if expected < found.value else above
+        side = facing if relation in "<>" or facing < abs(found.value - expected) else side
     if known and np.isfinite(found.value) and np.isfinite(side):
         return Row(quantity, found.value, float(side / HALF), n, expected=expected, relation=relation,
                    resolution=resolution, note=note)  # fmt: skip
