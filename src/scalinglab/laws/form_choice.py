@@ -24,7 +24,6 @@ from itertools import pairwise
 import numpy as np
 
 from scalinglab.laws import forms
-from scalinglab.laws.fitting import least_squares
 from scalinglab.laws.fitting.data.points import Points
 from scalinglab.laws.fitting.fit import fit_points
 from scalinglab.laws.fitting.solution import ROUNDING, Solution
@@ -62,7 +61,7 @@ def weights(solutions: Mapping[str, Solution]) -> dict[str, float]:
     Of several points of a run, which move together, the one of the largest sizes counts.
     """
     data = next(iter(solutions.values())).points
-    data = _some(data, data.ends_of_runs)
+    data = data.keep(data.ends_of_runs)
     cuts, able = cuts_of(len(data.y), [law.form for law in solutions.values()])
     if len(able) < 2:
         return {}
@@ -79,19 +78,12 @@ def weights(solutions: Mapping[str, Solution]) -> dict[str, float]:
     return {form.name: float(w) for form, w in zip(able, share / share.sum(), strict=True) if w > 0}
 
 
-def _some(data: Points, rows: np.ndarray) -> Points:
-    error = None if data.error is None else data.error[rows]
-    return replace(
-        data, x=data.x[:, rows], y=data.y[rows], error=error, weight=data.weight[rows], runs=data.runs[rows]
-    )
-
-
 def log_density_of(law: Solution, data: Points, seen: int, until: int) -> float:
     """ln of the density that the form, fitted to the `seen` cheapest runs, gives those up to `until`."""
-    order = np.argsort(np.sum(np.log(np.maximum(data.x, least_squares.TINY)), axis=0), kind="stable")
+    order = data.by_size
     noise = law.noise or None
-    early = fit_points(law.form, _some(data, order[:seen]), log=law.log, start=law.values[None], noise=noise)
-    both = replace(early, points=_some(data, order[:until]))
+    early = fit_points(law.form, data.keep(order[:seen]), log=law.log, start=law.values[None], noise=noise)
+    both = replace(early, points=data.keep(order[:until]))
     jacobian = both.problem.jacobian(both.coordinates[None])[0][:until]
     measured = -both.problem.residuals(both.coordinates[None])[0, :until]
     # a direction that the earlier runs do not see is not known, and would be infinitely uncertain: left out

@@ -13,7 +13,7 @@ An end of a curve may be off because the curve breaks there, which the reason sa
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
@@ -87,7 +87,8 @@ def find(law: Solution, refit: Callable[[Points], Solution]) -> Outlier | None:
         return None
     whole = refit(data)
     tried = np.argsort(np.abs(whole.residuals) / (1 - _leverage(whole)))[::-1][:TRIED]
-    place, others = min(((i, refit(_without(data, i))) for i in tried), key=lambda one: one[1].objective)
+    rows = np.arange(len(data.y))
+    place, others = min(((i, refit(data.keep(rows != i))) for i in tried), key=lambda one: one[1].objective)
     ratio = (whole.objective / max(others.objective, 1e-24) - 1) * dof
     at = data.x[..., place]
     expected = float(np.ravel(others.predict(tuple(at) if data.x.ndim > 1 else at))[0])
@@ -97,14 +98,6 @@ def find(law: Solution, refit: Callable[[Points], Solution]) -> Outlier | None:
     sizes = dict(zip(law.form.variables, map(float, np.atleast_1d(at)), strict=True))
     end = data.x.ndim == 1 and at in (data.x[0], data.x[-1])
     return Outlier(sizes, float(data.y[place]), expected, bool(end))
-
-
-def _without(data: Points, i: np.intp) -> Points:
-    error = None if data.error is None else np.delete(data.error, i)
-    return replace(
-        data, x=np.delete(data.x, i, axis=-1), y=np.delete(data.y, i), error=error,
-        weight=np.delete(data.weight, i), runs=np.delete(data.runs, i),
-    )  # fmt: skip
 
 
 def _leverage(law: Solution) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,12 @@ class Points:
     notes: tuple[Reason, ...]
     complement: bool = False
 
+    def keep(self, rows: np.ndarray) -> Points:
+        """Only these points, by their places or by a mask."""
+        error = None if self.error is None else self.error[rows]
+        x, y, weight, runs = self.x[..., rows], self.y[rows], self.weight[rows], self.runs[rows]
+        return replace(self, x=x, y=y, error=error, weight=weight, runs=runs)
+
     @property
     def sizes(self) -> int:
         """How many different x there are."""
@@ -69,9 +75,15 @@ class Points:
         return len(np.unique(self.runs)) < len(self.runs)
 
     @property
+    def by_size(self) -> np.ndarray:
+        """(n,) the rows in order of size, of several variables that of their product."""
+        logs = np.log(np.maximum(np.atleast_2d(self.x), 1e-300))
+        return np.argsort(np.sum(logs, axis=0), kind="stable")
+
+    @property
     def ends_of_runs(self) -> np.ndarray:
         """(runs,) the row of each run's point of the largest sizes, in order of size."""
-        order = np.argsort(np.sum(np.log(np.maximum(np.atleast_2d(self.x), 1e-300)), axis=0), kind="stable")
+        order = self.by_size
         _, last = np.unique(self.runs[order][::-1], return_index=True)
         return np.asarray(order[np.sort(len(order) - 1 - last)])
 
