@@ -85,7 +85,7 @@ def test_exponent_in_time(task: float, spectral: float) -> None:
 
 def test_richness_moves_the_crossover() -> None:
     """Rates double where c |z|² ~ c t^(1−β) is one: at t ~ c^(−1/(1−β))."""
-    spectrum, times = Spectrum.power_law(1.6, 1.5, 10**20), np.geomspace(1, 1e12, 200)
+    spectrum, times = Spectrum.power_law(1.6, 1.5, 10**20), np.geomspace(1, 1e12, 60)
     when = []
     for richness in (1e-4, 1e-5):
         rate = feature_learning.solve(spectrum, times, richness).rate
@@ -234,7 +234,7 @@ def test_batches_on_trained_features_follow_the_equations_of_the_moments() -> No
 def test_batches_that_noise_makes_diverge_are_recorded_as_infinite() -> None:
     features = one_pass.drawn_modes(HARD, 4, 0)
     sgd = {"learning_rate": 1e3, "batch_size": 1, "features": features}
-    found = feature_learning.solve(HARD, [0.0, 1e2], 0.0, 4, **sgd).test_loss
+    found = feature_learning.solve(HARD, [0.0, 10.0], 0.0, 4, **sgd).test_loss
     assert np.isfinite(found[0])
     assert found[1] == np.inf
 

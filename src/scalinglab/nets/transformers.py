@@ -99,7 +99,7 @@ def vit(
         raise BadInput(
             f"patch = {patch} does not divide images of {height}×{breadth}: give a patch that does"
         )
-    length = max(1, round(dim * width / heads)) * heads
+    length = max(1, round(dim * width / heads)) * heads  # heads have equal parts of a token
     layers: list[nn.Module] = [Tokens(channels, height * breadth // patch**2, patch, length)]
     layers += [Block(length, heads, expansion, dropout) for _ in range(depth)]
     layers += [nn.LayerNorm(length), ClassToken()]

@@ -115,6 +115,7 @@ def draw(
     teachers = torch.empty(len(chosen), n_params, dtype=torch.float64, device=device)
     for index, seed in enumerate(chosen):
         generator = torch.Generator(device).manual_seed(seed)
+        # drawn for random labels too, so that a seed has the same inputs under both
         teacher = torch.randn(n_params, generator=generator, dtype=torch.float64, device=device)
         teachers[index] = teacher * (math.sqrt(n_params) / teacher.norm())
         drawn = examples[index]
@@ -153,6 +154,7 @@ def observe(problem: Problem, weights: Tensor, margins: Tensor) -> dict[str, np.
         found[name] = unit[:, round(share * (problem.n_data - 1))]
     if problem.teacher is not None:
         overlap = (weights * problem.teacher).sum(dim=1) / (norm * problem.n_params)
+        # not the arccos of the overlap, which loses half of the digits where the student is near its teacher
         cross = weights - overlap[:, None] * norm[:, None] * problem.teacher
         angle = torch.atan2(cross.norm(dim=1) / (norm * math.sqrt(problem.n_params)), overlap)
         found |= {"overlap": overlap, "test_error": angle / math.pi}

@@ -24,6 +24,7 @@ class Attention(Normalising):
         """
         sources = [n for n in node.args if isinstance(n, fx.Node)]
         sources += [n for key in ("query", "key", "value") if isinstance(n := node.kwargs.get(key), fx.Node)]
+        # our own module has one input for queries, keys and values; PyTorch's may have a mask after its three
         sources = (sources * 3)[:3] if len(sources) == 1 else sources[:3]
         shape = self.shapes[sources[0].name] if sources else ()
         if len(sources) < 3 or any(self.shapes[n.name] != shape for n in sources) or len(shape) != 3:

@@ -58,6 +58,7 @@ class Products(Attention):
         """log of how much a product with `factor` stretches a change of `other`."""
         inner, copies = self.extent(factor), 0.5 * math.log(self._copies(other, node))
         shapes = [self.shapes[n.name] for n in (factor, other, node)]
+        # one number for a whole row: its change is stretched by the row's length, however many copies it has
         along_last = (
             len(shapes[1]) == len(shapes[2]) and shapes[1][:-1] == shapes[2][:-1] and shapes[0] == shapes[2]
         )
