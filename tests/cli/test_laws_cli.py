@@ -139,8 +139,7 @@ def test_diverged_runs_are_mentioned(tmp_path: Path):
 @pytest.mark.parametrize(
     "command",
     [
-        "laws fit {} --form power_law --no-figure", "laws extrapolate {} --at 1600 --no-figure",
-        "plan size-for {} --target 0.02", "plan bend {}",
+        "laws fit {} --form power_law --no-figure", "plan size-for {} --target 0.02",
         "plan next {} --x n_data --y test_error --form power_law --at 1e4 --budget 1e4",
     ],
 )  # fmt: skip
@@ -445,7 +444,7 @@ def test_a_surface_without_an_optimum_is_still_drawn(surface: Path):
 @pytest.mark.slow
 def test_a_table_with_losses_only_needs_no_y(curves: Path):
     """What is fitted by default is the error, or the loss where a table has no errors."""
-    table = pd.read_csv(curves)
+    table = pd.read_csv(curves)[::3]  # one seed
     table.rename(columns={"test_error": "val_loss"}).to_csv("losses.csv", index=False)
     named = run("laws", "fit", "losses.csv", "--y", "val_loss", "--at", "1e6", "--no-figure")
     assert run("laws", "fit", "losses.csv", "--at", "1e6", "--no-figure") == named

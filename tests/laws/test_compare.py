@@ -38,13 +38,13 @@ def test_a_factor_that_grows_with_compute_is_told_at_a_compute():
 
 @pytest.mark.slow
 def test_intervals_of_four_points_a_curve_hold():
-    """40 data sets; benchmarks/speedup.py has the full study: 90 % intervals hold 88–92 %."""
+    """30 data sets; benchmarks/speedup.py has the full study: 90 % intervals hold 88–92 %."""
     factor, hits = 1.3, 0
-    for seed in range(40):
+    for seed in range(30):
         a, b = recipe(factor, 0.005, 2 * seed), recipe(1.0, 0.005, 2 * seed + 1)
         found = sl.laws.speedup(a, b, form="power_law_offset")
         hits += found.low <= factor <= found.high
-    assert hits >= 30  # 90 % of 40 within three standard deviations
+    assert hits >= 22  # 90 % of 30 within three standard deviations
 
 
 def test_sentence_tells_better_worse_and_no_difference():

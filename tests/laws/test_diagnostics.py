@@ -54,7 +54,7 @@ def test_pvalues_are_uniform_where_the_fit_is_right():
 @pytest.mark.slow
 def test_correlated_noise_is_said_and_covered():
     rng = np.random.default_rng(1)
-    laws = [fitted(0.03 * autocorrelated(rng, 32)) for _ in range(30)]
+    laws = [fitted(0.03 * autocorrelated(rng, 32)) for _ in range(20)]
     assert held(laws, plain=True) < 0.75  # what the independence of points claims
     assert held(laws) >= 0.8
     assert np.mean([law.diagnosis.correlation_pvalue < 0.05 for law in laws[:10]]) > 0.6
@@ -84,7 +84,7 @@ def test_noise_that_grows_with_size_is_estimated_and_covered():
     rng = np.random.default_rng(3)
     x = np.repeat(X[::2], 4)
     laws = []
-    for _ in range(30):
+    for _ in range(20):
         noise = 0.01 * (x / 100) ** 0.35 * rng.standard_normal(x.size)
         laws.append(sl.laws.fit("power_law_offset", x, law_of(x) * np.exp(noise)))
     ends = np.array([law.interval(1e6) for law in laws])

@@ -144,7 +144,7 @@ def test_intervals_hold_as_much_as_they_promise(kind):
 def test_average_pays_little_for_not_knowing_the_form():
     """Where an offset power law is the truth, fitting just that is best; the average comes near it."""
     errors = []
-    for x, y, far, truth in _noisy_curves("offset", 20):
+    for x, y, far, truth in _noisy_curves("offset", 12):
         right, wrong = (sl.laws.fit(form, x, y).predict(far) for form in ("power_law_offset", "power_law"))
         predictions = (extrapolate(x, y, at=far).mean, right, wrong, y[-1])
         errors.append([np.sqrt(np.mean(np.log(p / truth) ** 2)) for p in predictions])

@@ -202,10 +202,11 @@ def test_a_target_within_the_points_needs_no_continuation(sizes):
     """Sizes over a factor of 4 show where the curve passes between them, and hardly where it does beyond."""
     x = np.geomspace(1e5, 4e5, sizes)
     y = (1 + 12 * x**-0.3) * np.exp(0.001 * np.random.default_rng(5).standard_normal(sizes))
-    found = plan.size_for(continuation(x, y), 1 + 12 * 2e5**-0.3)
+    continued = continuation(x, y)
+    found = plan.size_for(continued, 1 + 12 * 2e5**-0.3)
     assert 1e5 < found.low < 2e5 < found.high < 4e5
     assert found.value == pytest.approx(2e5, rel=0.03)
-    beyond = plan.size_for(continuation(x, y), 1 + 12 * 8e5**-0.3)
+    beyond = plan.size_for(continued, 1 + 12 * 8e5**-0.3)
     assert 4e5 < beyond.low < 8e5 < beyond.high
 
 

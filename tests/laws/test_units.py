@@ -44,7 +44,7 @@ def says_nan(text):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("unit", "floor"), [(1e-15, 0.05), (1e-200, 0.0), (1e200, 0.05)])
+@pytest.mark.parametrize(("unit", "floor"), [(1e-200, 0.0), (1e200, 0.05)])
 def test_answers_of_losses_in_any_unit_are_those_of_ordinary_ones(unit, floor):
     y = (3 * X**-0.3 + floor) * np.exp(0.01 * np.random.default_rng(0).standard_normal(10))
     first, found = (sl.answer(pd.DataFrame({"n_data": X, "test_loss": y * u})) for u in (1.0, unit))

@@ -75,8 +75,11 @@ def move(tensors, size):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["mlp", "cnn", "resnet", "wide_resnet", "vit"])
-@pytest.mark.parametrize("definition", ["bartlett", "as_published"])
+@pytest.mark.parametrize(
+    ("name", "definition"),
+    [("mlp", "as_published"), ("cnn", "bartlett"), ("cnn", "as_published"), ("resnet", "as_published"),
+     ("wide_resnet", "bartlett"), ("vit", "bartlett")],
+)  # fmt: skip
 def test_what_runs_on_the_device_never_asks_what_it_found(name, definition, recalled):
     # a CUDA graph can be captured of such a sequence only; tensors without numbers cannot be asked
     options = {"wide_resnet": {"depth": 10}, "vit": {"depth": 2}}.get(name, {})
@@ -102,13 +105,13 @@ def test_norms_are_the_same_where_they_are_replayed(name, monkeypatch):
         with monkeypatch.context() as here:
             here.setattr(device_reads, "Replays", Recalled)
             replayed.readers.of(own_state(model))
-        for _ in range(4):
+        for _ in range(3):
             expected, found = plain.measure(), replayed.measure()
             for key, value in expected.items():
                 assert float(found[key]) == pytest.approx(float(value), rel=1e-9), key
             move(model.parameters(), 1e-5)
         (reader,) = replayed.readers.made.values()
-        assert [plain for name, plain in reader.replays.calls if name == "read"] == [True, *[False] * 3]
+        assert [plain for name, plain in reader.replays.calls if name == "read"] == [True, *[False] * 2]
     assert set(reader.replays.made) == {"read", "more", "enter"}
 
 

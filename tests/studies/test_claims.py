@@ -66,10 +66,10 @@ def test_all_needs_every_row_and_one_that_fails_refutes():
 
 @pytest.mark.slow
 def test_a_true_claim_of_many_rows_disagrees_once_in_twenty():
-    """400 claims of 30 rows of a number that is one, with errors too large to agree."""
-    drawn = np.random.default_rng(0).normal(1.0, 0.2, size=(400, 30))
+    """200 claims of 30 rows of a number that is one, with errors too large to agree."""
+    drawn = np.random.default_rng(0).normal(1.0, 0.2, size=(200, 30))
     found = [verdict(ALL, *(one(value, 0.2) for value in values)) for values in drawn]
-    assert found.count(DISAGREES) / 400 == pytest.approx(0.05, abs=0.033)  # three standard errors
+    assert found.count(DISAGREES) / 200 == pytest.approx(0.05, abs=0.047)  # three standard errors
     single = np.mean([any(fails(one(value, 0.2)) for value in values) for values in drawn])
     assert single > 0.7  # what rows that are judged one by one would say
 

@@ -429,7 +429,7 @@ def test_bits_are_those_of_splitmix64() -> None:
         assert [int(bits) % (1 << 64) for bits in found] == [row[place] for row in expected]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly  # the compiler takes 13 s on two cores, and more where it starts a process a core
 @pytest.mark.skipif(shutil.which("g++") is None, reason="compiling for a CPU takes a C++ compiler")
 @pytest.mark.filterwarnings("ignore")  # the compiler's own
 def test_compiled_dropout_draws_the_same_masks() -> None:
