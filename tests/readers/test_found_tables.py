@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pandas as pd
 import pytest
 
 import scalinglab as sl
+from scalinglab.answers.fitted import choose
 from scalinglab.errors import BadInput
 
 ROWS = [(2e7, 1e9, 3.91), (2e8, 1e9, 3.52), (2e7, 4e9, 3.6), (2e8, 4e9, 3.2)]
@@ -129,3 +131,137 @@ def test_names_behind_a_number_sign_below_a_title_and_values_without_names(tmp_p
     (tmp_path / "t.csv").write_text("# the runs\n19M,1B tokens,3.5\n160M,2B tokens,3.1\n410M,4B tokens,2.8\n")
     with pytest.raises(BadInput, match="a file without names needs them in its first line"):
         sl.read(tmp_path / "t.csv")
+
+
+SIZES, LOSSES = [4e7, 9e7, 2.1e8, 5.3e8], [3.04, 2.749, 2.517, 2.33]
+TRAINED, ERRORS = [800, 2400, 7200, 21600], [0.3136, 0.2148, 0.1539, 0.1114]
+
+
+@pytest.mark.parametrize(("columns", "measured"), [
+    ({"loss": LOSSES, "val": [1.05 * v for v in LOSSES]}, "test_loss"),
+    ({"loss": LOSSES, "err": [v / 20 for v in LOSSES], "dev": [1.05 * v for v in LOSSES]}, "test_loss"),
+    ({"train": LOSSES, "val": [1.05 * v for v in LOSSES]}, "loss"),
+    ({"loss": LOSSES, "val": [5000, 5001, 5002, 5003]}, "loss"),  # of examples
+])  # fmt: skip
+def test_a_split_alone_names_what_is_measured_beside_it(columns: dict[str, list], measured: str):
+    read = sl.read({"params": SIZES, **columns})
+    factor = 1 if columns.get("val", [0])[0] == 5000 else 1.05
+    assert read[measured].tolist() == pytest.approx([factor * v for v in LOSSES])
+    assert "n_data" not in read.frame
+
+
+def test_results_of_the_training_and_the_test_in_percent_are_no_shares():
+    shares = ["1%", "10%", "50%", "100%"]
+    assert sl.read({"subset": shares, "acc": [50, 66, 73, 77]})["n_data"].tolist() == [0.01, 0.1, 0.5, 1.0]
+    assert sl.read({"subset": shares, "images": [600, 6000, 30000, 60000], "acc": [50, 66, 73, 77]})[
+        "n_data"
+    ].tolist() == [600, 6000, 30000, 60000]
+    with pytest.raises(BadInput):
+        choose(sl.read({"train": shares, "test": ["50%", "66%", "73%", "77%"]}))
+
+
+@pytest.mark.parametrize("statistics", [["mean", "std"], ["count", "mean", "std"], ["mean", "sem"], None])
+def test_statistics_of_groups_under_their_measurement(tmp_path: Path, statistics: list[str] | None):
+    runs = pd.DataFrame({"n_train": TRAINED * 3, "test_error": ERRORS * 3, "train_error": [0.01] * 12})
+    groups = runs.groupby("n_train")[["train_error", "test_error"]]
+    (groups.agg(statistics) if statistics else groups.describe()).to_csv(tmp_path / "runs.csv")
+    read = sl.read(tmp_path / "runs.csv")
+    assert (read["n_data"].tolist(), read["test_error"].tolist()) == (TRAINED, pytest.approx(ERRORS))
+
+
+def test_a_perplexity_beside_its_loss_is_no_second_measurement():
+    table = {"params": SIZES, "eval/pile/loss": LOSSES}
+    own = sl.read(table | {"eval/pile/ppl": [round(float(np.exp(v)), 2) for v in LOSSES]})
+    assert choose(own).y == "test_loss"
+    with pytest.raises(BadInput, match="which column"):
+        choose(sl.read(table | {"eval/c4/ppl": [float(np.exp(1.1 * v)) for v in LOSSES]}))
+
+
+def test_settings_are_no_measurement(tmp_path: Path):
+    rows = [{"hyperparameters": {"params": n, "mult": k}} for k, n in enumerate(SIZES, 1)]
+    with pytest.raises(BadInput, match="which column"):
+        choose(sl.read([{"config.params": n, "config.mult": k} for k, n in enumerate(SIZES, 1)]))
+    path = tmp_path / "runs.json"
+    results = [
+        row | {"results": [{"set": "c4", "loss": loss}]} for row, loss in zip(rows, LOSSES, strict=True)
+    ]
+    path.write_text(json.dumps(results))
+    assert choose(sl.read(path)).table.y.tolist() == LOSSES
+
+
+def _lines(line: str) -> str:
+    """A line for each run; M is its size in millions."""
+    rows = zip(SIZES, LOSSES, strict=True)
+    return "".join(line.format(n=n, M=f"{n / 1e6:g}M", v=v) + "\n" for n, v in rows)
+
+
+TEXTS = {
+    "jira.txt": "||Size||Val loss||\n" + _lines("|{M}|{v}|"),
+    "wiki.txt": "{|\n! Params !! Val loss\n" + _lines("|-\n| {n:g} || {v}") + "|}\n",
+    "wiki_lines.txt": "{|\n! Params\n! Val loss\n" + _lines("|-\n| {n:g}\n| {v}") + "|}\n",
+    "polars.txt": "shape: (4, 2)\n┌───┬──────┐\n│ size ┆ val_loss │\n│ ---  ┆ ---  │\n│ str  ┆ f64 │\n"
+    "╞═══╪══════╡\n" + _lines("│ {M} ┆ {v} │") + "└──┴──┘\n",
+    "letter.md": "Hi,\nval losses so far:\n```\nsize  val_loss\n" + _lines("{M}  {v}") + "```\nBest, Anna\n",
+    "minutes.txt": "All done, val loss:\n" + _lines("{M}/4B: {v}") + "Next: 3B\n",
+    "documents.yaml": _lines("---\nparams: {n:.0f}\nresult:\n  val_loss: {v}"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_tables_in_texts_of_many_kinds(tmp_path: Path, name: str):
+    path = tmp_path / name
+    path.write_text(TEXTS[name])
+    read = sl.read(path)
+    assert read["n_params"].tolist() == SIZES
+    assert read["loss" if name == "minutes.txt" else "test_loss"].tolist() == LOSSES
+
+
+def test_two_tables_in_a_text_are_not_taken_for_one(tmp_path: Path):
+    table = "size  val_loss\n" + _lines("{M}  {v}")
+    path = tmp_path / "two.txt"
+    path.write_text(f"A:\n{table}B:\n{table}")
+    with pytest.raises(BadInput):
+        sl.read(path)
+    bars = "| size | loss |\n|--|--|\n" + _lines("| {M} | {v} |")
+    headed = tmp_path / "two.md"
+    headed.write_text(f"## Dense\n\n{bars}\n## Sparse\n\n{bars.replace('3.04', '3.05')}")
+    assert {*sl.read(headed)["table"]} == {"Dense", "Sparse"}
+
+
+def test_a_zip_is_what_it_holds(tmp_path: Path):
+    with zipfile.ZipFile(tmp_path / "runs.zip", "w") as packed:
+        for n, error in zip(TRAINED, ERRORS, strict=True):
+            packed.writestr(f"runs/n{n}_seed1.csv", f"step,test_error\n1,0.9\n2,{error}\n")
+        packed.writestr("__MACOSX/runs/._n800_seed1.csv", b"\0\1")
+    read = choose(sl.read(tmp_path / "runs.zip")).table
+    assert dict(zip(read.x, read.y, strict=True)) == dict(zip(TRAINED, ERRORS, strict=True))
+    with zipfile.ZipFile(tmp_path / "none.zip", "w"):
+        pass
+    with pytest.raises(BadInput, match="no files"):
+        sl.read(tmp_path / "none.zip")
+
+
+@pytest.mark.parametrize(("name", "read"), [
+    ("n{}/seed0", True), ("bert-train{}", True), ("train_{:05d}", False), ("gpt-n{:.1}", False),
+])  # fmt: skip
+def test_sizes_in_names_of_runs(name: str, read: bool):
+    values = [*TRAINED] if read else [6, 12, 24, 48]
+    names = [name.replace(":.1", "").format(n) for n in values]
+    table = sl.read({"run": np.repeat(names, 2), "step": [1, 2] * 4, "test_error": np.repeat(ERRORS, 2)})
+    assert ("n_data" in table.frame) == read
+    if read:
+        assert {*table["n_data"]} == {*values}
+
+
+def test_a_corner_or_a_title_says_what_a_wide_table_holds(tmp_path: Path):
+    rows = "".join(f"seed {s}," + ",".join(f"{100 * e:.2f}" for e in ERRORS) + "\n" for s in range(3))
+    corner = tmp_path / "corner.csv"
+    corner.write_text("error (%)," + ",".join(f"{n} samples" for n in TRAINED) + f"\n{rows}mean,"
+                      + ",".join(f"{100 * e:.2f}" for e in ERRORS) + "\n")  # fmt: skip
+    title = tmp_path / "title.csv"
+    title.write_text("Test error vs. training set size\n\nseed;" + ";".join(map(str, TRAINED)) + "\n"
+                     + rows.replace("seed ", "").replace(",", ";").replace(".", ","))  # fmt: skip
+    for path in (corner, title):
+        found = choose(sl.read(path)).table
+        assert len(found.y) == 12
+        assert found.y[found.x == 800] == pytest.approx([ERRORS[0]] * 3)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from scalinglab.curves.names import SPREADS, bare, quantity
+from scalinglab.curves.names import SPREADS, bare, is_setting, quantity
 from scalinglab.curves.numbers import number
 from scalinglab.errors import BadInput, nearest
 
@@ -53,7 +53,7 @@ def measure_of(frame: pd.DataFrame, settings: Iterable[str] = ()) -> str:
     words = {c: bare(c).split("_") for c in frame if c not in taken}
     free = [c for c, each in words.items() if not {each[0], each[-1]} & SPREADS]
     known = [c for c in (*MEASURES, *ACCURACIES) if c in free and frame[c].notna().any()]
-    usual = free[0] if len(free) == 1 else MEASURES[0]
+    usual = free[0] if len(free) == 1 and not is_setting(free[0]) else MEASURES[0]
     others = [c for c in free if c not in known and is_numeric(frame[c]) and frame[c].nunique() > 1]
     others = [c for c in others if (q := quantity(c)) is not None and not q.is_spread and q.split != "train"]
     if known and others and all("train" in c for c in known):

@@ -87,7 +87,7 @@ def errors_named(path: Path) -> Iterator[None]:
         raise
     except RecursionError as error:
         raise BadInput(f"{path} cannot be read: its values are nested too deeply") from error
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError, EOFError, KeyError, RuntimeError, zipfile.BadZipFile) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise BadInput(
             f"{path} cannot be read: {reason.removeprefix('Error tokenizing data. C error: ')}"

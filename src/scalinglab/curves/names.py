@@ -129,7 +129,8 @@ _TRANSLATED = {
     "検証": "val", "テスト": "test", "訓練": "train", "学習": "train",
     "semilla": "seed", "graine": "seed", "taille": "size", "modèle": "model", "modelo": "model",
 }  # fmt: skip
-_PREFIXES = ("config", "cfg", "params", "hparams", "hyperparameters", "hparam", "args", "metrics", "summary")
+_SETTINGS = ("config", "cfg", "params", "hparams", "hyperparameters", "hparam", "args")
+_PREFIXES = (*_SETTINGS, "metrics", "summary")
 _SPLITS = {**dict.fromkeys(TEST, "test"), **dict.fromkeys(TRAIN, "train")}
 _SHORT = {"N", "D", "C"}  # letters of the papers: capitals count
 _UNIT = re.compile(
@@ -252,6 +253,11 @@ def _words(column: str) -> str:
     first, _, rest = words.partition("_")
     split_at_mark = re.match(r"[A-Za-z]+[./]", column.lstrip("_"))
     return rest if first in _PREFIXES and rest and split_at_mark else words
+
+
+def is_setting(column: str) -> bool:
+    """Whether a name stands below those of settings: config.multiplier, hparams/x."""
+    return re.split(r"[./]", column)[0] in _SETTINGS and bool(re.search(r"[./]", column))
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
+import tempfile
 import warnings
 from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pandas as pd
 
-from scalinglab.curves import Curves, is_seed
+from scalinglab.curves import Curves
 from scalinglab.curves.names import aliases
-from scalinglab.curves.numbers import Cell, cell
 from scalinglab.curves.parts import DROPPED, frame_of
 from scalinglab.curves.reading import Reading
 from scalinglab.errors import BadInput, nearest
 from scalinglab.readers.folders import KINDS, Found, find, kind_of_file, read_all
 from scalinglab.readers.logs import ReadingWarning, table
 from scalinglab.readers.tables import Understood, understand
-from scalinglab.readers.tables.files import is_table, read_file, row_of_document
+from scalinglab.readers.tables.files import is_table, read_file, row_of_document, unpack
 from scalinglab.readers.tables.layout import rows_of
-from scalinglab.readers.tables.meanings import FEWEST_TOKENS, STANDARD
+from scalinglab.readers.tables.meanings import STANDARD
+from scalinglab.readers.tables.naming import numbers_in_names
 from scalinglab.readers.tables.remarks import LEFT_OUT, NOTES
 from scalinglab.readers.tables.runs import lacks_data_of_isoflops
 from scalinglab.support import extensions
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
 
 Source: TypeAlias = (
     str | os.PathLike[str] | pd.DataFrame | Mapping[str, Any] | list[Mapping[str, Any]] | Curves
-)
-_IN_NAME = re.compile(
-    r"(?:^|[_\-. ])([A-Za-z]+(?:_[a-z]+)*)[=\-_]?(\d+(?:\.\d+)?(?:e\d+)?[kKMBT]?)(?![A-Za-z0-9])"
 )
 CONFIGS = ("config", "args", "hparams", "params", "hyperparameters", "settings")  # files of a run's settings
 SIMILAR, SIMILAR_ANY = 0.88, 0.91  # how alike a misspelt name is: with its first letter, with any
@@ -57,7 +54,8 @@ def read(
     Args:
         source: a store; a folder of logs of TensorBoard, W&B, MLflow, Lightning or Hugging Face, nested and
             mixed as they may be, or one such file; a .csv, .tsv, .json, .jsonl, .parquet or .xlsx file, text
-            files also with .gz; a table of pandas, polars or Arrow, a dictionary of columns, a list of rows.
+            files also with .gz; a .zip of any of these; a table of pandas, polars or Arrow, a dictionary of
+            columns, a list of rows.
         kind: only logs of this kind: tensorboard, wandb, mlflow, lightning, hugging_face; or table; or what a
             reader of one's own was registered for (`scalinglab.register.reader`).
         settings: columns that are settings although they are not in the standard list; stores, logs and
@@ -108,6 +106,13 @@ def read_table(
     path = Path(source)
     if not path.exists():
         raise BadInput(f"{path} does not exist")
+    if path.suffix.lower() == ".zip":
+        with tempfile.TemporaryDirectory() as place:
+            folder = Path(place) / path.stem
+            unpack(path, folder)
+            inside = [p for p in folder.rglob("*") if p.is_file()]
+            chosen: dict[str, Any] = {"kind": kind, "settings": settings, "likely": likely, "wanted": wanted}
+            return read_table(inside[0] if len(inside) == 1 else folder, **chosen | columns)
     if kind is not None and kind in extensions.names("readers"):
         read_own = extensions.added("readers", kind)
         return understand(_frame(read_own(path)), columns, settings, likely=likely, origin=path.name)
@@ -233,13 +238,8 @@ def _with_config(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
 
 def _with_names_of_files(frames: list[pd.DataFrame], names: list[str]) -> list[pd.DataFrame]:
     """Tables with the sizes and seeds in the names of their files: N19000000_D1e9, trainsize1000_seed0."""
-    found = [dict(_IN_NAME.findall(name.replace("/", " "))) for name in names]
-    shared = set.intersection(*({*each} for each in found)) if len(found) > 1 else set()
-    for key in sorted(shared):
-        values = [each[key] for each in found]
-        role = _role_in_name(key.strip("_-="), [cell(value) for value in values])
-        known = any(role in aliases(frame.columns) for frame in frames)
-        if role in ("n_params", "n_data", "tokens", "compute", "seed") and not known and len({*values}) > 1:
+    for role, values in numbers_in_names(names).items():
+        if not any(role in aliases(frame.columns) for frame in frames):
             frames = [frame.assign(**{role: value}) for frame, value in zip(frames, values)]
     return frames
 
@@ -260,16 +260,6 @@ def _one_row_a_folder(frames: list[pd.DataFrame], paths: list[Path]) -> tuple[li
     ]
     names = [folder.name for folder in folders]
     return [row.assign(run=name) for row, name in zip(rows, names)], [alike[folder] for folder in folders]
-
-
-def _role_in_name(key: str, values: list[Cell | None]) -> str:
-    """What a number in the names of files counts, by the words in front of it or the last of them."""
-    last = key.rpartition("_")[2]
-    found = next(iter({**aliases([key]), **aliases([last])}), "seed" if is_seed(last) else "")
-    if found or last.lower() not in ("n", "d"):
-        return found
-    small = max((value.value for value in values if value), default=0.0) < FEWEST_TOKENS
-    return ("n_data" if small else "n_params") if last.lower() == "n" else "" if small else "tokens"
 
 
 def _tables(folder: Path, wanted: Collection[str]) -> tuple[pd.DataFrame, tuple[str, ...]]:

@@ -17,13 +17,14 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
-from itertools import islice, takewhile
+from itertools import groupby, islice, takewhile
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
+from scalinglab.curves.columns import is_numeric
 from scalinglab.curves.files import SAMPLE, SPACES, errors_named, read_table, read_text, width, with_rows
 from scalinglab.curves.names import quantity
 from scalinglab.curves.numbers import has_dots_for_thousands, number
@@ -47,6 +48,7 @@ from scalinglab.readers.tables.markup import (
     tables_of_latex,
     tables_of_markdown,
     tables_of_notebook,
+    tables_of_wiki,
 )
 from scalinglab.readers.tables.remarks import LEFT_OUT, NOTES, unknown, with_short_texts
 from scalinglab.support.progress import opened
@@ -105,7 +107,7 @@ def _reader_of_text(path: Path, packed: bool, ending: str) -> _Reader:
         return _read_yaml
     if ending in (".jsonl", ".ndjson"):
         return _read_lines
-    if ending == ".json" or re.match(r"\s*(?:\{|\[\s*[\[{])", sample):
+    if ending == ".json" or re.match(r"\s*(?:\{(?!\|)|\[\s*[\[{])", sample):
         first = [line for line in sample.splitlines() if line.strip()][:2]
         if len(first) > 1 and all(map(_is_object, first)):  # also as Python prints them
             return _read_csv if first[0].lstrip().startswith("{'") else _read_lines
@@ -287,11 +289,17 @@ def _with_units(frame: pd.DataFrame, comments: list[str]) -> pd.DataFrame:
 
 
 def _spaced(lines: list[str], gap: str) -> list[list[str]]:
-    """Names and lines as cells with such gaps between them, below titles; none where there are no names.
+    """Names and lines as cells with such gaps, between titles and footnotes; none where names are missing.
 
     R and pandas number rows and do not name that.
     """
     cells = [re.split(gap, line.strip()) for line in lines]
+    blocks = [[*block] for _, block in groupby(range(len(cells)), lambda k: len(cells[k]))]
+    last = max(blocks, key=len, default=[-1])[-1]
+    below = (line.split() for line in lines[last + 1 :])
+    if any(len(words) > 1 and sum(number(word) is None for word in words) < 2 for words in below):
+        return []  # rows of another length
+    cells = cells[: last + 1]
     usual = len(cells[-1]) if cells else 0
     first = next((k for k, row in enumerate(cells) if len(row) == usual), 0)
     unnamed = first > 0 and not any(map(is_name, cells[first]))
@@ -363,7 +371,10 @@ def _read_markup(
     def read(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
         with _text(path, packed) as file:
             found = tables(file.read())
-        read_ones = {f"table {k}": _with_numbers(rows, path) for k, rows in enumerate(found, 1)}
+        titles = [rows[0][0] if rows and len(rows[0]) == 1 else "" for rows in found]
+        named = len({*titles}) == len(titles) and all(titles)
+        names = titles if named else [f"table {k}" for k in range(1, len(found) + 1)]
+        read_ones = {name: _with_numbers(rows, path) for name, rows in zip(names, found)}
         return _only({name: table for name, table in read_ones.items() if table is not None}, path)
 
     return read
@@ -378,8 +389,14 @@ def _with_numbers(rows: list[list[Any]], path: Path) -> pd.DataFrame | None:
 
 
 def _only(tables: dict[str, pd.DataFrame], path: Path) -> pd.DataFrame:
-    """The table with a size and a measurement, or all such of equal names as one; others are settings."""
-    results = {name: table for name, table in tables.items() if names_a_result(table.columns)} or tables
+    """The table with a size and a measurement, or all such of equal names as one; others are settings.
+
+    Where none has both, those that name the same runs are one table.
+    """
+    results = {name: table for name, table in tables.items() if names_a_result(table.columns)}
+    if not results and (joined := _joined([*tables.values()])) is not None:
+        return joined
+    results = results or tables
     if not tables:
         raise BadInput(f"{path} holds no table with names and rows of numbers")
     if len({tuple(table.columns) for table in results.values()}) > 1:
@@ -394,6 +411,24 @@ def _only(tables: dict[str, pd.DataFrame], path: Path) -> pd.DataFrame:
     frame = pd.concat([t.assign(table=n) if several else t for n, t in results.items()], ignore_index=True)
     frame.attrs = {NOTES: notes} if notes or others else {}
     return frame
+
+
+def _joined(tables: list[pd.DataFrame]) -> pd.DataFrame | None:
+    """Tables with a row for each run, of sizes and of results, as one; None where names differ."""
+    keys = [c for c in tables[0] if all(c in t and not is_numeric(t[c]) for t in tables)] if tables else []
+    if len(tables) < 2 or len(keys) != 1:
+        return None
+    (key,) = keys
+    names = [{*table[key]} for table in tables]
+    alike = all(each == names[0] and len(each) == len(t) for each, t in zip(names, tables))
+    columns = [c for table in tables for c in table if c != key]
+    if not alike or len({*columns}) < len(columns):
+        return None
+    found = tables[0]
+    for table in tables[1:]:
+        found = found.merge(table, on=key)
+    found.attrs = {NOTES: [f"{len(tables)} tables joined by {key}"]}
+    return found
 
 
 def _ends_within_a_row(path: Path, columns: int, separator: str) -> bool:
@@ -436,7 +471,9 @@ def _read_yaml(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
     yaml = require("yaml", "readers", "reading YAML files")
     with _text(path, packed) as file:
         try:
-            return _table_of_document(yaml.safe_load(file), path, droppable)
+            documents = [each for each in yaml.safe_load_all(file) if each is not None]
+            document = documents if len(documents) > 1 else documents[0] if documents else None
+            return _table_of_document(document, path, droppable)
         except yaml.YAMLError as error:
             raise BadInput(f"{path} is no YAML: {str(error).splitlines()[0]}") from error
 
@@ -498,20 +535,42 @@ def whole(digits: str) -> int | float:
     return int(digits) if len(digits) <= 18 else float(digits)
 
 
+def unpack(path: Path, folder: Path | None = None) -> None:
+    """Unpack a zip file into a folder; refuse one that is much larger than tables are."""
+    with errors_named(path), zipfile.ZipFile(path) as packed:
+        size, sizes = path.stat().st_size, sum(entry.file_size for entry in packed.infolist())
+        if sizes > MOST_BYTES or (sizes > BEFORE_RATIO and sizes > MOST_RATIO * size):
+            raise BadInput(f"{path} unpacks {size:,} bytes to {sizes:,}: that is no table; save it as .csv")
+        names = [name for name in packed.namelist() if not name.startswith("__MACOSX/")]
+        if not names:
+            raise BadInput(f"{path} holds no files")
+        if folder is not None:
+            packed.extractall(folder, names)
+
+
 def _read_excel(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
     require("openpyxl", "readers", "reading Excel files")
-    with zipfile.ZipFile(path) as book:
-        size, sizes = path.stat().st_size, sum(entry.file_size for entry in book.infolist())
-    if sizes > MOST_BYTES or (sizes > BEFORE_RATIO and sizes > MOST_RATIO * size):
-        raise BadInput(f"{path} unpacks {size:,} bytes to {sizes:,}: that is no table; save it as .csv")
+    unpack(path)
     sheets = pd.read_excel(path, sheet_name=None, engine="openpyxl", header=None)
     cells = {
-        name: sheet.astype(object).where(sheet.notna(), None).to_numpy().tolist()
+        name: _apart(sheet.astype(object).where(sheet.notna(), None).to_numpy().tolist())
         for name, sheet in sheets.items()
     }
     found = {str(n): table for n, rows in cells.items() if (table := _with_numbers(rows, path)) is not None}
     return _only(found, path) if found else pd.DataFrame()
 
 
+def _apart(rows: list[list[Any]]) -> list[list[Any]]:
+    """The rows of a sheet; those of a text with separators that was pasted into its first column, apart."""
+    lines = [row[0] for row in rows if any(value is not None for value in row)]
+    if not lines or max(map(len, rows)) > 1 or not all(isinstance(line, str) for line in lines):
+        return rows
+    mark = next((m for m in ("\t", ";", ",") if all(m in line for line in lines)), None)
+    return rows if mark is None else [*_all_fields(lines, mark)]
+
+
 _read_notebook = _read_markup(tables_of_notebook)
-_MARKUP = {_read_markup(tables): tables for tables in (tables_of_latex, tables_of_html, tables_of_markdown)}
+_MARKUP = {
+    _read_markup(tables): tables
+    for tables in (tables_of_latex, tables_of_html, tables_of_wiki, tables_of_markdown)
+}

@@ -16,11 +16,12 @@ from scalinglab.curves.names import aliases, quantity
 from scalinglab.curves.numbers import MULTIPLIERS, cell
 from scalinglab.errors import BadInput
 from scalinglab.readers.tables.headers import header
+from scalinglab.readers.tables.markup import are_types
 from scalinglab.readers.tables.remarks import NOTES
 
 FEWEST_OF_A_TITLE = 2  # cells of a row of names, whatever the table's width
-_UNIT = re.compile(rf"[\[(]?(?:in )?(?:%|{MULTIPLIERS}|nats?|bits?|tokens?|params?|parameters?|flops?|#|-)"
-                   r"(?:\s*(?:/|per)\s*\w+|\s+\w+)?[\])]?", re.IGNORECASE)  # fmt: skip
+_UNIT = re.compile(rf"[\[(]?(?:in )?(?:%|{MULTIPLIERS}|nats?|bits?|tokens?|params?|parameters?|#|-"
+                   r"|[GTPEZY]?flops?)(?:\s*(?:/|per)\s*\w+|\s+\w+)?[\])]?", re.IGNORECASE)  # fmt: skip
 SECTION = "section"
 SAME_STATISTIC = 0.02  # relative difference of a rounded mean or deviation
 LAST_ROWS = 5  # of a table, in which means and totals may stand
@@ -34,7 +35,7 @@ def table_of_cells(rows: Iterable[Sequence[Any]], path: Path) -> pd.DataFrame:
     width = max(map(len, filled), default=0)
     filled = [[*row, *[None] * (width - len(row))] for row in filled]
     used = [k for k in range(width) if sum(row[k] is not None for row in filled) > (k > 0)]
-    filled = [row for each in filled if _count(row := [each[k] for k in used])]
+    filled = [row for each in filled if _count(row := [each[k] for k in used]) and not are_types(row)]
     filled = _without_levels(filled)
     start = _first_row_of_names(filled)
     if start is None:
@@ -69,21 +70,24 @@ def _with_groups(rows: list[list[Any]], names: list[str], above: list[Any]) -> l
 def _has_levels(rows: list[list[Any]]) -> bool:
     """Whether a pivot's header comes first: measurements, the values of a key, the name of the index.
 
-    As pandas writes it: ``,test_error,test_error`` over ``seed,0,1`` over ``n_train,,``.
+    As pandas writes it: ``,test_error,test_error`` over ``seed,0,1`` or ``,mean,std`` over ``n_train,,``.
     """
     if len(rows) < 4 or min(map(len, rows[:3])) < 2:
         return False
     measured, key, index = rows[:3]
     alone = isinstance(index[0], str) and all(value is None for value in index[1:])
-    named = measured[0] is None and all(map(is_name, measured[1:])) and isinstance(key[0], str)
-    return alone and named and None not in key
+    named = measured[0] is None and all(map(is_name, measured[1:]))
+    return alone and named and None not in key[1:]
 
 
 def _without_levels(rows: list[list[Any]]) -> list[list[Any]]:
     """The rows with the header of a pivot in one row."""
     if not _has_levels(rows):
         return rows
-    names = [f"{measured} {rows[1][0]}={_text(key)}" for measured, key in zip(rows[0][1:], rows[1][1:])]
+    level = f"{rows[1][0]}=" if rows[1][0] is not None else ""  # none has a name in describe() and agg()
+    keys = [f"{level}{_text(key)}" for key in rows[1][1:]]
+    none = [k in ("count", "size") or k.endswith("%") for k in keys]  # no measurement, or another one
+    names = [k if other else f"{of} {k}" for of, k, other in zip(rows[0][1:], keys, none)]
     return [[rows[2][0], *names], *rows[3:]]
 
 

@@ -133,6 +133,8 @@ def _compute(column: str) -> Header | None:
             "train",
             "total",
             "budget",
+            "cost",
+            "spent",
         }:
             return Header("compute", flops)
     return None

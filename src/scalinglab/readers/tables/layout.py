@@ -18,7 +18,7 @@ from scalinglab.curves.names import TEST, TRAIN, aliases, quantity
 from scalinglab.curves.numbers import cell
 from scalinglab.errors import BadInput
 from scalinglab.readers.tables.headers import header
-from scalinglab.readers.tables.meanings import FEWEST_PARAMS, FEWEST_TOKENS, SIZE_IN_NAME, names_sizes
+from scalinglab.readers.tables.meanings import FEWEST_PARAMS, FEWEST_TOKENS, model_sizes, names_sizes
 from scalinglab.readers.tables.remarks import NOTES
 
 LIST_OF_RUNS = ("Name", "State", "Runtime")
@@ -80,7 +80,7 @@ def rows_of(frame: pd.DataFrame, origin: str = "the table") -> pd.DataFrame:
             rows, note = found
             break
     else:
-        rows, note = _from_wide(named, origin, _measured_in_title(attrs.get(NOTES, ())))
+        rows, note = _from_wide(named, origin, attrs.get(NOTES, ()))
     rows.attrs = attrs | ({NOTES: [*attrs.get(NOTES, ()), note]} if note else {})
     return rows
 
@@ -184,7 +184,7 @@ def _from_description(frame: pd.DataFrame) -> Found:
 
 def _from_chart(frame: pd.DataFrame) -> Found:
     """W&B's chart: a column a run."""
-    axis = next((c for c in _AXES if c in frame), None)
+    axis = next((c for c in frame if c in _AXES or {*aliases([c])} & {*PROGRESS}), None)
     cells = {c: found for c in frame if c != axis and (found := _CHART.fullmatch(c))}
     if axis is None or not cells or len(cells) != len(frame.columns) - 1:
         return None
@@ -264,14 +264,19 @@ def _from_splits(frame: pd.DataFrame) -> Found:
 # --- columns that are sizes or seeds -----------------------------------------------------------------
 
 
-def _measured_in_title(notes: Sequence[str]) -> str:
-    """The measurement that a title above the table names: "ResNet-18, test error vs size"."""
-    parts = (part.strip() for note in notes for part in re.split(_TITLE_PARTS, note))
-    return next((part for part in parts if (q := quantity(part)) is not None and not q.others), "")
+def _from_wide(frame: pd.DataFrame, origin: str, notes: Sequence[str]) -> tuple[pd.DataFrame, str]:
+    """Rows of a table whose columns are sizes, seeds or models.
 
-
-def _from_wide(frame: pd.DataFrame, origin: str, title: str) -> tuple[pd.DataFrame, str]:
-    found = _seeds(frame) or _numbers(frame, origin) or _names(frame)
+    A title above it, "ResNet-18, test error vs training set size", or its corner says what was measured; a
+    title also says what the sizes are.
+    """
+    parts = [part.strip() for note in notes for part in re.split(_TITLE_PARTS, note)]
+    title = next((part for part in parts if (q := quantity(part)) is not None and not q.others), "")
+    size = next((role for part in parts if (role := _role(part)) in _SIZES), "")
+    first = str(frame.columns[0])
+    if quantity(first) is not None and not is_numeric(frame[first]) and not _reads(frame[first]):
+        frame, title = frame.rename(columns={first: _kind_of_rows(frame[first])}), first
+    found = _seeds(frame) or _numbers(frame, origin, size) or _names(frame)
     if found is None:
         return frame, ""
     index = [c for c in frame if c not in found.columns]
@@ -306,7 +311,8 @@ def _others(frame: pd.DataFrame, columns: Sequence[str]) -> list[str] | None:
 def _reads(column: pd.Series) -> bool:
     """Whether most texts of a column are numbers."""
     texts = column.dropna().astype(str)
-    return len(texts) > 0 and sum(cell(text) is not None for text in texts) > 0.5 * len(texts)
+    read = sum(any(cell(text, decimal_comma=comma) for comma in (False, True)) for text in texts)
+    return len(texts) > 0 and read > 0.5 * len(texts)
 
 
 def _seeds(frame: pd.DataFrame) -> Spread | None:
@@ -335,7 +341,7 @@ def _seed(name: str) -> tuple[str, int, bool] | None:
     return (" ".join(rest), int(numbers[0]), len(rest) < len(words)) if len(numbers) == 1 else None
 
 
-def _numbers(frame: pd.DataFrame, origin: str) -> Spread | None:
+def _numbers(frame: pd.DataFrame, origin: str, of_title: str = "") -> Spread | None:
     """Columns whose names are sizes: 19M, 125M; loss_19M; n_train=1000; 1B tokens."""
     found = {c: sized for c in frame if (sized := _sized(c)) is not None}
     sizes = {c: size for c, (_, size, _) in found.items()}
@@ -364,7 +370,7 @@ def _numbers(frame: pd.DataFrame, origin: str) -> Spread | None:
         role = _role(corner[1])
     if measured and "@" in first and max(sizes.values()) < FEWEST_TOKENS:
         role = "step"  # val_loss@1000
-    key = role or _size_beside(others, frame, [*sizes.values()], measured != "")
+    key = role or _size_beside(others, frame, [*sizes.values()], measured != "") or of_title
     if key is None or (key in frame and not corner):
         return None
     if not key:
@@ -395,8 +401,13 @@ def _corner_of_text(frame: pd.DataFrame, others: Sequence[str]) -> tuple[str, st
     name = others[0] if others else ""
     if _role(name) not in _SIZES or is_numeric(frame[name]) or _reads(frame[name]):
         return None
-    rows = [*frame[name].dropna().astype(str)]
-    return ("seed" if all((seed := _seed(row)) and not seed[0] for row in rows) else "run"), name
+    return _kind_of_rows(frame[name]), name
+
+
+def _kind_of_rows(column: pd.Series) -> str:
+    """What texts at the left of rows are: "seed 0", "seed 1", or names of runs."""
+    rows = [*column.dropna().astype(str)]
+    return "seed" if all((seed := _seed(row)) and not seed[0] for row in rows) else "run"
 
 
 def _size_beside(
@@ -418,8 +429,8 @@ def _size_beside(
 
 def _names(frame: pd.DataFrame) -> Spread | None:
     """Columns named by models with their sizes: Pythia-70M, Pythia-160M."""
-    columns = [c for c in frame if len(SIZE_IN_NAME.findall(c)) == 1 and not _role(c)]
-    families = {SIZE_IN_NAME.sub("", c) for c in columns}
+    columns = [c for c in frame if len(model_sizes(c)) == 1 and not _role(c)]
+    families = {c.replace(model_sizes(c)[0], "") for c in columns}
     if len(columns) < 2 or len(families) > 1 or _others(frame, columns) is None:
         return None
     if quantity(families.pop()) is not None:

@@ -23,7 +23,7 @@ from scalinglab.curves.numbers import cell
 from scalinglab.curves.parts import Droppable, frame_of_rows
 from scalinglab.errors import BadInput
 from scalinglab.readers.tables.headers import header
-from scalinglab.readers.tables.meanings import SIZE_IN_NAME
+from scalinglab.readers.tables.meanings import model_sizes
 from scalinglab.readers.tables.remarks import LEFT_OUT, NOTES, is_long, shortened
 
 MOST_VALUES = 50  # of an array
@@ -228,7 +228,7 @@ def _keys(value: Any) -> set[tuple[str, bool]]:
 def _has_rows(value: Any) -> bool:
     """Whether a table stands in a value: a list of objects, equal lists, or objects alike."""
     if isinstance(value, list):
-        return any(isinstance(item, dict) for item in value) and not _named_values(value)
+        return sum(isinstance(item, dict) for item in value) > 1 and not _named_values(value)
     if not isinstance(value, dict):
         return False
     return bool(_columns_of(value) or _alike(value)) or any(map(_has_rows, value.values()))
@@ -245,7 +245,7 @@ def _names_size(name: Any) -> bool:
 def names_a_result(columns: Iterable[Any]) -> bool:
     """Whether names say both a size and a measurement."""
     names = [str(name) for name in columns]
-    sized = any(_names_size(n) or likely_size(n, "n_data") > 1 or SIZE_IN_NAME.search(n) for n in names)
+    sized = any(_names_size(n) or likely_size(n, "n_data") > 1 or model_sizes(n) for n in names)
     return sized and _measures([dict.fromkeys(names)])
 
 
@@ -274,6 +274,8 @@ def unfolded(row: dict[str, Any], prefix: str = "", depth: int = 1) -> Iterator[
     for key, value in row.items():
         if isinstance(value, list) and (named := _named_values(value)):
             value = named
+        if isinstance(value, list) and len(value) == 1:  # of one evaluation
+            value = value[0]
         if isinstance(value, dict) and depth < DEEPEST_OBJECT:
             yield from unfolded(value, f"{prefix}{key}.", depth + 1)
         else:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html.parser import HTMLParser
 from string import ascii_uppercase
+from typing import Any
 
 from scalinglab.curves.names import KINDS, aliases, quantity
 from scalinglab.curves.numbers import LATEX, cell
@@ -25,11 +26,16 @@ _SLOT = re.compile(
     r"(?:\s?(?:±|\+/-)\s?[\d.]+%?)?(?![\w/]|[.:-]\d)", re.IGNORECASE,
 )  # fmt: skip
 _LISTS = re.compile(r"^\s*[\"']?([A-Za-z]\w*)[\"']?\s*[=:]\s*(?:[\w.]+\()?[\[(]([^\])]*)[\])]", re.MULTILINE)
+_LABELLED = re.compile(rf"[-*•]?\s*([\w./=-]+)\s*(?:[:=]|-+>|→)\s*({_SLOT.pattern})", re.IGNORECASE)
 FEWEST_ALIKE = 3  # lines that differ in their numbers alone before they are a table
 _RULE = re.compile(r"(?=.*(?:--|:-|-:))\s*\|?\s*:?-+:?\s*(?:[|+]\s*:?-+:?\s*)*\|?\s*")
 _BOX = str.maketrans(
-    "│┃║┌┏╔├┡┝┠╠└┗╚┐┓╗┤┩┨╣┘┛╝─━═┬┳╦┼╇╋┿╬┴┻╩", "|" * 24 + "-" * 3 + "+" * 11
+    "│┃║┆┊┌┏╔├┡┝┠╠╞└┗╚┐┓╗┤┩┨╣╡┘┛╝─━═┬┳╦┼╇╋┿╬╪┴┻╩", "|" * 28 + "-" * 3 + "+" * 12
 )  # lines of boxes
+# under the names of a printed frame: i64, Float64?, double
+_TYPE = re.compile(
+    r"-{2,}|[iuf]\d{1,3}|u?int\d*|float\d*|double|bigint|str(ing)?\d*|bool|varchar|object|cat", re.IGNORECASE
+)
 _LATEX = (
     (r"(?<!\\)%.*", ""), (r"\\hline|\\cline\{[^}]*\}", ""),
     (r"\\(?:top|mid|bottom|c)rule(?:\[[^\]]*\])?(?:\([^)]*\))?(?:\{[^}]*\})?", ""),
@@ -134,16 +140,11 @@ def table_of_alike(lines: Iterable[str]) -> list[dict[str, str]]:
     between = [k for k in found if len(k) > 1 and all(map(_is_worded, k[:-1]))]
     alike = max(between, key=lambda k: len(found[k]), default=())
     if not alike or len(found[alike]) < FEWEST_ALIKE:
-        return []
+        return _labelled([line for each in found.values() for line in each])
     labels = [_SLOT.split(line, maxsplit=1)[0].strip(" \t-*•:=,") for line in found[alike]]
     shared = labels[0] if len({*labels}) == 1 else ""
     names = [_name_of(before, behind) for before, behind in zip((shared, *alike), alike)]
-    spoken = (
-        " ".join(line for k in found if k != alike for line in found[k]).lower().replace("losses", "loss")
-    )
-    kinds = {word for word in re.findall(r"[a-z]+", spoken) if word in KINDS}
-    if not names[-1] and len({KINDS[word] for word in kinds}) == 1:
-        names[-1] = min(kinds)
+    names[-1] = names[-1] or _spoken_of(line for k in found if k != alike for line in found[k])
     if len(names) == 2 and not names[0]:
         names[0] = "size"
     columns = [*zip(*([v.strip() for v in _SLOT.findall(line)] for line in found[alike]))]
@@ -156,6 +157,20 @@ def table_of_alike(lines: Iterable[str]) -> list[dict[str, str]]:
         return rows
     called = "run" if len({*labels}) == len(labels) else "label"
     return [{called: each} | row for each, row in zip(labels, rows)]
+
+
+def _labelled(lines: Sequence[str]) -> list[dict[str, str]]:
+    """Lines of a name with numbers in it and a value, as in "35M/4B: 3.6", as rows."""
+    found = {line: m for line in lines if (m := _LABELLED.fullmatch(line.strip())) and re.search(r"\d", m[1])}
+    named = _spoken_of(line for line in lines if line not in found) or "value"
+    return [{"run": m[1], named: m[2]} for m in found.values()] if len(found) >= FEWEST_ALIKE else []
+
+
+def _spoken_of(lines: Iterable[str]) -> str:
+    """The quantity that lines speak of, where it is one."""
+    words = re.findall(r"[a-z]+", " ".join(lines).lower().replace("losses", "loss"))
+    kinds = {word for word in words if word in KINDS}
+    return min(kinds) if len({KINDS[word] for word in kinds}) == 1 else ""
 
 
 def _is_worded(between: str) -> bool:
@@ -178,18 +193,54 @@ def _name_of(before: str, behind: str) -> str:
 
 
 def tables_of_markdown(text: str) -> list[list[list[str]]]:
-    """The tables of a text with bars between cells, each below a line of names and one of dashes."""
+    """The tables of a text with bars between cells, each below a line of names and one of dashes.
+
+    The heading that stands above a table comes first.
+    """
     found: list[list[list[str]]] = []
-    lines = text.translate(_BOX).splitlines()
+    text = re.sub(
+        r"^\|\|(.+)\|\|[ \t]*$", lambda m: f"|{m[1].replace('||', '|')}|\n|---|", text, flags=re.M
+    )  # Jira
+    lines, heading, end = text.translate(_BOX).splitlines(), "", 0
     for k, line in enumerate(lines):
-        if k and "-" in line and "|" in line + lines[k - 1] and _RULE.fullmatch(line) and "|" in lines[k - 1]:
+        heading = line.strip("# *") if re.match(r"#+ |\*\*.*\*\*\s*$", line) else heading
+        if (
+            k > end
+            and "-" in line
+            and "|" in line + lines[k - 1]
+            and _RULE.fullmatch(line)
+            and "|" in lines[k - 1]
+        ):
             rows = [_cells_of_bars(lines[k - 1])]
+            if k > 1 and are_types(rows[0]):
+                rows = [_cells_of_bars(lines[k - 2])]
+            end = k
             for below in lines[k + 1 :]:
                 if "|" not in below:
                     break
+                end += 1
                 if not _RULE.fullmatch(below):
                     rows.append(_cells_of_bars(below))
-            found.append(rows)
+            found.append([[heading], *rows] if heading else rows)
+            heading = ""
+    return found
+
+
+def are_types(row: Sequence[Any]) -> bool:
+    """Whether a row has the types of columns, as printed frames do."""
+    words = [value for value in row if value]
+    return bool(words) and all(isinstance(word, str) and _TYPE.fullmatch(word.rstrip("?")) for word in words)
+
+
+def tables_of_wiki(text: str) -> list[list[list[str]]]:
+    """The tables of a page in MediaWiki's marks: names behind !, rows behind |-, values behind |."""
+    found = []
+    for body in re.findall(r"^\{\|.*?$(.*?)^\|\}", text, re.M | re.S):
+        rows = re.split(r"^\|-.*$", re.sub(r"^\|\+.*$", "", body, flags=re.M), flags=re.M)
+        cells = [
+            re.split(r"(?:^|\s)[|!]{1,2}(?=\s)", re.sub(r"\s+", " ", f" {row.strip()} ")) for row in rows
+        ]
+        found.append([[text.strip() for text in row[1:]] for row in cells if len(row) > 1])
     return found
 
 

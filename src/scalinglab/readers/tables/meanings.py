@@ -34,6 +34,7 @@ from scalinglab.curves.names import (
     OTHER_ERROR,
     SPREADS,
     TEST,
+    TRAIN,
     Quantity,
     aliases,
     bare,
@@ -68,8 +69,13 @@ LETTERS = {"d": ("tokens", FEWEST_TOKENS), "c": ("compute", 1e12), "n": ("n_para
 SUBSCRIPT = re.compile(r"[ND]_[A-Za-z][A-Za-z_]{2,}")  # of some kind; parameters where they are so many:
 FEWEST_OF_N = 1e6
 MOST_PARAMS = 1e14  # whatever counts more is no model
-# a size within a name: Pythia-160M, opt_1.3b, but neither gpt2 nor 10Btok
-SIZE_IN_NAME = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?) ?([MBmb])(?![A-Za-z0-9])")
+# sizes within names: Pythia-160M, opt_1.3b, N19M_D1B, 10Btok, but not gpt2
+SIZE_IN_NAME = re.compile(
+    r"(?:(?<![A-Za-z])(?:(?P<d>d)|[nlp])[=_-]?)?(?<![\d.])(?P<n>\d+(?:\.\d+)?) ?"
+    r"(?P<letter>[KMBT])(?:[-_ ]?(?P<tokens>tokens?|toks?)\b|(?:[-_ ]?params?\b)?(?![A-Za-z0-9]))", re.I,
+)  # fmt: skip
+MOST_PERCENT = 101
+SAME_LOSS = 2e-3  # of a loss from the logarithm of its perplexity, both rounded
 SAME_FLOPS = 0.1  # spread of ln(compute / (6 n_params tokens)) that is one way of counting
 UNITS = {"parameters": "params", "tokens": "tokens", "FLOPs": "flops", "examples": "train examples"}
 NO_MEASUREMENT = {"log", "scale", "weight", "coef", "coefficient", "fn", "function", "type", "gap", "time"}
@@ -85,6 +91,7 @@ _COUNTING |= {"epoch", "epochs", "every", "interval", "batch", "batches", "freq"
 # words of which the name of a column of training sets is made: "Training set", "subset size", "data"
 _OF_SETS = {"train", "training", "trainset", "set", "data", "dataset", "subset", "size", "amount", "used"}
 _OF_SETS |= {"of", "n", "num", "number", "labelled", "labeled", "the"}
+_SHARED = {*_OF_SETS, "pct", "percent"} - {*TRAIN}  # cells in percent under such a name are shares of data
 _WITHOUT = {"non", "nonembedding", "excl", "excluding", "without"}
 _OF_SPEECH = {"audio", "speech", "transcribed"}
 
@@ -105,7 +112,17 @@ def names_sizes(column: pd.Series) -> bool:
     (True, False)
     """
     names = [*column.dropna().astype(str).unique()]
-    return bool(names) and all(len(SIZE_IN_NAME.findall(name)) == 1 for name in names)
+    return bool(names) and all(len(model_sizes(name)) == 1 for name in names)
+
+
+def model_sizes(name: str) -> list[str]:
+    """The sizes of models in a name, as they are written there.
+
+    >>> model_sizes("Pythia-160M, 10Btok, ctx-2k")
+    ['160M']
+    """
+    found = SIZE_IN_NAME.finditer(name)
+    return [m[0] for m in found if m["letter"] in "MBmb" and not m["tokens"] and not m["d"]]
 
 
 @dataclass(frozen=True)
@@ -211,6 +228,9 @@ class _Table:
         for column in [c for c in self.cells if c in self.others]:
             unit = self.cells[column].unit
             name = "" if column.startswith("Unnamed: ") or column == "table" else column
+            words, cells = {*bare(name).split("_")} - {""}, self.cells[column]
+            if cells.percent and cells.spread is None and words <= _SHARED:
+                yield Meaning(column, "n_data", -3.0, without=SIZES)
             if unit == "hours" and counts_examples(name):
                 yield Meaning(column, "n_data", BY_UNIT, unit=unit)
             for role, _ in size_by_words(f"{name} {UNITS[unit]}") if unit in UNITS else ():
@@ -233,7 +253,11 @@ class _Table:
         ):
             yield Meaning("size", "n_params", -1.0)
         speech = any({*bare(c).split("_")} & {*OTHER_ERROR} for c in self.frame)
-        for column in self.others:
+        tested = any(bare(c) in TEST for c in self.frame)
+        results = [
+            c for c in self.others if tested and bare(c) in TRAIN and not self._reaches(c, MOST_PERCENT)
+        ]
+        for column in (c for c in self.others if c not in results):  # `train` beside `val` is none
             for role in ("n_params", "tokens", "n_data", "compute"):
                 certain = role == "n_data" and counts_examples(column)
                 fit = CERTAIN - 1 if certain else likely_size(column, role)
@@ -253,6 +277,7 @@ class _Table:
         of the training it may be of the training, too.
         """
         found = {c: q for c in self.others if (q := measured(self.frame, c)) is not None}
+        found = {c: q for c, q in found.items() if q.kind != "perplexity" or not self._is_of_loss(c)}
         roles = {"accuracy": "test_accuracy", "error": "test_error"}
         order = {"accuracy": 1.0, "loss": 2.0, "bits": 2.0, "perplexity": 2.9, "error": 3.0}
         for column, q in found.items():
@@ -270,6 +295,11 @@ class _Table:
                 yield Meaning(column, roles.get(q.kind, "loss"), evidence, without=TRAINED)
             elif ln:
                 yield Meaning(column, q.name, BY_NAME - 1 - 0.06 * q.rank)
+        whole = {c: q for c in self.frame if (q := measured(self.frame, c)) and not q.split and not q.others}
+        for column in (c for c in self.others if bare(c) in TEST and is_numeric(self.frame[c])):
+            alike = [q.name for c, q in whole.items() if self._is_like(column, c)]
+            if len(alike) == 1:  # `val` beside `loss`
+                yield Meaning(column, f"test_{alike[0]}", BY_NAME - 1)
         for column in (c for c in self.others if re.fullmatch(r"L(_(min|opt|best|final|val|test))?", c)):
             if is_numeric(self.frame[column]) and not found:
                 yield Meaning(column, "loss", -4.0)
@@ -347,6 +377,22 @@ class _Table:
     def _proportional(self, one: str, other: str) -> bool:
         pair = [self.frame[c] for c in (one, other)]
         return not all(map(is_numeric, pair)) or (pair[0] / pair[1]).nunique() <= 1
+
+    def _is_of_loss(self, column: str) -> bool:
+        """Whether another column has the logarithm of a perplexity."""
+        with np.errstate(all="ignore"):
+            logs = np.log(self.frame[column].to_numpy(float))
+        losses = [
+            c
+            for c in self.frame
+            if (q := measured(self.frame, c)) and q.kind == "loss" and q.split != "train"
+        ]
+        return any(np.allclose(logs, self.frame[c], rtol=SAME_LOSS, equal_nan=True) for c in losses)
+
+    def _is_like(self, one: str, other: str) -> bool:
+        """Whether two columns may measure the same, on other data: in the median within a factor of two."""
+        ratio = float((self.frame[one] / self.frame[other]).median())
+        return self.frame[one].nunique() > 1 and 0.5 < ratio < 2
 
     def _is_count(self, column: str) -> bool:
         """Whether values can be those of a size: they vary, none is negative, and they are no shares."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,15 @@ import pandas as pd
 from scalinglab.curves import SETTING, rename
 from scalinglab.curves.columns import is_numeric, is_seed, tidy
 from scalinglab.curves.names import ERROR, HYPERPARAMETERS, aliases, bare, quantity
+from scalinglab.curves.numbers import number
 from scalinglab.curves.reading import listed
 from scalinglab.errors import BadInput
 from scalinglab.readers.tables.headers import Header, header
 from scalinglab.readers.tables.meanings import (
     FEWEST_PARAMS,
+    FEWEST_TOKENS,
     LETTERS,
+    SIZE_IN_NAME,
     SIZES,
     STANDARD,
     SUBSCRIPT,
@@ -33,6 +36,7 @@ _COUNTED = {*COUNTS, "compute"}
 MOST_OF_A_UNIT = 1e5  # a larger count is in ones, whatever its suffix
 MOST_OF_A_SIZE = 1e17  # parameters or tokens: a larger count has its unit twice
 FEWEST_OF_A_FAMILY = 3  # runs whose names differ in numbers alone
+FEWEST_IN_A_NAME = 50  # examples: a smaller number may count layers, or trials
 SAME_LENGTH = 0.01  # sequences are of one length up to this share
 _STEPS_IN_ALL = (
     "max_steps", "total_steps", "num_train_steps", "train_steps", "n_steps", "num_steps", "max_iters",
@@ -48,11 +52,9 @@ _RATIO = re.compile(
     r"(?:train(?:ing)?_)?(?:tokens?|data|d)(?:_(?:per|to|over))?_(?:param|params|parameters?|n)(?:_ratio)?|tpp"
 )
 _KNOWN = {*STANDARD, *HYPERPARAMETERS, *LETTERS}
-# sizes within names: Pythia-160M, opt_1.3b, N19M_D1B, 10Btok, but not gpt2
-_SIZE = re.compile(
-    r"(?:(?<![A-Za-z])(?:(?P<d>d)|[nlp])[=_-]?)?(?<![\d.])(?P<n>\d+(?:\.\d+)?) ?"
-    r"(?P<letter>[KMBT])(?:[-_ ]?(?P<tokens>tokens?|toks?)\b|(?:[-_ ]?params?\b)?(?![A-Za-z0-9]))", re.I,
-)  # fmt: skip
+_IN_NAME = re.compile(
+    r"(?:^|[_\-. ])([A-Za-z]+(?:_[a-z]+)*)[=\-_]?(\d+(?:\.\d+)?(?:e\d+)?[kKMBT]?)(?![A-Za-z0-9])"
+)
 _POWERS = {"k": 3, "m": 6, "b": 9, "t": 12}
 _FEWEST_IN_NAME = 1e6  # parameters: ctx-2k is no model
 
@@ -79,7 +81,7 @@ def sizes_of_names(names: Collection[str]) -> dict[str, dict[str, tuple[float, s
     >>> {role: [size for size, _ in sizes.values()] for role, sizes in found.items()}
     {'n_params': [19000000.0, 70000000.0], 'tokens': [1000000000.0, 1000000000.0]}
     """
-    parts = {name: [*_SIZE.finditer(name)] for name in names}
+    parts = {name: [*SIZE_IN_NAME.finditer(name)] for name in names}
     counts = {len(found) for found in parts.values()}
     if len(counts) != 1:
         return {}
@@ -97,6 +99,35 @@ def sizes_of_names(names: Collection[str]) -> dict[str, dict[str, tuple[float, s
         role: {name: (size, m[0]) for name, size, m in zip(parts, read[each[0]], columns[each[0]])}
         for role, each in chosen.items() if len(each) == 1
     }  # fmt: skip
+
+
+def numbers_in_names(names: Sequence[str]) -> dict[str, list[str]]:
+    """Sizes and seeds in names of files or runs that all have them, by role: trainsize1000_seed0, N19M_D1e9.
+
+    >>> numbers_in_names(["n800/seed0", "n2400/seed1", "n800/seed1"])
+    {'n_data': ['800', '2400', '800'], 'seed': ['0', '1', '1']}
+    """
+    found = [dict(_IN_NAME.findall(name.replace("/", " "))) for name in names]
+    shared = set.intersection(*({*each} for each in found)) if len(found) > 1 else set()
+    roles = {}
+    for key in sorted(shared):
+        values = [each[key] for each in found]
+        role = _role_in_name(key.strip("_-="), values)
+        if role in ("n_params", "n_data", "tokens", "compute", "seed") and len({*values}) > 1:
+            roles[role] = values
+    return roles
+
+
+def _role_in_name(key: str, texts: Sequence[str]) -> str:
+    """What a number in names counts, by the words in front of it or the last of them."""
+    last = key.rpartition("_")[2]
+    found = next(iter({**aliases([key]), **aliases([last])}), "seed" if is_seed(last) else "")
+    values = [number(text) or 0.0 for text in texts]
+    index = min(values) < FEWEST_IN_A_NAME or any(text[0] == "0" for text in texts)  # train_00001, n12
+    if found or index or last.lower() not in ("n", "d"):
+        return found or ("n_data" if counts_examples(last) and not index else "")
+    small = max(values) < FEWEST_TOKENS
+    return ("n_data" if small else "n_params") if last.lower() == "n" else "" if small else "tokens"
 
 
 class Naming:
@@ -356,6 +387,12 @@ class Naming:
             if len({*family.values()}) > 1:
                 self.frame["family"] = names.map(family)
             return
+        if "run" in self.frame and not any(self.frame[c].nunique() > 1 for c in SIZES if c in self.frame):
+            names = self.frame["run"].astype(str)
+            for role, values in numbers_in_names([*names.unique()]).items():
+                if role not in self.frame:
+                    self.frame[role] = names.map(dict(zip(names.unique(), map(number, values))))
+                    self._changed(role, f"from run: {names.iloc[0]} has {self.frame[role].iloc[0]:g}")
 
     def _read_families(self) -> None:
         """What the names of runs have beside their numbers, where it recurs: cosine-70M and wsd-70M."""
