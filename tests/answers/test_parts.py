@@ -169,7 +169,7 @@ def test_whether_a_surface_holds(
     points = SimpleNamespace(y=np.exp(np.linspace(0, 1, 16)), blocked=blocked)
     fitted: Any = SimpleNamespace(
         law=SimpleNamespace(solution=SimpleNamespace(rms_residual=noise), points=points), bend=bends.Bend(p),
-        parameters={"alpha": 0.3, "beta": 0.3}, weights={"chinchilla": 1.0}, sharing=sharing,
+        parameters={"alpha": 0.3, "beta": 0.3}, weights={"chinchilla": 1.0}, sharing=sharing, others_weigh=(),
         parameter_intervals=lambda: {"alpha": (0.2, 0.4), "beta": (0.2, widest)},
     )  # fmt: skip
     found = find_surface_shape(fitted, MORE)

@@ -6,7 +6,7 @@ from scipy import stats
 
 from scalinglab.answers.surface import find_shape
 from scalinglab.errors import BadInput
-from scalinglab.laws import form_choice, forms, surface
+from scalinglab.laws import form_choice, forms, plan, surface
 from scalinglab.laws.fitting.statistics import mixture_ends
 from scalinglab.results.types import Command
 
@@ -59,7 +59,12 @@ def test_the_form_that_the_runs_follow_outweighs_the_usual_one(name):
     truth = float(forms.get(name)(np.array([*FAR.values()]), *KNOWN[name]))
     usual = surface.fit(N, D, measured(name), form="chinchilla")
     assert abs(fitted.predict(FAR) / truth - 1) < 0.5 * abs(usual.predict(FAR) / truth - 1)
-    assert find_shape(fitted, Command("report")).facts["verdict"] == "not quite"
+    shape = find_shape(fitted, Command("report"))
+    assert shape.facts["verdict"] == "not quite"
+    shown = {each.details["name"]: each.details["weight"] for each in shape.reasons[-1].details["weights"]}
+    assert shown == fitted.weights  # what predictions are an average of
+    planned = plan.next_runs(fitted, budget=6e21, compute=6e21)
+    assert planned.notes[-1:] == fitted.others_weigh
 
 
 @pytest.mark.slow

@@ -316,7 +316,7 @@ class Fit(NotebookResult):
         if self.surface is not None:
             variables = dict(zip(self.law.form.variables, places.values(), strict=True))
             low, high = self.surface.interval(variables, level=level)
-            return np.asarray(self.surface.median(variables)), low, high, ()
+            return np.asarray(self.surface.median(variables)), low, high, self.surface.others_weigh
         at, points = places[self.x[0]], self.chosen.table
         if self.automatic:
             found = extrapolate(points.x, points.y, at=at, level=level)

@@ -168,15 +168,14 @@ def find_shape(fitted: Surface, command: Command) -> Finding:
     elif wide:
         verdict, reason = "unknown", Reason("exponents_too_wide", scatter=scatter)
     elif fitted.weights.get(REFERENCE, 0.0) < SIGNIFICANT:
-        heaviest, weight = next(iter(fitted.weights.items()))
-        reason = Reason("another_form_predicts", scatter=scatter, form=heaviest, weight=weight)
-        verdict = "not quite"
+        verdict, reason = "not quite", Reason("another_form_predicts", scatter=scatter)
     elif fitted.sharing > 1 - SIGNIFICANT:
         verdict, reason = "unknown", Reason("sizes_move_together", chance=fitted.sharing)
     else:
         verdict, reason = "yes", Reason("follows", scatter=scatter, p=p)
     status = Status.NOT_DETERMINED if verdict == "unknown" else Status.DETERMINED
-    return Finding("power law", status, {}, (reason,), {"verdict": verdict}, command)
+    reasons = (reason, *fitted.others_weigh)
+    return Finding("power law", status, {}, reasons, {"verdict": verdict}, command)
 
 
 def _ten_times(best: Optimal, y: str, accuracy: dict[str, bool], command: Command) -> Finding:

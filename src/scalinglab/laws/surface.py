@@ -101,6 +101,12 @@ class Surface(NotebookResult):
         return {each.law.form.name: weight for weight, each in heaviest} or {self.law.form.name: 1.0}
 
     @property
+    def others_weigh(self) -> tuple[Reason, ...]:
+        """That predictions are those of other forms, too; none where they are of this form alone."""
+        about = {"weights": weighed(self.weights), "form": self.law.form.name}
+        return (Reason("other_forms_weigh", **about),) if self.average else ()
+
+    @property
     def leading(self) -> Surface:
         """The surface of the form that counts most."""
         return max(self.average, key=lambda each: each[0])[1] if self.average else self

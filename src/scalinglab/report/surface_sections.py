@@ -26,6 +26,7 @@ from scalinglab.report.surface_numbers import (
     minima_of,
     spent,
 )
+from scalinglab.results.findings import paragraph
 from scalinglab.results.types import Reason, reason_of
 from scalinglab.support.words import count
 
@@ -206,6 +207,7 @@ def the_fit(fitted: Surface, unit: str) -> Section:
     lost = fitted.undetermined
     table = parameter_table({**law.parameters, **fitted.medians}, fitted.parameter_intervals(), lost)
     text = [f"{law.form.stated('L')}, N parameters and D {unit}, fitted to {len(law.points.y)} points."]
+    text += [paragraph(reason.sentence()) for reason in fitted.others_weigh]
     if lost:
         text.append(f"These runs do not determine {', '.join(lost)}.")
     plot = Plot(finish(figure), "Residuals: a surface that holds leaves no trend with compute or size.")

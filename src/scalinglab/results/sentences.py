@@ -300,9 +300,10 @@ REASONS = {
         "the runs, {scatter:%%} off a sum of two power laws, bend away from it ({p:p}); the intervals of "
         "losses and sizes allow for that, those of the exponents do not"
     ),
-    "another_form_predicts": (
-        "{form} predicts the largest runs better than a sum of two power laws does (it has {weight:.2f} of "
-        "the weight): loss and sizes below are those of the forms averaged, the exponents are the sum's"
+    "another_form_predicts": "another form predicts the largest runs better than a sum of two power laws",
+    "other_forms_weigh": (
+        "predictions are those of {weights:,}, weighted by how well each predicts the largest runs; "
+        "exponents are those of {form}"
     ),
     "mostly_scatter": (
         "the runs scatter by {scatter:%%} around a sum of two power laws, but differ from each other by only "

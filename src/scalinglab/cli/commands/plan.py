@@ -37,7 +37,8 @@ def optimal(table: Surface, compute: Numbers) -> Output:
     document = {
         "parameters": fitted.determined, "weights": fitted.weights, "optimal": rows.to_dict("records")
     }  # fmt: skip
-    return query.output(document, rows, best.summary(query.names), fitted.law.points.notes)
+    notes = (*fitted.law.points.notes, *fitted.others_weigh)
+    return query.output(document, rows, best.summary(query.names), notes)
 
 
 @command("plan inference")

@@ -226,6 +226,7 @@ def next_runs(
     else:
         stated = _of_the_form(fitted, law, targets, deviations)
     known = _stated_variance(law, stated, plan.before)
+    notes = law.notes + (fitted.others_weigh if isinstance(fitted, Surface) else ())
 
     covered = tuple(float(each.max() / each.min()) for each in np.atleast_2d(law.points.x))
 
@@ -233,7 +234,7 @@ def next_runs(
         return NextRuns(
             names, places[chosen.index], chosen.index, chosen.seeds, prices[chosen.index] * chosen.seeds,
             targets, stated.prediction, stated.before, stated.after(np.minimum(chosen.after / known, 1.0)),
-            float(budget), covered, unit, law.notes, "1 - y" if law.points.complement else "",
+            float(budget), covered, unit, notes, "1 - y" if law.points.complement else "",
         )  # fmt: skip
 
     whole = in_full(plan)
