@@ -7,6 +7,7 @@ import pytest
 
 from scalinglab import Spectrum
 from scalinglab.errors import BadInput
+from scalinglab.spectrum import CompletedSpectrum
 from scalinglab.spectrum.samples import leakage
 from scalinglab.theory import dmft, infinite_width, kernel
 
@@ -170,6 +171,14 @@ def test_more_examples_than_a_quarter_of_the_sample_are_refused():
         dmft.solve(found, [1.0], n_data=30)
     assert kernel.learning_curve(found.completed(), 30).loss > 0
     assert dmft.solve(found.completed(), [1.0], n_data=30).test_loss > 0
+
+
+def test_the_tail_of_a_completed_spectrum_holds_the_power_that_is_left():
+    k = np.arange(1, 21.0)
+    spectrum = CompletedSpectrum(k**-1.5, k**-2.5, 1.5, 2.5, power_left=0.03)
+    beyond = sum(spectrum.mode(int(one))[1] for one in range(21, 3000))
+    assert beyond == pytest.approx(0.03, rel=2e-3)  # to k = 3000 all but 5e-4 of it
+    assert spectrum.mode(200)[0] == pytest.approx(200**-1.5)
 
 
 @pytest.mark.slow

@@ -225,6 +225,33 @@ def test_nine_kinds_of_modules_have_bounds_that_hold(kind: str, scale: float) ->
         assert found["radius"] == pytest.approx(float(inputs.flatten(1).norm(dim=1).max()))
 
 
+class Added(nn.Module):
+    """addmm, as in Conv1D of GPT-2; with factors there is no rule."""
+
+    def __init__(self, **factors: float) -> None:
+        super().__init__()
+        self.weight, self.bias = nn.Parameter(torch.randn(6, 5)), nn.Parameter(torch.randn(5))
+        self.factors = factors
+
+    def forward(self, x):
+        return torch.addmm(self.bias, x, self.weight, **self.factors)
+
+
+def test_written_products_have_the_largest_singular_value_of_their_matrix() -> None:
+    torch.manual_seed(0)
+    model, matrix, first = Added(), torch.randn(4, 4), nn.Linear(6, 6)
+    nn.init.eye_(first.weight)
+    largest = float(torch.linalg.matrix_norm(model.weight.detach(), 2))
+    assert measure.norms(model, (6,))["spectral"] == pytest.approx(largest, rel=1e-3)
+    assert math.isnan(measure.norms(nn.Sequential(first, Added(alpha=2.0)), (6,))["spectral"])
+    wide = torch.randn(6, 12)
+    for product, fixed in (
+        (lambda x: matrix @ x, matrix), (lambda x: x.__rmatmul__(matrix), matrix), (lambda x: x @ wide, wide),
+    ):  # fmt: skip
+        found = measure.norms(nn.Sequential(first, Function(product)), (4, 6))["spectral"]
+        assert found == pytest.approx(float(torch.linalg.matrix_norm(fixed, 2)), rel=1e-3)
+
+
 @pytest.mark.parametrize("kind", [Llama, GPT])
 def test_blocks_of_language_models_have_norms_flops_and_a_noise_scale(kind) -> None:
     torch.manual_seed(0)

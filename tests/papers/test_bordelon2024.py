@@ -45,6 +45,14 @@ def assert_like_the_theory(table: Iterable[Row]) -> None:
     assert all(row.verdict == "agrees" for row in table if row.relation != "=")
 
 
+def test_a_slope_through_two_points_has_the_error_of_both():
+    slope, error = common.log_slope(
+        np.array([2.0, 2 * np.e]), np.array([3.0, 3 * np.exp(-0.7)]), np.array([0.03, 0.04])
+    )
+    assert slope == pytest.approx(-0.7)
+    assert error == pytest.approx(np.hypot(0.01, 0.04 / 3 * np.exp(0.7)))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("key", "source"), [("fig2c", "theory"), ("fig5b", "theory"), ("fig1b", "train")])
 def test_a_figure_has_its_curves_and_agrees_with_the_theory(key, source):

@@ -212,6 +212,13 @@ def test_sign_descent_on_features_is_a_flow_at_first_and_ends_at_its_floor() -> 
     )
 
 
+def test_the_first_step_of_sign_descent_takes_what_its_rates_say() -> None:
+    spectrum, rate = Spectrum.power_law(1.9, 3.0, 40), 1e-6
+    start, after = one_pass.sign_descent(spectrum, [0, 1], rate, 1.0)
+    pull = 4 * rate / math.pi * np.sqrt(spectrum.eigenvalues) / math.sqrt(start)
+    assert start - after == pytest.approx(float(pull @ spectrum.target_power), rel=1e-3)
+
+
 def test_sign_descent_on_features_has_the_exponent_of_sgd() -> None:
     spectrum = Spectrum.power_law(1.9, 1.5, 10**12)
     losses = one_pass.sign_descent(spectrum, [1e12, 1e13], 1e-12, 1.0, 1e6) - 1
