@@ -35,15 +35,8 @@ from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.types import Reason, Remark, Worded
 from scalinglab.support.validation import checked
 
-KINDS = (
-    "experiment",
-    "source",
-    "dataset",
-    "model",
-    "condition",
-    "train_set",
-    "task",
-)  # columns that tell studies apart
+# columns that tell studies apart
+KINDS = ("experiment", "source", "dataset", "model", "condition", "train_set", "task")
 DATA = ("n_data", "tokens", "tokens_trained")
 BUDGETS = ("budget", "flops_budget", "compute_budget", "compute", "flops", "c")
 PRODUCT = "__6ND"  # defined: the compute of a table that gives none
@@ -200,14 +193,10 @@ class Parabola:
     best: float
 
     @property
-    def place(self) -> float:
-        """Where the vertex lies in the range of sizes: 0 at the smallest, 1 at the largest."""
-        return float((self.best - self.log_size.min()) / max(np.ptp(self.log_size), 1e-12))
-
-    @property
     def has_minimum(self) -> bool:
         """Whether it opens upwards with its vertex inside the sizes."""
-        return bool(self.curvature > 0 and CENTRE[0] <= self.place <= CENTRE[1])
+        place = (self.best - self.log_size.min()) / max(np.ptp(self.log_size), 1e-12)
+        return bool(self.curvature > 0 and CENTRE[0] <= place <= CENTRE[1])
 
     @property
     def rises(self) -> tuple[float, float]:
@@ -293,20 +282,13 @@ class Study:
         numbers = self.frame.select_dtypes("number")
         return [c for c in SETTINGS if c in numbers and numbers[c].nunique() > 1]
 
-    def parabolas(self, size: str | None = None, without: Sequence[int] = ()) -> list[Parabola]:
-        """The isoFLOP curves, each of three sizes or more; none where no compute is shared.
-
-        Args:
-            size: another column of the number of parameters.
-            without: rows that are left out.
-        """
-        size = size or self.size
-        if None in (self.budget, self.loss, size):
+    def parabolas(self, without: Sequence[int] = ()) -> list[Parabola]:
+        """The isoFLOP curves without some rows, of three sizes or more; none where no compute is shared."""
+        columns = [self.budget, self.loss, self.size]
+        if None in columns:
             return []
-        kept = self.frame[~self.frame["__row"].isin(list(without))].dropna(
-            subset=[self.budget, self.loss, size]
-        )
-        kept = kept[(kept[self.budget] > 0) & (kept[self.loss] > 0) & (kept[size] > 0)]
+        kept = self.frame[~self.frame["__row"].isin(list(without))]
+        kept = kept[(kept[columns] > 0).all(axis=1)]
         if kept.empty:
             return []
         order = np.sort(kept[self.budget].unique())
@@ -316,8 +298,8 @@ class Study:
         label = kept[self.budget].map(dict(zip(order, groups, strict=True)))
         found = []
         for _, rows in kept.groupby(label):
-            if rows[size].nunique() >= 3:
-                values = (rows[c].to_numpy(float) for c in (size, self.loss))
+            if rows[self.size].nunique() >= 3:
+                values = (rows[c].to_numpy(float) for c in (self.size, self.loss))
                 found.append(parabola(float(rows[self.budget].median()), rows["__row"].to_numpy(), *values))
         shared = sum(len(c.rows) for c in found)
         return found if len(found) >= 2 and shared >= 0.5 * len(kept) else []
