@@ -27,6 +27,7 @@ import numpy as np
 import pandas as pd
 from tables_parts.archives import ARCHIVES
 from tables_parts.cases import Case, Truth
+from tables_parts.corridor import CORRIDOR
 from tables_parts.coursework import COURSEWORK
 from tables_parts.cupboards import CUPBOARDS
 from tables_parts.desks import DESKS
@@ -75,6 +76,7 @@ SETS = {
     "mailbox": MAILBOX,
     "handbook": HANDBOOK,
     "minutes": MINUTES,
+    "corridor": CORRIDOR,
 }
 FAR, CLOSE = 3.0, 0.02  # half-widths of the interval, or as a share, within which a prediction agrees
 WORDS = ("right", "refused", "wrong")

@@ -13,9 +13,20 @@ import json
 import numpy as np
 import pandas as pd
 
-from tables_parts.cases import Collection, Truth, by_size, csv, falling, image_error, language, noisy, short
+from tables_parts.cases import (
+    Collection,
+    Truth,
+    by_size,
+    csv,
+    falling,
+    image_error,
+    language,
+    markdown,
+    noisy,
+    short,
+)
 from tables_parts.everyday import crossed, models, subsets
-from tables_parts.mailbox import bars, packed, perplexities
+from tables_parts.mailbox import packed, perplexities
 
 HANDBOOK = Collection()
 add, folder = HANDBOOK.add, HANDBOOK.folder
@@ -105,13 +116,13 @@ add(kind, "timm's results", "results-imagenet.csv", csv([["model", "img_size", "
 
 n = np.array([11.69e6, 21.8e6, 25.56e6, 44.55e6, 60.19e6, 88.79e6])
 err = noisy(0.05 + 30 * n**-0.3, 0.005, 813, 4)
-add(kind, "a model zoo with inference FLOPs", "README.md", "# ResNet-D\n\n> Deep residual learning\n\n## Results and models\n\n### ImageNet-1k\n\n" + bars(["Model", "Params(M)", "Flops(G)", "Top-1 (%)", "Top-5 (%)", "Config", "Download"],
+add(kind, "a model zoo with inference FLOPs", "README.md", "# ResNet-D\n\n> Deep residual learning\n\n## Results and models\n\n### ImageNet-1k\n\n" + markdown(["Model", "Params(M)", "Flops(G)", "Top-1 (%)", "Top-5 (%)", "Config", "Download"],
     [[f"ResNet-{k}", f"{a / 1e6:.2f}", f"{a / 6e6:.2f}", f"{100 * (1 - b):.2f}", f"{100 - 28 * b:.2f}", "[config](./c.py)", "[model](https://x/m.pth) \\| [log](https://x/l.json)"] for k, a, b in zip([18, 34, 50, 101, 152, 200], n, err)]) + "\n## Citation\n",
     Truth({"n_params": n, "test_error": err}, float(0.05 + 30 * 8.879e8**-0.3)))  # fmt: skip
 
 n = np.array([0.49e9, 1.54e9, 3.09e9, 7.62e9, 14.77e9, 32.76e9])
 ppl, t = perplexities(models(814, n), 4)
-add(kind, "llama.cpp's perplexities", "quant.md", bars(["model", "size", "params", "backend", "PPL"],
+add(kind, "llama.cpp's perplexities", "quant.md", markdown(["model", "size", "params", "backend", "PPL"],
     [[f"qwen2 {w} Q8_0", f"{a * 1.06 / 2**30:.2f} GiB", f"{a / 1e9:.2f} B", "CUDA", f"{p:.4f} +/- 0.0312"] for w, a, p in zip(["0.5B", "1.5B", "3B", "7B", "14B", "32B"], n, ppl)]), t)  # fmt: skip
 
 hours = np.array([5.0, 10, 50, 100, 360, 960])

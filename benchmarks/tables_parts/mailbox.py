@@ -26,12 +26,6 @@ SUBSETS = np.array([500.0, 1500, 5000, 15000, 50000])
 ANY = ("",)  # every refusal is right
 
 
-def bars(head: list[str], rows: list[list[object]]) -> str:
-    """A table in Markdown."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "".join("| " + " | ".join(str(c) for c in row) + " |\n" for row in lines)
-
-
 def packed(files: dict[str, str]) -> bytes:
     """A zip archive of texts."""
     data = io.BytesIO()

@@ -24,11 +24,12 @@ from tables_parts.cases import (
     csv,
     image_error,
     language,
+    markdown,
     noisy,
     short,
 )
 from tables_parts.everyday import crossed, models, subsets
-from tables_parts.mailbox import ANY, bars, packed, perplexities
+from tables_parts.mailbox import ANY, packed, perplexities
 
 MINUTES = Collection()
 add = MINUTES.add
@@ -182,7 +183,7 @@ kind = "several kinds"
 n = LINE
 base = noisy(by_size(n), 0.003, 925, 3)
 add(kind, "two parametrizations", "mup.csv", csv([["parametrization", "n_params", "val_loss"], *([w, int(a), round(f * v, 3)] for w, f in (("sp", 1.07), ("mup", 1.0)) for a, v in zip(n, base))]), Truth({"n_params": n, "test_loss": base}, float(by_size(2.6e10))), ("parametrization", "mup"))  # fmt: skip
-add(kind, "two corpora under headings", "eval.md", "# Eval\n\n## C4\n\n" + bars(["size", "loss"], [[short(a), v] for a, v in zip(n, base)]) + "\n## Pile\n\n" + bars(["size", "loss"], [[short(a), round(0.8 * v, 3)] for a, v in zip(n, base)]), None, ("C4", "Pile"))  # fmt: skip
+add(kind, "two corpora under headings", "eval.md", "# Eval\n\n## C4\n\n" + markdown(["size", "loss"], [[short(a), v] for a, v in zip(n, base)]) + "\n## Pile\n\n" + markdown(["size", "loss"], [[short(a), round(0.8 * v, 3)] for a, v in zip(n, base)]), None, ("C4", "Pile"))  # fmt: skip
 add(kind, "two perplexities", "ppls.csv", csv([["params", "ppl wikitext103", "ppl ptb"], *([short(a), round(float(np.exp(v)), 2), round(float(np.exp(1.2 * v)), 2)] for a, v in zip(n, base))]), None, ("ppl wikitext103", "ppl ptb"))  # fmt: skip
 
 add(kind, "experts: total and active", "moe.csv", csv([["Name", "Total (B)", "Active (B)", "Val loss"], *([f"moe-{k}", f"{a * (3 + k) / 1e9:.3g}", f"{a / 1e9:.3g}", v] for k, (a, v) in enumerate(zip(n, base)))]), None, ("Total (B)", "Active (B)"))  # fmt: skip
