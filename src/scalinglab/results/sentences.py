@@ -53,7 +53,7 @@ REASONS = {
         "{setting} is only known to lie between {low:.2g} and {high:.2g}: search at more sizes, nearer to "
         "the one that is asked for"
     ),
-    "nothing_searched": "no setting has three values in the table (it has {settings}): search over at least one",
+    "nothing_searched": "no setting of the table ({settings}) has three values: search over at least one",
     "one_size_searched": (
         "all searches have {size} = {value:.4g}, so nothing is known of {at:.4g}: search at other values "
         "of it"
