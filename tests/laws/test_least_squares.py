@@ -262,6 +262,16 @@ def test_descent_goes_on_where_a_parameter_has_hardly_any_effect():
     assert given.to_parameters(reached.z)[0] == pytest.approx([2, 0.5, 1e-3], rel=1e-4)
 
 
+def test_a_curved_valley_is_followed_to_its_end_from_every_start():
+    """Straight steps from two of these four have not arrived after a hundred."""
+    form, x = forms.get("m4"), np.geomspace(300, 3e5, 60)
+    noise, one = np.exp(0.005 * np.random.default_rng(0).standard_normal(60)), np.ones((1, 60))
+    given = ls.Problem(form, x, (form(x, 0.05, 0.9, 1.2, 3.0, 0.4) * noise)[None], one, one)
+    reached = ls.minimise(given, ls.grid_starts(given, 4), iterations=100)
+    assert reached.converged.all()
+    assert reached.objective == pytest.approx(np.full(4, reached.objective.min()), rel=1e-6)
+
+
 def test_descent_goes_on_where_a_parameter_has_no_effect_that_differences_resolve():
     """Repeated data without a floor: at this start A moves the curve by 1e-11; SciPy reaches the same."""
     form = forms.get("data_constrained").bounded({"E": (0.0, 0.0)})

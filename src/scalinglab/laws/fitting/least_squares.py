@@ -388,6 +388,11 @@ class Minimum:
     converged: np.ndarray
 
 
+CURVED = 0.5  # search: steps refused of late, each counting 0.8 of the next, from which on a valley is curved
+PROBE = 0.1  # search: part of a step over which its curvature is measured
+LARGEST_TURN = 0.375  # published: Transtrum and Sethna (2012), of half the acceleration over the step
+
+
 def minimise(problem: Problem, z: np.ndarray, iterations: int = 200, tolerance: float = 1e-11) -> Minimum:
     """Projected Levenberg–Marquardt, one start a data set, all at once."""
     low, high = problem.bounds
@@ -396,13 +401,14 @@ def minimise(problem: Problem, z: np.ndarray, iterations: int = 200, tolerance: 
     cost = problem.objective(r)
     damping, natural = np.full(len(z), 1e-3), problem.natural_scale
     done = ~np.isfinite(cost)
-    quiet, crawling = np.zeros(len(z), int), np.zeros(len(z), int)
+    quiet, crawling, refused = np.zeros(len(z), int), np.zeros(len(z), int), np.zeros(len(z))
     for _ in range(iterations):
         rows = np.flatnonzero(~done)
         if not len(rows):
             break
         part = problem.take(rows)
-        step, slope = _step(part, z[rows], r[rows], damping[rows], low, high, natural)
+        curved = refused[rows] >= CURVED
+        step, slope = _step(part, z[rows], r[rows], damping[rows], low, high, natural, curved)
         trial = np.clip(z[rows] + step, low, high)
         r_trial = part.residuals(trial)
         cost_trial = part.objective(r_trial)
@@ -412,7 +418,8 @@ def minimise(problem: Problem, z: np.ndarray, iterations: int = 200, tolerance: 
         moved = np.max(np.abs(trial - z[rows]) / (1e-8 + np.abs(z[rows])), axis=1)
         accepted = rows[better]
         z[accepted], r[accepted], cost[accepted] = trial[better], r_trial[better], cost_trial[better]
-        damping[rows] = np.where(better, damping[rows] * 0.2, damping[rows] * 4)
+        refused[rows] = 0.8 * refused[rows] + ~better
+        damping[rows] = damping[rows] * np.where(better, np.where(curved, 0.7, 0.2), 4)
         damping[rows] = np.clip(damping[rows], 1e-12, 1e12)
         # converged: three times in a row neither a step nor a shorter one gains anything; a rejected step
         # counts only where its slope promised nothing: a parameter with hardly any effect makes steps so long
@@ -428,9 +435,13 @@ def minimise(problem: Problem, z: np.ndarray, iterations: int = 200, tolerance: 
 
 def _step(
     problem: Problem, z: np.ndarray, r: np.ndarray, damping: np.ndarray, low: np.ndarray, high: np.ndarray,
-    natural: np.ndarray,
+    natural: np.ndarray, curved: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """The damped step of every data set, (sets, p), and what it gains to first order, (sets,)."""
+    """The damped step of every data set, (sets, p), and what it gains to first order, (sets,).
+
+    In a `curved` valley (sets,) straight steps are short: half the acceleration of the geodesic is added to
+    them, where it is the smaller part (Transtrum and Sethna 2012).
+    """
     jacobian = problem.jacobian(z, r)
     weight = np.broadcast_to(problem.counts, r.shape)
     if problem.robust:
@@ -451,7 +462,18 @@ def _step(
     scaled[:, np.arange(count), np.arange(count)] = np.where(free, 1.0 + damping[:, None], 1.0)
     right = np.where(free, -gradient * size, 0.0)
     step = np.linalg.solve(scaled, right[..., None])[..., 0] * size
-    return step, -np.sum(step * gradient, axis=1)
+    slope = -np.sum(step * gradient, axis=1)
+    if curved is not None and curved.any():
+        with np.errstate(all="ignore"):  # the form may end before the step does
+            there = problem.residuals(np.clip(z + PROBE * step, low, high))
+            bent = ((there - r) / PROBE - (jacobian @ step[..., None])[..., 0]) * 2 / PROBE
+            pull = ((weight * bent)[:, None] @ jacobian)[:, 0]
+            pull = np.where(free & np.isfinite(pull), pull, 0.0)
+            turn = np.linalg.solve(scaled, (-pull * size)[..., None])[..., 0] * size / 2
+            most = LARGEST_TURN * np.linalg.norm(step / size, axis=1)
+            smaller = np.linalg.norm(turn / size, axis=1) < most
+        step = step + np.where((curved & smaller)[:, None], turn, 0.0)
+    return step, slope
 
 
 def polish(problem: Problem, z: np.ndarray) -> tuple[np.ndarray, float]:

@@ -100,38 +100,40 @@ def _m3_gradient(x: Any, offset: Any, amplitude: Any, exponent: Any, saturation:
     return *first, exponent * amplitude * first[1] * effective
 
 
-def _m4_state(x: Any, span: Any, shape: Any, amplitude: Any, exponent: Any) -> tuple[Any, Any, Any]:
-    """Solve (y - E)/(C - y)^s = A x^-c for y = E + span·σ(u), C = E + span, by Newton's method in u.
+def _m4_state(x: Any, span: Any, shape: Any, amplitude: Any, exponent: Any) -> Any:
+    """Solve (y - E)/(C - y)^s = A x^-c for y = E + span·σ(u), C = E + span, by Halley's method in u.
 
     With σ the logistic function the equation reads ln σ(u) - s ln(1 - σ(u)) = target. Its left side grows
-    with a slope that goes monotonously from 1 to s, so Newton's method arrives from anywhere.
-
-    Returns:
-        u, the slope there, and -ln(1 - σ(u)).
+    with a slope that goes monotonously from 1 to s, so the method arrives from anywhere. Second and third
+    derivatives are at most as large as the slope: a last step of 1e-4 leaves an error of its third power.
     """
-    target = np.log(amplitude) - exponent * np.log(x) - (1 - shape) * np.log(span)
+    more = shape - 1
+    target = np.log(amplitude) - exponent * np.log(x) + more * np.log(span)
     u = np.where(target < 0, target, target / shape)  # the two asymptotes
     for _ in range(50):
-        soft = softplus(u)  # -ln(1 - σ(u)); -ln σ(u) is soft - u
-        sigma = np.exp(u - soft)
-        slope = 1 - sigma + shape * sigma
-        step = (u - soft + shape * soft - target) / slope
+        small = np.exp(-np.abs(u))
+        sigma = np.where(u > 0, 1.0, small) / (1 + small)
+        slope = 1 + more * sigma
+        # soft = -ln(1 - σ(u)); -ln σ(u) is soft - u
+        soft = np.maximum(u, 0) + np.log1p(small)
+        newton = (u - target + more * soft) / slope
+        step = newton / (1 - 0.5 * newton * more * sigma * (1 - sigma) / slope)
         u = u - step
-        if not np.any(np.abs(step) > 1e-12 * (1 + np.abs(u))):
+        if not np.any(np.abs(step) > 1e-4):
             break
-    return u, slope, soft
+    return u
 
 
 def _m4(x: Any, offset: Any, span: Any, shape: Any, amplitude: Any, exponent: Any) -> Any:
-    return offset + span * expit(_m4_state(x, span, shape, amplitude, exponent)[0])
+    return offset + span * expit(_m4_state(x, span, shape, amplitude, exponent))
 
 
 def _m4_gradient(
     x: Any, offset: Any, span: Any, shape: Any, amplitude: Any, exponent: Any
 ) -> tuple[Any, ...]:
-    u, slope, soft = _m4_state(x, span, shape, amplitude, exponent)
-    sigma = expit(u)
-    by_target = span * sigma * (1 - sigma) / slope
+    u = _m4_state(x, span, shape, amplitude, exponent)
+    sigma, soft = expit(u), softplus(u)
+    by_target = span * sigma * (1 - sigma) / (1 - sigma + shape * sigma)
     return (
         np.ones_like(u),
         sigma - by_target * (1 - shape) / span,
