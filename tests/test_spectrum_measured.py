@@ -242,6 +242,7 @@ def test_power_beyond_a_mode_is_that_of_the_population(small_samples):
     assert shown[1] < 0.9
 
 
+@pytest.mark.slow
 def test_standard_errors_of_exponents_are_their_scatter_over_samples(small_samples):
     """60 samples: the scatter is known to 9 %, the mean error to 2 %."""
     for of in ("eigenvalues", "target_power"):

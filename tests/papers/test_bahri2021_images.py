@@ -85,6 +85,7 @@ def test_resolution_limited_exponents_lie_between_0_and_1(
     assert found["digits, cross-entropy: α_D"] == verdict
 
 
+@pytest.mark.slow
 def test_a_residual_network_is_shown_on_every_set_that_it_has_with_every_loss(
     train_as: TrainAs,
     monkeypatch: pytest.MonkeyPatch,
@@ -113,6 +114,7 @@ def test_a_residual_network_is_shown_on_every_set_that_it_has_with_every_loss(
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_residual_networks_are_compared_among_themselves(train_as: TrainAs, monkeypatch: pytest.MonkeyPatch):
     from dataclasses import replace
 
@@ -180,6 +182,7 @@ def test_an_aspect_that_is_asked_for_alone_is_compared_with_nothing(train_as: Tr
         assert list(verdicts(distributions.fig_s5("smoke"))) == ["digits, WRN-10-0.25: α_D"]
 
 
+@pytest.mark.slow
 def test_the_exponent_grows_with_width_and_is_fixed_beyond_a_saturating_one(
     train_as: TrainAs,
     monkeypatch: pytest.MonkeyPatch,

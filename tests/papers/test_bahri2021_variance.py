@@ -58,7 +58,7 @@ def trained_parameters(setting: Setting) -> float:
 
 
 @pytest.mark.filterwarnings("ignore:`torch.jit")  # which forward-mode derivatives load
-@pytest.mark.parametrize("loss", ["mse", "cross_entropy"])
+@pytest.mark.parametrize("loss", [pytest.param("mse", marks=pytest.mark.slow), "cross_entropy"])
 def test_kernel_steps_are_gradient_descent_on_the_linearised_network(loss: str):
     settings = [replace(WIDE, loss=loss, seed=seed) for seed in (3, 4, 5)]
     found = [linear for _, linear in final_losses(settings)]
@@ -157,6 +157,7 @@ def test_networks_that_share_their_initial_weights_are_those_trained_alone(monke
     assert len(set(together)) == len(settings)
 
 
+@pytest.mark.slow
 def test_wide_networks_approach_their_linearisation():
     gaps = []
     for hidden in (64, 1024):

@@ -32,6 +32,7 @@ def test_optimum_is_linear_in_load_and_close_to_bayes_but_not_equal():
     assert all(1e-5 < row.measured < 1e-3 and row.verdict == "disagrees" for row in gaps)
 
 
+@pytest.mark.slow
 def test_collapse_is_perfect_at_infinite_load_only():
     _, table = rows("fig2b")
     limits = [row for name, row in table.items() if name.endswith("α → ∞") and "distance" in name]

@@ -203,6 +203,7 @@ def test_every_method_follows_the_same_curve_of_error_against_norm():
         np.testing.assert_allclose(errors_at(curves, norms), reference, rtol=0.03)
 
 
+@pytest.mark.slow
 def test_long_descent_approaches_the_minimiser_at_its_own_norm():
     problem = s.draw(2.0, 60, 2)
     curves = s.free_norm(problem, 3000, method="line_search", until=60.0)

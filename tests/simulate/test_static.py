@@ -155,6 +155,7 @@ def test_nested_loss_of_given_targets_is_kernel_regression():
             assert found[i, j] == pytest.approx(np.mean(np.sum((fit.mean - y[rest]) ** 2, 1)), rel=1e-8)
 
 
+@pytest.mark.slow
 def test_relu_features_average_to_half_the_nngp_kernel():
     x = np.random.default_rng(0).normal(size=(4, 5))
     for depth in (1, 2):

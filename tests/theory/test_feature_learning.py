@@ -83,6 +83,7 @@ def test_exponent_in_time(task: float, spectral: float) -> None:
     )
 
 
+@pytest.mark.slow
 def test_richness_moves_the_crossover() -> None:
     """Rates double where c |z|² ~ c t^(1−β) is one: at t ~ c^(−1/(1−β))."""
     spectrum, times = Spectrum.power_law(1.6, 1.5, 10**20), np.geomspace(1, 1e12, 60)
@@ -100,6 +101,7 @@ def test_a_loss_never_rises_and_ends_at_the_capacity() -> None:
     assert found[-1] == pytest.approx(dmft.final(HARD, 20).test_loss, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_vanishing_noise_of_batches_is_gradient_flow() -> None:
     times, features = [0.5, 3, 20.0], one_pass.drawn_modes(HARD, 12, 4)
     expected = feature_learning.solve(HARD, times, 1.0, 12, noise=0.3, features=features)
@@ -110,7 +112,7 @@ def test_vanishing_noise_of_batches_is_gradient_flow() -> None:
     np.testing.assert_allclose(found.rate, expected.rate, rtol=1e-8)
 
 
-@pytest.mark.parametrize("n_params", [np.inf, 12])
+@pytest.mark.parametrize("n_params", [12, pytest.param(np.inf, marks=pytest.mark.slow)])
 def test_batches_without_richness_are_one_pass_sgd(n_params: float) -> None:
     """Steps differ from flow by η: compared with twice the loss at η/2, at the same η/B, less that at η."""
     times, features = np.array([3, 20.0]), None if np.isinf(n_params) else one_pass.drawn_modes(HARD, 12, 4)
@@ -220,6 +222,7 @@ def moments(x: np.ndarray, ends: np.ndarray, c: float, ratio: float, variance: f
     return np.array([loss(y) for y in found.y.T])
 
 
+@pytest.mark.slow
 def test_batches_on_trained_features_follow_the_equations_of_the_moments() -> None:
     richness, ratio, noise = 2.0, 0.01, 0.5
     eigenvalues, power, at = np.array([1.0, 0.5, 0.2]), np.array([0.6, 0.8, 0.3]), [0.5, 4.0]

@@ -55,6 +55,7 @@ def test_solution_solves_the_plain_equations_where_x_overflows_doubles(load, sha
     assert np.abs(moved).max() > 1e-9  # the check would see an error of 1e-7
 
 
+@pytest.mark.slow
 def test_solution_does_not_move_when_the_quadrature_is_refined(monkeypatch):
     saddle = p.solution.saddle
     loads, sharpnesses = np.geomspace(*saddle.LOADS, 19)[:, None], np.geomspace(1e-4, 1e13, 35)

@@ -44,6 +44,7 @@ def test_weak_superposition_is_what_lies_beyond_the_dimension() -> None:
     assert superposition.weak(given, 1000) == 0
 
 
+@pytest.mark.slow
 def test_strong_superposition_simulated() -> None:
     given = zipf(1500, 1.0, 3.0)
     drawn = simulated.superposition(given, 128, examples=500, seed=3)

@@ -28,6 +28,7 @@ def network(setting):
     return nets.build("mlp", (1, 8, 8), 10, hidden=16, parameterization="ntk", seed=setting.seed_of("init"))
 
 
+@pytest.mark.slow
 def test_engine_follows_the_solution_in_the_eigenbasis():
     setting = Setting.from_dict(SETTING | {"linearized": True, "momentum": 0.8})
     curves = train.run(setting, progress=False).frame
@@ -52,6 +53,7 @@ def test_network_and_linearisation_start_together_and_part():
     assert lazy["run"].iloc[0] != rich["run"].iloc[0]
 
 
+@pytest.mark.slow
 def test_stacked_runs_keep_their_own_points():
     settings = [SETTING | {"linearized": True, "steps": 10, "seed": seed} for seed in range(3)]
     together = train.run_many(settings, progress=False).frame

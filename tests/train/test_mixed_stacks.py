@@ -92,6 +92,7 @@ def test_a_run_beside_other_batches_is_the_run_by_itself(kind: str) -> None:
         assert mine["train_loss"] == pytest.approx(theirs["train_loss"], rel=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:mkldnn_matmul failed")
 def test_mixed_batches_in_bf16_follow_the_run_by_itself() -> None:
     settings = [{**s, "precision": "bf16", "steps": 10} for s in SEARCH]
@@ -136,7 +137,7 @@ def test_runs_that_end_leave_the_stack(monkeypatch) -> None:
         assert np.allclose(own.test_loss, alone.test_loss, rtol=2e-3)
 
 
-@pytest.mark.parametrize("at", [9, 12])
+@pytest.mark.parametrize("at", [9, pytest.param(12, marks=pytest.mark.slow)])
 def test_a_killed_mixed_stack_resumes_to_the_same_bits(at: int, tmp_path, monkeypatch) -> None:
     """Killed right after one of its runs has ended, with that checkpoint's state, or later."""
     settings = [*SEARCH[:2], {**SEARCH[2], "steps": 9}]

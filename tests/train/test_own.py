@@ -334,7 +334,10 @@ class InPlace(nn.Module):
         return self.last(F.relu_(h))
 
 
-@pytest.mark.parametrize("model", [Small, Tied, InPlace])
+@pytest.mark.parametrize(
+    "model",
+    [Small, pytest.param(Tied, marks=pytest.mark.slow), pytest.param(InPlace, marks=pytest.mark.slow)],
+)
 def test_traced_steps_give_the_same_bits(model, monkeypatch) -> None:
     data = classes()
     if model is Tied:

@@ -140,6 +140,7 @@ def test_runs_that_ended_after_the_last_state_train_along_to_the_same_bits(tmp_p
     assert np.array_equal(resumed.test_loss, whole.test_loss)
 
 
+@pytest.mark.slow
 def test_part_of_a_killed_group_goes_on_by_itself(tmp_path, monkeypatch) -> None:
     settings = [{**MLP, "seed": seed} for seed in range(3)]
     killed_at(12, settings, tmp_path)
