@@ -88,6 +88,7 @@ def test_what_a_reader_can_pick():
     section = explore.section(sl.read(runs()))
     assert {"n_params", "n_data", "test_loss"} <= {*section.explore["numbers"]} | {"test_loss"}
     assert "optimizer" in section.explore["groups"]
+    assert section.explore["colour"] == "optimizer", "rows of several kinds are told apart"
     assert len(section.explore["rows"]["n_params"]) == 16
     assert json.dumps(section.explore)
     assert explore.section(sl.read(pd.DataFrame({"n_data": [1, 1], "test_error": [0.1, 0.1]}))) is None

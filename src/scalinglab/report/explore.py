@@ -27,9 +27,11 @@ def section(curves: Curves) -> Section | None:
     if x is None or y is None or x == y:
         return None
     groups = [c for c in table if 1 < table[c].nunique() <= MOST_VALUES and c != y]
+    kinds = [c for c in groups if not is_numeric(table[c]) and table[c].nunique() < len(table)]
+    kinds += [c for c in ("n_params", "n_data") if c in groups and c != x]
     picked: dict[str, Any] = {
         "rows": {c: _plain(table[c]) for c in table}, "numbers": numbers, "groups": groups, "x": x, "y": y,
-        "names": {c: label(c) for c in table},
+        "colour": kinds[0] if kinds else "", "names": {c: label(c) for c in table},
     }  # fmt: skip
     return Section(TITLE, explore=picked)
 
