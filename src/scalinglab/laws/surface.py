@@ -51,6 +51,7 @@ from scalinglab.results.fits import ParameterRow
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.sentences import Column
 from scalinglab.results.types import Reason, Remark, inside, weighed
+from scalinglab.support.processors import one_thread
 from scalinglab.support.validation import checked
 
 if TYPE_CHECKING:
@@ -146,7 +147,8 @@ class Surface(NotebookResult):
     @cached_property
     def _form_error(self) -> FormError:
         """What the form may miss, by how the residuals move together."""
-        return FormError(self.law.solution, self._shared)
+        with one_thread():
+            return FormError(self.law.solution, self._shared)
 
     @cached_property
     def _shared(self) -> SharedErrors:
@@ -230,7 +232,8 @@ class Surface(NotebookResult):
     @cached_property
     def _bootstrap(self) -> Bootstrap:
         """400 refits on resampled runs."""
-        return bootstrap(self.law.solution, draws=400, seed=self.seed)
+        with one_thread():
+            return bootstrap(self.law.solution, draws=400, seed=self.seed)
 
     @cached_property
     def _profiled(self) -> Solution:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial, wraps
 from numbers import Real
@@ -19,6 +20,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from scalinglab.errors import BadInput, ScalinglabError, is_whole
+from scalinglab.support.processors import one_thread
 
 LARGEST = 1e150  # of numbers that are squared on the way
 TINY = 1e-75  # of numbers whose fourth power is zero
@@ -48,6 +50,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     signature = inspect.signature(function)
     rules = {name: _rules(p) for name, p in signature.parameters.items()}
     translated = not function.__module__.startswith(OTHERS_CODE)
+    limited = one_thread if function.__module__.startswith(SMALL_MATRICES) else nullcontext
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -63,7 +66,8 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
                 bound.arguments[name] = _converted(name, value, rules[name])
         _active.now = True
         try:
-            return function(*bound.args, **bound.kwargs)
+            with limited():
+                return function(*bound.args, **bound.kwargs)
         except ScalinglabError:
             raise
         except (*ARITHMETIC, AssertionError, AttributeError, KeyError, MemoryError, RuntimeError) as error:
@@ -86,6 +90,8 @@ ARITHMETIC = (ValueError, TypeError, IndexError, OverflowError, ZeroDivisionErro
 
 # packages that execute code of users: what that raises is their own
 OTHERS_CODE = tuple(f"scalinglab.{name}" for name in ("board", "explanations", "studies", "sweep", "train"))
+# their matrices are small and many: see `one_thread`
+SMALL_MATRICES = ("scalinglab.answers", "scalinglab.laws")
 
 
 def _is_about(error: Exception, given: list[Any]) -> bool:
