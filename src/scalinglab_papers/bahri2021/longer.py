@@ -33,9 +33,8 @@ class Longer:
 
 
 SCALES = {
-    "gpu": Longer(20_000, images.PAPER_SIZES[2:6], (10, 4.0), (100, 5), 4,
-                  ((10, 1.0), (10, 4.0), (28, 1.0)), 3),
-}  # fmt: skip
+    "gpu": Longer(20_000, images.PAPER_SIZES[2:6], (10, 4.0), (100, 5), 2, ((10, 4.0), (28, 1.0)), 2),
+}
 
 
 def grouped(scale: str) -> dict[str, images.Setting]:
