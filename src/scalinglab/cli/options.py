@@ -169,7 +169,7 @@ HELP = {
     "out": "write the result to this file, e.g. result.csv; format by ending: .csv, .parquet or .json.",
     "figure": "write the figure to this file, e.g. law.png; format by ending: .png, .pdf or .svg.",
     "no_figure": "do not draw a figure.",
-    "file": "a store (runs/), logs, or a table: .csv, .tsv, .json, .jsonl, .parquet, .xlsx (also .gz).",
+    "file": "a store (runs/), logs, or a table: CSV, JSON, YAML, Markdown, Excel, … (also .gz, .zip).",
     "column": "map a column that is not recognised, NAME=COLUMN, e.g. n_data=train_size. Repeatable.",
     "where": "use only rows with COLUMN=VALUE, e.g. model=cnn. Repeatable.",
     "reduce": "which rows of a run to use: auto, best (lowest y, or highest accuracy), last or all.",

@@ -104,7 +104,7 @@ def read(
     scalinglab read their.csv --explain
 
     Args:
-        source: logs, another store, or a table: .csv, .tsv, .json, .jsonl, .parquet, .xlsx, .zip.
+        source: logs, another store, or a table: CSV, JSON, YAML, Markdown, Excel, … (also .gz, .zip).
         store: the store (folder) to write the curves to.
         kind: accept only this format: tensorboard, wandb, mlflow, lightning, hugging_face or table.
         explain: store nothing and show every column: its name and role here, its unit, what was changed.
