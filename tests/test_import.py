@@ -25,6 +25,14 @@ def test_import_loads_no_heavy_package():
 
 
 @pytest.mark.slow
+def test_an_answer_loads_no_distributions():
+    """scipy.stats takes a tenth of the time of an answer; its functions are in scipy.special."""
+    table = "{'n_train': [1e3, 2e3, 4e3, 8e3, 16e3], 'test_error': [0.5, 0.4, 0.32, 0.26, 0.21]}"
+    code = f"import scalinglab as sl; sl.answer({table})"
+    assert loaded(code, ("scipy.stats", "scipy.special", "matplotlib")) == ["scipy.special"]
+
+
+@pytest.mark.slow
 def test_theory_laws_and_tables_never_load_torch():
     packages = ", ".join(f"scalinglab.{name}" for name in TORCHLESS)
     assert (

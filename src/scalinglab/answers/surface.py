@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from scipy import stats
+import pandas as pd
 
 from scalinglab.answers.fitted import Chosen
 from scalinglab.answers.result import FURTHER, MOST_OF_THE_GAIN, Answers, next_run, of_accuracy
 from scalinglab.curves import Curves
+from scalinglab.curves.columns import rank_correlation
 from scalinglab.errors import NotDetermined, ScalinglabError
 from scalinglab.laws.fitting.bend import SIGNIFICANT
 from scalinglab.laws.fitting.data.from_curves import Table
@@ -124,7 +125,7 @@ def _longest_curve(table: Table) -> tuple[str, ...]:
     if longest >= FEWEST_OF_A_CURVE:
         return options
     apart = len(np.unique(sizes["n_params"])) == len(table.y) >= FEWEST_OF_A_CURVE
-    grow_together = apart and stats.spearmanr(*table.x).statistic > GROW_TOGETHER
+    grow_together = apart and rank_correlation(*map(pd.Series, table.x)) > GROW_TOGETHER
     return ("--x", "n_params") if grow_together else ()
 
 

@@ -72,8 +72,14 @@ def _follows_a_size(frame: pd.DataFrame, measured: str) -> bool:
     """Whether values rise or fall with one of the sizes; true of a table without any."""
     sizes = [c for c in ("n_params", "n_data", *PROGRESS) if c in frame and is_numeric(frame[c])]
     sizes = [c for c in sizes if frame[c].nunique() > 1]
-    ranks = (frame[measured].corr(frame[c], method="spearman") for c in sizes)
+    ranks = (rank_correlation(frame[measured], frame[c]) for c in sizes)
     return not sizes or any(abs(rank) > CLEAR_RANK for rank in ranks)
+
+
+def rank_correlation(one: pd.Series, other: pd.Series) -> float:
+    """Spearman's, of the rows that have both; pandas' own loads all of scipy.stats."""
+    known = one.notna() & other.notna()
+    return float(one[known].rank().corr(other[known].rank()))
 
 
 def unit_of_data(frame: pd.DataFrame) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from scalinglab.errors import NotDetermined
 from scalinglab.laws.extrapolation.bands import scatter
@@ -111,7 +111,7 @@ def made_monotone(log_x: np.ndarray, y: np.ndarray) -> bool:
     if repeats_values(steps):
         return True
     noise = np.sqrt(max(scatter(log_x, y), 1e-24))
-    return bool(np.sum(stats.norm.logcdf(-steps / (np.sqrt(2) * noise))) < np.log(SIGNIFICANT))
+    return bool(np.sum(special.log_ndtr(-steps / (np.sqrt(2) * noise))) < np.log(SIGNIFICANT))
 
 
 def repeats_values(steps: np.ndarray) -> bool:

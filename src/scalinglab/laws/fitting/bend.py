@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from scalinglab.laws.fitting.data.points import Points
 from scalinglab.laws.fitting.solution import ROUNDING, Solution
@@ -220,7 +220,7 @@ def of_floor(line: Solution, floored: Solution) -> Bend:
 
 def _f_pvalue(explained: float, columns: int, left: float, dof: int) -> float:
     """Of squares that so many columns explain, beside those that are left with `dof` degrees of freedom."""
-    return float(stats.f.sf(explained / columns / (left / dof), columns, dof))
+    return float(special.fdtrc(columns, dof, max(explained / columns / (left / dof), 0.0)))
 
 
 def _line(log_x: np.ndarray, log_y: np.ndarray) -> Residuals:

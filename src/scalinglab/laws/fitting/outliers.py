@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from scalinglab.laws.fitting.data.points import MOST_SCATTER, Points
 from scalinglab.laws.fitting.solution import Solution
@@ -70,7 +70,7 @@ def unlikely(deviations: np.ndarray | float, number: int, dof: float = np.inf) -
         number: of points, the most deviating of which is asked for.
         dof: of the estimate of the standard deviation.
     """
-    return np.asarray(number * 2 * stats.t.sf(np.abs(deviations), dof) < UNLIKELY)
+    return np.asarray(number * 2 * special.stdtr(dof, -np.abs(deviations)) < UNLIKELY)
 
 
 def find(law: Solution, refit: Callable[[Points], Solution]) -> Outlier | None:

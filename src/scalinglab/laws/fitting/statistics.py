@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from scalinglab.errors import BadInput
 from scalinglab.results.estimate import median_scale
@@ -30,7 +30,7 @@ def check_level(level: float) -> None:
 def level_quantile(level: float, dof: float) -> float:
     """Student's two-sided quantile."""
     check_level(level)
-    return float(stats.t.ppf(0.5 + level / 2, dof)) if dof >= 1 else float("inf")
+    return float(special.stdtrit(dof, 0.5 + level / 2)) if dof >= 1 else float("inf")
 
 
 def robust_scale(r: np.ndarray, count: int) -> float:
@@ -309,8 +309,9 @@ def clipped_mean_square(threshold: float) -> float:
     """E ψ(z)² of a standard normal z, ψ cutting at ± threshold."""
     if not np.isfinite(threshold):
         return 1.0
-    tail = float(stats.norm.sf(threshold))
-    return 1 - 2 * tail - 2 * threshold * float(stats.norm.pdf(threshold)) + 2 * threshold**2 * tail
+    tail = float(special.ndtr(-threshold))
+    density = float(np.exp(-(threshold**2) / 2) / np.sqrt(2 * np.pi))
+    return 1 - 2 * tail - 2 * threshold * density + 2 * threshold**2 * tail
 
 
 def _whitened(values: np.ndarray, rho: np.ndarray) -> np.ndarray:

@@ -27,6 +27,7 @@ from scalinglab.curves.columns import (
     OUTCOME,
     is_numeric,
     is_seed,
+    rank_correlation,
 )  # fmt: skip
 from scalinglab.curves.names import (
     CERTAIN,
@@ -425,7 +426,7 @@ class _Table:
     def _rank(self, one: str, other: str) -> float:
         if (one, other) not in self._ranks:
             varies = self.frame[[one, other]].dropna().nunique().min() > 1
-            rank = self.frame[one].corr(self.frame[other], method="spearman") if varies else 0.0
+            rank = rank_correlation(self.frame[one], self.frame[other]) if varies else 0.0
             self._ranks[one, other] = float(rank)
         return self._ranks[one, other]
 

@@ -158,9 +158,9 @@ def _differ(rank: np.ndarray, size: np.ndarray, recipe: np.ndarray, terms: np.nd
 
 def _f_test(whole: np.ndarray, rest: np.ndarray, used: int, free: int) -> float:
     """The p-value of an effect with `used` parameters that leaves `rest` with `free` degrees of freedom."""
-    from scipy import stats
+    from scipy import special
 
     explained, left = whole @ whole - rest @ rest, rest @ rest
     if explained <= 1e-9 * (whole @ whole):
         return 1.0
-    return float(stats.f.sf(explained / used / max(left / free, 1e-300), used, free))
+    return float(special.fdtrc(used, free, explained / used / max(left / free, 1e-300)))

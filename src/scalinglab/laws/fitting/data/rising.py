@@ -7,7 +7,6 @@ reward or a score has no ceiling that the points determine.
 from __future__ import annotations
 
 import numpy as np
-from scipy import stats
 
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting.data.points import Points
@@ -26,7 +25,11 @@ def rises(x: np.ndarray, y: np.ndarray) -> bool:
     if len(sizes) < 3:
         return False
     means = np.bincount(which, y) / np.bincount(which)
-    return bool(means[-1] > means[0] and stats.kendalltau(sizes, means).statistic > RISES)
+    if not means[-1] > means[0]:
+        return False
+    from scipy import stats  # seldom needed, and slow to load
+
+    return bool(stats.kendalltau(sizes, means).statistic > RISES)
 
 
 def is_complement(x: np.ndarray, y: np.ndarray, names: tuple[str, str] = ("x", "y")) -> bool:

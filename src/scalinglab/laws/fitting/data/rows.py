@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.curves import OUTCOME, PROGRESS, SETTING, Curves
-from scalinglab.curves.columns import IDENTITY, is_seed, standard_name
+from scalinglab.curves.columns import IDENTITY, is_seed, rank_correlation, standard_name
 from scalinglab.curves.names import quantity
 from scalinglab.errors import BadInput, nearest
 from scalinglab.laws.fitting.data import categories
@@ -134,11 +134,7 @@ def _names_sizes(frame: pd.DataFrame, names: list[str]) -> bool:
     """
     model = frame["model"].astype(str)
     number = model.str.extract(r"(\d+(?:\.\d+)?)", expand=False).astype(float)
-    if (
-        names == ["n_data"]
-        and number.nunique() > 2
-        and number.corr(frame["n_data"], method="spearman") > 0.999
-    ):
+    if names == ["n_data"] and number.nunique() > 2 and rank_correlation(number, frame["n_data"]) > 0.999:
         return True
     if model.nunique() == 2 and not model.str.contains(_SIZE_WORD).all():
         return False  # two networks of different kinds have different sizes, too

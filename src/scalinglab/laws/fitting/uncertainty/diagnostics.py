@@ -22,7 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from scalinglab.laws.fitting import bend
 from scalinglab.laws.fitting.bend import CANNOT_TELL, SIGNIFICANT, Bend, Family, Residuals
@@ -160,7 +160,7 @@ class Bends:
         """Those that the points allow, by the hinges at `places`."""
         left, dof = 1 - hinges.shares, max(hinges.residuals.dof - 2, 1)
         worse = (left / max(float(left.min()), 1e-300) - 1) * dof
-        possible = places[worse <= 2 * stats.f.ppf(0.99, 2, dof)]
+        possible = places[worse <= 2 * special.fdtri(2, dof, 0.99)]
         half = float(np.ptp(places)) / max(len(places) - 1, 1) / 2
         tried = np.linspace(possible.min() - half, possible.max() + half, TRIED_PLACES)
         return cls(tried, float(log_x.mean()), max(float(np.ptp(log_x)), 1e-12))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting import least_squares
@@ -59,7 +59,7 @@ class Bootstrap:
         """The two percentiles, as fractions, between which the interval lies."""
         # resampling G runs understates spread by √(1 - 1/G) and uses Gaussian tails; Hesterberg (2015)
         # widens the percentiles so that a mean of G values gets exactly Student's interval
-        widened = stats.norm.cdf(-np.sqrt(self.runs / (self.runs - 1)) * level_quantile(level, self.runs - 1))
+        widened = special.ndtr(-np.sqrt(self.runs / (self.runs - 1)) * level_quantile(level, self.runs - 1))
         return [float(widened), float(1 - widened)]
 
 
