@@ -229,7 +229,7 @@ def test_a_plan_has_its_runs_by_column():
 
 
 @pytest.mark.parametrize(("before", "after", "code", "details"), [
-    (0.2, 0.1, "narrows", {"before": 0.2, "after": 0.1, "cost": "1e18 FLOPs in all"}),
+    (0.2, 0.1, "narrows", {"before": 0.2, "after": 0.1, "cost": "its 1e18 FLOPs"}),
     (0.2, 0.18, "narrows_little", {"saved": pytest.approx(0.1), "needed": pytest.approx(0.2)}),
     (0.001, 0.0005, "narrow_already", {"before": 0.001}),
     (5.0, 1.5, "stays_open", {"size": "n_data", "covered": 20.0}),

@@ -99,7 +99,8 @@ class NextRuns(NotebookResult):
         then, spent = float(self.after[-1]), amount(float(self.cost.sum()), self.unit)
         about |= {"after": then, "cost": f", for {spent}," if self.unit else ""}
         if self.worth_it:
-            return Reason("narrows", **about | {"cost": f"{spent} in all" if self.unit else "they"})
+            whole = f"its {spent}" if self.seeds.sum() == 1 else f"{spent} in all"
+            return Reason("narrows", **about | {"cost": whole if self.unit else "they"})
         if then >= USELESS:
             covered, size = min(zip(self.covered, self.variables, strict=True))
             return Reason("stays_open", **about, covered=covered, size=Column(size))
