@@ -26,6 +26,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from tables_parts.archives import ARCHIVES
+from tables_parts.attic import ATTIC
 from tables_parts.cases import Case, Truth
 from tables_parts.corridor import CORRIDOR
 from tables_parts.coursework import COURSEWORK
@@ -77,6 +78,7 @@ SETS = {
     "handbook": HANDBOOK,
     "minutes": MINUTES,
     "corridor": CORRIDOR,
+    "attic": ATTIC,
 }
 FAR, CLOSE = 3.0, 0.02  # half-widths of the interval, or as a share, within which a prediction agrees
 WORDS = ("right", "refused", "wrong")
