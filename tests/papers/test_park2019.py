@@ -166,3 +166,9 @@ def test_a_verdict_is_that_of_a_skewed_interval(low: float, high: float, relatio
     for one, expected, how in zip(found, (1.0, -1.0), (relation, mirrored), strict=True):
         row = estimate_row("p", one, 40, expected=expected, relation=how, resolution=0.5)
         assert row.verdict == verdict
+
+
+def test_rates_are_searched_where_the_paper_gives_a_batch_and_the_scale_keeps_them():
+    kept = {("mnist CNN ntk", "gpu"), ("mnist 3LP ntk", "paper"), ("mnist 1LP ntk", "gpu")}
+    left = {("mnist 3LP ntk", "gpu"), ("mnist 3LP standard", "gpu"), ("mnist 1LP standard", "paper")}
+    assert {one for one in kept | left if searches.has_rates(*one)} == kept
