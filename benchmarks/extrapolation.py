@@ -356,7 +356,8 @@ def main() -> None:
         averaging.RECENT = asked.recent
     if asked.families:
         found = ours(synthetic(asked.count, asked.first))
-        print(*(means(found, *by) for by in (["domain"], ["points"], ["points", "data set"])), sep="\n\n")
+        groups = (["domain"], ["points"], ["domain", "data set"], ["points", "data set"])
+        print(*(means(found, *by) for by in groups), sep="\n\n")
         return
     if asked.minima:
         print(means(ours(minima(asked.count, asked.first)), "kind"))
