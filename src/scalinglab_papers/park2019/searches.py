@@ -59,8 +59,10 @@ def by_rate(key: str, scale: str) -> Curves:
 
 
 def both(key: str, scale: str) -> Compared:
-    """Both searches of an experiment, compared."""
-    return compare_searches(by_batch(key, scale), by_rate(key, scale), trained_above=chance(scale))
+    """Both searches of an experiment, compared at the widths of the rate search."""
+    rate = by_rate(key, scale)
+    batch = by_batch(key, scale).select(width=sorted(set(rate["width"])))
+    return compare_searches(batch, rate, trained_above=chance(scale))
 
 
 # --- figures 1–3: NTK without batch norm -----------------------------------------------------------------
