@@ -46,7 +46,7 @@ class Output:
         document: the whole result, for JSON; arrays become lists, NaN and infinity null.
         table: its tabular part, for .csv and .parquet; default: the document's longest arrays.
         text: what is printed; default: the numbers and words of the document, and the table.
-        shown: a narrower table for the screen.
+        shown: a narrower table for the screen, which is printed beside a text, too.
         title: of the table on the screen.
         footer: what is printed at the end.
         figure: draws the figure.
@@ -88,10 +88,11 @@ def render(
         if as_json:
             print_document(command, document)
             return found.status
-        if found.text is None:
+        if found.text is None or found.shown is not None:
             from scalinglab.cli.screen import scalars, show
 
-            print("".join(f"{wrap(line)}\n" for line in scalars(found.document)), end="")
+            if found.text is None:
+                print("".join(f"{wrap(line)}\n" for line in scalars(found.document)), end="")
             show(table if found.shown is None else found.shown, found.title)
         if found.text:
             print(wrap(found.text))

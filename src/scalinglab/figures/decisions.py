@@ -105,7 +105,7 @@ def mixture(found: Mixture, others: pd.DataFrame | None = None) -> Figure:
         middle.plot(rank, measured, "o", color=PALETTE[1], markersize=2.5)
         middle.set(xlabel="rank by prediction", ylabel="measured rank", title="runs that were not fitted")
     else:
-        middle.hist(100 * found.errors, bins=30, color=PALETTE[0])
+        middle.hist(100 * found.errors, bins="auto", color=PALETTE[0])
         middle.set(xlabel="error of a run left out / %", ylabel="runs", title="errors")
     bars(right, found.best(), dict(zip(found.shares, found.runs[found.loss.argmin()], strict=True)))
     return figure
