@@ -274,7 +274,7 @@ def test_the_next_runs_are_named_up_to_three_with_their_seeds():
 @pytest.mark.parametrize(("code", "details", "text"), [
     ("narrows_little", {"saved": 0.1, "needed": 0.2},
      "The best, for 3e19 FLOPs, would narrow the ± 2 % of the prediction by only 10 % (worth it from "
-     "20 % on); a larger budget may do more (plan next --budget)."),
+     "20 % on): allow more (plan next --budget)."),
     ("stays_open", {"size": Column("n_data"), "covered": 8.0},
      "The best, for 3e19 FLOPs, would leave the prediction at ± 100 % or more: first train sizes over a "
      "wider range (now a factor of 8 in tokens)."),

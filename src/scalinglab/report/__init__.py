@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scalinglab._version import __version__
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.support.validation import checked
@@ -47,10 +46,9 @@ def build(
         raise BadInput("there is nothing to report: these curves have no rows")
     with plots.counting(curves.data_unit):
         found = _sections(curves, live=refresh is not None)
-    subtitle = f"{sections.counted(curves)} · scalinglab {__version__}"
     first = [section.title for section in opening]
     found = [*opening, *(section for section in found if section.title not in first)]
-    return page.render(title, subtitle, found, refresh)
+    return page.render(title, sections.counted(curves), found, refresh)
 
 
 def _sections(curves: Curves, live: bool) -> list[Section]:

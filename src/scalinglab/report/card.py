@@ -99,12 +99,9 @@ def curve_caption(found: Answers, ahead: Extrapolation) -> str:
     place = int(np.argmin(np.abs(ahead.at - largest)))
     runs = table.y[table.x == largest]
     inside = int(np.sum((ahead.low[place] <= runs) & (runs <= ahead.high[place])))
-    of = f"{inside} of the {len(runs)} runs" if len(runs) > 1 else ("the run" if inside else "not the run")
-    shown = label(found.y)
-    return (
-        f"{shown[0].upper()}{shown[1:]} of every run and its prediction to ten times the largest size, with "
-        f"a 95 % interval for one more run. At the largest size the interval holds {of}."
-    )
+    of = f"{inside} of the {len(runs)} runs" if len(runs) > 1 else ("the run" if inside else "no run")
+    text = f"{label(found.y)}, its trend and a 95 % interval for a run; at the largest size it holds {of}."
+    return text[0].upper() + text[1:]
 
 
 # --- parameters and data -----------------------------------------------------------------------------------
@@ -128,10 +125,7 @@ def surface_figure(found: Answers) -> tuple[Plot | None, Slider | None]:
     inside, beyond = slice(len(runs)), slice(len(runs) - 1, None)  # without a gap
     line(drawn, budgets[inside], best.loss_median[inside], f"best {label(found.y)}", PALETTE[1])
     line(drawn, budgets[beyond], best.loss_median[beyond], "beyond the runs", PALETTE[1], dash="dash")
-    caption = (
-        f"{label(found.y)} of every run, and the lowest that a compute gives, to ten times the largest run; "
-        "the band is its 95 % interval, the line its median."
-    )
+    caption = f"{label(found.y)} of every run, and the best for a compute with its 95 % interval."
     return Plot(finish(legend_above(drawn)), caption[0].upper() + caption[1:]), _budget(found, best, total)
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from scalinglab._version import __version__
 from scalinglab.errors import BadInput, require
 from scalinglab.support.whole_files import write_text_whole
 from scalinglab.support.words import unbroken
@@ -96,10 +97,11 @@ def render(title: str, subtitle: str, sections: Sequence[Section], refresh: floa
     figures: list[str] = []
     body = "\n".join(_section(section, figures) for section in sections)
     # a space between links, or the line could not break on a narrow page
-    links = " ".join(f'<a href="#{s.anchor}">{html.escape(s.title)}</a>' for s in sections)
+    links = " ".join(f'<a href="#{s.anchor}">{html.escape(s.title)}</a>' for s in sections[1:])
     parts = {
         "title": html.escape(title),
         "subtitle": html.escape(subtitle),
+        "version": __version__,
         "links": links,
         "body": body,
         "refresh": f'<meta http-equiv="refresh" content="{refresh:g}">' if refresh else "",

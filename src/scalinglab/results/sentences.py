@@ -551,7 +551,7 @@ REASONS = {
     "narrow_already": "the {what} is known to ± {before:%%} already",
     "narrows_little": (
         "the best{cost} would narrow the ± {before:%%} of the {what} by only {saved:%%} (worth it from "
-        "{needed:%%} on); a larger budget may do more (plan next --budget)"
+        "{needed:%%} on): allow more (plan next --budget)"
     ),
     "law_open": ("the law is not determined, so there is no telling which run would help; add larger sizes"),
     "plan_of_a_bend": (
