@@ -11,7 +11,7 @@ import pytest
 import scalinglab as sl
 from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.laws import optimum, plan, surface
-from scalinglab.laws.planning.hoffmann import vertex
+from scalinglab.laws.planning.three_ways import vertex
 
 TRUE = {"E": 1.8, "A": 480.0, "B": 2100.0, "alpha": 0.35, "beta": 0.37}
 

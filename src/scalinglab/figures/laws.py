@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from scalinglab.laws import Law
-    from scalinglab.laws.planning.hoffmann import Approaches
+    from scalinglab.laws.planning.three_ways import Approaches
     from scalinglab.laws.surface import Surface
 
 

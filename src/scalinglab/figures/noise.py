@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 NAMES = {
     "normalized_noise_scale": "normalized noise scale ḡ / loss⁻¹",
     "noise_scale": "noise scale g",
-    "widening_factor": "widening factor w of park2019",
+    "widening_factor": "widening factor w",
     "width": "width (multiple of the base)",
     "learning_rate": "learning rate",
     "batch_size": "batch size",

@@ -14,7 +14,7 @@ from scalinglab.figures.data import Isoflop, isoflops
 from scalinglab.laws import surface as surfaces
 from scalinglab.laws.fitting.solution import open_ended
 from scalinglab.laws.optimum import Optimal
-from scalinglab.laws.planning.hoffmann import default_budgets
+from scalinglab.laws.planning.three_ways import default_budgets
 from scalinglab.laws.surface import Surface
 from scalinglab.results.types import Reason, reason_of
 

@@ -237,9 +237,9 @@ class Problem:
         if self.penalty is not None:
             return np.concatenate([slopes, self._differences(z, only_pseudo=True)], axis=1)
         if len(self.priors):
-            held = np.zeros((len(self.priors), z.shape[1]))
-            held[np.arange(len(held)), self.priors[:, 0].astype(int)] = self.noise / self.priors[:, 2]
-            slopes = np.concatenate([slopes, np.broadcast_to(held, (len(z), *held.shape))], axis=1)
+            pulls = np.zeros((len(self.priors), z.shape[1]))
+            pulls[np.arange(len(pulls)), self.priors[:, 0].astype(int)] = self.noise / self.priors[:, 2]
+            slopes = np.concatenate([slopes, np.broadcast_to(pulls, (len(z), *pulls.shape))], axis=1)
         return slopes
 
     def _differences(self, z: np.ndarray, only_pseudo: bool = False) -> np.ndarray:

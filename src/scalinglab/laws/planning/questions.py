@@ -34,9 +34,9 @@ from scalinglab.support.lazy import lazily
 from scalinglab.support.validation import checked
 
 if TYPE_CHECKING:
-    from scalinglab.laws.planning.hoffmann import Approaches, ParabolaBias, approaches, parabola_bias
     from scalinglab.laws.planning.sensitivity import Sensitivity, sensitivity
     from scalinglab.laws.planning.sgd_noise_advice import NoiseAdvice, noise
+    from scalinglab.laws.planning.three_ways import Approaches, ParabolaBias, approaches, parabola_bias
 
 __all__ = [
     "Answer", "Approaches", "Bend", "NextRuns", "NoiseAdvice", "ParabolaBias", "Sensitivity", "approaches",
@@ -46,8 +46,8 @@ __all__ = [
 __getattr__, _ = lazily(
     "scalinglab.laws.planning",
     {
-        "Approaches": "hoffmann", "ParabolaBias": "hoffmann", "approaches": "hoffmann",
-        "parabola_bias": "hoffmann", "Sensitivity": "sensitivity", "sensitivity": "sensitivity",
+        "Approaches": "three_ways", "ParabolaBias": "three_ways", "approaches": "three_ways",
+        "parabola_bias": "three_ways", "Sensitivity": "sensitivity", "sensitivity": "sensitivity",
         "NoiseAdvice": "sgd_noise_advice", "noise": "sgd_noise_advice",
     },
     onto=__name__,

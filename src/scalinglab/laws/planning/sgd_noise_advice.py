@@ -76,8 +76,8 @@ class NoiseAdvice(Worded):
 
         w = self.widening_factor
         widest = self.found.multiple[-1] if np.isfinite(self.found.multiple[-1]) else self.found.width[-1]
-        of_park2019 = Reason("of_park2019", w=w) if np.isfinite(w) else ""
-        yield Reason("advice_width", width=self.width, of_park2019=of_park2019, noise=ends(self.noise))
+        widening = Reason("widening_factor", w=w) if np.isfinite(w) else ""
+        yield Reason("advice_width", width=self.width, widening=widening, noise=ends(self.noise))
         yield Reason("advice_batch", rate=self.learning_rate, size=ends(self.batch_size_there))
         yield Reason("advice_rate", size=self.batch_size, rate=ends(self.learning_rate_there))
         yield Reason("advice_error", error=ends(self.error))

@@ -66,14 +66,14 @@ def along(law: Solution, quantity: Quantity, count: int, threshold: float) -> tu
         root = np.sqrt(np.maximum(2 * excess / scatter, 0.0))
         points[rows] = found.z
         pulled = quantity(base.to_parameters(found.z), which[rows])
-        weak, held = root < threshold, np.abs(pulled - end[rows]) < 1e-9 * sigma[rows]
+        weak, stopped = root < threshold, np.abs(pulled - end[rows]) < 1e-9 * sigma[rows]
         end[rows] = pulled
         near[rows], near_root[rows] = np.where(weak, [reach[rows], root], [near[rows], near_root[rows]])
         # what is not at rest goes on once from where it is
         strong = ~weak & (found.converged | again[rows])
         far[rows], far_root[rows] = np.where(strong, [reach[rows], root], [far[rows], far_root[rows]])
         # at a bound, which no pull moves, or farther than any answer
-        open_ended = np.isinf(far[rows]) & (held | (reach[rows] > FARTHEST))
+        open_ended = np.isinf(far[rows]) & (stopped | (reach[rows] > FARTHEST))
         arrived = np.abs(root - threshold) < CLOSE * threshold
         between_two = far[rows] - near[rows] < 1e-3 * far[rows]
         # a penalty that seemed too strong before its fit had come to rest was not
