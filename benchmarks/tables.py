@@ -34,6 +34,7 @@ from tables_parts.cupboards import CUPBOARDS
 from tables_parts.desks import DESKS
 from tables_parts.drawers import DRAWERS
 from tables_parts.everyday import EVERYDAY
+from tables_parts.examiner import EXAMINER
 from tables_parts.exchanges import EXCHANGES
 from tables_parts.handbook import HANDBOOK
 from tables_parts.known import KNOWN
@@ -79,6 +80,7 @@ SETS = {
     "minutes": MINUTES,
     "corridor": CORRIDOR,
     "attic": ATTIC,
+    "examiner": EXAMINER,
 }
 FAR, CLOSE = 3.0, 0.02  # half-widths of the interval, or as a share, within which a prediction agrees
 WORDS = ("right", "refused", "wrong")
