@@ -77,7 +77,7 @@ def test_bounds_keep_a_parameter_within_them_or_hold_it(curves: Path):
     assert held["parameters"]["offset"] == 0.04
     assert held["parameters"] == pytest.approx(law.parameters)
     said = run("laws", "fit", curves, "--bounds", "offset=0.05:0.05", "--no-figure")
-    assert "form: power_law_offset" in said  # the only one with an offset
+    assert "the form is power_law_offset" in said  # the only one with an offset
     assert re.search(r"offset +0.05 +fixed", said)
 
 
@@ -282,12 +282,12 @@ def test_a_misspelt_bound_of_an_automatic_form_is_named(curves: Path):
 
 def test_an_automatic_form_is_shown_beside_the_other(curves: Path):
     said = " ".join(run("laws", "fit", curves, "--no-figure").split())
-    assert "form: power_law_offset; without its floor the exponent would be" in said
+    assert "the form is power_law_offset; without its floor the exponent would be" in said
     three = curves.parent / "three.csv"
     pd.read_csv(curves).groupby("n_data").head(1).head(3).to_csv(three, index=False)
     said = run("laws", "fit", three, "--no-figure")
     said = " ".join(said.split())
-    assert "form: power_law, which has no floor: three sizes or fewer" in said
+    assert "the form is power_law, without a floor: three sizes or fewer" in said
 
 
 @pytest.mark.parametrize(

@@ -265,3 +265,25 @@ def test_a_corner_or_a_title_says_what_a_wide_table_holds(tmp_path: Path):
         found = choose(sl.read(path)).table
         assert len(found.y) == 12
         assert found.y[found.x == 800] == pytest.approx([ERRORS[0]] * 3)
+
+
+def test_two_languages_are_two_measurements():
+    table = {"N": SIZES, "loss_en": LOSSES, "loss_de": [1.2 * v for v in LOSSES]}
+    with pytest.raises(BadInput, match="loss_en, loss_de"):
+        choose(sl.read(table))
+    assert sl.read({"N": SIZES, "perte de validation": LOSSES})["test_loss"].tolist() == LOSSES
+
+
+def test_a_mean_with_its_deviation_in_the_name_is_the_mean():
+    cells = [f"{v}±0.004" for v in LOSSES]
+    assert choose(sl.read({"N": SIZES, "loss (mean ± std)": cells})).table.y.tolist() == LOSSES
+
+
+def test_steps_of_all_steps_and_times_with_units_are_numbers(tmp_path: Path):
+    for n, loss in zip(SIZES, LOSSES, strict=True):
+        lines = "".join(
+            f"step:{k}/300 val_loss:{loss + 0.1 * (300 - k)} train_time:{k}ms\n" for k in (100, 200, 300)
+        )
+        (tmp_path / f"gpt_{n / 1e6:g}M.txt").write_text(f"import os\n=====\nRunning Python 3, torch\n{lines}")
+    read = choose(sl.read(tmp_path)).table
+    assert dict(zip(read.x, read.y, strict=True)) == pytest.approx(dict(zip(SIZES, LOSSES, strict=True)))

@@ -100,9 +100,8 @@ def _add_prediction(found: Answers, curves: Curves, table: Table, unit: str, ask
         refused = Finding("next run", Status.NOT_DETERMINED, reasons=(reason_of(error),), command=command)
         return replace(found, findings=(*found.findings, refused))
     # sizes of networks do not add up to a cost
-    planned = replace(
-        planned, unit=unit if unit in ADD_UP else "", quantity=f"1 - {y}" if law.points.complement else ""
-    )
+    quantity = f"1 - {y}" if law.points.complement else ""
+    planned = replace(planned, variables=(x,), unit=unit if unit in ADD_UP else "", quantity=quantity)
     plan = next_run(planned, {x: unit}, command)
     return replace(found, findings=(*found.findings, plan), next_runs=planned)
 

@@ -193,7 +193,7 @@ def _unit(curves: Curves, name: str, table: Table) -> str:
     if name not in ("n_data", "tokens", "examples"):
         return curves.unit_of(name) or UNITS.get(name, name)
     share = len(table.names) == 1 and table.x.max() <= 1  # of the data
-    return name if share else curves.data_unit
+    return "times the whole set" if share else curves.data_unit
 
 
 def with_columns(

@@ -244,6 +244,7 @@ def _words(column: str) -> str:
             whole = (
                 r"(?<![^\W_]){}(?![^\W_])" if len(theirs) < 6 and theirs.isalpha() and theirs < "一" else "{}"
             )
+            whole += r"(?=[\W_]+\w)" if english in ("of", "on") else ""  # loss_de is one of German
             column = re.sub(whole.format(re.escape(theirs)), f" {english} ", column, flags=re.IGNORECASE)
     if not column.isascii():  # of other words é is e
         column = unicodedata.normalize("NFKD", column)
@@ -292,7 +293,7 @@ def quantity(column: Any) -> Quantity | None:
     >>> quantity("Top-1 val acc"), quantity("C4 loss").others, quantity("loss_std").is_spread
     (Quantity(kind='accuracy', split='test', rank=0, others=(), is_spread=False), ('c4',), True)
     """
-    text = f"_{bare(column)}_"
+    text = f"_{bare(re.sub(r'(±|[+]/-) *[A-Za-z]+', '', str(column)))}_"  # loss (mean ± std) is the mean
     for phrase, short in _PHRASES:
         text = re.sub(rf"(?<=_)(?:{phrase})(?=_)", short, text)
     words = text.strip("_").split("_")

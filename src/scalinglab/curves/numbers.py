@@ -58,7 +58,7 @@ _ONLY_POWER = re.compile(r"(2|10)\s*(?:\^|\*\*)\s*\{?([-+]?\d{1,2}(?:\.\d+)?)\}?
 _OF_TRIALS = re.compile(r"(\d{1,7})\s*(?:/|(?:out )?of)\s*(\d{1,7})")  # 42/50
 LATEX = (
     (r"\\pm", "±"), (r"\\(?:times|cdot)", "×"), (r"\\%", "%"), (r"\\[ ,;!~]|~(?=.)", " "), (r"\\_", "_"),
-    (r"\\&", " and "), (r"\\(?:textbf|textit|emph|mathbf|underline|text|bf|mathrm)\b", ""),
+    (r"\\&", " and "), (r"\\(?:textbf|textit|emph|mathbf|underline|text|bf|mathrm|num)\b", ""),
     (r"(?<=10)\^\{?(-?\d+)\}?", r"^\1"), (r"[{}$]", ""),
 )  # fmt: skip
 _DIGIT = re.compile(r"\d")

@@ -162,10 +162,11 @@ REASONS = {
     "floor_assumed": "with {sizes:#size} the floor is assumed to be 0",
     "floor_open": "these runs do not determine the floor",
     # a law
-    "form_without_a_floor": ("form: {form}, which has no floor: three sizes or fewer cannot show one"),
-    "form": "form: {form}",
+    "form_without_a_floor": ("the form is {form}, without a floor: three sizes or fewer cannot show one"),
+    "form": "the form is {form}",
     "form_beside_power_law": (
-        "form: {form}; without its floor the exponent would be {exponent:.3f} and the runs {scatter:%%} off"
+        "the form is {form}; without its floor the exponent would be {exponent:.3f} and the runs "
+        "{scatter:%%} off"
     ),
     "few_dof": (
         "only {dof:#degree} of freedom to judge the scatter by: if the points lie on the curve by luck, the "
@@ -348,7 +349,7 @@ REASONS = {
         "parameters and {data} give apart takes others"
     ),
     # an optimum
-    "needs_both_sizes": ("that takes runs in which parameters and data both vary, each on its own"),
+    "needs_both_sizes": ("it takes runs in which parameters and data vary independently"),
     "no_fall_in_fit": (
         "the loss does not fall with {size} in this fit, so no split of compute is best: add runs over a "
         "wider range of {size}, or drop those that hide it"

@@ -251,8 +251,8 @@ def _read_csv(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
         with _text(path, packed) as file:
             whole = _rows(file) if small else []
         for gap in (r"\s{2,}|\t", r"\s+"):
-            if spaced := _spaced(whole, gap):
-                return table_of_cells(spaced, path)
+            if (spaced := _with_numbers(_spaced(whole, gap), path)) is not None:
+                return spaced
         if measured := [row for row in rows_of_pairs(whole) if any(quantity(key) for key in row)]:
             return table_of_rows(measured, path, droppable)  # the size may be in the name of the file
         _refuse_titles(rows, path)

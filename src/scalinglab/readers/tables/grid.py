@@ -50,7 +50,7 @@ def table_of_cells(rows: Iterable[Sequence[Any]], path: Path) -> pd.DataFrame:
     frame = without_strays(_typed(frame))
     titles = [" ".join(str(v) for v in row if v is not None) for row in filled[:start]]
     if titles:
-        frame.attrs[NOTES] = [f"above the names: {'; '.join(titles)[:80]}", *frame.attrs.get(NOTES, ())]
+        frame.attrs[NOTES] = [f"title: {'; '.join(titles)[:80]}", *frame.attrs.get(NOTES, ())]
     return frame
 
 

@@ -290,7 +290,7 @@ def _from_wide(frame: pd.DataFrame, origin: str, notes: Sequence[str]) -> tuple[
         return named[0], f"a column for each {found.key}, {named[1]}"
     measured = found.measured or title or _kind_of(rows, found.key, index)
     shown = ", ".join([*map(str, found.columns)][:3])
-    note = f"a column for each {found.key} ({shown}, …), their values as {measured}"
+    note = f"columns are {found.key} ({shown}, …), cells {measured}"
     return rows.rename(columns={"__value": measured}), note
 
 

@@ -27,6 +27,7 @@ _SLOT = re.compile(
 )  # fmt: skip
 _LISTS = re.compile(r"^\s*[\"']?([A-Za-z]\w*)[\"']?\s*[=:]\s*(?:[\w.]+\()?[\[(]([^\])]*)[\])]", re.MULTILINE)
 _LABELLED = re.compile(rf"[-*•]?\s*([\w./=-]+)\s*(?:[:=]|-+>|→)\s*({_SLOT.pattern})", re.IGNORECASE)
+_PLAIN = re.compile(r"^(\d[\d.]*)(?:/\d+|ms|s|sec|min|h|[MG]i?B|(?:it|tok)/s)$")  # step:250/2500 time:40ms
 FEWEST_ALIKE = 3  # lines that differ in their numbers alone before they are a table
 _RULE = re.compile(r"(?=.*(?:--|:-|-:))\s*\|?\s*:?-+:?\s*(?:[|+]\s*:?-+:?\s*)*\|?\s*")
 _BOX = str.maketrans(
@@ -101,11 +102,14 @@ def _pairs(line: str) -> dict[str, str]:
 
     >>> _pairs("15M params: val loss 3.2, optimizer: adam")
     {'val loss': '3.2', 'optimizer': 'adam'}
+    >>> _pairs("step:250/2500 time:40ms acc:42/50")
+    {'step': '250', 'time': '40', 'acc': '42/50'}
     """
     spaced = {name: value for words, value in _SPACED.findall(line) if _is_name(name := _name(words))}
     begun = {name.split()[0] for name in spaced}  # a mark in front of a pair gives no value
     marked = {_name(words): value for words, value in _PAIR.findall(line) if value not in begun}
-    return {**{k: v.rstrip(".,") for k, v in spaced.items() if k not in marked}, **marked}
+    found = {**{k: v.rstrip(".,") for k, v in spaced.items() if k not in marked}, **marked}
+    return {k: v if quantity(k) else _PLAIN.sub(r"\1", v) for k, v in found.items()}
 
 
 def _name(words: str) -> str:

@@ -460,7 +460,7 @@ class Naming:
             for name in (error, accuracy):
                 if name in self.frame and is_numeric(self.frame[name]) and 1 < self.frame[name].max() <= 100:
                     self.frame[name] = self.frame[name] / 100
-                    self._changed(name, "read as percent, divided by 100")
+                    self._changed(name, "in percent: divided by 100")
             if accuracy in self.frame and error not in self.frame and is_numeric(self.frame[accuracy]):
                 self.frame[error] = 1 - self.frame[accuracy]
                 self._changed(error, f"= 1 − {accuracy}")
