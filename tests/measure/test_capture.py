@@ -150,6 +150,18 @@ def test_a_measurement_that_was_begun_is_of_the_weights_as_they_were(recalled):
             assert all(torch.equal(other.state[key], value) for key, value in own.state.items())
 
 
+def test_memory_of_vectors_is_kept_until_they_are_written(recalled, monkeypatch):
+    """They belong to the stream that trains, which may free them while the one that measures writes them."""
+    kept: set[int] = set()
+    monkeypatch.setattr(
+        device_reads, "also_used_here", lambda tensors: kept.update(t.data_ptr() for t in tensors)
+    )
+    tracker = measure.NormTracker(nets.build("mlp", SHAPE, 5, width=0.5, seed=0), SHAPE)
+    tracker.measure()
+    assert tracker.state
+    assert {vectors.data_ptr() for vectors in tracker.state.values()} == kept
+
+
 def test_one_tracker_may_begin_again_before_it_asks(recalled):
     model = nets.build("cnn", SHAPE, 5, width=0.25, seed=0)
     tracker, plain = measure.NormTracker(model, SHAPE), measure.NormTracker(model, SHAPE)

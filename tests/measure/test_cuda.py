@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from scalinglab import measure, nets
+from scalinglab.measure.network_norms.cuda_graphs import measurement_stream
 from scalinglab.measure.network_norms.lanczos import spectral_norm
 from scalinglab.measure.network_norms.operators import ConvGeometry, _pad, _patches
 from scalinglab.measure.network_norms.tracker import CHEAP
@@ -143,6 +144,30 @@ def test_what_was_begun_is_of_the_weights_as_they_were_whatever_comes_after() ->
         torch.cuda.synchronize()
         for k, (norms, own) in enumerate(zip(found, then, strict=True)):
             check(norms, own, model, "bartlett", f"turn {turn}, tracker {k}", rtol=5e-3)
+
+
+def test_what_takes_the_memory_of_a_tracker_that_is_gone_is_not_written_over() -> None:
+    """Vectors of the last measurement are written late, after their tracker and another tensor came."""
+    device = torch.device("cuda", torch.cuda.current_device())
+    model = nets.build("cnn", SHAPE, 5, width=0.25, seed=0).to(device)
+    stream = torch.cuda.Stream(device)
+    stream.wait_stream(torch.cuda.current_stream(device))
+    with torch.cuda.stream(stream):
+        tracker = measure.NormTracker(model, SHAPE)
+        for _ in range(4):  # until they start from singular vectors, and need no further block
+            tracker.measure()
+        shapes, readers = [vectors.shape for vectors in tracker.state.values()], tracker.readers
+        begun = tracker.begin()
+        torch.cuda.synchronize()
+        with measurement_stream(device, after_current=False):
+            torch.cuda._sleep(1 << 30)  # half a second
+        begun.result()
+        del begun, tracker
+        others = [torch.zeros(shape, device=device) for shape in shapes * 8]
+    torch.cuda.synchronize()
+    assert readers.made
+    assert shapes
+    assert not any(bool(other.any()) for other in others)
 
 
 def test_weights_that_are_replaced_by_some_of_them_are_captured_anew() -> None:

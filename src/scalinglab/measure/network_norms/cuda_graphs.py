@@ -15,7 +15,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -184,6 +184,13 @@ def follow(device: torch.device) -> None:
     """Make the current stream wait for launched measurements."""
     if device in _STREAMS:
         torch.cuda.current_stream(device).wait_event(_STREAMS[device].done)
+
+
+def also_used_here(tensors: Iterable[Tensor]) -> None:
+    """Let nothing else have the memory of another stream's tensors before the current stream is done."""
+    for tensor in tensors:
+        if tensor.is_cuda:
+            tensor.record_stream(torch.cuda.current_stream(tensor.device))
 
 
 def wait_for_last(device: torch.device) -> None:

@@ -22,6 +22,7 @@ from torch import Tensor
 from scalinglab.measure.network_norms.cuda_graphs import (
     Arriving,
     Replays,
+    also_used_here,
     follow,
     measurement_stream,
     side_by_side,
@@ -258,7 +259,7 @@ class Reader:
         if self.replays.captures:
             follow(self.device)  # until then the last reading may need what is there
             self._copy(stacked, state)
-            # allocated on the stream that uses them, so that it is safe to free them there
+            # allocated on the stream that reads them, so that it is safe to free them there once written
             self.targets = {name: torch.empty_like(start) for name, start in self.start_of.items()}
             stacked, starts = self.weights, [*self.starts]
         else:
@@ -400,6 +401,8 @@ class Reader:
             return made
         targets, self.targets = self.targets, {}
         torch._foreach_copy_([targets[name] for name in made], [*made.values()])
+        # of the last reading nobody asks for them: they may be freed before they are written
+        also_used_here(targets.values())
         return targets
 
     def free(self) -> bool:
