@@ -1,7 +1,7 @@
 """Thirty tables of an examiner who had the list of kinds and the habits of the field, not the readers.
 
-Written from the list of what people keep, without a look at the other sets or at what reads them, and committed
-before the first of them was read.
+Written from the list of what people keep, with the set `ordinary` as the pattern of how a case is written, without a
+look at the other sets or at what reads them, and committed before the first of them was read.
 """
 
 # ruff: noqa: E501  tables as they are written
