@@ -334,7 +334,9 @@ def test_a_size_of_any_name_and_a_share_of_the_data_are_asked_for():
     command = spaced["exponent"].command.line()
     assert shlex.split(command)[3:] == ["TABLE.csv", "--x", "GPU hours", "--y", "test_error"]
     share = sl.answer(table.assign(**{"GPU-days": np.geomspace(0.01, 1, 6)}), n_data="GPU-days")
-    assert share["ten times"].facts == {"x": "n_data", "at": pytest.approx(10), "unit": "n_data"}
+    assert share["ten times"].facts == {
+        "x": "n_data", "at": pytest.approx(10), "unit": "times the whole set"
+    }  # fmt: skip
     assert share.table == ("TABLE.csv", "--column", "n_data=GPU-days")
     score = pd.DataFrame(
         {"params": np.geomspace(1e6, 1e9, 5), "log_likelihood": [-4.0, -3.0, -2.5, -2.2, -2.0]}

@@ -12,7 +12,7 @@ from scalinglab.errors import BadInput
 from scalinglab.laws import plan
 from scalinglab.laws.fitting.uncertainty.form_error import FormError
 from scalinglab.laws.fitting.uncertainty.shared_errors import SharedErrors
-from scalinglab.laws.planning import candidates, hoffmann, posterior
+from scalinglab.laws.planning import candidates, posterior, three_ways
 
 RNG = np.random.default_rng(0)
 X = np.geomspace(100, 1e5, 10)
@@ -130,26 +130,26 @@ def test_the_exponent_of_an_approach_is_that_of_the_line_through_its_optima():
 
 def test_the_lowest_size_counts_only_between_others():
     n = np.array([1.0, 2.0, 4.0])
-    assert hoffmann.lowest(n, np.array([2.0, 1.0, 3.0])) == 2.0
-    assert np.isnan(hoffmann.lowest(n, np.array([1.0, 2.0, 3.0])))
-    assert np.isnan(hoffmann.lowest(n, np.array([3.0, 2.0, 1.0])))
-    assert np.isnan(hoffmann.lowest(n[:2], np.array([2.0, 1.0])))
+    assert three_ways.lowest(n, np.array([2.0, 1.0, 3.0])) == 2.0
+    assert np.isnan(three_ways.lowest(n, np.array([1.0, 2.0, 3.0])))
+    assert np.isnan(three_ways.lowest(n, np.array([3.0, 2.0, 1.0])))
+    assert np.isnan(three_ways.lowest(n[:2], np.array([2.0, 1.0])))
 
 
 def test_a_parabola_has_its_vertex_among_the_sizes_or_none():
     n = np.geomspace(1, 16, 5)
     u = np.log(n)
-    assert hoffmann.vertex(n, 3 + 2 * (u - 1.3) ** 2) == pytest.approx(np.exp(1.3))
-    assert hoffmann.vertex(n[:4], 3 + 2 * (u[:4] - 1.3) ** 2) == pytest.approx(np.exp(1.3))
-    assert np.isnan(hoffmann.vertex(n[:3], 3 + 2 * (u[:3] - 1.3) ** 2))
-    assert np.isnan(hoffmann.vertex(n, 3 - 2 * (u - 1.3) ** 2))
-    assert np.isnan(hoffmann.vertex(n, 3 + 2 * (u + 0.1) ** 2)), "below the smallest"
-    assert np.isnan(hoffmann.vertex(n, 3 + 2 * (u - 2.9) ** 2)), "above the largest"
+    assert three_ways.vertex(n, 3 + 2 * (u - 1.3) ** 2) == pytest.approx(np.exp(1.3))
+    assert three_ways.vertex(n[:4], 3 + 2 * (u[:4] - 1.3) ** 2) == pytest.approx(np.exp(1.3))
+    assert np.isnan(three_ways.vertex(n[:3], 3 + 2 * (u[:3] - 1.3) ** 2))
+    assert np.isnan(three_ways.vertex(n, 3 - 2 * (u - 1.3) ** 2))
+    assert np.isnan(three_ways.vertex(n, 3 + 2 * (u + 0.1) ** 2)), "below the smallest"
+    assert np.isnan(three_ways.vertex(n, 3 + 2 * (u - 2.9) ** 2)), "above the largest"
 
 
 def test_intervals_of_refits_leave_out_those_without_an_optimum():
     errors = np.r_[np.arange(-40.0, 61.0), np.nan]
-    around = hoffmann.interval_from_errors
+    around = three_ways.interval_from_errors
     assert around(7.0, errors, 0.9) == pytest.approx((-48.0, 42.0)), "too high by ten"
     assert around(7.0, errors + 200, 0.9) == pytest.approx((-248.0, 7.0)), "reaches to the value"
     seven_eighths = np.where(np.arange(errors.size) % 8, errors, np.nan)

@@ -6,7 +6,7 @@ import pytest
 import scalinglab as sl
 from scalinglab.laws import forms
 from scalinglab.laws.fitting import statistics
-from scalinglab.laws.planning import hoffmann, sensitivity
+from scalinglab.laws.planning import sensitivity, three_ways
 
 
 def test_the_best_tokens_per_parameter_are_where_the_overtrained_law_is_lowest():
@@ -71,19 +71,19 @@ def test_isoflop_profiles_take_sizes_between_their_own_points_or_near_one():
     n = np.repeat([1e6, 1e7, 1e8], 2)
     compute = np.array([1.0, 100.0, 10.0, 1000.0, 1e4, 1e5])
     loss = np.array([4.0, 2.0, 3.0, 1.0, 5.0, 0.5])
-    ((sizes, found), (late, last)) = hoffmann.isoflop(n, compute, loss, np.array([10.0, 1030.0]))
+    ((sizes, found), (late, last)) = three_ways.isoflop(n, compute, loss, np.array([10.0, 1030.0]))
     assert sizes.tolist() == [1e6, 1e7]
     assert found == pytest.approx([np.sqrt(4.0 * 2.0), 3.0])  # a power law between two points
     assert late.tolist() == [1e7]
     assert last == pytest.approx([1.0])  # 3 % beyond its last point
-    ((sizes, _),) = hoffmann.isoflop(n, compute, loss, np.array([1100.0]))
+    ((sizes, _),) = three_ways.isoflop(n, compute, loss, np.array([1100.0]))
     assert sizes.size == 0  # 10 % beyond
 
 
 def test_budgets_are_those_of_the_design_where_they_are_repeated():
     design = np.repeat([1e18, 1e19, 1e20], 4) * np.tile([0.99, 1.0, 1.0, 1.01], 3)
-    assert hoffmann.default_budgets(design) == pytest.approx([1e18, 1e19, 1e20], rel=1e-3)
+    assert three_ways.default_budgets(design) == pytest.approx([1e18, 1e19, 1e20], rel=1e-3)
     few = np.repeat([1e18, 1e19, 1e20], 3)
-    spread = hoffmann.default_budgets(few)
+    spread = three_ways.default_budgets(few)
     assert len(spread) == 12
     assert (spread[0], spread[-1]) == pytest.approx(tuple(np.exp(np.quantile(np.log(few), [0.1, 0.9]))))

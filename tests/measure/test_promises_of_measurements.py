@@ -33,14 +33,12 @@ def test_dimension_is_the_inverse_mean_of_logarithms_of_distances(method):
     assert found.n == 60
 
 
-def test_the_output_of_attention_never_sees_the_data_themselves():
+def test_attention_has_four_matrices_of_which_three_are_rows_of_one():
     for module in (nn.MultiheadAttention(8, 2, batch_first=True), nn.MultiheadAttention(8, 2)):
         shape = (2, 5, 8) if module.batch_first else (5, 2, 8)
-        layers = attention_layers("a", module, shape, first=True)
-        assert [layer.first for layer in layers] == [True, True, True, False]
+        layers = attention_layers("a", module, shape)
         assert [layer.size for layer in layers] == [(8, 8)] * 4
         assert [layer.rows for layer in layers] == [(0, 8), (8, 16), (16, 24), None]
-        assert not any(layer.first for layer in attention_layers("a", module, shape, first=False))
 
 
 def test_a_report_names_constants_other_than_one():
