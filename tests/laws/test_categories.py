@@ -87,3 +87,18 @@ def test_a_column_that_does_not_matter_is_fitted_as_one():
 def test_a_constant_error_does_not_win_over_a_falling_loss():
     curves = sl.read({"n_train": SIZES, "test_error": 0.9, "test_loss": 3 * SIZES**-0.35})
     assert sl.answer(curves).y == "test_loss"
+
+
+@pytest.mark.parametrize("column", ["optimizer", "setup"])
+def test_a_recipe_that_no_two_runs_of_one_size_differ_in_separates_as_any_column_does(column: str) -> None:
+    n = np.geomspace(2e7, 1e9, 12)
+    noise = 0.003 * np.random.default_rng(3).standard_normal(12)
+    kinds = np.array(["adamw", "muon"] * 6)
+    loss = (1.7 + 400 * n**-0.34) * np.exp(noise)
+    table = pd.DataFrame(
+        {column: kinds, "n_params": n, "test_loss": np.where(kinds == "muon", 0.9, 1) * loss}
+    )
+    with pytest.raises(BadInput, match=f"2 values of {column}"):
+        sl.laws.fit("power_law_offset", table, x="n_params", y="test_loss")
+    alike = table.assign(test_loss=loss)
+    assert len(sl.laws.fit("power_law_offset", alike, x="n_params", y="test_loss").points.y) == 12

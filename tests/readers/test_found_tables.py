@@ -287,3 +287,20 @@ def test_steps_of_all_steps_and_times_with_units_are_numbers(tmp_path: Path):
         (tmp_path / f"gpt_{n / 1e6:g}M.txt").write_text(f"import os\n=====\nRunning Python 3, torch\n{lines}")
     read = choose(sl.read(tmp_path)).table
     assert dict(zip(read.x, read.y, strict=True)) == pytest.approx(dict(zip(SIZES, LOSSES, strict=True)))
+
+
+def test_kinds_in_the_last_row_of_a_column_a_run_are_no_footnote(tmp_path: Path) -> None:
+    sizes, kinds = ("20000000", "20000000", "200000000", "200000000"), ("adamw", "muon", "adamw", "muon")
+    rows = (
+        ("", *"abcd"),
+        ("params", *sizes),
+        ("val loss", "3.9", "3.5", "3.2", "2.9"),
+        ("optimizer", *kinds),
+    )
+    path = tmp_path / "runs.csv"
+    path.write_text("".join(",".join(row) + "\n" for row in rows))
+    assert sl.read(path).frame.sort_values("run")["optimizer"].tolist() == [*kinds]
+    path.write_text("".join(",".join(row) + "\n" for row in (*rows[:3], ("by A", " B", "", "", ""))))
+    frame = sl.read(path).frame
+    assert "optimizer" not in frame
+    assert len(frame) == 4

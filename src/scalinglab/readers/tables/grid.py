@@ -215,12 +215,17 @@ def _typed(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _without_numbers(frame: pd.DataFrame) -> pd.Series:
-    """Whether a row at the end is text alone, below rows of numbers: a footnote with separators in it."""
+    """Whether a row at the end is text alone, below rows of numbers: a footnote with separators in it.
+
+    Where each cell has a text and some recur it is a row of kinds, in a table of a column a run.
+    """
     found = pd.Series(False, frame.index)
     most = min(LAST_ROWS, len(frame) // 2)
     first, last = frame.head(most), frame.tail(most)
     if most and all(any(map(_is_number, row)) for row in first.itertuples(index=False)):
-        words = [not any(map(_is_number, row)) for row in last.itertuples(index=False)]
+        kinds = last.notna().all(axis=1) & (last.nunique(axis=1) < len(last.columns))
+        texts = [not any(map(_is_number, row)) for row in last.itertuples(index=False)]
+        words = list(np.array(texts) & ~kinds.to_numpy())
         ends = len(words) - next((k for k, word in enumerate(reversed(words)) if not word), len(words))
         found.loc[last.index[ends:]] = True
     return found

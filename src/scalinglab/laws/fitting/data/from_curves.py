@@ -19,7 +19,7 @@ from scalinglab.curves.columns import MEASURES, measure_of, no_number, tidy
 from scalinglab.curves.names import aliases, counted_twice, quantity, standing_for
 from scalinglab.errors import BadInput, nearest
 from scalinglab.laws.fitting.data import points, rows
-from scalinglab.laws.fitting.data.recipes import RECIPE, best_recipes
+from scalinglab.laws.fitting.data.recipes import best_recipes, compared
 from scalinglab.results.sentences import Column
 from scalinglab.results.types import Reason
 
@@ -276,11 +276,12 @@ def points_of(
     fixed = rows.fixed_within_runs(frame, runs)
     frame, done = rows.reduced(frame.assign(__run=runs), ["__run", *keys], y, reduce, identified_by)
     notes += done
-    if not mixed and not frame["__run"].duplicated().any():
-        frame, done = best_recipes(frame, names, y, fixed)
-        notes += done
     if not mixed:
-        rows.one_category(frame, names, y, RECIPE, called)
+        recipe = compared(frame, names, fixed)
+        if not frame["__run"].duplicated().any():
+            frame, done = best_recipes(frame, names, y, fixed)
+            notes += done
+        rows.one_category(frame, names, y, recipe, called)
     notes += rows.doubts(frame, names, [column for column in fixed if column != y])
     found = _as_fractions(_columns(frame, names, y, error), y, notes)
     if beside is not None:

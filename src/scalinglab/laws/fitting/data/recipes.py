@@ -36,8 +36,7 @@ def best_recipes(
         names: the columns of sizes.
         fixed: columns that do not vary within a run.
     """
-    recipe = [c for c in RECIPE if c in frame and c in fixed and c not in names]
-    varied = [c for c in recipe if (frame.groupby(names)[c].nunique(dropna=False) > 1).any()]
+    varied = compared(frame, names, fixed)
     if not varied or y in RECIPE:  # the lowest rate is not the best
         return frame, []
     size = frame.groupby(names, dropna=False).ngroup().to_numpy()
@@ -61,6 +60,12 @@ def best_recipes(
     if alone := int((by_chance.groupby(names).size() == 1).sum()):
         notes.append(Reason("best_of_single_runs", recipe=tuple(varied), sizes=alone))
     return kept, notes
+
+
+def compared(frame: pd.DataFrame, names: list[str], fixed: list[str]) -> list[str]:
+    """The parts of a recipe of which some size has several values, so that one of them can be the best."""
+    recipe = [c for c in RECIPE if c in frame and c in fixed and c not in names]
+    return [c for c in recipe if (frame.groupby(names)[c].nunique(dropna=False) > 1).any()]
 
 
 def chosen_recipes(
