@@ -304,3 +304,17 @@ def test_kinds_in_the_last_row_of_a_column_a_run_are_no_footnote(tmp_path: Path)
     frame = sl.read(path).frame
     assert "optimizer" not in frame
     assert len(frame) == 4
+
+
+def test_losses_of_training_and_test_are_columns_of_a_run(tmp_path: Path) -> None:
+    kinds = ("adamw", "muon", "adamw", "muon")
+    runs = [
+        {"optimizer": kind, "n_params": n, "summary": {"eval": {"loss": y}, "train": {"loss": y - 0.1}}}
+        for kind, (n, _, y) in zip(kinds, ROWS, strict=True)
+    ]
+    path = tmp_path / "runs.json"
+    path.write_text(json.dumps(runs))
+    frame = sl.read(path).frame
+    assert frame["optimizer"].tolist() == [*kinds]
+    assert frame["test_loss"].tolist() == [y for *_, y in ROWS]
+    assert frame["train_loss"].tolist() == [y - 0.1 for *_, y in ROWS]

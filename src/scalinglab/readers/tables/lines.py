@@ -18,7 +18,7 @@ import pandas as pd
 
 from scalinglab.curves.columns import is_numeric
 from scalinglab.curves.files import json_line
-from scalinglab.curves.names import aliases, likely_size, quantity
+from scalinglab.curves.names import TEST, TRAIN, aliases, likely_size, quantity
 from scalinglab.curves.numbers import cell
 from scalinglab.curves.parts import Droppable, frame_of_rows
 from scalinglab.errors import BadInput
@@ -215,7 +215,13 @@ def _alike(node: dict[str, Any]) -> dict[str, Any]:
     counts = Counter(key for keys in inner.values() for key in keys)
     shared = {key for key, count in counts.items() if count > 1}
     found = {k: node[k] for k, keys in inner.items() if len(shared & keys) > 0.5 * len(keys)}
+    if all(str(k).lower() in (*TRAIN, *TEST) and _holds_values(v) for k, v in found.items()):
+        return {}  # what was measured of one run, in training and test
     return found if len(found) > 1 and not any(map(_is_known, found)) else {}
+
+
+def _holds_values(value: Any) -> bool:
+    return isinstance(value, dict) and not any(isinstance(v, (dict, list)) for v in value.values())
 
 
 def _keys(value: Any) -> set[tuple[str, bool]]:
