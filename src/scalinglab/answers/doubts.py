@@ -454,8 +454,10 @@ def counted_parameters(study: Study) -> Iterator[Doubt]:
         if len(ends) < 2:
             continue
         if max(ends) - min(ends) > DIFFERENT_EXPONENT * max(map(abs, ends)):
-            told = tuple(f"{name}: {value:g}" for name, value in found.items() if np.isfinite(value))
-            what = Reason("audit_counted_parameters", study=study.label, what=ANSWERS[answer], exponents=told)
+            counted = tuple(f"{name}: {value:g}" for name, value in found.items() if np.isfinite(value))
+            what = Reason(
+                "audit_counted_parameters", study=study.label, what=ANSWERS[answer], exponents=counted
+            )
             yield Doubt("counted_parameters", (), what, max(ends), min(ends), answer)
         return
 
@@ -579,17 +581,18 @@ def contaminated(study: Study) -> Iterator[Doubt]:
         expected = curve.expected(curve.loss)
         off = share - expected
         scale = np.maximum(median_scale(off), np.sqrt(curve.variance(expected)))
-        odd = (off > 0) & unlikely(off / scale, len(off) * len(study.scores))
-        if not odd.any():
+        too_good = (off > 0) & unlikely(off / scale, len(off) * len(study.scores))
+        if not too_good.any():
             continue
         # and higher than the others allow: they know little of the lowest losses
-        clean, random = replace(curve, loss=curve.loss[~odd], share=share[~odd]), np.random.default_rng(0)
-        for i in np.flatnonzero(odd):
+        clean = replace(curve, loss=curve.loss[~too_good], share=share[~too_good])
+        random = np.random.default_rng(0)
+        for i in np.flatnonzero(too_good):
             others = clean.draw(np.full(scores.DRAWS, curve.loss[i]), random)[1]
-            odd[i] = share[i] > np.quantile(others, CERTAIN)
-        if not odd.any():
+            too_good[i] = share[i] > np.quantile(others, CERTAIN)
+        if not too_good.any():
             continue
-        rows = tuple(int(r) for r in known["__row"].to_numpy()[odd])
+        rows = tuple(int(r) for r in known["__row"].to_numpy()[too_good])
         lowest = np.array([curve.loss.min()])
         yield Doubt(
             "contaminated", rows, Reason("audit_contaminated", study=study.label, column=str(column)),

@@ -144,10 +144,10 @@ def predicted(asked: list[TableQuery], ahead: float | None = None) -> pd.DataFra
             apart = compute > compute.max() / ahead
         try:
             fitted = laws_of_scores.fit(rows[~apart], loss=loss, score=score, chance=CHANCE.get(task, 0.25))
-            told = fitted.predict(rows[apart][["n_params", "n_data"]], widest=np.inf)
+            at = fitted.predict(rows[apart][["n_params", "n_data"]], widest=np.inf)
         except NotDetermined:
             continue
-        ends = {"true": rows[apart][score].to_numpy(), "mean": told.mean, "low": told.low, "high": told.high}
+        ends = {"true": rows[apart][score].to_numpy(), "mean": at.mean, "low": at.low, "high": at.high}
         found.append(pd.DataFrame({"study": study, "task": task, **ends}))
     return judged(pd.concat(found, ignore_index=True))
 

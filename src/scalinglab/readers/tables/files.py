@@ -284,8 +284,8 @@ def _read_csv(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
 def _with_units(frame: pd.DataFrame, comments: list[str]) -> pd.DataFrame:
     """With the units that comments give in the names: "# N in millions"."""
     unit = r"((?:thousand|million|billion|trillion)s?)"
-    said = re.findall(rf"(\w+)\s+(?:is |are |given |counted )?in {unit}", " ".join(comments))
-    return frame.rename(columns={name: f"{name} ({unit})" for name, unit in said})
+    units = re.findall(rf"(\w+)\s+(?:is |are |given |counted )?in {unit}", " ".join(comments))
+    return frame.rename(columns={name: f"{name} ({unit})" for name, unit in units})
 
 
 def _spaced(lines: list[str], gap: str) -> list[list[str]]:

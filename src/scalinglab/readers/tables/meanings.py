@@ -339,9 +339,9 @@ class _Table:
                 if self._crosses(column, ("n_params",)):
                     yield Meaning(column, "tokens", BY_VALUES - 0.5, needs=("n_params",))
             elif self._is_count(column) and not by_model and values.max() >= SOME_RANGE * positive.min():
-                said = re.fullmatch(r"[A-Za-z][\w /-]{2,}", column) and not words & {"size", "value"}
+                named = re.fullmatch(r"[A-Za-z][\w /-]{2,}", column) and not words & {"size", "value"}
                 large = large and values.max() < MOST_PARAMS
-                role, unit = ("n_params", "") if large else ("n_data", column if said else "")
+                role, unit = ("n_params", "") if large else ("n_data", column if named else "")
                 sizes = (*SIZES, "width")
                 yield Meaning(column, role, BY_VALUES - 2, without=sizes, followed=True, unit=unit)
 

@@ -89,12 +89,12 @@ def sizes_of_names(names: Collection[str]) -> dict[str, dict[str, tuple[float, s
     read = [[float(f"{m['n']}e{_POWERS[m['letter'].lower()]}") for m in column] for column in columns]
     of_tokens = [all(m["tokens"] or m["d"] for m in column) for column in columns]
     large = [min(values) >= _FEWEST_IN_NAME for values in read]
-    others = [k for k, told in enumerate(of_tokens) if not told and large[k]]
+    others = [k for k, named in enumerate(of_tokens) if not named and large[k]]
     varying = [k for k in others if len({*read[k]}) > 1] if len(others) > 1 else others
-    said = [k for k, told in enumerate(of_tokens) if told]
-    if len(varying) == 2 and not said and all(a < b for a, b in zip(*(read[k] for k in varying))):
-        said = [varying.pop()]
-    chosen = {"n_params": varying, "tokens": said}
+    tokens = [k for k, named in enumerate(of_tokens) if named]
+    if len(varying) == 2 and not tokens and all(a < b for a, b in zip(*(read[k] for k in varying))):
+        tokens = [varying.pop()]
+    chosen = {"n_params": varying, "tokens": tokens}
     return {
         role: {name: (size, m[0]) for name, size, m in zip(parts, read[each[0]], columns[each[0]])}
         for role, each in chosen.items() if len(each) == 1
@@ -291,7 +291,7 @@ class Naming:
 
     def _give(self, meaning: Meaning) -> None:
         """Give a column its meaning; a perplexity gives the loss, its logarithm, of which laws are."""
-        told = quantity(meaning.column)
+        kind = quantity(meaning.column)
         others = (c for c in self.frame if c != meaning.column and measured(self.frame, c))
         if meaning.only and not any(others):
             self.notes.append(f"{meaning.column} is the only measurement")
@@ -299,7 +299,7 @@ class Naming:
             self.notes.append("n read as training examples (parameters: --column n_params=n)")
         if meaning.unit:
             self.units[meaning.role] = meaning.unit
-        if told is not None and told.kind == "perplexity":
+        if kind is not None and kind.kind == "perplexity":
             self.frame[meaning.role] = np.log(self.frame[meaning.column])
             self._changed(meaning.role, f"= ln {meaning.column}")
         else:
