@@ -129,5 +129,5 @@ def test_report_begins_with_the_explained_run(store, tmp_path):
     found = CliRunner().invoke(app, ["report", str(store), "-o", str(page), "--explain", name[:8]])
     assert found.exit_code == 0, found.output
     text = page.read_text()
-    assert text.index("Where is this run?") < text.index("Runs")
+    assert text.index("Where is this run?") < text.index("<h2>Runs</h2>")
     assert f"{name}: " in text

@@ -53,8 +53,13 @@ def cluster():
         nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]
         ray.init(address=cluster.address, log_to_driver=False, configure_logging=False)
         yield cluster, nodes
+        every = {*cluster.list_all_nodes(), *nodes}
+        kinds = [kind for node in every for kind in node.all_processes.values()]
+        started = [one.process for kind in kinds for one in kind]
         ray.shutdown()
         cluster.shutdown()
+        for process in started:  # Ray kills some without a wait, and what is still running is a warning later
+            process.wait(60)
 
 
 @pytest.fixture(params=ENGINES)
