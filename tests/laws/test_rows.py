@@ -195,5 +195,5 @@ def test_a_valley_that_moves_is_followed_where_sizes_share_only_the_ends_of_thei
             off = 0.15 * (step / 2 * np.log(10)) ** 2 + 0.01 * draw.standard_normal()
             rows.append((n, rate, 3 * n**-0.3 * np.exp(off)))
     frame = pd.DataFrame(rows, columns=["n_data", "learning_rate", "test_loss"])
-    kept, _ = recipes.best_recipes(frame, ["n_data"], "test_loss", list(frame))
+    kept, _ = recipes.best_recipes(frame, ["n_data"], "test_loss", ["learning_rate"])
     assert kept.learning_rate.tolist() == [10.0**-k for k in range(7)]

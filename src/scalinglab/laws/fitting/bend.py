@@ -24,10 +24,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy import special
 
 from scalinglab.laws.fitting.data.points import Points
 from scalinglab.laws.fitting.solution import ROUNDING, Solution
+from scalinglab.laws.fitting.statistics import f_pvalue
 from scalinglab.results.estimate import FEWEST
 from scalinglab.results.sentences import LEAST_P
 
@@ -166,7 +166,7 @@ class Family:
         if len(self.axes) > 1 or correlation:
             return self.residuals.pvalue(self.most_explained, correlation)
         squares = float(np.sum((self.axes[0].T @ self.residuals.values) ** 2))
-        return _f_pvalue(squares, self.count, self.squares_left, self.dof)
+        return f_pvalue(squares, self.count, self.squares_left, self.dof)
 
     def coefficient(self) -> tuple[float, float]:
         """That of the best bend, which has one column, and its standard error."""
@@ -214,13 +214,8 @@ def of_floor(line: Solution, floored: Solution) -> Bend:
     if floored.dof < 1 or floored.parameters["offset"] <= 0:
         return Bend(1.0, change=0.0, dof=floored.dof)
     gained = 2 * (line.objective - floored.objective)
-    pvalue = _f_pvalue(gained, 1, max(2 * floored.objective, 2e-24 * floored.dof), floored.dof) / 2
+    pvalue = f_pvalue(gained, 1, max(2 * floored.objective, 2e-24 * floored.dof), floored.dof) / 2
     return Bend(pvalue, change=-line.parameters["exponent"], dof=floored.dof)
-
-
-def _f_pvalue(explained: float, columns: int, left: float, dof: int) -> float:
-    """Of squares that so many columns explain, beside those that are left with `dof` degrees of freedom."""
-    return float(special.fdtrc(columns, dof, max(explained / columns / (left / dof), 0.0)))
 
 
 def _line(log_x: np.ndarray, log_y: np.ndarray) -> Residuals:

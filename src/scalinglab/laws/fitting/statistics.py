@@ -33,6 +33,11 @@ def level_quantile(level: float, dof: float) -> float:
     return float(special.stdtrit(dof, 0.5 + level / 2)) if dof >= 1 else float("inf")
 
 
+def f_pvalue(explained: float, columns: int, left: float, dof: int) -> float:
+    """Of squares that so many columns explain, beside those that are left with `dof` degrees of freedom."""
+    return float(special.fdtrc(columns, dof, max(explained / columns / (left / dof), 0.0)))
+
+
 def robust_scale(r: np.ndarray, count: int) -> float:
     """`median_scale`, corrected for the parameters that were fitted."""
     correction = np.sqrt(len(r) / max(len(r) - count, 1))

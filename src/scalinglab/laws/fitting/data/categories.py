@@ -11,7 +11,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
-from scipy import special
+
+from scalinglab.laws.fitting.statistics import f_pvalue
 
 MOST_VALUES = 50  # guard: of a column, beyond which it names rows and no kinds of them
 NOISE = 1e-9  # guard: of ln y, below which values are equal
@@ -105,6 +106,5 @@ def _f_test(
         if free < least or not rank:
             continue
         after = float(np.square(left - columns @ fitted).sum())
-        ratio = max(before - after, 0.0) / rank / max(after / free, floor / free)
-        tests.append(float(special.fdtrc(rank, free, max(ratio, 0.0))))
+        tests.append(f_pvalue(before - after, int(rank), max(after, floor), free))
     return min(1.0, len(tests) * min(tests)) if tests else None

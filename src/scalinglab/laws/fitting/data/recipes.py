@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.laws.fitting.data.rows import cost, rises
+from scalinglab.laws.fitting.statistics import f_pvalue
 from scalinglab.results.estimate import FEWEST
 from scalinglab.results.types import Reason
 
@@ -27,16 +28,15 @@ SIGNIFICANT = 0.05 / 3  # convention: of each of three tests, 5 % in all
 
 
 def best_recipes(
-    frame: pd.DataFrame, names: list[str], y: str, fixed: list[str]
+    frame: pd.DataFrame, names: list[str], y: str, varied: list[str]
 ) -> tuple[pd.DataFrame, list[Reason]]:
     """Of each size the runs of the recipe with the best mean of y; and what was done.
 
     Args:
         frame: one row of each run.
         names: the columns of sizes.
-        fixed: columns that do not vary within a run.
+        varied: the parts of the recipe that are chosen from (`compared`).
     """
-    varied = compared(frame, names, fixed)
     if not varied or y in RECIPE:  # the lowest rate is not the best
         return frame, []
     size = frame.groupby(names, dropna=False).ngroup().to_numpy()
@@ -63,7 +63,12 @@ def best_recipes(
 
 
 def compared(frame: pd.DataFrame, names: list[str], fixed: list[str]) -> list[str]:
-    """The parts of a recipe of which some size has several values, so that one of them can be the best."""
+    """The parts of a recipe of which some size has several values, so that one of them can be the best.
+
+    Args:
+        frame, names: as of `best_recipes`.
+        fixed: columns that do not vary within a run.
+    """
     recipe = [c for c in RECIPE if c in frame and c in fixed and c not in names]
     return [c for c in recipe if (frame.groupby(names)[c].nunique(dropna=False) > 1).any()]
 
@@ -163,9 +168,7 @@ def _differ(rank: np.ndarray, size: np.ndarray, recipe: np.ndarray, terms: np.nd
 
 def _f_test(whole: np.ndarray, rest: np.ndarray, used: int, free: int) -> float:
     """The p-value of an effect with `used` parameters that leaves `rest` with `free` degrees of freedom."""
-    from scipy import special
-
     explained, left = whole @ whole - rest @ rest, rest @ rest
     if explained <= 1e-9 * (whole @ whole):
         return 1.0
-    return float(special.fdtrc(used, free, explained / used / max(left / free, 1e-300)))
+    return f_pvalue(explained, used, max(left, 1e-300 * free), free)
