@@ -27,7 +27,7 @@ import pandas as pd
 from scalinglab.laws import schedule
 from scalinglab_papers.field.running import LATER, gemstones, luo, scored
 
-COSTS = ("cuda", 2048, 100_000), ("cpu", 64, 100_000), ("cpu", 512, 40_000)  # widths of networks, and steps
+COSTS = ("cuda", 2048, 30_000), ("cpu", 64, 100_000), ("cpu", 512, 40_000)  # widths of networks, and steps
 
 
 def told(table: pd.DataFrame, what: str) -> None:
