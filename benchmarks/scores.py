@@ -1,18 +1,20 @@
 """Scores of larger models from smaller ones: the largest size of two published studies is kept apart.
 
-    SCALINGLAB_DATA=… python benchmarks/scores.py [--choices | --floor]
+    SCALINGLAB_DATA=… python benchmarks/scores.py [--choices [--of STRAY] | --floor]
 
 mlfoundations2024 (Gadre et al. 2024: three training sets, 46 tasks, loss on C4) and olmo-ladder2024 (Bhagia
 et al. 2024: 8 tasks, loss of the right answer). A task of one training set counts as one. Printed are, by the
 width of the 95 % interval up to which a score is answered, the tasks, their mean relative error and the share
 inside. ``--choices``: the same on the sizes below the largest alone, those of the most compute from the
-others (`predicted`): by it `laws.scores.STRAY` was chosen. ``--floor``: how far scores scatter: each of the
-largest size from all other runs, its loss known; the mean error of the `MOST` tasks that err least.
+others (`predicted`), with other values of constants of `laws.scores`: by it `STRAY` was chosen. ``--floor``:
+how far scores scatter: each of the largest size from all other runs, its loss known; the mean error of the
+`MOST` tasks that err least.
 """
 
 from __future__ import annotations
 
 import argparse
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -22,7 +24,12 @@ from scalinglab.laws import scores
 from scalinglab_papers.field.scores import CHANCE, TableQuery, predicted, published
 
 WIDTHS = (0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 1.0, 1e9)  # of the score
-CHOICES = {"STRAY": (0.06, 0.16, 0.4), "PRIOR_COUNT": (2.0, 4.0, 8.0)}
+EVEN = {name: dict.fromkeys(getattr(scores, name), 1.0) for name in ("CEILINGS", "PLATEAUS")}
+CHOICES: dict[str, tuple[Any, ...]] = {
+    "STRAY": (0.06, 0.16, 0.4), "PRIOR_COUNT": (2.0, 4.0, 8.0), "BENT": (0.25, 0.5, 1.0),
+    "QUESTIONS": (300, 1000, 3000), "ABOVE": (0.01, 0.02, 0.05), "FARTHEST": (0.5, 1.0, 2.0),
+    "CEILINGS": (scores.CEILINGS, EVEN["CEILINGS"]), "PLATEAUS": (scores.PLATEAUS, EVEN["PLATEAUS"]),
+}  # fmt: skip
 MOST = 50  # tasks
 AHEAD = (3.0, 6.0)  # times the compute; the largest size is 3 and 7 times ahead of the next one
 
@@ -68,6 +75,7 @@ def main() -> None:
     """Print the numbers."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--choices", action="store_true")
+    parser.add_argument("--of", choices=CHOICES, help="the choices of one constant alone")
     parser.add_argument("--floor", action="store_true")
     asked, options = published(), parser.parse_args()
     if options.floor:
@@ -76,8 +84,9 @@ def main() -> None:
     if options.choices:
         for ahead in AHEAD:
             for name, value in [(n, v) for n, values in CHOICES.items() for v in values]:
-                with mock.patch.object(scores, name, value):
-                    told(predicted(asked, ahead), f"{ahead:g} times ahead, {name} {value:g}, ")
+                if options.of in (None, name):
+                    with mock.patch.object(scores, name, value):
+                        told(predicted(asked, ahead), f"{ahead:g} times ahead, {name} {value}, ")
         return
     table = predicted(asked)
     told(table, "")

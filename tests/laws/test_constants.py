@@ -47,3 +47,23 @@ def test_tuned_constants_do_not_become_more() -> None:
 )  # fmt: skip
 def test_a_kind_is_read_from_the_line_or_from_above_it(tmp_path, source, found) -> None:
     assert kinds(tmp_path, source) == found
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "after"),
+    [
+        ("ONE = 1  # chosen: α\n", "ONE", "ONE = 5  # chosen: α\n"),
+        ("ONE, TWO = 1, 2\n", "TWO", "ONE, TWO = 1, 5\n"),
+        ("TWO = 2\nONE = (\n    1,\n    2,\n)\n", "ONE", "TWO = 2\nONE = 5\n"),
+    ],
+)
+def test_one_constant_is_given_another_value(source, name, after) -> None:
+    assert TOOL["changed"](source, name, "5") == after
+
+
+@pytest.mark.slow
+def test_a_script_runs_with_another_value(tmp_path) -> None:
+    script = tmp_path / "show.py"
+    script.write_text("from scalinglab.laws.fitting.statistics import HUBER\nassert HUBER == 1.5\n")
+    assert TOOL["run_changed"]("fitting/statistics.py:HUBER=1.5", [str(script)]) == 0
+    assert TOOL["run_changed"]("fitting/statistics.py:HUBER=1.6", [str(script)]) == 1
