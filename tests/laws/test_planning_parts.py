@@ -163,7 +163,8 @@ def left_open(law, targets, made=()):
     """(targets,) variance of what is not known there after runs `made`: universal kriging in one system.
 
     The error of the form has the kernel and the noise of `FormError`, and what runs of one size share that of
-    `SharedErrors`; derivatives are by differences.
+    `SharedErrors`; derivatives are by differences. Runs whose errors were given scatter in proportion to them
+    around the noise of a typical one, and share as much; runs to come are typical.
     """
     error, points, targets = FormError(law.solution), np.atleast_2d(law.points.x).T, np.atleast_2d(targets)
     known = np.vstack([points, np.reshape(made, (-1, points.shape[1]))])
@@ -184,9 +185,14 @@ def left_open(law, targets, made=()):
     trend, there = trend / size, there / size
     shared, own = SharedErrors(law.solution), error.run_variance
     seen = error.covariance(known.T, known.T)
+    relative = np.ones(len(known))
+    if law.points.error is not None:
+        relative[: len(points)] = law.points.error / law.points.y
+        relative[: len(points)] /= stats.gmean(relative[: len(points)])
     if shared.shows:
-        seen, own = seen + shared.between(known.T, known.T), own * shared.alone
-    seen = seen + own * np.eye(len(known))
+        seen = seen + shared.between(known.T, known.T) * np.outer(relative, relative)
+        own = own * shared.alone
+    seen = seen + own * np.diag(relative**2)
     system = np.block([[seen, trend.T], [trend, np.zeros((len(trend),) * 2)]])
     with_targets = np.vstack([error.covariance(known.T, targets.T), there])
     return error.variance(targets.T) - np.sum(with_targets * np.linalg.solve(system, with_targets), axis=0)
@@ -208,6 +214,25 @@ def test_what_next_runs_promise_is_the_variance_of_the_fit_with_them():
     assert found.runs.min() >= 100 * (1 - 1e-9)
     assert found.unit == "units of x"
     assert found.prediction == pytest.approx([LAW.predict(1e7)])
+
+
+@pytest.mark.parametrize("shared", [0.0, 0.01], ids=["of one size", "whose sizes share errors"])
+def test_runs_count_by_their_given_errors_in_what_is_left_open(shared):
+    """The largest error is nine times the least; the form misses a bend, which counts beside the noise."""
+    rng = np.random.default_rng(4)
+    error = rng.permutation(np.geomspace(0.001, 0.009, 20))
+    n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 1e10, 5), np.geomspace(2e9, 2e11, 4)))
+    bend = 0.01 * np.log(n / 1e9) ** 2 + shared * np.tile(rng.standard_normal(5), 4)
+    y = (1.8 + 480 * n**-0.35 + 2100 * d**-0.37) * np.exp(bend + error * rng.normal(size=20))
+    x, targets = (n, d) if shared else d, np.array([[3e10, 6e11]] if shared else [[6e11]])
+    form = "chinchilla" if shared else "power_law_offset"
+    law = sl.laws.fit(form, x, y, error=error * y, loss="squared")
+    made = np.atleast_2d(law.points.x).max(axis=1) * [[0.7], [2.0]]
+    found = posterior.after_fit(law.solution, made, targets)
+    left = [left_open(law, targets, made[:count])[0] for count in range(3)]
+    told = [found.variance, found.with_run(0).variance, found.with_run(0).with_run(1).variance]
+    assert told == pytest.approx(left, rel=1e-4)
+    assert np.ptp(np.log(left)) > 0.01, "the runs tell something"
 
 
 def test_several_targets_count_by_their_mean_variance():
