@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 PLACE = Path(__file__).parent / "notebooks"
-SECONDS = 120  # for a cell, on a slow machine
+SECONDS = 600  # for a cell, on a slow machine
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
