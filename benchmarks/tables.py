@@ -41,6 +41,7 @@ from tables_parts.known import KNOWN
 from tables_parts.laboratories import LABORATORIES
 from tables_parts.mailbox import MAILBOX
 from tables_parts.minutes import MINUTES
+from tables_parts.neighbour import NEIGHBOUR
 from tables_parts.notebooks import NOTEBOOKS
 from tables_parts.ordinary import ORDINARY
 from tables_parts.readmes import READMES
@@ -81,6 +82,7 @@ SETS = {
     "corridor": CORRIDOR,
     "attic": ATTIC,
     "examiner": EXAMINER,
+    "neighbour": NEIGHBOUR,
 }
 FAR, CLOSE = 3.0, 0.02  # half-widths of the interval, or as a share, within which a prediction agrees
 WORDS = ("right", "refused", "wrong")
