@@ -2,6 +2,10 @@
 
 Written without a look at the reader, and committed before the first of them was read. Each stands with what a careful colleague
 understands: the sizes, the result and its unit, the rows that are left out; three ask for a choice. The laws are of this file.
+
+First reading, of points alone and with fits: 18 right, 10 refused, 2 wrong. Wrong are `pretrain imgs (M)`, read as single images,
+and the two optimizers: not pooled, but the better one is fitted alone, and only a note below the answer says so. One table was
+mended after that, with no change of its verdict: runs of mlflow that failed have ids of their own now.
 """
 
 # ruff: noqa: E501  tables as they are written
@@ -39,10 +43,10 @@ def picture_error(n: Array) -> Array:
 
 
 def of_one(
-    law: Law, size: str, values: Array, seed: int, scatter: float, digits: int, repeats: int = 1
+    law: Law, size: str, values: list[float], seed: int, scatter: float, digits: int, repeats: int = 1
 ) -> Truth:
     """A law of one size: its points, each measured some times, and its value at ten times the largest."""
-    x = np.repeat(np.asarray(values, float), repeats)
+    x = np.repeat(np.array(values, float), repeats)
     return Truth({size: x, "y": noisy(law(x), scatter, seed, digits)}, float(law(10 * x.max())))
 
 
@@ -173,7 +177,9 @@ runs = pd.DataFrame(
     }
 )
 failed = runs.iloc[[5, 11]].assign(
-    status="FAILED", **{"metrics.val_error": np.nan, "metrics.train_error": np.nan}
+    run_id=["dead0001c0ffee", "dead0002c0ffee"],
+    status="FAILED",
+    **{"metrics.val_error": np.nan, "metrics.train_error": np.nan},
 )
 add(kind, "mlflow search_runs", "runs.csv", csv(pd.concat([runs.iloc[:7], failed, runs.iloc[7:]])), t)
 
