@@ -114,7 +114,7 @@ SEARCHES: dict[str, tuple[list[int], dict[str, list[Any]], dict[str, Any], int, 
     "ResNet MNIST, larger batches, turned": (
         PUBLISHED_MNIST,
         {"learning_rate": [0.002, 0.0022, 0.0025, 0.003, 0.005], "batch_size": [1024, 2048]},
-        AFFINE | RATED, 60, 5,
+        AFFINE | RATED, 60, 30,
     ),
     "ResNet CIFAR10, App. E": ([1500, 3000, 6000, 11000, 21000], {}, {}, 24, 2),
     "ResNet CIFAR10, search": (
