@@ -165,3 +165,29 @@ def test_a_budget_may_be_called_flops(tmp_path: Path):
     runs().to_csv(tmp_path / "runs.csv", index=False)
     found = command("plan", "optimal", tmp_path / "runs.csv", "--flops", "1e22")
     assert found["optimal"][0]["compute"] == 1e22
+
+
+def test_a_table_in_percent_is_answered_in_percent():
+    n = np.geomspace(1e3, 1e5, 7)
+    share = 0.04 + 6 * n**-0.5
+    whole = sl.predict(pd.DataFrame({"images": n, "error (%)": 100 * share}), at=3e5)
+    plain = sl.predict(pd.DataFrame({"images": n, "test_error": share}), at=3e5)
+    assert whole.mean == pytest.approx(plain.mean)  # results are fractions
+    written = f"{100 * plain.mean:.4g} %"
+    assert written in whole.summary()
+    assert written not in plain.summary()
+    said = sl.answer(pd.DataFrame({"images": n, "acc": 100 - 100 * share}))["ten times"]
+    value = said.values["test_error"]
+    assert value.unit == "fraction"
+    assert f"{100 * value.value:.4g} %" in said.text
+    assert f"{100 * (1 - value.value):.3g} %" in said.text
+
+
+@pytest.mark.parametrize("effect", [0.0, 0.2])
+def test_a_number_of_no_known_name_that_changes_y_is_named(effect: float):
+    draw = np.random.default_rng(5)
+    n, quality = 10 ** draw.uniform(7, 9.5, 24), draw.uniform(0.1, 0.9, 24).round(2)
+    loss = 1.7 + 400 * n**-0.34 - effect * quality + 0.005 * draw.standard_normal(24)
+    found = sl.fit(pd.DataFrame({"params": n, "quality": quality, "val_loss": loss}))
+    named = [note.details["column"] for note in found.notes if note.code == "also_explained"]
+    assert named == (["quality"] if effect else [])

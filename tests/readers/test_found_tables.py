@@ -72,8 +72,8 @@ def test_the_table_in_a_file(tmp_path: Path, name: str):
 def test_titles_footnotes_and_means_are_said(tmp_path: Path):
     for name, said in (
         ("title.csv", "Sweep of May"),
-        ("notes.csv", "1 lines of text below"),
-        ("mean.csv", "1 rows"),
+        ("notes.csv", "1 line of text"),
+        ("mean.csv", "1 row of means"),
     ):
         (tmp_path / name).write_text(FILES[name])
         assert said in sl.read(tmp_path / name).understood

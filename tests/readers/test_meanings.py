@@ -260,3 +260,16 @@ def test_data_over_parameters_is_a_ratio_and_no_size():
     curves = sl.read({"size": ["14M", "31M", "70M"], "D/N": [20, 20, 20], "loss": [4.9, 4.2, 3.6]})
     assert curves["n_params"].tolist() == [14e6, 31e6, 70e6]
     assert curves["n_data"].tolist() == [280e6, 620e6, 1400e6]
+
+
+def test_texts_on_a_run_are_no_settings():
+    table = pd.DataFrame(
+        {
+            "n_train": [1000, 2000, 4000, 8000], "commit": ["a1", "a1", "b2", "b2"],
+            "out_dir": [f"/runs/{k}" for k in range(4)], "schedule": ["wsd", "cosine"] * 2,
+            "val_error": ["0.3", "diverged", "n/a", "0.2"],
+        }
+    )  # fmt: skip
+    columns = {column.ours: column for column in sl.read(table).reading.columns}
+    assert [columns[name].role for name in ("commit", "out_dir", "schedule")] == ["about", "about", "setting"]
+    assert "diverged 1, no value 1" in columns["test_error"].change

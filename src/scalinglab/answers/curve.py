@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +12,6 @@ from scalinglab.answers.result import FURTHER, MOST_OF_THE_GAIN, Answers, next_r
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.laws.extrapolation.stacking import extrapolate
-from scalinglab.laws.fitting.data.from_curves import Table
 from scalinglab.laws.fitting.law import Law, scatter_caution
 from scalinglab.laws.planning import questions
 from scalinglab.laws.planning.questions import Bend
@@ -27,10 +26,9 @@ NEEDS_BOTH = Finding("compute-optimal", Status.REFUSED, reasons=(Reason("needs_b
 
 def answer_curve(curves: Curves, chosen: Chosen) -> Answers:
     """The findings on y against the sizes x."""
-    (x,), y, table, lost = chosen.x, chosen.y, chosen.table, chosen.lost
-    unit = chosen.units[x]
+    (x,), y, table = chosen.x, chosen.y, chosen.table
     asked = ("--x", x, "--y", y)
-    found = Answers((_read(table, x, y, unit, lost),), x, y, notes=table.notes)
+    found = Answers((_read(chosen),), x, y, notes=table.notes)
     try:
         found = _add_law(found, chosen, asked)
     except ScalinglabError as error:
@@ -39,7 +37,7 @@ def answer_curve(curves: Curves, chosen: Chosen) -> Answers:
         refused = Finding("exponent", Status.NOT_DETERMINED, reasons=(reason_of(error),), command=command)
         return replace(found, findings=(*found.findings, refused, NEEDS_BOTH))
     try:
-        found = _add_prediction(found, curves, table, unit, asked)
+        found = _add_prediction(found, curves, chosen, asked)
     except ScalinglabError as error:
         command = Command("laws fit", *asked)
         refused = Finding("ten times", Status.NOT_DETERMINED, reasons=(reason_of(error),), command=command)
@@ -47,14 +45,17 @@ def answer_curve(curves: Curves, chosen: Chosen) -> Answers:
     return replace(found, findings=(*found.findings, NEEDS_BOTH))
 
 
-def _read(table: Table, x: str, y: str, unit: str, lost: tuple[Reason, ...]) -> Finding:
+def _read(chosen: Chosen) -> Finding:
+    (x,), table = chosen.x, chosen.table
     sizes, values = table.x, table.y
+    ends = (values[sizes == end].mean() for end in (sizes.min(), sizes.max()))
     facts = {
-        "runs": len(np.unique(table.runs)), "values": len(np.unique(sizes)), "units": {x: unit}, "y": y,
+        "runs": len(np.unique(table.runs)), "values": len(np.unique(sizes)), "units": dict(chosen.units),
+        "y": chosen.y,
         "sizes": {x: (float(sizes.min()), float(sizes.max()))},
-        "ends": tuple(float(values[sizes == end].mean()) for end in (sizes.min(), sizes.max())),
+        "ends": tuple(chosen.measured(end).value for end in ends),
     }  # fmt: skip
-    return Finding("read", Status.DETERMINED, reasons=lost, facts=facts, command=Command("report"))
+    return Finding("read", Status.DETERMINED, reasons=chosen.lost, facts=facts, command=Command("report"))
 
 
 def _add_law(found: Answers, chosen: Chosen, asked: Sequence[str]) -> Answers:
@@ -67,20 +68,20 @@ def _add_law(found: Answers, chosen: Chosen, asked: Sequence[str]) -> Answers:
         bend = questions.still_power_law(law.points.x, law.points.y)
     except BadInput as error:
         bend = reason_of(error)
-    exponent = find_exponent(law, bend, y, x, Command("laws fit", *asked))
+    exponent = find_exponent(law, bend, y, x, Command("laws fit", *asked), chosen.measured)
     refused = exponent.status is not Status.DETERMINED
     findings = (*found.findings, exponent, find_shape(law, bend, Command("plan bend", *asked)))
     undetermined = law.form.names if refused else law.undetermined
     return replace(found, findings=findings, law=law, fit=fitted, notes=notes, undetermined=undetermined)
 
 
-def _add_prediction(found: Answers, curves: Curves, table: Table, unit: str, asked: Sequence[str]) -> Answers:
+def _add_prediction(found: Answers, curves: Curves, chosen: Chosen, asked: Sequence[str]) -> Answers:
     """With what ten times as much gives, and the next run."""
-    x, y, law = found.x, found.y, found.law
+    x, y, law, table, unit = found.x, found.y, found.law, chosen.table, chosen.units[found.x]
     assert law is not None
     budget, at = float(table.x.max()), FURTHER * float(table.x.max())
     further = extrapolate(table.x, table.y, at=at)
-    value = Estimate(float(further.mean[0]), low=float(further.low[0]), high=float(further.high[0]))
+    value = chosen.measured(further.mean[0], further.low[0], further.high[0])
     facts = {"x": x, "at": at, "unit": unit, **of_accuracy(curves, y)}
     tenfold = Finding(
         "ten times", Status.DETERMINED, {y: value}, scatter_caution(law.dof, law.points), facts,
@@ -106,8 +107,15 @@ def _add_prediction(found: Answers, curves: Curves, table: Table, unit: str, ask
     return replace(found, findings=(*found.findings, plan), next_runs=planned)
 
 
-def find_exponent(law: Law, bend: Bend | Reason, y: str, x: str, command: Command) -> Finding:
-    """The exponent and the floor of a law, or why there is none."""
+def find_exponent(
+    law: Law, bend: Bend | Reason, y: str, x: str, command: Command,
+    measured: Callable[..., Estimate] = Estimate,
+) -> Finding:  # fmt: skip
+    """The exponent and the floor of a law, or why there is none.
+
+    Args:
+        measured: a value of y with its interval, written as the table does (`Chosen.measured`).
+    """
     columns = {"y": Column(y), "x": Column(x)}
     refused: Reason | None = None
     if law.diagnosis.bend.located:
@@ -121,20 +129,18 @@ def find_exponent(law: Law, bend: Bend | Reason, y: str, x: str, command: Comman
     facts = {"y": y, "along": {"exponent": x}, "floor": "offset"}
     if refused is not None:
         return Finding("exponent", Status.NOT_DETERMINED, {}, (refused,), facts, command)
-    values = {"exponent": _estimate(law, "exponent")}
+    made = {"exponent": Estimate, "offset": measured}
+    ends = {n: {"low": float(low), "high": float(high)} for n, (low, high) in law.parameter_intervals.items()}
+    known = {n: make(float(law.parameters[n]), **ends[n]) for n, make in made.items() if n in law.parameters}
+    values = {"exponent": known["exponent"]}
     reasons: tuple[Reason, ...] = ()
     if "offset" not in law.parameters:
         reasons = (Reason("floor_assumed", sizes=law.points.sizes),)
-    elif np.isfinite(law.parameter_intervals["offset"][1]):
-        values["offset"] = _estimate(law, "offset")
+    elif np.isfinite(known["offset"].high):
+        values = known
     else:
         reasons = (Reason("floor_open"),)
     return Finding("exponent", Status.DETERMINED, values, reasons, facts, command)
-
-
-def _estimate(law: Law, name: str) -> Estimate:
-    low, high = law.parameter_intervals[name]
-    return Estimate(float(law.parameters[name]), low=float(low), high=float(high))
 
 
 def find_shape(law: Law, bend: Bend | Reason, command: Command) -> Finding:

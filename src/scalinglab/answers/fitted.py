@@ -26,9 +26,10 @@ from scalinglab.laws.fitting.law import Law, known_parameters
 from scalinglab.laws.surface import Surface
 from scalinglab.laws.surface import fit as fit_surface
 from scalinglab.readers.units import refuse_other_units
+from scalinglab.results.estimate import Estimate
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.types import Reason, Remark, noted
-from scalinglab.support.words import count
+from scalinglab.support.words import Share, count
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,6 +52,7 @@ class Chosen:
         units: what each size counts, by its column.
         table: the points; sizes that are not positive and values that are not finite are left out.
         lost: what was left out.
+        sign: "%" where the table has y in percent: results are fractions, written in percent.
     """
 
     x: tuple[str, ...]
@@ -58,6 +60,12 @@ class Chosen:
     units: Mapping[str, str]
     table: Table
     lost: tuple[Reason, ...] = ()
+    sign: str = ""
+
+    def measured(self, value: Any, low: Any = np.nan, high: Any = np.nan) -> Estimate:
+        """A value of y with its interval, written as the table writes it."""
+        kind, unit = (Share, "fraction") if self.sign else (float, "")
+        return Estimate(kind(value), low=kind(low), high=kind(high), unit=unit)
 
     @property
     def is_surface(self) -> bool:
@@ -142,7 +150,7 @@ def choose(
     units = {name: _unit(curves, name, table) for name in names}
     if x is None:
         refuse_other_units(dict(zip(names, np.atleast_2d(table.x))), units)
-    return Chosen(names, measured, units, table, lost)
+    return Chosen(names, measured, units, table, lost, "%" if curves.unit_of(measured) == "%" else "")
 
 
 def _also_measured(curves: Curves, y: str) -> tuple[str, ...]:
@@ -393,7 +401,10 @@ class Prediction(NotebookResult):
         for row in self.notebook_table().to_dict("records"):
             place = " on ".join(_sized(row[name], self.units.get(name, name), name) for name in self.at)
             far = Reason("beyond_run", times=row["beyond"]) if row["beyond"] > 1 else ""
-            ends = {"value": row[self.y], "low": row["low"], "high": row["high"], "level": self.level}
+            found = (Estimate if self.fit is None else self.fit.chosen.measured)(
+                row[self.y], low=row["low"], high=row["high"]
+            )
+            ends = {"value": found.value, "low": found.low, "high": found.high, "level": self.level}
             yield Reason("predicted", y=self.y, place=place, far=far, assumed=assumed, **ends)
         yield from noted(self.notes)
 

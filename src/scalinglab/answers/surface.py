@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -33,11 +34,11 @@ MOST_SCATTER = 0.3  # of the spread of ln y, beyond which the form is not seen t
 
 def answer_surface(curves: Curves, selected: Chosen, compute: float | None) -> Answers:
     """The findings on y against parameters and data."""
-    y, table, lost = selected.y, selected.table, selected.lost
+    y, table = selected.y, selected.table
     names, spent = dict(selected.units), selected.compute
     chosen = ("--y", y)
     notes = (*table.notes, *doubts(curves))
-    read = _read(table, spent, y, names, lost)
+    read = _read(selected)
     try:
         fit = selected.fit()
     except ScalinglabError as error:
@@ -51,7 +52,11 @@ def answer_surface(curves: Curves, selected: Chosen, compute: float | None) -> A
     assert fitted is not None
     notes = (*fit.notes, *doubts(curves))
     more = Command("laws surface", *chosen)
-    findings = (read, find_exponents(fitted, y, names, more), find_shape(fitted, Command("report")))
+    findings = (
+        read,
+        find_exponents(fitted, y, names, more, selected.measured),
+        find_shape(fitted, Command("report")),
+    )
     found = Answers(
         findings, "n_params, n_data", y, fitted.law, fitted, fit=fit, notes=notes,
         undetermined=fitted.undetermined,
@@ -59,16 +64,15 @@ def answer_surface(curves: Curves, selected: Chosen, compute: float | None) -> A
     return _add_optimum(found, curves, fitted, spent, compute, chosen, names)
 
 
-def _read(
-    table: Table, spent: np.ndarray, y: str, names: dict[str, str], lost: tuple[Reason, ...]
-) -> Finding:
+def _read(selected: Chosen) -> Finding:
+    table, spent, names = selected.table, selected.compute, dict(selected.units)
     facts = {
-        "runs": len(np.unique(table.runs)), "units": names, "y": y,
+        "runs": len(np.unique(table.runs)), "units": names, "y": selected.y,
         "sizes": {c: (float(v.min()), float(v.max())) for c, v in zip(names, table.x, strict=True)},
         "compute": (float(spent.min()), float(spent.max())),
-        "ends": (float(table.y.max()), float(table.y.min())),
+        "ends": tuple(selected.measured(end).value for end in (table.y.max(), table.y.min())),
     }  # fmt: skip
-    return Finding("read", Status.DETERMINED, reasons=lost, facts=facts, command=Command("report"))
+    return Finding("read", Status.DETERMINED, reasons=selected.lost, facts=facts, command=Command("report"))
 
 
 def _add_optimum(
@@ -98,7 +102,7 @@ def _add_optimum(
     optimal = Command("plan optimal", *chosen, "--compute", f"{target:.3g}")
     findings = (
         *found.findings,
-        _ten_times(best, found.y, of_accuracy(curves, found.y), tenfold),
+        _ten_times(best, found, of_accuracy(curves, found.y), tenfold),
         find_optimum(best, asked, names, optimal, () if far is None else (far,), assumed),
     )
     runs = None
@@ -129,13 +133,17 @@ def _longest_curve(table: Table) -> tuple[str, ...]:
     return ("--x", "n_params") if grow_together else ()
 
 
-def find_exponents(fitted: Surface, y: str, names: dict[str, str], command: Command) -> Finding:
+def find_exponents(
+    fitted: Surface, y: str, names: dict[str, str], command: Command, measured: Callable[..., Estimate]
+) -> Finding:
     """α, β and the floor, each with its interval, or that it is not determined."""
     ends = fitted.parameter_intervals()
     lost = [name for name in EXPONENTS if name in fitted.undetermined]
     known = [name for name in EXPONENTS if name not in lost]
     values = {
-        name: Estimate(fitted.medians[name], low=float(ends[name][0]), high=float(ends[name][1]))
+        name: (measured if name == "E" else Estimate)(
+            fitted.medians[name], low=float(ends[name][0]), high=float(ends[name][1])
+        )
         for name in [*known, "E"]
         if known and (name != "E" or (not lost and np.isfinite(ends["E"][1])))
     }
@@ -179,10 +187,12 @@ def find_shape(fitted: Surface, command: Command) -> Finding:
     return Finding("power law", status, {}, reasons, {"verdict": verdict}, command)
 
 
-def _ten_times(best: Optimal, y: str, accuracy: dict[str, bool], command: Command) -> Finding:
-    low, high = (float(end[1]) for end in best.loss_interval)
-    values = {y: Estimate(float(best.loss_median[1]), low=low, high=high)}
-    facts = {"compute": float(best.compute[1]), "now": float(best.loss_median[0]), **accuracy}
+def _ten_times(best: Optimal, found: Answers, accuracy: dict[str, bool], command: Command) -> Finding:
+    assert found.fit is not None
+    measured = found.fit.chosen.measured
+    values = {found.y: measured(best.loss_median[1], *(end[1] for end in best.loss_interval))}
+    now = measured(best.loss_median[0]).value
+    facts = {"compute": float(best.compute[1]), "now": now, **accuracy}
     return Finding("ten times", Status.DETERMINED, values, (), facts, command)
 
 

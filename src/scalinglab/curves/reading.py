@@ -22,7 +22,8 @@ class ColumnRead:
     Attributes:
         theirs: its name in the table that was read; empty where the column was made from others.
         ours: its name here; empty where it was left out.
-        role: `run`, `setting`, `seed`, `progress`, `measured`, `outcome`, or `left out`.
+        role: `run`, `setting`, `seed`, `progress`, `measured`, `outcome`, `about` (a text on the run that is
+            no setting, such as its commit), or `left out`.
         unit: what its numbers count or are measured in here, where that is known: "tokens", "nats".
         change: what was done to its values, "times 1e+06"; empty where they are as they were.
         missing: how many values are missing here.
@@ -70,7 +71,7 @@ class Reading:
         }
         parts = [f"{counted(self.runs, 'run')}, {counted(self.rows, 'row')}"]
         parts += [f"{title}{listed(names)}" for title, names in groups.items() if names]
-        parts += [f"{c.ours} {c.change}" for c in kept if c.change]
+        parts += [f"{c.ours} {c.change}" for c in kept if c.change and (c.role != "measured" or c in known)]
         parts += self.notes
         if left_out := [c.theirs for c in self.columns if c.role == "left out"]:
             parts.append(f"left out, neither a setting nor a measurement: {listed(left_out)}")

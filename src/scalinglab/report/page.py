@@ -47,7 +47,7 @@ class Slider:
         name, unit: of what the slider moves along.
         at: (places,) its range, evenly in the logarithm or not.
         draws: by name, (draws, places) curves of the fit.
-        kinds: how each is written: "count" for a size.
+        kinds: how each is written: "count" for a size, "%" for a fraction in percent.
         start: where it begins.
     """
 

@@ -189,8 +189,8 @@ def _ten_times(found: Finding) -> tuple[str, str]:
         return "Ten times as much", f"not determined. {paragraph(_why(found))}"
     ((y, value),) = found.values.items()
     ends = f"{value.low:.4g} to {value.high:.4g}"
-    accuracy = f", an accuracy of {1 - value.value:.3g} ({1 - value.high:.3g} to {1 - value.low:.3g}),"
-    accuracy = accuracy if f.get("of_accuracy") else ""
+    middle, low, high = (type(value.value)(1 - v) for v in (value.value, value.high, value.low))
+    accuracy = f", an accuracy of {middle:.3g} ({low:.3g} to {high:.3g})," if f.get("of_accuracy") else ""
     if "compute" in f:
         subject = f"Ten times the compute, {flops(f['compute'])}"
         down = f"down from {f['now']:.4g} for the compute of the largest run."

@@ -102,9 +102,9 @@ REASONS = {
         "space='raw' (--space raw), and an offset below zero with bounds={{'offset': (low, high)}}"
     ),
     "dropped": "{dropped} of {points} points dropped: {why:;}",
-    "copied_points": ("{points} points are exact copies of others; drop them if they were read twice"),
-    "copies_counted_once": "{rows} rows are exact copies of others and are counted once",
-    "copies_counted_twice": "{rows} rows are exact copies of others and are counted; was a file read twice?",
+    "copied_points": "{points:#exact repeat} of other points; drop them if they were read twice",
+    "copies_counted_once": "{rows:#exact repeat} of other rows left out",
+    "copies_counted_twice": "{rows:#exact repeat} of other rows counted; was a file read twice?",
     "last_rows": "used the last row of each run ({rows} of {of} rows)",
     "best_rows": (
         "used the {best} {y} of each run ({rows} of {of} rows); --reduce last or --reduce all changes that"
@@ -123,6 +123,10 @@ REASONS = {
     "unknown_differs": (
         "runs of the same size differ in {column} ({values:,}); for one kind alone: --where {column}={first}"
         "; if it is a size: --column n_params={column}"
+    ),
+    "also_explained": (
+        "{y} also changes with {column} ({p:p}), which the law leaves out; keep runs alike in it, or fit "
+        "both: --x {sizes},{column}"
     ),
     "diverged_count": "{runs:#diverged run} included; --where status=done leaves them out",
     "both_vary": "n_params and n_data both vary; a law of {x} alone holds only if both keep growing together",
@@ -588,6 +592,7 @@ def fill(template: str, details: Mapping[str, Any], names: Mapping[str, str] | N
     return without_nan(_Sentences(names or {}).vformat(template, (), details))
 
 
+LEAST_SHARE = 1e-4  # the smallest share that is printed
 LEAST_P = 1 / 1000  # the smallest p-value that is printed; tests whose distribution is drawn resolve it
 OPTIONAL = re.compile(r"(.*[^+.0-9])(\.\d[efg])")  # text, then the format of a number
 
@@ -619,6 +624,6 @@ class _Sentences(Formatter):
         if spec == "p":
             return f"p = {value:.2g}" if value >= LEAST_P else f"p < {LEAST_P:g}"
         if spec == "%%":
-            return f"{two_digits(100 * value)} %"
+            return f"{two_digits(100 * value)} %" if not 0 < abs(value) < LEAST_SHARE else "less than 0.01 %"
         formats = {"count": count, "two": two_digits}
         return formats[spec](value) if spec in formats else format(value, spec)

@@ -35,6 +35,19 @@ def counted(number: int, word: str) -> str:
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
+class Share(float):
+    """A fraction that is written in percent, as the table has it that it comes from.
+
+    >>> f"{Share(0.04217):.3g}", Share(0.04217) < 0.05
+    ('4.22 %', True)
+    """
+
+    __slots__ = ()
+
+    def __format__(self, spec: str) -> str:
+        return f"{format(100 * float(self), spec)} %"
+
+
 def percent(share: float) -> str:
     """A share in whole percent.
 

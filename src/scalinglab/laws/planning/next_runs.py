@@ -106,7 +106,8 @@ class NextRuns(NotebookResult):
             return Reason("stays_open", **about, covered=covered, size=Column(size))
         saved = 1 - then / self.before
         little = Reason("narrows_little", **about, saved=saved, needed=1 - WORTH)
-        return little if then > WORTH * self.before else Reason("narrow_already", **about)
+        known = self.before < NOTICEABLE or then <= WORTH * self.before
+        return Reason("narrow_already", **about) if known else little
 
     def notebook_table(self) -> pd.DataFrame:
         """One row a run, in the order in which to make them."""

@@ -20,8 +20,9 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from scalinglab.curves import OUTCOME, PROGRESS, Curves, is_seed
-from scalinglab.curves.columns import IDENTITY, unit_of_data
+from scalinglab.curves import OUTCOME, PROGRESS, SETTING, Curves, is_seed
+from scalinglab.curves.columns import IDENTITY, is_numeric, unit_of_data
+from scalinglab.curves.names import bare
 from scalinglab.curves.parts import DROPPED, MOST_NUMBERS
 from scalinglab.curves.reading import ColumnRead, Reading, listed
 from scalinglab.readers.tables.naming import Naming
@@ -32,6 +33,14 @@ from scalinglab.readers.tables.runs import (
     setting_columns,
     with_data_of_isoflops,
 )
+from scalinglab.readers.tables.values import TEXT
+
+# words in the names of texts that say something of a run and are no settings
+_ABOUT = {
+    "commit", "sha", "git", "host", "hostname", "node", "machine", "note", "notes", "comment", "comments",
+    "remark", "remarks", "path", "dir", "folder", "uri", "url", "link", "file", "date", "time", "started",
+    "created", "user", "owner", "who", "author", "command", "job", "uuid", "id",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -146,7 +155,7 @@ def _columns(
         change = ", ".join(naming.changes.get(name, ()))
         values = table[name]
         facts = {
-            "role": _role(name, settings), "unit": units.get(name, ""), "change": change,
+            "role": _role(name, settings, values), "unit": units.get(name, ""), "change": change,
             "missing": int(values.isna().sum()), "varies": values.nunique(dropna=False) > 1,
         }  # fmt: skip
         made = name not in naming.found
@@ -155,8 +164,11 @@ def _columns(
     return (*found, *(ColumnRead(name, "", "left out") for name in left_out))
 
 
-def _role(name: str, settings: Sequence[str]) -> str:
+def _role(name: str, settings: Sequence[str], values: pd.Series) -> str:
     if name in settings:
+        about = name not in (*SETTING, *TEXT) and not is_numeric(values)
+        if about and (_ABOUT & {*bare(name).split("_")} or 2 * values.nunique() > max(len(values), 4)):
+            return "about"
         return "seed" if is_seed(name) else "setting"
     roles = {"run": IDENTITY, "progress": PROGRESS, "outcome": OUTCOME}
     return next((role for role, names in roles.items() if name in names), "measured")

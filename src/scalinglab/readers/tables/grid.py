@@ -18,6 +18,7 @@ from scalinglab.errors import BadInput
 from scalinglab.readers.tables.headers import header
 from scalinglab.readers.tables.markup import are_types
 from scalinglab.readers.tables.remarks import NOTES
+from scalinglab.support.words import counted
 
 FEWEST_OF_A_TITLE = 2  # cells of a row of names, whatever the table's width
 _UNIT = re.compile(rf"[\[(]?(?:in )?(?:%|{MULTIPLIERS}|nats?|bits?|tokens?|params?|parameters?|#|-"
@@ -297,9 +298,9 @@ def without_strays(frame: pd.DataFrame) -> pd.DataFrame:
         named.loc[sections.index] = sections
         kept = kept.assign(**{SECTION: named.ffill().reindex(kept.index)})
     if summaries.any():
-        notes.append(f"{int(summaries.sum())} rows of means or totals at the end left out")
+        notes.append(f"left out at the end: {counted(int(summaries.sum()), 'row')} of means or totals")
     if footnotes := int((lines & (doubtful.index > ends)).sum()):
-        notes.append(f"{footnotes} lines of text below the table left out")
+        notes.append(f"left out below the table: {counted(footnotes, 'line')} of text")
     attrs = dict(frame.attrs)
     kept = kept.reset_index(drop=True)
     kept.attrs = attrs | ({NOTES: notes} if notes else {})

@@ -20,6 +20,7 @@ from scalinglab.errors import BadInput
 from scalinglab.readers.tables.headers import header
 from scalinglab.readers.tables.meanings import FEWEST_PARAMS, FEWEST_TOKENS, model_sizes, names_sizes
 from scalinglab.readers.tables.remarks import NOTES
+from scalinglab.support.words import counted
 
 LIST_OF_RUNS = ("Name", "State", "Runtime")
 _ABOUT = (
@@ -167,7 +168,7 @@ def _from_optuna(frame: pd.DataFrame) -> Found:
     table = done.drop(columns=[*about, "state"]).reset_index(drop=True)
     names = {c: re.sub(r"^(params|user_attrs)_", "", c) for c in table}
     left_out = len(frame) - len(done)
-    note = f"{left_out} trials that are not complete left out" if left_out else ""
+    note = f"left out: {counted(left_out, 'trial')} that did not complete" if left_out else ""
     return (table.rename(columns=names), note) if len({*names.values()}) == len(names) else None
 
 

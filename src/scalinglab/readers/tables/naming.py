@@ -30,6 +30,7 @@ from scalinglab.readers.tables.meanings import (
     measured,
 )  # fmt: skip
 from scalinglab.readers.tables.values import COUNTS, TEXT, Values
+from scalinglab.support.words import counted
 
 # a letter is a multiplier in params_m and Params (M); in time (m) it is a unit
 _COUNTED = {*COUNTS, "compute"}
@@ -205,6 +206,7 @@ class Naming:
         if found.log is not None:
             return self._of_logarithm(column, theirs, found, origin)
         if found.percent:
+            self._mark_percent(column, found.name)
             if cells is not None and cells.percent:
                 return values
             self._doubt_percent(theirs, found.name, values, origin)
@@ -247,6 +249,11 @@ class Naming:
         self._changed(column, f"{base or 'e'} to the power of {theirs}")
         power = 10.0**values if base == 10 else 2.0**values if base == 2 else np.exp(values)
         return pd.Series(power).round(0) if power.min() >= FEWEST_PARAMS else pd.Series(power)
+
+    def _mark_percent(self, column: str, name: str) -> None:
+        """Keep that errors and accuracies were in percent, in which they are answered."""
+        if (found := quantity(name)) is not None and found.kind in ("accuracy", "error"):
+            self.units[column] = "%"
 
     def _doubt_percent(self, theirs: str, name: str, values: pd.Series, origin: str) -> None:
         measured = quantity(name)
@@ -420,7 +427,7 @@ class Naming:
             keys = [c for c in keys if self.frame[c].notna().all()]
             if keys and not self.frame.assign(**{column: filled}).duplicated([column, *keys]).any():
                 self.frame[column] = filled
-                self._changed(column, f"filled down in {gaps} rows")
+                self._changed(column, f"filled down in {counted(gaps, 'row')}")
 
     def _read_ratio(self) -> None:
         """Tokens from tokens per parameter, where no column says how many."""
@@ -461,9 +468,13 @@ class Naming:
                 if name in self.frame and is_numeric(self.frame[name]) and 1 < self.frame[name].max() <= 100:
                     self.frame[name] = self.frame[name] / 100
                     self._changed(name, "in percent: divided by 100")
+                    self.units[name] = "%"
+                elif name in self._cells and self._cells[name].percent:
+                    self.units[name] = "%"
             if accuracy in self.frame and error not in self.frame and is_numeric(self.frame[accuracy]):
                 self.frame[error] = 1 - self.frame[accuracy]
                 self._changed(error, f"= 1 − {accuracy}")
+                self.units |= {error: self.units[accuracy]} if accuracy in self.units else {}
 
     def _keep_spreads(self) -> None:
         """What stood behind ±: a standard error or a standard deviation, which the table does not say."""

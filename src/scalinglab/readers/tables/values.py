@@ -62,8 +62,11 @@ class Values:
         if not text.replace(".", "").replace("-", "").replace("+", "").replace("e", "").isdigit():
             self.changes.setdefault(column, []).append(f"{text} read as {found.values[first]:.10g}")
         if found.words:
-            words = ", ".join(f"{word} {count}" for word, count in found.words[:4])
             missing = int(found.values.isna().sum())
+            named = found.words[:4]
+            others = missing - sum(count for _, count in named)
+            named = (*named, *([("no value", others)] if others else []))
+            words = ", ".join(f"{word} {count}" for word, count in named)
             self.changes.setdefault(column, []).append(
                 f"missing in {missing} of {len(before)} rows ({words})"
             )

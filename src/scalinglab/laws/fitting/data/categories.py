@@ -42,17 +42,37 @@ def splits(frame: pd.DataFrame, names: list[str], y: str, column: str) -> float 
             means = pd.DataFrame(columns).groupby(cells).transform("mean")
             return np.asarray(columns - means.to_numpy())
 
-        found = _f_test(outcome[shared], within, len(np.unique(cells)), group[shared], logs[shared])
+        found = _f_test(
+            outcome[shared], within, len(np.unique(cells)), _each_value(group[shared]), logs[shared]
+        )
         if found is not None:  # a few sizes that are shared by chance do not tell
             return found
     if not _overlap(logs, group, cell) or _follows(known[column], logs):
         return None
+    return _beside_sizes(outcome, logs, _each_value(group))
+
+
+def explains(frame: pd.DataFrame, names: list[str], y: str, column: str) -> float | None:
+    """The p-value of an effect of a number on y beside that of the sizes, a parabola in it; as `splits`."""
+    known = frame[np.isfinite(frame[[*names, y, column]].to_numpy(float)).all(axis=1)]
+    number, logs = known[column].to_numpy(float), np.log(known[names].to_numpy(float))
+    if len(known) < 3 or np.ptp(number) == 0 or not (known[y] > 0).all() or _follows(known[column], logs):
+        return None
+    centred = (number - number.mean()) / number.std()
+    return _beside_sizes(np.log(known[y].to_numpy(float)), logs, np.column_stack([centred, centred**2]))
+
+
+def _each_value(group: np.ndarray) -> np.ndarray:
+    return pd.get_dummies(pd.Series(group)).to_numpy(float)
+
+
+def _beside_sizes(outcome: np.ndarray, logs: np.ndarray, effects: np.ndarray) -> float | None:
     parabola = _parabola(logs)
 
     def beside(columns: np.ndarray) -> np.ndarray:
         return np.asarray(columns - parabola @ np.linalg.lstsq(parabola, columns, rcond=1e-9)[0])
 
-    return _f_test(outcome, beside, int(np.linalg.matrix_rank(parabola)), group, logs)
+    return _f_test(outcome, beside, int(np.linalg.matrix_rank(parabola)), effects, logs)
 
 
 def _overlap(logs: np.ndarray, group: np.ndarray, cell: np.ndarray) -> bool:
@@ -84,7 +104,7 @@ def _f_test(
     outcome: np.ndarray,
     rest: Callable[[np.ndarray], np.ndarray],
     used: int,
-    group: np.ndarray,
+    effects: np.ndarray,
     logs: np.ndarray,
 ) -> float | None:
     """The smaller p-value, doubled, of effects alone and of effects with slopes.
@@ -92,8 +112,8 @@ def _f_test(
     Args:
         rest: what the model of the sizes leaves of columns, (runs, columns).
         used: its number of parameters.
+        effects: (runs, columns) of the column.
     """
-    effects = pd.get_dummies(pd.Series(group)).to_numpy(float)
     centred = logs - logs.mean(axis=0)
     slopes = np.column_stack([effects * centred[:, [k]] for k in range(logs.shape[1])])
     left = rest(outcome[:, None])[:, 0]

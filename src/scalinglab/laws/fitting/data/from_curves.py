@@ -283,6 +283,7 @@ def points_of(
             notes += done
         rows.one_category(frame, names, y, recipe, called)
     notes += rows.doubts(frame, names, [column for column in fixed if column != y])
+    notes += rows.also_explained(frame, names, y, [column for column in fixed if column != y])
     found = _as_fractions(_columns(frame, names, y, error), y, notes)
     if beside is not None:
         found = replace(found, beside=frame[beside].to_numpy(float))

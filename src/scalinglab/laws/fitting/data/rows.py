@@ -113,6 +113,21 @@ def one_category(
             raise _mixed(single, column, called, f", which separate {y} beyond its scatter (p = {p:.1g})")
 
 
+def also_explained(frame: pd.DataFrame, names: list[str], y: str, fixed: list[str]) -> list[Reason]:
+    """Numbers of no known name that change y beside the sizes, and that a law of the sizes leaves out.
+
+    Numbers that were chosen have three digits or fewer; those that were measured are results as y is.
+    """
+    known = {*names, *SETTING, *PROGRESS, *OUTCOME, *_recurring(frame[fixed]), y}
+    free = [c for c in frame[fixed].select_dtypes("number") if c not in known and quantity(c) is None]
+    chosen = [
+        c for c in free if not is_seed(c) and (frame[c].map(lambda v: float(f"{v:.3g}")) == frame[c]).all()
+    ]
+    tested = {c: categories.explains(frame, names, y, c) for c in chosen}
+    tested = {c: p for c, p in tested.items() if p is not None and p < SIGNIFICANT / len(tested)}
+    return [Reason("also_explained", column=c, y=y, p=p, sizes=",".join(names)) for c, p in tested.items()]
+
+
 def _restates(frame: pd.DataFrame, column: str, size: str) -> bool:
     """Whether numbers grow with a size, one for each: steps beside tokens."""
     pairs = frame[[column, size]].drop_duplicates().sort_values(size)
