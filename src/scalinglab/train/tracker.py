@@ -35,6 +35,7 @@ import math
 import os
 import sys
 import warnings
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from numbers import Real
@@ -59,6 +60,7 @@ from scalinglab.train.checkpoints.measuring import NORMS
 from scalinglab.train.outlook import Outlook, planned
 
 Evaluation = Callable[[], Mapping[str, float]]
+KEEP = 200  # convention: tensors are kept at every step up to this one, then at steps closer than this part
 
 
 class TrackerWarning(UserWarning):
@@ -140,6 +142,8 @@ class Tracker:
         self._reported: set[str] = set()
         self._unwritten: list[dict[str, Any]] = []
         self._unmeasured: tuple[int, dict[str, Any]] | None = None  # the last step, with what the loop gave
+        self._kept: dict[str, Any] = {}  # what it gave at a step shortly before, without graphs
+        self._keep = 0  # the step from which on that is too long ago
         self.writer: RunWriter | None = None
         self.outlook: Outlook | None = None
         self.done = False
@@ -285,7 +289,8 @@ class Tracker:
         Args:
             step: steps done, from 1.
             measured: numbers that the loop has at hand: `loss`, `train_loss`, `test_error`, …; they are
-                read only at checkpoints, so passing a tensor costs nothing in between.
+                read only at checkpoints, so passing a tensor costs nothing in between. Of a tensor that is
+                gone when `finish` is called the value counts that it had a two-hundredth of the steps before.
 
         Returns:
             Whether it was a checkpoint.
@@ -294,14 +299,18 @@ class Tracker:
             if self.done:
                 self._say_done()
                 return False
-            # the graph behind a loss would keep the activations of its step
-            measured = {k: v.detach() if isinstance(v, Tensor) else v for k, v in measured.items()}
             if self.outlook is not None and "loss" in measured:
                 self.outlook.add(step, measured["loss"])
-            if self.due(step):
+            if step >= self._next:
                 self.measure(step, **measured)
                 return True
-            self._unmeasured = int(step), measured
+            if step >= self._keep:
+                self._keep = step + 1 + step // KEEP
+                self._kept = {k: v.detach() for k, v in measured.items() if isinstance(v, Tensor)}
+            for name, value in measured.items():
+                if isinstance(value, Tensor):  # graphs keep activations; `detach` takes most of a call
+                    measured[name] = weakref.ref(value)
+            self._unmeasured = step, measured
         except Exception as error:
             self._tell("a checkpoint", error)
         return False
@@ -452,7 +461,11 @@ class Tracker:
     def _end(self) -> None:
         if self._unmeasured is not None:
             step, measured = self._unmeasured
-            self.measure(step, **measured)
+            for name, value in measured.items():
+                if isinstance(value, weakref.ref) and (value := value()) is None:
+                    value = self._kept.get(name)
+                measured[name] = value
+            self.measure(int(step), **measured)
         with self._going_on("the store"):
             if self._watch is not None:
                 self._watch.remove()
