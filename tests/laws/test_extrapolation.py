@@ -12,7 +12,6 @@ from scipy.optimize import minimize
 import scalinglab as sl
 from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.laws.extrapolation import bands
-from scalinglab.laws.extrapolation.averaging import smallest_on_simplex
 from scalinglab.laws.extrapolation.bands import scatter
 from scalinglab.laws.extrapolation.continuation import continuation
 from scalinglab.laws.extrapolation.forecasters import (
@@ -26,6 +25,7 @@ from scalinglab.laws.extrapolation.forecasters import (
 )
 from scalinglab.laws.extrapolation.shapes import made_monotone
 from scalinglab.laws.extrapolation.stacking import extrapolate
+from scalinglab.laws.weighing import smallest_on_simplex
 from scalinglab.results import Reason
 from tests.properties import examples
 

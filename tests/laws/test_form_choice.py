@@ -6,7 +6,7 @@ from scipy import stats
 
 from scalinglab.answers.surface import find_shape
 from scalinglab.errors import BadInput
-from scalinglab.laws import form_choice, forms, plan, surface
+from scalinglab.laws import form_choice, forms, plan, surface, weighing
 from scalinglab.laws.fitting.statistics import mixture_ends
 from scalinglab.results.types import Command
 
@@ -137,3 +137,26 @@ def test_a_score_is_the_density_of_what_was_not_seen():
     spread = np.eye(6) + np.ones((6, 6)) / 20
     expected = stats.multivariate_t.logpdf(late, np.full(6, level), variance * spread, df=19)
     assert found == pytest.approx(expected, abs=1e-6)
+
+
+def test_shares_are_bayes_rule_and_leave_out_the_negligible():
+    log = np.log([0.2, 0.1, 0.001]) - 2000.0
+    assert weighing.shares(log) == pytest.approx(np.array([0.2, 0.1, 0.001]) / 0.301)
+    assert weighing.shares(log, 0.01) == pytest.approx([2 / 3, 1 / 3, 0.0])
+    assert weighing.shares(np.array([np.nan, -np.inf])).tolist() == [0.0, 0.0]
+    assert weighing.shares(np.array([np.nan, -5.0])).tolist() == [0.0, 1.0]
+
+
+def test_a_candidate_that_is_far_behind_is_not_asked_again():
+    gains, asked = {0: [1.0, 2.0, 0.0], 1: [2.0, 0.5, 0.3], 2: [-9.0, 99.0, 99.0]}, []
+
+    def density(one: int, seen: int, until: int) -> float:
+        asked.append((one, seen, until))
+        return gains[one][[5, 7, 8].index(seen)]
+
+    cuts = weighing.cuts(10)
+    assert cuts.tolist() == [5, 6, 8, 10]
+    found = weighing.by_backtests(np.array([0.0, 0.5, 0.0]), density, np.array([5, 7, 8, 10]))
+    assert found[:2] == pytest.approx(np.exp([3.0, 3.3]) / np.exp([3.0, 3.3]).sum())
+    assert found[2] == 0.0
+    assert [each for each in asked if each[0] == 2] == [(2, 5, 7)]

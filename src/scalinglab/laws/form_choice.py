@@ -9,21 +9,20 @@ degrees of freedom, that is Student's distribution with ν degrees of freedom an
 
     s² (1 + H (JᵀJ)⁻¹ Hᵀ).
 
-Errors that runs of one size share are averaged over (`shared_errors`): an offset of a size is no bend. A form
-is marked down for missing what follows, and for not having known it. The product of these densities is what
-the cheaper half leaves to say of each form (a partial Bayes factor, O'Hagan 1995); for what it spent on the p
-parameters before, every form pays √a a parameter, a the runs of the cheaper half (Schwarz 1978).
+Errors that runs of one size share are averaged over (`shared_errors`): an offset of a size is no bend. The
+product of these densities is what the cheaper half leaves to say of each form (`weighing.by_backtests`); for
+what it spent on the p parameters before, every form pays √a a parameter, a the runs of the cheaper half
+(Schwarz 1978).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 
-from scalinglab.laws import forms
+from scalinglab.laws import forms, weighing
 from scalinglab.laws.fitting.data.points import Points
 from scalinglab.laws.fitting.fit import fit_points
 from scalinglab.laws.fitting.solution import ROUNDING, Solution
@@ -32,7 +31,6 @@ from scalinglab.laws.fitting.uncertainty import shared_errors
 from scalinglab.laws.fitting.uncertainty.linear import independent
 from scalinglab.laws.forms.base import Form
 
-BLOCKS = 3  # search: in which the half of larger compute is predicted, each from all that is cheaper
 NEGLIGIBLE = 0.05  # search: weight below which a form is left out; each costs profiles of its own
 
 
@@ -42,17 +40,13 @@ def candidates(variables: Sequence[str]) -> tuple[Form, ...]:
     return tuple(sorted((f for f in found.values() if f.automatic), key=lambda form: len(form.parameters)))
 
 
-def cuts_of(runs: int, tried: Sequence[Form]) -> tuple[np.ndarray, tuple[Form, ...]]:
-    """How many of the cheapest runs each prediction is made from, and the forms that can be judged.
+def judged(runs: int, tried: Sequence[Form]) -> tuple[Form, ...]:
+    """The forms that so many runs can judge.
 
     A form needs four runs a parameter: on 16 runs of a sum of two powers the average of all forms held the
     loss at the optimum in 12 of 16 draws, that form alone in 15 (tests of small designs).
     """
-    able = tuple(form for form in tried if 4 * len(form.parameters) <= runs)
-    if len(able) < 2:
-        return np.zeros(0, int), able
-    first = max(runs // 2, *(len(form.parameters) + 2 for form in able))
-    return np.unique(np.linspace(first, runs, BLOCKS + 1).astype(int)), able
+    return tuple(form for form in tried if 4 * len(form.parameters) <= runs)
 
 
 def weights(solutions: Mapping[str, Solution]) -> dict[str, float]:
@@ -62,20 +56,17 @@ def weights(solutions: Mapping[str, Solution]) -> dict[str, float]:
     """
     data = next(iter(solutions.values())).points
     data = data.keep(data.ends_of_runs)
-    cuts, able = cuts_of(len(data.y), [law.form for law in solutions.values()])
+    able = judged(len(data.y), [law.form for law in solutions.values()])
     if len(able) < 2:
         return {}
-    scores = np.array([
-        sum(log_density_of(solutions[form.name], data, *ends) for ends in pairwise(cuts))
-        - 0.5 * len(form.parameters) * np.log(cuts[0])
-        for form in able
-    ])  # fmt: skip
-    scores = np.where(np.isfinite(scores), scores, -np.inf)
-    if not np.isfinite(scores).any():
-        return {}
-    share = np.exp(scores - scores.max())
-    share = np.where(share / share.sum() < NEGLIGIBLE, 0.0, share)
-    return {form.name: float(w) for form, w in zip(able, share / share.sum(), strict=True) if w > 0}
+    free = np.array([len(form.parameters) for form in able])
+    cuts = weighing.cuts(len(data.y), int(free.max()) + 2)
+
+    def density(one: int, seen: int, until: int) -> float:
+        return log_density_of(solutions[able[one].name], data, seen, until)
+
+    share = weighing.by_backtests(-0.5 * free * np.log(cuts[0]), density, cuts, NEGLIGIBLE)
+    return {form.name: float(w) for form, w in zip(able, share, strict=True) if w > 0}
 
 
 def log_density_of(law: Solution, data: Points, seen: int, until: int) -> float:

@@ -51,6 +51,7 @@ from scalinglab.laws.fitting.data.from_curves import Table, is_table, points_fro
 from scalinglab.laws.fitting.data.points import positive
 from scalinglab.laws.fitting.statistics import check_level
 from scalinglab.laws.surface import Surface
+from scalinglab.laws.weighing import shares
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.sentences import Column
 from scalinglab.results.types import Reason, Remark, noted
@@ -161,8 +162,7 @@ class Curve:
     def weights(self, place: float | None = None) -> tuple[np.ndarray, np.ndarray, float]:
         """(curves,) weights, which sum to 1, and the rest of `evidence_of_curves`."""
         log, multiple, count = self.evidence_of_curves(place)
-        weight = np.exp(log - log.max())
-        return weight / weight.sum(), multiple, count
+        return shares(log), multiple, count
 
     def expected(self, loss: np.ndarray) -> np.ndarray:
         """(losses,) the mean of u over all curves."""
@@ -217,9 +217,8 @@ class Scores(NotebookResult):
     @property
     def weights(self) -> dict[str, float]:
         """How much each loss counts, by how well it explains the scores of all runs; they sum to 1."""
-        log = np.array([curve.evidence for curve in self.curves])
-        share = np.exp(log - log.max())
-        return dict(zip((c.name for c in self.curves), (share / share.sum()).tolist(), strict=True))
+        found = shares(np.array([curve.evidence for curve in self.curves]))
+        return dict(zip((curve.name for curve in self.curves), found.tolist(), strict=True))
 
     def measured(self, share: Any) -> Any:
         """The score at a share u of the way from chance to the best."""

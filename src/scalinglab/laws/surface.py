@@ -682,7 +682,7 @@ def _averaged(law: Law, others: Sequence[Form], fitted: Callable[[Form], Law], s
         return Surface(law, seed)
     laws = {law.form.name: law}
     runs = len(np.unique(law.points.runs))
-    for form in form_choice.cuts_of(runs, [law.form, *others])[1]:
+    for form in form_choice.judged(runs, [law.form, *others]):
         if form.name not in laws:
             try:
                 laws[form.name] = fitted(form)

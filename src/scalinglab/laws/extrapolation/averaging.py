@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import solve_triangular
-from scipy.optimize import nnls
 
+from scalinglab.laws import weighing
 from scalinglab.laws.extrapolation import forecasters
 from scalinglab.laws.extrapolation.bands import FEW
 from scalinglab.laws.extrapolation.forecasters import MEMORIES, NAMES, damped_trend, forecast, recent_line
@@ -89,21 +88,7 @@ def stack(tests: list[Backtest]) -> np.ndarray:
     every, share, _ = joined(tests)
     matrix = (every.errors * share) @ every.errors.T
     matrix = matrix + RIDGE * np.diag(np.diag(matrix))
-    return smallest_on_simplex(matrix)
-
-
-def smallest_on_simplex(matrix: np.ndarray) -> np.ndarray:
-    """argmin wᵀMw over w ≥ 0, Σw = 1, M positive definite.
-
-    The minimum of vᵀMv/2 − Σv over v ≥ 0 points in the same direction (same conditions of optimality), and
-    with M = LLᵀ that is the non-negative least-squares problem Lᵀv ≈ L⁻¹1, which is solved exactly.
-    """
-    # where nothing errs, as on a constant curve, every average is as good
-    scaled = matrix / max(np.trace(matrix), 1e-300) + 1e-12 * np.eye(len(matrix))
-    lower = np.linalg.cholesky(scaled)
-    # forms that nearly agree are exchanged many times: three rounds a form, the default, do not always do
-    v, _ = nnls(lower.T, solve_triangular(lower, np.ones(len(matrix)), lower=True), maxiter=100 * len(matrix))
-    return np.asarray(v / v.sum())
+    return weighing.smallest_on_simplex(matrix)
 
 
 @dataclass(frozen=True)

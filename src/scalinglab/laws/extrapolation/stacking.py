@@ -33,7 +33,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -41,6 +40,7 @@ import pandas as pd
 from scipy import special
 
 from scalinglab.errors import BadInput, NotDetermined
+from scalinglab.laws import weighing
 from scalinglab.laws.extrapolation import bands, few_points
 from scalinglab.laws.extrapolation.averaging import Backtest, backtests, joined, method_of
 from scalinglab.laws.extrapolation.bands import Band
@@ -210,8 +210,6 @@ def _continued(usable: points.Points, at: np.ndarray, level: float) -> Extrapola
     return _in_units(found, x_unit, y_unit)
 
 
-BLOCKS = 3  # search: in which the later half of the sizes is predicted, as for surfaces (`form_choice`)
-HOPELESS = 8.0  # search: logarithm of the odds against the law from which on backtests are not asked
 KNOTS = 60  # search: sizes at which the interval of the law is found; between them it is interpolated
 NEGLIGIBLE = 0.02  # search: weight below which the law is left out; it costs a profile
 MOST_LOG = 650.0  # guard: of values and intervals; beyond exp of it lie no numbers
@@ -359,23 +357,24 @@ def law_beside(log_sizes: bytes, values: bytes) -> tuple[float, FormError | None
     if not errors.shows:
         return 0.0, None
     cuts, whole_tests = x.size - FEWEST_FOR_AN_OFFSET, tests_of(log_sizes, values)
-    ahead_of_stack = float(np.log(bands.PRIOR / cuts) - special.logit(errors.chance))
-    ends = np.unique(np.linspace(max(x.size // 2, len(form.parameters) + 2), x.size, BLOCKS + 1).astype(int))
-    for count, until in pairwise(ends):
-        if ahead_of_stack < -HOPELESS:
-            break
+
+    def density(one: int, count: int, until: int) -> float:
         later = slice(count, until)
+        if one:
+            tests = [test.until(log_x[count - 1]) for test in whole_tests if test.cut < log_x[count - 1]]
+            stack = _stacked(log_x[:count], y[:count], x[later], 0.5, tests)
+            return float(np.sum(stack.band.log_density(np.log(y[later] / stack.mean))))
         # one step from the whole law, whose noise is written out so that the step is made; no search
         data = points.check(x[:count], y[:count])
         early = FormError(replace(whole, points=data), noise=np.eye(count))
         if not early.shows:
-            return 0.0, None
-        by_law = early.log_density(Places.values(x[None, later]), np.log(y[later] / whole.predict(x[later])))
-        tests = [test.until(log_x[count - 1]) for test in whole_tests if test.cut < log_x[count - 1]]
-        stack = _stacked(log_x[:count], y[:count], x[later], 0.5, tests)
-        by_stack = stack.band.log_density(np.log(y[later] / stack.mean))
-        ahead_of_stack += float(np.sum(by_law - by_stack))
-    return float(special.expit(ahead_of_stack)), errors
+            return -np.inf
+        off = np.log(y[later] / whole.predict(x[later]))
+        return float(np.sum(early.log_density(Places.values(x[None, later]), off)))
+
+    prior = np.array([np.log(bands.PRIOR / cuts) - special.logit(errors.chance), 0.0])
+    share = weighing.by_backtests(prior, density, weighing.cuts(x.size, len(form.parameters) + 2))
+    return float(share[0]), errors
 
 
 def _stacked(

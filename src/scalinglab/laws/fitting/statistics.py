@@ -8,6 +8,7 @@ import numpy as np
 from scipy import special
 
 from scalinglab.errors import BadInput
+from scalinglab.laws.weighing import shares
 from scalinglab.results.estimate import median_scale
 
 # measured: benchmarks/extrapolation.py --cuts and benchmarks/coverage.py --curves, on both sides of it, and
@@ -256,17 +257,15 @@ def average_of(
     shift, sigma, variance = huber_fits(white, target, HUBER if robust else np.inf)
     r = np.linalg.qr(white, mode="r")
     likelihood = prior - np.log(np.abs(np.einsum("kpp->kp", r))).sum(axis=1) - dof * np.log(sigma)
-    weight = np.exp(likelihood - likelihood.max())
-    evidence = likelihood.max() + np.log(weight.sum())
-    evidence += special.gammaln(dof / 2) - dof / 2 * np.log(np.pi * dof)
-    weight = weight / weight.sum()
-    kept = weight > NEGLIGIBLE / len(weight)
+    evidence = special.logsumexp(likelihood) + special.gammaln(dof / 2) - dof / 2 * np.log(np.pi * dof)
+    weight = shares(likelihood, NEGLIGIBLE / len(likelihood))
+    kept = weight > 0
     root = np.linalg.inv(r) * np.sqrt(variance)[:, None, None]
     which, rho, gamma, shared = (
         (zeros if part is None else part)[kept] for part in (design, correlation, noise_exponent, ratio)
     )
     return NoiseAverage(
-        shift[kept], root[kept], sigma[kept], weight[kept] / weight[kept].sum(), which.astype(int), rho,
+        shift[kept], root[kept], sigma[kept], weight[kept], which.astype(int), rho,
         gamma, shared, dof, centre, float(evidence),
     )  # fmt: skip
 

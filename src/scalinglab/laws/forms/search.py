@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from scalinglab.errors import BadInput, NotDetermined
+from scalinglab.laws import weighing
 from scalinglab.laws.forms.base import Form, Parameter
 from scalinglab.results.types import Reason
 
@@ -31,7 +32,6 @@ EXPONENTS = (0.15, 0.35, 0.7)  # search: of powers, with both signs in products
 MOST_ROWS = 600  # search: more are thinned out evenly
 MOST_TERMS = 10  # search: of one form
 TRIED = 20  # search: terms at each step, those that explain most of the residuals
-BLOCKS = 3  # search: in which the later half of the rows is predicted
 FEWEST_ROWS = 12  # guard: with fewer, backtests of a sixth have one row
 Logs = np.ndarray  # (variables, …) ln of sizes over their units; shares as they are
 
@@ -135,7 +135,7 @@ def _logs(x: Any, units: np.ndarray, shares: np.ndarray) -> Logs:
 def _chosen(columns: np.ndarray, y: np.ndarray) -> tuple[list[int], np.ndarray, float]:
     """The terms that backtests gain by, their coefficients after that of the constant, and S n^(k/n)."""
     n = len(y)
-    cuts = np.unique(np.linspace(n // 2, n, BLOCKS + 1).astype(int))
+    cuts = weighing.cuts(n)
     ones = np.ones((n, 1))
 
     def errors(places: list[int]) -> float:

@@ -29,6 +29,7 @@ from scipy.interpolate import BSpline
 from scipy.optimize import least_squares
 
 from scalinglab.errors import NotDetermined
+from scalinglab.laws.weighing import shares
 from scalinglab.results.estimate import Estimate
 
 # search: of master curves, over which exponents are averaged
@@ -40,6 +41,7 @@ LEAST_FREE = 0.05
 # guard: of a step of the search on the squares of the residuals, in units of the noise: below it, and below
 # 1e-12 of the largest, a direction is rounding and the exponents are not determined
 LEAST_EFFECT = 1e-6
+NEGLIGIBLE = 1e-3  # search: weight below which a spline is left out; its errors take as long as a fit
 
 
 @dataclass(frozen=True)
@@ -135,16 +137,14 @@ def fit(points: Points, starts: np.ndarray) -> ScalingFit:
         used = count + values.size + 1
         penalty = 2 * used * points.y.size / max(points.y.size - used - 1, 1)
         scores.append(points.y.size * np.log(max(objective, 1e-300)) + penalty)
-    weights = np.exp(-(np.array(scores) - min(scores)) / 2)
-    # errors take as long as a fit: not of splines that weigh less than a thousandth of the best
-    kept = [(count, weight) for count, weight in zip(reached, weights, strict=True) if weight > 1e-3]
-    fits = [_with_errors(points, reached[count], count, sides) for count, _ in kept]
-    return averaged(fits, np.array([weight for _, weight in kept]), points.y.size)
+    weights = shares(-np.array(scores) / 2, NEGLIGIBLE)
+    kept = [count for count, weight in zip(reached, weights, strict=True) if weight > 0]
+    fits = [_with_errors(points, reached[count], count, sides) for count in kept]
+    return averaged(fits, weights[weights > 0], points.y.size)
 
 
 def averaged(fits: list[ScalingFit], weights: np.ndarray, size: int) -> ScalingFit:
     """Several fits as one."""
-    weights = weights / weights.sum()
     each = np.array([fit.values for fit in fits])
     values = weights @ each
     errors = np.array([[estimate.stderr for estimate in fit.estimates] for fit in fits])

@@ -16,7 +16,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
-from scipy.optimize import minimize, nnls
+from scipy.optimize import minimize
+
+from scalinglab.laws.weighing import smallest_on_simplex
 
 # search: how a share enters, averaged; the logarithms know a domain from its first percent on
 MAPS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
@@ -174,11 +176,8 @@ class Average:
 def average(shares: np.ndarray, sizes: np.ndarray, log_loss: np.ndarray) -> Average:
     """All maps, averaged."""
     parts = tuple(fit(name, shares, sizes, log_loss) for name in MAPS)
-    left_out = np.stack([part.left_out for part in parts], axis=1)
-    # a row of weight: the sum of the weights is one
-    heavy = 1e3 * np.abs(log_loss).max() * np.sqrt(len(log_loss))
-    weights, _ = nnls(np.vstack([left_out, np.full(len(parts), heavy)]), np.append(log_loss, heavy))
-    weights = weights / weights.sum() if weights.sum() > 0 else np.full(len(parts), 1 / len(parts))
+    errors = np.array([part.left_out for part in parts]) - log_loss
+    weights = smallest_on_simplex(errors @ errors.T)
     means, stds = _averaged(weights, [(part.left_out, part.left_out_std) for part in parts])
     return Average(parts, weights, means, stds)
 

@@ -44,6 +44,7 @@ from scalinglab.laws.fitting.statistics import (
 )
 from scalinglab.laws.fitting.uncertainty.linear import MOST_POINTS, independent
 from scalinglab.laws.fitting.uncertainty.shared_errors import SharedErrors
+from scalinglab.laws.weighing import shares
 
 # judged: rows "smooth error", "second power" and "surface, power of a sum" of benchmarks/coverage.py, and
 # benchmarks/extrapolation.py --form-errors; the prior
@@ -269,8 +270,7 @@ class FormError:
         share[0, 0] = share.sum()
         with np.errstate(divide="ignore"):
             posterior = np.array(likelihood) + np.log(share)
-        weight = np.exp(posterior - posterior.max())
-        return [Field(*field, w) for field, w in zip(tried, weight / weight.sum(), strict=True)]
+        return [Field(*field, w) for field, w in zip(tried, shares(posterior), strict=True)]
 
     # --- intervals -----------------------------------------------------------------------------------
 
