@@ -50,6 +50,8 @@ ENTRIES = listed(
           make="networks:fig9c", scales=UP_TO_GPU),
     Entry("fig9d", "the alignment of kernel and target improves throughout training",
           make="networks:fig9d", scales=UP_TO_GPU),
+    Entry("fig9e", "the norm of the after-kernel is relatively constant throughout training",
+          make="networks:fig9e", scales=UP_TO_GPU),
     Entry("exponents", "measured and predicted exponents of time, data, model and compute",
           make="frontier:exponents", laptop_minutes=0.3),
     Entry("finite-size", "simulations of finite size lie above the mean-field theory by about 1/N",
