@@ -112,7 +112,7 @@ SCANS = {
 
 def _shared(s: Scan, kind: str) -> dict[str, Any]:
     own = {**s.setting, **OPTIMIZER, **KINDS[kind], **(s.gpu if trained.on_gpu() else {})}
-    return own | {"steps": s.length(kind)[0]} | (s.pool if kind != "classify" else {})
+    return {**own, "steps": s.length(kind)[0], **(s.pool if kind != "classify" else {})}
 
 
 @shared
