@@ -72,6 +72,21 @@ def second_power(rng: np.random.Generator, at: np.ndarray) -> np.ndarray:
     return 1 + added / offset(at)
 
 
+def along_sizes(rng: np.random.Generator, at: np.ndarray) -> np.ndarray:
+    """0.5 %, autoregressive from size to size by 0.8; runs at the last three sizes have their own."""
+    drawn = rng.standard_normal(at.size)
+    for i in range(1, at.size - 3):
+        drawn[i] = 0.8 * drawn[i - 1] + 0.6 * drawn[i]
+    return np.exp(0.005 * drawn)
+
+
+def of_sizes(rng: np.random.Generator, at: np.ndarray) -> np.ndarray:
+    """0.5 % that all runs of one size share; runs at the last three sizes have their own."""
+    which = np.unique(at[:-3], return_inverse=True)[1]
+    which = np.append(which, which.max() + np.arange(1, 4))
+    return np.exp(0.005 * rng.standard_normal(which.max() + 1)[which])
+
+
 def recipes_case(
     curvature: float, seeds: int = 1, shift: float = 0.0, count: int = 8, *, lowest: bool = False
 ) -> Callable:
@@ -153,6 +168,18 @@ FEW_SIZES: tuple[tuple[str, Callable[[np.random.Generator], Ends], bool], ...] =
         if assumed or "error" in given
     ),
     *((f"12 sizes, {name}", few_case(12, **given), True) for name, given in DOUBTS if "seeds" not in given),
+    *(
+        (f"one variable, {count} sizes, AR(0.8)", few_case(count, noise=0.0, error=along_sizes), True)
+        for count in (6, 8, 12, 24, 48)
+    ),
+    *(
+        (
+            f"one variable, {count} sizes × 3 seeds, errors of sizes",
+            few_case(count, noise=0.003, seeds=3, error=of_sizes),
+            True,
+        )
+        for count in (5, 7, 8, 12)
+    ),
     *((f"best of 7 rates, {name}", recipes_case(*given), True) for name, *given in VALLEYS),
     *(
         (f"lowest of 7 runs, {name}", recipes_case(*given, lowest=True), False)
