@@ -1,10 +1,10 @@
 """Shape of a curve that matters for its continuation: its range, whether it was made monotone, or rises.
 
 Nothing is corrected in silence. Three doublings show how a curve goes on: one to begin with and two that show
-what a doubling does. Beyond sizes that cover a smaller factor r the interval is 1 + 8/r times as wide. A
-curve that was made monotone needs eight *different* values: those that repeat the one before were not
-measured there, and hide how the curve goes on. The other two are notes: a monotone curve has a wider band,
-and so has one with a rise that is over; a curve that rises at its end is not continued.
+what a doubling does. Beyond sizes that cover a smaller factor r the interval is 8/r times as wide. A curve
+that was made monotone needs eight *different* values: those that repeat the one before were not measured
+there, and hide how the curve goes on. The other two are notes: a monotone curve has a wider band, and so has
+one with a rise that is over; a curve that rises at its end is not continued.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def short_range(x: np.ndarray) -> tuple[Reason, ...]:
     covered = float(x[-1] / x[0])
     if covered >= (1 - 1e-6) * LEAST_RANGE:
         return ()
-    factor = 1 + LEAST_RANGE / covered
-    return (Reason("short_range", sizes=x.size, covered=covered, least=LEAST_RANGE, factor=factor),)
+    factors = {"covered": covered, "least": LEAST_RANGE, "factor": LEAST_RANGE / covered}
+    return (Reason("short_range", sizes=x.size, **factors),)
 
 
 def widened(
