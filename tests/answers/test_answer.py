@@ -68,7 +68,7 @@ def test_every_question_has_a_finding_with_a_sentence_and_a_command(found):
 
 def test_findings_hold_the_numbers_of_the_results(found):
     alpha = found["exponent"].values["alpha"]
-    assert alpha.value == found.surface.medians["alpha"]
+    assert alpha.value == found.surface.quoted["alpha"]
     assert found.to_dict()["parameters"]["alpha"] == {
         "value": alpha.value, "low": alpha.low, "high": alpha.high
     }  # fmt: skip
@@ -236,7 +236,7 @@ def test_command_prints_sentences_or_json(found, tmp_path: Path, monkeypatch):
     assert [row["text"] for row in document["answers"]] == [f.text for f in found.findings]
     assert document["answers"][4]["values"]["n_params"]["low"] == found.optimal.n_params_interval.low[2]
     assert document["worth_it"] is found.next_runs.worth_it
-    assert document["parameters"]["beta"]["value"] == found.surface.medians["beta"]
+    assert document["parameters"]["beta"]["value"] == found.surface.quoted["beta"]
     assert document["compute_optimal"][2]["n_params"] == found.optimal.n_params[2]
     assert document["understood"].startswith("runs.csv: 6 runs")
 
@@ -462,7 +462,7 @@ def test_a_loss_that_rises_with_parameters_is_said_to():
     assert list(found["exponent"].values) == ["beta"]
     values = found.to_dict()["parameters"]
     assert values["alpha"]["value"] is values["alpha"]["low"] is None
-    assert values["beta"]["value"] == found.surface.medians["beta"]
+    assert values["beta"]["value"] == found.surface.quoted["beta"]
     assert found["power law"].facts["verdict"] == "unknown"
     assert found["compute-optimal"].reasons == (Reason("loss_rises", size="n_params"),)
     assert found["next run"].reasons == (Reason("no_optimum"),)

@@ -79,10 +79,14 @@ def test_the_median_is_in_the_middle_of_its_interval(seed):
 
 
 @pytest.mark.parametrize("seed", [5, 10])
-def test_medians_of_parameters_lie_within_their_intervals(seed):
+def test_numbers_to_quote_lie_within_their_intervals_and_stand_beside_the_fitted_ones(seed):
     one = fitted(0.01, seed)
     ends = one.parameter_intervals()
-    where = {n: (one.medians[n] - ends[n].low) / (ends[n].high - ends[n].low) for n in ("E", "alpha", "beta")}
+    where = {n: (one.quoted[n] - ends[n].low) / (ends[n].high - ends[n].low) for n in ("E", "alpha", "beta")}
     assert all(0.2 < place < 0.8 for place in where.values()), where
     quiet = fitted(0.0, seed)
-    assert quiet.medians["beta"] == pytest.approx(quiet.beta, rel=0.01)
+    assert quiet.quoted["beta"] == quiet.beta
+    said = [remark.details.get("of", remark) for remark in one.remarks]
+    shown = {row.details["name"]: row.details for row in said if row.code.startswith("parameter")}
+    assert {name: row.get("median", row["value"]) for name, row in shown.items()} == one.quoted
+    assert {name: row["value"] for name, row in shown.items()} == one.parameters

@@ -24,7 +24,7 @@ class Known:
 
     others_weigh = ()
     undetermined: tuple[str, ...] = ("E", "A")
-    medians: ClassVar[dict[str, float]] = {}
+    quoted: ClassVar[dict[str, float]] = {}
     predict = staticmethod(lambda at=None, **sizes: loss(**(at or sizes)))
     law = SimpleNamespace(
         points=SimpleNamespace(x=np.array([N, D]), y=loss(N, D), blocked=False),

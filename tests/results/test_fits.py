@@ -17,6 +17,7 @@ ROWS = (
     ParameterRow("shift", 2.0, given=Reason("fixed")),
     ParameterRow("ratio", 7.0),
     ParameterRow("slope", 1.5, 1.0, 2.0),
+    ParameterRow("beta", 0.453, 0.45, 0.88, 0.08, median=0.5641),
 )
 
 
@@ -28,6 +29,7 @@ def test_parameters_in_lines():
         "shift          2            fixed",
         "ratio          7",
         "slope          1.5          95 % [1, 2]",
+        "beta           0.453        median 0.564    95 % [0.45, 0.88]",
     ]
 
 
@@ -67,5 +69,6 @@ def test_ranges_that_are_open(low, high, printed):
 
 def test_the_table_of_a_notebook_has_the_parameters_that_were_fitted():
     table = fits.table(ROWS).set_index("parameter")
-    assert table["determined"].to_dict() == {"exponent": "yes", "offset": "no", "break": "no", "slope": "yes"}
+    determined = {"exponent": "yes", "offset": "no", "break": "no", "slope": "yes", "beta": "yes"}
+    assert table["determined"].to_dict() == determined
     assert np.isnan(table.loc["break", "value"])

@@ -119,7 +119,7 @@ class Answers(NotebookResult):
     def _parameters(self, law: Law) -> dict[str, dict[str, float | None]]:
         """Value and 95 % interval of each parameter; None where the findings give no value either."""
         ends = law.parameter_intervals if self.surface is None else self.surface.parameter_intervals()
-        values = law.parameters if self.surface is None else self.surface.medians
+        values = law.parameters if self.surface is None else self.surface.quoted
         return {
             name: dict.fromkeys(("value", "low", "high"))
             if name in self.undetermined

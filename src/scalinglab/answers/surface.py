@@ -142,7 +142,7 @@ def find_exponents(
     known = [name for name in EXPONENTS if name not in lost]
     values = {
         name: (measured if name == "E" else Estimate)(
-            fitted.medians[name], low=float(ends[name][0]), high=float(ends[name][1])
+            fitted.quoted[name], low=float(ends[name][0]), high=float(ends[name][1])
         )
         for name in [*known, "E"]
         if known and (name != "E" or (not lost and np.isfinite(ends["E"][1])))

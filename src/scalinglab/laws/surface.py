@@ -60,6 +60,8 @@ if TYPE_CHECKING:
 REFERENCE = "chinchilla"  # the form whose parameters are quoted, where it is one of those averaged
 # published: Hoffmann et al. (2022); Huber's threshold on ln loss, usual for such fits since
 USUAL_DELTA = 1e-3
+# convention: of the width of an interval; a fitted value farther from the median is not the one to quote
+ASIDE = 0.1
 
 
 @dataclass(frozen=True)
@@ -267,16 +269,21 @@ class Surface(NotebookResult):
         return found
 
     @cached_property
-    def medians(self) -> dict[str, float]:
-        """The middle of the interval of every free parameter.
+    def quoted(self) -> dict[str, float]:
+        """The number to quote of every free parameter: the fitted value, or the median where that is another.
 
-        Where runs of one size share errors it differs from the fitted value, which may stand at an end.
+        Where runs of one size share errors, the fitted value may stand at an end of its interval.
         """
+        found = {name: self.parameters[name] for name in self.law.form.names}
         if self.method == "profile" and self._profiled.dof < 1:
-            return {name: self.parameters[name] for name in self.law.form.names}
+            return found
         middle = self._middle(interval_engine.parameters_of(self.law.solution), None)
         ends = self.parameter_intervals()
-        return {n: float(np.clip(v, *ends[n])) for n, v in zip(self.law.form.names, middle, strict=False)}
+        for p, median in zip(self.law.form.parameters, middle, strict=False):
+            fitted, median, low, high = found[p.name], float(np.clip(median, *ends[p.name])), *ends[p.name]
+            away, width = np.abs(np.diff(_inner(np.array([fitted, median, low, high]), p.log)))[::2]
+            found[p.name] = median if away > ASIDE * width else fitted
+        return found
 
     @cached_property
     def undetermined(self) -> tuple[str, ...]:
@@ -473,7 +480,8 @@ class Surface(NotebookResult):
             elif name in self.undetermined:
                 rows.append(ParameterRow(name, np.nan, *ends[name], determined=False))
             else:
-                rows.append(ParameterRow(name, value, *ends[name], stderr=errors[name]))
+                median = self.quoted[name] if self.quoted[name] != value else np.nan
+                rows.append(ParameterRow(name, value, *ends[name], stderr=errors[name], median=median))
         return rows
 
     def notebook_table(self) -> pd.DataFrame:

@@ -205,7 +205,7 @@ def the_fit(fitted: Surface, unit: str) -> Section:
     )  # fmt: skip
     figure.update_layout(showlegend=False)
     lost = fitted.undetermined
-    table = parameter_table({**law.parameters, **fitted.medians}, fitted.parameter_intervals(), lost)
+    table = parameter_table({**law.parameters, **fitted.quoted}, fitted.parameter_intervals(), lost)
     text = [f"{law.form.stated('L')}, N parameters and D {unit}, fitted to {len(law.points.y)} points."]
     text += [paragraph(reason.sentence()) for reason in fitted.others_weigh]
     if lost:

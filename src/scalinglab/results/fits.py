@@ -21,6 +21,7 @@ class ParameterRow:
         value: the fitted value, NaN where the data determine none.
         low, high: its 95 % interval; NaN of a parameter that was not fitted.
         stderr: its standard error, NaN where none is stated.
+        median: of what it may be, where the fitted value is another; else NaN.
         determined: whether the data close its interval.
         given: why it was not fitted.
     """
@@ -32,6 +33,7 @@ class ParameterRow:
     stderr: float = math.nan
     determined: bool = True
     given: Reason | None = None
+    median: float = math.nan
 
     @property
     def remark(self) -> Reason:
@@ -45,6 +47,8 @@ class ParameterRow:
         found = {"name": self.name, "value": self.value, "low": self.low, "high": self.high}
         if not self.determined:
             return Reason("parameter_doubtful", **found)
+        if not math.isnan(self.median):
+            return Reason("parameter_aside", **found, median=self.median)
         if math.isnan(self.stderr):
             return Reason("parameter", **found)
         return Reason("parameter_with_error", **found, stderr=self.stderr)

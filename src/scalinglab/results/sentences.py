@@ -209,7 +209,7 @@ REASONS = {
     ),
     "sizes_share_errors": (
         "runs of the same size miss the fit together (probability {chance:.2g}), as when one size was tuned "
-        "better than others; the intervals allow for that, the fitted values do not"
+        "better than others; medians and intervals allow for that, fitted values do not"
     ),
     # a bend of a curve
     "straight": (
