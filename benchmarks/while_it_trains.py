@@ -1,6 +1,6 @@
 """The final loss of a run from its first part: published runs, and what an estimate costs.
 
-    SCALINGLAB_DATA=… python benchmarks/while_it_trains.py [--choices] [--runs] [--cost]
+    SCALINGLAB_DATA=… python benchmarks/while_it_trains.py [--choices] [--runs] [--trained 4] [--cost]
 
 - Luo et al. 2025 (MIT): nine schedules at 25 M and 100 M parameters;
 - McLeish et al. 2025, Gemstones (MIT): 22 networks of 48 M to 2 B parameters at a constant rate.
@@ -11,23 +11,86 @@ runs count in nats, not relative to their final loss, and that those of one netw
 cut at 10, 30, 50 and 80 % and predicted with the smaller runs of its study as earlier runs. Printed are the
 mean relative error of the final loss, the share inside the 95 % band, and the share of runs that raise the
 alarm; and of the same runs, whose loss stops falling from a third of the run on, the share that raise it.
-``--runs`` prints every run. ``--cost`` trains two small networks, and one more where there is a GPU, with the
-estimate and without, and prints the share of the training's time that is spent in the tracker, and how many
-estimates were made.
+``--runs`` prints every run. ``--trained`` trains stacks of small networks here and predicts the wider ones
+from the narrower ones of their study, another material than any number was chosen on. ``--cost`` trains two
+small networks, and one more where there is a GPU, with the estimate and without, and prints the share of the
+training's time that is spent in the tracker, and how many estimates were made.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import time
 
 import numpy as np
 import pandas as pd
 
 from scalinglab.laws import schedule
-from scalinglab_papers.field.running import LATER, gemstones, luo, scored
+from scalinglab.laws.in_progress import Run, Study
+from scalinglab_papers.field.running import LATER, Case, gemstones, luo, scored
 
 COSTS = ("cuda", 2048, 30_000), ("cpu", 64, 100_000), ("cpu", 512, 40_000)  # widths of networks, and steps
+
+
+def trained(studies: int, steps: int = 3000, batch: int = 128) -> list[Case]:
+    """Runs of networks that learn a random teacher's probabilities, under three schedules and two lengths.
+
+    A study is a teacher and a highest rate; its networks of 24 and 48 units are the earlier runs, those of
+    96 the ones to predict. All studies of a width, length and schedule are trained as one stack.
+    """
+    import torch
+
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    inputs, classes, hidden = 24, 12, 48
+    scale = torch.arange(1, inputs + 1) ** -0.6
+    first = torch.randn(studies, inputs, hidden) / scale.square().sum().sqrt()
+    second = 3.0 * torch.randn(studies, hidden, classes) / hidden**0.5
+    rates = torch.logspace(-2.7, -2.0, studies)
+
+    def teacher(x: torch.Tensor) -> torch.Tensor:
+        return torch.softmax(torch.tanh(2 * x @ first) @ second, dim=-1)
+
+    held_out = scale * torch.randn(studies, 2048, inputs)
+    truth = teacher(held_out)
+    found: dict[tuple[int, int], list[Run]] = {}
+    for width, length in itertools.product((24, 48, 96), (steps, steps // 2)):
+        warm = length // 50
+        plans = (
+            schedule.cosine(1.0, length, warm, 0.1), schedule.wsd(1.0, length, 0.8 * length, warm, 0.05),
+            schedule.constant(1.0, length, warm),
+        )  # fmt: skip
+        for plan in plans:
+            weights = [torch.randn(studies, inputs, width), torch.randn(studies, width, classes) / width]
+            for w in weights:
+                w.requires_grad_()
+            moments = [[torch.zeros_like(w), torch.zeros_like(w)] for w in weights]
+            at, losses = np.unique(np.geomspace(length / 50, length, 80).astype(int)), []
+            for step in range(1, length + 1):
+                x = scale * torch.randn(studies, batch, inputs)
+                aim = torch.multinomial(teacher(x).flatten(0, 1), 1).flatten()
+                out = torch.relu(x @ weights[0]) @ weights[1]
+                loss = torch.nn.functional.cross_entropy(out.flatten(0, 1), aim) * studies
+                with torch.no_grad():
+                    for w, gradient, (mean, square) in zip(
+                        weights, torch.autograd.grad(loss, weights), moments, strict=True
+                    ):
+                        mean.lerp_(gradient, 0.1)
+                        square.lerp_(gradient**2, 0.01)
+                        rate = float(plan(float(step))) * rates[:, None, None]
+                        w -= rate * mean / (1 - 0.9**step) / ((square / (1 - 0.99**step)).sqrt() + 1e-8)
+                    if step in at:
+                        logits = torch.log_softmax(torch.relu(held_out @ weights[0]) @ weights[1], dim=-1)
+                        losses.append(-(truth * logits).sum(-1).mean(-1).numpy())
+            for study, curve in enumerate(np.array(losses).T):
+                found.setdefault((study, width), []).append((plan, at.astype(float), curve.astype(float)))
+    return [
+        Case(f"study {study}, run {k}", *run, earlier)
+        for study in range(studies)
+        for earlier in [Study.of({str(w): found[study, w][:3] for w in (24, 48)})]
+        for k, run in enumerate(found[study, 96])
+    ]
 
 
 def told(table: pd.DataFrame, what: str) -> None:
@@ -85,7 +148,14 @@ def main() -> None:
     parser.add_argument("--choices", action="store_true")
     parser.add_argument("--cost", action="store_true")
     parser.add_argument("--runs", action="store_true", help="print every run")
+    parser.add_argument("--trained", type=int, metavar="STUDIES", help="of networks that are trained here")
     asked = parser.parse_args()
+    if asked.trained:
+        table = scored(trained(asked.trained))
+        if asked.runs:
+            print(table.to_string(float_format="%.4f"))
+        told(table, "networks trained here")
+        return
     if asked.cost:
         import torch
 

@@ -146,6 +146,16 @@ def test_a_ladder_whose_best_rate_leaps_at_its_largest_sizes_does_not_transfer()
         assert sl.laws.hyperparameters(runs, at={"n_params": 2e9}).transfers is transfers
 
 
+def test_a_leap_along_one_size_of_a_grid_does_not_transfer():
+    sizes = [(n, d) for n in np.geomspace(3e7, 1e9, 4) for d in np.geomspace(2e9, 5e10, 4)]
+    runs, at = searches(noise=5e-4, settings=1, sizes=sizes), {"n_params": 2e9, "n_data": 1e11}
+    leaps = runs.assign(learning_rate=runs.learning_rate * np.where(runs.n_params > 2.5e8, 5.0, 1.0))
+    found = sl.laws.hyperparameters(leaps, at=at)
+    assert (found.transfers, found.certificate.along) == (False, ("n_params",))
+    plain = sl.laws.hyperparameters(runs, at=at)
+    assert (plain.transfers, plain.certificate.along) == (True, ("n_params", "n_data"))
+
+
 @pytest.mark.slow
 def test_intervals_hold_the_best_run_of_a_search_at_the_next_size():
     held = []

@@ -10,7 +10,7 @@ run. The certificate does the same from smaller sizes to the largest ones that w
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -72,7 +72,8 @@ class Certificate:
         rows: a row for each held-out size and setting: the sizes, value, low, high, and `best` of its search.
         regret: (held out), the loss of the run nearest to the proposal over the best run's, minus one.
         copied: (held out), the same of the settings that were best at the largest size below.
-        factor: a size is predicted from sizes smaller by this factor, in the product of the sizes.
+        factor: a size is predicted from sizes smaller by this factor, in the product of those of `along`.
+        along: all sizes, or the one along which the best values leave their law.
         probability: of as many misses or more, were every interval right.
         verdict: "transfers", "does not transfer", or "not tested" where too few sizes are left.
     """
@@ -81,6 +82,7 @@ class Certificate:
     regret: np.ndarray
     copied: np.ndarray
     factor: float
+    along: tuple[str, ...]
     probability: float
     verdict: str
 
@@ -157,8 +159,8 @@ class Hyperparameters(NotebookResult):
             "regret": self.regret.to_dict(), "beyond": self.beyond, "level": self.level,
             "certificate": {
                 "verdict": c.verdict, "covered": c.covered, "of": len(c.rows), "regret": _mean(c.regret),
-                "copied": _mean(c.copied), "factor": c.factor, "probability": c.probability,
-                "rows": list(c.rows),
+                "copied": _mean(c.copied), "factor": c.factor, "along": list(c.along),
+                "probability": c.probability, "rows": list(c.rows),
             },
             "edge": [dict(one) for one in self.edge],
         }  # fmt: skip
@@ -188,7 +190,7 @@ class Hyperparameters(NotebookResult):
         else:
             yield Reason(
                 "certified", verdict=c.verdict, sizes=len(c.regret), factor=c.factor, covered=c.covered,
-                values=len(c.rows), regret=100 * c.regret.mean(), copied=100 * c.copied.mean(),
+                along=c.along, values=len(c.rows), regret=100 * c.regret.mean(), copied=100 * c.copied.mean(),
             )  # fmt: skip
         yield from noted([*self._refusals(), *self.notes])
 
@@ -248,7 +250,7 @@ def hyperparameters(
         if not one.high / one.low < WIDE**2:  # a factor of WIDE on either side
             raise NotDetermined(Reason("setting_open", setting=name, low=one.low, high=one.high))
     largest = max(float(c.size.sum()) for c in usable)
-    certificate = _certificate(usable if certify else (), names, sizes, level, float(target.sum()) - largest)
+    certificate = _certificate(usable if certify else (), names, sizes, level, target)
     return Hyperparameters(
         {**at}, lines, fitted.regret(target, level), certificate, float(np.exp(target.sum() - largest)),
         fitted.movement, fitted.valleys,
@@ -304,11 +306,29 @@ class _Law:
 
 
 def _certificate(
-    usable: Sequence[Cell], names: Sequence[str], sizes: Sequence[str], level: float, beyond: float
+    usable: Sequence[Cell], names: Sequence[str], sizes: Sequence[str], level: float, target: np.ndarray
 ) -> Certificate:
-    """The backtest over a factor like that asked for, `beyond` in logarithms, or as large as there is."""
-    ordered = sorted(usable, key=lambda c: float(c.size.sum()))
-    products = np.array([c.size.sum() for c in ordered])
+    """The backtest to larger products of the sizes; or to larger values of one size, where that one fails.
+
+    On a grid of sizes the smaller products have runs on both sides of a leap along one size, which widens
+    their intervals until they hold it.
+    """
+    along = [np.ones(len(sizes)), *(np.eye(len(sizes)) if len(sizes) > 1 else ())]
+    found = [_backtest(usable, names, sizes, level, target, one) for one in along]
+    worst = min(found, key=lambda one: np.nan_to_num(one.probability, nan=1.0))
+    if not worst.probability * len(found) <= IMPROBABLE:
+        return found[0]
+    return replace(worst, verdict="does not transfer")
+
+
+def _backtest(
+    usable: Sequence[Cell], names: Sequence[str], sizes: Sequence[str], level: float, target: np.ndarray,
+    along: np.ndarray,
+) -> Certificate:  # fmt: skip
+    """Over a factor like that asked for, or as large as there is, in the product of the sizes `along`."""
+    ordered = sorted(usable, key=lambda c: float(c.size @ along))
+    products = np.array([c.size @ along for c in ordered])
+    beyond = float(target @ along - products[-1]) if len(products) else 0.0
     needed, gap = len(sizes) + FEWEST, float(np.clip(beyond, np.log(NEAR), np.log(WIDE)))
 
     def below(left_out: int, gap: float) -> int:
@@ -340,10 +360,11 @@ def _certificate(
                 rows.append({**where, "setting": name, **ends, "best": _value(name, best)})
     missed = sum(not row["low"] <= row["best"] <= row["high"] for row in rows)
     probability = float(stats.binom.sf(missed - 1, len(rows), 1 - level)) if rows else float("nan")
-    verdict = "not tested" if not rows else "transfers" if probability > IMPROBABLE else "does not transfer"
     return Certificate(
-        tuple(rows), np.array(regrets), np.array(copies), float(np.exp(gap)), probability, verdict
-    )
+        tuple(rows), np.array(regrets), np.array(copies), float(np.exp(gap)),
+        tuple(name for name, counts in zip(sizes, along, strict=True) if counts), probability,
+        "transfers" if rows else "not tested",
+    )  # fmt: skip
 
 
 def _cells(
