@@ -1,6 +1,6 @@
 """The final loss that a run in progress is heading for, within a hundredth of its time.
 
-Of the losses that a loop gives fifty a piece are kept where they are, on the device, and read once a piece,
+Of the losses that a loop gives twenty a piece are kept where they are, on the device, and read once a piece,
 of which a run has two hundred. `Outlook.columns` asks `scalinglab.laws.final_loss` at checkpoints, as
 often as time allows.
 """
@@ -23,7 +23,7 @@ from scalinglab.results.types import Reason, reason_of
 from scalinglab.store import Store
 
 PIECES = 200
-LOSSES = 50  # of a piece: 10 000 of a run are enough
+LOSSES = 20  # of a piece: 4 000 of a run are enough
 KNOTS = 400  # of a schedule that is read off PyTorch's
 SHARE = 0.003  # of the time so far that estimates may take; calls take twice that of steps of 1 ms
 FIRST = (
@@ -41,6 +41,7 @@ class Outlook:
 
     Attributes:
         latest: the latest estimate.
+        due: the step from which on a loss counts again; the last one does.
         reason: why there is none, None where there is one.
         spent: seconds that estimates have taken.
     """
@@ -53,17 +54,17 @@ class Outlook:
         self._losses: list[float] = []
         self._waiting: list[Any] = []
         self._piece = 0
-        self._due = -math.inf  # the step from which on a loss counts again; the last one does
+        self.due = -math.inf
         self._study: Study | None = None
         self._begun, self._first, self._cost = time.perf_counter(), 0.0, FIRST
         self.spent = 0.0
 
     def add(self, step: int, loss: Any) -> None:
         """The loss of a step; a tensor is read at the end of a piece only."""
-        if step < self._due:
+        if step < self.due:
             return
         self._first = self._first or step
-        self._due = min(step + self.plan.total / (PIECES * LOSSES), self.plan.total)
+        self.due = min(step + self.plan.total / (PIECES * LOSSES), self.plan.total)
         self._waiting.append(loss.detach() if isinstance(loss, torch.Tensor) else loss)
         piece = int(step * PIECES / self.plan.total)
         if piece > self._piece:

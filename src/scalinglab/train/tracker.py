@@ -299,7 +299,7 @@ class Tracker:
             if self.done:
                 self._say_done()
                 return False
-            if self.outlook is not None and "loss" in measured:
+            if self.outlook is not None and step >= self.outlook.due and "loss" in measured:
                 self.outlook.add(step, measured["loss"])
             if step >= self._next:
                 self.measure(step, **measured)
