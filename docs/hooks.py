@@ -23,6 +23,7 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from PIL import Image
 
+from scalinglab.cli import app  # noqa: F401  # registers the commands
 from scalinglab.cli.registry import reference
 from scalinglab.studies.claims import NOT_TESTED, OUTCOMES, Judged, judged, reported
 from scalinglab.studies.claims import records as measured

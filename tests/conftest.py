@@ -19,7 +19,7 @@ import pytest
 import typer.testing
 from hypothesis import settings
 
-from scalinglab.cli import output
+from scalinglab.cli import app, output  # noqa: F401  # app registers the commands
 from scalinglab.cli.registry import COMMANDS
 from tests.properties import FACTOR
 

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import scalinglab.cli  # noqa: F401  registers the commands
+from scalinglab.cli import app  # noqa: F401  registers the commands
 from scalinglab.cli.registry import COMMANDS
 
 PLACE = Path(__file__).parents[1] / "docs" / "reference" / "results.schema.json"

@@ -38,7 +38,7 @@ def test_an_error_is_a_document_with_its_exit_status(monkeypatch, capsys, error,
     def app() -> None:
         raise error
 
-    monkeypatch.setattr(cli, "app", app)
+    monkeypatch.setattr(cli, "application", lambda _: app)
     monkeypatch.setattr("sys.argv", ["scalinglab", "answer", "t.csv", "--json"])
     with pytest.raises(SystemExit) as ended:
         cli.main()

@@ -36,7 +36,7 @@ def test_an_error_is_one_line_and_a_status(monkeypatch, capsys, error, status, s
     def fails() -> None:
         raise error
 
-    monkeypatch.setattr(cli, "app", fails)
+    monkeypatch.setattr(cli, "application", lambda _: fails)
     monkeypatch.setattr(sys, "argv", ["scalinglab"])
     with warnings.catch_warnings(), pytest.raises(SystemExit) as ended:
         cli.main()
@@ -48,7 +48,7 @@ def test_an_error_is_one_line_and_a_status(monkeypatch, capsys, error, status, s
 
 @pytest.mark.parametrize("debug", [True, False])
 def test_a_warning_is_one_line_without_debug(monkeypatch, capsys, debug):
-    monkeypatch.setattr(cli, "app", lambda: None)
+    monkeypatch.setattr(cli, "application", lambda _: lambda: None)
     monkeypatch.setattr(sys, "argv", ["scalinglab", *["--debug"] * debug])
     before = warnings.showwarning
     with warnings.catch_warnings():

@@ -3,6 +3,8 @@
 import ast
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from scalinglab import cli
 from scalinglab.cli import app as scalinglab
 from scalinglab.cli import registry
 from scalinglab.cli.options import ARGUMENT, HELP, Numbers
@@ -177,3 +180,20 @@ def test_every_option_is_used(used: dict[str, list[set[str]]], where: str):
 def test_the_registry_is_the_command_line():
     found = CliRunner().invoke(scalinglab, ["--help"]).output
     assert all(name.split()[0] in found for name in COMMANDS)
+
+
+def test_of_a_command_alone_its_own_module_is_loaded():
+    code = (
+        "import sys; from scalinglab import cli\n"
+        "cli.application('board')\n"
+        "print([m.rsplit('.', 1)[1] for m in sys.modules if m.startswith('scalinglab.cli.commands.')])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "['pages']"
+
+
+def test_every_word_names_the_modules_of_the_commands_that_begin_with_it():
+    needed: dict[str, set[str]] = {}
+    for name, one in COMMANDS.items():
+        needed.setdefault(name.split()[0], set()).add(one.function.__module__.rsplit(".", 1)[1])
+    assert {word: {*modules.split()} for word, (modules, _) in cli.GROUPS.items()} == needed

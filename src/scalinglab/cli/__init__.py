@@ -4,46 +4,64 @@ from __future__ import annotations
 
 import sys
 import warnings
+from functools import cache
 from typing import Any
 
 import typer
 
 from scalinglab._version import __version__
-from scalinglab.cli import commands, registry  # noqa: F401  # commands registers them
+from scalinglab.cli import registry
 from scalinglab.errors import BadInput, NotDetermined, ScalinglabError
 
-app = typer.Typer(
-    name="scalinglab",
-    help="Measure, explain and predict neural scaling laws.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-# the first word of every command, in the order of the help, and the help of groups
+# the first word of every command, in the order of the help: the modules of `commands` that have those which
+# begin with it, and the help of a group
 GROUPS = {
-    "demo": "",
-    "answer": "",
-    "fit": "",
-    "predict": "",
-    "audit": "",
-    "plot": "",
-    "explain": "",
-    "theory": "Solve the exactly solvable models.",
-    "simulate": "Simulate the solvable models at finite size.",
-    "laws": "Fit scaling laws to learning curves.",
-    "plan": "Predict losses, find compute-optimal sizes and plan the next runs.",
-    "forecast": "Seal a forecast in a file, and score it later.",
-    "data": "List and download image sets and published curves.",
-    "reproduce": "",
-    "read": "",
-    "report": "",
-    "train": "",
-    "sweep": "",
-    "store": "Check, compact and export a store.",
-    "board": "",
+    "demo": ("demo", ""),
+    "answer": ("answer", ""),
+    "fit": ("answer", ""),
+    "predict": ("answer", ""),
+    "audit": ("answer", ""),
+    "plot": ("answer", ""),
+    "explain": ("answer", ""),
+    "theory": ("theory", "Solve the exactly solvable models."),
+    "simulate": ("theory", "Simulate the solvable models at finite size."),
+    "laws": ("laws recipes", "Fit scaling laws to learning curves."),
+    "plan": ("plan recipes", "Predict losses, find compute-optimal sizes and plan the next runs."),
+    "forecast": ("answer", "Seal a forecast in a file, and score it later."),
+    "data": ("files", "List and download image sets and published curves."),
+    "reproduce": ("reproduce", ""),
+    "read": ("files", ""),
+    "report": ("pages", ""),
+    "train": ("train", ""),
+    "sweep": ("train", ""),
+    "store": ("files", "Check, compact and export a store."),
+    "board": ("pages", ""),
 }
-registry.add_commands(app, GROUPS)
+
+
+@cache
+def application(word: str) -> typer.Typer:
+    """The commands that begin with this word; all of them where it is empty.
+
+    Of a command alone its own module is loaded: the options of all take as long as reading a table.
+    """
+    made = typer.Typer(
+        name="scalinglab",
+        help="Measure, explain and predict neural scaling laws.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="markdown",
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    registry.add_commands(made, {word: GROUPS[word]} if word else GROUPS)
+    made.callback()(_global_options)
+    return made
+
+
+def __getattr__(name: str) -> Any:
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return application("")  # as main() asks: kept under what it was called with
 
 
 def _version(asked: bool) -> None:
@@ -52,7 +70,6 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _global_options(
     debug: bool = typer.Option(False, "--debug", help="Show the traceback of an error."),
     version: bool = typer.Option(
@@ -68,7 +85,9 @@ def main() -> None:
     if "--debug" not in sys.argv:
         warnings.showwarning = _print_warning
     try:
-        app()  # Typer itself answers wrong usage with 2 and Ctrl-C with 130
+        # Typer itself answers wrong usage with 2 and Ctrl-C with 130
+        first = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
+        application(first if first in GROUPS else "")()
     except (ScalinglabError, OSError, MemoryError) as error:
         if "--debug" in sys.argv:
             raise

@@ -23,9 +23,10 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, make_dataclass
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -197,14 +198,16 @@ def command(name: str, **how: Any) -> Callable[[Callable[..., Any]], Callable[..
     return register
 
 
-def add_commands(app: typer.Typer, groups: dict[str, str]) -> None:
-    """Add every command to the application, in the order of `groups`.
+def add_commands(app: typer.Typer, groups: Mapping[str, tuple[str, str]]) -> None:
+    """Add commands to the application, in the order of `groups`.
 
     Args:
-        groups: the first word of every command, and the help where it is that of a group.
+        groups: by first word the modules to load, and the help where it is that of a group.
     """
-    inside = {name: typer.Typer(help=text, no_args_is_help=True) for name, text in groups.items() if text}
-    for word in groups:
+    inside = {n: typer.Typer(help=text, no_args_is_help=True) for n, (_, text) in groups.items() if text}
+    for word, (modules, _) in groups.items():
+        for module in modules.split():
+            import_module(f"scalinglab.cli.commands.{module}")
         for name, one in COMMANDS.items():
             first, *rest = name.split()
             if first == word:
@@ -229,7 +232,7 @@ def add(app: typer.Typer, one: Command) -> None:
 
 
 def reference() -> str:
-    """Every command in Markdown: what it does, its examples and its options."""
+    """Every command that is loaded in Markdown: what it does, its examples and its options."""
     lines: list[str] = []
     for _, one in sorted(COMMANDS.items()):
         words = re.sub(r"^ *scalinglab .*\n*", "", one.help, flags=re.MULTILINE).strip()
