@@ -57,6 +57,15 @@ def test_draws_of_examples_scatter_about_the_solution() -> None:
     assert np.any(np.abs(mean["test_loss"].to_numpy() - lazy) > 4 * error), "rich and lazy differ"
 
 
+@pytest.mark.parametrize("noise", [1.0, 8.0, 64.0])
+def test_noisy_labels_are_learnt_in_the_end_as_the_lazy_model_learns_them(noise: float) -> None:
+    """Much noise makes rates grow beyond what the noise-free task allows, where the integral overflowed."""
+    spectrum = Spectrum.power_law(1.5, 1.25, 60)
+    found = feature_learning.solve(spectrum, [1.0, 1e6], 1.0, n_data=30, noise=noise)
+    expected = dmft.final(spectrum, n_data=30, noise=noise).test_loss
+    assert found.test_loss[-1] == pytest.approx(expected, rel=1e-5)
+
+
 def test_many_examples_are_the_population() -> None:
     many = feature_learning.solve(HARD, [3.0, 30.0], 1.0, 40, 1e9).test_loss
     np.testing.assert_allclose(many, feature_learning.solve(HARD, [3.0, 30.0], 1.0, 40).test_loss, rtol=1e-6)

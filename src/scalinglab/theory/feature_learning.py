@@ -213,12 +213,13 @@ def _on_data(
         _, points = Problem(spectrum, at, n_params, n_data, GradientFlow(), contour).points[0]
         s = contour.s
         power = 2 * contour.weight * points.data_response * (noise**2 + points.kappa * points.overlap) / s
-        train, rate, left, passed = _integrate(
-            Modes(-s, power, -2 * contour.weight * s * points.learnt, flow.largest, smallest), at, richness
-        )
+        nodes = Modes(-s, power, -2 * contour.weight * s * points.learnt, flow.largest, smallest)
+        with np.errstate(over="ignore", invalid="ignore"):
+            train, rate, left, passed = _integrate(nodes, at, richness)
         if passed * slowest <= 2:  # else noise on the labels made the rates larger than it seemed
             break
-        slowest = 1 / passed
+        # so much larger that the integral left all numbers: then as for the slowest mode
+        slowest = 1 / passed if math.isfinite(passed) else 0.0
     filtered = cast("Dynamics", _Filter(left))  # with a contour given, its filter is all that is asked for
     losses = Problem(spectrum, at, n_params, n_data, filtered, contour).losses(noise, 1)
     return losses["single"] + noise**2, train, rate

@@ -14,8 +14,8 @@ from scalinglab.studies.verdict import Row
 from scalinglab.theory import one_pass
 
 CASES = ((2.5, 1.5), (1.8, 1.3), (2.6, 2.0))  # task and spectral exponents
-MODES = {"smoke": 10**6, "laptop": 10**18}
-LAST = {"smoke": 1e4, "laptop": 1e15}
+MODES = {"smoke": 10**6, "laptop": 10**16}
+LAST = {"smoke": 1e4, "laptop": 1e13}
 DRAWS = {"smoke": 8, "laptop": 200}
 WITHIN = 0.02
 
