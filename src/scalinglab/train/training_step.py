@@ -193,6 +193,8 @@ class Program:
         kind = TorchRule if setting.owns("optimizer") else Rule
         self.rule: Rule | TorchRule = kind(setting, self.model)
         self.fresh_buffers = {name: value.clone() for name, value in networks.fixed(self.model).items()}
+        if resident.device.type == "cuda":  # groups on other streams read them
+            torch.cuda.current_stream(resident.device).synchronize()
         self.model.requires_grad_(False)
         self.batch = self._compiled(self._batch)
         self.examples = self._compiled(self._examples)
