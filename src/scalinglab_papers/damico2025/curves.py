@@ -17,18 +17,17 @@ from scalinglab.figures.collapse import (
     plain_ticks,
     sizes_legend,
 )
-from scalinglab.figures.style import INK, PALETTE, colors, headroom, loglog, panels_for
+from scalinglab.figures.style import INK, PALETTE, colors, headroom, loglog, panels, panels_for
 from scalinglab.laws.learning_curves.collapse import collapse
 from scalinglab.studies import trained
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.verdict import Row
 from scalinglab_papers.damico2025 import study
-from scalinglab_papers.damico2025.pairs import Pair, ours, pairs, together
+from scalinglab_papers.damico2025.pairs import AS_PUBLISHED, Pair, ours, pairs, together
 from scalinglab_papers.damico2025.published import MAY_CURVES
 
 DEVIATES = 0.1  # a relative deviation from the master curve that would be seen
 NORM_TOLERANCE = 1e-4  # relative, of a mean over measured norms
-ACROSS = 6  # panels in a row
 ONE_LAW = 0.1  # a spread of ln ε over sizes, at one norm in the early phase, that would be seen
 
 
@@ -44,16 +43,21 @@ def analysed(scale: str, version: str = MAY_CURVES.version) -> tuple[Pair, ...]:
 
 
 def _sheet(made: tuple[Pair, ...], draw: Callable[[Axes, Pair], None]) -> Figure:
-    """A panel for every pair, origin and norm that there is, small enough for one look at all of them."""
-    kinds = list(dict.fromkeys((pair.origin, pair.norm) for pair in made))
+    """A row for each network: its data sets, published beside ours, under the norm as published."""
+    own = {(pair.name, pair.origin) for pair in made if pair.norm == AS_PUBLISHED}
+    shown = [pair for pair in made if pair.norm == AS_PUBLISHED or (pair.name, pair.origin) not in own]
     order = {name: place for place, name in enumerate(study.PAIRS)}
-    shown = sorted(made, key=lambda p: (order.get(p.name, -1), kinds.index((p.origin, p.norm))))
-    figure, axes = panels_for(len(shown), ACROSS, size=(2.9, 2.3))
-    for axis, pair in zip(axes, shown, strict=True):
-        draw(axis, pair)
-        axis.set(xlabel=axis.get_xlabel() if axis in axes[-ACROSS:] else "")
-        axis.set(ylabel=axis.get_ylabel() if axis in axes[::ACROSS] else "")
-    small_print(axes)
+    shown.sort(key=lambda pair: order.get(pair.name, -1))  # published first, as they were
+    networks = list(dict.fromkeys(pair.name.split()[0] for pair in shown))
+    lines = [[pair for pair in shown if pair.name.split()[0] == network] for network in networks]
+    figure, axes = panels(len(lines), max(map(len, lines)), size=(3.2, 2.7))
+    for line, pairs_ in zip(axes, lines, strict=True):
+        for axis in line[len(pairs_) :]:
+            axis.set_axis_off()
+        for axis, pair in zip(line, pairs_):
+            draw(axis, pair)
+            axis.set(ylabel=axis.get_ylabel() if axis is line[0] else "")
+    small_print(axes.ravel())
     return figure
 
 
@@ -131,24 +135,25 @@ def early_spread(pair: Pair) -> tuple[float, float] | None:
 def fig4(scale: str) -> Reproduction:
     """Curves rescaled by their optima."""
     made = analysed(scale)
-    rows = []
+    masters = {pair.label: collapse(pair.curves, by="optimum") for pair in made}
 
     def draw(axis: Axes, pair: Pair) -> None:
-        master = collapse(pair.curves, by="optimum")
-        draw_collapse(axis, master, "norm", "test error", pair.label)
+        draw_collapse(axis, masters[pair.label], "norm", "test error", pair.label)
         plain_ticks(axis, "y")
+
+    rows = []
+    for label, master in masters.items():
         largest = master.deviation[-3:]
         seen = np.isfinite(largest).all()
         rows.append(
             Row(
-                f"{pair.label}: rms deviation of the three largest P from one curve",
+                f"{label}: rms deviation of the three largest P from one curve",
                 float(largest.mean()) if seen else None,
                 float(largest.std(ddof=1) / np.sqrt(3)) if seen else None, 3, expected=DEVIATES, relation="<",
                 note=f"relative; rescaled by the optima; the paper: collapse at large P; collapse "
                 f"{master.extent()}",
             )
         )  # fmt: skip
-
     return Reproduction(together(made), _sheet(made, draw), tuple(rows))
 
 
