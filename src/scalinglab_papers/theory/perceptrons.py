@@ -26,7 +26,8 @@ RIDGES = {"smoke": (0.1,), "laptop": (1.0, 0.1, 0.01)}
 DRAWS = {"smoke": 8, "laptop": 60}
 POINTS = {"smoke": 7, "laptop": 25}
 LIMITS = (1e-4, 1e-5)
-SIZES = {"smoke": ((10, 40), (20, 20)), "laptop": ((20, 4800), (40, 2400), (80, 600), (160, 150))}  # and draws
+# and draws
+SIZES = {"smoke": ((10, 40), (20, 20)), "laptop": ((20, 4800), (40, 2400), (80, 600), (160, 150))}
 COMPARED = {"smoke": ("square",), "laptop": tuple(perceptron.LOSSES)}  # at these sizes
 
 
