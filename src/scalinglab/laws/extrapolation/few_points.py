@@ -23,6 +23,7 @@ from scalinglab.laws.fitting.fit import AUTO, fit_points
 from scalinglab.laws.fitting.law import Law, scatter_caution
 from scalinglab.laws.fitting.statistics import WIDE
 from scalinglab.laws.fitting.uncertainty.form_error import FormError
+from scalinglab.laws.fitting.uncertainty.shared_errors import SharedErrors
 from scalinglab.laws.forms import registry
 from scalinglab.results.types import Reason
 
@@ -54,7 +55,9 @@ def ends(data: Points, at: np.ndarray, level: float) -> tuple[np.ndarray, np.nda
     """The law at `at` and the ends of the interval of one more run, each (at,); open ends 0 and infinity."""
     law = law_of(data)
     refuse_beginnings(data, at)
-    low, high = law.interval(at, level, of="measurement", form_error=FormError(law.solution))
+    shared = SharedErrors(law.solution)
+    allowed: dict[str, Any] = {"shared": shared, "form_error": FormError(law.solution, shared)}
+    low, high = law.interval(at, level, of="measurement", **allowed)
     mean, determined = np.asarray(law.predict(at)), at <= furthest(data)
     low, high = widened(data.means()[0], at, mean, low, high)
     return mean, np.where(determined, low, 0.0), np.where(determined, high, np.inf)

@@ -1,6 +1,7 @@
 """Errors that runs of one size share: one badly tuned size moves all its runs.
 
-Of a surface over n_params and more, ln L = ln f + ε with ε of the covariance
+Of a surface over n_params and more, or of repeated sizes of one variable, ln L = ln f + ε with ε of the
+covariance
 
     σ² (1 + λ K),    K = ρ^(distance along n_data) for runs of the same n_params, else 0:
 
@@ -69,7 +70,7 @@ class SharedErrors:
         """(n, m) covariance of what runs at a (variables, n) and b (variables, m) share, averaged."""
         average, count = self.average, a.shape[1]
         with np.errstate(divide="ignore"):
-            logs = np.vstack([self.linear.logs, np.log(a).T, np.log(b).T])
+            logs = np.vstack([self.linear.logs.reshape(-1, len(a)), np.log(a).T, np.log(b).T])
         sizes, places = groups(self.law, logs, len(self.linear.logs))
         sizes, places = sizes[-count - b.shape[1] :], places[-count - b.shape[1] :]
         one = sizes[:count, None] == sizes[count:]
@@ -132,14 +133,17 @@ def groups(
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """(n,) which n_params each run has, by number, and (n,) where it is along n_data, in typical steps.
 
-    Without n_params nothing is shared: every run is a size of its own.
+    Of one variable runs of the same size are a group. Of several without n_params nothing is shared: every
+    run is a size of its own.
 
     Args:
         logs: (n,), or (n, variables) of a surface.
         count: how many of the first are runs, whose steps are the typical ones; by default all.
     """
     names, zeros = law.form.variables, law.form.zeros
-    if logs.ndim == 1 or "n_params" not in names or "n_params" in zeros:
+    if logs.ndim == 1 or logs.shape[1] == 1:
+        return np.unique(logs, return_inverse=True)[1].ravel(), np.zeros(len(logs))
+    if "n_params" not in names or "n_params" in zeros:
         return np.arange(len(logs)), np.zeros(len(logs))
     size = logs[:, names.index("n_params")]
     firsts: list[float] = []  # the smallest of each group
