@@ -33,7 +33,7 @@ class Longer:
 
 
 SCALES = {
-    "gpu": Longer(20_000, images.PAPER_SIZES[2:6], (10, 4.0), (100, 5), 4, ((10, 4.0), (28, 1.0)), 3),
+    "gpu": Longer(20_000, images.PAPER_SIZES[2:6], (10, 4.0), (100, 5), 2, ((10, 4.0), (28, 1.0)), 2),
 }
 
 

@@ -98,11 +98,11 @@ GPU = {
     # of the runs does not train
     "mnist 3LP ntk": Reduced(
         share=1 / 4, widths=MLP_PAPER_WIDTHS, batches=MLP_BATCHES, near=(8192, 65_536), shared=(1024,),
-        seeds=16,
+        seeds=8,
     ),
     "fashion-mnist 2LP ntk": Reduced(
-        share=1 / 8, widths=(64, 96, *MLP_PAPER_WIDTHS), batches=(*MLP_BATCHES[2:], 1536),
-        near=(4096, 262_144), shared=(1536,), seeds=16,
+        share=1 / 8, widths=MLP_WIDTHS, batches=(*MLP_BATCHES, 1536), near=(6144, 98_304), shared=(1536,),
+        seeds=4,
     ),
     # a sixtieth of the time had its optima at the end of w B ≤ 2,048; longer training has them at less
     "fashion-mnist CNN ntk": Reduced(
