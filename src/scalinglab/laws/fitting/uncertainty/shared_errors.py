@@ -178,15 +178,18 @@ def whitened(
     chance, labels = several(sizes), np.unique(sizes)
     found, prior = [values[None]], [np.array([np.log(1 - chance)])]
     correlation, ratio = [np.zeros(1)], [np.zeros(1)]
+    each = [np.flatnonzero(sizes == label) for label in labels]
+    # sizes of as many runs at once, (sizes, runs): one decomposition a size would take most of the time
+    counts = sorted({len(rows) for rows in each})
+    blocks = [np.array([rows for rows in each if len(rows) == count]) for count in counts]
     along = correlations(max(round(len(sizes) / len(labels)), 2))[1::2]
     for rho, share in [(1.0, 0.5), *((float(rho), 0.5 / len(along)) for rho in along)] if chance else ():
         white, size = np.empty((len(RATIOS), *values.shape)), np.zeros(len(RATIOS))
-        for label in labels:
-            rows = np.flatnonzero(sizes == label)
-            variance, axes = np.linalg.eigh(rho ** np.abs(places[rows][:, None] - places[rows]))
-            total = 1 + RATIOS[:, None] * np.maximum(variance, 0.0)
-            white[:, rows] = (axes / np.sqrt(total)[:, None]) @ (axes.T @ values[rows])
-            size += 0.5 * np.log(total).sum(axis=1)
+        for rows in blocks:
+            variance, axes = np.linalg.eigh(rho ** np.abs(places[rows][..., None] - places[rows][:, None]))
+            total = 1 + RATIOS[:, None, None] * np.maximum(variance, 0.0)
+            white[:, rows] = (axes / np.sqrt(total)[:, :, None]) @ (axes.swapaxes(1, 2) @ values[rows])
+            size += 0.5 * np.log(total).sum(axis=(1, 2))
         found.append(white)
         prior.append(np.log(chance * share / len(RATIOS)) - size)
         correlation.append(np.full(len(RATIOS), rho))
