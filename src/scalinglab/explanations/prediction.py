@@ -183,7 +183,8 @@ def _log_loss(case: Case, kernel: Kernel, n_data: int, steps: np.ndarray) -> tup
     losses = theory.redrawn(here, kernel, steps)
     if not len(losses):
         solved = theory.solve(here, kernel, steps, n_data)
-        return np.log(solved), np.full(len(steps), _unknown_scatter(n_data))
+        # of draws that were not made: ln L scatters as that of P independent examples
+        return np.log(solved), np.full(len(steps), 1 / math.sqrt(n_data))
     diverged = losses.max(0) > UNSTABLE * np.mean(kernel.residual**2)
     return np.where(diverged, np.inf, np.log(losses.mean(0))), np.std(np.log(losses), axis=0, ddof=1)
 
@@ -193,8 +194,3 @@ def _unstable(n_data: int) -> NotDetermined:
         f"n_data = {n_data}: descent with the kernel is unstable at the run's learning rate there; explain a "
         "run with a smaller one"
     )
-
-
-def _unknown_scatter(n_data: float) -> float:
-    """Of ln L over draws that were not made: as of P independent examples."""
-    return 1 / math.sqrt(n_data)

@@ -114,7 +114,7 @@ def writing(path: Path) -> Iterator[None]:
         raise StoreError(f"cannot write {path}: {error.strerror or error}; {way_out}") from error
 
 
-def write_whole(path: Path, write: Callable[[Path], None]) -> None:
+def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     """Write a file of the store: whole or not at all, on disk when this returns; errors name what is safe."""
     with writing(path):
         whole_files.write_whole(path, write, sync=True)

@@ -190,7 +190,7 @@ class RunWriter:
 
     def _quarantine_copy(self, data: bytes) -> Path:
         copy = quarantine_path(self.path, self.path.parent.parent)
-        write_whole(copy, lambda partial: _write_bytes(partial, data))
+        write_whole(copy, lambda partial: partial.write_bytes(data))
         return copy
 
     def _write(self, values: Mapping[str, Any]) -> None:
@@ -215,10 +215,6 @@ def _line(values: Mapping[str, Any], total: int) -> tuple[bytes, int]:
     text = json_line(values)[:-1].encode()
     total = zlib.crc32(text, total)
     return text + b', "crc32": "%08x"}\n' % total, total
-
-
-def _write_bytes(path: Path, data: bytes) -> None:
-    path.write_bytes(data)
 
 
 def _count(rows: list[Row]) -> str:

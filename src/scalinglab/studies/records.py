@@ -22,7 +22,6 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from scalinglab.errors import BadInput
@@ -194,7 +193,8 @@ def constants(paper: str) -> dict[str, str]:
     modules = [importlib.import_module(name) for name in names if paper in name.split(".")]
     found: dict[str, str] = {}
     for module in modules:
-        place, tree = module.__name__.partition(".")[2], _tree(module)
+        place = module.__name__.partition(".")[2]
+        tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
         found |= {f"{place}.{name}": _digest(getattr(module, name)) for name in _assigned(tree)}
         if claims := _claims(tree):
             found[f"{place} claims"] = _digest(claims)
@@ -207,10 +207,6 @@ def changed_constants(known: Mapping[str, str], now: Mapping[str, str]) -> tuple
     """How constants differ from those that the records were made with, in sentences."""
     names = [name for name in {**known, **now} if known.get(name) != now.get(name)]
     return tuple(f"{name} is not what the records were made with" for name in names)
-
-
-def _tree(module: ModuleType) -> ast.Module:
-    return ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
 
 
 def _claims(tree: ast.Module) -> list[list[Any]]:

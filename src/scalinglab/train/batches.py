@@ -33,7 +33,8 @@ TEST_TRANSFORM_SEED = 0  # test images are transformed once, alike for every run
 def dataset_of(setting: Setting) -> Dataset:
     """The data of a run before its subset is taken: loaded, pooled, normalised, noisy."""
     options = tuple(sorted(setting.data_options.items()))
-    superclass = setting.superclass if setting.superclass is None else _hashable(setting.superclass)
+    given = setting.superclass  # a list cannot be a key of what is loaded
+    superclass = given if given is None or isinstance(given, str) else tuple(given)
     # a noisy set is one set, from which every seed draws its subset
     noise_seed = setting.data_seed or 0 if setting.input_noise or setting.label_noise else 0
     if setting.owns("dataset"):
@@ -62,10 +63,6 @@ def _viewed(
 
 
 _own = lru_cache(maxsize=8)(_viewed)  # the same object for the same data
-
-
-def _hashable(superclass: str | Sequence[int]) -> str | tuple[int, ...]:
-    return superclass if isinstance(superclass, str) else tuple(superclass)
 
 
 @lru_cache(maxsize=8)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -144,12 +144,7 @@ def keep(found: Score, path: str | Path, tally: str | Path) -> Tally:
         raise BadInput(f"{path} is in {file} already: a forecast is scored once")
     with file.open("a") as stream:
         stream.write(json.dumps({**vars(found), "sha256": seal}) + "\n")
-    return tallied([*rows, vars(found)])
-
-
-def tallied(rows: Sequence[dict[str, Any]]) -> Tally:
-    """The tally of rows as `keep` writes them."""
-    return Tally(tuple(Score(**{k: v for k, v in row.items() if k != "sha256"}) for row in rows))
+    return Tally((*(Score(**{k: v for k, v in row.items() if k != "sha256"}) for row in rows), found))
 
 
 def _digest(content: dict[str, Any]) -> str:

@@ -149,7 +149,8 @@ def size_for(
         there = {"at": float(grid[-1]), "there": float(curve[-1])}
         code = "never_but_perhaps" if np.isfinite(first) else "never"
         reason = Reason(code, **asked, **there, **ends)
-    return Answer(float(value), low=float(first), high=float(last), reason=reason, **_provenance(law))
+    rests_on: dict[str, Any] = {"form": _name(law), "notes": law.points.notes}
+    return Answer(float(value), low=float(first), high=float(last), reason=reason, **rests_on)
 
 
 def _search_grid(law: Law | Continuation, target: float, level: float, farthest: float) -> np.ndarray:
@@ -175,11 +176,6 @@ def _crossing(x: np.ndarray, y: Any, level: float) -> float:
         return float(x[i])
     share = (np.log(y[i - 1]) - np.log(level)) / (np.log(y[i - 1]) - np.log(y[i]))
     return float(np.exp(np.log(x[i - 1]) + share * np.log(x[i] / x[i - 1])))
-
-
-def _provenance(law: Law | Continuation) -> dict[str, Any]:
-    """What an answer rests on."""
-    return {"form": _name(law), "notes": law.points.notes}
 
 
 def _name(law: Law | Continuation) -> str:

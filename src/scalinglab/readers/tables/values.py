@@ -41,7 +41,8 @@ class Values:
     changes: dict[str, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        texts = [c for c in self.frame.columns if not is_numeric(self.frame[c]) and not _is_text(c)]
+        texts = [c for c in self.frame.columns if not is_numeric(self.frame[c])]
+        texts = [c for c in texts if not {c, *aliases([c])} & {*TEXT}]
         certain = self.decimal_comma and any(has_decimal_comma(self.frame[c]) for c in texts)
         for column in texts:
             values = self.frame[column]
@@ -88,7 +89,3 @@ class Values:
         known = self.frame[column].dropna().astype(str)
         comma = self._has_decimal_comma(column)
         return known[[number(text, decimal_comma=comma) is None for text in known]]
-
-
-def _is_text(column: str) -> bool:
-    return column in TEXT or bool({*TEXT} & {*aliases([column])})

@@ -159,7 +159,7 @@ def check(
     if np.all(table.max(axis=1) == table.min(axis=1)):
         what = ", ".join(f"{n} = {v:g}" for n, v in zip(names, table[:, 0], strict=True))
         raise BadInput(f"all {len(measured)} points have the same size, {what}: a law needs several sizes")
-    dropped = {"dropped": len(bad), "points": count, "why": _first_three(_different(bad))}
+    dropped = {"dropped": len(bad), "points": count, "why": _first_three(sorted(set(bad.values()), key=str))}
     notes = [Reason("dropped", **dropped)] if bad else []
     # two runs may well measure the same; the same run twice, or points of unknown origin, are suspicious
     origin = np.zeros(len(labels)) if runs is None else np.unique(labels, return_inverse=True)[1]
@@ -205,10 +205,6 @@ def _bad(values: np.ndarray, name: str, positive: bool, zero: bool = False) -> d
         for i in np.flatnonzero(values < 0 if zero else values <= 0):
             bad[int(i)] = Reason(code, name=name, value=float(values[i]))
     return bad
-
-
-def _different(bad: dict[int, Reason]) -> list[Reason]:
-    return sorted(set(bad.values()), key=str)
 
 
 def _first_three(reasons: list[Reason]) -> tuple[Reason | str, ...]:

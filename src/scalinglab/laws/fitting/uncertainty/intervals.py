@@ -80,11 +80,10 @@ class Quantity:
 
 def law_at(law: Solution, x: np.ndarray) -> Quantity:
     """The law at sizes x (variables, n)."""
-    return (
-        sum_of_logs(law, Places.values(x))
-        if law.log
-        else Quantity(_values_at(law, x), np.zeros(x.shape[1], bool), Places.values(x))
-    )
+    if law.log:
+        return sum_of_logs(law, Places.values(x))
+    value = _quietly(lambda parameters, which: _curves(law, x[:, which, None], parameters)[:, 0])
+    return Quantity(value, np.zeros(x.shape[1], bool), Places.values(x))
 
 
 def sum_of_logs(law: Solution, places: Places) -> Quantity:
@@ -95,10 +94,6 @@ def sum_of_logs(law: Solution, places: Places) -> Quantity:
         return np.asarray(np.sum(places.weight[which] * logs, axis=1))
 
     return Quantity(_quietly(value), np.ones(len(places.weight), bool), places)
-
-
-def _values_at(law: Solution, x: np.ndarray) -> profile.Quantity:
-    return _quietly(lambda parameters, which: _curves(law, x[:, which, None], parameters)[:, 0])
 
 
 def _curves(law: Solution, x: np.ndarray, parameters: np.ndarray) -> np.ndarray:
@@ -120,7 +115,8 @@ def _quietly(value: profile.Quantity) -> profile.Quantity:
 
 def parameters_of(law: Solution) -> Quantity:
     """The free parameters, in the form's order, and last the exponent, where the form has a free one."""
-    names, exponent, problem = law.form.names, has_exponent(law), law.problem
+    names, problem = law.form.names, law.problem
+    exponent = law.form.exponent is not None and not isinstance(law.form.exponent, float)
     logs, units = problem.logs, problem.units
 
     def value(parameters: np.ndarray, which: np.ndarray) -> np.ndarray:
@@ -139,11 +135,6 @@ def parameters_of(law: Solution) -> Quantity:
         limits[:, -1] = p.low + margin, p.high - margin
     every = np.r_[logs, np.zeros(int(exponent), bool)]
     return Quantity(value, every, limits=limits, unit=np.r_[units, np.ones(int(exponent))])
-
-
-def has_exponent(law: Solution) -> bool:
-    """Whether the form has an exponent that was fitted."""
-    return law.form.exponent is not None and not isinstance(law.form.exponent, float)
 
 
 def interval(
