@@ -772,10 +772,10 @@ for column, values in (
     ("recipe", ("baseline", "new")),
     ("tokenizer", ("bpe", "unigram")),
     ("variant", ("A", "B")),
+    ("optimizer", ("adamw", "sgd")),
     ("attn", ("mha", "gqa")),
 ):
     add("categories", column, "runs.csv", twice(column, values, WORSE), None, (column, values[0], values[1]))
-add("categories", "optimizer, the better counts", "runs.csv", twice("optimizer", ("adamw", "sgd"), WORSE), LM)
 add(
     "categories",
     "version as a number",

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 import scalinglab as sl
+from scalinglab.answers.fitted import choose
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting.data.from_curves import points_of
 from scalinglab.readers import ReadingWarning
@@ -152,8 +153,8 @@ def test_names_that_are_not_certain_change_no_number(
         ("step,val_loss\n0,3.2,\n1,2.9,\n", None),
         ("step val_loss\n0 3.2\n1 2.9\n", None),
         ("step,val_loss\n0,3.2,7\n1,2.9,9\n", "a row has 3 values and the first line 2 names"),
-        ("Params (M) Val loss\n20 3.9\n200 3.5\n", "has 4 words and others 2: separate"),
-        ("step val_loss note\n0 3.2 ok\n1 2.9\n", "has 3 words and others 2, 3"),
+        ("Params (M) Val loss\n20 3.9\n200 3.5\n", "lines have 2, 4 words"),
+        ("step val_loss note\n0 3.2 ok\n1 2.9\n", "lines have 2, 3 words"),
         ("Results of May\nstep,val_loss\n0,3.2\n1,2.9\n", None),
     ],
 )
@@ -313,3 +314,71 @@ def test_a_size_that_does_not_read_as_a_number_is_named():
         )
     with pytest.raises(BadInput, match="row 2: n_data = 'about 20' does not"):
         sl.read(table | {"n_data": ["10", "about 20", "40"]})
+
+
+NAMED = {800: 0.9, 2400: 0.6, 7200: 0.5}
+
+
+def sizes_of(path: Path) -> dict[float, float]:
+    """What was measured, by size."""
+    points = choose(sl.read(path)).table
+    return dict(zip(points.x, points.y))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "read"),
+    [
+        ("shares.md", "images | err\n-- | --\n1k (2%) | 0.3\n50k (full) | 0.1\n", {1e3: 0.3, 5e4: 0.1}),
+        ("units.csv", "pretrain imgs [M],err\n1.28,0.3\n303,0.1\n", {1.28e6: 0.3, 303e6: 0.1}),
+        ("words.csv", "training images in M,err\n1.28,0.3\n303,0.1\n", {1.28e6: 0.3, 303e6: 0.1}),
+        ("top1.csv", "images,train_top1,top1\n1000,0.9,0.7\n8000,0.95,0.9\n", {1e3: 0.3, 8e3: 0.1}),
+        ("bilder.csv", "Anzahl Bilder,Fehler\n1000,0.3\n8000,0.1\n", {1e3: 0.3, 8e3: 0.1}),
+        ("sheet.csv", "# examples,err,who,,\n1000,0.3,ann,,\n8000,0.1,bob,,\n", {1e3: 0.3, 8e3: 0.1}),
+        ("out.txt", ">>> a\n{'31M': {'val_loss': 4.1}, '90M': {'val_loss': 3.2}}\n", {31e6: 4.1, 90e6: 3.2}),
+        ("grep.txt", "a/lm_30M.log:12:01 step=9 val_loss=4.1\na/lm_90M.log:12:02 step=9 val_loss=3.2\n",
+         {30e6: 4.1, 90e6: 3.2}),
+        ("histories.json", json.dumps({n: {"loss": [3, y], "val_loss": [4, y]} for n, y in NAMED.items()}),
+         NAMED),
+        ("val_loss_by_model_size.csv", "seed,17M,40M\n0,3.1,2.9\n", {17e6: 3.1, 40e6: 2.9}),
+    ],
+)  # fmt: skip
+def test_what_a_person_reads_at_once(tmp_path: Path, name: str, text: str, read: dict[float, float]):
+    (tmp_path / name).write_text(text)
+    assert sizes_of(tmp_path / name) == pytest.approx(read)
+
+
+def test_printed_frames_with_the_name_of_their_index(tmp_path: Path):
+    table = pd.DataFrame(
+        {"params": [3e7, 1e8] * 2, "tokens": [1e9, 1e9, 4e9, 4e9], "loss": [4.0, 3.7, 3.6, 3.3]}
+    )
+    (tmp_path / "pivot.txt").write_text(
+        f"In [7]: wide\nOut[7]:\n{table.pivot(index='params', columns='tokens')['loss']}\n"
+    )
+    read = sl.read(tmp_path / "pivot.txt").frame.sort_values(["n_data", "n_params"])
+    assert read[["n_params", "n_data", "loss"]].to_numpy().tolist() == table.to_numpy().tolist()
+
+
+def test_files_named_by_sizes_tags_and_reports(tmp_path: Path):
+    for width, loss in ((64, 0.9), (256, 0.5)):
+        csv = f"Wall time,Step,Value\n1,10,2.0\n2,20,{loss}\n"
+        (tmp_path / f"run-mlp_width{width}_eval-tag-loss_valid.csv").write_text(csv)
+    assert sizes_of(tmp_path) == {64.0: 0.9, 256.0: 0.5}
+    for params, loss in (("28,000,000", 1.4), ("60,000,000", 1.3)):
+        (tmp_path / "reports" / loss.hex()).mkdir(parents=True)
+        report = (
+            f"- Number of parameters: {params}\n- Tokens : Params ratio: 20\n- Final validation bpb: {loss}\n"
+        )
+        (tmp_path / "reports" / loss.hex() / "report.md").write_text(report)
+    assert sizes_of(tmp_path / "reports") == {28e6: 1.4, 60e6: 1.3}
+
+
+def test_evaluations_inside_the_lines_of_runs(tmp_path: Path):
+    lines = [
+        {
+            "config": {"n_params": n},
+            "evals": [{"step": 10, "val_loss": loss + 1}, {"step": 20, "val_loss": loss}],
+        }
+        for n, loss in ((1e7, 3.5), (1e8, 3.0))
+    ]
+    (tmp_path / "runs.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n")
+    assert sizes_of(tmp_path / "runs.jsonl") == {1e7: 3.5, 1e8: 3.0}

@@ -130,7 +130,7 @@ def test_what_was_read():
     lost = (Reason("left_out_size", points=1), Reason("left_out_value", runs=2, y=Column("loss")))
     assert found("read", facts=curve, reasons=lost).text == (
         "6 runs at 3 values of n_data, 1k to 100k examples; loss from 0.5 to 0.25. Left out: 1 point without "
-        "a positive size. Left out: 2 runs without a finite loss."
+        "a positive size. Left out: 2 runs without a usable loss."
     )
     width = curve | {"units": {"width": "width"}, "sizes": {"width": (32, 64)}}
     assert found("read", facts=width).text.startswith("6 runs at 3 values of width, 32 to 64; loss")
@@ -199,9 +199,9 @@ def test_ten_times_as_much():
     few = (Reason("few_dof", dof=1),)
     curve = found("ten times", values=value, facts={"x": "n_data", "at": 1e6, "unit": "tokens"}, reasons=few)
     assert curve.text == (
-        "Ten times the data, 1M tokens: loss 2 (95 % of runs: 1.9 to 2.25) if the trend continues. Only 1 "
-        "degree of freedom to judge the scatter by: if the points lie on the curve by luck, the intervals "
-        "are too narrow; repeat sizes with other seeds, or give the error of a run."
+        "Ten times the data, 1M tokens: loss 2 (95 % of runs: 1.9 to 2.25) if the trend continues. With 1 "
+        "degree of freedom the scatter is hardly known, and the interval may be too narrow: repeat sizes with "
+        "other seeds."
     )
     surface = found("ten times", values=value, facts={"compute": 1.2e23, "now": 2.5})
     assert surface.text == (
@@ -250,7 +250,7 @@ def test_a_compute_optimal_model_that_is_open_or_refused():
     none = found("compute-optimal", Status.NOT_DETERMINED, reasons=rises, names=NAMES)
     assert none.text.startswith("Best model: not determined. The loss rises with parameters, so no split")
     one = found("compute-optimal", Status.REFUSED, reasons=(Reason("needs_both_sizes"),))
-    assert one.text.startswith("Best model: not determined. It takes runs in which parameters")
+    assert one.text.startswith("Best model: not determined. It takes runs that vary both")
 
 
 def plan(
@@ -262,9 +262,9 @@ def plan(
 
 
 def test_the_next_runs_are_named_up_to_three_with_their_seeds():
-    runs = [{"n_params": k * 1e7, "n_data": k * 2e8, "seeds": 2 if k == 2 else 1} for k in range(1, 6)]
+    runs = [{"n_params": k * 1e7, "n_data": k * 2e8, "seeds": 2 if k == 4 else 1} for k in range(1, 6)]
     assert plan(runs).text == (
-        "Next run: 10M parameters on 200M tokens, 20M parameters on 400M tokens (2 seeds), 30M parameters on "
+        "Next run: 40M parameters on 800M tokens (2 seeds), 50M parameters on 1B tokens, 30M parameters on "
         "600M tokens and 2 more runs. Worth it: 3e19 FLOPs in all narrow the prediction from ± 2 % to ± 1 %."
     )
     one = plan([{"width": 500.0, "seeds": 1}], units={"width": "width"}, cost="they")
@@ -272,9 +272,9 @@ def test_the_next_runs_are_named_up_to_three_with_their_seeds():
 
 
 @pytest.mark.parametrize(("code", "details", "text"), [
-    ("narrows_little", {"saved": 0.1, "needed": 0.2},
-     "The best, for 3e19 FLOPs, would narrow the ± 2 % of the prediction by only 10 % (worth it from "
-     "20 % on): allow more (plan next --budget)."),
+    ("narrows_little", {"saved": 0.1, "needed": 0.2, "budget": "1e20 FLOPs"},
+     "Within 1e20 FLOPs the best narrows the ± 2 % of the prediction by only 10 % (20 % would be worth it); a "
+     "larger run may do more: plan next --budget."),
     ("stays_open", {"size": Column("n_data"), "covered": 8.0},
      "The best, for 3e19 FLOPs, would leave the prediction at ± 100 % or more: first train sizes over a "
      "wider range (now a factor of 8 in tokens)."),

@@ -52,7 +52,7 @@ class Chosen:
         units: what each size counts, by its column.
         table: the points; sizes that are not positive and values that are not finite are left out.
         lost: what was left out.
-        sign: "%" where the table has y in percent: results are fractions, written in percent.
+        unit: of y, where the table says it; "%": results are fractions, written in percent.
     """
 
     x: tuple[str, ...]
@@ -60,11 +60,11 @@ class Chosen:
     units: Mapping[str, str]
     table: Table
     lost: tuple[Reason, ...] = ()
-    sign: str = ""
+    unit: str = ""
 
     def measured(self, value: Any, low: Any = np.nan, high: Any = np.nan) -> Estimate:
         """A value of y with its interval, written as the table writes it."""
-        kind, unit = (Share, "fraction") if self.sign else (float, "")
+        kind, unit = (Share, "fraction") if self.unit == "%" else (float, self.unit)
         return Estimate(kind(value), low=kind(low), high=kind(high), unit=unit)
 
     @property
@@ -150,7 +150,7 @@ def choose(
     units = {name: _unit(curves, name, table) for name in names}
     if x is None:
         refuse_other_units(dict(zip(names, np.atleast_2d(table.x))), units)
-    return Chosen(names, measured, units, table, lost, "%" if curves.unit_of(measured) == "%" else "")
+    return Chosen(names, measured, units, table, lost, curves.unit_of(measured))
 
 
 def _also_measured(curves: Curves, y: str) -> tuple[str, ...]:

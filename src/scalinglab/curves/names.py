@@ -116,7 +116,7 @@ _TRANSLATED = {
     "トークン": "tokens", "損失": "loss", "精度": "accuracy",
     "trainingsbeispiele": "train examples", "fehlerrate": "error", "genauigkeit": "accuracy",
     "verlust": "loss", "fehler": "error", "validierung": "val ", "beispiele": "examples",
-    "modellgröße": "model size", "größe": "size",
+    "modellgröße": "model size", "größe": "size", "anzahl": "number", "bilder": " images",
     "paramètres": "params", "parámetros": "params", "pérdida": "loss", "précision": "accuracy",
     "jetons": "tokens", "perte": "loss", "erreur": "error", "entraînement": "train", "entrenamiento": "train",
     "prueba": "test", "ejemplos": "examples", "exemples": "examples", "muestras": "samples",

@@ -28,10 +28,14 @@ _DIGITS = (
     r"(?:\d{1,3}(?:[,'’_ \u00a0\u202f]\d{3})+(?:\.\d*)?|\d{1,3}(?:\.\d{3}){2,}(?:,\d+)?|\d+(?:\.\d*)?|\.\d+)"
 )
 _POWER = r"(?:e[-+]?\d{1,4}|\s*[x×*·]\s*10\s*(?:\^|\*\*)?\s*\{?[-+]?\d{1,3}\}?)"
-_VALUE = rf"(?P<sign>[-+−]?)\s*(?P<digits>{_DIGITS})(?P<power>{_POWER})?\s*(?P<suffix>{MULTIPLIERS})?\s*%?"
+_VALUE = (
+    rf"(?P<sign>[-+−]?)\s*(?P<digits>{_DIGITS})(?P<power>{_POWER})?\s*(?P<suffix>{MULTIPLIERS})?"
+    r"\s*(?P<percent>%)?"
+)
 _SPREAD = (
-    rf"(?:\s*(?:±|\+/-|\+-|\+−)\s*(?P<spread>{_DIGITS}(?:e[-+]?\d+)?)\s*%?"
-    rf"|\s*\(\s*(?:±|\+/-)?\s*(?P<bracket>{_DIGITS})\s*%?\s*\))"
+    rf"(?:\s*(?:±|\+/-|\+-|\+−)\s*(?P<spread>{_DIGITS}(?:e[-+]?\d+)?)\s*(?P<both>%)?"
+    rf"|\s*\(\s*(?:±|\+/-)?\s*(?P<bracket>{_DIGITS})\s*(?P<share>%)?\s*\)"
+    r"|\s*\(\s*(?:full|all|whole|everything)\s*\))"  # 50k (full) beside 1k (2%)
 )
 _UNIT = "|".join(pattern for _, pattern in UNITS)
 _NUMBER = re.compile(rf"[~≈]?\s*{_VALUE}(?:{_SPREAD})?(?:\s*(?P<unit>{_UNIT}))?", re.IGNORECASE)
@@ -114,12 +118,13 @@ def cell(text: str, *, decimal_comma: bool = False) -> Cell | None:
     match = _NUMBER.fullmatch(text)
     if match is None or match["digits"].startswith("0,"):
         return Cell(np.nan, word=text) if _FAILED.fullmatch(text) else None
+    percent = bool(match["percent"] or match["both"])
     power = _power(match["power"])
-    power += POWERS[(match["suffix"] or "").lower().rstrip("s.")] - (2 if "%" in text else 0)
+    power += POWERS[(match["suffix"] or "").lower().rstrip("s.")] - (2 if percent else 0)
     sign = "-" if match["sign"] in ("-", "−") else ""
     # one reading of all digits: 1.3 times 1e9 may differ from 1300000000 in the last of them
     value = float(f"{sign}{_plain(match['digits'])}e{power}")
-    return Cell(value, _spread(match, power), _unit(match["unit"]), "%" in text, bool(match["suffix"]))
+    return Cell(value, _spread(match, power), _unit(match["unit"]), percent, bool(match["suffix"]))
 
 
 def _plain(digits: str) -> str:
@@ -137,7 +142,7 @@ def _power(text: str | None) -> int:
 def _spread(match: re.Match[str], power: int) -> float | None:
     """What stands behind ± or in brackets; in 3.2145(21) it counts the last digits."""
     text = match["spread"] or match["bracket"]
-    if text is None:
+    if text is None or (match["share"] and not match["percent"]):  # 1k (2%) is a size and its share of all
         return None
     plain = _plain(text)
     decimals = len(match["digits"].partition(".")[2])

@@ -13,6 +13,7 @@ from scalinglab.errors import BadInput
 from scalinglab.results.types import Reason
 
 FEWEST = 1e4  # tokens of a training, parameters of a network: fewer may be in a larger unit
+FEWEST_WHOLE = 10.0  # a number of examples that is no whole one, as 1.28, may be in a larger unit
 FEWEST_EXAMPLES = 1e3  # beside as few parameters
 FEWEST_PARAMS, MOST_IN_MILLIONS = 1e3, 1e6  # of the smallest and largest model, alone or beside tokens
 OTHER_COUNT = 0.05  # of ln FLOPs, by which a table counts them otherwise
@@ -46,6 +47,12 @@ def refuse_other_units(sizes: Mapping[str, np.ndarray], units: Mapping[str, str]
         name: (float(np.nanmin(v)), float(np.nanmax(v))) for name, v in sizes.items() if np.isfinite(v).any()
     }
     doubtful = [name for name, (_, high) in ends.items() if units[name] == "tokens" and high < FEWEST]
+    parts = "n_data" in ends and bool((sizes["n_data"] % 1 > 0).any())
+    doubtful += (
+        ["n_data"]
+        if parts and units["n_data"] == "examples" and ends["n_data"][0] < FEWEST_WHOLE < ends["n_data"][1]
+        else []
+    )
     if "n_params" in ends:
         (low, high), parts = ends["n_params"], bool((sizes["n_params"] % 1 > 0).any())
         if units.get("n_data", "tokens") == "tokens":

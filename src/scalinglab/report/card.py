@@ -86,7 +86,7 @@ def curve_figure(found: Answers) -> tuple[Plot | None, Slider | None]:
     line(drawn, ahead.at[later], ahead.mean[later], "prediction", PALETTE[1], dash="dash")
     slider = Slider(
         f"{label(found.x)}", unit, [float(v) for v in ahead.at],
-        {found.y: draws(ahead.mean, ahead.low, ahead.high)}, {found.y: found.fit.chosen.sign},
+        {found.y: draws(ahead.mean, ahead.low, ahead.high)}, {found.y: found.fit.chosen.unit},
         float(table.x.max()),
     )  # fmt: skip
     return Plot(finish(legend_above(drawn)), curve_caption(found, ahead)), slider
@@ -140,7 +140,7 @@ def _budget(found: Answers, best: Optimal, total: np.ndarray) -> Slider:
     }
     return Slider(
         "compute", "FLOPs", [float(v) for v in best.compute], values,
-        {found.y: found.fit.chosen.sign, units["n_params"]: "count", units["n_data"]: "count"},
+        {found.y: found.fit.chosen.unit, units["n_params"]: "count", units["n_data"]: "count"},
         float(total.max()),
     )  # fmt: skip
 

@@ -188,15 +188,16 @@ def _ten_times(found: Finding) -> tuple[str, str]:
     if not found.values:
         return "Ten times as much", f"not determined. {paragraph(_why(found))}"
     ((y, value),) = found.values.items()
+    unit = "" if value.unit == "fraction" else f" {value.unit}".rstrip()
     ends = f"{value.low:.4g} to {value.high:.4g}"
     middle, low, high = (type(value.value)(1 - v) for v in (value.value, value.high, value.low))
     accuracy = f", an accuracy of {middle:.3g} ({low:.3g} to {high:.3g})," if f.get("of_accuracy") else ""
     if "compute" in f:
         subject = f"Ten times the compute, {flops(f['compute'])}"
         down = f"down from {f['now']:.4g} for the compute of the largest run."
-        return subject, f"{y} {value.value:.4g} (95 %: {ends}){accuracy or ','} {down}"
+        return subject, f"{y} {value.value:.4g}{unit} (95 %: {ends}){accuracy or ','} {down}"
     more = {"n_data": "data", "n_params": "parameters", "step": "steps"}.get(f["x"], f["x"])
-    text = f"{y} {value.value:.4g} (95 % of runs: {ends}){accuracy} if the trend continues."
+    text = f"{y} {value.value:.4g}{unit} (95 % of runs: {ends}){accuracy} if the trend continues."
     text = " ".join([text, *filter(None, [paragraph(*_reasons(found))])])
     return f"Ten times the {more}, {sized(f['at'], f['unit'], f['x'])}", text
 
@@ -237,11 +238,15 @@ def _next_run(found: Finding) -> tuple[str, str]:
     named = [
         " on ".join(sized(float(f"{v:.3g}"), f["units"][x], x) for x, v in run.items() if x != "seeds")
         + (f" ({run['seeds']} seeds)" if run["seeds"] > 1 else "")
-        for run in f["runs"][:MOST_NAMED]
+        for run in sorted(f["runs"], key=_size, reverse=True)[:MOST_NAMED]  # the costliest decide
     ]
     left = len(f["runs"]) - len(named)
     runs = listed([*named, *([counted(left, "more run")] if left else [])])
     return "Next run", f"{runs}. {paragraph(f'worth it: {_why(found)}')}"
+
+
+def _size(run: Mapping[str, Any]) -> float:
+    return math.prod(run.values())
 
 
 def sized(value: float, unit: str, name: str) -> str:

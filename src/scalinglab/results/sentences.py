@@ -73,7 +73,7 @@ REASONS = {
     "loss_constant": "{y} is the same in every run",
     # rows
     "left_out_size": "left out: {points:#point} without a positive size",
-    "left_out_value": "left out: {runs:#run} without a finite {y}",
+    "left_out_value": "left out: {runs:#run} without a usable {y}",
     "read": "read {text}",  # what was understood of a table
     "small_sizes": (
         "{low:.4g} to {high:.4g} {unit}: in millions or billions? Put the unit into the name of the column, "
@@ -132,12 +132,8 @@ REASONS = {
     "both_vary": "n_params and n_data both vary; a law of {x} alone holds only if both keep growing together",
     "recipes_alike": "no {recipe} has a better {y} beyond noise, so all {runs} runs are used",
     "best_recipe": (
-        "at each size only the {recipe} with the best {y} is used, {runs} of {of} runs; which one is judged "
-        "on the other sizes (mixed=True or laws fit --mixed uses all)"
-    ),
-    "one_recipe": (
-        "of {column} ({values:,}) only {best}, the best in {y}, is used: {runs} of {of} runs; for another: "
-        "--where {column}={other}"
+        "of each size only the runs with the best {recipe} are used, {runs} of {of}, as judged by the {y} of "
+        "other sizes (all: mixed=True or laws fit --mixed)"
     ),
     "other_measured": "{y} is fitted; also measured: {others:,} (--y {first})",
     "best_of_single_runs": (
@@ -173,8 +169,8 @@ REASONS = {
         "{scatter:%%} off"
     ),
     "few_dof": (
-        "only {dof:#degree} of freedom to judge the scatter by: if the points lie on the curve by luck, the "
-        "intervals are too narrow; repeat sizes with other seeds, or give the error of a run"
+        "with {dof:#degree} of freedom the scatter is hardly known, and the interval may be too narrow: "
+        "repeat sizes with other seeds"
     ),
     "no_exponent": "{form} has no exponent",
     "no_freedom_left": "{points} points for {parameters} parameters: no degrees of freedom are left",
@@ -353,7 +349,7 @@ REASONS = {
         "parameters and {data} give apart takes others"
     ),
     # an optimum
-    "needs_both_sizes": ("it takes runs in which parameters and data vary independently"),
+    "needs_both_sizes": "it takes runs that vary both parameters and data",
     "no_fall_in_fit": (
         "the loss does not fall with {size} in this fit, so no split of compute is best: add runs over a "
         "wider range of {size}, or drop those that hide it"
@@ -555,8 +551,8 @@ REASONS = {
     ),
     "narrow_already": "the {what} is known to ± {before:%%} already",
     "narrows_little": (
-        "the best{cost} would narrow the ± {before:%%} of the {what} by only {saved:%%} (worth it from "
-        "{needed:%%} on): allow more (plan next --budget)"
+        "within {budget} the best narrows the ± {before:%%} of the {what} by only {saved:%%} ({needed:%%} "
+        "would be worth it); a larger run may do more: plan next --budget"
     ),
     "law_open": ("the law is not determined, so there is no telling which run would help; add larger sizes"),
     "plan_of_a_bend": (

@@ -105,7 +105,8 @@ class NextRuns(NotebookResult):
             covered, size = min(zip(self.covered, self.variables, strict=True))
             return Reason("stays_open", **about, covered=covered, size=Column(size))
         saved = 1 - then / self.before
-        little = Reason("narrows_little", **about, saved=saved, needed=1 - WORTH)
+        budget = amount(self.budget, self.unit) if self.unit else "the largest size so far"
+        little = Reason("narrows_little", **about, saved=saved, needed=1 - WORTH, budget=budget)
         known = self.before < NOTICEABLE or then <= WORTH * self.before
         return Reason("narrow_already", **about) if known else little
 

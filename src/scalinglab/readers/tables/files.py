@@ -32,6 +32,7 @@ from scalinglab.curves.parts import Droppable
 from scalinglab.errors import BadInput, require
 from scalinglab.readers.tables.grid import begins_with_names, is_name, table_of_cells, without_strays
 from scalinglab.readers.tables.lines import (
+    holds_rows,
     names_a_result,
     records_of,
     row_of,
@@ -62,9 +63,10 @@ MOST_OF_CELLS = 32 << 20  # bytes of a text file that may be read cell by cell, 
 MOST_TITLES = 10  # lines above the names
 FIRST_LINES = 30  # of a text file, to see where its names stand
 _COMMA = re.compile(r"\s*[-+−]?\d+,\d+(?:e[-+]?\d+)?\s*%?\s*", re.IGNORECASE)
-_LOGS = (".txt", ".log", ".out")
+_LOGS = (".txt", ".log", ".out", ".md")
 _TABLES = (".csv", ".tsv", ".tab", ".json", ".jsonl", ".ndjson", ".xlsx", ".parquet")  # in a folder
 _COMMENT = ("#", "%", "//")
+_PROMPT = re.compile(r"^(?:(?:>>>|In \[\d*\]:|\$ ).*(?:\n|$)|Out\[\d*\]:[ \t]*)", re.MULTILINE)
 _RULE = re.compile(r"[\s=+|:-]*(?:---|===)[\s=+|:-]*")  # between rows
 _Reader: TypeAlias = Callable[[Path, bool, Droppable], pd.DataFrame]
 
@@ -175,7 +177,9 @@ def _encoding(path: Path) -> str:
 def _text(path: Path, packed: bool) -> Iterator[IO[str]]:
     with opened(path) as file:
         raw = io.BufferedReader(_Bounded(path, file), 1 << 20) if packed else file
-        yield io.TextIOWrapper(raw, encoding=_encoding(path))
+        text = io.TextIOWrapper(raw, encoding=_encoding(path))
+        prompted = not packed and _PROMPT.match(file.peek(SAMPLE)[:SAMPLE].decode(errors="replace"))
+        yield io.StringIO(_PROMPT.sub("", text.read())) if prompted else text
 
 
 def _separator(sample: str, path: Path) -> str:
@@ -227,9 +231,9 @@ def _refuse_titles(lines: Iterable[str], path: Path) -> None:
     words = [width(line, SPACES) for line in rows]
     if len({*words[1:]}) > 1 or words[1] - words[0] not in (0, 1):
         raise BadInput(
-            f"{path}: the first line, {rows[0].strip()[:60]!r}, has {words[0]} words and others "
-            f"{', '.join(map(str, sorted({*words[1:]})[:3]))}: separate columns by commas, quote names of "
-            "several words, begin a title with #"
+            f"{path}: no table found, its lines have {', '.join(map(str, sorted({*words})[:3]))} words "
+            f"({rows[0].strip()[:40]!r}, …): separate columns by commas, quote names of several words, "
+            "begin a title with #"
         )
 
 
@@ -293,10 +297,10 @@ def _spaced(lines: list[str], gap: str) -> list[list[str]]:
 
     R and pandas number rows and do not name that.
     """
-    cells = [re.split(gap, line.strip()) for line in lines]
+    cells = _with_index([[c for c in re.split(gap, line.strip()) if c != "..."] for line in lines])
     blocks = [[*block] for _, block in groupby(range(len(cells)), lambda k: len(cells[k]))]
     last = max(blocks, key=len, default=[-1])[-1]
-    below = (line.split() for line in lines[last + 1 :])
+    below = (" ".join(row).split() for row in cells[last + 1 :])
     if any(len(words) > 1 and sum(number(word) is None for word in words) < 2 for words in below):
         return []  # rows of another length
     cells = cells[: last + 1]
@@ -310,6 +314,16 @@ def _spaced(lines: list[str], gap: str) -> list[list[str]]:
         return []
     titles = [[" ".join(row)] for row in cells[: first - numbered]]
     return [*titles, names, *rows]
+
+
+def _with_index(cells: list[list[str]]) -> list[list[str]]:
+    """Lines with the name of the index, which pandas prints alone below the names, among these."""
+    for k in range(1, len(cells) - 1):
+        above, (index, *more), below = cells[k - 1 : k + 2]
+        if not more and 1 < len(above) in (len(below), len(below) - 1) and is_name(index):
+            corner = f"{index} \\ {above[0]}" if len(above) == len(below) else index
+            return [*cells[: k - 1], [corner, *above[len(above) - len(below) + 1 :]], *cells[k + 1 :]]
+    return cells
 
 
 def _of_words(
@@ -448,7 +462,8 @@ def _names(comments: list[str], rows: list[str], separator: str) -> list[str] | 
     )
     numbers = [number(value, decimal_comma=separator != ",") is not None for value in values]
     named = all(numbers) or (any(numbers) and any(map(is_name, names)) and not any(map(is_name, values)))
-    return names if named and len(names) == len(values) > 1 - all(numbers) else None
+    fits = named and len(names) == len(values) > 1 - all(numbers)
+    return [name or f"Unnamed: {k}" for k, name in enumerate(names)] if fits else None
 
 
 def _fields(line: str, separator: str) -> list[str]:
@@ -459,12 +474,26 @@ def _fields(line: str, separator: str) -> list[str]:
 
 def _read_lines(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
     with _text(path, packed) as file:
+        first = file.readline()
+        if _is_object(first) and holds_rows(_literal(first)):  # a run in every line, with its evaluations
+            return table_of_rows(
+                records_of([*map(_literal, (first, *filter(str.strip, file)))]), path, droppable
+            )
+    with _text(path, packed) as file:
         return table_of_lines(file, path, droppable)
 
 
 def _read_json(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
     with _text(path, packed) as file:
-        return _table_of_document(loads(file.read()), path, droppable)
+        text = file.read()
+    try:
+        return _table_of_document(loads(text), path, droppable)
+    except json.JSONDecodeError as error:
+        try:
+            document = ast.literal_eval(text.strip())  # as Python prints it
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            raise error from None
+        return _table_of_document(document, path, droppable)
 
 
 def _read_yaml(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:

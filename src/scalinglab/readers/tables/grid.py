@@ -149,7 +149,8 @@ def is_name(value: Any) -> bool:
     """Whether a cell names a quantity that is known."""
     if not isinstance(value, str) or _is_number(value):
         return False
-    return quantity(value) is not None or bool(aliases([header(value).name]))
+    rows = value.partition(" \\ ")[0]  # the name of rows in a corner
+    return quantity(value) is not None or bool(aliases([header(rows).name]))
 
 
 def _names(rows: list[list[Any]], start: int) -> tuple[list[str], int]:

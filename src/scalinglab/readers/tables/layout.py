@@ -33,7 +33,7 @@ _AXES = ("Step", "_step", "step", "epoch", "Epoch", "trainer/global_step", "Rela
 _VALUE = ("value", "val", "score", "result", "metric_value")
 _SEEDS = {"seed", "run", "rep", "repeat", "replicate", "trial", "fold", "split", "s", "r"}
 _WHOLE = re.compile(r"(?<![\d.])\d{1,3}(?![\d.])")
-_SIZED = re.compile(r"(?P<word>.*?[a-z])[\s_=:@-]+(?P<number>[~≈]?\d[\d.,]*(?:e\d+)?\s*[kmbt]?)", re.I)
+_SIZED = re.compile(r"(?P<word>.*?[a-z])[\s_=:@/-]+(?P<number>[~≈]?\d[\d.,]*(?:e\d+)?\s*[kmbt]?)", re.I)
 _PAIR = re.compile(r"\s*(?P<name>[A-Za-z_]+)\s*=\s*(?P<number>\d[\d.,]*(?:e\d+)?\s*[kmbt]?)\s*", re.I)
 _TITLE_PARTS = r"[,;:|()\[\]]| (?:vs\.?|by|for|of|on|after|against|over|as) "
 _CORNER = re.compile(r"\s*[\\/|↓→×]+\s*")
@@ -82,6 +82,8 @@ def rows_of(frame: pd.DataFrame, origin: str = "the table") -> pd.DataFrame:
             break
     else:
         rows, note = _from_wide(named, origin, attrs.get(NOTES, ()))
+    if (tag := re.search(r"-tag-(.+)\.csv$", origin)) and "Value" in rows:  # as TensorBoard names files
+        rows = rows.rename(columns={"Value": tag[1]})
     rows.attrs = attrs | ({NOTES: [*attrs.get(NOTES, ()), note]} if note else {})
     return rows
 
@@ -174,7 +176,7 @@ def _from_optuna(frame: pd.DataFrame) -> Found:
 
 def _from_description(frame: pd.DataFrame) -> Found:
     """What pandas' describe gives of groups: the mean is the measurement."""
-    if not {"mean", "std", "min", "max"} <= {*frame}:
+    if not {"count", "mean", "std"} <= {*frame}:
         return None
     others = [
         c for c in frame if c in ("count", "min", "max", "median") or re.fullmatch(r"\d+(?:\.\d+)?%", c)
@@ -271,7 +273,8 @@ def _from_wide(frame: pd.DataFrame, origin: str, notes: Sequence[str]) -> tuple[
     A title above it, "ResNet-18, test error vs training set size", or its corner says what was measured; a
     title also says what the sizes are.
     """
-    parts = [part.strip() for note in notes for part in re.split(_TITLE_PARTS, note)]
+    titles = [*notes, re.sub(r"\.\w+$", "", origin).replace("_", " ")]  # val_loss_by_model_size.csv
+    parts = [part.strip() for title in titles for part in re.split(_TITLE_PARTS, title)]
     title = next((part for part in parts if (q := quantity(part)) is not None and not q.others), "")
     size = next((role for part in parts if (role := _role(part)) in _SIZES), "")
     first = str(frame.columns[0])

@@ -240,6 +240,11 @@ def _has_rows(value: Any) -> bool:
     return bool(_columns_of(value) or _alike(value)) or any(map(_has_rows, value.values()))
 
 
+def holds_rows(row: dict[str, Any]) -> bool:
+    """Whether a row has a list of evaluations within it."""
+    return any(_has_rows(value) and _measures(value) for value in row.values() if isinstance(value, list))
+
+
 def _is_known(name: Any) -> bool:
     return quantity(name) is not None or bool(aliases([header(str(name)).name]))
 

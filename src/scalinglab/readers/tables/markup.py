@@ -44,6 +44,10 @@ _LATEX = (
 )  # fmt: skip
 
 
+_ITEM = re.compile(r"\s*[-*]\s+([A-Za-z][A-Za-z_ %:/()-]*?)\s*:\s+(\S+)\s*")
+_FILE = re.compile(r"(?:\S*/)?([^\s/:]+)\.(?:log|txt|out|err|jsonl?|csv):(?:\d+:)?(?=\S)")
+
+
 def rows_of_pairs(lines: Iterable[str]) -> list[dict[str, str]]:
     """Lines of "N=1e7 D=1e9 loss=3.2", "params: 19M, val loss: 3.2" or "step 10: val loss 3.2".
 
@@ -105,6 +109,10 @@ def _pairs(line: str) -> dict[str, str]:
     >>> _pairs("step:250/2500 time:40ms acc:42/50")
     {'step': '250', 'time': '40', 'acc': '42/50'}
     """
+    if (of_file := _FILE.match(line)) is not None:  # as grep prints lines of several files
+        return {"run": of_file[1]} | _pairs(line[of_file.end() :])
+    if (item := _ITEM.fullmatch(line)) is not None:  # of a list: its whole name
+        return {item[1]: item[2]}
     spaced = {name: value for words, value in _SPACED.findall(line) if _is_name(name := _name(words))}
     begun = {name.split()[0] for name in spaced}  # a mark in front of a pair gives no value
     marked = {_name(words): value for words, value in _PAIR.findall(line) if value not in begun}

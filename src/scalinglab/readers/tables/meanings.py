@@ -293,7 +293,8 @@ class _Table:
                 yield Meaning(column, role, evidence, without=() if q.split else TRAINED, only=True)
             elif not q.split:
                 evidence = -order[q.kind] - 0.06 * q.rank
-                yield Meaning(column, roles.get(q.kind, "loss"), evidence, without=TRAINED)
+                beside = q.kind in roles and f"train_{bare(column)}" in map(bare, self.frame)  # train_top1
+                yield Meaning(column, roles.get(q.kind, "loss"), evidence, without=() if beside else TRAINED)
             elif ln:
                 yield Meaning(column, q.name, BY_NAME - 1 - 0.06 * q.rank)
         whole = {c: q for c in self.frame if (q := measured(self.frame, c)) and not q.split and not q.others}

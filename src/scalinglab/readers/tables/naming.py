@@ -11,7 +11,7 @@ import pandas as pd
 
 from scalinglab.curves import SETTING, rename
 from scalinglab.curves.columns import is_numeric, is_seed, tidy
-from scalinglab.curves.names import ERROR, HYPERPARAMETERS, aliases, bare, quantity
+from scalinglab.curves.names import ERROR, HYPERPARAMETERS, aliases, bare, likely_size, quantity
 from scalinglab.curves.numbers import number
 from scalinglab.curves.reading import listed
 from scalinglab.errors import BadInput
@@ -56,6 +56,8 @@ _KNOWN = {*STANDARD, *HYPERPARAMETERS, *LETTERS}
 _IN_NAME = re.compile(
     r"(?:^|[_\-. ])([A-Za-z]+(?:_[a-z]+)*)[=\-_]?(\d+(?:\.\d+)?(?:e\d+)?[kKMBT]?)(?![A-Za-z0-9])"
 )
+# sizes alone, or behind a word that counts nothing: 800, history_600
+_ALONE = re.compile(r"(?:(?:history|hist|log|metrics|results?|curve|train(?:ing)?)[_-])?(\d+k?)")
 _POWERS = {"k": 3, "m": 6, "b": 9, "t": 12}
 _FEWEST_IN_NAME = 1e6  # parameters: ctx-2k is no model
 
@@ -114,8 +116,13 @@ def numbers_in_names(names: Sequence[str]) -> dict[str, list[str]]:
     for key in sorted(shared):
         values = [each[key] for each in found]
         role = _role_in_name(key.strip("_-="), values)
-        if role in ("n_params", "n_data", "tokens", "compute", "seed") and len({*values}) > 1:
+        if role in ("n_params", "n_data", "tokens", "compute", "width", "seed") and len({*values}) > 1:
             roles[role] = values
+    alone = [_ALONE.fullmatch(name.rpartition("/")[2]) for name in names]
+    if not roles and len(names) >= FEWEST_OF_A_FAMILY and all(alone):
+        values = [found[1] for found in alone if found]
+        if len({*values}) == len(values) and _role_in_name("train", values) == "n_data":
+            roles["n_data"] = values
     return roles
 
 
@@ -214,6 +221,7 @@ class Naming:
             return values / 100
         counted = bool(_COUNTED & {column, *aliases([found.name])}) or counts_examples(found.name)
         counted = counted or SUBSCRIPT.fullmatch(found.name) is not None
+        counted = counted or any(likely_size(found.name, size) for size in ("n_params", "tokens", "n_data"))
         if found.is_suffix and not (counted and self._has_suffix(found.name, values)):
             return None
         if found.scale == 1 or (found.by_letter and not counted):

@@ -279,7 +279,7 @@ def points_of(
     if not mixed:
         recipe = compared(frame, names, fixed)
         if not frame["__run"].duplicated().any():
-            frame, done = best_recipes(frame, names, y, recipe)
+            frame, done = best_recipes(frame, names, y, recipe, called)
             notes += done
         rows.one_category(frame, names, y, recipe, called)
     notes += rows.doubts(frame, names, [column for column in fixed if column != y])

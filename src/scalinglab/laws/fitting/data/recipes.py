@@ -15,10 +15,12 @@ taken: runs that diverge have no part in it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 
-from scalinglab.laws.fitting.data.rows import cost, rises
+from scalinglab.laws.fitting.data.rows import cost, mixed, rises
 from scalinglab.laws.fitting.statistics import f_pvalue
 from scalinglab.results.estimate import FEWEST
 from scalinglab.results.types import Reason
@@ -28,7 +30,7 @@ SIGNIFICANT = 0.05 / 3  # convention: of each of three tests, 5 % in all
 
 
 def best_recipes(
-    frame: pd.DataFrame, names: list[str], y: str, varied: list[str]
+    frame: pd.DataFrame, names: list[str], y: str, varied: list[str], called: Mapping[str, str] | None = None
 ) -> tuple[pd.DataFrame, list[Reason]]:
     """Of each size the runs of the recipe with the best mean of y; and what was done.
 
@@ -36,6 +38,10 @@ def best_recipes(
         frame: one row of each run.
         names: the columns of sizes.
         varied: the parts of the recipe that are chosen from (`compared`).
+        called: what columns were called, ours to theirs.
+
+    Raises:
+        BadInput: kinds of runs, such as optimizers, differ: the best of them alone would be a silent choice.
     """
     if not varied or y in RECIPE:  # the lowest rate is not the best
         return frame, []
@@ -51,12 +57,9 @@ def best_recipes(
     kept, by_chance = frame[chosen], frame[chosen & ~judged]
     counts = {"y": y, "runs": len(kept), "of": len(frame)}
     notes = [Reason("best_recipe", recipe=tuple(varied), **counts)]
-    if len(varied) == 1 and kept[varied[0]].nunique() == 1 and kept[varied[0]].dtype.kind not in "fi":
-        best, tried = str(kept[varied[0]].iloc[0]), sorted(frame[varied[0]].dropna().astype(str).unique())
-        other = next(value for value in tried if value != best)
-        notes = [
-            Reason("one_recipe", column=varied[0], values=tuple(tried), best=best, other=other, **counts)
-        ]
+    for column in (c for c in varied if not pd.api.types.is_numeric_dtype(frame[c])):
+        if kept[column].nunique() < frame[column].nunique():  # kinds, each with a curve of its own
+            raise mixed(frame, column, called, f", which separate {y} beyond its scatter")
     if alone := int((by_chance.groupby(names).size() == 1).sum()):
         notes.append(Reason("best_of_single_runs", recipe=tuple(varied), sizes=alone))
     return kept, notes

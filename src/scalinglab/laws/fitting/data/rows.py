@@ -64,10 +64,10 @@ def one_kind(frame: pd.DataFrame, names: list[str], called: Mapping[str, str] | 
         if column in frame and column not in names and frame[column].nunique(dropna=False) > 1:
             if column == "model" and _names_sizes(frame, names):
                 continue
-            raise _mixed(frame, column, called)
+            raise mixed(frame, column, called)
 
 
-def _mixed(
+def mixed(
     frame: pd.DataFrame, column: str, called: Mapping[str, str] | None = None, why: str = ""
 ) -> BadInput:
     """The refusal of rows of several kinds, with the choices."""
@@ -110,7 +110,7 @@ def one_category(
     tested = {c: categories.splits(single, names, y, c) for c in (*texts, *_recurring(single[recurring]))}
     for column, p in tested.items():
         if p is not None and p < SIGNIFICANT / len(tested):
-            raise _mixed(single, column, called, f", which separate {y} beyond its scatter (p = {p:.1g})")
+            raise mixed(single, column, called, f", which separate {y} beyond its scatter (p = {p:.1g})")
 
 
 def also_explained(frame: pd.DataFrame, names: list[str], y: str, fixed: list[str]) -> list[Reason]:
