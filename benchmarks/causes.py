@@ -396,6 +396,34 @@ def after_kernel_by_network(steps: int = 100, seeds: int = 2, inputs: int = 200)
     return found
 
 
+def initial_kernel_by_network(inputs: int = 200, seeds: int = 16) -> Numbers:
+    """Fig. 6a: b of the kernel before training at 32 channels less that at 8, of CNNs and of Wide ResNets.
+
+    Digits, even against odd; the channels of a Wide ResNet are those of its first group.
+    """
+    import torch
+
+    from scalinglab import measure, nets
+    from scalinglab.data import load
+    from scalinglab.spectrum import Spectrum
+
+    data, found = load("digits"), {}
+    x, y = torch.as_tensor(data.inputs("test")[:inputs]), 2.0 * (data.test_y[:inputs] % 2) - 1
+    for name, widths, own in (
+        ("cnn", (1.0, 4.0), {"name": "myrtle"}),
+        ("resnet", (0.5, 2.0), {"name": "wide_resnet", "depth": 10, "batch_norm": False}),
+    ):
+        decays = np.empty((2, seeds))
+        for k, width in enumerate(widths):
+            for seed in range(seeds):
+                model = nets.build(input_shape=data.input_shape, n_classes=2, width=width, seed=seed, **own)
+                spectrum = Spectrum.from_kernel(measure.ntk(model, x), y - y.mean(), measure.eigh)
+                decays[k, seed] = spectrum.tail_exponent("eigenvalues").value
+        found[name] = float(np.diff(decays.mean(1))[0])
+        found[f"{name}_error"] = float(np.hypot(*decays.std(1, ddof=1)) / np.sqrt(seeds))
+    return found
+
+
 # --- park2019 --------------------------------------------------------------------------------------------
 
 
@@ -505,7 +533,7 @@ CHECKS: dict[str, Callable[[], Numbers]] = {
         plateau_of_guessing,
         margins_after_the_last_error, what_falls_in_resnets, exponents_by_domain,
         local_interpolation, features_to_choose_from, sizes_next_to_the_features, scatter_between_checkpoints,
-        frontier_of_one_width, excess_by_spectrum,
+        frontier_of_one_width, excess_by_spectrum, initial_kernel_by_network,
         after_kernel_by_network, narrow_perceptrons, gain_at_fixed_noise_in_time, schemes_in_time,
         curvature_and_failures,
     )

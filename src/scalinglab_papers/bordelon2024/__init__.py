@@ -1,6 +1,6 @@
 """Bordelon, Atanasov, Pehlevan 2024: a dynamical model of neural scaling laws."""
 
-from scalinglab.studies.registry import UP_TO_GPU, Entry, listed
+from scalinglab.studies.registry import UP_TO_GPU, UP_TO_PAPER, Entry, listed
 
 ENTRIES = listed(
     __name__,
@@ -34,24 +34,24 @@ ENTRIES = listed(
     Entry("fig5b", "transfer functions saturate at finite N and P: what ensembles and bags cannot remove",
           make="ensembles:fig5b", laptop_minutes=0.16),
     Entry("fig6a", "the NTK's eigenvalues of ResNets of several widths fall as a power of the mode",
-          make="networks:fig6a", scales=UP_TO_GPU),
+          make="networks:fig6a", scales=UP_TO_PAPER),
     Entry("fig6b", "the task's power beyond mode k falls as a power of k",
-          make="networks:fig6b", scales=UP_TO_GPU),
+          make="networks:fig6b", scales=UP_TO_PAPER),
     Entry("fig6c", "the compute-optimal exponent of linearised networks follows from both; feature learning "
           "beats it", make="width_scans:fig6c", scales=UP_TO_GPU),
     Entry("fig7", "the white band-limited model: double descent and optimal stopping",
           make="white:fig7", laptop_minutes=0.47),
     Entry("fig8", "slow timescales of the white band-limited model", make="white:fig8", laptop_minutes=0.85),
     Entry("fig9a", "the after-kernel's spectrum flattens early in training and keeps its decay later",
-          make="networks:fig9a", scales=UP_TO_GPU),
+          make="networks:fig9a", scales=UP_TO_PAPER),
     Entry("fig9b", "the after-kernel's top mode explains more of the task throughout training",
-          make="networks:fig9b", scales=UP_TO_GPU),
+          make="networks:fig9b", scales=UP_TO_PAPER),
     Entry("fig9c", "the test loss falls faster than the after-kernel predicts",
-          make="networks:fig9c", scales=UP_TO_GPU),
+          make="networks:fig9c", scales=UP_TO_PAPER),
     Entry("fig9d", "the alignment of kernel and target improves throughout training",
-          make="networks:fig9d", scales=UP_TO_GPU),
+          make="networks:fig9d", scales=UP_TO_PAPER),
     Entry("fig9e", "the norm of the after-kernel is relatively constant throughout training",
-          make="networks:fig9e", scales=UP_TO_GPU),
+          make="networks:fig9e", scales=UP_TO_PAPER),
     Entry("exponents", "measured and predicted exponents of time, data, model and compute",
           make="frontier:exponents", laptop_minutes=0.3),
     Entry("finite-size", "simulations of finite size lie above the mean-field theory by about 1/N",

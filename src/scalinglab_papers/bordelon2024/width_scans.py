@@ -56,7 +56,6 @@ class Scan:
         widths: factors on the network's width.
         seeds: independent networks of each width; the members of an ensemble.
         longer: steps and seeds of a kind of training that needs more of them.
-        pool: what says from which images those that are not classified (figure 6c) are drawn.
         inputs: on which kernels are measured.
         rates: learning rates of each kind of training, of which `rate` chooses one.
         gpu: precision and captured steps, where a GPU trains.
@@ -70,7 +69,6 @@ class Scan:
     rates: Mapping[str, tuple[float, ...]]
     gpu: Mapping[str, Any] = field(default_factory=dict)
     longer: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    pool: Mapping[str, Any] = field(default_factory=dict)
 
     def length(self, kind: str) -> tuple[int, int]:
         """Steps and seeds of one kind of training."""
@@ -105,14 +103,14 @@ SCANS = {
         stand_in=CNNS, setting=IMAGES | {"batch_size": 128, "steps": 1000}, widths=(1.0, 2.0, 4.0, 8.0),
         seeds=4, inputs=2000, rates=RATES, gpu={"precision": "tf32", "graphs": True},
         # after 1,000 steps the widest of four networks was better than the narrowest by 2.4 standard errors
-        longer={"classify": (4000, 8)}, pool={"n_data": 12_500, "data_seed": 0},
+        longer={"classify": (4000, 8)},
     ),
 }  # fmt: skip
 
 
 def _shared(s: Scan, kind: str) -> dict[str, Any]:
     own = {**s.setting, **OPTIMIZER, **KINDS[kind], **(s.gpu if trained.on_gpu() else {})}
-    return {**own, "steps": s.length(kind)[0], **(s.pool if kind != "classify" else {})}
+    return own | {"steps": s.length(kind)[0]}
 
 
 @shared

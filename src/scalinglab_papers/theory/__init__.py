@@ -22,7 +22,7 @@ ENTRIES = listed(
           laptop_minutes=0.5),
     Entry("perceptrons", "replica equations give error and norm of perceptrons under square, logistic, "
           "exponential and hinge loss, for any covariance of the inputs and noisy labels",
-          make="perceptrons:perceptrons", laptop_minutes=2.2),
+          make="perceptrons:perceptrons", laptop_minutes=6.3),
     Entry("nonlinear-features", "random features with a nonlinearity, shallow and deep, have the loss of "
           "linear ones of a longer spectrum", make="nonlinear_features:nonlinear_features",
           laptop_minutes=0.5),
