@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 LAWS = Path(__file__).resolve().parents[1] / "src" / "scalinglab" / "laws"
 KINDS = {
-    "measured": "chosen by the benchmark that is named",
+    "measured": "chosen by the benchmark that is named, or it shows what lies on both sides",
     "judged": "no choice is on record; the named benchmark, or rows of it, are about what it decides",
     "chosen": "decides an answer, and no benchmark is about it",
     "published": "taken from the work that is named",

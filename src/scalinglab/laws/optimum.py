@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 REACH = 60.0  # search: of ln n_params on both sides, a factor of 1e26: no optimum lies farther out
-# judged: `benchmarks/chosen.py optimum --most 30`: of 4 × 4 runs that follow the form, intervals of the best
-# size hold 97 % at every distance, and their ends differ by 12, 43 and 158 times at 10, 100 and 1000; times
-# the largest run: answered whatever the range of the runs; the report draws as far
+# measured: `benchmarks/chosen.py optimum --most 30`: of 4 × 4 runs that follow the form, intervals of the
+# best size hold 97 % at every distance, and their ends differ by 12, 43 and 158 times at 10, 100 and 1000;
+# times the largest run: answered whatever the range of the runs; the report draws as far
 NEAR = 100.0
 
 

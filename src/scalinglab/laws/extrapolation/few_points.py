@@ -30,8 +30,8 @@ from scalinglab.results.types import Reason
 OFFSET_FORM = AUTO
 # defined: times the largest size, beyond which few points need a caution: as far as backtests look
 FAR = np.exp(HORIZON)
-# judged: `benchmarks/chosen.py ahead`: 95 % intervals hold 99, 98 and 91 ± 4 % of public curves up to 0.5, 1
-# and 1.5 ranges of ln x beyond the largest size, 85 ± 5 and 82 ± 5 % up to 2 and 3
+# measured: `benchmarks/chosen.py ahead`: 95 % intervals hold 99, 98 and 91 ± 4 % of public curves up to 0.5,
+# 1 and 1.5 ranges of ln x beyond the largest size, 85 ± 5 and 82 ± 5 % up to 2 and 3
 MOST_AHEAD = 1.5
 
 

@@ -13,7 +13,7 @@ from scalinglab.laws.fitting.data.points import Points
 from scalinglab.results.types import Reason
 
 ENDLESS = ("power_law", "power_law_offset")  # forms that rise without end where they rise
-# judged: `benchmarks/chosen.py rises`: of curves that fall by twice their noise at most 2 % count as rising
+# measured: `benchmarks/chosen.py rises`: of curves that fall by twice their noise at most 2 % count as rising
 # (8 % at 0.3), of those that rise by five times their noise nine in ten of three or four sizes; Kendall's τ
 # of y against x
 RISES = 0.5

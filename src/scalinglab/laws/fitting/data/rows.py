@@ -17,7 +17,7 @@ from scalinglab.laws.fitting.data import categories
 from scalinglab.laws.fitting.data.points import SAME_SIZE
 from scalinglab.results.types import Reason
 
-# judged: `benchmarks/chosen.py tables`: of 108,686 pairs of runs of one size 86 measure the same to five
+# measured: `benchmarks/chosen.py tables`: of 108,686 pairs of runs of one size 86 measure the same to five
 # digits by chance (799 to four), whatever their settings; digits from which on runs of one setting are copies
 DIGITS_OF_COPIES = 5
 MODEL_AND_DATA = ("n_params", "n_data")

@@ -33,11 +33,12 @@ from scalinglab.laws.fitting.uncertainty.linear import LinearFit, scaled
 from scalinglab.results.types import Reason
 
 TRIED_PLACES = 12  # search: of a hinge, over which an interval is averaged
-# judged: rows "noise that grows" and "noise that falls" of benchmarks/coverage.py; largest |γ| in noise ∝
-# x^γ; noise of a mean over x examples has −1/2
+# measured: benchmarks/coverage.py, "one variable, 5 sizes, noise that grows": with 0.5, 1 and 2 intervals
+# hold 89, 94 and 95 % at the end and are 6.2, 7.4 and 9.6 % wide; largest |γ| in noise ∝ x^γ
 STEEPEST_NOISE = 1.0
-# judged: rows "AR(1)" of benchmarks/coverage.py; p-value below which an interval counts with correlation: one
-# that few points do not show costs more
+# measured: benchmarks/coverage.py: with 0.1, 0.2 and 0.4 intervals hold 88, 89 and 90 % of "offset, 24 sizes,
+# AR(1)" beyond, and are 54, 59 and 72 % wide without correlation ("12 sizes, noise that grows"); p-value
+# below which an interval counts with correlation
 SUSPECTED = 0.2
 
 
