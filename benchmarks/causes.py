@@ -50,6 +50,63 @@ def plateau_of_guessing() -> Numbers:
     return found
 
 
+def optima_of_mean_curves() -> Numbers:
+    """Table 2: of how many of the pairs at hand a reading of May's mean curves gives γ₂ as printed.
+
+    The optimum is the minimum, that of curves smoothed over three norms, the first or last norm within 1 % of
+    it, or the end; the law a line through logarithms, k P^γ, or k P^γ + q, the paper's words; the sizes those
+    that the authors' notebooks name, or all. `plain` is the minimum and the line at the named sizes.
+    """
+    from scipy.ndimage import uniform_filter1d
+    from scipy.optimize import curve_fit
+
+    from scalinglab.errors import BadInput
+    from scalinglab_papers.damico2025.pairs import published_tables
+    from scalinglab_papers.damico2025.published import MAY_WINDOWS
+    from scalinglab_papers.damico2025.tables import TABLE_2
+
+    if not (tables := published_tables("may")):
+        raise BadInput("no published curves of May: scalinglab data get damico2025-curves --version may")
+    optima: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {
+        "minimum": lambda norm, error: norm[np.argmin(error)],
+        "smoothed": lambda norm, error: norm[np.argmin(uniform_filter1d(error, 3))],
+        "first": lambda norm, error: norm[error <= 1.01 * error.min()][0],
+        "last": lambda norm, error: norm[error <= 1.01 * error.min()][-1],
+        "end": lambda norm, error: norm[-1],
+    }
+
+    def power(x: np.ndarray, y: np.ndarray, *offset: float) -> float:
+        start = (1.0, np.polyfit(np.log(x), np.log(y), 1)[0], *offset)
+        try:
+            return float(curve_fit(lambda x, k, g, q=0.0: k * x**g + q, x, y, p0=start, maxfev=5000)[0][1])
+        except RuntimeError:  # no minimum was found
+            return np.nan
+
+    laws: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {
+        "line": lambda x, y: float(np.polyfit(np.log(x), np.log(y), 1)[0]),
+        "power": power,
+        "power and offset": lambda x, y: power(x, y, 0.0),
+    }
+    right = dict.fromkeys(((o, law, which) for o in optima for law in laws for which in ("named", "all")), 0)
+    for name, table in tables.items():
+        printed, window = TABLE_2[name][2], MAY_WINDOWS[name]
+        groups = list(table.sort_values("norm").groupby("n_data"))
+        curves = [
+            (size, part["norm"].to_numpy(float), part["test_error"].to_numpy(float)) for size, part in groups
+        ]
+        digit = 0.1 if printed > 10 else 0.01  # of the table: 39.7, 0.50
+        for optimum, law, which in right:
+            kept = curves if which == "all" or window.all_optima else curves[window.first_size - 1 :]
+            x = np.array([size for size, _, _ in kept], float)
+            y = np.array([optima[optimum](norm, error) for _, norm, error in kept])
+            with np.errstate(over="ignore"):
+                found = laws[law](x / x[-1], y / y[-1])
+            right[optimum, law, which] += abs(found - printed) <= 0.5001 * digit
+    plain = right["minimum", "line", "named"]
+    return {"pairs": float(len(tables)), "plain": float(plain), "most": float(max(right.values())),
+            "readings": float(len(right))}  # fmt: skip
+
+
 def margins_after_the_last_error() -> Numbers:
     """Fig. 6, right: growth of the mean normalised margin after the last training error.
 
@@ -531,7 +588,7 @@ CHECKS: dict[str, Callable[[], Numbers]] = {
     for function in (
         exponents_of_shorter_curves, optima_of_unfinished_trainings, slopes_by_learning_rate,
         plateau_of_guessing,
-        margins_after_the_last_error, what_falls_in_resnets, exponents_by_domain,
+        optima_of_mean_curves, margins_after_the_last_error, what_falls_in_resnets, exponents_by_domain,
         local_interpolation, features_to_choose_from, sizes_next_to_the_features, scatter_between_checkpoints,
         frontier_of_one_width, excess_by_spectrum, initial_kernel_by_network,
         after_kernel_by_network, narrow_perceptrons, gain_at_fixed_noise_in_time, schemes_in_time,
