@@ -13,7 +13,6 @@ from scalinglab.errors import BadInput
 from scalinglab.figures.data import Isoflop
 from scalinglab.report import (
     card,
-    explained_run,
     explore,
     numbers,
     page,
@@ -146,7 +145,7 @@ def explained(**more: Any) -> Any:
     ],
 )  # fmt: skip
 def test_a_run_is_drawn_with_the_curves_that_could_be_solved(more, lines):
-    section = explained_run.section(explained(**more))
+    section = sections.explained_run(explained(**more))
     figure = section.plots[0].figure
     assert [trace.name for trace in figure.data] == ["measured", *lines]
     assert named(figure, "measured").y.tolist() == [1.0, 0.5, 0.3]

@@ -23,7 +23,7 @@ from scalinglab.results.types import written
 require("torch", "train", "explaining runs")
 
 from scalinglab.explanations import case as cases  # noqa: E402
-from scalinglab.explanations import measured, theory  # noqa: E402
+from scalinglab.explanations import theory  # noqa: E402
 from scalinglab.explanations.case import is_without_curve  # noqa: E402
 from scalinglab.explanations.prediction import Predicted, predict  # noqa: E402
 from scalinglab.explanations.theory import Doubling, Kernel  # noqa: E402
@@ -333,7 +333,7 @@ def _explained(case: cases.Case, curves: Curves, setting: Setting | None = None)
     case = replace(case, steps=case.steps[good], test_loss=case.test_loss[good])
     if not len(case.steps):
         raise BadInput(f"{case.name}: no checkpoint has a finite test loss")
-    slopes, subject = measured.slopes(case, curves, setting), _subject(setting, case.width)
+    slopes, subject = cases.slopes(case, curves, setting), _subject(setting, case.width)
     if setting is not None and setting.dataset == "text":
         nothing = np.full(len(case.steps), math.nan)
         return Explanation(

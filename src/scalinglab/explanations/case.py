@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,6 +16,7 @@ from torch import Tensor, nn
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.measure.evaluation import batches, evaluating
+from scalinglab.results.estimate import slope
 from scalinglab.results.types import Reason
 from scalinglab.train.batches import dataset_of
 from scalinglab.train.setting import Setting
@@ -228,3 +230,32 @@ def _outside_network(model: nn.Module) -> list[Reason]:
         return []
     batch = any(isinstance(m, nn.modules.batchnorm._BatchNorm) for m in model.modules())
     return [Reason("batch_normalized" if batch else "normalized", layers=tuple(found))]
+
+
+def slopes(case: Case, curves: Curves, setting: Setting | None) -> dict[str, float]:
+    """Slopes of measured losses by resource; those that nothing gives are left out."""
+    found = {name: _slope(name, case, curves, setting) for name in ("time", "data", "params")}
+    return {name: slope for name, slope in found.items() if math.isfinite(slope)}
+
+
+def _slope(resource: str, case: Case, curves: Curves, setting: Setting | None) -> float:
+    """The measured slope: of the curve itself in time, of runs that differ in size alone otherwise."""
+    if resource == "time":
+        last = case.steps[-1]
+        if case.steps[0] > last / 2:
+            return math.nan
+        half = np.interp(math.log(last / 2), np.log(case.steps), np.log(case.test_loss))
+        return float((math.log(case.test_loss[-1]) - half) / math.log(2))
+    column = {"data": "n_data", "params": "width"}.get(resource)
+    frame = curves.frame
+    if setting is None or column not in frame or "run" not in frame:
+        return math.nan
+    last = frame.sort_values("step").groupby("run").tail(1)
+    free = {"run", column, "seed", "init_seed", "order_seed", "data_seed", "batch_size", "n_params"}
+    for name, value in setting.identity().items():
+        if name in last and name not in free and not isinstance(value, (dict, list)):
+            last = last[last[name] == value]
+    last = last[last["test_loss"] > 0]
+    if last[column].nunique() < 2:
+        return math.nan
+    return slope(np.log(last[column].astype(float)), np.log(last["test_loss"].astype(float))).value

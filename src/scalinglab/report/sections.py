@@ -5,6 +5,8 @@ Each is a function from curves to a `Section`, or None where the curves do not h
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
@@ -35,6 +37,9 @@ from scalinglab.report.plots import (
 from scalinglab.results.findings import paragraph
 from scalinglab.results.types import Reason, reason_of
 from scalinglab.support.words import counted as number_of
+
+if TYPE_CHECKING:
+    from scalinglab.explanations import Explanation
 
 LISTED = 200  # rows of a table of runs or points
 
@@ -235,3 +240,20 @@ def norm_against_data(found: Dynamical) -> go.Figure:
         points(figure, law.sizes, law.values, name=law.name, color=color)
         line(figure, law.sizes, law.line, f"{law.exponent.value:.2f} ± {law.exponent.stderr:.2f}", color)
     return finish(legend_above(figure))
+
+
+def explained_run(found: Explanation) -> Section:
+    """Measured points over the solved curve, and what they say, for a report's opening."""
+    figure = canvas("step", "test loss")
+    points(figure, found.steps, found.measured)
+    good = np.isfinite(found.theory)
+    if good.any():
+        line(figure, found.steps[good], found.theory[good], "solved from the initial kernel")
+        if found.redrawn is not None:
+            line(figure, found.steps, found.redrawn, "descent with the kernel on other draws", dash="dot")
+        if found.trained_features is not None:
+            line(figure, found.steps, found.trained_features, "solved with trained features", dash="dash")
+    caption = "Measured test loss and the loss solved from the network's kernel before training."
+    plots = [Plot(finish(legend_above(figure)), caption)]
+    table = ("Measured and solved loss", found.table())
+    return Section("Where is this run?", found.summary().split("\n"), plots, [table])

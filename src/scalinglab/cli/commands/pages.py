@@ -36,9 +36,9 @@ def report(
     curves = rows.curves()
     opening = []
     if explain is not None:
-        from scalinglab.report import explained_run
+        from scalinglab.report.sections import explained_run
 
-        opening = [explained_run.section(sl.explain(explain, store=rows.file))]
+        opening = [explained_run(sl.explain(explain, store=rows.file))]
     path = sl.report.write(curves, out, title or rows.file.resolve().name, opening)
     document = {"report": str(path), "runs": len(curves.runs), "checkpoints": len(curves)}
     understood = {"understood": curves.understood} if for_programs() else {}  # printed already
