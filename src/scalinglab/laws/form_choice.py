@@ -81,7 +81,7 @@ def log_density_of(law: Solution, data: Points, seen: int, until: int) -> float:
     free = independent(jacobian[:seen])
     size = np.linalg.norm(jacobian[:seen, free], axis=0)
     values = np.column_stack([jacobian[:, free] / size, measured])
-    # runs on a curve: what rounding leaves counts as noise
+    # runs on a curve: what rounding leaves counts as noise, alternating so that no form follows it
     values[:, -1] += ROUNDING * both.unit * (-1.0) ** np.arange(until)
     with np.errstate(divide="ignore"):
         sizes, places = shared_errors.groups(both, np.log(both.points.x).T)

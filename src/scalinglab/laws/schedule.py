@@ -197,7 +197,7 @@ class ScheduleLaw(Worded):
         """The band in which a new run under this schedule is expected; see `variances`."""
         loss = self.predict(plan, steps, group=group)
         variance = np.sum([*self.variances(plan, steps, group=group).values()], axis=0)
-        reach = level_quantile(level, 10**6) * np.sqrt(variance)
+        reach = level_quantile(level, 10**6) * np.sqrt(variance)  # variances by rules, no count: a Gaussian
         return Interval(loss * np.exp(-reach), loss * np.exp(reach))
 
     def variances(self, plan: Schedule, steps: Any, *, group: str | None = None) -> dict[str, np.ndarray]:
@@ -212,7 +212,7 @@ class ScheduleLaw(Worded):
         if self.average and self.rival is not None:
             alone = replace(self, average=False).variances(plan, steps, group=group)
             other = self.rival.variances(plan, steps, group=group)
-            # half of the difference, and of each of the others the mean
+            # two that count the same vary by a quarter of their squared difference; of the others the mean
             share = {name: 0.25 if name == "rival" else 0.5 for name in alone}
             return {name: share[name] * (alone[name] + other[name]) for name in alone}
         form, where = self._form(plan, steps, group)

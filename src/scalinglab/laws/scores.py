@@ -137,7 +137,7 @@ class Curve:
 
     def variance(self, share: Any) -> np.ndarray:
         """Of u, where every question is answered on its own."""
-        least = 0.5 / self.questions
+        least = 0.5 / self.questions  # 0 of n questions leaves half a one open: no score is without scatter
         score = np.clip(self.chance + (self.best - self.chance) * np.asarray(share), least, 1 - least)
         return np.asarray(score * (1 - score) / self.questions / (self.best - self.chance) ** 2)
 

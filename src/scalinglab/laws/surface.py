@@ -355,6 +355,7 @@ class Surface(NotebookResult):
                 known.append((weight, each, best))
             except NotDetermined as error:
                 refused.append((weight, error))
+        # a form of little weight that leaves the optimum open would else open the whole interval
         if sum(weight for weight, _ in refused) > 0.5:
             raise max(refused, key=lambda each: each[0])[1]
         whole = sum(weight for weight, *_ in known)
@@ -392,6 +393,7 @@ class Surface(NotebookResult):
             idle = int(best[0, 0] > best[1, 0])
             code = "loss_rises" if rises_with(self.law, idle) else "no_fall_in_fit"
             raise NotDetermined(Reason(code, size=Column(self.law.form.variables[idle])))
+        # the exponent is a difference: forms of other than two powers have none in closed form
         nearby = best_split(self.law.form, values, product * 1.01)[0]
         low = high = middle = np.full_like(best, np.nan)
         spent = flops_per_param_example * self.law.points.x[0] * self.law.points.x[1]

@@ -287,7 +287,7 @@ def _complement(found: Extrapolation) -> Extrapolation:
 
 def _of_many(sizes: np.ndarray, values: np.ndarray, at: np.ndarray, level: float) -> Extrapolation:
     """Eight sizes and more: the stack and the law, wider beyond sizes that cover too little."""
-    curve = np.log(sizes).tobytes(), values.tobytes()
+    curve = np.log(sizes).tobytes(), values.tobytes()  # arrays cannot be keys of a cache
     stack = _stacked(np.log(sizes), values, at, level, tests_of(*curve))
     if not np.isfinite(stack.high).all():
         raise NotDetermined(stack.notes[0])  # where the curve still rises

@@ -120,6 +120,7 @@ class Problem:
 
     def to_parameters(self, z: np.ndarray) -> np.ndarray:
         """Coordinates (…, p) to parameters."""
+        # exp of more than 709 overflows; what is not stepped in its log would, too, hence the inner choice
         return np.where(self.logs, np.exp(np.minimum(np.where(self.logs, z, 0), 700)), z * self.units)
 
     # --- residuals -------------------------------------------------------------------------------

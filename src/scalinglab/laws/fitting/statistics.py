@@ -257,7 +257,7 @@ def average_of(
     n, p = white.shape[1:]
     dof, zeros = n - p, np.zeros(len(white))
     shift, sigma, variance = huber_fits(white, target, HUBER if robust else np.inf)
-    r = np.linalg.qr(white, mode="r")
+    r = np.linalg.qr(white, mode="r")  # the product of its diagonal is |JᵀΩ⁻¹J|^(1/2)
     likelihood = prior - np.log(np.abs(np.einsum("kpp->kp", r))).sum(axis=1) - dof * np.log(sigma)
     evidence = special.logsumexp(likelihood) + special.gammaln(dof / 2) - dof / 2 * np.log(np.pi * dof)
     weight = shares(likelihood, NEGLIGIBLE / len(likelihood))
@@ -306,6 +306,7 @@ def huber_fits(
         sigma = np.maximum(sigma, 1e-150)
         ratio = np.abs(rest) / sigma[:, None]
         weight = np.minimum(1.0, threshold / np.maximum(ratio, 1e-300))
+    # Huber's variance is σ² E ψ²/(E ψ′)², and ψ′ is 1 where a residual is not cut, 0 else
     within = np.maximum(np.mean(ratio <= threshold, axis=1), 0.5)
     clipped = np.sum(np.minimum(ratio, threshold) ** 2, axis=1) / (n - p)
     return np.linalg.solve(r, beta)[..., 0], sigma, sigma**2 * clipped / within**2

@@ -124,7 +124,7 @@ def fit(name: str, shares: np.ndarray, sizes: np.ndarray, log_loss: np.ndarray) 
         full = bell + _linear(part, part, b, sizes.shape[1]) + (noise + LEAST_NOISE) * np.eye(len(target))
         try:
             root = np.linalg.cholesky(full)
-        except np.linalg.LinAlgError:
+        except np.linalg.LinAlgError:  # singular by rounding: high enough that the search steps back
             return 1e10, np.zeros_like(p)
         undone = cho_solve((root, True), np.eye(len(target)))
         weights = undone @ target

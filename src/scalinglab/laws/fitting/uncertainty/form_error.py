@@ -269,7 +269,7 @@ class FormError:
             prior.append(np.r_[0.0, np.where(rho <= LARGEST, even, 0.0)])
             tried.append((reach, along, covariance, variance, axes, ratio, noise))
         share = np.array(prior)
-        share[0, 0] = share.sum()
+        share[0, 0] = share.sum()  # before the residuals, no error is as likely as all errors together
         with np.errstate(divide="ignore"):
             posterior = np.array(likelihood) + np.log(share)
         return [Field(*field, w) for field, w in zip(tried, shares(posterior), strict=True)]
