@@ -28,6 +28,7 @@ import pandas as pd
 from tables_parts.archives import ARCHIVES
 from tables_parts.attic import ATTIC
 from tables_parts.cases import Case, Truth
+from tables_parts.colleague import COLLEAGUE
 from tables_parts.corridor import CORRIDOR
 from tables_parts.coursework import COURSEWORK
 from tables_parts.cupboards import CUPBOARDS
@@ -83,6 +84,7 @@ SETS = {
     "attic": ATTIC,
     "examiner": EXAMINER,
     "neighbour": NEIGHBOUR,
+    "colleague": COLLEAGUE,
 }
 FAR, CLOSE = 3.0, 0.02  # half-widths of the interval, or as a share, within which a prediction agrees
 WORDS = ("right", "refused", "wrong")
