@@ -83,7 +83,8 @@ def pairs(n: Array, d: Array, seed: int, digits: int = 3, scatter: float = 0.003
 
 def crossed(n: list[float], d: list[float], seed: int, digits: int = 3) -> Truth:
     """Every model on every count of tokens."""
-    return pairs(*(v.ravel() for v in np.meshgrid(n, d, indexing="ij")), seed, digits)
+    every, each = np.meshgrid(n, d, indexing="ij")
+    return pairs(every.ravel(), each.ravel(), seed, digits)
 
 
 def training(end: float, points: int, seed: int, drop: float = 2.6) -> Array:
