@@ -10,6 +10,8 @@ Without `--form` nothing is told to the fit: it chooses and averages forms itsel
 
 - *runs*: public runs. The part of at most a fifth of the largest compute is fitted, the rest predicted; and
   subsets of 25 to 40 runs of at most a twentieth of it predict the runs of 5 to 20 times their own compute.
+- *drawn*: such subsets of another law in every draw, on Farseer's grid, with 0.1 to 0.5 % of noise: as
+  Farseer's, with an exponent of D that moves with N, of four powers, with a smooth error, as Chinchilla's.
 - *simulated*: runs of a law that is known, with 0.3 % of noise: a law as Farseer's (Li et al. 2025),
   Chinchilla's, and Chinchilla's with an exponent of N that bends from 0.30 to 0.42 inside the grid. For the
   latter two: how often the interval of the best n_params at ten times the compute holds the true one, and its
@@ -32,6 +34,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -84,6 +87,69 @@ BENT = Form(
 def bent(n: np.ndarray, d: np.ndarray) -> np.ndarray:
     """The exponent of N is 0.30 below 1e9 parameters and 0.42 above."""
     return np.asarray(_bent(np.array([n, d]), 1.8, 0.4, 0.45, 0.30, 0.12, 0.36))
+
+
+Truth = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+def drawn_farseer(rng: np.random.Generator) -> Truth:
+    """`farseer` with nine constants of about the same size."""
+    a, b, p, q, u, v = np.array([0.021, 0.169, 88.01, 0.1, 0.124, 0.123]) * np.exp(
+        np.array([0.1, 0.05, 0.03, 0.02, 0.1, 0.03]) * rng.standard_normal(6)
+    )
+    c, s, w = np.array([0.091, -6.287, 0.424]) + np.array([0.05, 0.1, 0.05]) * rng.standard_normal(3)
+    return lambda n, d: np.exp(-a * n**b + c) + np.exp(p * n**-q + s) * d ** -np.exp(-u * n**v + w)
+
+
+def drawn_chinchilla(rng: np.random.Generator) -> Truth:
+    """A sum of two powers, as large as what they add to the floor."""
+    floor, powers, (big, many) = rng.uniform(0.3, 2), rng.uniform(0.2, 0.5, 2), rng.uniform(0.15, 0.6, 2)
+    return lambda n, d: floor + big * (n / 1e9) ** -powers[0] + many * (d / 2e10) ** -powers[1]
+
+
+def drawn_exponent(rng: np.random.Generator) -> Truth:
+    """An exponent of D that moves by up to 0.05 with every factor e of N."""
+    floor, alpha, beta = rng.uniform([0.3, 0.1, 0.25], [1.8, 0.4, 0.5])
+    moves, (big, many) = rng.uniform(-0.05, 0.05), rng.uniform(0.15, 0.6, 2)
+    return lambda n, d: (
+        floor + big * (n / 1e9) ** -alpha + many * (d / 2e10) ** -(beta + moves * np.log(n / 1e9))
+    )
+
+
+def drawn_powers(rng: np.random.Generator) -> Truth:
+    """Two powers of N and two of D."""
+    floor, size = rng.uniform(0.2, 1.5), rng.uniform(0.1, 0.4, 4)
+    powers = rng.uniform([0.1, 0.4, 0.15, 0.45], [0.25, 0.7, 0.25, 0.7])
+    units = np.array([1e9, 1e9, 2e10, 2e10])
+    return lambda n, d: floor + (size * (np.array([n, n, d, d]).T / units) ** -powers).sum(axis=-1).T
+
+
+def drawn_smooth(rng: np.random.Generator) -> Truth:
+    """A sum of two powers times a smooth wave along each size, 2 to 15 % of a typical slope."""
+    base, share = drawn_chinchilla(rng), rng.uniform(0.02, 0.15)
+    size, often, where = rng.standard_normal((2, 6)), rng.uniform(0.2, 0.8, (2, 6)), rng.uniform(0, 7, (2, 6))
+
+    def truth(n: np.ndarray, d: np.ndarray) -> np.ndarray:
+        logs = np.array([np.log(n / 1e9), np.log(d / 2e10)])[:, None]
+        waves = size[..., None] * np.sin(often[..., None] * logs + where[..., None]) / often[..., None]
+        return base(n, d) * np.exp(0.1 * share * waves.sum(axis=(0, 1)) / np.sqrt(6))
+
+    return truth
+
+
+DRAWN: dict[str, Callable[[np.random.Generator], Truth]] = {
+    "farseer": drawn_farseer, "exponent of D by N": drawn_exponent, "four powers": drawn_powers,
+    "smooth error": drawn_smooth, "chinchilla": drawn_chinchilla,
+}  # fmt: skip
+
+
+def of_drawn(name: str, seed: int) -> dict[str, Any] | None:
+    """A subset of a law that is drawn anew; None where no runs lie beyond it."""
+    rng = np.random.default_rng([5, seed, [*DRAWN].index(name)])
+    n, d = FARSEER_GRID
+    noise = np.exp(rng.uniform(np.log(0.001), np.log(0.005)))
+    runs = n, d, DRAWN[name](rng)(n, d) * np.exp(noise * rng.standard_normal(n.size))
+    return subset(runs, rng)
 
 
 GRID = tuple(v.ravel() for v in np.meshgrid(np.geomspace(5e7, 2e10, 8), np.geomspace(2e9, 4e11, 7)))
@@ -146,23 +212,25 @@ def by_compute(runs: Runs) -> dict[str, Any] | None:
     return predicted(_some(runs, ~late), _some(runs, late)) if (~late).sum() >= 20 else None
 
 
-def subsets(runs: Runs, count: int) -> list[dict[str, Any]]:
-    """Subsets of 25 to 40 cheap runs predict 5 to 20 times their compute."""
+def subset(runs: Runs, rng: np.random.Generator) -> dict[str, Any] | None:
+    """25 to 40 cheap runs predict 5 to 20 times their compute; None where there are too few of either."""
     compute = runs[0] * runs[1]
     cheap = np.flatnonzero(compute <= compute.max() / 20)
     if len(cheap) < 40:
-        return []
+        return None
+    rows = rng.choice(cheap, rng.integers(25, 41), replace=False)
+    ratio = compute / compute[rows].max()
+    asked = (ratio >= 5) & (ratio <= 20)
+    return predicted(_some(runs, rows), _some(runs, np.flatnonzero(asked))) if asked.sum() >= 3 else None
 
-    def one(seed: int) -> dict[str, Any] | None:
-        rng = np.random.default_rng([1, seed])
-        rows = rng.choice(cheap, rng.integers(25, 41), replace=False)
-        ratio = compute / compute[rows].max()
-        asked = (ratio >= 5) & (ratio <= 20)
-        if asked.sum() < 3:
-            return None
-        return predicted(_some(runs, rows), _some(runs, np.flatnonzero(asked)))
 
+def subsets(one: Callable[[int], dict[str, Any] | None], count: int) -> list[dict[str, Any]]:
+    """What `one` finds of every seed."""
     return [found for found in on_cores(one, count) if found is not None]
+
+
+def _of_table(runs: Runs, seed: int) -> dict[str, Any] | None:
+    return subset(runs, np.random.default_rng([1, seed]))
 
 
 # `LOWER` and `MISSED` of `form_error`, the ones in use first
@@ -354,7 +422,11 @@ def main() -> None:
         if given.only in name and (found := by_compute(runs)):
             _line(name, found)
         if given.only in name and not (given.quick and "farseer" not in name):
-            _subset_lines(name, subsets(runs, count))
+            one = partial(_of_table, runs)
+            _subset_lines(name, subsets(one, count))
+    for name in DRAWN:
+        if given.only in f"drawn {name}":
+            _subset_lines(f"drawn {name}", subsets(partial(of_drawn, name), count))
     for name, truth, form in (
         ("simulated chinchilla", chinchilla, forms.get("chinchilla")), ("simulated bend of N", bent, BENT)
     ):  # fmt: skip
