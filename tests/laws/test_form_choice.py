@@ -93,7 +93,7 @@ def test_few_runs_choose_nothing():
 
 @pytest.mark.slow
 def test_the_average_is_between_its_forms_and_its_interval_is_theirs():
-    fitted = surface.fit(N, D, measured("chinchilla", 4e-3, seed=3), form=("chinchilla", "coupled"))
+    fitted = surface.fit(N, D, measured("chinchilla", 4e-3, seed=5), form=("chinchilla", "coupled"))
     parts = [each.predict(FAR) for _, each in fitted.average]
     assert min(parts) <= fitted.predict(FAR) <= max(parts)
     best = fitted.compute_optimal([1e22, 1e23])
@@ -137,6 +137,14 @@ def test_a_score_is_the_density_of_what_was_not_seen():
     spread = np.eye(6) + np.ones((6, 6)) / 20
     expected = stats.multivariate_t.logpdf(late, np.full(6, level), variance * spread, df=19)
     assert found == pytest.approx(expected, abs=1e-6)
+    first = form_choice.log_density_of(law.solution, law.points, 0, 20)
+    deviation = np.sqrt(variance)
+    levels = level + deviation * np.linspace(-2, 2, 201)
+    sizes = np.log(deviation) + np.linspace(-1.5, 2.5, 401)
+    each = stats.norm.logpdf(early[:, None, None], levels[:, None], np.exp(sizes)).sum(axis=0)
+    whole = np.exp(each - each.max()).sum() * (levels[1] - levels[0]) * (sizes[1] - sizes[0])
+    prior = stats.norm.logpdf(0.0, scale=deviation)  # one run tells a level to a deviation
+    assert first == pytest.approx(each.max() + np.log(2 * whole) + prior, abs=1e-3)
 
 
 def test_shares_are_bayes_rule_and_leave_out_the_negligible():

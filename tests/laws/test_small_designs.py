@@ -142,8 +142,8 @@ def test_checkpoints_of_few_runs_do_not_count_as_runs():
     n = np.geomspace(1e8, 1e10, 8)[runs]
     d = np.tile(np.geomspace(2e9, 2e11, 20), 8)
     y = losses(n, d) * np.exp(0.005 * rng.standard_normal(8)[runs] + 0.0005 * rng.standard_normal(n.size))
-    aware = surface.fit(n, d, y, runs=runs).compute_optimal(COMPUTE).n_params_interval
-    blind = surface.fit(n, d, y, delta=None).compute_optimal(COMPUTE).n_params_interval
+    aware = surface.fit(n, d, y, runs=runs, form="chinchilla").compute_optimal(COMPUTE).n_params_interval
+    blind = surface.fit(n, d, y, delta=None, form="chinchilla").compute_optimal(COMPUTE).n_params_interval
     assert np.log(aware.high / aware.low) > 2 * np.log(blind.high / blind.low)
 
 

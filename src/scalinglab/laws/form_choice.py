@@ -10,9 +10,10 @@ degrees of freedom, that is Student's distribution with ν degrees of freedom an
     s² (1 + H (JᵀJ)⁻¹ Hᵀ).
 
 Errors that runs of one size share are averaged over (`shared_errors`): an offset of a size is no bend. The
-product of these densities is what the cheaper half leaves to say of each form (`weighing.by_backtests`); for
-what it spent on the p parameters before, every form pays √a a parameter, a the runs of the cheaper half
-(Schwarz 1978).
+product of these densities is what the cheaper half leaves to say of each form (`weighing.by_backtests`). How
+well it fits that half counts, too, with a prior of the parameters that tells as much as one run (Kass and
+Wasserman 1995): of a runs every parameter costs √a. Without it, forms that backtests do not tell apart were
+told apart by their number of parameters alone, whatever the cheaper half said.
 """
 
 from __future__ import annotations
@@ -59,19 +60,21 @@ def weights(solutions: Mapping[str, Solution]) -> dict[str, float]:
     able = judged(len(data.y), [law.form for law in solutions.values()])
     if len(able) < 2:
         return {}
-    free = np.array([len(form.parameters) for form in able])
-    cuts = weighing.cuts(len(data.y), int(free.max()) + 2)
+    cuts = np.r_[0, weighing.cuts(len(data.y), max(len(form.parameters) for form in able) + 2)]
 
     def density(one: int, seen: int, until: int) -> float:
         return log_density_of(solutions[able[one].name], data, seen, until)
 
-    share = weighing.by_backtests(-0.5 * free * np.log(cuts[0]), density, cuts, NEGLIGIBLE)
+    share = weighing.by_backtests(np.zeros(len(able)), density, cuts, NEGLIGIBLE)
     return {form.name: float(w) for form, w in zip(able, share, strict=True) if w > 0}
 
 
 def log_density_of(law: Solution, data: Points, seen: int, until: int) -> float:
-    """ln of the density that the form, fitted to the `seen` cheapest runs, gives those up to `until`."""
-    order = data.by_size
+    """ln of the density that the form, fitted to the `seen` cheapest runs, gives those up to `until`.
+
+    With none seen, that of the first `until` runs, with a prior that tells as much as one of them.
+    """
+    order, seen, first = data.by_size, seen or until, not seen
     noise = law.noise or None
     early = fit_points(law.form, data.keep(order[:seen]), log=law.log, start=law.values[None], noise=noise)
     both = replace(early, points=data.keep(order[:until]))
@@ -90,4 +93,11 @@ def log_density_of(law: Solution, data: Points, seen: int, until: int) -> float:
         white, prior, *_ = shared_errors.whitened(values[:count], sizes[:count], places[:count])
         return average_of(white[..., :-1], white[..., -1], prior, robust=False).evidence
 
-    return evidence(until) - evidence(seen)
+    if not first:
+        return evidence(until) - evidence(seen)
+    # the prior where the form fits best has the density |XᵀX|^(1/2) (2π a s²)^(−p/2); directions that are
+    # left out, which later runs see, cost as much as the others
+    root = np.abs(np.diag(np.linalg.qr(values[:, :-1], mode="r")))
+    variance = np.sum(values[:, -1] ** 2) / (until - len(root))
+    spent = 0.5 * len(law.form.parameters) * np.log(until)
+    return evidence(until) + float(np.sum(np.log(root / np.sqrt(2 * np.pi * variance)))) - spent
