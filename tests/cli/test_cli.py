@@ -70,6 +70,19 @@ def test_exit_status_and_message(scalinglab: Scalinglab, words: list[str], statu
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "n_params,optim,loss\n1e7,adamw,3.5\n1e7,soap,3.2\n1e8,adamw,3.0\n1e8,soap,2.7\n1e9,adamw,2.6\n1e9,soap,2.3\n",
+        "model,n_params,HellaSwag acc,ARC acc\na,1e7,0.3,0.4\nb,1e8,0.4,0.5\nc,1e9,0.5,0.6\n",
+    ],
+    ids=["kinds of runs", "columns"],
+)
+def test_a_table_that_asks_for_a_choice_is_a_refusal(scalinglab: Scalinglab, tmp_path: Path, text: str):
+    (tmp_path / "runs.csv").write_text(text)
+    assert scalinglab("answer", str(tmp_path / "runs.csv")).returncode == 3
+
+
 def test_debug_lets_the_error_through(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "argv", ["scalinglab", "--debug", "report", "nowhere.csv"])
     with pytest.raises(BadInput, match=r"nowhere\.csv"):

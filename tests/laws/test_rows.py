@@ -87,6 +87,21 @@ def test_the_best_of_single_runs_is_not_too_good_by_chance(diverged):
     assert -0.004 < np.mean(bias) < 0.008
 
 
+def test_where_every_size_shows_the_whole_valley_its_lowest_counts():
+    """A valley whose bottom moves at some sizes only, which no power of the size follows."""
+    rows = [
+        {"n_params": n, "learning_rate": 3.0**k, "test_loss": n**-0.1 * (1 + 0.004 * abs(k - best))}
+        for n, best in zip((1e7, 3e7, 9e7, 3e8, 9e8, 3e9), (3, 3, 3, 2, 1, 1)) for k in range(5)
+    ]  # fmt: skip
+    frame = pd.DataFrame(rows)
+    found = points_of(frame, "n_params", "test_loss")
+    assert found.y == pytest.approx(found.x**-0.1)
+    assert "lowest_recipe" in {note.code for note in found.notes}
+    # at one size the lowest two lie apart, as noise alone would draw them
+    frame.loc[frame.index[:5], "test_loss"] *= [1.0, 1.02, 1.03, 1.0, 1.02]
+    assert "lowest_recipe" not in {note.code for note in points_of(frame, "n_params", "test_loss").notes}
+
+
 def test_the_choice_at_a_size_does_not_depend_on_its_own_runs():
     rng = np.random.default_rng(0)
     size, recipe = (v.ravel() for v in np.meshgrid(range(5), range(4), indexing="ij"))

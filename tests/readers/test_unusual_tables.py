@@ -13,6 +13,7 @@ import pytest
 
 import scalinglab as sl
 from scalinglab.answers.fitted import choose
+from scalinglab.curves.names import spelt
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting.data.from_curves import points_of
 from scalinglab.readers import ReadingWarning
@@ -382,3 +383,39 @@ def test_evaluations_inside_the_lines_of_runs(tmp_path: Path):
     ]
     (tmp_path / "runs.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n")
     assert sizes_of(tmp_path / "runs.jsonl") == {1e7: 3.5, 1e8: 3.0}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "read"),
+    [
+        ("typo.csv", "num_paramters,val_loss\n1e7,3.5\n1e8,3.0\n", {1e7: 3.5, 1e8: 3.0}),
+        ("results.py", "# seeds\nVAL_LOSS = {\n'10M': [3.5, 3.5],\n'30M': [3.2, 3.2],\n'90M': [3.0, 3.0]}\n",
+         {1e7: 3.5, 3e7: 3.2, 9e7: 3.0}),
+        ("remarks.csv", "n_train,test_error,notes\n100,0.5,\n400,0.4,ok\n400,0.9,wrong split! do not use\n",
+         {100: 0.5, 400: 0.4}),
+        ("seeds.txt", "validation loss\n\n  size  seed 0  seed 1\n  10M   3.5     3.5\n  90M   3.0     3.0\n",
+         {1e7: 3.5, 9e7: 3.0}),
+        ("top.csv", "# imgs,train top-1,val top-1\n1000,0.9,0.5\n4000,0.9,0.75\n", {1000: 0.5, 4000: 0.25}),
+        ("arrow.tex", "\\begin{tabular}{lr}\nParams & Val.~loss $\\downarrow$ \\\\\n"
+         "10M & $3.500_{\\pm .003}$ \\\\\n90M & $\\mathbf{3.000}_{\\pm .004}$ \\\\\n\\end{tabular}\n",
+         {1e7: 3.5, 9e7: 3.0}),
+        ("sweep_val_loss.csv", "params,lr=1e-4,lr=3e-4,lr=1e-3,lr=3e-3\n10M,3.7,3.6,3.5,3.8\n"
+         "30M,3.4,3.3,3.2,div.\n90M,3.1,3.0,3.05,3.3\n", {1e7: 3.5, 3e7: 3.2, 9e7: 3.0}),
+    ],
+)  # fmt: skip
+def test_slips_scripts_remarks_and_sweeps(tmp_path: Path, name: str, text: str, read: dict[float, float]):
+    (tmp_path / name).write_text(text)
+    assert sizes_of(tmp_path / name) == pytest.approx(read)
+
+
+def test_what_is_missing_or_written_otherwise_is_said(tmp_path: Path):
+    lines = "params 10M val loss 3.5\nparams 30M val loss nan\nparams 90M val loss 3.0\n"
+    (tmp_path / "log.txt").write_text(lines)
+    assert "missing in 1 of 3 rows: test_loss" in sl.read(tmp_path / "log.txt").understood
+    (tmp_path / "dots.csv").write_text("n_train;test_error\n500;0,5\n1.250;0,4\n")
+    assert "n_data 1.250 read as 1250" in sl.read(tmp_path / "dots.csv").understood
+
+
+@pytest.mark.parametrize("name", ["n_samplers", "stores", "trailing_loss", "num_perimeters"])
+def test_other_words_are_no_slips(name: str):
+    assert spelt(name) == name

@@ -15,7 +15,7 @@ import numpy as np
 from scalinglab.curves import PROGRESS, Curves
 from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE, measure_of
 from scalinglab.curves.names import quantity
-from scalinglab.errors import BadInput, nearest
+from scalinglab.errors import BadInput, NotDetermined, nearest
 from scalinglab.laws import forms
 from scalinglab.laws.extrapolation.stacking import extrapolate
 from scalinglab.laws.fitting import fit as fitting
@@ -191,7 +191,7 @@ def _measured(curves: Curves) -> str:
     if not likely:
         raise BadInput("no column has a loss, error or accuracy: name what was measured with y= (--y)")
     more = f" and {len(likely) - MOST_NAMED} more" if len(likely) > MOST_NAMED else ""
-    raise BadInput(
+    raise NotDetermined(
         f"which column is the result? It may be {', '.join(likely[:MOST_NAMED])}{more}: choose one with y= "
         f"(--y {shlex.quote(likely[0])})"
     )

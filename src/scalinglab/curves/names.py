@@ -225,6 +225,15 @@ _NO_DATA = {
     "ctx", "embd", "embed", "dim", "groups", "tasks", "params", "parameters", "bits", "batches", "batch",
     "splits", "repeats", "qubits", "threads",
 }  # fmt: skip
+# words that no other word is like: a letter within them missing, wrong, added or swapped, their ends right
+_SLIPS = {
+    word: re.compile("|".join(
+        f"{word[:k]}(?:[a-z]?|{word[k]}[a-z]){word[k + 1:]}|{word[:k]}{word[k + 1]}{word[k]}{word[k + 2:]}"
+        for k in range(1, len(word) - 2)
+    ), re.IGNORECASE)
+    for word in ("parameters", "params", "tokens", "examples", "samples", "images", "accuracy", "error",
+                 "perplexity", "validation")
+}  # fmt: skip
 _BY_RULE = 50  # the rank of a size that the rule finds, after those of the lists
 
 
@@ -259,6 +268,17 @@ def _words(column: str) -> str:
 def is_setting(column: str) -> bool:
     """Whether a name stands below those of settings: config.multiplier, hparams/x."""
     return re.split(r"[./]", column)[0] in _SETTINGS and bool(re.search(r"[./]", column))
+
+
+def spelt(column: str) -> str:
+    """A name with the one word put right in which a letter is missing, wrong, twice or swapped.
+
+    >>> [spelt(name) for name in ("num_paramters", "test_eror", "Toekns (B)", "n_samplers", "tokenizer")]
+    ['num_parameters', 'test_error', 'tokens (B)', 'n_samplers', 'tokenizer']
+    """
+    words = re.findall(r"[A-Za-z]+", column)
+    found = [(w, known) for w in words for known, slip in _SLIPS.items() if slip.fullmatch(w) and w != known]
+    return column.replace(*found[0]) if len(found) == 1 and found[0][0].lower() != found[0][1] else column
 
 
 @dataclass(frozen=True)

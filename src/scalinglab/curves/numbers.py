@@ -61,7 +61,8 @@ _PLAIN_DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 _ONLY_POWER = re.compile(r"(2|10)\s*(?:\^|\*\*)\s*\{?([-+]?\d{1,2}(?:\.\d+)?)\}?")  # 2^14
 _OF_TRIALS = re.compile(r"(\d{1,7})\s*(?:/|(?:out )?of)\s*(\d{1,7})")  # 42/50
 LATEX = (
-    (r"\\pm", "±"), (r"\\(?:times|cdot)", "×"), (r"\\%", "%"), (r"\\[ ,;!~]|~(?=.)", " "), (r"\\_", "_"),
+    (r"(?:[_^]\{?\s*)?\\pm", "±"), (r"\\(?:up|down)arrow", ""), (r"\\(?:times|cdot)", "×"), (r"\\%", "%"),
+    (r"\\[ ,;!~]|~(?=.)", " "), (r"\\_", "_"),
     (r"\\&", " and "), (r"\\(?:textbf|textit|emph|mathbf|underline|text|bf|mathrm|num)\b", ""),
     (r"(?<=10)\^\{?(-?\d+)\}?", r"^\1"), (r"[{}$]", ""),
 )  # fmt: skip

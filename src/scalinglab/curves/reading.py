@@ -72,6 +72,11 @@ class Reading:
         parts = [f"{counted(self.runs, 'run')}, {counted(self.rows, 'row')}"]
         parts += [f"{title}{listed(names)}" for title, names in groups.items() if names]
         parts += [f"{c.ours} {c.change}" for c in kept if c.change and (c.role != "measured" or c in known)]
+        if self.runs == self.rows:  # of checkpoints many have no evaluation
+            gaps = {c.missing for c in known if c.theirs and "missing in" not in c.change} - {0, self.rows}
+            for gap in sorted(gaps):
+                names = [c.ours for c in known if c.theirs and c.missing == gap]
+                parts.append(f"missing in {gap} of {counted(self.rows, 'row')}: {listed(names)}")
         parts += self.notes
         if left_out := [c.theirs for c in self.columns if c.role == "left out"]:
             parts.append(f"left out, neither a setting nor a measurement: {listed(left_out)}")

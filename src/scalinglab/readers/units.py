@@ -9,7 +9,7 @@ import pandas as pd
 
 from scalinglab.curves import Curves
 from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE
-from scalinglab.errors import BadInput
+from scalinglab.errors import NotDetermined
 from scalinglab.results.types import Reason
 
 FEWEST = 1e4  # tokens of a training, parameters of a network: fewer may be in a larger unit
@@ -62,7 +62,9 @@ def refuse_other_units(sizes: Mapping[str, np.ndarray], units: Mapping[str, str]
         doubtful += ["n_params"] if few else []
     for name in doubtful:
         low, high = ends[name]
-        raise BadInput(Reason("small_sizes", low=low, high=high, sizes=",".join(sizes), unit=units[name]))
+        raise NotDetermined(
+            Reason("small_sizes", low=low, high=high, sizes=",".join(sizes), unit=units[name])
+        )
 
 
 def _may_be_checkpoints(frame: pd.DataFrame) -> bool:

@@ -135,6 +135,10 @@ REASONS = {
         "of each size only the runs with the best {recipe} are used, {runs} of {of}, as judged by the {y} of "
         "other sizes (all: mixed=True or laws fit --mixed)"
     ),
+    "lowest_recipe": (
+        "of each size only the runs with the lowest {y} along {recipe} are used, {runs} of {of} (all: "
+        "mixed=True or laws fit --mixed)"
+    ),
     "other_measured": "{y} is fitted; also measured: {others:,} (--y {first})",
     "best_of_single_runs": (
         "at {sizes:#size} the best {recipe} was picked from single runs and may only have been lucky; a "
@@ -290,7 +294,7 @@ REASONS = {
         "the {level:%%} interval from {x} = {low:.4g} on"
     ),
     # a surface
-    "fall_open": "these runs do not show whether {y} falls with {sizes}",
+    "fall_open": "these runs do not determine how {y} changes with {sizes}",
     "rises_with": "{y} rises with {size}",
     "passes_through": "a sum of two power laws goes through every run",
     "follows": (

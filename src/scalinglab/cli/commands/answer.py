@@ -48,7 +48,7 @@ def answer(rows: Rows, compute: float | None = None, x: str | None = None, y: st
     shown = replace(found, notes=(Reason("read", text=curves.understood), *found.notes))
     return Output(
         {"understood": curves.understood, **found.to_dict()}, found.notebook_table(), shown.summary(),
-        figure=lambda: found.plot().figure,
+        figure=lambda: found.plot().figure, status=0 if any(f.values for f in found.findings) else 3,
     )  # fmt: skip
 
 

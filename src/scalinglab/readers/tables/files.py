@@ -16,7 +16,7 @@ import re
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import groupby, islice, takewhile
 from pathlib import Path
 from typing import IO, Any, TypeAlias
@@ -67,6 +67,8 @@ _LOGS = (".txt", ".log", ".out", ".md")
 _TABLES = (".csv", ".tsv", ".tab", ".json", ".jsonl", ".ndjson", ".xlsx", ".parquet")  # in a folder
 _COMMENT = ("#", "%", "//")
 _PROMPT = re.compile(r"^(?:(?:>>>|In \[\d*\]:|\$ ).*(?:\n|$)|Out\[\d*\]:[ \t]*)", re.MULTILINE)
+# of a script: RESULTS = {…}, or a list of rows
+_SCRIPT = re.compile(r"(?:\s*#.*\n|\s*\n)*^[A-Za-z_]\w*\s*=\s*(?:\{|\[\s*[\[({])", re.MULTILINE)
 _RULE = re.compile(r"[\s=+|:-]*(?:---|===)[\s=+|:-]*")  # between rows
 _Reader: TypeAlias = Callable[[Path, bool, Droppable], pd.DataFrame]
 
@@ -109,6 +111,8 @@ def _reader_of_text(path: Path, packed: bool, ending: str) -> _Reader:
         return _read_yaml
     if ending in (".jsonl", ".ndjson"):
         return _read_lines
+    if (_SCRIPT.search if ending == ".py" else _SCRIPT.match)(sample):
+        return _read_json
     if ending == ".json" or re.match(r"\s*(?:\{(?!\|)|\[\s*[\[{])", sample):
         first = [line for line in sample.splitlines() if line.strip()][:2]
         if len(first) > 1 and all(map(_is_object, first)):  # also as Python prints them
@@ -310,7 +314,11 @@ def _spaced(lines: list[str], gap: str) -> list[list[str]]:
     numbered = unnamed and len(cells[first - 1]) == usual - 1
     names = ["", *cells[first - 1]] if numbered else cells[first] if cells else []
     rows = cells[first + (not numbered) :]
-    if usual < 2 or len(rows) < 2 or {*map(len, rows)} != {usual} or not any(map(is_name, names)):
+    if usual < 2 or len(rows) < 2 or {*map(len, rows)} != {usual}:
+        return []
+    plain = all(number(text) is not None for row in rows for text in row)
+    plain = plain and not any(number(name) is not None for name in names)
+    if not any(map(is_name, names)) and not plain:  # size, seed 0, seed 1
         return []
     titles = [[" ".join(row)] for row in cells[: first - numbered]]
     return [*titles, names, *rows]
@@ -490,10 +498,23 @@ def _read_json(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
         return _table_of_document(loads(text), path, droppable)
     except json.JSONDecodeError as error:
         try:
-            document = ast.literal_eval(text.strip())  # as Python prints it
+            document = _of_python(text.strip())
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             raise error from None
         return _table_of_document(document, path, droppable)
+
+
+def _of_python(text: str) -> Any:
+    """What a text in Python says: a value as it is printed, or the values that a script gives to names."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        found = {}
+        for line in ast.parse(text).body:
+            if isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name):
+                with suppress(ValueError):  # computed
+                    found[line.targets[0].id] = ast.literal_eval(line.value)
+        return found
 
 
 def _read_yaml(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:

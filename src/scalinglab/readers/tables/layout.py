@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.curves.columns import PROGRESS, is_numeric, is_seed, tidy
-from scalinglab.curves.names import TEST, TRAIN, aliases, quantity
+from scalinglab.curves.names import TEST, TRAIN, aliases, bare, quantity
 from scalinglab.curves.numbers import cell
-from scalinglab.errors import BadInput
+from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.readers.tables.headers import header
 from scalinglab.readers.tables.meanings import FEWEST_PARAMS, FEWEST_TOKENS, model_sizes, names_sizes
 from scalinglab.readers.tables.remarks import NOTES
@@ -33,16 +33,22 @@ _AXES = ("Step", "_step", "step", "epoch", "Epoch", "trainer/global_step", "Rela
 _VALUE = ("value", "val", "score", "result", "metric_value")
 _SEEDS = {"seed", "run", "rep", "repeat", "replicate", "trial", "fold", "split", "s", "r"}
 _WHOLE = re.compile(r"(?<![\d.])\d{1,3}(?![\d.])")
-_SIZED = re.compile(r"(?P<word>.*?[a-z])[\s_=:@/-]+(?P<number>[~≈]?\d[\d.,]*(?:e\d+)?\s*[kmbt]?)", re.I)
+_SIZED = re.compile(r"(?P<word>.*?[a-z])[\s_=:@/-]+(?P<number>[~≈]?\d[\d.,]*(?:e-?\d+)?\s*[kmbt]?)", re.I)
 _PAIR = re.compile(r"\s*(?P<name>[A-Za-z_]+)\s*=\s*(?P<number>\d[\d.,]*(?:e\d+)?\s*[kmbt]?)\s*", re.I)
 _TITLE_PARTS = r"[,;:|()\[\]]| (?:vs\.?|by|for|of|on|after|against|over|as) "
 _CORNER = re.compile(r"\s*[\\/|↓→×]+\s*")
 _STATES = ("status", "state", "outcome", "run_state", "run status")
 _FAILED = r"(?i)\s*(?:diverged?|crashed|failed?|killed|oom|time ?out|aborted|running|queued|pending)\b.*"
+_REMARKS = ("comment", "comments", "note", "notes", "remark", "remarks")
+_NOT_TO_USE = (
+    r"(?is)(?:.*\b(?:(?:do not|don['’]?t|not to) use|discard(?:ed)?|(?:ignore|exclude) (?:this|it))\b.*"
+    r"|\W*(?:ignored?|excluded?)\W*)"
+)
 _NUMBERS = r"[\[(]?\s*\d+\.\d+(?:e-?\d+)?(?:[\s,;/]+\d+\.\d+(?:e-?\d+)?)+\s*[\])]?"  # 0.21, 0.22, 0.20
 MOST_ATTRIBUTES = 40  # rows of a table that has its quantities in rows
 MOST_SEEDS = 50  # values in a list that are repeats of a measurement
 _SIZES = ("n_params", "tokens", "n_data", "examples", "compute", "width")
+_RECIPE = ("learning_rate", "batch_size", "weight_decay", "momentum")
 _OF_UNITS = {"tokens": "tokens", "parameters": "n_params", "examples": "n_data", "FLOPs": "compute"}
 
 
@@ -130,18 +136,24 @@ def _with_pairs(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _without_failed(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """Without the measurements of runs that did not end, where each row is one; and a note on how many."""
-    state = next((c for c in frame if c.lower() in _STATES and not is_numeric(frame[c])), None)
-    if state is None or any({*PROGRESS[:2]} & {*aliases([c])} for c in frame):
+    """Without the measurements of runs that did not end or are not to be used, each row one; and notes."""
+    if any({*PROGRESS[:2]} & {*aliases([c])} for c in frame):
         return frame, []
-    failed = frame[state].astype(str).str.fullmatch(_FAILED).to_numpy(bool)
-    measured = [c for c in frame if quantity(c) is not None and is_numeric(frame[c])]
-    known = failed & frame[measured].notna().any(axis=1).to_numpy()
-    if not measured or not known.any() or failed.all():
-        return frame, []
-    words = ", ".join(sorted({*frame.loc[known, state].astype(str)}))
-    changed = frame.assign(**{c: frame[c].where(~failed) for c in measured})
-    return changed, [f"measurements of {int(known.sum())} of {len(frame)} runs left out: {state} is {words}"]
+    texts = [c for c in frame if not is_numeric(frame[c])]
+    patterns = {c: _FAILED for c in texts if c.lower() in _STATES}
+    patterns |= {c: _NOT_TO_USE for c in texts if bare(c) in _REMARKS}
+    measured = [c for c in frame if quantity(c) is not None and (c not in texts or _reads(frame[c]))]
+    notes = []
+    for column, pattern in patterns.items() if measured else ():
+        failed = frame[column].astype(str).str.fullmatch(pattern).to_numpy(bool)
+        known = failed & frame[measured].notna().any(axis=1).to_numpy()
+        if known.any() and not failed.all():
+            words = ", ".join(sorted({*frame.loc[known, column].astype(str)}))
+            notes.append(
+                f"measurements of {int(known.sum())} of {len(frame)} runs left out: {column} is {words}"
+            )
+            frame = frame.assign(**{c: frame[c].where(~failed) for c in measured})
+    return frame, notes
 
 
 def _from_wandb(frame: pd.DataFrame) -> Found:
@@ -275,6 +287,8 @@ def _from_wide(frame: pd.DataFrame, origin: str, notes: Sequence[str]) -> tuple[
     """
     titles = [*notes, re.sub(r"\.\w+$", "", origin).replace("_", " ")]  # val_loss_by_model_size.csv
     parts = [part.strip() for title in titles for part in re.split(_TITLE_PARTS, title)]
+    words = parts[-1].split()  # lr_sweep_val_loss.csv
+    parts += [" ".join(words[k:]) for k in range(1, len(words))]
     title = next((part for part in parts if (q := quantity(part)) is not None and not q.others), "")
     size = next((role for part in parts if (role := _role(part)) in _SIZES), "")
     first = str(frame.columns[0])
@@ -346,8 +360,9 @@ def _seed(name: str) -> tuple[str, int, bool] | None:
 
 
 def _numbers(frame: pd.DataFrame, origin: str, of_title: str = "") -> Spread | None:
-    """Columns whose names are sizes: 19M, 125M; loss_19M; n_train=1000; 1B tokens."""
-    found = {c: sized for c in frame if (sized := _sized(c)) is not None}
+    """Columns whose names are sizes: 19M, 125M; loss_19M; n_train=1000; 1B tokens; or settings: lr=0.001."""
+    named = {c for c in frame if (q := quantity(c)) is not None and not q.others}  # val top-1
+    found = {c: sized for c in frame if c not in named and (sized := _sized(c)) is not None}
     sizes = {c: size for c, (_, size, _) in found.items()}
     shown, first = ", ".join([*found][:3]), next(iter(found), "")
     alike = len({(word, unit) for word, _, unit in found.values()}) == 1
@@ -368,7 +383,8 @@ def _numbers(frame: pd.DataFrame, origin: str, of_title: str = "") -> Spread | N
     role = _role(word) if word and not measured else _OF_UNITS.get(unit, "")
     if word == "n" and "=" in first and max(sizes.values()) < FEWEST_TOKENS:
         role = "n_data"  # n=1000
-    if (word or unit) and not measured and role not in _SIZES:
+    of_recipe = role in _RECIPE and all("=" in c for c in found)  # lr=0.0003
+    if (word or unit) and not measured and role not in _SIZES and not of_recipe:
         return None
     if not role and (corner := _corner(others) or _corner_of_text(frame, others)):
         role = _role(corner[1])
@@ -378,7 +394,7 @@ def _numbers(frame: pd.DataFrame, origin: str, of_title: str = "") -> Spread | N
     if key is None or (key in frame and not corner):
         return None
     if not key:
-        raise BadInput(
+        raise NotDetermined(
             f"{origin} has columns named by numbers ({shown}, …), which may be n_params or n_data: put the "
             f"name into them, as in n_params={first} or n_data={first}"
         )
@@ -447,8 +463,8 @@ def _kind_of(rows: pd.DataFrame, key: str, index: Sequence[str]) -> str:
     values = _as_numbers(rows["__value"])
     if values.min() < 0 or values.max() > 100:
         return "loss"
-    sizes = [c for c in (key, *index) if is_numeric(rows[c]) and not is_seed(c)]
-    logs = [np.log(rows[c].where(rows[c] > 0)) for c in sizes if rows[c].nunique() > 1]
+    sizes = [_as_numbers(rows[c]) for c in (key, *index) if not is_seed(c) and c not in _RECIPE]
+    logs = [np.log(size.where(size > 0)) for size in sizes if size.nunique() > 1]
     rising = [values.corr(each) for each in logs]
     return "accuracy" if rising and min(rising) > 0 else "loss"
 

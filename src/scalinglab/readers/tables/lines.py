@@ -189,7 +189,7 @@ def _records(
 def _columns_of(node: dict[str, Any], name: str = "value") -> dict[str, list[Any]]:
     """Lists of equal length, the objects by row number that pandas writes, or numbers by size, as columns."""
     sized = [read for key in node if (read := cell(str(key))) is not None and not read.word]
-    if len(sized) == len(node) >= FEWEST_BY_SIZE and all(isinstance(v, (int, float)) for v in node.values()):
+    if len(sized) == len(node) >= FEWEST_BY_SIZE and all(map(_is_measured, node.values())):
         return {"size": [*map(str, node)], name if quantity(name) else "value": [*node.values()]}
     if node and all(isinstance(v, dict) and {"steps", "values"} <= {*v} for v in node.values()):  # Sacred
         steps = [*dict.fromkeys(step for log in node.values() for step in log["steps"])]
@@ -207,6 +207,11 @@ def _columns_of(node: dict[str, Any], name: str = "value") -> dict[str, list[Any
     length = max(lengths, key=lengths.count) if lengths else 0
     found = {k: v for k, v in lists.items() if len(v) == length}
     return found if length > 1 and len(found) > 1 else {}
+
+
+def _is_measured(value: Any) -> bool:
+    """Whether a value is a number, or numbers of several seeds."""
+    return all(isinstance(each, (int, float)) for each in (value if isinstance(value, list) else [value]))
 
 
 def _alike(node: dict[str, Any]) -> dict[str, Any]:

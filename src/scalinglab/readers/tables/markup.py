@@ -19,7 +19,7 @@ _WORD = r"[A-Za-z#][\w/.#()-]{0,80}+"
 _NAME = rf"((?:{_WORD} ){{0,2}}{_WORD})"
 _PAIR = re.compile(_NAME + r"\s*[=:]\s*(\d{1,3}(?:,\d{3})+(?![\d,])|(?![A-Za-z]\w*=)[^\s,;|]+)")
 # "val loss 3.2", without a mark: where the words are a known name
-_SPACED = re.compile(_NAME + r" +([-+]?\d[\d.,]*(?:[eE][-+]?\d+)?[KMBTkmbt]?%?)(?![\w.])")
+_SPACED = re.compile(_NAME + r" +([-+]?\d[\d.,]*(?:[eE][-+]?\d+)?[KMBTkmbt]?%?|[nN]a[nN])(?![\w.])")
 # a number in a line of words: 19M, 3.2 ± 0.1, 71.3%; not that of gpt2, 10:32 or 2024-05-01
 _SLOT = re.compile(
     r"(?<![\w.:/-])[~≈]?[-−]?(?:\d[\d,_']{0,40}(?:\.\d+)?|\.\d+)(?:e[-+]?\d+)?(?:\s?[KMBT](?![\w]))?(?:\s?%)?"

@@ -11,10 +11,10 @@ import pandas as pd
 
 from scalinglab.curves import SETTING, rename
 from scalinglab.curves.columns import is_numeric, is_seed, tidy
-from scalinglab.curves.names import ERROR, HYPERPARAMETERS, aliases, bare, likely_size, quantity
+from scalinglab.curves.names import ERROR, HYPERPARAMETERS, aliases, bare, likely_size, quantity, spelt
 from scalinglab.curves.numbers import number
 from scalinglab.curves.reading import listed
-from scalinglab.errors import BadInput
+from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.readers.tables.headers import Header, header
 from scalinglab.readers.tables.meanings import (
     FEWEST_PARAMS,
@@ -174,6 +174,7 @@ class Naming:
         self.names = {theirs: renamed.pop(ours, ours) for theirs, ours in names.items()} | renamed
         self.units: dict[str, str] = {}
         self.notes: list[str] = []
+        self._read_spelling({*columns, *kept})
         self._read_units(columns, origin)
         self._read_names(set(columns), origin, kept)
         self._fill_groups()
@@ -184,6 +185,13 @@ class Naming:
         self._read_percent()
         self._keep_spreads()
         self._doubt_errors(set(columns))
+
+    def _read_spelling(self, asked: Collection[str]) -> None:
+        """Put names right that are known but for one letter: num_paramters."""
+        for theirs in (c for c in self.frame.columns if c not in asked and not is_known(c)):
+            if (meant := spelt(theirs)) not in (theirs, *self.frame) and is_known(meant):
+                self.notes.append(f"{theirs} read as {meant}")
+                self._rename(theirs, meant)
 
     # --- units -----------------------------------------------------------------------------------
 
@@ -325,7 +333,7 @@ class Naming:
         ways = [f"--column '{each.role}={each.column}'" for each in choice]
         columns = [each.column for each in choice]
         if choice[0].evidence > 0:
-            raise BadInput(
+            raise NotDetermined(
                 f"{origin} has {' and '.join(columns)}: say which of them the law is of, {' or '.join(ways)}"
             )
         self.notes.append(f"{choice[0].role} may be one of {listed(columns, 2)} ({ways[0]})")

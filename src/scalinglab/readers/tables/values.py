@@ -58,10 +58,10 @@ class Values:
         before = self.frame[column]
         self.read[column] = found
         self.frame[column] = found.values
-        first = found.values.notna().idxmax()
-        text = str(before[first])
-        if not text.replace(".", "").replace("-", "").replace("+", "").replace("e", "").isdigit():
-            self.changes.setdefault(column, []).append(f"{text} read as {found.values[first]:.10g}")
+        texts = before[found.values.notna()].astype(str).drop_duplicates()
+        changed = (k for k, text in texts.items() if not _is_plain(text, found.values[k]))
+        if (first := next(changed, None)) is not None:  # also 1.250, where commas are decimal points
+            self.changes.setdefault(column, []).append(f"{texts[first]} read as {found.values[first]:.10g}")
         if found.words:
             missing = int(found.values.isna().sum())
             named = found.words[:4]
@@ -89,3 +89,11 @@ class Values:
         known = self.frame[column].dropna().astype(str)
         comma = self._has_decimal_comma(column)
         return known[[number(text, decimal_comma=comma) is None for text in known]]
+
+
+def _is_plain(text: str, value: float) -> bool:
+    """Whether a text is a number as programs write it, with this value."""
+    try:
+        return float(text) == value and "_" not in text
+    except ValueError:
+        return False

@@ -4,7 +4,8 @@ A mean over learning rates would be the law of no network: the best recipe of ea
 of several means that differ by noise is too low, and intervals around it do not hold what they promise. So
 recipes are chosen from only where they differ by more than noise, and at each size by the runs of the *other*
 sizes (cross-fitting); its own runs say only which half of its recipes is the better one, from which it is
-chosen. The model of the others is a parabola in the logarithms s of the settings, whose bottom moves as a
+chosen. Only where every size shows the whole valley of one setting, which noise hardly draws, its lowest
+counts. The model of the others is a parabola in the logarithms s of the settings, whose bottom moves as a
 power of the size,
 
     ln loss = (size) + Σ a_i s_i + Σ b_ij s_i s_j + Σ c_i s_i ln size.
@@ -26,6 +27,7 @@ from scalinglab.results.estimate import FEWEST
 from scalinglab.results.types import Reason
 
 RECIPE = ("optimizer", "learning_rate", "batch_size", "momentum", "weight_decay")
+FEWEST_OF_A_VALLEY = 4  # values of a setting at a size
 SIGNIFICANT = 0.05 / 3  # convention: of each of three tests, 5 % in all
 
 
@@ -54,9 +56,12 @@ def best_recipes(
     mean = score.groupby([size, tried]).transform("mean")
     rank = mean.groupby(size).rank("dense").where(np.isfinite(mean), np.inf).to_numpy()
     chosen, judged = chosen_recipes(rank, _log_cost(frame[y], y), size, tried, valley)
+    code = "best_recipe"
+    if (rank[chosen] > 1).any() and len(varied) == 1 and _are_valleys(frame[varied[0]], rank, size):
+        chosen, judged, code = rank == 1, np.full(len(rank), True), "lowest_recipe"
     kept, by_chance = frame[chosen], frame[chosen & ~judged]
     counts = {"y": y, "runs": len(kept), "of": len(frame)}
-    notes = [Reason("best_recipe", recipe=tuple(varied), **counts)]
+    notes = [Reason(code, recipe=tuple(varied), **counts)]
     for column in (c for c in varied if not pd.api.types.is_numeric_dtype(frame[c])):
         if kept[column].nunique() < frame[column].nunique():  # kinds, each with a curve of its own
             raise mixed(frame, column, called, f", which separate {y} beyond its scatter")
@@ -93,6 +98,23 @@ def chosen_recipes(
     judged = (tried == 1) | pd.Series(np.isfinite(expected)).groupby(size).transform("any").to_numpy()
     choice = pd.Series(np.where(judged, expected, rank))
     return (choice <= choice.groupby(size).transform("min")).to_numpy(), judged
+
+
+def _are_valleys(setting: pd.Series, rank: np.ndarray, size: np.ndarray) -> bool:
+    """Whether at every size the better half of a setting's values lies side by side around its lowest.
+
+    They fall to it and rise again, and it is no end of them all. Noise alone draws that at one size of six
+    where there are five values, one of 30 where there are seven.
+    """
+    for each in np.unique(size):
+        ranks = pd.Series(rank[size == each]).groupby(setting[size == each].to_numpy()).min().to_numpy()
+        count, lowest = len(ranks), int(np.argmin(ranks))
+        better = np.flatnonzero(ranks <= np.ceil(count / 2))
+        rises = np.diff(ranks[better]) * np.sign(better[1:] - lowest - 0.5)
+        apart = np.ptp(better) >= len(better) or min(rises) < 0
+        if count < FEWEST_OF_A_VALLEY or lowest in (0, count - 1) or apart:
+            return False
+    return pd.api.types.is_numeric_dtype(setting)
 
 
 def _log_cost(values: pd.Series, y: str) -> np.ndarray:

@@ -12,7 +12,7 @@ import pandas as pd
 from scalinglab.curves import OUTCOME, PROGRESS, SETTING, Curves
 from scalinglab.curves.columns import IDENTITY, is_seed, rank_correlation, standard_name
 from scalinglab.curves.names import quantity
-from scalinglab.errors import BadInput, nearest
+from scalinglab.errors import BadInput, NotDetermined, nearest
 from scalinglab.laws.fitting.data import categories
 from scalinglab.laws.fitting.data.points import SAME_SIZE
 from scalinglab.results.types import Reason
@@ -69,14 +69,14 @@ def one_kind(frame: pd.DataFrame, names: list[str], called: Mapping[str, str] | 
 
 def mixed(
     frame: pd.DataFrame, column: str, called: Mapping[str, str] | None = None, why: str = ""
-) -> BadInput:
+) -> NotDetermined:
     """The refusal of rows of several kinds, with the choices."""
     theirs = (called or {}).get(column, column)
     kinds = [v if isinstance(v, str) else f"{v:.6g}" for v in frame[column].dropna().unique()]
     missing = ["none"] if frame[column].isna().any() else []
     shown = ", ".join([*missing, *kinds][:4]) + ("…" if len(kinds) + len(missing) > 4 else "")
     choice = shlex.quote(f"{theirs}={kinds[0]}")
-    return BadInput(
+    return NotDetermined(
         f"the rows mix {len(kinds) + len(missing)} values of {theirs} ({shown}){why}: choose one "
         f"(--where {choice}), or fit all in one (mixed=True, laws fit --mixed)"
     )
