@@ -21,6 +21,7 @@ from scalinglab.store.record import is_file_name
 def keep(store: Path, run: str, step: int, arrays: Mapping[str, np.ndarray]) -> None:
     """Write the arrays of one checkpoint; those of an earlier attempt at it are replaced."""
     content: dict[str, Any] = {name: np.asarray(value) for name, value in arrays.items()}
+    # in memory first: a zip file goes back to fill in sizes, the checksum is summed front to back
     packed = io.BytesIO()
     np.savez_compressed(packed, **content)
     path = _folder(store, run) / f"{int(step)}.npz"
@@ -36,6 +37,7 @@ def load(store: Path, run: str) -> dict[int, dict[str, np.ndarray]]:
     files = sorted(_folder(store, run).glob("*.npz"), key=lambda path: int(path.stem))
     found: dict[int, dict[str, np.ndarray]] = {}
     for path in files:
+        # a pickle could run code of whoever wrote the file
         with np.load(io.BytesIO(read_checked(path)), allow_pickle=False) as content:
             found[int(path.stem)] = {name: content[name] for name in content.files}
     return found

@@ -61,6 +61,7 @@ def read_checked(path: Path) -> memoryview:
         Damaged: it was cut short or changed, or has no checksum.
     """
     with reading(path):
+        # a view: a slice of bytes would copy a state of any size
         data = memoryview(path.read_bytes())
     content, end = data[:-_LENGTH], bytes(data[-_LENGTH:])
     if not end.startswith(_MARK):

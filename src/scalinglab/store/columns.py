@@ -45,6 +45,7 @@ def _kind(name: str) -> pa.DataType | None:
 
 def _array(values: list[Any], kind: pa.DataType | None = None) -> pa.Array:
     """The values as a column; measurements are of one kind in all files, which other readers ask for."""
+    # as nulls, which pandas reads back as NaN: a column has one kind of missing value
     values = [None if isinstance(v, float) and math.isnan(v) else v for v in values]
     try:
         return pa.array(values, kind)
@@ -58,6 +59,7 @@ def _array(values: list[Any], kind: pa.DataType | None = None) -> pa.Array:
 
 def unite(tables: Sequence[pa.Table]) -> pa.Table:
     """Many tables as one: columns united by name, what a table lacks is null, numbers widened."""
+    # thousands of runs have a few different schemas
     schemas = list({table.schema: None for table in tables})
     try:
         schema = pa.unify_schemas(schemas, promote_options="permissive")
@@ -91,5 +93,6 @@ def _shape(table: pa.Table, schema: pa.Schema) -> pa.Table:
         found = table.column(column.name)
         if pa.types.is_boolean(found.type) and pa.types.is_floating(column.type):
             found = found.cast(pa.int8())  # Arrow has no direct way
+        # a safe cast refuses whole numbers beyond 2⁵³, which lose digits as floats
         columns.append(found.cast(column.type, safe=False))
     return pa.Table.from_arrays(columns, schema=schema)

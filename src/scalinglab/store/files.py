@@ -69,6 +69,7 @@ def reading(path: Path) -> Iterator[None]:
     """
     try:
         yield
+    # a missing file was sealed or compacted meanwhile, which callers look for
     except (FileNotFoundError, StoreError):
         raise
     except OSError as error:
@@ -98,6 +99,7 @@ def quarantine(path: Path, store: Path) -> Path:
     new = quarantine_path(path, store)
     with writing(new):
         path.rename(new)
+    # the name is an entry of the folder, and outlives a power failure once that is on disk
     sync_folder(new.parent)
     return new
 
@@ -133,6 +135,7 @@ def lock(descriptor: int, path: Path, wait: bool = False) -> bool:
         fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
         return True
     except OSError as error:
+        # over NFS flock is a record lock, which may answer EACCES where another process holds it
         if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
             return False
         raise StoreError(
@@ -156,6 +159,7 @@ def open_to_lock(path: Path) -> int:
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         # a link would lead out of the store; Windows has no such flag
+        # readable and writable as the umask allows: users may share a store
         return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
 
 
@@ -168,4 +172,5 @@ def locked(path: Path, wait: bool = True) -> Iterator[bool]:
             pass  # Windows gives up after ten seconds
         yield acquired
     finally:
+        # this drops the lock; the file stays: a waiter would else lock a file that no one else opens
         os.close(descriptor)

@@ -131,6 +131,7 @@ class Store:
         with _closed_on_error(writer):
             ended = self._sealed.ended(run)
             if ended in ("done", "diverged"):
+                # it was made for this lock, or its writer was killed after it had sealed the run
                 path.unlink(missing_ok=True)
                 raise RunDone(
                     f"run {run} is {ended} already in {self.path}; to do it again, take another seed, "
@@ -141,6 +142,7 @@ class Store:
                     f"{self._sealed.single(run)} is damaged; discard run {run} to do it again, or move the "
                     f"file away: scalinglab store verify {self.path} --repair"
                 )
+            # only a failed attempt can be here, and this one replaces it
             self._sealed.single(run).unlink(missing_ok=True)
         return writer
 
@@ -185,6 +187,7 @@ class Store:
                 return []
             frame = frame[frame["run"].isin(names)]
             known = frame["status"] if "status" in frame else pd.Series("done", index=frame.index)
+            # no writer goes on with what is added: any other status would wait for one
             frame = frame.assign(status=known.where(known.isin(("done", "diverged")), "done"))
             settings = [c for c in curves.setting_columns if c in frame]
             first = frame.groupby("run", sort=False).first()
@@ -289,6 +292,7 @@ class Store:
         in_progress = self._read_live() if live else {}
         records, tables = self._sealed.read(rows=True)
         for run, (record, rows) in in_progress.items():
+            # sealed between the two readings, or by a writer that was killed before it removed its live file
             if run in records:
                 continue
             records[run] = record
@@ -354,6 +358,7 @@ class Store:
                 if self._sealed.ended(path.stem) is None:
                     continue
                 with contextlib.closing(self._grab(path)):
+                    # asked again under the lock: a failed run may have begun anew meanwhile
                     if self._sealed.ended(path.stem) is not None:
                         path.unlink(missing_ok=True)
 

@@ -45,6 +45,7 @@ from scalinglab.store.record import FORMAT, SEALED, Record, encodable
 Row = dict[str, Any]
 _PLAIN = (float, int, bool, type(None))
 _RESERVED = (*IDENTITY, *(name for name in OUTCOME if name not in REASONS))
+# JSON has integers of any size, columns of measurements are float64
 LARGEST = int(sys.float_info.max)
 _END = re.compile(rb', "crc32": "([0-9a-f]{8})"\}$')
 _HEADER = ("setting", "source", "experiment", "meta", "started")
@@ -63,6 +64,7 @@ class RunWriter:
         self.record = record
         self.rows: list[Row] = []
         self.constant = {name: plain(value) for name, value in record.setting.items()}
+        # unbuffered: what `append` returned from is with the system, and outlives this process
         self._file = os.fdopen(descriptor, "r+b", buffering=0)
         self._end = 0
         self._sum = 0  # the checksum of the last line
@@ -91,6 +93,7 @@ class RunWriter:
         if self.closed:
             raise BadInput(f"run {self.run} is closed; start or resume it to append")
         checked = _check({**(row or {}), **values}, self)
+        # the file first: a row that could not be written is not among those that are sealed
         self._write(checked)
         self.rows.append(checked)
 
@@ -114,6 +117,7 @@ class RunWriter:
         record = replace(
             self.record, status=status, error=error, finished=time.time(), diverged_at=diverged_at
         )
+        # before the live file goes: a run killed in between is in both, and readers take the sealed one
         self._seal(record, self.rows)
         with contextlib.suppress(PermissionError):  # Windows keeps open files; start and unfinished clean up
             self.path.unlink(missing_ok=True)  # before unlocking: else listed as unfinished
@@ -165,9 +169,11 @@ class RunWriter:
             self._write_header()
             return
         with writing(self.path):
+            # a line appended after half of another would be read as damaged
             self._file.truncate(found.end)
         rows = found.rows
         self.record, self.rows, self._end, self._sum = found.record, rows, found.end, found.sum
+        # settings that the rows brought, such as n_params, may not change after a resume either
         self.constant |= {name: row[name] for row in rows for name in row if name in SETTING}
 
     def _earlier(self, action: str) -> Parsed:
@@ -200,10 +206,12 @@ class RunWriter:
             try:
                 self._file.seek(self._end)
                 done = 0
+                # a raw file may take a part of a line only, on a disk that is almost full
                 while done < len(line):
                     done += self._file.write(line[done:]) or 0
             except OSError:
                 with contextlib.suppress(OSError):
+                    # take back what was written of it: a shorter line that comes next would not cover all
                     self._file.truncate(self._end)
                 raise
         self._end += len(line)
@@ -325,6 +333,7 @@ def _header(values: dict[str, Any], run: str) -> Record:
     if format_ > FORMAT:
         raise NewerFormat(newer(f"run {run}", values.get("version")))
     record = Record.from_dict({"run": run, **{name: values[name] for name in _HEADER}})
+    # the name is the hash of the setting: this file was copied or renamed
     if run_name(record.setting) != run:
         raise ValueError("its setting is not that of the run")
     return record
@@ -356,6 +365,7 @@ def read(path: Path) -> tuple[Record, list[Row], str | None]:
 def busy(path: Path) -> bool:
     """Whether a running process is writing the file."""
     with reading(path):
+        # for reading alone: a lock needs no more, and those who may not write can ask, too
         descriptor = os.open(path, os.O_RDONLY)
     try:
         return not lock(descriptor, path)
@@ -365,6 +375,7 @@ def busy(path: Path) -> bool:
 
 def take(path: Path) -> int:
     """Open a live file, made where it is missing, and take its lock."""
+    # a tenth of a second: far longer than `busy` holds a lock
     for _ in range(20):
         descriptor = open_to_lock(path)
         try:

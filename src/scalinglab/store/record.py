@@ -111,6 +111,7 @@ def is_file_name(run: str) -> bool:
     >>> [is_file_name(run) for run in ("b99e54741480049d", "..", "../keep", "/etc/passwd", "C:x", "a\\\\b")]
     [True, False, False, False, False, False]
     """
+    # the separators of Windows too: a store may be moved to another system
     return run not in ("", ".", "..") and not {*run} & {*"/\\:\0"}
 
 

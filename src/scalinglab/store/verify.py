@@ -53,6 +53,7 @@ Check = Callable[[Path], int]
 def _files(store: Path) -> Iterator[tuple[str, Path, Check]]:
     kinds: list[tuple[str, str, str, Check]] = [
         ("live", "live", "*.jsonl", _live),
+        # runs are named in hexadecimal digits, which have no p
         ("run", "sealed", "[!p]*.parquet", _sealed),
         ("pack", "sealed", "pack-*.parquet", _sealed),
         ("index", "index", "*.index", _index),

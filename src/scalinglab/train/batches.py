@@ -171,6 +171,7 @@ def transform_images(stored: Tensor, how: str, key: Tensor) -> Tensor:
     draws = rn.mix(key[..., None], torch.arange(lead[-1], device=stored.device))[..., None, None]
     rows = torch.arange(height, device=stored.device)[:, None].expand(*lead, height, width)
     columns = torch.arange(width, device=stored.device).expand(*lead, height, width)
+    # flip and shifts take different bits of one draw, so that they are independent
     if "flip" in how:
         columns = torch.where((draws & 1).bool(), width - 1 - columns, columns)
     if "crop" in how:
@@ -180,6 +181,7 @@ def transform_images(stored: Tensor, how: str, key: Tensor) -> Tensor:
     if how == "affine":
         rows, columns = _affine(rows, columns, draws)
     inside = (rows >= 0) & (rows < height) & (columns >= 0) & (columns < width)
+    # pixels outside get any valid place here, and 0 below
     flat = (rows.clamp(0, height - 1) * width + columns.clamp(0, width - 1)).flatten(-2)[..., None]
     moved = stored.flatten(-3, -2).gather(-2, flat.expand(*flat.shape[:-1], stored.shape[-1]))
     return torch.where(inside.flatten(-2)[..., None], moved, torch.zeros_like(moved)).view_as(stored)
@@ -220,8 +222,10 @@ class Stream:
         longest: int | None = None,
     ) -> None:
         self.batch = batch
+        # large batches too draw many steps at once
         self.steps = max(16, min(AHEAD // batch, longest or AHEAD))
         self.full = all(len(subset) == batch for subset in subsets)
+        # a full batch is the same at every step: one row serves all
         shape = (len(subsets), 1 if self.full else self.steps, batch)
         self.indices = torch.zeros(shape, dtype=torch.int64, device=device)
         self.restart(subsets, seeds)
@@ -234,6 +238,7 @@ class Stream:
         self.sizes = [len(s) for s in subsets]
         self.first = -1  # the step at which `indices` begins
         if self.full:
+            # in place: captured graphs read from this memory
             self.indices.copy_(torch.stack(self.subsets)[:, None])
 
     def fill(self, step: int, end: int) -> int:
@@ -286,6 +291,7 @@ class Ring:
         self, subsets: list[np.ndarray], seeds: list[int], batches: list[int], device: torch.device
     ) -> None:
         self.sizes = [len(subset) for subset in subsets]
+        # one epoch more than is read ahead: a step may end in the epoch after the one it begins in
         self._epochs = np.array([1 + max(1, -(-AHEAD // n)) for n in self.sizes])
         windows = (self._epochs * self.sizes).tolist()
         self._batches, self.most = np.array(batches), max(batches)

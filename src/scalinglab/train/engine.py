@@ -190,6 +190,7 @@ def _train(
             for _ in bars.track(work, "training", total=total) if progress else work:
                 pass
     finally:
+        # also after an error: whoever resumes next finds the state that is being written now
         saving.close()
     return jobs
 
@@ -213,6 +214,7 @@ def with_own(settings: Iterable[Setting | Mapping[str, Any]], given: Mapping[str
             if code or setting.get("code"):
                 merged["code"] = {**setting.get("code", {}), **code}
             if "loss" not in merged and given.get("dataset") is not None:
+                # the data do not depend on the loss: any one serves to ask whether they have classes
                 data = dataset_of(as_setting({**merged, "loss": "mse"}))
                 merged |= {} if data.n_classes else {"loss": "mse"}
             setting = merged
@@ -311,6 +313,7 @@ def stack_size(setting: Setting, device: torch.device) -> int:
     """
     if fused_mlp.suits(setting, device):
         parameters = step_flops(setting) / (6 * setting.batch(size_of(setting)))  # dense: 6 operations each
+        # a weight and its momentum, in fp32
         return max(1, min(fused_mlp.STACK, int(fused_mlp.STACK_BYTES / (8 * parameters))))
     if is_own(setting) and not probe(setting).abilities.stacks:
         return 1
@@ -396,6 +399,7 @@ def work_through(jobs: list[Job], device: torch.device, request: Request) -> Ite
                 _drop_idle_beside(active, waiting[:STREAMS], limit)
             if request.soon:
                 for turn in active:
+                    # on its own stream, so that the state is read after the steps that are queued there
                     with torch.cuda.stream(turn.stream):
                         turn.leave()
                 raise KeyboardInterrupt

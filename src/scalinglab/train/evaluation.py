@@ -140,6 +140,7 @@ class Evaluator:
         """Sums over n examples: given ones for each run, or the first n of the split for all."""
         resident = self.resident
         inputs, targets = (getattr(resident, f"{split}_{kind}") for kind in "xy")
+        # float64: how examples are cut into pieces must not show in their sum
         loss = torch.zeros(runs, dtype=torch.float64, device=resident.device)
         wrong = torch.zeros(runs, dtype=torch.float64, device=resident.device)
         fixed = self.program.piece
@@ -150,6 +151,7 @@ class Evaluator:
             stored, y = inputs[chosen], targets[chosen]
             y = y.expand(runs, *y.shape) if index is None else y
             if fixed:
+                # code is compiled for one shape, and the last piece has another
                 stored = _filled(stored, fixed, 0 if index is None else 1)
             logits = self.program.logits(weights, buffers, resident.inputs(stored), shared=index is None)
             if fixed:

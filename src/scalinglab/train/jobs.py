@@ -266,6 +266,7 @@ class Job:
             self._take()
         if group.settings:
             self._save(group.state())
+            # here, since `close` would not raise what went wrong with it
             self.saving.wait()
 
     def _lacks_checkpoint(self) -> bool:
@@ -284,6 +285,7 @@ class Job:
 
     def _forget(self) -> None:
         if self.store is not None:
+            # a state that is still being written would appear after its removal
             self.saving.wait()
             states.forget(self.store.path / "state", list(self.runs))
 

@@ -71,6 +71,7 @@ class Outlook:
             self._piece = piece
             losses, self._waiting = self._waiting, []
             self._steps.append(float(step))
+            # read as one tensor: the host waits for the device once a piece
             self._losses.append(float(torch.stack([torch.as_tensor(v) for v in losses]).float().mean()))
 
     def columns(self, step: int) -> dict[str, float]:
@@ -132,6 +133,7 @@ def planned(scheduler: Any, total: int) -> Schedule | None:
     `LambdaLR`, which the Hugging Face Trainer uses, and those with a closed form, as `CosineAnnealingLR`.
     """
     steps = np.unique(np.linspace(0, total, KNOTS + 1).astype(int))
+    # a copy: the epoch is set below, and the training goes on with its own
     ahead = copy.copy(scheduler)
     if isinstance(scheduler, optim.lr_scheduler.LambdaLR):
         rates = [scheduler.base_lrs[0] * scheduler.lr_lambdas[0](int(step)) for step in steps]

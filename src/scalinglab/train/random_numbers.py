@@ -10,10 +10,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+# mixed into the keys, so that draws for different purposes are independent under one seed
 ORDER, AUGMENT, DROPOUT = 1, 2, 3
 
 
 def _signed(value: int) -> int:
+    # PyTorch multiplies signed integers; modulo 2⁶⁴ the products have the same bits
     return value - (1 << 64) if value >= 1 << 63 else value
 
 
@@ -33,6 +35,7 @@ def mix(key: Tensor | int, counter: Tensor | int) -> Tensor:
         # (counter + 1) golden + key, with the key added first: of positions, whose range it can bound,
         # torch.compile would compute the product in unbounded integers, which do not fit into 64 bits
         z = (counter + 1 + key * _INVERSE) * _GOLDEN
+    # shifts of int64 repeat the sign bit: the masks make them those of unsigned integers
     z = (z ^ ((z >> 30) & ((1 << 34) - 1))) * _FIRST
     z = (z ^ ((z >> 27) & ((1 << 37) - 1))) * _SECOND
     return z ^ ((z >> 31) & ((1 << 33) - 1))
@@ -45,12 +48,14 @@ def keys(seeds: list[int], purpose: int, device: torch.device | str = "cpu") -> 
 
 def uniform(key: Tensor, counter: Tensor) -> Tensor:
     """Numbers in [0, 1), float32."""
+    # 24 bits, which float32 holds exactly: no number is rounded up to 1
     return ((mix(key, counter) >> 40) & ((1 << 24) - 1)).to(torch.float32) * 2.0**-24
 
 
 def permutations(key: Tensor, epochs: Tensor, n: int) -> Tensor:
     """The order of n examples in each epoch of each run: (runs, epochs, n) int64."""
     of_epoch = mix(key[:, None], epochs[None, :])
+    # of 64 random bits two are as good as never equal: no device decides about ties
     return mix(of_epoch[..., None], torch.arange(n, device=key.device)).argsort(dim=-1)
 
 
@@ -75,6 +80,7 @@ class Dropout(nn.Dropout):
 
 def seed_dropout(model: nn.Module) -> None:
     """Replace every `nn.Dropout` that drops, in place, by one with a key."""
+    # a module that stands in two places is replaced in both
     for position, (name, module) in enumerate(list(model.named_modules(remove_duplicate=False))):
         if isinstance(module, nn.Dropout) and module.p and name:
             parent = model.get_submodule(name.rpartition(".")[0])

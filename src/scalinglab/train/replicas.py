@@ -56,6 +56,7 @@ _PROGRAMS: dict[tuple[Any, ...], Program] = {}
 
 def program(setting: Setting, resident: Resident, runs: int) -> Program:
     """The program of an architecture, shared by all its groups; only the latest few stay."""
+    # a program holds its data, so that no other data can get their id while it is here
     key = (kind_of(setting), id(resident), runs)
     if key not in _PROGRAMS:
         while len(_PROGRAMS) >= 16:
@@ -278,12 +279,14 @@ class Group:
         if self.program.dropout or self.setting.augment != "none":
             step_key = rn.mix(self.run_keys, self.clock.counter)
             for name in self.program.dropout:
+                # in place: a captured step reads its keys from this memory
                 self.buffers[name].copy_(step_key)
         if isinstance(self.stream, Ring):
             x, y = self.program.examples(self.stream.index(self.clock.counter, 1)[0].long(), step_key)
         else:
             x, y = self.program.batch(self.stream.indices, self.clock.position, step_key)
         if self.program.random:  # the same numbers after a resume
+            # of whole numbers: unlike that of text it is the same in every process
             seed = hash((self.settings[0].seed_of("order"), self.step)) % (1 << 63)
             torch.default_generator.manual_seed(seed)
             if self.device.type == "cuda":
@@ -330,9 +333,11 @@ class Group:
             yield
             return
         current, low = torch.cuda.current_stream(self.device), streams(self.device, 1, priority=0)[0]
+        # the update reads gradients that the current stream computes
         low.wait_stream(current)
         with torch.cuda.stream(low):
             yield
+        # the next step reads the weights that the update writes
         current.wait_stream(low)
 
     def advance(self, steps: int) -> None:
@@ -374,10 +379,12 @@ class Group:
             return False
         if self.program.abilities is None or steps in self._graphs:
             return True
+        # a capture that fails halfway leaves what its trial steps changed
         kept = [t.clone() for t in self.tensors()]
         try:
             self._captured(steps)
         except RuntimeError:  # it copies from the host, say: its steps are launched one by one
+            # trial steps may still be at work on the tensors that are put back
             torch.cuda.synchronize(self.device)
             self.captures, self._graphs = False, {}
             self.evaluator.replays.captures = False
@@ -387,6 +394,7 @@ class Group:
         return self.captures
 
     def _capture(self, steps: int) -> None:
+        # the trial steps train the runs, which begin after them where they were before
         kept = [t.clone() for t in self.tensors()]
         self.clock.position.zero_()  # the trial steps stay within the indices
         current = torch.cuda.current_stream(self.device)
@@ -427,6 +435,7 @@ class Group:
 
     def keep(self, rows: list[int]) -> None:
         """Go on with some of the runs; the others have finished or diverged."""
+        # a smaller stack is of no use to a job that looks for one of this place
         self.place = None
         self.settings = [self.settings[r] for r in rows]
         self.totals, self.sizes = [self.totals[r] for r in rows], [self.sizes[r] for r in rows]
@@ -442,6 +451,7 @@ class Group:
         self.moments.keep(rows, self.parameters)
         self._choose_steps()
         self.evaluator = Evaluator(self.program, self.stream, self.runs, self.captures)
+        # captured graphs hold the addresses of the larger stack
         self._graphs = {}
         self._timed, self._traced_or_not = [], False
 

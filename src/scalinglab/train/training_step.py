@@ -89,6 +89,7 @@ class Objective:
                     f"the network returns a {type(outputs).__name__}: loss = {self.setting.loss!r} takes a "
                     "tensor; give a loss of your own, a function of (outputs, targets)"
                 )
+            # in fp32: bf16 has eight bits for a mean over examples
             return objective(logits.float(), y, self.setting, plain, live)
         assert live is None
         if len(y) == 1:
@@ -195,6 +196,7 @@ class Program:
         self.fresh_buffers = {name: value.clone() for name, value in networks.fixed(self.model).items()}
         if resident.device.type == "cuda":  # groups on other streams read them
             torch.cuda.current_stream(resident.device).synchronize()
+        # the loss is differentiated by the stacked weights, which are put in its place at every call
         self.model.requires_grad_(False)
         self.batch = self._compiled(self._batch)
         self.examples = self._compiled(self._examples)
@@ -330,6 +332,7 @@ class Program:
         """All that a step writes: parameters, buffers (old, new), and the clock."""
         for old, new in buffers:
             old.copy_(new)
+        # no branch: the host would wait for the losses, and no graph could be captured
         failed = ~torch.isfinite(losses) & (clock.diverged_at < 0)
         clock.diverged_at.copy_(torch.where(failed, clock.counter, clock.diverged_at))
         if self.runs == 1:
@@ -373,6 +376,7 @@ class Program:
         """Half precision where the setting asks for it."""
         if self.setting.precision != "bf16":
             return contextlib.nullcontext()
+        # a cached conversion would not be made again where a captured graph is replayed
         return torch.autocast(self.resident.device.type, torch.bfloat16, cache_enabled=False)
 
     def stacking(self) -> contextlib.AbstractContextManager[Any]:
@@ -436,6 +440,7 @@ def channels_last(setting: Setting, device: torch.device) -> bool:
 def placed(value: Tensor, setting: Setting, device: torch.device) -> Tensor:
     """On the device; weights of convolutions as the images lie."""
     if value.ndim == 5 and device.type == "cuda" and channels_last(setting, device):
+        # by hand: the memory format `channels_last` is for four axes, and a stack has five
         value = value.permute(0, 1, 3, 4, 2).contiguous().permute(0, 1, 4, 2, 3)
     return value.to(device)
 
@@ -466,6 +471,7 @@ def objective(
         each = each.mean(-1) if each.ndim > 2 else each
     if live is None:
         return each.mean(-1)
+    # not a product with `live`: 0 times an infinite loss is NaN
     return torch.where(live, each, 0.0).sum(-1) / live.sum(-1)
 
 
@@ -515,6 +521,7 @@ def _convert_inputs(model: nn.Module) -> None:
     for module in model.modules():
         if isinstance(module, (nn.Linear, nn.Conv2d)):
             module.register_forward_pre_hook(lambda layer, inputs: (inputs[0].to(layer.weight.dtype),))
+        # autocast too computes these in fp32: a variance in bf16 has few digits
         elif isinstance(module, nn.LayerNorm):
             module.register_forward_pre_hook(lambda layer, inputs: (inputs[0].float(),))
 
@@ -528,6 +535,7 @@ def precision(setting: Setting, device: torch.device) -> Iterator[None]:
     wanted = [
         (torch.backends.cuda.matmul, "allow_tf32", setting.precision != "fp32"),
         (torch.backends.cudnn, "allow_tf32", setting.precision != "fp32"),
+        # other algorithms add in any order, and a resumed run would not repeat its bits
         (torch.backends.cudnn, "deterministic", True),
     ]
     before = [getattr(where, name) for where, name, _ in wanted]
