@@ -147,6 +147,22 @@ def test_a_score_is_the_density_of_what_was_not_seen():
     assert first == pytest.approx(each.max() + np.log(2 * whole) + prior, abs=1e-3)
 
 
+def test_a_form_at_a_bound_is_judged_by_what_it_can_be():
+    """Runs that ask for a negative floor: a form whose floor ends at 0 predicts as one that has none."""
+    rng = np.random.default_rng(1)
+    n, d = np.geomspace(1e8, 1e10, N.size), D * rng.uniform(0.9, 1.1, N.size)
+    loss = (10 * n**-0.1 - 0.5) * np.exp(0.001 * rng.standard_normal(n.size))
+    held = {"alpha": (0.1, 0.1), "beta": (1.0, 1.0), "B": (0.0, 0.0)}
+    free, none = (
+        surface.fit(n, d, loss, bounds=held | floor, form="chinchilla").law.solution
+        for floor in ({}, {"E": (0.0, 0.0)})
+    )
+    assert free.certificate.at_bound == ("E",)
+    for seen, until, price in ((0, 20, np.log(20) / 2), (20, 26, 0.0)):  # of the floor, paid once
+        scores = [form_choice.log_density_of(law, law.points, seen, until) for law in (free, none)]
+        assert scores[0] + price == pytest.approx(scores[1], abs=1e-6)
+
+
 def test_shares_are_bayes_rule_and_leave_out_the_negligible():
     log = np.log([0.2, 0.1, 0.001]) - 2000.0
     assert weighing.shares(log) == pytest.approx(np.array([0.2, 0.1, 0.001]) / 0.301)

@@ -80,8 +80,9 @@ def log_density_of(law: Solution, data: Points, seen: int, until: int) -> float:
     both = replace(early, points=data.keep(order[:until]))
     jacobian = both.problem.jacobian(both.coordinates[None])[0][:until]
     measured = -both.problem.residuals(both.coordinates[None])[0, :until]
-    # a direction that the earlier runs do not see is not known, and would be infinitely uncertain: left out
-    free = independent(jacobian[:seen])
+    # a direction that the earlier runs do not see is not known, and would be infinitely uncertain: left out.
+    # So is one at a bound: the score would be that of a form beyond it, as of one with a negative floor
+    free = independent(np.where(early.at_bound, 0.0, jacobian[:seen]))
     size = np.linalg.norm(jacobian[:seen, free], axis=0)
     values = np.column_stack([jacobian[:, free] / size, measured])
     # runs on a curve: what rounding leaves counts as noise, alternating so that no form follows it
