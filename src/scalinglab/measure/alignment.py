@@ -65,6 +65,7 @@ class KernelReading:
         y = np.asarray(self.y)
         if y.ndim == 1 and np.issubdtype(y.dtype, np.integer):
             y = np.eye(int(y.max()) + 1)[y]
+            # the constant part of one-hot vectors says nothing about the inputs
             y = y - y.mean(0)
         self.x, self.y = torch.as_tensor(self.x), y.astype(float)
         if self.initial is not None:

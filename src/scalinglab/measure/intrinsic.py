@@ -106,6 +106,7 @@ def _neighbours(
     indices = search.kneighbors(points[chosen], return_distance=False)[:, 1:]
     # the brute-force search rounds small distances; take them again
     found = np.stack([np.linalg.norm(points[column] - points[chosen], axis=1) for column in indices.T], 1)
+    # logarithms follow, and different points may be so close that the distance underflows
     return np.maximum(np.sort(found, axis=1), np.finfo(float).tiny), indices
 
 
@@ -117,4 +118,5 @@ def _error(influence: NDArray[np.float64], chosen: NDArray[np.int64], indices: N
     pairs = np.unique(np.sort(pairs[pairs[:, 1] >= 0], axis=1), axis=0)
     shared = 2 * float(np.sum(influence[pairs[:, 0]] * influence[pairs[:, 1]]))
     own = float(np.sum(influence**2))
+    # a sum over pairs that comes out negative is taken as chance: it must not shrink the error
     return math.sqrt(max(own, own + shared)) / len(influence)

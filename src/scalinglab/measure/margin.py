@@ -114,5 +114,6 @@ def margins(
     if log_complexity is None:
         log_complexity = spectral_complexity(model, tuple(x.shape[1:]), definition).log_value
     with np.errstate(divide="ignore"):
+        # in logarithms: the complexity of a deep network may be beyond 1e308
         size = np.exp(np.log(np.abs(raw)) - log_complexity - math.log(max(scale, 1e-300)))
     return Margins(raw, np.sign(raw) * size, log_complexity, scale)

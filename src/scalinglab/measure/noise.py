@@ -88,6 +88,7 @@ def gradient_noise(
         return value.reshape(())
 
     device = next(model.parameters()).device
+    # float64: the trace is a difference of two sums that may be nearly equal
     total = {name: torch.zeros_like(p, dtype=torch.float64) for name, p in parameters.items()}
     squares = 0.0
     with evaluating(model), sdpa_kernel(SDPBackend.MATH):  # fused attention has no batched derivative
@@ -101,4 +102,5 @@ def gradient_noise(
     n = len(x)
     mean_square = sum(float((t / n).square().sum()) for t in total.values())
     trace = (squares - n * mean_square) / (n - 1)
+    # the mean over n examples has |G|² + tr Σ/n on average
     return GradientNoise(mean_square - trace / n, trace, n)

@@ -283,6 +283,7 @@ class Driver:
         self.running[self.count] = task
         message = {"task": self.count, "runner": self.plan.runner.name, "settings": list(task.settings)}
         message |= {"group": list(task.whole)}
+        # absolute: a worker may have another working folder
         message |= {"store": str(self.store.path.absolute()), "experiment": self.grid.experiment}
         self.pool.submit({**message, "device": None})
 
@@ -290,6 +291,7 @@ class Driver:
         self.phases.update(answer.get("seconds", {}))
         if answer.get("kind") in (DIED, CRASHED):
             self.causes.append(answer["message"])
+        # after an error all of a group are recorded as failed, and maybe one of them is to blame
         sealed = ("done", "diverged", "failed") if answer["ok"] else ("done", "diverged")
         left = remaining(task, self.store, sealed)
         if left is None:

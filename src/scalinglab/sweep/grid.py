@@ -284,6 +284,7 @@ def _range(name: str, values: Mapping[str, Any]) -> list[Any]:
                 f"axis {name}: a log range needs from > 0, to > 0, from ≠ to and two points or more"
             )
         found = [math.exp(math.log(low) + (math.log(high / low)) * k / (points - 1)) for k in range(points)]
+        # exp(log x) need not give x back
         found[0], found[-1] = low, high
         if isinstance(low, int) and isinstance(high, int):
             found = [round(value) for value in found]

@@ -66,6 +66,7 @@ def probe(settings: Sequence[Setting], device: str) -> dict[str, Any]:
     if (enough := min(most, enough_steps(short, longer, LONG[device]))) > many:
         many, longer = enough, timed(enough, 1)
     takes, counts = zip(*(short, longer, timed(many, 10)), strict=True)
+    # the small ones of the three may come out negative where timings vary
     each = np.maximum(np.linalg.solve(np.array(counts), np.array(takes)), 0.0)
     steps, checkpoints = _work(settings)
     whole = np.array([len(settings), steps, checkpoints])
@@ -79,6 +80,7 @@ def probe(settings: Sequence[Setting], device: str) -> dict[str, Any]:
 def enough_steps(short: Trial, longer: Trial, long: float) -> int:
     """Steps of each run that take so many seconds, from two trainings of the same runs."""
     seconds, steps = longer[0] - short[0], longer[1][1] - short[1][1]
+    # of two short trainings the longer one may take less time by chance
     each = max(seconds / steps, 1e-6)
     return int(long / (each * longer[1][0]))
 
@@ -101,6 +103,7 @@ def trials_side_by_side(
         for number, settings in enumerate(tasks)
     ]
     found: dict[int, dict[str, Any]] = {}
+    # the time of day, which workers answer with: other clocks may differ between processes
     begun, ready, running = time.time(), 0.0, 0
     try:
         while waiting or running:

@@ -88,6 +88,7 @@ def memory_limit(device: str | None, workers: int) -> float:
         free = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
     except (OSError, StopIteration):
         free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 2**32
+    # the rest is for Python and its libraries, and for what an estimate misses
     return 0.7 * free / workers
 
 

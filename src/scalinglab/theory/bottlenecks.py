@@ -175,6 +175,7 @@ def frontier(
     for row, size in enumerate(track(sizes, "compute-optimal frontier")):
         loss[row] = losses(compute / size, size)
         rising = np.argmin(loss[: row + 1], axis=0)
+        # the polynomial takes three points on each side of the smallest
         if np.all(rising < row - 4):  # past every minimum
             break
     best_size, best_loss = np.empty(len(compute)), np.empty(len(compute))

@@ -299,6 +299,7 @@ def _integrate(
             for _ in range(MOST_ROUNDS):
                 after = advance(phi, x, (here[0] + there[0]) / 2, (here[1] + there[1]) / 2, length)
                 new = rates(after)
+                # the second rate may be 0: its change counts by what it does within the step
                 change = max(abs(new[0] / there[0] - 1), abs(new[1] - there[1]) * length)
                 there = new
                 if change < CLOSE:

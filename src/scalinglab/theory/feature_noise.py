@@ -115,6 +115,7 @@ def _all_nodes(found: Modes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     parts = (found.rate, found.power, found.square)
     if np.iscomplexobj(found.rate):
         halves = [np.concatenate([one, one.conj()]) for one in parts]
+        # the nodes of one half stand for both, with twice the weight
         parts = (halves[0], halves[1] / 2, halves[2] / 2)
     rate, power, square = (np.append(one, 0.0) for one in parts)
     return rate, power, square
@@ -219,6 +220,7 @@ def _forced(
 ) -> np.ndarray:
     """What a source, linear in time from `first` to `last`, adds under y' = rate·y + source."""
     z = rate * length
+    # (e^z − 1)/z and the next cancel there: their series has full accuracy with few terms
     small = np.abs(z) < 1e-2
     safe = np.where(small, 1, z)
     one = (grown - 1) / safe
@@ -232,6 +234,7 @@ def _forced(
 
 def readout(square: float, richness: float) -> float:
     """q with q + c q² = |z|²."""
+    # the root without the cancellation of √(1 + 4c|z|²) − 1; sums over a contour may be just below 0
     return 2 * square / (1 + math.sqrt(1 + 4 * richness * max(square, 0.0)))
 
 
@@ -252,6 +255,7 @@ def advance(phi: np.ndarray, x: np.ndarray, speed: float, push: float, length: f
     """φ after a time in which φ' = speed·x (1 − φ) + push·φ, exactly."""
     decay = push - speed * x
     exponent = decay * length
+    # where push and speed·x are equal the quotient is 0/0, and its limit the length
     small = np.abs(exponent) < 1e-8
     grown = np.where(small, length, np.expm1(exponent) / np.where(small, 1, decay))
     return np.exp(exponent) * phi + speed * x * grown

@@ -150,6 +150,7 @@ def regression(
     matrix = np.array(kernel, float)
     matrix.flat[:: len(matrix) + 1] += ridge
     try:
+        # which fails where the matrix is singular in double precision; a general solver returns noise
         factor = linalg.cho_factor(matrix, lower=True)
     except linalg.LinAlgError as error:
         raise NotConverged(
@@ -179,8 +180,10 @@ def _outer(kernel: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndar
 def _relu(kernel: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """E[φφ'] = √(K K')(sin θ + (π−θ) cos θ)/2π and E[φ'φ'] = (π−θ)/2π, cos θ the correlation."""
     scale = np.sqrt(_outer(kernel, rows, columns))
+    # a correlation rounded to more than 1 has no angle; an input of zeros has scale 0
     cosine = np.clip(kernel / np.where(scale > 0, scale, 1.0), -1.0, 1.0)
     angle = np.pi - np.arccos(cosine)
+    # 1 − cos² would cancel for inputs that are almost equal
     sine = np.sqrt((1 - cosine) * (1 + cosine))
     return scale * (sine + angle * cosine) / (2 * np.pi), angle / (2 * np.pi)
 

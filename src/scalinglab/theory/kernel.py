@@ -206,6 +206,7 @@ def effective_ridge(nodes: Nodes, n: np.ndarray, ridge: np.ndarray) -> np.ndarra
     missing, spare = np.maximum(modes - n, 0.0), np.maximum(n - modes, 0.0)
     few = n <= modes / 2
     # Σ(1 − s) = missing + ridge/κ̂ − spare where most modes are resolved, Σ s = n − ridge/κ̂ where few are
+    # s ≤ λ/κ̂ bounds κ̂ from above; 1 − s ≤ κ̂/λ and ridge/κ̂ ≤ n bound it from below
     high = np.log((nodes.count @ nodes.eigenvalues + ridge) / n)
     low = np.log(np.maximum(missing / (nodes.count / nodes.eigenvalues).sum(), ridge / n))
 
@@ -243,6 +244,7 @@ def increasing_root(
         step = u - value / growth
         new = np.where((step >= low) & (step <= high), step, (low + high) / 2)
         moved, u = np.abs(new - u), new
+        # about two units in the last place: what moves less is round-off
         if (moved < 4e-16 * (1 + np.abs(u))).all() or (np.abs(value) < 2e-16).all():
             return u
     if not (moved < 1e-12 * (1 + np.abs(u))).all():  # what is left is round-off dancing in the last digits

@@ -67,6 +67,7 @@ class Equivalent(Spectrum):
 @checked
 def parts(activation: Activation, deviation: float) -> tuple[float, float]:
     """μ₁² and μ*² of σ at preactivations of that standard deviation."""
+    # panels shrink towards 0, where activations have their kinks; beyond 9 the weight is below 1e-17
     edges = np.concatenate([-np.geomspace(9, 1e-3, 12), [0.0], np.geomspace(1e-3, 9, 12)])
     x, w = np.polynomial.legendre.leggauss(24)
     half = np.diff(edges)[:, None] / 2

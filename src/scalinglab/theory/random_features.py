@@ -91,6 +91,7 @@ def data_correction(population: np.ndarray, projection: np.ndarray) -> float:
     """
     table = _table(population)
     left, values, _ = np.linalg.svd(table @ np.asarray(projection, float).T, full_matrices=False)
+    # directions that are round-off would count as resolved; the limit is that of `matrix_rank`
     left = left[:, values > values[0] * len(table) * np.finfo(float).eps]
     residual = np.mean((table - left @ (left.T @ table)) ** 2, axis=1)
     leverage = len(table) * np.einsum("ij,ij->i", left, left)
@@ -200,6 +201,7 @@ def _surface(
         whole = kappa == 0  # every mode is resolved
         free_data = np.where(whole, spare_data, spare_data + (variance / n) * spare_params / free_params)
         found = (unlearned + sigma**2) / free_data
+    # the pole at D = P is not left to how the zero below it is rounded
     found[(n == p) & ~ridged & ~whole] = np.inf
     infinite = np.isinf(n)
     found[infinite] = unlearned[infinite] + sigma[infinite] ** 2
@@ -220,6 +222,7 @@ def _with_ridge(
             value = u + np.log(np.maximum(1 - z / p, 0)) + np.log(np.maximum(n - z, 0)) - np.log(ridge)
             return value, 1 + variance / (p - z) + variance / (n - z)
 
+    # (1 − z/P)(D − z) ≤ D, so that κ ≥ ridge/D; `least` is 0 where every mode can be resolved
     low = np.log(np.maximum(least, 1e-3 * ridge / n))
     high = np.maximum(low, np.log(ridge / n)) + 1
     while (short := excess(high)[0] < 0).any():

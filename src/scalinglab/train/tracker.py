@@ -237,6 +237,7 @@ class Tracker:
                 self._start_norms(tuple(first.shape[1:]))
             if self.norms is not None and self.norms.needs_radius and first.is_floating_point():
                 largest = torch.linalg.vector_norm(first.detach().flatten(1).float(), dim=1).max()
+                # compared on the device: reading it would make every call of the network wait
                 self._radius = largest if self._radius is None else torch.maximum(self._radius, largest)
 
     def _start_norms(self, input_shape: tuple[int, ...]) -> None:
@@ -258,6 +259,7 @@ class Tracker:
 
     def _after(self, step: int) -> int:
         """The next checkpoint after a step."""
+        # the checkpoint at the step or before it; the loop corrects what a logarithm rounds
         k = math.floor(self.per_decade * math.log10(step)) if step else 0
         while (due := round(10 ** (k / self.per_decade))) <= step:
             k += 1
@@ -335,6 +337,7 @@ class Tracker:
                 return row
             row = self._row(step)
             self._unmeasured = None
+            # before what may fail: an evaluation that fails is not tried again at every step
             self._next = self._after(int(step))
             if self.evaluate is not None:
                 with self._going_on("evaluate()"), _modes_restored(self.model):
@@ -498,6 +501,7 @@ class Tracker:
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
         if kind is None:
             self._end()
+        # a training that raised is not done: the run stays unfinished, to be resumed
         elif self.writer is not None:
             with self._going_on("the store"):
                 self.writer.close()
@@ -611,6 +615,7 @@ def _column(name: str, value: Any) -> dict[str, float]:
         else measurement(name) or name
     )
     if ours in ("train_accuracy", "test_accuracy"):
+        # a mean in float32 may come out just above 1
         if value > 1 + 1e-6:
             raise BadInput(f"{name}={value:g}: accuracies are fractions; divide percent by 100")
         return {ours.replace("accuracy", "error"): 1.0 - float(value)}

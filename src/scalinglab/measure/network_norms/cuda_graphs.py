@@ -86,6 +86,7 @@ def captured(function: Callable[[], Result], pool: Any = None) -> tuple[Any, Res
     release_unused()
     graph = torch.cuda.CUDAGraph()
     with _without_collection():
+        # in the default mode an allocation of any other thread would end the capture with an error
         graph.capture_begin(pool=pool, capture_error_mode="thread_local")
         try:
             result = function()
@@ -119,6 +120,7 @@ def side_by_side(functions: Sequence[Callable[[], Result]], device: torch.device
     current = torch.cuda.current_stream(device)
     sides = _streams(device).sides[: len(functions)]
     for side in sides:
+        # the side stream joins the capture; without the wait below the capture would fail at its end
         side.wait_stream(current)
     results = []
     for place, function in enumerate(functions):
@@ -135,12 +137,14 @@ class Arriving:
     def __init__(self, *tensors: Tensor) -> None:
         self.event: torch.cuda.Event | None = None
         if tensors[0].device.type == "cuda":
+            # a copy into memory that is not pinned would make the host wait
             self.host = [torch.empty(t.shape, dtype=t.dtype, pin_memory=True) for t in tensors]
             for copy, tensor in zip(self.host, tensors):
                 copy.copy_(tensor, non_blocking=True)
             self.event = torch.cuda.Event()  # type: ignore[no-untyped-call]
             self.event.record()  # type: ignore[no-untyped-call]
         else:
+            # training goes on to change the tensors in place
             self.host = [t.clone() for t in tensors]
 
     def ready(self) -> bool:

@@ -161,6 +161,7 @@ def read(path: Path, known: Footer | None = None) -> tuple[Footer, pa.Table]:
         footer = footer_of(file.metadata, path, known)
         threads = file.metadata.num_rows > 100_000  # in a small file they cost more than they save
         table = file.read(use_threads=threads).replace_schema_metadata(None)
+        # checksums of pages leave out the headers, which say where values begin and end
         table.validate(full=True)
         return footer, table
 
@@ -180,6 +181,7 @@ def salvage(path: Path, tail: bytes | None) -> tuple[Footer, pa.Table, set[str]]
     if tail is not None:
         length = int.from_bytes(tail[:8], "little")
         end = tail[8:]
+        # a file that was cut short gets its old length: parts are found by where they began
         data = data[: length - len(end)].ljust(length - len(end), b"\0") + end
     with parsing(path):
         file = pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True)
@@ -246,6 +248,7 @@ def parsing(path: Path) -> Iterator[None]:
     except StoreError:
         raise
     except Exception as error:
+        # in a small file a damaged length asks for the memory
         if isinstance(error, MemoryError) and path.stat().st_size >= _LARGE:
             raise StoreError(f"cannot read {path}: out of memory") from error
         lines = str(error).splitlines() or ["unreadable"]

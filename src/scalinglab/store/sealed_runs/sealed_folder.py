@@ -67,6 +67,7 @@ class SealedFolder:
         if self.path.exists():
             return
         with writing(self.path):
+            # `sealed` comes last: where it is there, nothing is missing
             self.index.mkdir(parents=True, exist_ok=True)
             self.path.mkdir(exist_ok=True)
 
@@ -76,6 +77,7 @@ class SealedFolder:
         """The records of all runs, and their rows if asked for."""
 
         def look() -> tuple[dict[str, Record], list[pa.Table]]:
+            # single files first: a run that is packed meanwhile is found among the packs
             paths = [*self._singles(), *(self.path / name for name in self._packs())]
             names = {path.name for path in paths}
             self._footers = {key: footer for key, footer in self._footers.items() if key[0] in names}
@@ -132,6 +134,7 @@ class SealedFolder:
                 found = look()
                 if before == names():
                     return found
+            # 5 s in all, longer each time: several packs may be replaced one after another
             time.sleep(0.001 * attempt)
         raise StoreError(f"{self.path} changes faster than it can be read")
 
@@ -242,6 +245,7 @@ class SealedFolder:
         if intact:
             replaces = [path.name for path in intact if path in packs]
             self._write_pack(unite(tables), records.values(), replaces)
+        # once the pack is on disk; damaged files stay for `repair`
         self._remove(intact)
         return len(set(singles) & set(intact))
 
@@ -304,6 +308,7 @@ class SealedFolder:
 
     def _write_pack(self, table: pa.Table, records: Iterable[Record], replaces: Iterable[str] = ()) -> None:
         self.reindex()
+        # a new name each time: readers know footers and indexes by the names of packs
         pack = self.path / f"pack-{uuid.uuid4().hex[:16]}.parquet"
         # readers find a pack by its index, and look at it only where the pack is there too
         parquet.write(pack, table, records, replaces, lambda file: write_index(self.index, pack.name, file))
@@ -391,6 +396,7 @@ class SealedFolder:
     def _footer(self, path: Path) -> parquet.Footer:
         with reading(path):
             state = path.stat()
+        # the file of a failed run is replaced by one of the same name when the run is done again
         key = (path.name, state.st_size, state.st_mtime_ns)
         if key not in self._footers:
             self._footers[key] = parquet.read_footer(path)

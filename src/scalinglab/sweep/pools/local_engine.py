@@ -125,6 +125,7 @@ class LocalPool(Pool):
         self._workers[number] = process
         taken = [self._places[other] for other in self._workers if other != number]
         self._places[number] = min(self._devices, key=taken.count)  # the device with the fewest workers
+        # a daemon: a worker that hangs does not keep the driver from ending
         threading.Thread(target=self._listen, args=(number, process), daemon=True).start()
         return number
 

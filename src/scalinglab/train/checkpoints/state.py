@@ -28,6 +28,7 @@ def save(folder: Path, runs: Mapping[str, Mapping[str, Any]], state: dict[str, A
     """Keep the state of these runs, given by name with what defines them."""
     stem = _stem(folder, list(runs))
     save_state(stem.with_suffix(".pt"), {"runs": list(runs), **state})
+    # last: groups are found by this file, and then the state must be there; `forget` removes it first
     text = json.dumps(plain(runs)).encode()
     write_checked(stem.with_suffix(".json"), lambda file: file.writelines([text]))
 
