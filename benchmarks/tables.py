@@ -50,6 +50,7 @@ from tables_parts.repositories import REPOSITORIES
 from tables_parts.shelves import SHELVES
 from tables_parts.strangers import STRANGERS
 from tables_parts.teams import TEAMS
+from tables_parts.visitor import VISITOR
 from tables_parts.visitors import VISITORS
 
 import scalinglab as sl
@@ -85,6 +86,7 @@ SETS = {
     "examiner": EXAMINER,
     "neighbour": NEIGHBOUR,
     "colleague": COLLEAGUE,
+    "visitor": VISITOR,
 }
 FAR, CLOSE = 3.0, 0.02  # half-widths of the interval, or as a share, within which a prediction agrees
 WORDS = ("right", "refused", "wrong")
