@@ -1,6 +1,6 @@
 """Thirty tables that a visitor brings along: sheets, papers, records of trackers, prints of notebooks, greps of logs and sweeps.
 
-Written without a look at the reader or at the other sets, and committed before the first of them was read. Each stands with what a
+Written without a look at the reader or at tables of other sets, and committed before the first of them was read. Each stands with what a
 careful colleague understands: the sizes, the result and its unit, the rows that are left out; three ask for a choice. The laws are of
 this file. Said beforehand: perplexity counts as its logarithm; bits per byte and bits per token may be kept or turned into nats.
 
