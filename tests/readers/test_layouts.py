@@ -85,3 +85,36 @@ def test_two_files_are_enough_to_read_sizes_from_their_names(tmp_path):
         )
     found = sl.read(tmp_path).frame
     assert found.groupby("n_data")["loss"].min().to_dict() == {1000: 0.5, 4000: 0.3}
+
+
+def test_a_title_says_what_cells_are_and_in_which_unit(tmp_path):
+    rows = ["# CIFAR-10 test error (%), ResNet-18", "|seed|250 imgs|1k imgs|", "|--|--|--|", "|0|72.9|44.1|"]
+    (tmp_path / "seeds.md").write_text("\n".join([*rows, "|1|71.8|44.6|"]))
+    read = sl.read(tmp_path / "seeds.md").frame.sort_values(["seed", "n_data"])
+    assert read["n_data"].tolist() == [250, 1000] * 2
+    assert read["test_error"].tolist() == pytest.approx([0.729, 0.441, 0.718, 0.446])
+
+
+@pytest.mark.parametrize(("corner", "names"), [("lr", ["0.25", "0.5"]), ("log2(lr)", ["-2", "-1"])])
+def test_a_corner_names_rates_as_columns(corner: str, names: list[str]):
+    curves = sl.read(
+        pd.DataFrame({f"width \\ {corner}": [64, 256], names[0]: [3.1, 2.9], names[1]: [3.3, None]})
+    )
+    rows = curves.frame[["width", "learning_rate", "loss"]].to_numpy().tolist()
+    assert sorted(rows) == [[64, 0.25, 3.1], [64, 0.5, 3.3], [256, 0.25, 2.9]]
+
+
+def test_lines_of_one_file_are_one_row(tmp_path):
+    lines = [f"{a}.log:number of parameters: {n}M\n{a}.log:step 90: val loss {v}\n" for a, n, v in
+             (("nano", 10.65, 3.58), ("mini", 29.94, 3.30), ("base", 84.95, 3.07))]  # fmt: skip
+    (tmp_path / "grep.txt").write_text("".join(lines))
+    read = sl.read(tmp_path / "grep.txt").frame[["n_params", "test_loss"]]
+    assert read.to_numpy().tolist() == [[10.65e6, 3.58], [29.94e6, 3.30], [84.95e6, 3.07]]
+
+
+def test_measurements_of_a_checkpoint_in_rows_of_their_own():
+    rows = {"n_train": [10, 10, 20, 20], "step": [9] * 4, "train_loss": [0.5, None, 0.4, None]}
+    read = sl.read({**rows, "val_loss": [None, 0.7, None, 0.6]}).frame
+    assert read[["n_data", "train_loss", "test_loss"]].to_numpy().tolist() == [[10, 0.5, 0.7], [20, 0.4, 0.6]]
+    repeated = sl.read({**rows, "val_loss": [0.8, 0.7, 0.7, 0.6]}).frame
+    assert sorted(repeated["test_loss"]) == [0.6, 0.7, 0.7, 0.8]  # two losses of one checkpoint: two rows

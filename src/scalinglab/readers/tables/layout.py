@@ -287,10 +287,14 @@ def _from_wide(frame: pd.DataFrame, origin: str, notes: Sequence[str]) -> tuple[
     """
     titles = [*notes, re.sub(r"\.\w+$", "", origin).replace("_", " ")]  # val_loss_by_model_size.csv
     parts = [part.strip() for title in titles for part in re.split(_TITLE_PARTS, title)]
+    ends = [" ".join(words[k:]) for part in parts if (words := part.split()) for k in range(1, len(words))]
+    title = next((part for part in (*parts, *ends) if _is_measured(part)), "")  # CIFAR-10 test error
+    units = (re.search(rf"{re.escape(title)} ?([(\[][^)\]]+[)\]])", each) for each in titles if title)
+    title = next((full for u in units if u and _is_measured(full := f"{title} {u[1]}")), title)
     words = parts[-1].split()  # lr_sweep_val_loss.csv
     parts += [" ".join(words[k:]) for k in range(1, len(words))]
-    title = next((part for part in parts if (q := quantity(part)) is not None and not q.others), "")
     size = next((role for part in parts if (role := _role(part)) in _SIZES), "")
+    frame = _without_log(frame)
     first = str(frame.columns[0])
     if quantity(first) is not None and not is_numeric(frame[first]) and not _reads(frame[first]):
         frame, title = frame.rename(columns={first: _kind_of_rows(frame[first])}), first
@@ -310,6 +314,21 @@ def _from_wide(frame: pd.DataFrame, origin: str, notes: Sequence[str]) -> tuple[
     shown = ", ".join([*map(str, found.columns)][:3])
     note = f"columns are {found.key} ({shown}, …), cells {measured}"
     return rows.rename(columns={"__value": measured}), note
+
+
+def _is_measured(name: str) -> bool:
+    """Whether a name is a measurement and nothing else."""
+    return (found := quantity(name)) is not None and not found.others
+
+
+def _without_log(frame: pd.DataFrame) -> pd.DataFrame:
+    """Powers as the names of columns where the corner says that they are logarithms: width \\ log2(lr)."""
+    rows, *rest = [*map(str, frame.columns)]
+    log = re.fullmatch(r"(.+\\\s*)log_?(2|10)[\s(]+(\w+)\)?\s*", rows)
+    if not log or not all(re.fullmatch(r"[-−+]?\d+(\.\d+)?", name) for name in rest):
+        return frame
+    powers = [f"{int(log[2]) ** float(name.replace('−', '-')):.12g}" for name in rest]
+    return frame.set_axis([log[1] + log[3], *powers], axis=1)
 
 
 def _role(name: str) -> str:
@@ -413,7 +432,8 @@ def _sized(name: str) -> tuple[str, float, str] | None:
 def _corner(others: Sequence[str]) -> tuple[str, str] | None:
     """The names of rows and of columns in the corner of a table: "N \\ D"."""
     parts = _CORNER.split(others[0].strip()) if others else []
-    return (parts[0], parts[1]) if len(parts) == 2 and all(_role(part) in _SIZES for part in parts) else None
+    rows, columns = map(_role, parts) if len(parts) == 2 else ("", "")
+    return (parts[0], parts[1]) if rows in _SIZES and columns in (*_SIZES, *_RECIPE) else None
 
 
 def _corner_of_text(frame: pd.DataFrame, others: Sequence[str]) -> tuple[str, str] | None:

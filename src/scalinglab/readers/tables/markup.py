@@ -78,10 +78,10 @@ def rows_of_pairs(lines: Iterable[str]) -> list[dict[str, str]]:
 
 
 def _blocks(pairs: list[dict[str, str]]) -> list[dict[str, str]]:
-    """Lines that are a row together: a new one begins where a name comes again."""
+    """Lines that are a row together: a new one begins where a name comes again, or at another file."""
     rows: list[dict[str, str]] = [{}]
     for pair in pairs:
-        if {*pair} & {*rows[-1]}:
+        if any(name in rows[-1] and (name != "run" or rows[-1][name] != pair[name]) for name in pair):
             rows.append({})
         rows[-1] |= pair
     return rows

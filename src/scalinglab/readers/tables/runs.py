@@ -9,7 +9,7 @@ import pandas as pd
 
 from scalinglab.curves import OUTCOME, PROGRESS, SETTING, is_seed
 from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE, IDENTITY, is_numeric, run_names, unit_of_data
-from scalinglab.curves.names import HYPERPARAMETERS, bare
+from scalinglab.curves.names import HYPERPARAMETERS, bare, quantity
 from scalinglab.readers.tables.meanings import FEWEST_TOKENS
 
 DATA = ("n_data", "tokens", "examples")  # how much data a model has seen
@@ -71,6 +71,9 @@ def find_runs(
         names: what columns were called, theirs to ours; changed where `n_data` turns out to be data seen
             so far.
     """
+    if (whole := _whole_rows(frame)) is not None:
+        frame, notes = find_runs(whole, declared, names)
+        return frame, [*notes, "rows of one checkpoint with a part of its measurements each are one"]
     if "run" in frame and _names_models(frame):
         frame = frame.rename(columns={"run": "model"})
         names |= {theirs: "model" for theirs, ours in names.items() if ours == "run"}
@@ -86,6 +89,21 @@ def find_runs(
         frame, notes = _by_setting(frame, declared, data, names)
         return frame, ["rows are checkpoints: tokens grow in even steps", *notes]
     return _by_row(frame, declared) if step is None else _by_setting(frame, declared, step, names)
+
+
+def _whole_rows(frame: pd.DataFrame) -> pd.DataFrame | None:
+    """A row for each checkpoint where measurements of one stand in rows of their own; else None.
+
+    Lightning's CSVLogger writes the training loss in one row and the validation loss in the next.
+    """
+    measured = [c for c in frame if quantity(c) is not None and is_numeric(frame[c])]
+    keys = [c for c in frame if c not in measured]
+    gaps = len(measured) > 1 and frame[measured].isna().any(axis=None)
+    if not gaps or not {*CHECKPOINTS} & {*keys} or not frame.duplicated(keys).any():
+        return None
+    checkpoints = frame.groupby(keys, dropna=False, sort=False, observed=True, as_index=False)[measured]
+    apart = (checkpoints.count()[measured] <= 1).all(axis=None) and frame[measured].notna().any(axis=1).all()
+    return checkpoints.first()[[*frame.columns]] if apart else None
 
 
 def _names_models(frame: pd.DataFrame) -> bool:
