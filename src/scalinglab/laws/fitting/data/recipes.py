@@ -27,7 +27,7 @@ from scalinglab.results.estimate import FEWEST
 from scalinglab.results.types import Reason
 
 RECIPE = ("optimizer", "learning_rate", "batch_size", "momentum", "weight_decay")
-FEWEST_OF_A_VALLEY = 4  # values of a setting at a size
+FEWEST_OF_A_VALLEY = 4  # defined: values of a setting at a size, one more than a parabola has numbers
 SIGNIFICANT = 0.05 / 3  # convention: of each of three tests, 5 % in all
 
 
