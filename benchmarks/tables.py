@@ -27,6 +27,7 @@ import numpy as np
 import pandas as pd
 from tables_parts.archives import ARCHIVES
 from tables_parts.attic import ATTIC
+from tables_parts.autumn import AUTUMN
 from tables_parts.cases import Case, Truth
 from tables_parts.colleague import COLLEAGUE
 from tables_parts.corridor import CORRIDOR
@@ -87,6 +88,7 @@ SETS = {
     "neighbour": NEIGHBOUR,
     "colleague": COLLEAGUE,
     "visitor": VISITOR,
+    "autumn": AUTUMN,
 }
 FAR, CLOSE = 3.0, 0.02  # half-widths of the interval, or as a share, within which a prediction agrees
 WORDS = ("right", "refused", "wrong")
