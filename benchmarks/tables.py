@@ -45,6 +45,7 @@ from tables_parts.mailbox import MAILBOX
 from tables_parts.minutes import MINUTES
 from tables_parts.neighbour import NEIGHBOUR
 from tables_parts.notebooks import NOTEBOOKS
+from tables_parts.november import NOVEMBER
 from tables_parts.ordinary import ORDINARY
 from tables_parts.readmes import READMES
 from tables_parts.repositories import REPOSITORIES
@@ -89,6 +90,7 @@ SETS = {
     "colleague": COLLEAGUE,
     "visitor": VISITOR,
     "autumn": AUTUMN,
+    "november": NOVEMBER,
 }
 FAR, CLOSE = 3.0, 0.02  # half-widths of the interval, or as a share, within which a prediction agrees
 WORDS = ("right", "refused", "wrong")
