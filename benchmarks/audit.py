@@ -53,7 +53,9 @@ def surface(n: Any, d: Any, r: Random, noise: float = 0.002) -> Any:
     return mean * np.exp(noise * r.standard_normal(np.shape(mean)))
 
 
-def sweep(r: Random, computes: int = 5, sizes: int = 8, span: float = 6, noise: float = 0.002) -> pd.DataFrame:
+def sweep(
+    r: Random, computes: int = 5, sizes: int = 8, span: float = 6, noise: float = 0.002
+) -> pd.DataFrame:
     """IsoFLOP curves: budgets of 3e18 on, sizes around the best one that are even in the logarithm."""
     rows = []
     for c in 3e18 * 3.0 ** np.arange(computes):
@@ -108,7 +110,11 @@ def scored(r: Random, runs: int = 24, questions: int = 1000) -> pd.DataFrame:
     d = n * r.choice([10, 20, 40, 80], runs)
     loss = surface(n, d, r)
     made = pd.DataFrame({"params": n, "tokens": d, "c4_loss": loss.round(4)})
-    for task, (middle, chance) in {"arc_easy": (2.9, 0.25), "hellaswag": (2.7, 0.25), "piqa": (3.1, 0.5)}.items():
+    for task, (middle, chance) in {
+        "arc_easy": (2.9, 0.25),
+        "hellaswag": (2.7, 0.25),
+        "piqa": (3.1, 0.5),
+    }.items():
         mean = chance + (0.95 - chance) / (1 + np.exp(3.5 * (loss - middle)))
         made[f"{task}_acc"] = r.binomial(questions, mean) / questions
     return made
@@ -123,7 +129,9 @@ def nanochat(r: Random, old: bool = False) -> pd.DataFrame:
             head, body, scalars = 32768 * width, 12 * depth * width**2, 2 * depth
             total, counted = body + 2 * head + head * (depth // 2) + scalars, body + head
             tokens = c / (6 * counted + 12 * depth * width * 2048 * 0.4)
-            bpb = 0.72 + 0.24 * (c / 1e18) ** -0.07 * (1 + 0.05 * np.log(counted / 1.1e8 / (c / 1e18) ** 0.54) ** 2)
+            bpb = 0.72 + 0.24 * (c / 1e18) ** -0.07 * (
+                1 + 0.05 * np.log(counted / 1.1e8 / (c / 1e18) ** 0.54) ** 2
+            )
             bpb = round(bpb * np.exp(4e-4 * r.standard_normal()), 6)
             steps, ends = round(tokens / 524288), {"val_bpb": bpb, "core_score": round(0.9 - 0.95 * bpb, 4),
                                                    "train_time_sec": round(c / 4e15)}  # fmt: skip
@@ -133,7 +141,11 @@ def nanochat(r: Random, old: bool = False) -> pd.DataFrame:
                 row |= {"num_params": total, "num_scaling_params": counted} | done
                 rows.append(row | {"param_data_ratio": done["tokens_trained"] / counted} | ends)
             else:
-                row |= {"params_wte": head, "params_value_embeds": head * (depth // 2), "params_lm_head": head}
+                row |= {
+                    "params_wte": head,
+                    "params_value_embeds": head * (depth // 2),
+                    "params_lm_head": head,
+                }
                 row |= {"params_transformer": body, "params_scalars": scalars, "params_total": total}
                 rows.append(row | done | ends)
     return pd.DataFrame(rows)
@@ -215,7 +227,9 @@ def batch_at_the_bottom(r: Random) -> Planted:
     for n in 1e8 * 2.0 ** np.arange(4):
         best = 2**18 * (n / 1e8) ** 0.5
         for batch in (2.0 ** np.arange(16, 23)) if n < 7e8 else 2.0 ** np.arange(20, 23):
-            rows.append((n, 20 * n, batch, surface(n, 20 * n, r, 3e-4) * (1 + 0.01 * np.log(batch / best) ** 2)))
+            rows.append(
+                (n, 20 * n, batch, surface(n, 20 * n, r, 3e-4) * (1 + 0.01 * np.log(batch / best) ** 2))
+            )
     made = pd.DataFrame(rows, columns=["params", "tokens", "batch_size", "loss"])
     return made, [int(made[made.params > 7e8].loss.idxmin())]
 
@@ -467,8 +481,8 @@ def few_questions(r: Random) -> pd.DataFrame:
 @clean
 def amounts_of_data(r: Random) -> pd.DataFrame:
     d = np.repeat(1000 * 2.0 ** np.arange(9), 3)
-    return pd.DataFrame({"train_examples": d, "seed": np.tile(range(3), 9),
-                         "test_error": (3 * d**-0.35 + 0.02) * np.exp(0.02 * r.standard_normal(27))})  # fmt: skip
+    error = (3 * d**-0.35 + 0.02) * np.exp(0.02 * r.standard_normal(27))
+    return pd.DataFrame({"train_examples": d, "seed": np.tile(range(3), 9), "test_error": error})
 
 
 def random_of(made: Callable[..., Any], draw: int) -> Random:
@@ -488,7 +502,12 @@ def judged(made: Callable[[Random], Any], kind: str, draw: int) -> dict[str, Any
     named = {place for d in mine for place in d.rows}
     others = {place for d in doubts for place in d.rows} - {*wrong}
     found = bool(mine) if not wrong else 2 * len(named & {*wrong}) >= len(wrong)
-    return {**row, "found": found, "false": len(others), "doubts": " ".join(f"{d.kind}:{len(d.rows)}" for d in doubts)}
+    return {
+        **row,
+        "found": found,
+        "false": len(others),
+        "doubts": " ".join(f"{d.kind}:{len(d.rows)}" for d in doubts),
+    }
 
 
 def main() -> None:
@@ -503,10 +522,10 @@ def main() -> None:
         print(found.to_string(index=False))
     wrong, right = found[found["kind"] != "clean"], found[found["kind"] == "clean"]
     print(wrong.groupby("kind", sort=False)["found"].agg(["sum", "count"]).to_string())
-    print(
-        f"found {wrong['found'].sum()} of {len(wrong)}; other rows named {wrong['false'].sum() / wrong['rows'].sum():.1%}; "
-        f"clean: {right['false'].sum() / right['rows'].sum():.1%} of rows named, doubts about {(right['doubts'] != '').sum()} of {len(right)} tables"
-    )
+    others, named = (int(wrong[c].sum()) for c in ("rows", "false"))
+    print(f"found {wrong['found'].sum()} of {len(wrong)}; other rows named: {named} of {others}")
+    doubted = (right["doubts"] != "").sum()
+    print(f"doubts about {doubted} of {len(right)} clean tables, {right['false'].sum()} rows")
 
 
 if __name__ == "__main__":

@@ -37,6 +37,10 @@ def test_rows_that_are_there_twice_are_found():
     table = isoflops()
     found = kinds(pd.concat([table, table.iloc[[3, 7]]], ignore_index=True))
     assert found["duplicates"].rows == (45, 46)
+    exports = pd.concat([table.assign(source_file="a.csv"), table.iloc[[3]].assign(source_file="b.csv")])
+    assert kinds(exports)["duplicates"].rows == (45,)
+    settings = pd.concat([table.assign(optimizer="adam"), table.iloc[[3]].assign(optimizer="lion")])
+    assert "duplicates" not in kinds(settings)
 
 
 def test_rows_that_are_there_twice_are_found_though_their_data_were_counted_otherwise():
@@ -54,6 +58,8 @@ def test_a_curve_of_few_sizes_is_found():
     found = kinds(few)
     assert {*found} == {"few_points"}
     assert found["few_points"].rows == (0, 1, 2, 3)
+    rounded = few.assign(tokens=few.tokens.round(-7)).drop(columns="budget").drop(index=3)
+    assert {kind: doubt.rows for kind, doubt in kinds(rounded).items()} == {"few_points": (0, 1, 2)}
 
 
 def test_a_curve_whose_minimum_is_at_an_end_is_found():
@@ -170,12 +176,12 @@ def ladder() -> pd.DataFrame:
     })  # fmt: skip
 
 
-@pytest.mark.parametrize("given", ["vocab_size", "transformer_params"])
+@pytest.mark.parametrize("given", ["vocab_size", "transformer_params", "embedding_params"])
 def test_a_ladder_of_depths_whose_share_of_embeddings_falls_has_two_exponents(given):
     table = ladder().drop(columns="vocab_size")
     embeddings = 65536 * table.d_model
-    without = table.n_params - (1 if given == "vocab_size" else 2) * embeddings
-    table[given] = 65536 if given == "vocab_size" else without
+    without = table.n_params - (2 if given == "transformer_params" else 1) * embeddings
+    table[given] = {"vocab_size": 65536, "transformer_params": without, "embedding_params": embeddings}[given]
     found = kinds(table)["counted_parameters"]
     logs = np.log(table.val_loss)
     slopes = sorted(np.polyfit(np.log(count), logs, 1)[0] for count in (table.n_params, without))
@@ -183,7 +189,9 @@ def test_a_ladder_of_depths_whose_share_of_embeddings_falls_has_two_exponents(gi
     assert (found.after, found.before) == pytest.approx(tuple(slopes), abs=1e-4)
     assert slopes[1] - slopes[0] > 0.01
     even = table.assign(n_params=2 * without, val_loss=3 * (without / 1e8) ** -0.08)
-    assert "counted_parameters" not in kinds(even.drop(columns="vocab_size", errors="ignore"))
+    assert "counted_parameters" not in kinds(
+        even.drop(columns=["vocab_size", "embedding_params"], errors="ignore")
+    )
 
 
 def test_mixed_schedules_and_unfinished_runs_are_found():
@@ -199,12 +207,14 @@ def test_mixed_schedules_and_unfinished_runs_are_found():
 
 @pytest.mark.parametrize(("column", "usual", "other", "kind"), [
     ("decay", "wsd", "none", "mixed_schedules"), ("lr_decay_style", "cosine", "WSD", "mixed_schedules"),
+    ("warmdown_ratio", 0.2, 0.0, "mixed_schedules"),
     ("wandb_state", "finished", "crashed", "unfinished"), ("finished", True, False, "unfinished"),
+    ("progress", 1.0, 0.7, "unfinished"), ("progress", 100.0, 70.0, "unfinished"),
 ])  # fmt: skip
 def test_schedules_and_states_are_known_by_the_names_that_people_write(column, usual, other, kind):
     table = isoflops()
     table[column] = [other if row in (3, 8) else usual for row in range(len(table))]
-    found = kinds(table.assign(weight_decay=0.1))
+    found = kinds(table.assign(weight_decay=0.1, cooldown_steps=table.tokens // 1e7, diverged=0))
     assert {*found} == {kind}
     assert found[kind].rows == (3, 8)
 
@@ -247,6 +257,7 @@ def test_a_best_rate_at_the_edge_of_its_grid_is_found():
     loss = 3 * (size / 1e7) ** -0.05 * (1 + 0.02 * np.log(rate / best) ** 2)
     table = pd.DataFrame({"n_params": size, "n_data": 20 * size, "learning_rate": rate, "loss": loss})
     assert kinds(table)["edge_of_grid"].rows == (8,)
+    assert kinds(table.rename(columns={"learning_rate": "lr"}))["edge_of_grid"].rows == (8,)
     more = pd.concat([table, table.assign(n_data=80 * table.n_params, loss=0.9 * table.loss)])
     found = kinds(more)["edge_of_grid"]
     assert found.rows == (8, 20)
@@ -305,6 +316,9 @@ def test_a_score_better_than_its_loss_allows_is_found():
     percent = table.assign(mmlu=100 * table.accuracy).drop(columns="accuracy")
     assert kinds(percent)["contaminated"].rows == (10,)
     assert found.after == pytest.approx(0.9 / (1 + np.exp(4 * (2.0 - 2.5))), abs=0.03)
+    weak = table.assign(accuracy=table.accuracy + np.where(np.arange(24) == 10, -0.15, 0.0))
+    weak["accuracy"] += np.where(np.arange(24) == 2, 0.1, 0.0)  # the curve bends to it where it is flat
+    assert kinds(weak)["contaminated"].rows == (2,)
     other = table.assign(task="b", accuracy=0.5 * (table.accuracy - 0.15 * (np.arange(24) == 10)))
     assert kinds(pd.concat([table.assign(task="a"), other]))["contaminated"].rows == (10,)
 

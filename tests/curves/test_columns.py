@@ -206,6 +206,8 @@ def test_a_run_has_diverged_by_its_status_or_by_the_step():
     assert both.has_diverged.tolist() == [True, True, False]
     old = pd.DataFrame({"run": ["a", "a", "b"], "step": [1, 2, 1], "diverged": [False, True, False]})
     assert columns.outcome(old)["status"].tolist() == ["diverged", "diverged", "done"], "the whole run"
+    numbers = columns.outcome(old.assign(diverged=[0, 1, 0]))
+    assert numbers.equals(columns.outcome(old)), "yes and no as 1 and 0"
     assert columns.outcome(old.drop(columns="run"))["status"].tolist() == ["done", "diverged", "done"]
     assert repr(both).splitlines()[0] == "Curves: 3 runs, 3 rows (2 done, 1 diverged)"
 

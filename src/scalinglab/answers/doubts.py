@@ -23,6 +23,7 @@ from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE, is_seed
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.laws import forms, scores
 from scalinglab.laws.fitting.data import points
+from scalinglab.laws.fitting.data.from_curves import under_names
 from scalinglab.laws.fitting.data.points import SAME_SIZE
 from scalinglab.laws.fitting.data.rows import DIGITS_OF_COPIES
 from scalinglab.laws.fitting.fit import fit_points
@@ -64,9 +65,15 @@ PART = r"head|wte|wpe|scalar|bias|norm|gate|expert|active"
 BODY = r"transformer|block|(?:non?|excl|without|wo)[a-z]*_?embed|no_embed"
 WHOLE = r"total|with_?embed|incl|all"
 ENDED_BADLY = ("running", "crashed", "failed", "killed", "preempted", "unfinished", "diverged")
+# defined: columns that say where and when a run was kept
+KEPT = r"(?:^|_)(?:file(?:name)?|path|url|host|user|date|time(?:stamp)?|notes?|comments?|tags?)$"
 STATE = r"(?:^|_)(?:status|state)$"
-FINISHED = r"^(?:is_)?(?:finished|completed?|done)$"
-SCHEDULE = r"schedul|anneal|cooldown|^(?:lr_|rate_)?decay(?:_(?:type|shape|style|name))?$"
+FINISHED = r"^(?:is_)?(?:finished|completed?|done|progress)$"
+# not its length, which follows the run's
+SCHEDULE = (
+    r"^(?!.*(?:step|iter|iteration|token)s?$).*(?:schedul|anneal|cool_?down|warm_?down)"
+    r"|^(?:lr_|rate_)?decay(?:_(?:type|shape|style|name|share|ratio|frac(?:tion)?))?$"
+)
 SCORE = (
     r"(?:^|[^a-z])(?:acc(?:uracy)?|score|exact_match|em|f1|pass_?(?:at_?)?\d+|mmlu|hellaswag|arc|piqa|siqa|boolq"
     r"|winogrande|lambada|gsm8k|humaneval|triviaqa|openbookqa|sciq|copa|bbh)(?:[^a-z]|$)"
@@ -282,6 +289,12 @@ class Study:
         numbers = self.frame.select_dtypes("number")
         return [c for c in SETTINGS if c in numbers and numbers[c].nunique() > 1]
 
+    def computes(self, rows: pd.DataFrame) -> pd.Series:
+        """The number of each row's compute; those that differ by rounding are one."""
+        order = np.sort(rows[self.budget].unique())
+        groups = np.cumsum(np.r_[0, np.diff(np.log(order)) > SAME_SIZE])
+        return rows[self.budget].map(dict(zip(order, groups, strict=True)))
+
     def parabolas(self, without: Sequence[int] = ()) -> list[Parabola]:
         """The isoFLOP curves without some rows, of three sizes or more; none where no compute is shared."""
         columns = [self.budget, self.loss, self.size]
@@ -291,11 +304,9 @@ class Study:
         kept = kept[(kept[columns] > 0).all(axis=1)]
         if kept.empty:
             return []
-        order = np.sort(kept[self.budget].unique())
-        groups = np.cumsum(np.r_[0, np.diff(np.log(order)) > SAME_SIZE])
-        if self.data is not None and groups[-1] + 1 > kept[self.data].nunique():
+        label = self.computes(kept)
+        if self.data is not None and label.nunique() > kept[self.data].nunique():
             return []  # a grid of N and D, some of whose products agree
-        label = kept[self.budget].map(dict(zip(order, groups, strict=True)))
         found = []
         for _, rows in kept.groupby(label):
             if rows[self.size].nunique() >= 3:
@@ -368,11 +379,12 @@ class Study:
 
 
 def duplicates(study: Study) -> Iterator[Doubt]:
-    """Rows that repeat others, to five digits, in every setting and in the loss.
+    """Rows that repeat others, to five digits, in every setting and in the loss; not in where they were kept.
 
     The data of an isoFLOP study follow from compute and size, and differ by how they are counted.
     """
-    compared = study.frame.drop(columns=["__row", "run", *filter(is_seed, study.frame)], errors="ignore")
+    kept = ["__row", "run", *study.columns(KEPT), *filter(is_seed, study.frame)]
+    compared = study.frame.drop(columns=kept, errors="ignore")
     if study.data is not None and study.isoflops:
         compared = compared.drop(columns=[c for c in compared if compared[c].equals(study.frame[study.data])])
     rounded = compared.select_dtypes("number").map(lambda v: f"{v:.{DIGITS_OF_COPIES}g}")
@@ -384,13 +396,12 @@ def duplicates(study: Study) -> Iterator[Doubt]:
 
 def few_points(study: Study) -> Iterator[Doubt]:
     """IsoFLOP curves of too few sizes to show a minimum."""
-    known = study.frame.dropna(subset=[study.budget, study.size])
-    counts = known.groupby(study.budget)[study.size].transform("nunique")
-    few = {int(r) for r in known["__row"][counts.between(2, FEWEST - 1)]}  # one run is no curve
-    few -= {int(r) for c in study.isoflops if len(np.unique(c.log_size)) >= FEWEST for r in c.rows}
-    if few:
-        computes = known[known["__row"].isin(few)][study.budget].nunique()
-        yield study.doubt("few_points", sorted(few), curves=int(computes), needed=FEWEST)
+    known = study.frame[(study.frame[[study.budget, study.size]] > 0).all(axis=1)]
+    computes = study.computes(known)
+    few = known.groupby(computes)[study.size].transform("nunique").between(2, FEWEST - 1)  # one is no curve
+    if few.any():
+        rows = known["__row"][few].tolist()
+        yield study.doubt("few_points", rows, curves=computes[few].nunique(), needed=FEWEST)
 
 
 def off_centre(study: Study) -> Iterator[Doubt]:
@@ -474,7 +485,7 @@ def counts_of_parameters(study: Study) -> dict[str, pd.Series]:
     counts, body, parts = dict[str, pd.Series](), list[str](), list[str]()
     for column, name in called.items():
         words = name.lower()
-        if not re.search(r"param|^n$", words):
+        if not re.search(r"param|^n$", words) or "ratio" in words:
             continue
         if re.search(BODY, words):
             body.append(column)
@@ -489,10 +500,13 @@ def counts_of_parameters(study: Study) -> dict[str, pd.Series]:
         if parts and not any(re.search(WHOLE, name.lower()) for name in counts):
             counts[f"{called[column]} + all parts"] = study.frame[[column, *parts]].sum(axis=1)
     tokens = next((c for c in ("vocab_size", "n_vocab", "vocab") if c in numbers), None)
-    if len(counts) == 1 and tokens is not None and "width" in numbers:
-        (name, given), embeddings = next(iter(counts.items())), numbers[tokens] * numbers["width"]
-        sign = "-" if (given > embeddings).all() else "+"
-        counts[f"{name} {sign} {tokens} × width"] = given - embeddings if sign == "-" else given + embeddings
+    other = {called[c]: numbers[c] for c in parts if "embed" in called[c].lower()}
+    if tokens is not None and "width" in numbers:
+        other = {f"{tokens} × width": numbers[tokens] * numbers["width"]}
+    if len(counts) == 1 and len(other) == 1:
+        (name, given), (part, embeddings) = *counts.items(), *other.items()
+        less = (given > embeddings).all()
+        counts[f"{name} {'-' if less else '+'} {part}"] = given + (-1 if less else 1) * embeddings
     return counts
 
 
@@ -508,14 +522,19 @@ def mixed_schedules(study: Study) -> Iterator[Doubt]:
 def unfinished(study: Study) -> Iterator[Doubt]:
     """Runs that did not reach their planned end."""
     frame = study.frame
+
+    def ended(done: pd.Series) -> pd.Series:
+        return done.groupby(frame["run"]).transform("max") if "run" in frame else done
+
     stopped = pd.Series(False, index=frame.index)
     for column in study.columns(STATE):
         stopped |= frame[column].astype(str).str.lower().isin(ENDED_BADLY)
-    for column in study.columns(FINISHED):
-        stopped |= frame[column].astype(str).str.lower().isin(("false", "no", "0", "0.0"))
+    for column in study.columns(FINISHED):  # yes or no, or how much of it is
+        words = frame[column].astype(str).str.lower().replace({"no": "0", "false": "0"})
+        done = ended(pd.to_numeric(words, errors="coerce"))
+        stopped |= done < UNFINISHED * (100 if done.max() > 1 else 1)
     for done, planned in study.planned:
-        last = frame.groupby("run")[done].transform("max") if "run" in frame else frame[done]
-        stopped |= last < UNFINISHED * frame[planned]
+        stopped |= ended(frame[done]) < UNFINISHED * frame[planned]
     if stopped.any():
         yield study.doubt("unfinished", study.positions(stopped), count=int(stopped.sum()))
 
@@ -579,17 +598,18 @@ def contaminated(study: Study) -> Iterator[Doubt]:
         if scores.left_chance(curve, str(column)) is not None:
             continue
         expected = curve.expected(curve.loss)
-        off = share - expected
-        scale = np.maximum(median_scale(off), np.sqrt(curve.variance(expected)))
-        too_good = (off > 0) & unlikely(off / scale, len(off) * len(study.scores))
+        scale = np.maximum(median_scale(share - expected), np.sqrt(curve.variance(expected)))
+        too_good = share - expected > scores.STANDARD_ERRORS * scale
         if not too_good.any():
             continue
-        # and higher than the others allow: they know little of the lowest losses
+        # by what the others allow, which do not bend to these: they know little of the lowest losses
         clean = replace(curve, loss=curve.loss[~too_good], share=share[~too_good])
         random = np.random.default_rng(0)
         for i in np.flatnonzero(too_good):
             others = clean.draw(np.full(scores.DRAWS, curve.loss[i]), random)[1]
-            too_good[i] = share[i] > np.quantile(others, CERTAIN)
+            off = (share[i] - clean.expected(curve.loss[[i]])) / scale[i]
+            above = share[i] > np.quantile(others, CERTAIN)
+            too_good[i] = above and unlikely(off, len(share) * len(study.scores)).all()
         if not too_good.any():
             continue
         rows = tuple(int(r) for r in known["__row"].to_numpy()[too_good])
@@ -644,7 +664,7 @@ def audit(table: Any, **columns: str) -> Audit:
 
 def studies_of(curves: Curves) -> list[Study]:
     """The rows by what tells studies apart, with the columns' meanings."""
-    frame = curves.frame.reset_index(drop=True)
+    frame = under_names(curves.frame.reset_index(drop=True), SETTINGS)
     if frame.empty:
         raise BadInput("the table has no rows")
     frame = frame.assign(__row=np.arange(len(frame)))

@@ -236,16 +236,18 @@ def tidy(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def outcome(frame: pd.DataFrame) -> pd.DataFrame:
-    """A column `diverged`, a step or true and false, as the outcome of the runs.
+    """A column `diverged`, a step or yes and no (also as 1 and 0), as the outcome of the runs.
 
-    >>> outcome(pd.DataFrame({"step": [1, 2], "diverged": [0.0, 0.0]})).to_dict("list")
-    {'step': [1, 2], 'diverged_at': [0.0, 0.0], 'status': ['diverged', 'diverged']}
+    >>> outcome(pd.DataFrame({"step": [1, 2], "diverged": [None, 7.0]})).to_dict("list")["status"]
+    ['done', 'diverged']
+    >>> outcome(pd.DataFrame({"step": [1, 2], "diverged": [0, 1]})).to_dict("list")
+    {'step': [1, 2], 'status': ['done', 'diverged']}
     """
     if "diverged" not in frame or "diverged_at" in frame:
         return frame
     given = frame["diverged"]
     kinds = set(map(type, given.dropna()))
-    is_flag = bool(kinds) and kinds <= {bool, np.bool_}
+    is_flag = bool(kinds) and (kinds <= {bool, np.bool_} or {*given} <= {0, 1})  # a step is null elsewhere
     ended = given.eq(True) if is_flag else given.notna()
     if "run" in frame:  # the flag stood at the rows after the divergence
         ended = ended.groupby(frame["run"]).transform("any")
