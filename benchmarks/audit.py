@@ -2,7 +2,8 @@
 
     python benchmarks/audit.py [--rows]
 
-Thirty tables have a fault, three of each kind that issue trackers of large studies name; twenty have none.
+Thirty tables have a fault, three of each kind that issue trackers of large studies name; ten more, one of each
+kind, were written after the audit was mended on the thirty; twenty have none.
 Shapes and names of columns are those of sweeps, ladders, searches, logs and tables of scores as people keep
 them; nanochat's two headers are those of its `runs/scaling_laws.sh`. A fault is found where a doubt of its
 kind names at least half of the wrong rows (where no row is wrong, but all are: where there is such a doubt).
@@ -367,6 +368,89 @@ def forward_only_in_a_ladder(r: Random) -> Planted:
     made = ladder(r, sizes=12)
     factor = np.where(np.arange(12) == 5, 2.0, 6.0)
     return made.assign(compute=factor * made.params * made.tokens), [5]
+
+
+# --- ten more, written after the audit was mended on those above ------------------------------------------
+
+
+@fault("counted_parameters")
+def wte_and_total(r: Random) -> Planted:
+    made = sweep(r, noise=0.001)
+    body = made.pop("n_params")
+    return made.assign(total_params=body + 2e6 * body ** (1 / 3), non_embedding_params=body), []
+
+
+@fault("mixed_schedules")
+def rate_schedule_of_logs(r: Random) -> Planted:
+    made = logs(r)
+    wrong = made.run.isin(["run-1", "run-2"])
+    return made.assign(annealing=np.where(wrong, "none", "linear")), np.flatnonzero(wrong).tolist()
+
+
+@fault("unfinished")
+def tokens_seen_of_budgeted(r: Random) -> Planted:
+    made, wrong = ladder(r), [8, 9]
+    made["token_budget"] = made.tokens
+    made.loc[wrong, "tokens"] *= 0.6
+    made["val_loss"] = surface(made.params, made.tokens, r)
+    return made, wrong
+
+
+@fault("edge_of_grid")
+def weight_decay_at_the_top(r: Random) -> Planted:
+    rows = []
+    for n in 1e8 * 3.0 ** np.arange(4):
+        for wd in (0.01, 0.03, 0.1, 0.3):
+            best = 0.06 if n < 2e9 else 0.9
+            rows.append((n, 20 * n, wd, surface(n, 20 * n, r, 3e-4) * (1 + 0.008 * np.log(wd / best) ** 2)))
+    made = pd.DataFrame(rows, columns=["Parameters", "Tokens", "wd", "Validation loss"])
+    return made, [15]
+
+
+@fault("few_points")
+def two_curves_of_two_and_three(r: Random) -> Planted:
+    made, _ = _thinned(sweep(r, computes=6), 3e18, [3, 5])
+    made, _ = _thinned(made, 9e18, [2, 4, 5])
+    made = made.rename(columns={"flops": "C", "n_params": "N", "n_tokens": "D", "eval_loss": "L"})
+    return made, [0, 1, 2, 3, 4]
+
+
+@fault("off_centre")
+def smallest_of_seven_without_budget(r: Random) -> Planted:
+    made, rows = _thinned(sweep(r, computes=7, sizes=12, noise=0.001), 3e18 * 3.0**5, [7, 8, 9, 10, 11])
+    return made.drop(columns="flops"), rows
+
+
+@fault("duplicates")
+def copies_printed_shorter(r: Random) -> Planted:
+    made = ladder(r).assign(val_loss=lambda t: t.val_loss + 1e-6 * r.standard_normal(len(t)))
+    return pd.concat([made, made.iloc[[1, 6]].round({"val_loss": 4})], ignore_index=True), [10, 11]
+
+
+@fault("undertuned")
+def one_width(r: Random) -> Planted:
+    width = np.array([128, 192, 256, 384, 512, 768, 1024, 1536])
+    loss = (2.1 + 90 / width**0.8) * np.exp(0.002 * r.standard_normal(8))
+    loss[5] *= 1.03
+    return pd.DataFrame({"d_model": width, "final_train_loss": loss}), [5]
+
+
+@fault("contaminated")
+def gsm8k_of_two(r: Random) -> Planted:
+    made = scored(r, runs=20)[["params", "tokens", "c4_loss", "piqa_acc"]].rename(
+        columns={"piqa_acc": "gsm8k"}
+    )
+    made["gsm8k"] = 2 * (made.gsm8k - 0.5).clip(0) * 0.8
+    made.loc[[11, 13], "gsm8k"] += 0.2
+    return made, [11, 13]
+
+
+@fault("other_flops")
+def active_parameters_in_some(r: Random) -> Planted:
+    made, wrong = grid(r), [3, 14, 28]
+    compute = 6 * made.model_size * made.tokens
+    compute[wrong] /= 4
+    return made.assign(train_flops=compute), wrong
 
 
 # --- twenty clean tables ----------------------------------------------------------------------------------
