@@ -2,8 +2,8 @@
 
     python benchmarks/audit.py [--rows]
 
-Thirty tables have a fault, three of each kind that issue trackers of large studies name; ten more, one of each
-kind, were written after the audit was mended on the thirty; twenty have none.
+Thirty tables have a fault, three of each kind that issue trackers of large studies name; ten more, one of
+each kind, were written after the audit was mended on the thirty; twenty have none.
 Shapes and names of columns are those of sweeps, ladders, searches, logs and tables of scores as people keep
 them; nanochat's two headers are those of its `runs/scaling_laws.sh`. A fault is found where a doubt of its
 kind names at least half of the wrong rows (where no row is wrong, but all are: where there is such a doubt).
