@@ -14,8 +14,9 @@ Without `--form` nothing is told to the fit: it chooses and averages forms itsel
   Farseer's, with an exponent of D that moves with N, of four powers, with a smooth error, as Chinchilla's.
 - *simulated*: runs of a law that is known, with 0.3 % of noise: a law as Farseer's (Li et al. 2025),
   Chinchilla's, and Chinchilla's with an exponent of N that bends from 0.30 to 0.42 inside the grid. For the
-  latter two: how often the interval of the best n_params at ten times the compute holds the true one, and its
-  width over that of an oracle, which knows the form and fits its parameters.
+  latter two: how often the interval of the best n_params at ten times the compute holds the true one, its
+  width over that of an oracle, which knows the form and fits its parameters, and how often `answer` says of
+  them "A power law? Yes".
 
 What is predicted is the median, which answers print. R² is that of the loss, error the mean of
 |ln predicted/measured|, held the share of the measured runs inside the intervals of 95 % of one more run.
@@ -42,12 +43,14 @@ import pandas as pd
 from coverage_parts import cases
 from joblib import Parallel, delayed
 
+from scalinglab.answers.surface import find_shape
 from scalinglab.data.sources import search_path
 from scalinglab.errors import NotDetermined, ScalinglabError
 from scalinglab.laws import forms, surface
 from scalinglab.laws.fitting.fit import fit_points
 from scalinglab.laws.fitting.uncertainty import form_error
 from scalinglab.laws.forms.base import Form, Parameter
+from scalinglab.results.types import Command
 
 Runs = tuple[np.ndarray, np.ndarray, np.ndarray]  # n_params, n_data, loss
 NOISE = 0.003
@@ -328,10 +331,10 @@ def optima(truth: Callable[..., np.ndarray], form: Form, draws: int) -> dict[str
     exact = sizes[np.argmin(truth(sizes, compute / 6 / sizes))]
 
     def one(seed: int) -> tuple[dict[str, float], bool, float, float | None, bool]:
-        """Weights, whether a bend is seen, the oracle's width and ours (None: refused), whether it holds."""
+        """Weights, whether it is called a sum of powers, the oracle's width, ours (None: refused), held."""
         runs = noisy(truth, GRID, seed)
         fitted = surface.fit(*runs, **FIXED)
-        seen = bool(fitted.bend.seen) or fitted.weights.get("chinchilla", 0.0) < 0.05
+        called = find_shape(fitted, Command("answer")).facts["verdict"] == "yes"
         knowing = surface.fit(*runs, form=form)
         knowing = replace(knowing, law=replace(knowing.law, solution=fit_points(form, knowing.law.points)))
         low, high = knowing.compute_optimal(compute, assume_form=True).n_params_interval
@@ -339,16 +342,16 @@ def optima(truth: Callable[..., np.ndarray], form: Form, draws: int) -> dict[str
         try:
             low, high = fitted.compute_optimal(compute).n_params_interval
         except NotDetermined:
-            return fitted.weights, seen, oracle, None, False
-        return fitted.weights, seen, oracle, float(np.log(high / low)), bool(low <= exact <= high)
+            return fitted.weights, called, oracle, None, False
+        return fitted.weights, called, oracle, float(np.log(high / low)), bool(low <= exact <= high)
 
-    weights, seen, oracle, widths, held = zip(*on_cores(one, draws), strict=True)
+    weights, called, oracle, widths, held = zip(*on_cores(one, draws), strict=True)
     answered = [width is not None for width in widths]
     known = [width for width in widths if width is not None]
     return {
         "held": float(np.mean(np.array(held)[answered])) if known else np.nan,
         "ratio": float(np.median(known) / np.median(oracle)) if known else np.nan,
-        "refused": draws - len(known), "not a sum of powers": float(np.mean(seen)),
+        "refused": draws - len(known), "a sum of powers": float(np.mean(called)),
         "weights": mean_weights(list(weights)),
     }  # fmt: skip
 
@@ -434,8 +437,8 @@ def main() -> None:
             found = optima(truth, form, draws)
             print(
                 f"{name:<46} n_params held {100 * found['held']:3.0f} % of {draws - found['refused']} "
-                f"({found['refused']} refused), {found['ratio']:.2f} times the oracle's width; seen not to "
-                f"be a sum of two powers {100 * found['not a sum of powers']:.0f} %  "
+                f"({found['refused']} refused), {found['ratio']:.2f} times the oracle's width; called a "
+                f"sum of two powers {100 * found['a sum of powers']:.0f} %  "
                 f"{_said(found['weights'])}",
                 flush=True,
             )

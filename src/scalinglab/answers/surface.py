@@ -178,6 +178,8 @@ def find_shape(fitted: Surface, command: Command) -> Finding:
         verdict, reason = "unknown", Reason("exponents_too_wide", scatter=scatter)
     elif fitted.weights.get(REFERENCE, 0.0) < SIGNIFICANT:
         verdict, reason = "not quite", Reason("another_form_predicts", scatter=scatter)
+    elif fitted.weights[REFERENCE] < 0.5:  # others are likelier together
+        verdict, reason = "unknown", Reason("another_form_predicts", scatter=scatter)
     elif fitted.sharing > 1 - SIGNIFICANT:
         verdict, reason = "unknown", Reason("sizes_move_together", chance=fitted.sharing)
     else:
