@@ -20,6 +20,7 @@ from scalinglab.laws.fitting.uncertainty.form_error import (
     FormError,
     Places,
 )
+from scalinglab.laws.fitting.uncertainty.shared_errors import SharedErrors
 from scalinglab.laws.optimum import best_split
 
 N, D = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 1e10, 5), np.geomspace(2e9, 2e11, 4)))
@@ -151,6 +152,22 @@ def test_ends_are_those_of_the_average_of_student_distributions(law, monkeypatch
             assert found == pytest.approx(np.maximum(end, stretch * usual), rel=2e-3)
     _, above = error.ends(asked, 0.95, np.array([usual, np.full(2, np.inf)]))
     assert np.isinf(above).all(), "an open end stays open"
+
+
+def test_an_end_that_shared_errors_moved_to_the_fit_leaves_room_for_the_error_of_the_form():
+    """Sizes that share errors move the law beyond the runs up, until the interval that assumes the form
+    begins at the fitted value: what the form may miss is as wide below the median as it is elsewhere."""
+    rng = np.random.default_rng(4)
+    n, d = np.repeat(np.geomspace(1e7, 1e9, 7), 6), np.tile(np.geomspace(3e8, 3e10, 6), 7)
+    errors = np.repeat(0.02 * rng.standard_normal(7), 6) + 0.02 * np.sin(np.log(d / 1e10))
+    loss = (1.7 + 400 * n**-0.34 + 410 * d**-0.28) * np.exp(errors + 0.003 * rng.standard_normal(42))
+    law = sl.laws.fit("chinchilla", (n, d), loss, loss="squared").solution
+    error, asked = FormError(law, SharedErrors(law)), Places.values(np.array([[5e9], [2e11]]))
+    assert error.chance < RULED_OUT
+    assert error.shared > 0.95
+    assert error.quantiles(asked, (0.5,)) > 0.02
+    below, above = error.ends(asked, 0.95, np.array([[0.001], [0.1]]))
+    assert 0.3 * above < below < 3 * above
 
 
 def test_where_the_form_errs_losses_beyond_the_runs_are_less_known_than_residuals_show(monkeypatch):

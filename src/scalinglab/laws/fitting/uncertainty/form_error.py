@@ -312,14 +312,16 @@ class FormError:
         left = np.sqrt(weight @ noise**2 / (alone @ noise[first] ** 2)) if self.chance > RULED_OUT else 1.0
         found, sides = [], (-1, 1)
         share_of = {side: 0.5 + side * level / 2 for side in sides}
+        # both sides count from the median: errors that runs share may move it to an end, or beyond the fit
+        centre = mixture_quantile(middle[first], spreads, alone, self.dof, 0.5)
         assumed = [
-            side * mixture_quantile(middle[first], spreads, alone, self.dof, share_of[side]) for side in sides
+            side * (mixture_quantile(middle[first], spreads, alone, self.dof, share_of[side]) - centre)
+            for side in sides
         ]
-        # where errors that runs share move the fit beyond an end, that side has a part of the whole width
         least = np.maximum(SIGNIFICANT * np.sum(assumed, axis=0), 1e-300)
         for side, half, end_of_form in zip(sides, halves, assumed, strict=True):
             share, usual = share_of[side], np.maximum(end_of_form, least)
-            stretch = np.where(np.isfinite(half), half, usual) / usual
+            stretch = np.where(np.isfinite(half), np.maximum(half - side * centre, least), usual) / usual
             scale = np.minimum(stretch, 1.0)
             spread = noise[:, None] * np.sqrt(np.maximum(fit * stretch**2 + added * scale**2, 1e-300))
             end = side * mixture_quantile(middle, spread, weight, self.dof, share)
