@@ -44,3 +44,28 @@ def test_functions_are_counted_as_layers_are() -> None:
     assert found.forward == sum(products.values())
     assert found.step - found.forward == products["einsum"] + 2 * products["attention"] + products["frozen"]
     assert found.n_params == 24
+
+
+def test_recurrent_layers_are_their_maps_at_every_token() -> None:
+    """They are one function each, of which nothing was counted once: only a head after them was."""
+    tokens, inputs, h = 5, 3, 8
+    stacked = nn.GRU(inputs, h, num_layers=2, bidirectional=True, batch_first=True)
+    first, state, second = (2 * tokens * 3 * h * entering for entering in (inputs, h, 2 * h))
+    found = flops(stacked, (tokens, inputs))
+    assert found.forward == 2 * (first + state + second + state)  # two directions
+    assert found.step == 3 * found.forward - 2 * first  # the data need no gradient
+
+    class Unrolled(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.cell = nn.LSTMCell(inputs, h)
+
+        def forward(self, x):
+            state = None
+            for token in x.unbind(1):
+                state = self.cell(token, state)
+            return state[0]
+
+    whole, unrolled = (flops(m, (tokens, inputs)) for m in (nn.LSTM(inputs, h, batch_first=True), Unrolled()))
+    assert (whole.forward, whole.step) == (unrolled.forward, unrolled.step)
+    assert whole.forward == 2 * tokens * 4 * h * (inputs + h)

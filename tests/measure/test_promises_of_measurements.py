@@ -10,6 +10,7 @@ from scipy.spatial.distance import cdist
 from torch import nn
 
 import scalinglab as sl
+from scalinglab.errors import BadInput
 from scalinglab.measure.network_norms import lanczos
 from scalinglab.measure.network_norms.reading.layers import attention_layers
 from scalinglab.measure.tangent_kernel import products
@@ -113,3 +114,47 @@ def test_a_warm_start_is_near_the_vector_that_it_is_given():
     assert torch.equal(cold[0], cold[1])
     lost = lanczos.begin(weight, None, torch.full_like(start, float("nan"))).basis[:, 0]
     assert lost == pytest.approx(torch.nn.functional.normalize(cold, dim=1), abs=1e-12)
+
+
+def lazy() -> nn.Module:
+    return nn.Sequential(nn.LazyLinear(8), nn.ReLU(), nn.LazyLinear(3))
+
+
+class Logits(nn.Module):
+    """Returns its logits among other things, as the networks of Hugging Face do."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.body = nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 3))
+
+    def forward(self, x):
+        return SimpleNamespace(logits=self.body(x), hidden=None)
+
+
+@pytest.mark.parametrize("make", [lazy, lambda: torch.compile(Logits().body, backend="eager"), Logits])
+def test_a_network_is_measured_however_it_is_wrapped(make):
+    x, y = torch.randn(7, 6, generator=torch.Generator().manual_seed(0)), torch.arange(7) % 3
+    torch.manual_seed(0)
+    plain = Logits().body
+    for measured in (
+        lambda model: sl.measure.ntk(model, x),
+        lambda model: sl.measure.margins(model, x, y).normalized,
+        lambda model: sl.measure.gradient_noise(model, x, y).trace,
+    ):
+        torch.manual_seed(0)  # lazy layers draw their weights when they are called first
+        np.testing.assert_allclose(measured(make()), measured(plain), rtol=1e-6)
+
+
+def test_outputs_that_hold_no_logits_are_refused_by_name():
+    class Pair(Logits):
+        def forward(self, x):
+            return self.body(x), None
+
+    x, y = torch.ones(4, 6), torch.arange(4) % 3
+    for measured in (
+        sl.measure.margins,
+        sl.measure.gradient_noise,
+        lambda model, x, y: sl.measure.ntk(model, x),
+    ):
+        with pytest.raises(BadInput, match="returns a tuple"):
+            measured(Pair(), x, y)

@@ -7,6 +7,8 @@ import importlib
 import json
 import linecache
 import math
+from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -191,6 +193,53 @@ def test_modules_that_do_not_stack_train_one_by_one(model) -> None:
     for setting in settings:
         expected, _ = plain_loop(model, data, setting, F.cross_entropy, torch.optim.SGD)
         agree(together.select(seed=setting["seed"]), expected)
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Several outputs, some of which are not there."""
+
+    logits: torch.Tensor
+    loss: torch.Tensor | None = None
+    hidden: tuple[torch.Tensor, ...] = ()
+
+
+class InFields(Small):
+    def forward(self, x):
+        return Outputs(self.body(x), hidden=(x,))
+
+
+class WithNone(Small):
+    def forward(self, x):
+        return self.body(x), None
+
+
+def lazy(setting):
+    return nn.Sequential(nn.LazyLinear(8), nn.Tanh(), nn.LazyLinear(3))
+
+
+def compiled(setting):
+    return torch.compile(Small(), backend="eager")
+
+
+@pytest.mark.parametrize(
+    ("model", "loss"),
+    [
+        (InFields, "cross_entropy"),
+        (InFields, lambda outputs, y: F.cross_entropy(outputs.logits, y)),
+        (WithNone, lambda outputs, y: F.cross_entropy(outputs[0], y)),
+        (lazy, "cross_entropy"),
+        (compiled, "cross_entropy"),
+    ],
+)
+@pytest.mark.parametrize("seeds", [1, 2])
+def test_a_network_is_the_same_however_it_is_wrapped(model, loss, seeds: int) -> None:
+    settings = [{**SHORT, "optimizer": "adam", "seed": seed} for seed in range(seeds)]
+    found = run_many(settings, model=model, data=classes(), loss=loss).frame
+    expected = run_many(settings, model=Small, data=classes()).frame
+    np.testing.assert_allclose(found["test_loss"], expected["test_loss"], rtol=1e-5)
+    if loss == "cross_entropy":
+        np.testing.assert_allclose(found["test_error"], expected["test_error"])
 
 
 def test_tokens_with_tied_and_frozen_weights() -> None:
@@ -537,6 +586,11 @@ def test_the_command_line_takes_names(tmp_path, monkeypatch) -> None:
     assert all(0 <= value <= 2 for value in table["brier"])
 
 
+class Hidden(Small):
+    def forward(self, x):
+        return SimpleNamespace(logits=self.body(x))
+
+
 # --- what a first attempt gets wrong -----------------------------------------------------------------------
 
 
@@ -546,6 +600,7 @@ def test_the_command_line_takes_names(tmp_path, monkeypatch) -> None:
         ({"model": lambda s: "no network"}, "no torch.nn.Module"),
         ({"model": "mine_that_is_not_there:Net"}, "mine_that_is_not_there"),
         ({"model": lambda s: nn.Linear(5, 3)}, r"cannot take a batch of inputs \(4, 6\)"),
+        ({"model": Hidden}, "SimpleNamespace"),
         ({"loss": lambda o, t: F.cross_entropy(o, t, reduction="none")}, "one number"),
         ({"data": classes()[:2]}, "test"),
         ({"data": (*classes()[:3], classes()[3][:5])}, "60 test inputs and 5 test targets"),

@@ -9,7 +9,7 @@ compiler, which takes seconds.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +19,7 @@ from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
 from scalinglab.errors import BadInput
-from scalinglab.measure.evaluation import evaluating
-from scalinglab.measure.network_norms.tracing import on_zeros, unwrapped
+from scalinglab.measure.evaluation import evaluating, on_zeros, unwrapped
 from scalinglab.results.types import Reason, Remark, Worded
 from scalinglab.support.validation import checked
 
@@ -30,6 +29,8 @@ _PRODUCTS = {
 }  # fmt: skip
 _CONVOLUTIONS = {F.conv1d, F.conv2d, F.conv3d, torch.conv1d, torch.conv2d, torch.conv3d}
 _TRANSPOSED = {F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d}
+_RECURRENT = {torch.lstm, torch.gru, torch.rnn_tanh, torch.rnn_relu}
+_CELLS = {torch.lstm_cell, torch.gru_cell, torch.rnn_tanh_cell, torch.rnn_relu_cell}
 _ADDED = {torch.addmm, torch.baddbmm, Tensor.addmm, Tensor.baddbmm}
 
 
@@ -131,6 +132,10 @@ class Operations(TorchFunctionMode):
             self._add(2 * query.numel() // query.shape[-1] * key.shape[-2] * value.shape[-1], query, value)
         elif func is F.multi_head_attention_forward:  # in which functions are not seen one by one
             self._attention(args[0], args[1], args[2], args[11])
+        elif func in _RECURRENT:
+            self._recurrent(args, found[0])
+        elif func in _CELLS:
+            self._maps(args[0], found if isinstance(found, Tensor) else found[0], args[2:4], {0})
         elif func is torch.einsum and len(args) > 2:
             self._einsum(args[0], args[1:])
         elif (pair := _factors(func, args, kwargs)) is not None:
@@ -144,6 +149,20 @@ class Operations(TorchFunctionMode):
             self._add(2 * entered.numel() * dim, entered, output)
         for size in (tokens, tokens, dim):
             self._add(2 * query.numel() * size, output, output)
+
+    def _recurrent(self, args: tuple[Any, ...], output: Tensor) -> None:
+        """Layers over all tokens; after the list of weights come biased, layers, dropout, training, both."""
+        place = next(k for k, value in enumerate(args) if isinstance(value, list))
+        weights, layers, directions = args[place], args[place + 2], 1 + args[place + 5]
+        apart = len(weights) // (layers * directions)  # tensors of a layer and direction
+        self._maps(args[0], output, weights, {k * apart for k in range(directions)})
+
+    def _maps(self, entered: Tensor, output: Tensor, weights: Sequence[Tensor], first: set[int]) -> None:
+        """Every matrix maps every token; those in the places `first` map the inputs, the others states."""
+        for place, weight in enumerate(weights):
+            if weight.ndim == 2:
+                tokens = entered.numel() // entered.shape[-1]
+                self._add(2 * tokens * weight.numel(), weight, entered if place in first else output)
 
     def _einsum(self, equation: Any, operands: tuple[Any, ...]) -> None:
         if not isinstance(equation, str) or "..." in equation or len(operands) != 2:

@@ -1,11 +1,17 @@
-"""Networks in evaluation mode, and examples in batches."""
+"""Networks as they are called for a measurement, and examples in batches."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
+import torch
 from torch import Tensor, nn
+
+from scalinglab.errors import BadInput
+
+Result = TypeVar("Result")
 
 
 @contextlib.contextmanager
@@ -18,6 +24,50 @@ def evaluating(model: nn.Module) -> Iterator[None]:
     finally:
         for module, training in before.items():
             module.training = training
+
+
+def unwrapped(model: nn.Module) -> nn.Module:
+    """The network inside what compiles it or spreads it over devices."""
+    while True:
+        if isinstance(inner := getattr(model, "_orig_mod", None), nn.Module):  # of torch.compile
+            model = inner
+        elif isinstance(model, (nn.DataParallel, nn.parallel.DistributedDataParallel)):
+            model = model.module
+        else:
+            return model
+
+
+def initialised(model: nn.Module, x: Tensor) -> nn.Module:
+    """The network inside its wrappers, whose lazy layers a call gives their sizes."""
+    network = unwrapped(model)
+    if any(map(nn.parameter.is_lazy, (*network.parameters(), *network.buffers()))):
+        with evaluating(network), torch.no_grad():
+            network(x)
+    return network
+
+
+def on_zeros(model: nn.Module, zeros: Tensor, call: Callable[[Tensor], Result]) -> Result:
+    """What a call gives that runs the network on zeros; these are numbers, or else tokens."""
+    errors: list[Exception] = []
+    for x in (zeros, zeros.detach().long()):
+        try:
+            return call(x)
+        except Exception as error:
+            errors.append(error)
+    shape = tuple(zeros.shape[1:])
+    raise BadInput(f"{type(model).__name__} cannot take inputs of shape {shape}: {errors[0]}") from errors[0]
+
+
+def logits_of(outputs: Any, what: str) -> Tensor:
+    """The tensor that a network returns, or the `logits` of an object of several.
+
+    Args:
+        what: what takes them, for the error.
+    """
+    logits = getattr(outputs, "logits", outputs)
+    if isinstance(logits, Tensor):
+        return logits
+    raise BadInput(f"the network returns a {type(outputs).__name__}: {what}")
 
 
 def batches(size: int, *tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from scalinglab.errors import BadInput
-from scalinglab.measure.evaluation import batches, evaluating
+from scalinglab.measure.evaluation import batches, evaluating, initialised, logits_of
 from scalinglab.measure.network_norms.report import spectral_complexity
 from scalinglab.results.types import Reason, Remark, Worded
 from scalinglab.support.validation import checked
@@ -96,8 +96,10 @@ def margins(
             f"labels of type {y.dtype} and shape {tuple(y.shape)}: margins need an integer for each input"
         )
     device = next(model.parameters()).device
+    model = initialised(model, x[:1].to(device))
     with evaluating(model):
-        logits = torch.cat([model(part.to(device)) for (part,) in batches(batch_size, x)]).double()
+        outputs = [model(part.to(device)) for (part,) in batches(batch_size, x)]
+    logits = torch.cat([logits_of(part, "margins need its logits") for part in outputs]).double()
     if logits.ndim != 2 or logits.shape[1] < 2:
         raise BadInput(
             f"outputs of shape {tuple(logits.shape)}: margins need (n, classes) with two classes or more"

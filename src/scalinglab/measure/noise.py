@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +17,7 @@ from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from scalinglab.errors import BadInput, nearest
-from scalinglab.measure.evaluation import batches, evaluating
+from scalinglab.measure.evaluation import batches, evaluating, initialised, logits_of
 from scalinglab.sgd_noise import noise_scale, normalized_noise_scale
 from scalinglab.support.validation import checked
 
@@ -70,11 +71,18 @@ def gradient_noise(
         raise BadInput(f"{len(x)} inputs and {len(y)} targets: the gradient noise needs two pairs or more")
     if isinstance(loss, str) and loss not in ("cross_entropy", "mse"):
         raise BadInput(f"unknown loss {loss!r}: {nearest(loss, ('cross_entropy', 'mse'))}")
-    measure: Callable[[Tensor, Tensor], Tensor]
+    measure: Callable[[Any, Tensor], Tensor]
     if callable(loss):
         measure = loss
     else:
-        measure = F.cross_entropy if loss == "cross_entropy" else F.mse_loss
+        built_in = F.cross_entropy if loss == "cross_entropy" else F.mse_loss
+        needed = f"loss = {loss!r} takes a tensor; give a function of (outputs, targets)"
+
+        def measure(outputs: Any, target: Tensor) -> Tensor:
+            return built_in(logits_of(outputs, needed), target)
+
+    device = next(model.parameters()).device
+    model = initialised(model, x[:1].to(device))
     parameters = {name: p.detach() for name, p in model.named_parameters()}
     buffers = dict(model.named_buffers())
 
@@ -87,7 +95,6 @@ def gradient_noise(
             )
         return value.reshape(())
 
-    device = next(model.parameters()).device
     # float64: the trace is a difference of two sums that may be nearly equal
     total = {name: torch.zeros_like(p, dtype=torch.float64) for name, p in parameters.items()}
     squares = 0.0

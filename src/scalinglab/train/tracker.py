@@ -52,8 +52,7 @@ from scalinglab.curves.names import ACCURACY, bare, measurement
 from scalinglab.errors import BadInput, require
 from scalinglab.laws.schedule import Schedule
 from scalinglab.measure import NormTracker, flops
-from scalinglab.measure.evaluation import evaluating
-from scalinglab.measure.network_norms.tracing import unwrapped
+from scalinglab.measure.evaluation import evaluating, unwrapped
 from scalinglab.store import RunWriter, Store
 from scalinglab.train.checkpoints.extra_measurements import Reading, without_arrays
 from scalinglab.train.checkpoints.measuring import NORMS

@@ -24,6 +24,7 @@ from scalinglab.data import Dataset
 from scalinglab.errors import BadInput
 from scalinglab.measure import Flops
 from scalinglab.measure.cost import flops_of
+from scalinglab.measure.evaluation import logits_of
 from scalinglab.nets.parameterization import Network, draw
 from scalinglab.train import random_numbers as rn
 from scalinglab.train.batches import Resident, dataset_of
@@ -83,12 +84,8 @@ class Objective:
         Outputs are (runs, examples, …), for a loss of the user's own also several in a tuple or dictionary.
         """
         if self.own is None:
-            logits = getattr(outputs, "logits", outputs)
-            if not isinstance(logits, Tensor):
-                raise BadInput(
-                    f"the network returns a {type(outputs).__name__}: loss = {self.setting.loss!r} takes a "
-                    "tensor; give a loss of your own, a function of (outputs, targets)"
-                )
+            own = f"loss = {self.setting.loss!r} takes a tensor; give a loss of your own, a function of "
+            logits = logits_of(outputs, own + "(outputs, targets)")
             # in fp32: bf16 has eight bits for a mean over examples
             return objective(logits.float(), y, self.setting, plain, live)
         assert live is None

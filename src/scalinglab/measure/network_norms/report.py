@@ -27,9 +27,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from scalinglab.measure.evaluation import unwrapped
 from scalinglab.measure.network_norms.functional import fisher_rao
 from scalinglab.measure.network_norms.graph import Graph, Layer
-from scalinglab.measure.network_norms.tracing import unwrapped
 from scalinglab.measure.network_norms.tracker import NAMES, NormTracker, own_state
 from scalinglab.results.types import Reason, Remark, TableRows, Worded
 from scalinglab.support.validation import checked

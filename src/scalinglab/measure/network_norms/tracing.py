@@ -7,33 +7,19 @@ The network is called once on a batch of zeros, and what it calls is recorded (`
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
-from typing import TypeVar
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor, nn
 
 from scalinglab.errors import BadInput
-from scalinglab.measure.evaluation import evaluating
+from scalinglab.measure.evaluation import evaluating, initialised, on_zeros
 from scalinglab.measure.network_norms.graph import Graph
 from scalinglab.measure.network_norms.reading.layers import BATCH
 from scalinglab.measure.network_norms.reading.recording import Recorder, Recording
 from scalinglab.measure.network_norms.reading.rules import Rules, is_leaf
 
-__all__ = ["is_leaf", "on_zeros", "trace", "unwrapped"]
-
-Result = TypeVar("Result")
-
-
-def unwrapped(model: nn.Module) -> nn.Module:
-    """The network inside what compiles it or spreads it over devices."""
-    while True:
-        if isinstance(inner := getattr(model, "_orig_mod", None), nn.Module):  # of torch.compile
-            model = inner
-        elif isinstance(model, (nn.DataParallel, nn.parallel.DistributedDataParallel)):
-            model = model.module
-        else:
-            return model
+__all__ = ["is_leaf", "trace"]
 
 
 def trace(model: nn.Module, input_shape: tuple[int, ...]) -> Graph:
@@ -60,23 +46,9 @@ def _record(model: nn.Module, zeros: Tensor) -> Recording:
     def recorded(x: Tensor) -> Recording:
         # with derivatives: a tensor that needs one, and that was not recorded, is noticed
         with _slow_attention(), torch.enable_grad():
-            if any(isinstance(p, nn.parameter.UninitializedParameter) for p in model.parameters()):
-                model(x)  # gives lazy layers their sizes
-            return Recorder(model, is_leaf).run(x)
+            return Recorder(initialised(model, x), is_leaf).run(x)
 
     return on_zeros(model, zeros.clone().requires_grad_(), recorded)
-
-
-def on_zeros(model: nn.Module, zeros: Tensor, call: Callable[[Tensor], Result]) -> Result:
-    """What a call gives that runs the network on zeros; these are numbers, or else tokens."""
-    errors: list[Exception] = []
-    for x in (zeros, zeros.detach().long()):
-        try:
-            return call(x)
-        except Exception as error:
-            errors.append(error)
-    shape = tuple(zeros.shape[1:])
-    raise BadInput(f"{type(model).__name__} cannot take inputs of shape {shape}: {errors[0]}") from errors[0]
 
 
 @contextlib.contextmanager

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from scalinglab.errors import BadInput, nearest
-from scalinglab.measure.evaluation import evaluating
+from scalinglab.measure.evaluation import evaluating, initialised
 from scalinglab.measure.free_memory import free_memory
 from scalinglab.measure.network_norms.operators import full_precision
 from scalinglab.measure.tangent_kernel.layers import Anatomy, find
@@ -81,6 +81,7 @@ def ntk(
     sets = [x] if x_other is None else [x, torch.as_tensor(x_other)]
     parameter = next(model.parameters())
     device = parameter.device
+    model = initialised(model, x[:1].to(device))
     with evaluating(model), full_precision(device):
         anatomy = find(model, x[:1].to(device))
         classes = anatomy.directions.shape[1]

@@ -24,6 +24,8 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn import functional as F
 
+from scalinglab.measure.evaluation import logits_of
+
 NORMS = (nn.modules.batchnorm._BatchNorm, nn.LayerNorm)
 TOLERANCE = 1e-3  # relative, of the comparison in single precision
 
@@ -99,7 +101,7 @@ class Anatomy:
     def call(self, parameters: Named, x: Tensor) -> Tensor:
         """Outputs (n, outputs)."""
         found = functional_call(self.model, {**parameters, **self.buffers}, (x,))
-        return found.reshape(len(x), -1)  # type: ignore[no-any-return]
+        return logits_of(found, "a tangent kernel is of its logits").reshape(len(x), -1)
 
     def factors(self, x: Tensor, layers: Sequence[Layer]) -> Iterator[tuple[Layer, Tensor, Tensor]]:
         """What entered each layer, (n, …), and the gradients by what it put out, (n, directions, …)."""

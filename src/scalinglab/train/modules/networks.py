@@ -12,7 +12,7 @@ import copy
 import math
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 import torch
@@ -22,12 +22,13 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils import _pytree as trees
 
 from scalinglab.errors import BadInput
-from scalinglab.measure.evaluation import evaluating
+from scalinglab.measure.evaluation import evaluating, initialised, on_zeros
 from scalinglab.train.own.references import call
 from scalinglab.train.setting import Setting
 
 Named = dict[str, Tensor]
 Loss = Callable[[Any, Tensor], Tensor]
+Single = Callable[[Named, Named], tuple[Tensor, Named, Any]]  # to the loss, changed buffers and outputs
 SAME = 1e-4  # how far a stack may be from its runs one by one, relative to the largest number
 
 
@@ -38,7 +39,7 @@ def build(setting: Setting, input_shape: tuple[int, ...], n_outputs: int, n_clas
     """
     factory = setting.own("model")
     if isinstance(factory, nn.Module):  # every run begins with its weights
-        return copy.deepcopy(factory)
+        return _ready(copy.deepcopy(factory), input_shape)
     if not callable(factory):
         raise BadInput(
             f"model = {setting.model!r} is a {type(factory).__name__}: give a class of networks, a function "
@@ -50,11 +51,19 @@ def build(setting: Setting, input_shape: tuple[int, ...], n_outputs: int, n_clas
         # as torch.manual_seed, which would also write down where it was called, for GPUs that start later
         torch.default_generator.manual_seed(setting.seed_of("init"))
         model = call(factory, offered, f"model = {setting.model!r}", must=setting.model_options)
-    if not isinstance(model, nn.Module):
-        raise BadInput(f"model = {setting.model!r} made a {type(model).__name__}, and no torch.nn.Module")
+        if not isinstance(model, nn.Module):
+            raise BadInput(f"model = {setting.model!r} made a {type(model).__name__}, and no torch.nn.Module")
+        model = _ready(model, input_shape)
     if not any(p.requires_grad for p in model.parameters()):
         raise BadInput(f"model = {setting.model!r} has no parameters to train")
     return model
+
+
+def _ready(model: nn.Module, input_shape: tuple[int, ...]) -> nn.Module:
+    """The network inside what compiles it (the engine does that itself), its lazy layers with their sizes."""
+    like = next(model.parameters(), torch.empty(0))
+    zeros = torch.zeros(1, *input_shape, dtype=like.dtype, device=like.device)
+    return on_zeros(model, zeros, lambda x: initialised(model, x))
 
 
 def trained_names(model: nn.Module) -> list[str]:
@@ -111,18 +120,24 @@ def tried(model: nn.Module, loss: Loss, x: Tensor, y: Tensor) -> Abilities:
     trained = trained_names(model)
     state = {name: value.clone() for name, value in numbers(model).items()}
 
-    def single(weights: Named, others: Named) -> tuple[Tensor, Named]:
+    def single(weights: Named, others: Named) -> tuple[Tensor, Named, Any]:
         both = {**weights, **others}
-        value = loss(functional_call(model, both, (x,)), y)
-        return value, {name: both[name] for name in others}
+        outputs = functional_call(model, both, (x,))
+        register_fields(outputs)
+        return loss(outputs, y), {name: both[name] for name in others}, outputs
 
     weights = {name: state[name] for name in trained}
     others = {name: value for name, value in state.items() if name not in weights}
     before, kept = torch.get_rng_state(), _plain_attributes(model)
     with torch.random.fork_rng(devices=[]):
-        value, after = _first(single, weights, {k: v.clone() for k, v in others.items()}, model, x)
+        value, after, outputs = _first(single, weights, {k: v.clone() for k, v in others.items()}, model, x)
         random = not torch.equal(before, torch.get_rng_state())
     _check_loss(value, x, y)
+    if not any(isinstance(leaf, Tensor) for leaf in trees.tree_leaves(outputs)):
+        raise BadInput(
+            f"the network returns a {type(outputs).__name__}: return a tensor, or several in a tuple, a "
+            "dictionary or a dataclass"
+        )
     changes = tuple(name for name, new in after.items() if not torch.equal(new, others[name]))
     if random:
         return Abilities(False, "it draws random numbers of its own in training", changes, True)
@@ -149,9 +164,9 @@ def _counts(model: nn.Module, before: Mapping[str, Any]) -> str | None:
 
 
 def _first(
-    single: Callable[[Named, Named], tuple[Tensor, Named]], weights: Named, others: Named, model: nn.Module,
+    single: Single, weights: Named, others: Named, model: nn.Module,
     x: Tensor,
-) -> tuple[Tensor, Named]:  # fmt: skip
+) -> tuple[Tensor, Named, Any]:  # fmt: skip
     try:
         return single(weights, others)
     except Exception as error:
@@ -159,6 +174,31 @@ def _first(
             f"{type(model).__name__} and its loss cannot take a batch of inputs {tuple(x.shape)}, {x.dtype}: "
             f"{type(error).__name__}: {_line(error)}"
         ) from error
+
+
+def register_fields(outputs: Any) -> None:
+    """Let PyTorch's transforms see the tensors in outputs that are dataclasses, of any type that is new."""
+    for one in trees.tree_leaves(outputs):
+        if is_dataclass(one) and not isinstance(one, type):
+            trees.register_pytree_node(type(one), _fields, _with_fields(type(one)))
+
+
+def _fields(value: Any) -> tuple[list[Any], Any]:
+    """The fields that hold something, and what puts them back."""
+    held = {field.name: getattr(value, field.name) for field in fields(value)}
+    held = {name: each for name, each in held.items() if each is not None}
+    return [*held.values()], tuple(held)
+
+
+def _with_fields(kind: type) -> Callable[[Any, Any], Any]:
+    def restored(values: Any, names: Any) -> Any:
+        found: Any = object.__new__(kind)  # not by its own __init__, which may compute
+        empty = dict.fromkeys(field.name for field in fields(kind))
+        for name, value in {**empty, **dict(zip(names, values))}.items():
+            object.__setattr__(found, name, value)
+        return found
+
+    return restored
 
 
 def _check_loss(value: Any, x: Tensor, y: Tensor) -> None:
@@ -174,7 +214,7 @@ def stacked_attention() -> contextlib.AbstractContextManager[None]:
     return sdpa_kernel(SDPBackend.MATH)
 
 
-def _stacks(single: Callable[[Named, Named], tuple[Tensor, Named]], weights: Named, others: Named) -> str:
+def _stacks(single: Single, weights: Named, others: Named) -> str:
     """Why runs cannot be stacked; nothing where a stack of two gives what each gives by itself."""
     pair = [
         {name: v * (1 + 0.01 * k) if v.is_floating_point() else v for name, v in weights.items()}
@@ -185,11 +225,11 @@ def _stacks(single: Callable[[Named, Named], tuple[Tensor, Named]], weights: Nam
     try:
         with warnings.catch_warnings(), stacked_attention():
             warnings.simplefilter("error", UserWarning)  # what torch.func has no rule for it does in a loop
-            values, _ = torch.vmap(single)(stacked, beside)
+            values, _, _ = torch.vmap(single)(stacked, beside)
             found = torch.autograd.grad(values.sum(), list(stacked.values()), allow_unused=True)
         for k, one in enumerate(pair):
             leaves = {name: v.clone().requires_grad_() for name, v in one.items()}
-            value, _ = single(leaves, {name: v.clone() for name, v in others.items()})
+            value, _, _ = single(leaves, {name: v.clone() for name, v in others.items()})
             alone = torch.autograd.grad(value, list(leaves.values()), allow_unused=True)
             if not all(_close(a, b, k) for a, b in zip(found, alone)) or not _close(values, value, k):
                 return "a stack of two gives other gradients than each by itself"
