@@ -18,7 +18,7 @@ from scalinglab.cli import app
 from scalinglab.errors import BadInput
 from scalinglab.laws import surface
 from scalinglab.laws.planning import questions
-from scalinglab.readers.units import doubts
+from scalinglab.readers.guards import doubts
 from scalinglab.results import Command, Reason, Status
 from scalinglab.results.types import reason_of
 

@@ -10,8 +10,9 @@ import pandas as pd
 import pytest
 
 import scalinglab as sl
+from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
-from scalinglab.readers import logs, units
+from scalinglab.readers import guards, logs
 from scalinglab.readers.points import Points
 from scalinglab.readers.tables import files, lines
 
@@ -102,8 +103,10 @@ def test_errors_above_one_and_up_to_a_hundred_are_percent(largest: float, read: 
 )
 def test_small_sizes_may_be_in_a_larger_unit(n: list[float], d: list[float], unit: str, doubted: bool):
     sizes = {"n_params": np.array(n, float), "n_data": np.array(d, float)}
+    table, units = pd.DataFrame(sizes | {"test_loss": [3.0, 2.0]}), {"n_params": "parameters", "n_data": unit}
+    question = guards.Question(Curves(table), sizes, "test_loss", table["test_loss"].to_numpy(), units)
     with pytest.raises(BadInput, match="millions or billions") if doubted else nullcontext():
-        units.refuse_other_units(sizes, {"n_params": "parameters", "n_data": unit})
+        guards.refuse_doubtful(question, result=False)
 
 
 def test_a_packed_table_is_refused_once_it_is_too_long_or_too_dense(

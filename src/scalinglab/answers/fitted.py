@@ -25,7 +25,7 @@ from scalinglab.laws.fitting.data.points import line_of
 from scalinglab.laws.fitting.law import Law, known_parameters
 from scalinglab.laws.surface import Surface
 from scalinglab.laws.surface import fit as fit_surface
-from scalinglab.readers.units import refuse_other_units
+from scalinglab.readers.guards import Question, refuse_doubtful
 from scalinglab.results.estimate import Estimate
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.types import Reason, Remark, noted
@@ -148,8 +148,11 @@ def choose(
         code = "law_at_a_ratio" if abs(line["power"] - 1) < ONE_RATIO else "law_along_a_line"
         table = replace(table, notes=(*notes, Reason(code, data=unit, **line)))
     units = {name: _unit(curves, name, table) for name in names}
-    if x is None:
-        refuse_other_units(dict(zip(names, np.atleast_2d(table.x))), units)
+    if form == "auto":
+        sizes = dict(zip(names, np.atleast_2d(table.x)))
+        lacking = sum(reason.details["points"] for reason in lost if reason.code == "left_out_size")
+        question = Question(curves, sizes, measured, np.asarray(table.y), units, lacking)
+        refuse_doubtful(question, sizes=x is None, result=y is None)
     return Chosen(names, measured, units, table, lost, curves.unit_of(measured))
 
 

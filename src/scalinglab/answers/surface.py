@@ -19,7 +19,7 @@ from scalinglab.laws.fitting.statistics import WIDE
 from scalinglab.laws.optimum import Optimal, rises_with, too_far
 from scalinglab.laws.planning import questions
 from scalinglab.laws.surface import REFERENCE, Surface
-from scalinglab.readers.units import doubts
+from scalinglab.readers.guards import doubts
 from scalinglab.results.estimate import Estimate
 from scalinglab.results.findings import Finding
 from scalinglab.results.sentences import Column

@@ -28,6 +28,7 @@ class ColumnRead:
         change: what was done to its values, "times 1e+06"; empty where they are as they were.
         missing: how many values are missing here.
         varies: whether it has more than one value.
+        sure: whether its name, or the caller, says what it is; else its values alone do.
     """
 
     theirs: str
@@ -37,6 +38,7 @@ class ColumnRead:
     change: str = ""
     missing: int = 0
     varies: bool = True
+    sure: bool = True
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from scalinglab.curves.parts import DROPPED, frame_of
 from scalinglab.curves.reading import Reading
 from scalinglab.errors import BadInput, nearest
 from scalinglab.readers.folders import KINDS, Found, find, kind_of_file, read_all
+from scalinglab.readers.guards import refuse_lost_numbers
 from scalinglab.readers.logs import ReadingWarning, table
 from scalinglab.readers.tables import Understood, understand
 from scalinglab.readers.tables.files import is_table, read_file, row_of_document, unpack
@@ -129,6 +130,7 @@ def read_table(
     else:
         frame, declared = read_file(path, stay)
         frame = rows_of(frame, path.name)
+        refuse_lost_numbers(path, frame)
     return understand(frame, columns, [*declared, *settings], likely=likely, origin=path.name)
 
 

@@ -79,6 +79,42 @@ REASONS = {
         "{low:.4g} to {high:.4g} {unit}: in millions or billions? Put the unit into the name of the column, "
         "as in '{unit} (M)'; if they are counts as they stand, say so: --x {sizes}"
     ),
+    "numbers_lost": (
+        "{lost} of {of} results of this file are in no row that was understood ({shown:,}, …): put a name "
+        "above every column and one run into each row"
+    ),
+    "tokens_of_a_param": (
+        "{per:.3g} tokens for each parameter: one of the two is in thousands, millions or billions? Put the "
+        "unit into the name of its column; if they are counts as they stand, say so: --x {sizes}"
+    ),
+    "flops_of_a_param": (
+        "compute is {ratio:.3g} times 6 · parameters · tokens: one of the three is in another unit? Put it "
+        "into the name of the column, as in 'compute (PFLOPs)'; if they are right as they stand, say so: "
+        "--x {sizes}"
+    ),
+    "unknown_unit": (
+        "{column} has no unit that is known: write thousand, million or billion in its name, or the numbers "
+        "as they are; if they are counts as they stand, say so: --{what} {first}"
+    ),
+    "sizes_lacking": (
+        "{lost} of {rows} results have no {sizes}: fill it in, or leave these out by naming it: --x {sizes}"
+    ),
+    "other_size": (
+        "which column is the size? By its values it may be {column} or {others:,}: choose one with x= "
+        "(--x {first})"
+    ),
+    "other_result": (
+        "which column is the result? It may be {column} or {others:,}: choose one with y= (--y {first})"
+    ),
+    "no_loss": (
+        "{y} from {low:.4g} to {high:.4g} is no loss in nats for each token: a perplexity, a percentage or a "
+        "sum? Say it in the name of the column, or name it as it is with y= (--y)"
+    ),
+    "setting_as_result": "which column is the result? {y} is a setting: name what was measured with y= (--y)",
+    "does_not_follow": (
+        "{y} does not follow {sizes} ({explained:.0%} of its ranks are explained): if they are the result "
+        "and the size, name them: --y and --x {sizes}"
+    ),
     "other_flops": (
         "here {per:g} · parameters · {unit} FLOPs are counted; those of the table are {ratio:.3g} times as "
         "many: laws surface, plan optimal and plan next take --flops-per-param-example {theirs:.3g}"

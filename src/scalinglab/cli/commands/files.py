@@ -135,7 +135,7 @@ def _explained(reading: Reading) -> Output:
     import pandas as pd
 
     table = pd.DataFrame(reading.rows_of_table())
-    shown = table.drop(columns="varies").rename(columns={"theirs": "column", "ours": "read as"})
+    shown = table.drop(columns=["varies", "sure"]).rename(columns={"theirs": "column", "ours": "read as"})
     title = f"{reading.origin}: {counted(reading.runs, 'run')}, {counted(reading.rows, 'row')}"
     way_out = "wrong? --column n_params=THEIR_COLUMN says which is which"
     return Output(reading.to_dict(), table, "", shown, title, footer="\n".join([*reading.notes, way_out]))

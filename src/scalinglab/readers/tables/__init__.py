@@ -157,6 +157,7 @@ def _columns(
         facts = {
             "role": _role(name, settings, values), "unit": units.get(name, ""), "change": change,
             "missing": int(values.isna().sum()), "varies": values.nunique(dropna=False) > 1,
+            "sure": name not in naming.guessed,
         }  # fmt: skip
         made = name not in naming.found
         for before in theirs.get(name, [""] if made else [name]):

@@ -81,11 +81,11 @@ SAME_FLOPS = 0.1  # spread of ln(compute / (6 n_params tokens)) that is one way 
 UNITS = {"parameters": "params", "tokens": "tokens", "FLOPs": "flops", "examples": "train examples"}
 NO_MEASUREMENT = {"log", "scale", "weight", "coef", "coefficient", "fn", "function", "type", "gap", "time"}
 NO_MEASUREMENT |= {"ratio"}
-_NO_RESULT = {
+NO_RESULT = {
     *HYPERPARAMETERS, "id", "index", "gpu", "gpus", "hours", "hrs", "minutes", "duration", "runtime",
 }  # fmt: skip
-_NO_RESULT |= {"wall", "cost", "usd", "memory", "gb", "mb", "throughput", "speed", "mfu", "per"}
-_NO_RESULT |= {"date"}
+NO_RESULT |= {"wall", "cost", "usd", "memory", "gb", "mb", "throughput", "speed", "mfu", "per"}
+NO_RESULT |= {"date"}
 _VALUES = {"value", "values", "mean", "avg", "average", "score", "metric", "objective", "result", "y", "0"}
 _COUNTING = {"n", "num", "size", "count", "samples", "examples", "time", "sec", "seconds", "step", "steps"}
 _COUNTING |= {"epoch", "epochs", "every", "interval", "batch", "batches", "freq", "lines", "seqs", "tokens"}
@@ -325,7 +325,7 @@ class _Table:
             if words & {"hours", "days"} and len(words) > 1 and self._is_count(column):  # GPU hours
                 sizes = (*SIZES, "width")
                 yield Meaning(column, "compute", BY_VALUES - 2, without=sizes, followed=True, unit=column)
-            if quantity(column) is not None or words & (NO_MEASUREMENT | _NO_RESULT):
+            if quantity(column) is not None or words & (NO_MEASUREMENT | NO_RESULT):
                 continue
             if any(likely_size(column, size) for size in ("n_params", "tokens", "n_data")):
                 continue
@@ -420,7 +420,7 @@ class _Table:
         """Whether a measurement, one by its name or among others, rises or falls with a column."""
         numeric = [c for c in self.frame if is_numeric(self.frame[c]) and c != column]
         each = [c for c in numeric if c in (*MEASURES, *ACCURACIES, *others) or measured(self.frame, c)]
-        free = [c for c in numeric if not is_seed(c) and not {*bare(c).split("_")} & (_NO_RESULT | SPREADS)]
+        free = [c for c in numeric if not is_seed(c) and not {*bare(c).split("_")} & (NO_RESULT | SPREADS)]
         each = each or (free if len(free) == 1 else [])  # the only column that can be measured
         return any(abs(self._rank(column, c)) > CLEAR_RANK for c in each)
 

@@ -17,6 +17,7 @@ from scalinglab.curves.reading import listed
 from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.readers.tables.headers import Header, header
 from scalinglab.readers.tables.meanings import (
+    BY_VALUES,
     FEWEST_PARAMS,
     FEWEST_TOKENS,
     LETTERS,
@@ -154,6 +155,7 @@ class Naming:
         found: the names of the columns that the table had.
         changes: what was done to the values of columns, by our names.
         units: of losses, by our names.
+        guessed: our names of columns of which values alone say what they are.
         notes: what else is to be known of columns.
     """
 
@@ -173,6 +175,7 @@ class Naming:
         renamed = {theirs: ours for ours, theirs in columns.items()}
         self.names = {theirs: renamed.pop(ours, ours) for theirs, ours in names.items()} | renamed
         self.units: dict[str, str] = {}
+        self.guessed: set[str] = set()
         self.notes: list[str] = []
         self._read_spelling({*columns, *kept})
         self._read_units(columns, origin)
@@ -322,6 +325,8 @@ class Naming:
             self.notes.append("n read as training examples (parameters: --column n_params=n)")
         if meaning.unit:
             self.units[meaning.role] = meaning.unit
+        if meaning.evidence <= BY_VALUES and kind is None:
+            self.guessed.add(meaning.role)
         if kind is not None and kind.kind == "perplexity":
             self.frame[meaning.role] = np.log(self.frame[meaning.column])
             self._changed(meaning.role, f"= ln {meaning.column}")

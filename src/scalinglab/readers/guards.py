@@ -1,0 +1,319 @@
+"""Whether a table may mean something else than was read: then it is refused, with the choices.
+
+What a table means is concluded from names, units and values. Before a law is fitted to columns that nobody
+named, everything that was concluded is held against what else it may be:
+
+- sizes: tokens for each parameter, and FLOPs for each of both, that no run has; a unit in the name that was
+  not understood; rows that lack a size; another column of unknown name that the result follows as closely;
+- the result: values that no loss has; one of the training beside one of the test; a setting; one that does
+  not follow the sizes; another column of unknown name that follows them, too.
+
+What was named, by the caller or by a clear name in the table, is not asked for again.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from scalinglab.curves import Curves
+from scalinglab.curves.columns import (
+    CLEAR_RANK,
+    FLOPS_PER_PARAM_EXAMPLE,
+    is_numeric,
+    is_seed,
+    rank_correlation,
+)
+from scalinglab.curves.names import SPREADS, TEST, aliases, bare, is_setting, quantity
+from scalinglab.curves.reading import ColumnRead
+from scalinglab.errors import NotDetermined
+from scalinglab.readers.tables.headers import header
+from scalinglab.readers.tables.meanings import NO_MEASUREMENT, NO_RESULT
+from scalinglab.readers.tables.remarks import NOTES
+from scalinglab.results.types import Reason
+
+FEWEST = 1e4  # tokens of a training, parameters of a network: fewer may be in a larger unit
+FEWEST_WHOLE = 10.0  # a number of examples that is no whole one, as 1.28, may be in a larger unit
+FEWEST_EXAMPLES = 1e3  # beside as few parameters
+FEWEST_PARAMS, MOST_IN_MILLIONS = 1e3, 1e6  # of the smallest and largest model, alone or beside tokens
+OTHER_COUNT = 0.05  # of ln FLOPs, by which a table counts them otherwise
+OTHER_UNIT = 100.0  # times more or fewer FLOPs than 6 n_params n_data: one of the three is in another unit
+TOKENS_OF_A_PARAM = (1e-3, 1e6)  # in the median run; published ones have 0.03 to 1e5
+LARGEST_LOSS = 14.0  # nats: ln of a vocabulary of a million; more is a perplexity, a percentage or a sum
+FEWEST_TO_FOLLOW = 5  # points, of which chance alone makes few follow
+LEAST_FOLLOWED = 0.3  # of the variance of y's ranks that its sizes explain where they are sizes at all
+SAME_RESULT = 0.05  # in the median, by which a mean differs from its seeds
+FEWEST_LOST, MOST_LOST = 3, 0.1  # results of a text that the table lacks: how many, and as a share
+MOST_OF_A_TEXT = 1 << 20  # bytes of which every number is looked for
+TEXTS = ("", ".csv", ".tsv", ".txt", ".log", ".md", ".tex", ".out", ".py", ".dat")
+MOST_MISSING = 0.2  # of the runs lack a size
+# marks of a unit in a name: brackets, a multiple, a letter or an abbreviation at the end
+_MARKS = re.compile(
+    r"[\[(][^\])]{1,4}[\])]|[/×*^x] ?1(?:0|e\d)|[\[(][^\])]*\d|\bin \d"
+    r"|(?<=[ _])(?:in )?(?:[kKMBGT]|MM|bn|mio|mil|mln|mrd|tsd)\.?$",
+    re.IGNORECASE,
+)
+_RESULT = re.compile(r"(?<![\w.,:-])\d+\.\d{2,}(?![\w.,:])")  # not 1.2 or 0.001s
+_MULTIPLE = re.compile(r"[x×*/] ?1(?:0+\b|e)|‰|\b1e[-+]?\d", re.IGNORECASE)  # of a result
+
+
+@dataclass(frozen=True)
+class Question:
+    """The columns that are taken for sizes and result, and what else the table has.
+
+    Attributes:
+        curves: the table.
+        sizes: values by column, of the points.
+        y: the column of the result.
+        values: its values.
+        units: what each size counts.
+        lost: points that lack a size.
+    """
+
+    curves: Curves
+    sizes: Mapping[str, np.ndarray]
+    y: str
+    values: np.ndarray
+    units: Mapping[str, str]
+    lost: int = 0
+
+    def column(self, name: str) -> ColumnRead | None:
+        """How a column was read; None where it was not read here."""
+        columns = () if self.curves.reading is None else self.curves.reading.columns
+        return next((c for c in columns if c.ours == name and c.theirs), None)
+
+    def is_guessed(self, name: str) -> bool:
+        """Whether values alone say what a column is."""
+        return (found := self.column(name)) is not None and not found.sure
+
+    @cached_property
+    def others(self) -> list[str]:
+        """Numbers of no known name that vary from row to row: what else may be a size or the result."""
+        columns = () if self.curves.reading is None else self.curves.reading.columns
+        names = [c.ours for c in columns if c.role == "measured" and c.varies and c.theirs]
+        free = [c for c in dict.fromkeys(names) if c not in (*self.sizes, self.y) and quantity(c) is None]
+        free = [c for c in free if is_numeric(self.curves.frame[c]) and not is_seed(c)]
+        return [c for c in free if not {*bare(c).split("_")} & (NO_MEASUREMENT | NO_RESULT | SPREADS)]
+
+    def rank(self, one: str, other: str) -> float:
+        """How closely one column follows another."""
+        frame = self.curves.frame
+        return abs(rank_correlation(frame[one], frame[other]))
+
+    def restates(self, column: str) -> bool:
+        """Whether a column has the result again, as the mean of the seeds beside each of them."""
+        frame = self.curves.frame
+        return bool((frame[column] / frame[self.y] - 1).abs().median() < SAME_RESULT)
+
+    @cached_property
+    def explained(self) -> float:
+        """The share of the variance of the result's ranks that the ranks of the sizes explain."""
+        ranks = [pd.Series(v).rank().to_numpy() for v in (self.values, *self.sizes.values())]
+        across = np.column_stack([np.ones(len(self.values)), *ranks[1:]])
+        left = ranks[0] - across @ np.linalg.lstsq(across, ranks[0], rcond=None)[0]
+        return float(1 - np.var(left) / np.var(ranks[0])) if np.ptp(ranks[0]) > 0 else 0.0
+
+
+Doubts = Iterator[Reason]
+
+
+def small_sizes(asked: Question) -> Doubts:
+    """Sizes that no run has: they are counted in millions or billions, and no name says in which."""
+    ends = {
+        name: (float(np.nanmin(v)), float(np.nanmax(v)))
+        for name, v in asked.sizes.items() if np.isfinite(v).any()
+    }  # fmt: skip
+    units = asked.units
+    doubtful = [name for name, (_, high) in ends.items() if units[name] == "tokens" and high < FEWEST]
+    if "n_data" in ends and units["n_data"] == "examples":
+        parts = bool((asked.sizes["n_data"] % 1 > 0).any())
+        doubtful += ["n_data"] if parts and ends["n_data"][0] < FEWEST_WHOLE < ends["n_data"][1] else []
+    if "n_params" in ends:
+        (low, high), parts = ends["n_params"], bool((asked.sizes["n_params"] % 1 > 0).any())
+        if units.get("n_data", "tokens") == "tokens":
+            few = high < MOST_IN_MILLIONS and (low < FEWEST_PARAMS or parts)
+        else:
+            few = high < FEWEST and (ends["n_data"][1] < FEWEST_EXAMPLES or parts)
+        doubtful += ["n_params"] if few else []
+    for name in doubtful:
+        low, high = ends[name]
+        yield Reason("small_sizes", low=low, high=high, sizes=",".join(asked.sizes), unit=units[name])
+
+
+def other_ratio(asked: Question) -> Doubts:
+    """Tokens for each parameter, and FLOPs for each of both, as no run has them."""
+    frame = asked.curves.frame
+    if not {"n_params", "n_data"} <= {*frame} or asked.curves.data_unit != "tokens":
+        return
+    sizes = ",".join(asked.sizes)
+    per = float((frame["n_data"] / frame["n_params"]).median())
+    if np.isfinite(per) and not TOKENS_OF_A_PARAM[0] < per < TOKENS_OF_A_PARAM[1]:
+        yield Reason("tokens_of_a_param", per=per, sizes=sizes)
+    if "compute" in frame and is_numeric(frame["compute"]):
+        flops = FLOPS_PER_PARAM_EXAMPLE * frame["n_params"] * frame["n_data"]
+        ratio = float((frame["compute"] / flops).median())
+        if ratio > 0 and np.isfinite(ratio) and abs(np.log(ratio)) > np.log(OTHER_UNIT):
+            yield Reason("flops_of_a_param", ratio=ratio, sizes=sizes)
+
+
+def unknown_unit(asked: Question) -> Doubts:
+    """A unit in the name of a size or of the result that was not understood."""
+    for name in (*asked.sizes, asked.y):
+        found = asked.column(name)
+        if found is None or found.change or found.theirs == name:
+            continue
+        marks, plain = (_MULTIPLE, ()) if name == asked.y else (_MARKS, aliases([found.theirs]))
+        if not plain and marks.search(found.theirs) and header(found.theirs).unit == "":
+            yield Reason(
+                "unknown_unit", column=found.theirs, first=shlex.quote(name), what="xy"[name == asked.y]
+            )
+
+
+def lacking_sizes(asked: Question) -> Doubts:
+    """Rows with a result and without a size: it may stand elsewhere, as above a group of rows."""
+    whole = asked.lost + len(asked.values)
+    if asked.lost > MOST_MISSING * whole:
+        yield Reason("sizes_lacking", sizes=",".join(asked.sizes), lost=asked.lost, rows=whole)
+
+
+def other_size(asked: Question) -> Doubts:
+    """Another column that the result follows as closely as one that only its values make a size."""
+    for name in asked.sizes:
+        if not asked.is_guessed(name):
+            continue
+        own = asked.rank(name, asked.y)
+        rivals = [
+            c for c in asked.others
+            if asked.curves.frame[c].min() >= 0 and asked.rank(c, asked.y) > max(CLEAR_RANK, own - 0.1)
+        ]  # fmt: skip
+        if rivals:
+            yield _choice("other_size", name, rivals, asked)
+
+
+def other_result(asked: Question) -> Doubts:
+    """Another column that follows the sizes as a result does, beside one that no name makes the result."""
+    if asked.is_guessed(asked.y) or quantity(asked.y) is None:
+        rivals = [c for c in asked.others if max(asked.rank(c, name) for name in asked.sizes) > CLEAR_RANK]
+        own = _of_test(asked.y if (found := asked.column(asked.y)) is None else found.theirs)
+        rivals = [c for c in rivals if _of_test(c) <= own and not asked.restates(c)]
+        if rivals:
+            yield _choice("other_result", asked.y, rivals, asked)
+
+
+def _of_test(name: str) -> int:
+    """How clearly a name says that a column is of the test: 0 as the test, 1 as the validation, 2 not."""
+    words = {*bare(name).split("_")}
+    return 0 if "test" in words else 1 if words & {*TEST} else 2
+
+
+def of_training(asked: Question) -> Doubts:
+    """A result of the training beside a column that may be of the test."""
+    found = quantity(asked.y)
+    if found is not None and found.split == "train":
+        rivals = [c for c in asked.others if {*bare(c).split("_")} & {*TEST}]
+        if rivals:
+            yield _choice("other_result", asked.y, rivals, asked)
+
+
+def no_result(asked: Question) -> Doubts:
+    """Values that no result has, a setting, or a column that does not follow the sizes."""
+    found, kind = asked.column(asked.y), quantity(asked.y)
+    low, high = float(np.nanmin(asked.values)), float(np.nanmax(asked.values))
+    ends = {"y": asked.y if found is None else found.theirs, "low": low, "high": high}
+    is_loss = (
+        kind is not None
+        and kind.kind == "loss"
+        and (asked.curves.data_unit == "tokens" or asked.is_guessed(asked.y))
+    )
+    if (is_loss and low > LARGEST_LOSS) or (asked.is_guessed(asked.y) and low <= 0):
+        yield Reason("no_loss", **ends)
+    if found is not None and kind is None and is_setting(found.theirs):
+        yield Reason("setting_as_result", **ends)
+    if len(asked.values) >= FEWEST_TO_FOLLOW and asked.explained < LEAST_FOLLOWED:
+        yield Reason("does_not_follow", sizes=",".join(asked.sizes), explained=asked.explained, **ends)
+
+
+def _choice(code: str, name: str, rivals: list[str], asked: Question) -> Reason:
+    found = asked.column(name)
+    theirs = name if found is None else found.theirs
+    return Reason(code, column=theirs, others=tuple(rivals), first=shlex.quote(name))
+
+
+OF_SIZES: tuple[Callable[[Question], Doubts], ...] = (small_sizes, other_ratio, lacking_sizes, other_size)
+OF_RESULT: tuple[Callable[[Question], Doubts], ...] = (of_training, no_result, other_result)
+
+
+def refuse_doubtful(asked: Question, sizes: bool = True, result: bool = True) -> None:
+    """Refuse a table that may mean something else.
+
+    Args:
+        sizes, result: whether these were chosen here, and not by the caller.
+    """
+    for check in (
+        *(OF_SIZES if sizes else ()),
+        *(OF_RESULT if result else ()),
+        *((unknown_unit,) if sizes else ()),
+    ):
+        for reason in check(asked):
+            raise NotDetermined(reason)
+
+
+def refuse_lost_numbers(path: Path, frame: pd.DataFrame) -> None:
+    """Refuse a text of which the table lacks results, in lines alike to those that it has.
+
+    Lines of other words may be of other things, such as the steps of a training; what was left out for a
+    reason is named in the notes. Documents have settings and histories beside their rows.
+    """
+    notes = [n for n in frame.attrs.get(NOTES, ()) if not re.match(r"title:|left out below", n)]
+    if notes or path.suffix.lower() not in TEXTS or path.stat().st_size > MOST_OF_A_TEXT:
+        return
+    text = path.read_text(encoding="utf-8", errors="replace")
+    if text.lstrip()[:1] in ("{", "[", "<"):
+        return
+    cells = (str(value) for c in frame for value in (c, *frame[c]))
+    known = {float(each) for cell in cells for each in re.findall(r"\d+(?:\.\d+)?(?:e[-+]?\d+)?", cell)}
+    lines = [(_words(line), [*map(float, _RESULT.findall(line))]) for line in text.splitlines()]
+    alike = {words for words, numbers in lines if known & {*numbers}}
+    results = [number for words, numbers in lines if words in alike for number in numbers]
+    lost = [number for number in results if number not in known]
+    if len(lost) >= FEWEST_LOST and len(lost) > MOST_LOST * len(results):
+        shown = tuple(f"{number:g}" for number in lost[:3])
+        raise NotDetermined(Reason("numbers_lost", lost=len(lost), of=len(results), shown=shown))
+
+
+def _words(line: str) -> frozenset[str]:
+    return frozenset(re.findall(r"[A-Za-z]{2,}", line))
+
+
+def doubts(curves: Curves) -> list[Reason]:
+    """Notes on sizes, FLOPs and runs of n_params and n_data that look as if they were counted otherwise."""
+    unit = curves.data_unit
+    frame = curves.frame.drop_duplicates("run", keep="last")
+    n, d = frame["n_params"], frame["n_data"]
+    notes = []
+    if "compute" in frame:
+        ratio = float((frame["compute"] / (FLOPS_PER_PARAM_EXAMPLE * n * d)).median())
+        if abs(np.log(ratio)) > OTHER_COUNT:
+            counts = {"per": FLOPS_PER_PARAM_EXAMPLE, "theirs": ratio * FLOPS_PER_PARAM_EXAMPLE}
+            notes.append(Reason("other_flops", ratio=ratio, unit=unit, **counts))
+    if len(frame) == len(curves.frame) and _may_be_checkpoints(frame):
+        named = "model" if "model" in frame and frame["model"].nunique() == n.nunique() else "THEIR_COLUMN"
+        notes.append(Reason("rows_as_runs", column=named))
+    return notes
+
+
+def _may_be_checkpoints(frame: pd.DataFrame) -> bool:
+    """Whether rows of one n_params go on in step and data, as those of one training do."""
+    step = next((c for c in ("step", "epoch") if c in frame and frame[c].nunique() > 1), None)
+    if step is None:
+        return False
+    ordered = frame.sort_values(["n_params", step])
+    within = ordered["n_params"].diff() == 0
+    return bool(within.any() and (ordered[[step, "n_data"]].diff()[within] > 0).all(axis=None))
