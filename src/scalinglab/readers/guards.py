@@ -232,7 +232,7 @@ def no_result(asked: Question) -> Doubts:
         and kind.kind == "loss"
         and (asked.curves.data_unit == "tokens" or asked.is_guessed(asked.y))
     )
-    if (is_loss and low > LARGEST_LOSS) or (asked.is_guessed(asked.y) and low <= 0):
+    if (is_loss and np.nanmedian(asked.values) > LARGEST_LOSS) or (asked.is_guessed(asked.y) and low <= 0):
         yield Reason("no_loss", **ends)
     if found is not None and kind is None and is_setting(found.theirs):
         yield Reason("setting_as_result", **ends)

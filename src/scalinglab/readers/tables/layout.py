@@ -19,7 +19,7 @@ from scalinglab.curves.numbers import cell
 from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.readers.tables.headers import header
 from scalinglab.readers.tables.meanings import FEWEST_PARAMS, FEWEST_TOKENS, model_sizes, names_sizes
-from scalinglab.readers.tables.remarks import NOTES
+from scalinglab.readers.tables.remarks import GUESSED, NOTES
 from scalinglab.support.words import counted
 
 LIST_OF_RUNS = ("Name", "State", "Runtime")
@@ -90,6 +90,7 @@ def rows_of(frame: pd.DataFrame, origin: str = "the table") -> pd.DataFrame:
         rows, note = _from_wide(named, origin, attrs.get(NOTES, ()))
     if (tag := re.search(r"-tag-(.+)\.csv$", origin)) and "Value" in rows:  # as TensorBoard names files
         rows = rows.rename(columns={"Value": tag[1]})
+    attrs = attrs | {GUESSED: rows.attrs[GUESSED]} if GUESSED in rows.attrs else attrs
     rows.attrs = attrs | ({NOTES: [*attrs.get(NOTES, ()), note]} if note else {})
     return rows
 
@@ -310,10 +311,12 @@ def _from_wide(frame: pd.DataFrame, origin: str, notes: Sequence[str]) -> tuple[
     rows = rows[rows["__value"].notna()].reset_index(drop=True)
     if not found.measured and (named := _from_names_and_values(rows.rename(columns={"__value": "value"}))):
         return named[0], f"a column for each {found.key}, {named[1]}"
-    measured = found.measured or title or "value"
+    measured = found.measured or title or _kind_of(rows, found.key, index)
     shown = ", ".join([*map(str, found.columns)][:3])
     note = f"columns are {found.key} ({shown}, …), cells {measured}"
-    return rows.rename(columns={"__value": measured}), note
+    rows = rows.rename(columns={"__value": measured})
+    rows.attrs[GUESSED] = () if found.measured or title else (measured,)
+    return rows, note
 
 
 def _is_measured(name: str) -> bool:
@@ -476,3 +479,20 @@ def _names(frame: pd.DataFrame) -> Spread | None:
     if quantity(families.pop()) is not None:
         return None
     return Spread({c: c for c in columns}, "model", "")
+
+
+def _kind_of(rows: pd.DataFrame, key: str, index: Sequence[str]) -> str:
+    """What unnamed values are: an accuracy where they rise with size, as a loss never should."""
+    values = _as_numbers(rows["__value"])
+    if values.min() < 0 or values.max() > 100:
+        return "loss"
+    sizes = [_as_numbers(rows[c]) for c in (key, *index) if not is_seed(c) and c not in _RECIPE]
+    logs = [np.log(size.where(size > 0)) for size in sizes if size.nunique() > 1]
+    rising = [values.corr(each) for each in logs]
+    return "accuracy" if rising and min(rising) > 0 else "loss"
+
+
+def _as_numbers(column: pd.Series) -> pd.Series:
+    if is_numeric(column):
+        return column.astype(float)
+    return column.map(lambda value: found.value if (found := cell(str(value))) else np.nan)

@@ -175,7 +175,7 @@ class Naming:
         renamed = {theirs: ours for ours, theirs in columns.items()}
         self.names = {theirs: renamed.pop(ours, ours) for theirs, ours in names.items()} | renamed
         self.units: dict[str, str] = {}
-        self.guessed: set[str] = set()
+        self.guessed = {*frame.attrs.get("guessed", ())}
         self.notes: list[str] = []
         self._read_spelling({*columns, *kept})
         self._read_units(columns, origin)
@@ -378,6 +378,8 @@ class Naming:
 
     def _rename(self, theirs: str, ours: str) -> None:
         self.frame = self.frame.rename(columns={theirs: ours})
+        if theirs in self.guessed:
+            self.guessed.add(ours)
         for kept in (self.changes, self.units, self._cells):
             if theirs in kept:
                 kept[ours] = kept.pop(theirs)  # type: ignore[assignment]

@@ -20,6 +20,7 @@ from scalinglab.readers.tables.values import TEXT
 LONGEST_TEXT = 200  # characters of a value
 PREFIX = 40  # characters of a longer one that are kept, before its hash
 LEFT_OUT = "left_out"  # in a table's attrs: the columns with values that were left out or shortened
+GUESSED = "guessed"  # in a table's attrs: columns of which values alone say what they are
 NOTES = "notes"  # in a table's attrs: remarks on the file
 FEWEST_TEXTS = 6  # different texts within runs before they count as messages
 NEARLY_ALL = 0.9  # of the texts differ where they are messages
