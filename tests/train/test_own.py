@@ -15,6 +15,7 @@ import pytest
 import torch
 from torch import nn
 from torch.nn import functional as F
+from torch.utils.data import DataLoader, TensorDataset
 from typer.testing import CliRunner
 
 from scalinglab import measure, sweep
@@ -195,6 +196,13 @@ def test_modules_that_do_not_stack_train_one_by_one(model) -> None:
         agree(together.select(seed=setting["seed"]), expected)
 
 
+def test_data_of_two_pairs_are_those_of_four_parts() -> None:
+    x, y, test_x, test_y = classes()
+    of_four = run(SHORT, model=Small, data=(x, y, test_x, test_y)).frame
+    of_two = run(SHORT, model=Small, data=((x, y), (test_x, test_y))).frame
+    assert of_two["test_loss"].tolist() == of_four["test_loss"].tolist()
+
+
 @dataclass(frozen=True)
 class Outputs:
     """Several outputs, some of which are not there."""
@@ -311,6 +319,24 @@ def test_regression_takes_the_mean_square_and_several_outputs_a_loss_of_their_ow
     assert len(stacked) == len(alone)
     np.testing.assert_allclose(stacked["test_loss"], alone["test_loss"], rtol=1e-5)
     assert (stacked["band"] > 0.1).all()
+
+
+@pytest.mark.parametrize("seeds", [1, 2])
+@pytest.mark.parametrize("outputs", [(), (1,), (5, 1)])
+def test_a_regression_is_the_mean_square_over_all_numbers_of_any_shape(outputs, seeds: int) -> None:
+    """Outputs without an axis of their own, and sequences of them, were refused or averaged over runs."""
+    x, _, test_x, _ = classes()
+    count = math.prod(outputs)
+
+    def model(setting):
+        return nn.Sequential(nn.Linear(6, count), nn.Unflatten(1, outputs) if outputs else nn.Flatten(0))
+
+    data = [(v, v[:, :count].sin().reshape(len(v), *outputs)) for v in (x, test_x)]
+    settings = [{**SHORT, "optimizer": "adam", "seed": seed} for seed in range(seeds)]
+    ours = run_many(settings, model=model, data=tuple(data)).frame
+    theirs = run_many(settings, model=model, data=tuple(data), loss=nn.MSELoss()).frame
+    np.testing.assert_allclose(ours["test_loss"], theirs["test_loss"], rtol=1e-5)
+    np.testing.assert_allclose(ours["train_loss"], theirs["train_loss"], rtol=1e-5)
 
 
 def test_averaged_weights_are_measured_and_not_trained() -> None:
@@ -586,6 +612,10 @@ def test_the_command_line_takes_names(tmp_path, monkeypatch) -> None:
     assert all(0 <= value <= 2 for value in table["brier"])
 
 
+REAL = tuple(v.float() for v in classes())
+PAIRS = TensorDataset(*classes()[:2])
+
+
 class Hidden(Small):
     def forward(self, x):
         return SimpleNamespace(logits=self.body(x))
@@ -602,7 +632,13 @@ class Hidden(Small):
         ({"model": lambda s: nn.Linear(5, 3)}, r"cannot take a batch of inputs \(4, 6\)"),
         ({"model": Hidden}, "SimpleNamespace"),
         ({"loss": lambda o, t: F.cross_entropy(o, t, reduction="none")}, "one number"),
+        ({"model": lambda s: nn.Linear(6, 1), "loss": F.mse_loss, "data": REAL}, "target size"),
+        ({"loss": nn.CrossEntropyLoss}, r"CrossEntropyLoss\(\)"),
+        ({"data": tuple(v if v.ndim == 1 else v.byte() for v in classes())}, "images as floats"),
         ({"data": classes()[:2]}, "test"),
+        ({"data": ({"x": 1}, {"x": 1})}, "a dict is no data set"),
+        ({"data": (DataLoader(PAIRS), DataLoader(PAIRS))}, "batches of its own"),
+        ({"data": ([{"x": 1}], PAIRS)}, "an example is a dict"),
         ({"data": (*classes()[:3], classes()[3][:5])}, "60 test inputs and 5 test targets"),
         ({"metrics": {"broken": lambda o, t: o.no_such_thing}}, "metrics.broken"),
         ({"optimizer": torch.optim.LBFGS}, "several times a step"),

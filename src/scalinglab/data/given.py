@@ -9,7 +9,10 @@ import numpy as np
 from scalinglab.data.dataset import Dataset
 from scalinglab.errors import BadInput
 
-SHAPES = "give (x, y, test_x, test_y), a pair (training set, test set) of PyTorch data sets, or a Dataset"
+SHAPES = (
+    "give (x, y, test_x, test_y), a pair (training set, test set) of PyTorch data sets or of (x, y), or a "
+    "Dataset"
+)
 
 
 def as_dataset(value: Any, name: str) -> Dataset:
@@ -17,7 +20,7 @@ def as_dataset(value: Any, name: str) -> Dataset:
 
     Args:
         value: (x, y, test_x, test_y) as tensors or arrays, a dictionary with these keys, a pair (training
-            set, test set) of PyTorch data sets of (input, target), or a `Dataset`.
+            set, test set) of PyTorch data sets of (input, target) or of (x, y), or a `Dataset`.
         name: what it is called in `Curves`.
 
     Targets that are whole numbers are classes, others are real targets. Numbers are float32 or int64.
@@ -31,8 +34,8 @@ def as_dataset(value: Any, name: str) -> Dataset:
         value = tuple(value[key] for key in keys)
     if not isinstance(value, (tuple, list)):
         raise BadInput(f"{name} is a {type(value).__name__}: {SHAPES}")
-    if len(value) == 2 and all(hasattr(part, "__getitem__") and hasattr(part, "__len__") for part in value):
-        pair = [_of_pairs(part, name) for part in value if _has_pairs(part)]
+    if len(value) == 2:
+        pair = [part if _is_pair(part) else _of_pairs(part, name) for part in value if not _is_array(part)]
         if len(pair) == 2:
             value = (*pair[0], *pair[1])
     if len(value) != 4:
@@ -56,19 +59,34 @@ def as_dataset(value: Any, name: str) -> Dataset:
     )
 
 
-def _has_pairs(part: Any) -> bool:
-    """Whether it is a data set of (input, target), not an array."""
+def _is_array(part: Any) -> bool:
+    """Whether it is an array, a tensor or a list of numbers."""
+    listed = isinstance(part, (tuple, list)) and not _is_pair(part)
     return (
-        not isinstance(part, np.ndarray)
-        and not hasattr(part, "detach")
-        and isinstance(part[0], (tuple, list))
+        (listed and not any(isinstance(one, (tuple, list, dict)) for one in part[:1]))
+        or isinstance(part, np.ndarray)
+        or hasattr(part, "detach")
     )
 
 
+def _is_pair(part: Any) -> bool:
+    """Whether it is (x, y), two arrays or tensors."""
+    if not isinstance(part, (tuple, list)) or len(part) != 2:
+        return False
+    return all(isinstance(each, np.ndarray) or hasattr(each, "detach") for each in part)
+
+
 def _of_pairs(dataset: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
+    kind = type(dataset).__name__
+    if hasattr(dataset, "collate_fn"):
+        raise BadInput(
+            f"{name}: a {kind} has batches of its own: give its data set, and batch_size in a setting"
+        )
+    if not (hasattr(dataset, "__getitem__") and hasattr(dataset, "__len__")) or isinstance(dataset, dict):
+        raise BadInput(f"{name}: a {kind} is no data set with a length: {SHAPES}")
     pairs = [dataset[k] for k in range(len(dataset))]
-    if any(len(pair) != 2 for pair in pairs):
-        raise BadInput(f"{name}: every example of a data set must be (input, target)")
+    if odd := [pair for pair in pairs if not isinstance(pair, (tuple, list)) or len(pair) != 2]:
+        raise BadInput(f"{name}: an example is a {type(odd[0]).__name__}, and must be (input, target)")
     try:
         x, y = (np.stack([_array(pair[k], name) for pair in pairs]) for k in (0, 1))
     except ValueError as error:

@@ -77,6 +77,8 @@ class Objective:
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
         self.own: Callable[..., Tensor] | None = setting.own("loss") if setting.owns("loss") else None
+        if isinstance(self.own, type):
+            raise BadInput(f"loss = {setting.loss!r} is a class: give what it makes, {self.own.__name__}()")
 
     def __call__(self, outputs: Any, y: Tensor, plain: bool = False, live: Tensor | None = None) -> Tensor:
         """Mean loss over examples of each run, (runs,); `plain` without label smoothing.
@@ -456,9 +458,7 @@ def objective(
         if target.shape != logits.shape:
             raise BadInput(f"outputs {tuple(logits.shape[1:])} and targets {tuple(target.shape[1:])} differ")
         each = (logits - target).square()
-        if live is None:
-            return each.mean((-2, -1))
-        each = each.mean(-1)
+        each = each.flatten(2).mean(-1) if each.ndim > 2 else each
     else:
         smoothing = 0.0 if plain else setting.label_smoothing
         each = F.cross_entropy(

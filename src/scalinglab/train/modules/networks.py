@@ -130,7 +130,9 @@ def tried(model: nn.Module, loss: Loss, x: Tensor, y: Tensor) -> Abilities:
     others = {name: value for name, value in state.items() if name not in weights}
     before, kept = torch.get_rng_state(), _plain_attributes(model)
     with torch.random.fork_rng(devices=[]):
-        value, after, outputs = _first(single, weights, {k: v.clone() for k, v in others.items()}, model, x)
+        value, after, outputs = _first(
+            single, weights, {k: v.clone() for k, v in others.items()}, model, x, y
+        )
         random = not torch.equal(before, torch.get_rng_state())
     _check_loss(value, x, y)
     if not any(isinstance(leaf, Tensor) for leaf in trees.tree_leaves(outputs)):
@@ -164,15 +166,19 @@ def _counts(model: nn.Module, before: Mapping[str, Any]) -> str | None:
 
 
 def _first(
-    single: Single, weights: Named, others: Named, model: nn.Module,
-    x: Tensor,
-) -> tuple[Tensor, Named, Any]:  # fmt: skip
+    single: Single, weights: Named, others: Named, model: nn.Module, x: Tensor, y: Tensor
+) -> tuple[Tensor, Named, Any]:
     try:
-        return single(weights, others)
+        with warnings.catch_warnings():
+            # outputs (n, 1) less targets (n,) are (n, n): PyTorch warns, and trains something else
+            warnings.filterwarnings("error", "Using a target size")
+            return single(weights, others)
     except Exception as error:
+        whole = x.dtype == torch.int64 and "dtype" in str(error)
         raise BadInput(
-            f"{type(model).__name__} and its loss cannot take a batch of inputs {tuple(x.shape)}, {x.dtype}: "
-            f"{type(error).__name__}: {_line(error)}"
+            f"{type(model).__name__} and its loss cannot take a batch of inputs {tuple(x.shape)}, {x.dtype}, "
+            f"and targets {tuple(y.shape)}, {y.dtype}: {type(error).__name__}: {_line(error)}"
+            + ("; whole numbers reach the network as they are: give images as floats" if whole else "")
         ) from error
 
 
