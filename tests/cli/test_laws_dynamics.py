@@ -118,18 +118,3 @@ def test_collapse_of_a_store_knows_the_settings_that_its_runs_declared(tmp_path)
     with pytest.raises(BadInput, match=r"differ in 'dropout' \(0.1, 0.2\) at the same n_data"):
         run(*words)
     assert "holds" in run(*words, "--where", "dropout=0.1")
-
-
-def test_settings_of_a_collapse_are_not_what_was_measured(tmp_path, monkeypatch):
-    table = pd.DataFrame({"L": [8, 8, 16, 16], "p": [0.4, 0.6, 0.4, 0.6], "spans": [0.1, 0.9, 0.05, 0.95]})
-    table.to_csv(tmp_path / "percolation.csv", index=False)
-    asked: dict[str, object] = {}
-
-    def collapse(curves: sl.Curves, **options: object) -> None:
-        asked.update(options)
-        raise BadInput("asked")
-
-    monkeypatch.setattr(sl.laws, "collapse", collapse)
-    words = ["laws", "collapse", str(tmp_path / "percolation.csv"), "--x", "p", "--size", "L"]
-    result = CliRunner().invoke(app, [*words, "--by", "critical"])
-    assert (str(result.exception), asked["y"]) == ("asked", "spans")

@@ -131,16 +131,6 @@ def test_other_axes_keep_their_ticks(axis, ends):
 # --- several sizes -----------------------------------------------------------------------------------------
 
 
-def test_a_collapse_at_a_critical_point_keeps_linear_ticks_and_another_one_has_plain_ones():
-    found = collapsed(x_exponent=estimate(-0.5), y_exponent=estimate(0.25))
-    plain = type(collapse.collapse(found).axes[0].yaxis.get_major_formatter())
-    found.critical = estimate(3.25)
-    left, right = collapse.collapse(found).axes
-    assert plain.__name__ == "FuncFormatter"
-    assert not isinstance(left.yaxis.get_major_formatter(), plain)
-    assert isinstance(right.yaxis.get_major_formatter(), plain)
-
-
 def test_no_master_curve_is_drawn_where_no_size_belongs_to_it(axis):
     found = collapsed()
     found.holds = np.zeros(3, bool)

@@ -95,7 +95,7 @@ def collapsed(**more: Any) -> Any:
     curves = pd.DataFrame({"size": np.repeat(SIZES, 2), "x": [1, 2] * 3, "y": [3.0, 4, 5, 6, 7, 8]})
     return SimpleNamespace(
         sizes=SIZES, holds=np.array([False, True, True]), deviation=np.array([0.3, 0.02, 0.01]),
-        rescaled=curves, x=np.array([1.0, 2]), y=np.array([6.0, 7]), by="optimum", critical=None, **more,
+        rescaled=curves, x=np.array([1.0, 2]), y=np.array([6.0, 7]), by="optimum", **more,
     )  # fmt: skip
 
 
@@ -107,14 +107,6 @@ def test_a_collapse_shows_which_sizes_belong_to_the_master_curve_and_how_far_eac
     assert (left.get_xlabel(), left.get_ylabel()) == ("norm / optimum", "test error / optimum")
     shown = {d.get_label(): (d.get_xdata().tolist(), d.get_ydata().tolist()) for d in right.lines}
     assert shown == {"holds": ([1000, 10_000], [2, 1]), "does not": ([100], [30])}
-
-
-def test_a_collapse_at_a_critical_point_names_its_exponents(axis):
-    found = collapsed(x_exponent=estimate(-0.5), y_exponent=estimate(0.25))
-    found.critical = estimate(3.25)
-    collapse.draw_collapse(axis, found, "load", "error")
-    assert (axis.get_xlabel(), axis.get_ylabel()) == ("(load − 3.25) · size^0.5", "error · size^0.25")
-    assert axis.get_xscale() == "linear"
 
 
 def extrapolated(at: list[float], mean: list[float]) -> Any:

@@ -14,7 +14,7 @@ from scalinglab.laws.fitting.data import from_curves
 from scalinglab.laws.fitting.solution import Interval
 from scalinglab.laws.fitting.uncertainty.form_error import FormError
 from scalinglab.laws.fitting.uncertainty_budget import Sources
-from scalinglab.laws.learning_curves.collapse_result import Collapse
+from scalinglab.laws.learning_curves.collapse import Collapse
 from scalinglab.laws.optimum import Optimal
 from scalinglab.results import Reason
 from scalinglab.results.estimate import Estimate
@@ -289,18 +289,17 @@ def test_the_forms_part_is_what_it_adds_to_the_interval_of_the_fit():
 def test_a_collapse_is_printed_with_its_extent_and_deviation():
     one = Estimate(0.5, 0.1, 0.3, 0.7)
     made = Collapse(
-        "critical", *[np.zeros(2)] * 3, np.array([100.0, 1770.0, 3000.0]), np.ones(3), np.ones(3),
+        "exponents", *[np.zeros(2)] * 3, np.array([100.0, 1770.0, 3000.0]), np.ones(3), np.ones(3),
         np.array([0.5, 0.01, 0.034]), np.array([False, True, True]), 1770.0, (), 1.25, -one, one,
-        pd.DataFrame(), ("a note",), one,
+        pd.DataFrame(), ("a note",),
     )  # fmt: skip
     lines = made.summary().splitlines()
     assert lines[1] == "holds        from 1,770 up (2 of 3 sizes); outliers: none"
     assert lines[2] == "deviation    at most 3.4 % from the master curve of the others"
     assert lines[3].split() == ["quality", "1.25", "(1:", "within", "the", "noise)"]
-    assert lines[6].endswith("(x is counted from it; nu = 2)")
-    assert lines[7] == "note: a note"
+    assert lines[6] == "note: a note"
     assert str(made.extent("images")) == "from 1,770 images up (2 of 3 sizes)"
-    none = replace(made, holds=np.zeros(3, bool), holds_from=None, critical=None, outliers=(3000.0,))
+    none = replace(made, holds=np.zeros(3, bool), holds_from=None, outliers=(3000.0,))
     assert "for no three sizes; outliers: 3,000" in none.summary()
     assert "no master curve to deviate from" in none.summary()
     assert len(none.summary().splitlines()) == 7

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from scalinglab.laws.learning_curves.collapse_result import Collapse
+    from scalinglab.laws.learning_curves.collapse import Collapse
     from scalinglab.laws.learning_curves.dynamical import Dynamical
 
 
@@ -67,13 +67,8 @@ def draw_curves(
 
 def draw_collapse(axis: Axes, found: Collapse, x: str = "norm", y: str = "error", title: str = "") -> None:
     """Rescaled curves over the master curve; the sizes that do not belong to it are drawn thin and pale."""
-    if found.critical is not None:
-        centre = f"{found.critical.value:.4g}"
-        axis.set(xlabel=f"({x} − {centre}) · size^{-found.x_exponent.value:.3g}",
-                 ylabel=f"{y} · size^{found.y_exponent.value:.2g}", title=title)  # fmt: skip
-    else:
-        place, height = UNITS[found.by]
-        loglog(axis, f"{x} / {place}", f"{y} / {height}", title)
+    place, height = UNITS[found.by]
+    loglog(axis, f"{x} / {place}", f"{y} / {height}", title)
     for shade, size, holds in zip(colors(found.sizes), found.sizes, found.holds, strict=True):
         part = found.rescaled[np.isclose(found.rescaled["size"], size)]
         axis.plot(part["x"], part["y"], ".-" if holds else "-", color=shade, markersize=2,
@@ -161,8 +156,7 @@ def collapse(found: Collapse, x: str = "norm", y: str = "test error", size: str 
     )
     right.plot(found.sizes[~found.holds], 100 * found.deviation[~found.holds], "o", color=MUTED,
                markerfacecolor="none", label="does not")  # fmt: skip
-    if found.critical is None:
-        plain_ticks(axes[0, 0], "y")
+    plain_ticks(axes[0, 0], "y")
     plain_ticks(right)
     right.legend(frameon=False)
     return figure

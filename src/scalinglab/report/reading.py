@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scalinglab.laws.learning_curves.collapse_result import Collapse
+from scalinglab.laws.learning_curves.collapse import Collapse
 from scalinglab.laws.learning_curves.dynamical import Dynamical
 from scalinglab.results.estimate import CANNOT_TELL, FAILS, HOLDS
 

@@ -17,7 +17,7 @@ from scalinglab.curves import Curves, is_seed
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.figures.data import law_curve, laws_of_error, laws_of_norm, visible
 from scalinglab.figures.style import PALETTE
-from scalinglab.laws.learning_curves.collapse_result import Collapse
+from scalinglab.laws.learning_curves.collapse import Collapse
 from scalinglab.laws.learning_curves.dynamical import Dynamical, dynamical
 from scalinglab.report import numbers, reading
 from scalinglab.report.page import Plot, Section

@@ -560,11 +560,8 @@ REASONS = {
     "no_runs_beside": "{resources}: the store has no other runs that differ in {columns:or} alone",
     # learning curves
     "short_curves": "{size} = {sizes:,.10g} left out: fewer than {needed} usable points",
-    "points_missing": "{points:#point} left out: {x} or {y} is missing",
     "points_not_positive": "{points:#point} left out: {x} or {y} is missing or not positive",
     "rows_without_size": "{rows:#row} left out: no {size} is given",
-    "sizes_off_the_curve": ("{size} = {sizes:,.10g} left out: with them the sizes do not fall on one curve"),
-    "critical_outside": "x_c lies outside the measured {x}, {low:g} to {high:g}: measure around it",
     "optima_differ": (
         "a quality of {quality:.2g} by optimum: the curves differ, or the places of their flat minima are "
         "uncertain by more than the noise; by='position' (--by position) needs none of these"

@@ -266,19 +266,19 @@ def collapse(
 
     scalinglab laws collapse curves.csv --x norm --y test_error
 
-    scalinglab laws collapse percolation.csv --x p --y spans --size L --by critical --tolerance 0.05
+    scalinglab laws collapse curves.csv --x step --y test_loss --size width --by exponents --tolerance 0.05
 
     Args:
         x: the column that grows during training, e.g. norm (spectral complexity).
-        by: scale that divides each curve: its position (as in laws dynamical), its optimum, powers of the
-            size with the best exponents, or (critical) these with a fitted critical point.
+        by: scale that divides each curve: its position (as in laws dynamical), its optimum, or powers of the
+            size with the best exponents.
         tolerance: largest relative deviation that counts as collapsed, e.g. 0.1.
     """
     import scalinglab as sl
     from scalinglab.curves.columns import measure_of
     from scalinglab.figures import collapse as figures
 
-    curves = rows.curves((size, x) if by == "critical" else (), (size, x, *([y] if y else [])))
+    curves = rows.curves((), (size, x, *([y] if y else [])))
     y = y or measure_of(curves.frame, curves.setting_columns)
     found = sl.laws.collapse(curves, x=x, y=y, size=size, by=by, tolerance=tolerance)
     return Output(

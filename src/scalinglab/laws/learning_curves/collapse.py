@@ -10,9 +10,7 @@ The scales are
   stands out of its noise has no position and does not belong;
 - `by="optimum"`: the position and height of every curve's minimum (damico2025, Fig. 4);
 - `by="exponents"`: x_scale = n^a and y_scale = n^−b with the a and b that make the collapse best
-  (`scaling_fit`);
-- `by="critical"`: the same on linear axes with x counted from a critical point x_c that is fitted, too, as in
-  finite-size scaling (`critical`).
+  (`scaling_fit`).
 
 Heights and positions are those of the smoothed curve: the smallest of many noisy points lies below it by an
 amount that depends on the noise of that size alone, and would tear curves apart that agree.
@@ -27,21 +25,88 @@ tiny noise makes every collapse look bad, the deviations are also given as they 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput, nearest
-from scalinglab.laws.learning_curves import critical, scaling_fit
-from scalinglab.laws.learning_curves.collapse_result import GOOD, WAYS, WITHIN, Collapse
+from scalinglab.laws.learning_curves import scaling_fit
 from scalinglab.laws.learning_curves.mean_curves import SizeCurve, left_out, size_curves
 from scalinglab.laws.learning_curves.quality import GRID, Family
 from scalinglab.laws.learning_curves.shape import level_crossings, power_law_window
 from scalinglab.results.estimate import FEWEST, Estimate, slope
-from scalinglab.results.types import Reason
+from scalinglab.results.types import Reason, Remark, Worded, noted
 from scalinglab.support.validation import checked
+
+WAYS = ("position", "optimum", "exponents")
+# convention: a size belongs that deviates by at most this many times its noise, 1 in 400 by chance
+WITHIN = 3.0
+# judged: benchmarks/collapse.py, 1.2 or less within noise but for flat minima; quality above which curves
+# differ
+GOOD = 3.0
+
+
+@dataclass(frozen=True)
+class Collapse(Worded):
+    """A master curve and how well it holds.
+
+    Attributes:
+        by: where the scales come from: "position", "optimum" or "exponents".
+        x, y: (g,) the master curve Φ in rescaled units (of the sizes for which it holds).
+        spread: (g,) relative standard deviation of those sizes around it.
+        sizes: (s,) all sizes; `x_scale`, `y_scale`: (s,) what each was divided by (NaN: no position).
+        deviation: (s,) relative rms deviation of each size from the master curve of the others that hold.
+        holds: (s,) whether the size belongs to the collapse; `holds_from`: the smallest that does, with all
+            larger ones but the outliers; None where no three sizes agree.
+        outliers: sizes above `holds_from` that do not follow.
+        quality: mean squared deviation of points from the master curve of the other sizes, in units of the
+            noise; about 1 within noise.
+        x_exponent, y_exponent: a and b of x_scale ∝ n^a and y_scale ∝ n^−b, over the sizes that hold.
+        rescaled: the curves after rescaling: columns size, x, y.
+        notes: what could not be used.
+    """
+
+    by: str
+    x: np.ndarray
+    y: np.ndarray
+    spread: np.ndarray
+    sizes: np.ndarray
+    x_scale: np.ndarray
+    y_scale: np.ndarray
+    deviation: np.ndarray
+    holds: np.ndarray
+    holds_from: float | None
+    outliers: tuple[float, ...]
+    quality: float
+    x_exponent: Estimate
+    y_exponent: Estimate
+    rescaled: pd.DataFrame
+    notes: tuple[Reason, ...] = ()
+
+    def extent(self, unit: str = "") -> Reason:
+        """Which sizes collapse: "from 1,770 up (5 of 8 sizes)"; `unit` of the sizes."""
+        if self.holds_from is None:
+            return Reason("collapse_nowhere")
+        sizes = {"size": self.holds_from, "holding": int(self.holds.sum()), "sizes": self.sizes.size}
+        return Reason("collapse_extent", unit=f" {unit}" if unit else "", **sizes)
+
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """What the summary says, as data."""
+        yield Reason(f"collapse_by_{self.by}")
+        holds = "collapse_holds" if self.outliers else "collapse_holds_all"
+        yield Reason(holds, extent=self.extent(), outliers=self.outliers)
+        if self.holds.any():
+            yield Reason("collapse_deviation", worst=100 * float(self.deviation[self.holds].max()))
+        else:
+            yield Reason("collapse_none")
+        yield Reason("collapse_quality", quality=self.quality)
+        yield Reason("collapse_x", power=self.x_exponent)
+        yield Reason("collapse_y", power=self.y_exponent)
+        yield from noted(self.notes)
 
 
 @checked
@@ -57,7 +122,7 @@ def collapse(
 
     Args:
         curves: several runs of a size (seeds) are averaged.
-        by: where the scales come from: "position", "optimum", "exponents" or "critical".
+        by: where the scales come from: "position", "optimum" or "exponents".
         tolerance: a size belongs to the collapse where its rms deviation from the master curve of the others
             is below this part of the value and of the curve's own descent in ln y (a curve that falls by 5 %
             in all cannot collapse to within 10 %), or within three times its own noise.
@@ -66,8 +131,6 @@ def collapse(
         raise BadInput(f"no way of rescaling {by!r}; {nearest(by, WAYS)}")
     if not tolerance > 0:
         raise BadInput(f"tolerance={tolerance} must be positive: the relative deviation that still counts")
-    if by == "critical":
-        return critical.collapse_at_critical_point(curves, x, y, size, tolerance)
     found = size_curves(curves, x, y, size)
     notes = left_out(curves, found, x, y, size)
     if by == "position":
@@ -181,14 +244,15 @@ def _best_exponents(
     points = scaling_fit.Points(
         np.repeat(np.arange(len(found)), counts), np.repeat(logs, counts),
         np.concatenate([x for x, _ in family.points]), np.concatenate([y for _, y in family.points]),
-        np.repeat(noise, counts), critical=False,
+        np.repeat(noise, counts),
     )  # fmt: skip
     guess = np.array([slope(logs, position).value, -slope(logs, height).value])
     steps = np.array([-0.6, -0.3, -0.1, 0.0, 0.1, 0.3, 0.6])  # a coarse grid of starts around the minima's
     starts = guess + np.stack(np.meshgrid(steps, steps), axis=-1).reshape(-1, 2)
-    best = scaling_fit.fit(points, starts)
-    a, b = best.values
+    a, b = scaling_fit.fit(points, starts)
     # constants: the curves' mean optimum stays at (1, 1), so that the master curve reads as in the other ways
-    offsets = position.mean() - a * logs.mean(), height.mean() + b * logs.mean()
-    made = collapse_curves(found, a * logs + offsets[0], -b * logs + offsets[1], tolerance, "exponents")
-    return replace(made, x_exponent=best.estimates[0], y_exponent=best.estimates[1])
+    x_scale, y_scale = a.value * logs, -b.value * logs
+    x_scale, y_scale = x_scale + (position - x_scale).mean(), y_scale + (height - y_scale).mean()
+    return replace(
+        collapse_curves(found, x_scale, y_scale, tolerance, "exponents"), x_exponent=a, y_exponent=b
+    )

@@ -38,8 +38,7 @@ import pandas as pd
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
-from scalinglab.laws.learning_curves.collapse import collapse_at
-from scalinglab.laws.learning_curves.collapse_result import Collapse
+from scalinglab.laws.learning_curves.collapse import Collapse, collapse_at
 from scalinglab.laws.learning_curves.mean_curves import SizeCurve, left_out, size_curves
 from scalinglab.laws.learning_curves.shape import level_crossings, optimum, power_law_window
 from scalinglab.results.estimate import Estimate, is_zero, product, slope, slopes

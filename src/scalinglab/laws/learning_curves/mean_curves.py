@@ -7,7 +7,6 @@ live on log axes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -52,7 +51,7 @@ def size_curves(
     """One mean curve for each size, smallest first."""
     table = curves if isinstance(curves, Curves) else Curves(curves)
     frame = table.frame
-    check_columns(frame, x, y, size)
+    _check_columns(frame, x, y, size)
     _one_experiment(table, size)
     made, short = [], []
     for value, rows in frame.dropna(subset=[size]).groupby(size, sort=True):
@@ -70,7 +69,7 @@ def size_curves(
     return made
 
 
-def check_columns(frame: pd.DataFrame, x: str, y: str, size: str) -> None:
+def _check_columns(frame: pd.DataFrame, x: str, y: str, size: str) -> None:
     """Refuse columns that cannot be curves y(x) of several sizes."""
     for column in (x, y, size):
         if column not in frame:
@@ -83,21 +82,16 @@ def check_columns(frame: pd.DataFrame, x: str, y: str, size: str) -> None:
         raise BadInput(f"{size} = {smallest:g} must be positive: it is a size")
 
 
-def short_curves(size: str, sizes: Iterable[float]) -> Reason:
-    """The sizes whose curves have too few points."""
-    return Reason("short_curves", size=size, sizes=tuple(map(float, sizes)), needed=FEWEST_POINTS)
-
-
 def left_out(
     curves: Curves | pd.DataFrame, found: list[SizeCurve], x: str, y: str, size: str
 ) -> tuple[Reason, ...]:
     """What `size_curves` could not use."""
     sizes = (curves.frame if isinstance(curves, Curves) else curves)[size]
-    short = sorted({*sizes.dropna()} - {curve.size for curve in found})
+    short = tuple(sorted(set(map(float, sizes.dropna())) - {curve.size for curve in found}))
     lost = sum(curve.dropped for curve in found)
     notes = []
     if short:
-        notes.append(short_curves(size, short))
+        notes.append(Reason("short_curves", size=size, sizes=short, needed=FEWEST_POINTS))
     if lost:
         notes.append(Reason("points_not_positive", points=lost, x=x, y=y))
     if missing := int(sizes.isna().sum()):

@@ -26,11 +26,6 @@ GRID = 80  # search: places at which curves are compared, and those of a master 
 SHARED = 10.0
 
 
-def pooled_variance(noise: np.ndarray, freedom: np.ndarray, typical: float) -> np.ndarray:
-    """Variance of one point: the curve's own, drawn towards a typical noise where few points tell it."""
-    return np.asarray((freedom * noise**2 + SHARED * typical**2) / (freedom + SHARED))
-
-
 @dataclass(frozen=True)
 class Family:
     """Smoothed curves of several sizes, in logs, ready to be shifted against each other.
@@ -107,8 +102,9 @@ class Family:
         return np.asarray(np.sqrt(squared.sum(axis=1) / judged))
 
     def pooled(self, members: np.ndarray) -> np.ndarray:
-        """(s,) variance of one point: the curve's own, drawn towards the median of the members."""
-        pooled = pooled_variance(self.noise, self.freedom, float(np.median(self.noise[members])))
+        """(s,) variance of one point: the curve's own, drawn towards the median where few points tell it."""
+        typical = float(np.median(self.noise[members]))
+        pooled = (self.freedom * self.noise**2 + SHARED * typical**2) / (self.freedom + SHARED)
         return np.maximum(pooled, 1e-12)  # curves without noise are compared to 1e-6 of ln y
 
     def quality(self, position: np.ndarray, height: np.ndarray, members: np.ndarray) -> float:
