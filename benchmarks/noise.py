@@ -5,8 +5,7 @@
 Every case draws many tables of runs whose accuracy is highest at noise = width^p and falls off on both sides,
 twice as fast above, and counts how often the interval of p holds the planted one, and what the verdict on
 p = 1 is. Levels are placed at random against the optima. "digits" is the size of a small study: four widths,
-six batch sizes, three seeds. The second table is on the noise at which the error is a quarter above its best:
-how often its interval holds the truth, over widths where it lies within the search, and that of its power.
+six batch sizes, three seeds.
 """
 
 from __future__ import annotations
@@ -17,8 +16,7 @@ import time
 import numpy as np
 import pandas as pd
 
-from scalinglab.curves import Curves
-from scalinglab.laws.noise import OptimalNoise, tolerance
+from scalinglab.laws.noise import OptimalNoise
 from scalinglab.laws.noise.optimum import from_ends
 from scalinglab.laws.noise.runs import Ends
 from scalinglab.results.estimate import CANNOT_TELL, FAILS, HOLDS
@@ -56,22 +54,6 @@ def one_set(case: tuple, power: float, rng: np.random.Generator) -> OptimalNoise
     )
 
 
-def tolerated(case: tuple, rng: np.random.Generator, rise: float = 0.25) -> tuple[np.ndarray, list[bool]]:
-    """Whether the intervals of the noise at which errors have risen hold it, and that of its power."""
-    widths, curvature = np.array(case[0]), case[-1]
-    frame = runs_of(case, 1.0, rng)
-    found = tolerance(Curves(frame, settings=["noise"]), x="noise", rise=rise)
-    off = np.sqrt(rise * (0.1 - 0.005 * np.log2(widths)) / (2 * curvature))
-    planted = off + np.log2(widths) - np.log2(widths).mean()
-    known = np.isfinite(found.noise)
-    low, high = np.log2(found.interval[:, known])
-    inside = (low <= planted[known]) & (planted[known] <= high)
-    if known.sum() < 2:
-        return inside, []
-    slope = np.polyfit(np.log2(widths[known]), planted[known], 1)[0]
-    return inside, [bool(found.exponent.low <= slope <= found.exponent.high)]
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sets", type=int, default=200)
@@ -90,12 +72,6 @@ def main() -> None:
             shares = [np.mean([f.verdict == v for f in found]) for v in (HOLDS, FAILS, CANNOT_TELL)]
             told = " ".join(f"{100 * s:>{w}.0f}" for s, w in zip(shares, (6, 6, 12), strict=True))
             print(f"{name:38} {power:>4g} {covered:>10.1f} {width:>6.2f} {told} {spent:>7.0f}", flush=True)
-    print(f"\n{'error a quarter above its best':38} {'noise/%':>10} {'power/%':>10}")
-    for name, case in CASES.items():
-        each = [tolerated(case, np.random.default_rng((8, k))) for k in range(sets)]
-        held = [np.concatenate([np.array(one[k], bool) for one in each]) for k in range(2)]
-        told = [f"{100 * some.mean():>10.1f}" if len(some) else f"{'not told':>10}" for some in held]
-        print(f"{name:38} {' '.join(told)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting.uncertainty import intervals
 from scalinglab.laws.fitting.uncertainty.form_error import FormError, Places
-from scalinglab.laws.fitting.uncertainty_budget import sources
 
 X = np.geomspace(100, 1e5, 12)
 
@@ -194,34 +193,17 @@ def test_profile_intervals_cover_the_truth():
     assert np.all(np.sum(hits, axis=0) >= 52)  # P(fewer | 95 %) < 0.005
 
 
-@pytest.mark.slow
-def test_sources_of_uncertainty_are_told_apart_where_the_data_allow():
-    rng = np.random.default_rng(0)
-    x = np.repeat(X, 5)
-    seed_noise, n_test = 0.04, 2000
-    mean = truth(x) * np.exp(seed_noise * rng.standard_normal(x.size))
-    y = rng.binomial(n_test, mean) / n_test
-    found = sources(x, y, at=1e6, n_test=n_test)
-    assert found.seed == pytest.approx(seed_noise, rel=0.35)
-    expected = np.sqrt(np.mean((1 - truth(x)) / truth(x)) / n_test)
-    assert found.evaluation == pytest.approx(expected, rel=0.1)
-    assert 0 < found.fit < 0.2
-    assert found.form is not None
-    alone = sources(X, noisy(0), at=1e6)
-    assert alone.seed is None
-    assert alone.evaluation is None
-    assert "repeats" in alone.summary()
-
-
-def test_the_fits_part_of_the_uncertainty_knows_of_runs():
+def test_the_interval_of_a_law_knows_of_runs():
     """Twelve runs over the same sizes, each with its own luck at all of them."""
     rng = np.random.default_rng(0)
     x = np.tile(np.geomspace(100, 1e4, 8), 12)
     runs = np.repeat(np.arange(12), 8)
     luck = 0.1 * rng.standard_normal(12)[runs]
     y = 3 * x**-0.4 * np.exp(luck + 0.001 * rng.standard_normal(x.size))
-    aware, blind = (sl.laws.sources(x, y, at=1e3, runs=labels).fit for labels in (runs, None))
+    ends = [
+        sl.laws.fit("power_law_offset", x, y, runs=labels).interval(1e3, 0.6827, method)
+        for labels, method in ((runs, "bootstrap"), (None, "profile"))
+    ]
+    aware, blind = (np.log(high / low) / 2 for low, high in ends)
     assert aware == pytest.approx(0.1 / np.sqrt(12), rel=0.5)
     assert blind < aware / 2
-    with pytest.raises(BadInput, match="at=nan"):
-        sl.laws.sources(x, y, at=np.nan)

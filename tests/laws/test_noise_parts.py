@@ -9,13 +9,11 @@ import pytest
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.laws.noise import (
-    Tolerance,
     optimum,
     runs,
     selection,
     stability,
     thresholds,
-    tolerance,
     training_time,
 )
 from scalinglab.results.estimate import Estimate
@@ -199,46 +197,7 @@ def test_ratio_of_optima_is_a_geometric_mean_over_the_widths_that_both_use():
     assert np.isnan(training_time.ratio_of(one, last).low)
 
 
-# --- tolerance and stability ------------------------------------------------------------
-
-
-def test_tolerated_noise_is_interpolated_in_logs():
-    log_level = np.log(LEVELS)
-    errors = np.array(
-        [[0.2, 0.1, 0.12, 0.2], [0.1, 0.1, 0.11, 0.12], [0.3, 0.1, 0.11, np.nan], [0.1, 0.2, 0.1, 0.1]]
-    )
-    found = thresholds.risen(log_level, errors, 0.25, np.zeros(4))
-    share = np.log(0.125 / 0.12) / np.log(0.2 / 0.12)
-    assert found[0] == pytest.approx(4 * 2**share)
-    assert np.isnan(found[1])
-    assert np.isnan(found[2])
-    assert found[3] == pytest.approx(2 ** (np.log(1.25) / np.log(2)))
-    moved = thresholds.risen(log_level, errors[:1], 0.25, np.array([0.1]))
-    assert moved[0] == pytest.approx(found[0] * 2**0.1)
-    untrained = thresholds.risen(log_level, np.array([[0.2, 0.1, 0.11, np.inf]]), 0.25, np.zeros(1))
-    assert untrained[0] == pytest.approx(4 * np.sqrt(2)), (
-        "somewhere between the last that trained and the next"
-    )
-
-
-def test_a_tolerance_is_told_for_each_width():
-    found = Tolerance(
-        np.array([1.0, 2.0]),
-        "width",
-        np.array([3.0, np.nan]),
-        np.array([[2.0, np.nan], [4.0, np.nan]]),
-        Estimate(1.1, 0.1, 0.9, 1.3),
-        0.25,
-        "noise_scale",
-    )
-    head, first, second, last = found.summary().splitlines()
-    assert head == "noise_scale at which the error is 25 % above its best"
-    assert first.split(None, 1) == ["1", "3 [2, 4]"]
-    assert "not within the search" in second
-    assert last == "∝ w^q: q = 1.1, 95 % [0.9, 1.3]"
-    for wrong in (0.0, np.inf, -1.0):
-        with pytest.raises(BadInput, match="a share of the best error"):
-            tolerance(None, rise=wrong)  # type: ignore[arg-type]
+# --- stability ------------------------------------------------------------
 
 
 def test_largest_stable_rate_is_where_half_of_the_runs_fail_for_good():

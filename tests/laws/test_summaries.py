@@ -12,8 +12,6 @@ from scalinglab.errors import BadInput
 from scalinglab.laws import surface
 from scalinglab.laws.fitting.data import from_curves
 from scalinglab.laws.fitting.solution import Interval
-from scalinglab.laws.fitting.uncertainty.form_error import FormError
-from scalinglab.laws.fitting.uncertainty_budget import Sources
 from scalinglab.laws.learning_curves.collapse import Collapse
 from scalinglab.laws.optimum import Optimal
 from scalinglab.results import Reason
@@ -50,16 +48,6 @@ def test_an_optimum_is_printed_with_its_intervals_and_how_far_it_lies():
     assert len(optimal(caution="").summary().splitlines()) == 7
     open_ended = replace(optimal(), loss_interval=Interval(np.array([2.0]), np.array([np.inf])))
     assert "…" not in open_ended.summary()
-
-
-def test_sources_of_uncertainty_that_were_not_separated_say_why():
-    found = Sources(
-        1e6, 0.25, seed=0.012, evaluation=None, fit=0.034, form=0.05,
-        reasons={"evaluation": "give n_test"},
-    )  # fmt: skip
-    assert [line.split(None, 1) for line in found.summary().splitlines()[1:]] == [
-        ["seed", "1.2 %"], ["evaluation", "not separated: give n_test"], ["fit", "3.4 %"], ["form", "5 %"],
-    ]  # fmt: skip
 
 
 # --- surfaces ---------------------------------------------------------------------------------------------
@@ -246,44 +234,7 @@ def test_points_that_differ_in_a_setting_and_diverged_runs_are_mentioned():
     assert "diverged_count" not in {note.code for note in done}
 
 
-# --- sources of uncertainty, bends of surfaces, collapses -------------------------------------------------
-
-
-def test_scatter_between_seeds_is_less_what_the_test_set_explains():
-    def seed(x, logs, n_test=None):
-        x = np.asarray(x, float)
-        found = sl.laws.sources(x, 0.5 * x**-0.3 * np.exp(logs), at=16.0, n_test=n_test)
-        return found.seed, found.evaluation
-
-    x = np.repeat([1.0, 2.0, 4.0], 3)
-    logs = np.array([0.1, -0.1, 0.0, 0.2, 0.0, -0.2, 0.05, -0.05, 0.0])
-    variance = (0.02 + 0.08 + 0.005) / 6
-    assert seed(x, logs)[0] == pytest.approx(np.sqrt(variance))
-    left, evaluation = seed(x, logs, n_test=300)
-    assert left == pytest.approx(np.sqrt(variance - evaluation**2))
-    assert seed(x, logs, n_test=10)[0] == 0
-    assert seed([1, 1, 2, 2, 3, 4, 5], np.zeros(7))[0] is None, "two repeats are too few"
-    assert seed([1, 1, 1, 1, 2, 3, 4], np.zeros(7))[0] == 0
-
-
-def test_the_forms_part_is_what_it_adds_to_the_interval_of_the_fit():
-    x = np.geomspace(100, 1e5, 10)
-    y = (0.05 + 3 * x**-0.4) * np.exp(0.02 * np.random.default_rng(0).standard_normal(10))
-    found = sl.laws.sources(x, y, at=1e6, n_test=1000)
-    law = sl.laws.fit("power_law_offset", x, y)
-    ends = [law.interval(1e6, 0.6827, "profile", form_error=e) for e in (None, FormError(law.solution))]
-    fit, both = (np.log(high / low) / 2 for low, high in ends)
-    assert (found.prediction, found.fit) == pytest.approx((law.predict(1e6), fit))
-    assert np.hypot(found.fit, found.form) == pytest.approx(both)
-    assert 0 < found.form < 1
-    assert found.evaluation == pytest.approx(np.sqrt(np.mean((1 - y) / y) / 1000))
-    assert found.seed is None
-    assert found.reasons.keys() == {"seed"}
-    for wrong in (0, -3):
-        with pytest.raises(BadInput, match="needs y to be an error rate"):
-            sl.laws.sources(x, y, at=1e6, n_test=wrong)
-    with pytest.raises(BadInput, match="needs y to be an error rate"):
-        sl.laws.sources(x, y / y[0], at=1e6, n_test=100)
+# --- bends of surfaces, collapses ------------------------------------------------------------------------
 
 
 def test_a_collapse_is_printed_with_its_extent_and_deviation():

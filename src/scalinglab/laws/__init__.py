@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from scalinglab.laws.fitting.fit import fit
     from scalinglab.laws.fitting.law import Law, bootstrap
     from scalinglab.laws.fitting.solution import Certificate, Interval
-    from scalinglab.laws.fitting.uncertainty_budget import sources
     from scalinglab.laws.forms.base import Form, Parameter
     from scalinglab.laws.forms.registry import register_form
     from scalinglab.laws.in_progress import final_loss
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Certificate", "Form", "Interval", "Law", "Parameter", "bootstrap", "collapse", "downstream", "dynamical",
     "extrapolate", "final_loss", "fit", "forms", "hyperparameters", "mixture", "optimal_noise",
-    "optimum_in_time", "plan", "register_form", "schedule", "sources", "speedup", "stopping_norm", "surface",
+    "optimum_in_time", "plan", "register_form", "schedule", "speedup", "stopping_norm", "surface",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazily(
@@ -46,7 +45,7 @@ __getattr__, __dir__ = lazily(
         "extrapolate": "extrapolation.stacking", "fit": "fitting.fit", "hyperparameters": "tuning.transfer",
         "mixture": "mixing.shares", "optimal_noise": "noise",
         "optimum_in_time": "learning_curves.optimum_in_time",
-        "register_form": "forms.registry", "sources": "fitting.uncertainty_budget", "speedup": "compare",
+        "register_form": "forms.registry", "speedup": "compare",
         "stopping_norm": "learning_curves.stopping", "downstream": "scores", "final_loss": "in_progress",
     },
     modules={

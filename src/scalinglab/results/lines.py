@@ -70,9 +70,6 @@ LINES = {
         "{scored} scored: intervals of {level:%%} hold {calibration:%%}, half-width {sharpness:.3g} of ln y "
         "(median), error {rmsle:.3g}"
     ),
-    "sources_at": "prediction at {at:.4g}: {prediction:.4g}",
-    "source": "  {name:<11} {share:%%}",
-    "source_unknown": "  {name:<11} not separated: {why}",
     "final_loss": (
         "final loss {value:.4g}   {level:%%} [{low:.4g}, {high:.4g}]   {fraction:%%} of the run is done, "
         "{remaining:.6g} steps are left"
@@ -201,10 +198,6 @@ LINES = {
     "stable_power": "largest stable rate ∝ {column}^c{unit}: c = " + ENDS,
     "in_brackets": " ({text})",
     "outside_search": "outside the search",
-    "tolerance": "{x} at which the error is {rise:g} % above its best",
-    "tolerated": "{w:>8g}  {noise:.3g} [{low:.3g}, {high:.3g}]",
-    "not_tolerated": "{w:>8g}  not within the search, or the runs scatter too much",
-    "tolerance_power": "∝ w^q: q = " + ENDS,
     "over_time": "from half the training time to its end: {verdict}",
     # learning curves
     "collapse_by_position": (

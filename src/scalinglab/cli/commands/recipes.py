@@ -180,7 +180,6 @@ def laws_noise(
     width_column: str | None = None,
     search: str = "all",
     times: bool = False,
-    rise: float | None = None,
 ) -> Output:
     """Find the optimal SGD noise of every width, and whether it grows in proportion to width.
 
@@ -188,7 +187,7 @@ def laws_noise(
 
     scalinglab laws noise runs/
 
-    scalinglab laws noise runs/ --search both --times --rise 0.25
+    scalinglab laws noise runs/ --search both --times
 
     scalinglab laws noise runs.csv --n-data 50000 --parameterization standard
 
@@ -201,7 +200,6 @@ def laws_noise(
             the paper's w), else width (a multiple of the family's base).
         search: 'all' runs by their noise, only the 'batch' or the 'rate' search, or 'both', compared.
         times: also find the optimum at fractions of the training time.
-        rise: also find the noise at which the error is this fraction above its best, e.g. 0.25.
     """
     from scalinglab.figures import noise as figures
     from scalinglab.laws import noise
@@ -221,18 +219,10 @@ def laws_noise(
         found = noise.optimal_noise(curves, **columns)
         document, lines = found.to_dict(), [found.summary()]
         wanted = {"\n": (curves, document)}
-    for heading, (part, into) in wanted.items():
-        if times:
-            along = noise.over_time(part, **columns)
-            lines.append(heading + along.summary())
-            into["times"] = along.to_dict()
-        if rise is not None:
-            most = noise.tolerance(part, rise=rise, **columns)
-            lines.append(heading + most.summary())
-            into["tolerance"] = {
-                "rise": rise, "noise": most.noise, "interval": most.interval,
-                "exponent": asdict(most.exponent),
-            }  # fmt: skip
+    for heading, (part, into) in wanted.items() if times else ():
+        along = noise.over_time(part, **columns)
+        lines.append(heading + along.summary())
+        into["times"] = along.to_dict()
     return Output(document, found.table(), "\n".join(lines), figure=lambda: figures.noise(found))
 
 

@@ -3,10 +3,10 @@
 from scalinglab.laws.noise.optimum import OptimalNoise, optimal_noise
 from scalinglab.laws.noise.runs import assume
 from scalinglab.laws.noise.searches import Compared, compare, compare_searches, searches
-from scalinglab.laws.noise.thresholds import Stability, Tolerance, stability, tolerance
+from scalinglab.laws.noise.thresholds import Stability, stability
 from scalinglab.laws.noise.training_time import OverTime, over_time
 
 __all__ = [
-    "Compared", "OptimalNoise", "OverTime", "Stability", "Tolerance", "assume", "compare",
-    "compare_searches", "optimal_noise", "over_time", "searches", "stability", "tolerance",
+    "Compared", "OptimalNoise", "OverTime", "Stability", "assume", "compare", "compare_searches",
+    "optimal_noise", "over_time", "searches", "stability",
 ]  # fmt: skip

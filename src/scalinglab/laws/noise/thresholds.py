@@ -1,17 +1,11 @@
-"""Where runs give way as a level grows: the largest stable learning rate, and the noise that is tolerated.
+"""The largest stable learning rate of every width (park2019, appendix H).
 
-Stability (park2019, appendix H): at every width the share of runs that fail rises from 0 to 1 with the
-learning rate. The largest stable rate is where it crosses one half. The paper's claim: ε_max ∝ w^−1 in the
-standard scheme and ε_max constant in the NTK scheme, so that the normalized rate is constant in both.
+At every width the share of runs that fail rises from 0 to 1 with the learning rate. The largest stable rate
+is where it crosses one half. The paper's claim: ε_max ∝ w^−1 in the standard scheme and ε_max constant in the
+NTK scheme, so that the normalized rate is constant in both.
 
-Tolerance: where less noise than the optimum costs nothing, the best interval is a plateau and its middle says
-little. Its upper end is sharp: from there on the error rises. The noise at which the error is a given share
-above its best tells how far the batch size may fall or the learning rate rise. If the optimum is proportional
-to width (park2019), so is this noise.
-
-Both are interpolated in logs between two levels; intervals come from resampling runs within width and level,
-and from what interpolation may miss: half a step of a search where runs fail or do not, less where an error
-rises smoothly.
+It is interpolated in logs between two rates; intervals come from resampling runs within width and rate, and
+from what interpolation may miss: half a step of the search.
 """
 
 from __future__ import annotations
@@ -25,33 +19,10 @@ import numpy as np
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.laws.noise.optimum import powers, statistic
-from scalinglab.laws.noise.runs import TRAINED_ABOVE, UNITS, Ends, ends
-from scalinglab.laws.noise.selection import DRAWS, Search, resampled
-from scalinglab.results.estimate import FEWEST, Estimate
+from scalinglab.laws.noise.runs import TRAINED_ABOVE, UNITS, ends
+from scalinglab.laws.noise.selection import DRAWS
+from scalinglab.results.estimate import Estimate
 from scalinglab.results.types import Reason, Remark, TableRows, Worded
-
-# measured: benchmarks/noise.py, second table, whose 95 % intervals hold the truth with both
-SHARP = 6.0  # standard errors of a level, their median, in the rise at least: else its best is mostly chance
-BETWEEN = 0.15  # of a step of the search: what interpolation between two levels may miss
-
-
-def _interpolated(
-    log_level: np.ndarray, values: np.ndarray, limit: Any, before: np.ndarray, missed: Any
-) -> np.ndarray:
-    """(rows,) the level at which each row of values, (rows, levels), reaches its limit after level `before`.
-
-    A value that is not finite, as at a level where nothing trained, counts as half a step away; `missed` is
-    the share of a step by which each is moved.
-    """
-    rows, after = np.arange(len(values)), np.minimum(before + 1, values.shape[1] - 1)
-    low, high = values[rows, before], values[rows, after]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        fraction = (limit - low) / (high - low)
-    fraction = np.where(np.isfinite(high) & np.isfinite(fraction), fraction, 0.5)
-    return np.exp(log_level[before] + (fraction + missed) * (log_level[after] - log_level[before]))
-
-
-# --- stability --------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -137,91 +108,16 @@ def stability(
 
 
 def half_fail(rates: np.ndarray, share: np.ndarray, missed: Any = 0.0) -> np.ndarray:
-    """(rows,) the rate from which on half of the runs fail, of each row of shares; NaN outside the search."""
-    stable = share < 0.5
-    last = share.shape[1] - 1 - stable[:, ::-1].argmax(axis=1)
-    found = _interpolated(np.log(rates), share, 0.5, last, missed)
-    return np.where(stable.any(axis=1) & ~stable[:, -1], found, np.nan)
-
-
-# --- tolerance --------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Tolerance(Worded):
-    """The noise at which the error has risen by a share of its best.
-
-    Attributes:
-        width: (widths,), in the units of `width_column`.
-        width_column: as in `OptimalNoise`.
-        noise: (widths,), NaN where the error does not rise as far within the search, or where runs scatter
-            too much to tell.
-        interval: (2, widths), 95 %, over resampled runs.
-        exponent: q of noise ∝ width^q, through the widths that have one.
-        rise: the share.
-        x: the column that was searched.
-    """
-
-    width: np.ndarray
-    width_column: str
-    noise: np.ndarray
-    interval: np.ndarray
-    exponent: Estimate
-    rise: float
-    x: str
-
-    @property
-    def remarks(self) -> Iterator[Remark]:
-        """What the summary says, as data."""
-        yield Reason("tolerance", x=self.x, rise=100 * self.rise)
-        for w, noise, (low, high) in zip(self.width, self.noise, self.interval.T, strict=True):
-            code = "tolerated" if np.isfinite(noise) else "not_tolerated"
-            yield Reason(code, w=w, noise=noise, low=low, high=high)
-        if np.isfinite(self.exponent.value):
-            yield Reason("tolerance_power", of=self.exponent)
-
-
-def tolerance(curves: Curves, *, rise: float = 0.25, seed: int = 0, **options: Any) -> Tolerance:
-    """How much noise each width takes before its error rises.
+    """(rows,) the rate from which on half of the runs fail, of each row of shares; NaN outside the search.
 
     Args:
-        curves: runs of a search, see `optimal_noise`.
-        rise: by which share of the best error.
-        seed: of the resampling.
-        options: x, y, width, trained_above and share of `optimal_noise`.
+        missed: the share of a step of the search by which each is moved.
     """
-    if not 0 < rise < np.inf:
-        raise BadInput(f"rise = {rise:g}: a share of the best error, more than 0")
-    found = ends(curves, **options)
-    parts = [_of_width(found, one, rise, (seed, k)) for k, one in enumerate(found.searches())]
-    noise, drawn = np.array([value for value, _ in parts]), np.stack([draws for _, draws in parts], axis=1)
-    known = np.isfinite(noise)
-    interval = np.full((2, len(noise)), np.nan)
-    missing = np.where(np.isnan(drawn), np.inf, drawn)[:, known]
-    interval[:, known] = np.quantile(missing, (0.025, 0.975), axis=0, method="nearest")
-    exponent = statistic(powers, found.widths[known], noise[known], drawn[:, known])
-    return Tolerance(found.widths, found.width_column, noise, interval, exponent, rise, found.x)
-
-
-def _of_width(found: Ends, one: Search, rise: float, seed: tuple[int, int]) -> tuple[float, np.ndarray]:
-    """The noise of one width, and that of resampled runs."""
-    means = np.vstack([one.mean, resampled(one, DRAWS, seed)[0]])
-    errors = -means if found.is_loss else 1 - means
-    runs = min(len(scores) for scores, ok in zip(one.scores, one.usable, strict=True) if ok)
-    if runs < FEWEST or not rise * errors[0].min() >= SHARP * np.median(one.stderr[one.usable]):
-        return float("nan"), np.full(DRAWS, np.nan)
-    missed = np.random.default_rng((*seed, 1)).uniform(-BETWEEN, BETWEEN, len(errors))
-    missed[0] = 0.0
-    values = risen(np.log(one.level), errors, rise, missed)
-    return float(values[0]), values[1:]
-
-
-def risen(log_level: np.ndarray, errors: np.ndarray, rise: float, missed: np.ndarray) -> np.ndarray:
-    """(rows,) the noise at which each row of errors is a share above its smallest; NaN if nowhere."""
-    best = errors.argmin(axis=1)
+    stable = share < 0.5
+    last = share.shape[1] - 1 - stable[:, ::-1].argmax(axis=1)
+    rows, after, log_rates = np.arange(len(share)), np.minimum(last + 1, share.shape[1] - 1), np.log(rates)
+    low, high = share[rows, last], share[rows, after]
     with np.errstate(invalid="ignore", divide="ignore"):
-        logs = np.log(errors)
-    limit = np.log((1 + rise) * errors[np.arange(len(errors)), best])
-    above = (logs > limit[:, None]) & (np.arange(errors.shape[1]) > best[:, None])
-    before = np.maximum(above.argmax(axis=1) - 1, 0)
-    return np.where(above.any(axis=1), _interpolated(log_level, logs, limit, before, missed), np.nan)
+        fraction = (0.5 - low) / (high - low)
+    found = np.exp(log_rates[last] + (fraction + missed) * (log_rates[after] - log_rates[last]))
+    return np.where(stable.any(axis=1) & ~stable[:, -1], found, np.nan)
