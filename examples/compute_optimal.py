@@ -20,7 +20,6 @@ def main() -> None:
     print(surface.summary(), "\n")
     print(surface.compute_optimal([1e23, 1e24]).summary(), "\n")
     print(sl.laws.plan.approaches(n, d, loss, compute=1e24, draws=50).summary(), "\n")
-    print(sl.laws.plan.parabola_bias(surface, np.geomspace(1e19, 1e22, 6), drift=9.0).summary(), "\n")
     print(sl.laws.plan.sensitivity(n, d, loss, compute=1e24).summary())
 
 

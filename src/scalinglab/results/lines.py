@@ -127,7 +127,6 @@ LINES = {
     "still_straight": "yes: {why}",
     "no_more_straight": "no: {why}",
     "perhaps_straight": "cannot tell: {why}",
-    "parabolas": "parabolas through noise-free losses of a known surface; true a = {exponent:.4f}",
     "sensitivity": "over all choices: a from {low:.3f} to {high:.3f}",
     "sensitivity_size": "  n_params at {compute:.3g} FLOPs from {low:.3g} to {high:.3g}",
     "advice_width": "width {width:g}{widening}: optimal normalized noise scale {noise}",
@@ -310,12 +309,8 @@ _OF_POWER = "{p.value:.2f} [{p.low:.2f}, {p.high:.2f}]"
 
 TABLES: dict[str, dict[str, str]] = {
     "approaches": {
-        "<approach": "{name}", "a, N ∝ C^a": "{exponent:.3f} {exponent_ends}",
+        "<approach": "{name}", "a, N ∝ C^a": "{exponent:.3f} {exponent_ends}", "bias of a": "{bias}",
         "n_params": "{n_params:.3g} {n_params_ends}", "n_data": "{n_data:.3g}",
-    },
-    "parabolas": {
-        "sizes tried": "×/÷ {span:g}", "a found": "{exponent:.4f}",
-        "n_params found/true, smallest": "{first}", "and largest compute": "{last}",
     },
     "sensitivity": {
         "<choice": "{choice}", "points": "{points}", "E": "{E:.3f}", "alpha": "{alpha:.3f}",

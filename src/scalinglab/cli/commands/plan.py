@@ -67,7 +67,7 @@ def inference(table: Surface, loss: float, used: Numbers) -> Output:
 
 @command("plan approaches", figure="approaches", draws_unasked=False)
 def approaches(table: Surface, compute: float) -> Output:
-    """Envelope, isoFLOP parabolas and surface side by side, and the bias of parabolas.
+    """Envelope, isoFLOP parabolas and surface side by side, and the bias of each.
 
     scalinglab plan approaches chinchilla.csv --compute 5.76e23 --drop-highest 5 --figure approaches.png
 
@@ -82,25 +82,14 @@ def approaches(table: Surface, compute: float) -> Output:
     query = table.query_surface()
     with query.named():
         found = plan.approaches(query.frame, compute=compute, **query.points, **table.cost)
-    centred = plan.parabola_bias(found.surface, **table.cost)
-    drifting = plan.parabola_bias(found.surface, drift=9.0, **table.cost)
-    text = [
-        found.summary(query.names), "", centred.summary(), "",
-        "the same with the sizes tried drifting from 1/3 of the optimum to 3 times it",
-        drifting.table.sentence(),
-    ]  # fmt: skip
     rows = [
         {"approach": r.name, "a": r.exponent, "a_low": r.exponent_interval.low,
          "a_high": r.exponent_interval.high, "n_params": r.n_params, "n_params_low": r.n_params_interval.low,
-         "n_params_high": r.n_params_interval.high, "n_data": r.n_data}
+         "n_params_high": r.n_params_interval.high, "n_data": r.n_data, "bias": r.bias}
         for r in found.rows
     ]  # fmt: skip
-    bias = [
-        {"span": s, "a_true": centred.exponent, "a_centred": c, "a_drifting": e}
-        for s, c, e in zip(centred.span, centred.exponents, drifting.exponents, strict=True)
-    ]
     return query.output(
-        {"approaches": rows, "parabola_bias": bias}, pd.DataFrame(rows), "\n".join(text), found.notes,
+        {"approaches": rows}, pd.DataFrame(rows), found.summary(query.names), found.notes,
         figure=lambda: figures.approaches(found, found.surface, **table.cost),
     )  # fmt: skip
 

@@ -119,5 +119,5 @@ def half_fail(rates: np.ndarray, share: np.ndarray, missed: Any = 0.0) -> np.nda
     low, high = share[rows, last], share[rows, after]
     with np.errstate(invalid="ignore", divide="ignore"):
         fraction = (0.5 - low) / (high - low)
-    found = np.exp(log_rates[last] + (fraction + missed) * (log_rates[after] - log_rates[last]))
+        found = np.exp(log_rates[last] + (fraction + missed) * (log_rates[after] - log_rates[last]))
     return np.where(stable.any(axis=1) & ~stable[:, -1], found, np.nan)

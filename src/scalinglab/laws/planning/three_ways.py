@@ -6,7 +6,7 @@
 
 Losses at one compute come from each model size's own points, interpolated in ln L against ln C; nothing is
 extrapolated. A parabola is only the first term of the true valley, A e^(-αu) + B e^(βu): where α ≠ β, or the
-sizes tried do not surround the optimum evenly, its vertex is off, and so is a. `parabola_bias` shows it.
+sizes tried do not surround the optimum evenly, its vertex is off, and so is a (`Approach.bias`).
 Intervals of 1 and 2 come from what the approach gets wrong on runs drawn anew at the same sizes: the surface
 of approach 3, with the residuals of whole runs flipped at random. That is its scatter and its bias; where the
 bias is the larger one, the interval lies to one side of the value and ends there.
@@ -29,7 +29,7 @@ from scalinglab.laws.fitting.solution import Interval
 from scalinglab.laws.fitting.uncertainty import resampling
 from scalinglab.laws.planning.fitted import law_or_surface
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
-from scalinglab.results.estimate import FEWEST, slope, slopes
+from scalinglab.results.estimate import FEWEST, slope
 from scalinglab.results.types import Reason, Remark, TableRows, Worded
 from scalinglab.support.validation import checked
 
@@ -42,6 +42,8 @@ class Approach:
         name: "1 envelope", "2 parabolas" or "3 surface".
         exponent: a of n_params ∝ compute^a, with its bootstrap interval.
         n_params, n_data: at the compute asked for, with the interval of n_params.
+        bias: by how much the exponent is off, in the median over runs drawn anew; NaN of the surface, from
+            which these are drawn.
         compute, best: the optima behind the fit (none for the surface).
     """
 
@@ -51,6 +53,7 @@ class Approach:
     n_params: float
     n_params_interval: Interval
     n_data: float
+    bias: float
     compute: np.ndarray
     best: np.ndarray
 
@@ -79,6 +82,7 @@ class Approaches(Worded):
         """What the summary says, as data."""
         rows = [
             {"name": row.name, "exponent": row.exponent, "n_params": row.n_params, "n_data": row.n_data,
+             "bias": f"{row.bias:+.3f}" if np.isfinite(row.bias) else "",
              "exponent_ends": _ends(row.exponent_interval, ".3f"),
              "n_params_ends": _ends(row.n_params_interval, ".3g")}
             for row in self.rows
@@ -139,10 +143,11 @@ def approaches(
         size = float(np.exp(value[1]))
         examples = compute / flops_per_param_example / size
         size_ends = Interval(*map(float, np.exp(size_ends)))
-        found.append(Approach(name, float(value[0]), ends, size, size_ends, examples, grid, best))
+        bias = float(np.nanmedian(off[:, 0])) if np.isfinite(off[:, 0]).any() else np.nan
+        found.append(Approach(name, float(value[0]), ends, size, size_ends, examples, bias, grid, best))
     found.append(Approach(
         "3 surface", *fitted.allocation_exponent(level),
-        optimal.n_params, optimal.n_params_interval, optimal.n_data, np.array([]), np.array([]),
+        optimal.n_params, optimal.n_params_interval, optimal.n_data, np.nan, np.array([]), np.array([]),
     ))  # fmt: skip
     return Approaches(float(compute), tuple(found), fitted, known.notes)
 
@@ -247,86 +252,3 @@ def _refits(
 def _at(compute: float, exponent: float, scale: float) -> np.ndarray:
     """The exponent, and ln n_params at a compute."""
     return np.array([exponent, scale + exponent * np.log(compute)])
-
-
-# --- the bias of parabolas -----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class ParabolaBias(Worded):
-    """What approach 2 finds on a surface that is known, without noise.
-
-    Attributes:
-        compute: (computes,).
-        truth: (computes,), the surface's own optimal n_params.
-        span: (spans,), sizes were tried from optimum/span to optimum·span.
-        vertex: (spans, computes), the parabolas' vertices; NaN where they fall outside the sizes tried.
-        exponent, exponents: the true a, and what approach 2 finds for every span.
-    """
-
-    compute: np.ndarray
-    truth: np.ndarray
-    span: np.ndarray
-    vertex: np.ndarray
-    exponent: float
-    exponents: np.ndarray
-
-    @property
-    def remarks(self) -> Iterator[Remark]:
-        """What the summary says, as data."""
-        yield Reason("parabolas", exponent=self.exponent)
-        yield self.table
-
-    @property
-    def table(self) -> TableRows:
-        """What the parabolas find, a row a range of sizes."""
-        rows = []
-        for span, exponent, found in zip(self.span, self.exponents, self.vertex, strict=True):
-            ends = (f"{r:.3f}" if np.isfinite(r) else "no minimum" for r in (found / self.truth)[[0, -1]])
-            rows.append(
-                {"span": span, "exponent": exponent, **dict(zip(("first", "last"), ends, strict=True))}
-            )
-        return TableRows("parabolas", rows)
-
-
-@checked
-def parabola_bias(
-    fitted: Surface,
-    compute: Any = None,
-    *,
-    spans: Sequence[float] = (2.0, 4.0, 10.0, 30.0),
-    sizes: int = 9,
-    drift: float = 1.0,
-    flops_per_param_example: float = FLOPS_PER_PARAM_EXAMPLE,
-) -> ParabolaBias:
-    """Approach 2 on noise-free losses of a known surface: what it finds against what is true.
-
-    Args:
-        compute: the isoFLOP budgets; default: 8 between the 10th and the 90th percentile of the runs, evenly
-            in the log.
-        spans: how far on each side of the optimum sizes are tried, as factors.
-        sizes: how many sizes a parabola goes through.
-        drift: factor by which the centre of the sizes tried moves, from the first compute to the last,
-            relative to the true optimum; 1 keeps them centred.
-    """
-    if compute is None:
-        n, d = fitted.law.points.x
-        low, high = np.quantile(flops_per_param_example * n * d, (0.1, 0.9))
-        compute = np.geomspace(low, high, 8)
-    budgets = np.asarray(compute, float)
-    if budgets.size < 2:
-        raise BadInput("parabola_bias needs two computes or more")
-    optimal = fitted.compute_optimal(
-        budgets, flops_per_param_example=flops_per_param_example, intervals=False
-    )
-    truth = np.asarray(optimal.n_params)
-    off = np.geomspace(1 / np.sqrt(drift), np.sqrt(drift), len(budgets))
-    found = np.empty((len(spans), len(budgets)))
-    for i, span in enumerate(spans):
-        for j, total in enumerate(budgets):
-            n = truth[j] * off[j] * np.geomspace(1 / span, span, sizes)
-            found[i, j] = vertex(n, fitted.predict(n_params=n, n_data=total / flops_per_param_example / n))
-    seen = [(row, np.isfinite(row)) for row in found]
-    exponents = np.array([slopes(np.log(budgets[k]), np.log(row[k])) for row, k in seen])
-    true_exponent = slope(np.log(budgets), np.log(truth)).value
-    return ParabolaBias(budgets, truth, np.asarray(spans, float), found, true_exponent, exponents)
