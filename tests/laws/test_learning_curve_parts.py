@@ -19,9 +19,9 @@ from scalinglab.laws.learning_curves import (
     scaling_fit,
     shape,
 )
+from scalinglab.laws.learning_curves.dynamical import stopping_point
 from scalinglab.laws.learning_curves.quality import GRID, SHARED, Family
 from scalinglab.laws.learning_curves.smoothing import COUNTED, STIFFNESS, Smooth, smooth
-from scalinglab.laws.learning_curves.stopping import stopping_point
 from scalinglab.results.estimate import slope
 
 RNG = np.random.default_rng(0)

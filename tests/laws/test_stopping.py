@@ -6,9 +6,8 @@ import pytest
 
 import scalinglab as sl
 from scalinglab.errors import BadInput
-from scalinglab.laws.learning_curves.dynamical import dynamical
+from scalinglab.laws.learning_curves.dynamical import dynamical, stopping_norm
 from scalinglab.laws.learning_curves.optimum_in_time import optimum_in_time
-from scalinglab.laws.learning_curves.stopping import stopping_norm
 
 
 def valleys(end: float, sizes=(1000, 2000, 4000, 8000), noise: float = 0.002) -> sl.Curves:

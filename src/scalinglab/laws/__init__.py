@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from scalinglab.laws.forms.registry import register_form
     from scalinglab.laws.in_progress import final_loss
     from scalinglab.laws.learning_curves.collapse import collapse
-    from scalinglab.laws.learning_curves.dynamical import dynamical
+    from scalinglab.laws.learning_curves.dynamical import dynamical, stopping_norm
     from scalinglab.laws.learning_curves.optimum_in_time import optimum_in_time
-    from scalinglab.laws.learning_curves.stopping import stopping_norm
     from scalinglab.laws.mixing.shares import mixture
     from scalinglab.laws.noise import optimal_noise
     from scalinglab.laws.planning import questions as plan
@@ -46,7 +45,7 @@ __getattr__, __dir__ = lazily(
         "mixture": "mixing.shares", "optimal_noise": "noise",
         "optimum_in_time": "learning_curves.optimum_in_time",
         "register_form": "forms.registry", "speedup": "compare",
-        "stopping_norm": "learning_curves.stopping", "downstream": "scores", "final_loss": "in_progress",
+        "stopping_norm": "learning_curves.dynamical", "downstream": "scores", "final_loss": "in_progress",
     },
     modules={
         "forms": "forms", "plan": "planning.questions", "schedule": "schedule", "surface": "surface",

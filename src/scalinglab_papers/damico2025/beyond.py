@@ -23,9 +23,9 @@ from scalinglab.errors import BadInput
 from scalinglab.figures.collapse import draw_collapse, plain_ticks, sizes_legend
 from scalinglab.figures.style import INK, PALETTE, colors, headroom, loglog, panels, panels_for
 from scalinglab.laws.learning_curves.collapse import collapse
+from scalinglab.laws.learning_curves.dynamical import stopping_point
 from scalinglab.laws.learning_curves.mean_curves import SizeCurve
 from scalinglab.laws.learning_curves.optimum_in_time import OptimumInTime, optimum_in_time
-from scalinglab.laws.learning_curves.stopping import stopping_point
 from scalinglab.results.estimate import Estimate
 from scalinglab.studies import trained
 from scalinglab.studies.registry import Reproduction
