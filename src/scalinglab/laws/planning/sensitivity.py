@@ -8,14 +8,14 @@ n_params ∝ compute^a, and the optimum at one compute.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.laws import surface
-from scalinglab.laws.fitting.data.from_curves import Rows, is_table, points_from
+from scalinglab.laws.fitting.data.from_curves import Rows, Table, is_table, points_from
 from scalinglab.laws.fitting.data.points import positive
 from scalinglab.laws.forms.surfaces import NAMES
 from scalinglab.laws.optimum import Optimal
@@ -68,118 +68,83 @@ def sensitivity(
     runs: Any = None,
     flops_per_param_example: float = FLOPS_PER_PARAM_EXAMPLE,
     flop_counts: Mapping[str, Any] | Sequence[str] = (),
-    where: Mapping[str, Any] | None = None,
-    drop_highest: int = 0,
-    mixed: bool = False,
-    **options: Any,
+    **rows: Unpack[Rows],
 ) -> Sensitivity:
-    """Refit the surface under other choices, one at a time.
+    """Refit the surface "chinchilla" under other choices, one at a time.
 
     Args:
         data: n_params, n_data and loss as arrays, or a table of curves. n_params may be several definitions
             by name (say ``{"all": …, "without embeddings": …}``); the first is the fit as given.
         x, y: columns of the table; the first of x may be several, ``(("n_params", "n_embedded"), "n_data")``.
-        reduce, where, mixed, drop_highest: which rows of the table count, as in `surface.fit`.
+        reduce, rows: which rows of the table count, as in `surface.fit`.
         compute: FLOPs at which the optimum is compared.
         runs: the run of each point.
         flops_per_param_example: FLOPs of a run divided by n_params · n_data.
         flop_counts: FLOPs of every run counted in other ways: arrays by name, or columns of the table; the
             optimum then obeys the cost k n_params n_data with k their median ratio.
-        options: of `surface.fit`, for the fit as given; of the form "chinchilla" by default, whose parameters
-            are compared.
     """
     import pandas as pd
 
     positive(compute=compute, flops_per_param_example=flops_per_param_example)
-    if data and is_table(data[0]):
-        nan_policy = options.get("nan_policy", "raise")
-        kept: Rows = {
-            "where": where, "drop_highest": drop_highest, "nan_policy": nan_policy, "mixed": mixed
-        }  # fmt: skip
-        given = _columns(data[0], x, y, flop_counts, runs, reduce, kept)
-    else:
-        given = _arrays(data, runs, flop_counts)
-    n, d, loss = given.n, given.n_data, given.loss
-    choices = [Choice("as given")]
-    choices += [Choice(f"N: {name}", n_params=size) for name, size in list(given.n_params.items())[1:]]
-    for name, total in given.flop_counts.items():
-        ratio = float(np.median(np.asarray(total, float).ravel() / (n * d)))
+    (first, *others), counted, table = _points(data, x, y, runs, reduce, flop_counts, rows)
+    columns, loss = dict(zip(table.names, table.x, strict=True)), table.y
+    n, d = columns[first], columns[table.names[1 + len(others)]]
+    choices = [Choice("as given"), *(Choice(f"N: {name}", n_params=columns[name]) for name in others)]
+    for name in counted:
+        ratio = float(np.median(columns[name] / (n * d)))
         choices.append(Choice(f"FLOPs: {name} ({ratio:.3g} N D)", flops_per_param_example=ratio))
-    choices += _other_fits(n, n * d * flops_per_param_example) + fewer_points(n, n * d, loss, given.runs)
-    rows: list[dict[str, Any]] = []
+    labels = np.asarray(table.runs)
+    choices += _other_fits(n, n * d * flops_per_param_example) + fewer_points(n, n * d, loss, labels)
+    found: list[dict[str, Any]] = []
     problems: dict[str, Reason] = {}
     for choice in choices:
         keep = np.ones(len(loss), bool) if choice.keep is None else choice.keep
         size = n if choice.n_params is None else choice.n_params
-        changed = {"form": "chinchilla", **options, **choice.options}
-        if isinstance(changed.get("weights"), np.ndarray):
-            changed["weights"] = changed["weights"][keep]
         row: dict[str, Any] = {"choice": choice.text, "points": int(keep.sum()), "problem": ""}
         try:
-            fitted = surface.fit(size[keep], d[keep], loss[keep], runs=given.runs[keep], **changed)
+            fitted = surface.fit(
+                size[keep], d[keep], loss[keep], form="chinchilla", runs=labels[keep], **choice.options
+            )
             flops = choice.flops_per_param_example or flops_per_param_example
-            best = fitted.compute_optimal(compute, flops_per_param_example=flops, intervals=not rows)
+            best = fitted.compute_optimal(compute, flops_per_param_example=flops, intervals=not found)
             row.update(_quoted(fitted, best))
         except ScalinglabError as error:
-            if not rows:  # nothing to compare with: bad data, and not a choice that cannot be made
+            if not found:  # nothing to compare with: bad data, and not a choice that cannot be made
                 raise
             problems[choice.text] = reason_of(error)
             row.update(dict.fromkeys(COLUMNS, np.nan) | {"problem": str(problems[choice.text])})
-        rows.append(row)
-    return Sensitivity(float(compute), pd.DataFrame(rows), problems, given.notes)
+        found.append(row)
+    return Sensitivity(float(compute), pd.DataFrame(found), problems, table.notes)
 
 
-@dataclass(frozen=True)
-class Given:
-    """The points as they were given; n_params and flop_counts by what they are called."""
-
-    n_params: dict[str, np.ndarray]
-    n_data: np.ndarray
-    loss: np.ndarray
-    runs: np.ndarray
-    flop_counts: dict[str, Any]
-    notes: tuple[Reason, ...] = ()
-
-    @property
-    def n(self) -> np.ndarray:
-        """The first definition of n_params."""
-        return next(iter(self.n_params.values()))
-
-
-def _columns(
-    curves: Any, x: Any, y: str, flop_counts: Any, runs: Any, reduce: str, kept: Rows
-) -> Given:  # fmt: skip
-    """The columns of a table."""
-    sizes, counted = [x[0]] if isinstance(x[0], str) else list(x[0]), list(flop_counts)
-    names = [*sizes, x[1], *counted]
-    table = points_from((curves,), names, y, runs=runs, reduce=reduce, **kept)
-    if kept["nan_policy"] == "drop":
-        table = table.usable(names)
-    found = dict(zip(names, np.asarray(table.x, float), strict=True))
-    totals = {name: found[name] for name in counted}
-    by_size = {name: found[name] for name in sizes}
-    return Given(by_size, found[x[1]], table.y, np.asarray(table.runs), totals, table.notes)
-
-
-def _arrays(data: Sequence[Any], runs: Any, flop_counts: Any) -> Given:
-    """Arrays, one value of each per point."""
-    if len(data) != 3:
-        raise BadInput(f"{len(data)} arrays: give n_params, n_data and loss, or a table of curves")
-    n_params = dict(data[0]) if isinstance(data[0], Mapping) else {"n_params": data[0]}
-    if not n_params:
-        raise BadInput("n_params={} holds no definition: give an array or a dict of arrays")
-    if not isinstance(flop_counts or {}, Mapping):
-        raise BadInput(f"flop_counts={flop_counts!r}: beside arrays give arrays by name")
-    by_size = {name: np.asarray(values, float).ravel() for name, values in n_params.items()}
-    n_data, loss = (np.asarray(values, float).ravel() for values in data[1:])
-    labels = np.arange(len(loss)) if runs is None else np.asarray(runs).ravel()
-    given = Given(by_size, n_data, loss, labels, dict(flop_counts or {}))
-    if not len(given.n) == len(n_data) == len(loss) == len(labels):
+def _points(
+    data: Sequence[Any], x: Any, y: str, runs: Any, reduce: str, flop_counts: Any, rows: Rows
+) -> tuple[list[str], list[str], Table]:
+    """Names of the definitions of n_params and of the FLOP counts, and the points: those, n_data between."""
+    counted = list(flop_counts)
+    if data and is_table(data[0]):
+        sizes = [x[0]] if isinstance(x[0], str) else list(x[0])
+        names = [*sizes, x[1], *counted]
+        table = points_from(tuple(data), names, y, runs=runs, reduce=reduce, **rows)
+    else:
+        if counted and not isinstance(flop_counts, Mapping):
+            raise BadInput(f"flop_counts={flop_counts!r}: beside arrays give arrays by name")
+        given = data[0] if data and isinstance(data[0], Mapping) else {"n_params": data[0] if data else ()}
+        if not given:
+            raise BadInput("n_params={} holds no definition: give an array or a dict of arrays")
+        totals = [flop_counts[name] for name in counted]
+        sizes, names = list(given), [*given, "n_data", *counted]
+        columns = (*given.values(), *data[1:-1], *totals, *data[-1:])
+        table = points_from(columns, None, None, arrays=(*names, y), runs=runs, reduce=reduce, **rows)
+    values = [np.asarray(column, float).ravel() for column in (*table.x, table.y)]
+    if len({len(column) for column in values}) > 1:
         raise BadInput(
-            f"n_params, n_data, loss have {len(given.n)}, {len(n_data)}, {len(loss)} values: "
-            "give one of each per point"
+            f"{', '.join(names)} and {y} have {', '.join(str(len(v)) for v in values)} values: give one of "
+            "each per point"
         )
-    return given
+    labels = np.arange(len(values[-1])) if table.runs is None else table.runs
+    table = replace(table, x=np.array(values[:-1]), y=values[-1], runs=labels, names=tuple(names))
+    return sizes, counted, table.usable(names) if rows.get("nan_policy") == "drop" else table
 
 
 @dataclass(frozen=True)
