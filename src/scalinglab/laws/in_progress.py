@@ -32,7 +32,7 @@ from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.laws.extrapolation import bands
 from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.fit import fit_points
-from scalinglab.laws.fitting.law import Law
+from scalinglab.laws.fitting.law import Interval, Law
 from scalinglab.laws.fitting.statistics import check_level, level_quantile
 from scalinglab.laws.forms import schedules
 from scalinglab.laws.forms.base import Parameter
@@ -86,7 +86,7 @@ class FinalLoss(Worded):
     level: float
     fraction: float
     remaining: float
-    expected: tuple[float, float]
+    expected: Interval
     on_track: bool
     earlier: int
 
@@ -137,18 +137,17 @@ def final_loss(
     value, scale = _predicted(own, prior, own.total)
     errors = study.errors(own.fraction)
     correction = np.sqrt((PRIOR_COUNT + np.sum(np.square(errors))) / (PRIOR_COUNT + len(errors)))
-    freedom = PRIOR_COUNT + len(errors) if errors else 10**6
-    reach = level_quantile(level, freedom) * scale * correction
-    expected, half = (0.0, np.inf), own.until(own.step[-1] / 2)
+    freedom = PRIOR_COUNT + len(errors) if errors else np.inf
+    band = Interval.around(value, level_quantile(level, freedom) * scale * correction)
+    expected, half = Interval(0.0, np.inf), own.until(own.step[-1] / 2)
     if len(half.step) >= FEWEST:
         now, width = _predicted(half, prior, own.step[-1])
-        width = level_quantile(ALARM, 10**6) * np.hypot(width * correction, own.scatter)
-        expected = float(now * np.exp(-width)), float(now * np.exp(width))
+        reach = level_quantile(ALARM, np.inf) * np.hypot(width * correction, own.scatter)
+        expected = Interval(*map(float, Interval.around(now, reach)))
+    on_track = bool((not study.runs or expected.low <= own.loss[-1]) and own.loss[-1] <= expected.high)
     return FinalLoss(
-        float(value), float(value * np.exp(-reach)), float(value * np.exp(reach)), level, own.fraction,
-        own.total - own.last, expected,
-        bool((not study.runs or expected[0] <= own.loss[-1]) and own.loss[-1] <= expected[1]),
-        len(study.runs),
+        value, float(band.low), float(band.high), level, own.fraction, own.total - own.last, expected,
+        on_track, len(study.runs),
     )  # fmt: skip
 
 

@@ -197,8 +197,8 @@ class ScheduleLaw(Worded):
         """The band in which a new run under this schedule is expected; see `variances`."""
         loss = self.predict(plan, steps, group=group)
         variance = np.sum([*self.variances(plan, steps, group=group).values()], axis=0)
-        reach = level_quantile(level, 10**6) * np.sqrt(variance)  # variances by rules, no count: a Gaussian
-        return Interval(loss * np.exp(-reach), loss * np.exp(reach))
+        # variances by rules, no count: a Gaussian
+        return Interval.around(loss, level_quantile(level, np.inf) * np.sqrt(variance))
 
     def variances(self, plan: Schedule, steps: Any, *, group: str | None = None) -> dict[str, np.ndarray]:
         """What makes up the band, as variances of ln loss by where they come from.

@@ -52,6 +52,7 @@ from scalinglab.laws.fitting.data.points import positive
 from scalinglab.laws.fitting.statistics import check_level
 from scalinglab.laws.surface import Surface
 from scalinglab.laws.weighing import shares
+from scalinglab.results.estimate import Estimate
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.sentences import Column
 from scalinglab.results.types import Reason, Remark, noted
@@ -234,13 +235,10 @@ class Scores(NotebookResult):
         """(losses,) median and ends of stage two alone, of the loss that counts most, for one more run."""
         curve = max(self.curves, key=lambda c: c.evidence)
         random = np.random.default_rng(self.seed)
-        tail = (1 - level) / 2
-        found = [
-            np.quantile(curve.draw(np.full(DRAWS // 4, value), random)[1], [0.5, tail, 1 - tail])
-            for value in np.ravel(loss)
-        ]
-        middle, low, high = self.measured(np.array(found).T)
-        return middle, np.minimum(low, high), np.maximum(low, high)
+        drawn = (self.measured(curve.draw(np.full(DRAWS // 4, at), random)[1]) for at in np.ravel(loss))
+        found = [Estimate.from_draws(float(np.median(scores)), scores, level) for scores in drawn]
+        middle, low, high = np.array([(one.value, one.low, one.high) for one in found]).T
+        return middle, low, high
 
     def predict(
         self, at: Any = None, *, level: float = 0.95, widest: float = WIDEST, **sizes: Any
@@ -343,14 +341,12 @@ class Scores(NotebookResult):
             down, up = (np.log(middle / low), np.log(high / middle))
             at = middle * np.exp(normal * np.where(normal < 0, down, up) / float(stats.norm.ppf(0.975)))
             mean[mine], measured[mine] = curve.draw(at, random)
-        tail = (1 - level) / 2
-        value = float(self.measured(np.median(mean)))
-        low, high = sorted(float(self.measured(q)) for q in np.quantile(measured, [tail, 1 - tail]))
-        outer = sorted(float(self.measured(q)) for q in np.quantile(measured, [0.025, 0.975]))
-        if outer[1] - outer[0] > widest * abs(value if self.best == 1 else 1 - value):
-            why = Reason("score_too_wide", score=Column(self.score), low=outer[0], high=outer[1])
+        value, scores = float(self.measured(np.median(mean))), self.measured(measured)
+        outer, asked = (Estimate.from_draws(value, scores, each) for each in (0.95, level))
+        if outer.high - outer.low > widest * abs(value if self.best == 1 else 1 - value):
+            why = Reason("score_too_wide", score=Column(self.score), low=outer.low, high=outer.high)
             return np.nan, np.nan, np.nan, why
-        return value, low, high, None
+        return value, asked.low, asked.high, None
 
     @property
     def remarks(self) -> Iterator[Remark]:

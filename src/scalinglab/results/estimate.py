@@ -41,14 +41,14 @@ class Estimate:
         return Estimate(float(value), float(stderr), float(value - half), float(value + half))
 
     @classmethod
-    def from_draws(cls, value: float, draws: Any) -> Estimate:
-        """With the spread and the 95 % percentiles of resampled values.
+    def from_draws(cls, value: float, draws: Any, level: float = 0.95) -> Estimate:
+        """With the spread and the percentiles of resampled values.
 
         >>> found = Estimate.from_draws(2.0, [1.0, 2.0, 3.0])
         >>> round(found.stderr, 6), round(found.low, 6), round(found.high, 6)
         (1.0, 1.05, 2.95)
         """
-        low, high = np.quantile(draws, (0.025, 0.975))
+        low, high = np.quantile(draws, (0.5 - level / 2, 0.5 + level / 2))
         return Estimate(float(value), float(np.std(draws, ddof=1)), float(low), float(high))
 
     def to_dict(self) -> dict[str, float | str | None]:

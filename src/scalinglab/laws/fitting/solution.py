@@ -30,6 +30,11 @@ class Interval(NamedTuple):
     low: Any
     high: Any
 
+    @classmethod
+    def around(cls, value: Any, reach: Any) -> Interval:
+        """As far to either side of a value in its logarithm."""
+        return cls(value * np.exp(-reach), value * np.exp(reach))
+
 
 def open_ended(intervals: Mapping[str, Interval]) -> tuple[str, ...]:
     """The parameters whose interval is open: their fitted values mean nothing."""

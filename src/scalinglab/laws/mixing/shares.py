@@ -20,6 +20,7 @@ from scipy.optimize import linprog
 from scalinglab.errors import BadInput, NotDetermined, nearest
 from scalinglab.laws.fitting.data.from_curves import losses_of_runs, under_names
 from scalinglab.laws.fitting.data.points import SAME_SIZE
+from scalinglab.laws.fitting.solution import Interval
 from scalinglab.laws.fitting.statistics import check_level, level_quantile
 from scalinglab.laws.mixing import process
 from scalinglab.results.estimate import FEWEST, Estimate
@@ -148,11 +149,9 @@ class Mixture(NotebookResult):
         table = getattr(frame, "frame", frame)
         table = under_names(pd.DataFrame(table) if not isinstance(table, pd.DataFrame) else table, self.sizes)
         mean, std = self._at(_shares(table, self.shares), self._sizes_of(table))
-        half = self.widen * std
-        return pd.DataFrame(
-            {"mean": np.exp(mean), "low": np.exp(mean - half), "high": np.exp(mean + half),
-             "supported": std <= self._least_known}, index=table.index,
-        )  # fmt: skip
+        low, high = Interval.around(np.exp(mean), self.widen * std)
+        columns = {"mean": np.exp(mean), "low": low, "high": high, "supported": std <= self._least_known}
+        return pd.DataFrame(columns, index=table.index)
 
     @property
     def _least_known(self) -> float:
@@ -174,8 +173,6 @@ class Mixture(NotebookResult):
         constraints: Mapping[str, Any] | None = None,
         like: Mapping[str, float] | None = None,
         repeat: Mapping[str, float] | None = None,
-        *,
-        seed: int = 0,
     ) -> Proposal:
         """The mixture with the lowest loss that the runs support.
 
@@ -203,7 +200,7 @@ class Mixture(NotebookResult):
         beyond = {n: v for n, v in asked.items() if abs(np.log(v / sizes[n])) > SAME_SIZE}
         place = np.log([list(sizes.values())]) if sizes else np.zeros((1, 0))
         low, high = self._bounds(constraints or {}, repeat or {}, given)
-        random = np.random.default_rng(seed)
+        random = np.random.default_rng(0)
         pool = self._feasible(low, high, random)
         pool = self._ranked(pool, place)
         for _ in range(ROUNDS):
@@ -213,12 +210,11 @@ class Mixture(NotebookResult):
         mean, std = (float(v[0]) for v in self._at(pool[:1], place))
         if std > self._least_known:
             raise NotDetermined(Reason("mixture_unsupported", distance=std / self._least_known))
-        half, compared = self.widen * std, None
+        value, compared = float(np.exp(mean)), None
         if any(name in given for name in self.shares):
             row = self.predict(pd.DataFrame([{**dict.fromkeys(self.shares, 0.0), **given, **sizes}])).iloc[0]
             compared = Estimate(float(row["mean"]), low=float(row["low"]), high=float(row["high"]))
-        ends = (float(np.exp(mean + sign * half)) for sign in (-1, 1))
-        estimate = Estimate(float(np.exp(mean)), float(np.exp(mean) * std), *ends)
+        estimate = Estimate(value, value * std, *map(float, Interval.around(value, self.widen * std)))
         runs, _ = self._at(self.runs, np.repeat(place, len(self.runs), axis=0))
         least = float(np.exp(runs.min())) if self.sizes else float(self.loss.min())
         shares = dict(zip(self.shares, pool[0].tolist(), strict=True))

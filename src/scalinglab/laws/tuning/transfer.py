@@ -301,8 +301,7 @@ class _Law:
         draws = random.standard_normal((DRAWS, len(covariance))) @ root.T
         draws *= np.sqrt(freedom / random.chisquare(freedom, DRAWS))[:, None]
         lost = np.expm1(self.valleys.bowl(draws))
-        low, high = np.quantile(lost, [0.5 - level / 2, 0.5 + level / 2])
-        return Estimate(float(np.median(lost)), float(lost.std()), float(low), float(high))
+        return Estimate.from_draws(float(np.median(lost)), lost, level)
 
 
 def _certificate(
