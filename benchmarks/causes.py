@@ -208,7 +208,7 @@ def exponents_of_shorter_curves() -> Numbers:
 
 def optima_of_unfinished_trainings() -> Numbers:
     """Eq. 4: γ₂ of the optima of our ViT on MNIST when its curves are cut after 20 and 40 epochs."""
-    from scalinglab.laws.learning_curves.optimum_in_time import optimum_in_time
+    from scalinglab_papers.damico2025.beyond import optimum_in_time
     from scalinglab_papers.damico2025.pairs import AS_PUBLISHED, ours
     from scalinglab_papers.damico2025.study import RunStorage
 

@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 
+import scalinglab as sl
+
 
 def family(
     sizes,
@@ -63,3 +65,16 @@ def lucky(table, factor=0.7):
         own = table[table["n_data"] == size]
         table.loc[own["test_error"].idxmin(), "test_error"] *= factor
     return table
+
+
+def valleys(end: float, sizes=(1000, 2000, 4000, 8000), noise: float = 0.002) -> sl.Curves:
+    """ln ε = 0.05 (ln λ − ln λ_opt)² + const with λ_opt = 2 P^0.8 and λ = 10 P^0.5 · epoch; to an epoch."""
+    random = np.random.default_rng(1)
+    parts = []
+    for size in sizes:
+        epoch = np.geomspace(0.5, end, 40)
+        norm, best = 10 * size**0.5 * epoch, 2 * size**0.8
+        error = 0.1 * np.exp(0.05 * np.log(norm / best) ** 2 + noise * random.standard_normal(40))
+        columns = {"n_data": size, "seed": 0, "epoch": epoch, "norm": norm, "test_error": error}
+        parts.append(pd.DataFrame(columns))
+    return sl.Curves(pd.concat(parts, ignore_index=True), source="train")

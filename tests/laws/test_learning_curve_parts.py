@@ -9,13 +9,11 @@ from scipy import stats
 from scipy.interpolate import make_lsq_spline
 
 import scalinglab as sl
-from scalinglab.curves import Curves
 from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.laws.learning_curves import (
     collapse,
     dynamical,
     mean_curves,
-    optimum_in_time,
     scaling_fit,
     shape,
 )
@@ -384,32 +382,6 @@ def test_where_to_stop_is_a_new_observation_on_the_line_of_optima():
 
 
 @pytest.mark.slow
-def test_slopes_in_time_are_of_all_sizes_and_of_those_that_count():
-    """V-shaped curves whose error is smallest at x = 3, 5, 11 and 19 times 100, one step a place."""
-    rows = []
-    for size, best in zip((100, 200, 400, 800), (3.0, 5.0, 11.0, 19.0), strict=True):
-        x = np.geomspace(50, 6000, 40)
-        error = 0.02 * np.exp(np.abs(np.log(x / (100 * best))))
-        rows.append(pd.DataFrame({"n_data": size, "epoch": np.arange(1, 41), "norm": x, "test_error": error}))
-    found = optimum_in_time.optimum_in_time(Curves(pd.concat(rows), settings=["n_data"]))
-    assert found.slopes["counted"].iloc[-1] == 4
-    assert (found.slopes["counted"] < 3).any()
-    for _, row in found.slopes.iterrows():
-        part = found.table[found.table["time"] == row["time"]]
-        for name, used in (("gamma_2", part), ("gamma_2_counted", part[part["counts"]])):
-            if len(used) < 3:
-                assert np.isnan(row[name])
-                continue
-            line = slope(np.log(used["size"]), np.log(used["x_optimum"]))
-            assert (row[name], row[f"{name}_error"]) == pytest.approx((line.value, line.stderr), abs=1e-9)
-        assert (row["sizes"], row["counted"]) == (len(part), part["counts"].sum())
-    lines = found.summary().splitlines()[1:]
-    last = found.slopes.iloc[-1]
-    value, error = f"{last['gamma_2']:.3f}", f"{last['gamma_2_error']:.3f}"
-    assert lines[-1].split() == ["40", value, "±", error, value, "±", error, "4", "of", "4"]
-    assert [("–" in line) for line in lines] == [*np.isnan(found.slopes["gamma_2_counted"])]
-
-
 def test_the_table_of_dynamical_laws_holds_numbers_and_not_their_logarithms():
     curves = [replace(made(np.roll(V, k) - 0.1 * k, noise=0.01), size=100.0 * 2**k) for k in range(3)] + [
         replace(made(V - 0.3, noise=2.0), size=800.0)

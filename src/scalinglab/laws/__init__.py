@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from scalinglab.laws.in_progress import final_loss
     from scalinglab.laws.learning_curves.collapse import collapse
     from scalinglab.laws.learning_curves.dynamical import dynamical, stopping_norm
-    from scalinglab.laws.learning_curves.optimum_in_time import optimum_in_time
     from scalinglab.laws.mixing.shares import mixture
     from scalinglab.laws.noise import optimal_noise
     from scalinglab.laws.planning import questions as plan
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Certificate", "Form", "Interval", "Law", "Parameter", "bootstrap", "collapse", "downstream", "dynamical",
     "extrapolate", "final_loss", "fit", "forms", "hyperparameters", "mixture", "optimal_noise",
-    "optimum_in_time", "plan", "register_form", "schedule", "speedup", "stopping_norm", "surface",
+    "plan", "register_form", "schedule", "speedup", "stopping_norm", "surface",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazily(
@@ -43,7 +42,6 @@ __getattr__, __dir__ = lazily(
         "collapse": "learning_curves.collapse", "dynamical": "learning_curves.dynamical",
         "extrapolate": "extrapolation.stacking", "fit": "fitting.fit", "hyperparameters": "tuning.transfer",
         "mixture": "mixing.shares", "optimal_noise": "noise",
-        "optimum_in_time": "learning_curves.optimum_in_time",
         "register_form": "forms.registry", "speedup": "compare",
         "stopping_norm": "learning_curves.dynamical", "downstream": "scores", "final_loss": "in_progress",
     },

@@ -333,10 +333,6 @@ TABLES: dict[str, dict[str, str]] = {
     "over_time": {
         "share of T": "{share:g}", "optimum / that at T": "{ratio}", "a": "{slope:.4g}", "p": _OF_POWER
     },
-    "optimum_in_time": {
-        "time": "{time:.4g}", "gamma_2, all": "{every}", "gamma_2, counted": "{counted}",
-        "sizes that count": "{sizes} of {of}",
-    },
     "norms": {
         "<layer": "{name}", "<kind": "{kind}", "spectral": "{spectral}", "(2,1)": "{rows}",
         "share": "{share}", "error": "{error}",

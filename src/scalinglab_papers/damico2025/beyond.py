@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -24,9 +25,9 @@ from scalinglab.figures.collapse import draw_collapse, plain_ticks, sizes_legend
 from scalinglab.figures.style import INK, PALETTE, colors, headroom, loglog, panels, panels_for
 from scalinglab.laws.learning_curves.collapse import collapse
 from scalinglab.laws.learning_curves.dynamical import stopping_point
-from scalinglab.laws.learning_curves.mean_curves import SizeCurve
-from scalinglab.laws.learning_curves.optimum_in_time import OptimumInTime, optimum_in_time
-from scalinglab.results.estimate import Estimate
+from scalinglab.laws.learning_curves.mean_curves import FEWEST_POINTS, SizeCurve, size_curves
+from scalinglab.laws.learning_curves.shape import optimum
+from scalinglab.results.estimate import FEWEST, Estimate, slope
 from scalinglab.studies import trained
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.verdict import Row, mean
@@ -188,6 +189,90 @@ def regret(curve: SizeCurve, norm: float) -> float:
     """Smoothed error where a curve passes a norm, or at its end, over its smallest, less one."""
     place = float(np.clip(np.log(norm), curve.x[0], curve.x[-1]))
     return float(np.exp(curve.smoothed(np.array([place]))[0] - curve.smoothed.values.min()) - 1)
+
+
+CUTS = 8  # times, evenly in the log, up to the last that every size reaches
+
+
+@dataclass(frozen=True)
+class OptimumInTime:
+    """Optima of curves that are cut at a series of times.
+
+    Attributes:
+        table: one row for each time and size: `time`, `size`, `x_optimum`, `counts`.
+        slopes: one row a time: `time`, `gamma_2` with `gamma_2_error` over all sizes, the same with
+            `_counted` over those that count, `sizes` and `counted`.
+    """
+
+    table: pd.DataFrame
+    slopes: pd.DataFrame
+
+    def last(self, counted: bool = False) -> Estimate:
+        """γ₂ at the last time, over all sizes or over those that count; NaN where fewer than three do."""
+        row, name = self.slopes.iloc[-1], "gamma_2_counted" if counted else "gamma_2"
+        used = int(row["counted" if counted else "sizes"])
+        if used < FEWEST:
+            return Estimate(np.nan)
+        return Estimate.from_stderr(row[name], row[f"{name}_error"], dof=used - 2)
+
+    def drift(self) -> Estimate:
+        """Change of γ₂ over all sizes by the last doubling of time, with the errors of both ends."""
+        ends = self.slopes.dropna(subset=["gamma_2"])
+        if len(ends) < 2:
+            return Estimate(np.nan)
+        last = ends.iloc[-1]
+        half = ends.iloc[int(np.argmin(np.abs(np.log(2 * ends["time"].iloc[:-1] / last["time"]))))]
+        error = float(np.hypot(last["gamma_2_error"], half["gamma_2_error"]))
+        return Estimate.from_stderr(
+            float(last["gamma_2"] - half["gamma_2"]), error, dof=int(last["sizes"]) - 2
+        )
+
+
+def optimum_in_time(curves: Curves) -> OptimumInTime:
+    """Cut curves of test error against norm at a series of times, and find the optimum of each up to there.
+
+    A run that still improves when it ends has its smallest error at its last point: λ_opt then measures how
+    long it was trained, not where the optimum is. So at each time t λ_opt(P, t) is the optimum of the curve
+    up to t, a size *counts* if its error has risen again after it by more than three times its noise
+    ("overfits" and not "saturates"), and γ₂(t) is the slope of ln λ_opt against ln P over all sizes, and over
+    those that count. γ₂ is known where the second agrees with the first and neither moves with t any more.
+
+    Args:
+        curves: one model on one data set, with `epoch`; several runs of a size are averaged.
+    """
+    frame, generator = curves.frame, np.random.default_rng(0)
+    epochs = frame.groupby("n_data")["epoch"]
+    end = float(epochs.max().min())
+    first = float(epochs.apply(lambda t: np.sort(t.unique())[:FEWEST_POINTS][-1]).max())
+    rows: list[dict[str, float]] = []
+    for cut in np.geomspace(first, end, CUTS) if first < end else [end]:
+        part = Curves(frame[frame["epoch"] <= cut * (1 + 1e-9)], settings=curves.settings)
+        try:
+            found = size_curves(part, "norm", "test_error", "n_data", fewest_sizes=1)
+        except BadInput:  # too few points yet
+            continue
+        for curve in found:
+            best = optimum(curve, generator)
+            place = {"time": cut, "size": curve.size, "x_optimum": np.exp(best.x)}
+            rows.append(place | {"counts": best.kind == "overfits"})
+    if not rows:
+        raise BadInput(f"no curve has enough points before epoch = {end:g}: measure more often")
+    table = pd.DataFrame(rows)
+    slopes = []
+    for cut, part in table.groupby("time"):
+        counted = part[part["counts"]]
+        every, some = (
+            slope(np.log(p["size"]), np.log(p["x_optimum"])) if len(p) >= FEWEST else Estimate(np.nan)
+            for p in (part, counted)
+        )
+        slopes.append(
+            {
+                "time": cut, "gamma_2": every.value, "gamma_2_error": every.stderr,
+                "gamma_2_counted": some.value, "gamma_2_counted_error": some.stderr,
+                "sizes": len(part), "counted": len(counted),
+            }
+        )  # fmt: skip
+    return OptimumInTime(table, pd.DataFrame(slopes))
 
 
 def optimal_norm_in_time(scale: str) -> Reproduction:
