@@ -17,8 +17,8 @@ from scalinglab.laws.learning_curves import (
     scaling_fit,
     shape,
 )
+from scalinglab.laws.learning_curves.collapse import GRID, SHARED, Family
 from scalinglab.laws.learning_curves.dynamical import stopping_point
-from scalinglab.laws.learning_curves.quality import GRID, SHARED, Family
 from scalinglab.laws.learning_curves.smoothing import COUNTED, STIFFNESS, Smooth, smooth
 from scalinglab.results.estimate import slope
 

@@ -61,7 +61,7 @@ def test_runs_are_grouped_by_level_and_rounding_does_not_split_one():
     ],
 )
 def test_the_best_interval_holds_neighbours_within_standard_errors_of_the_best(mean, stderr, ends):
-    low, high = selection.select(np.array([mean, mean[::-1]]), np.array([stderr, stderr[::-1]]), 2.0)
+    low, high = selection.select(np.array([mean, mean[::-1]]), np.array([stderr, stderr[::-1]]))
     assert (low[0], high[0]) == ends
     if ends != (0, 1):  # where two are equally good the first is taken
         assert (4 - high[1], 4 - low[1]) == ends
@@ -102,11 +102,10 @@ def test_optima_are_drawn_within_half_a_step_of_the_search():
 def test_an_interval_is_open_where_it_ends_with_the_search():
     low, high = np.array([0, 1, 1]), np.array([2, 2, 3])
     assert selection.open_ended(SEARCH, low, high).tolist() == [True, False, True]
-    first, last, best, stderr, edge = selection.interval_of(SEARCH, 2.0)
+    first, last, best, stderr, edge = selection.interval_of(SEARCH)
     assert (first, last, best) == (2.0, 2.0, pytest.approx(0.96))
     assert stderr == pytest.approx(0.01 / np.sqrt(3))
     assert not edge
-    assert selection.interval_of(SEARCH, 4.0)[:2] == (2.0, 4.0)
 
 
 # --- laws of the width ------------------------------------------------------------

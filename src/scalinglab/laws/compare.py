@@ -118,7 +118,7 @@ class Speedup(NotebookResult):
 @checked
 def speedup(
     a: Any, b: Any, *, at: Any = None, parallel: bool = True, form: str = "auto", level: float = 0.95,
-    draws: int = 999, seed: int = 0, x: str = "compute", y: str = "loss", reduce: str = "auto",
+    draws: int = 999, x: str = "compute", y: str = "loss", reduce: str = "auto",
     nan_policy: str = "raise",
 ) -> Speedup:  # fmt: skip
     """How many times less compute recipe A needs than recipe B to reach the same loss.
@@ -131,7 +131,7 @@ def speedup(
             five points a curve and more can show it.
         form: "power_law", "power_law_offset", or "auto", the better by AICc.
         level: of the interval.
-        draws, seed: refits on resampled runs, where runs have several points each.
+        draws: refits on resampled runs, where runs have several points each.
         x, y, reduce: columns, and which rows of a run count, where tables are given.
         nan_policy: "raise" on points that cannot be used, or "drop" them.
 
@@ -152,7 +152,7 @@ def speedup(
     weights = np.array([{"shift": 1.0, "drift": distance}.get(name, 0.0) for name in law.form.names])
     factor = Quantity(lambda parameters, _: parameters @ weights, np.array([True]))
     # drawing runs may leave a recipe without any; flipping their residuals does not
-    drawn = bootstrap(law, draws, seed, scheme="wild") if law.points.resampled else None
+    drawn = bootstrap(law, draws, scheme="wild") if law.points.resampled else None
     (low,), (high,) = interval(law.solution, factor, level, drawn=drawn)
     first, last = compute.min(), compute.max()
     notes: tuple[Reason, ...] = ()

@@ -147,7 +147,6 @@ def optimal_noise(
     x: str = "normalized_noise_scale",
     y: str | None = None,
     width: str | None = None,
-    standard_errors: float = 2.0,
     trained_above: float = TRAINED_ABOVE,
     share: float = 1.0,
     claim: float | None = None,
@@ -166,7 +165,6 @@ def optimal_noise(
             better; an error counts as 1 - accuracy); by default the first of test_accuracy, test_error.
         width: the column of the width; by default `widening_factor`, the w of park2019, and `width` in a
             table without it.
-        standard_errors: how far below the best mean still counts as best.
         trained_above: runs that end at or below this accuracy did not train and are left out (Park et al.
             take 0.2 for ten classes), and so are levels at which fewer than three quarters of the runs
             trained. Not applied to losses.
@@ -178,23 +176,16 @@ def optimal_noise(
     if draws < 100:
         raise BadInput(f"draws = {draws}: 100 or more resampled sets are needed for an interval")
     found = ends(curves, x, y, width, trained_above, share)
-    return from_ends(found, standard_errors=standard_errors, claim=claim, draws=draws, seed=seed)
+    return from_ends(found, claim=claim, draws=draws, seed=seed)
 
 
-def from_ends(
-    found: Ends,
-    *,
-    standard_errors: float = 2.0,
-    claim: float | None = None,
-    draws: int = DRAWS,
-    seed: int = 0,
-) -> OptimalNoise:
+def from_ends(found: Ends, *, claim: float | None = None, draws: int = DRAWS, seed: int = 0) -> OptimalNoise:
     """`optimal_noise` of the ends of runs."""
     searches = found.searches()
-    rows = [interval_of(one, standard_errors) for one in searches]
+    rows = [interval_of(one) for one in searches]
     low, high, best, stderr, edge = (np.array(c) for c in zip(*rows, strict=True))
     middle = (low + high) / 2
-    drawn, best_drawn, open_share = _resample(searches, standard_errors, draws, seed, found.share)
+    drawn, best_drawn, open_share = _resample(searches, draws, seed, found.share)
     edge = edge.astype(bool)
     closed = ~edge & (open_share < 0.5)
     bounded = bool(closed.sum() >= FEWEST)
@@ -220,7 +211,7 @@ def from_ends(
 
 
 def _resample(
-    searches: list[Search], standard_errors: float, draws: int, seed: int, share: float
+    searches: list[Search], draws: int, seed: int, share: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Optima and best means of resampled runs, (draws, widths), and how often an interval is open-ended."""
     optima, best, is_open = [], [], []
@@ -228,7 +219,7 @@ def _resample(
         # the same runs are drawn at every share of the training time; where an optimum lies between two
         # levels is a new unknown at each
         means, stderrs = resampled(one, draws, (seed, k))
-        low, high = select(means, stderrs, standard_errors)
+        low, high = select(means, stderrs)
         between = np.random.default_rng((seed, k, len(one.level), round(share * 1e6)))
         optima.append(middles(one.level, low, high, between))
         best.append(means.max(axis=1))

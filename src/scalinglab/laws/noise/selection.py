@@ -21,6 +21,7 @@ import numpy as np
 
 # published: park2019, section 3.1, at least 15 trained runs of 20; of the runs of a level
 TRAINED_SHARE = 0.75
+STANDARD_ERRORS = 2.0  # published: park2019, section 3.1; how far below the best mean still counts as best
 DRAWS = 2000  # search: of resampled runs; an end of a Gaussian's 95 % interval is known to 1.5 % of its width
 
 
@@ -78,19 +79,18 @@ def search(level: np.ndarray, score: np.ndarray, trained: np.ndarray) -> Search:
     return Search(place, scores, counts)
 
 
-def select(mean: np.ndarray, stderr: np.ndarray, standard_errors: float) -> tuple[np.ndarray, np.ndarray]:
+def select(mean: np.ndarray, stderr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The best interval of every row.
 
     Args:
         mean, stderr: (rows, levels).
-        standard_errors: how far below the best mean still counts as best.
 
     Returns:
         The first and the last level of the interval, (rows,) each.
     """
     rows = np.arange(len(mean))
     best = mean.argmax(axis=1)
-    enough = mean >= (mean[rows, best] - standard_errors * stderr[rows, best])[:, None]
+    enough = mean >= (mean[rows, best] - STANDARD_ERRORS * stderr[rows, best])[:, None]
     low, high = best.copy(), best.copy()
     for _ in range(mean.shape[1]):
         low = np.where((low > 0) & enough[rows, np.maximum(low - 1, 0)], low - 1, low)
@@ -144,14 +144,14 @@ def open_ended(found: Search, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     return np.asarray((low == 0) | (high == len(found.level) - 1))
 
 
-def interval_of(found: Search, standard_errors: float) -> tuple[float, float, float, float, bool]:
-    """The levels around the best one whose mean score is within some standard errors of the best.
+def interval_of(found: Search) -> tuple[float, float, float, float, bool]:
+    """The levels around the best one whose mean score is within two standard errors of the best.
 
     Returns:
         Both ends, the best mean, its standard error, and whether an end is the search's own.
     """
     mean, stderr = found.mean, found.stderr
-    low, high = select(mean[None], stderr[None], standard_errors)
+    low, high = select(mean[None], stderr[None])
     best = int(mean.argmax())
     edge = bool(open_ended(found, low, high)[0])
     first, last = float(found.level[low[0]]), float(found.level[high[0]])

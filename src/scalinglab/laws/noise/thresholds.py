@@ -61,20 +61,16 @@ class Stability(Worded):
         yield Reason("stable_power", column=self.width_column, unit=unit, of=self.exponent)
 
 
-def stability(
-    curves: Curves, *, width: str | None = None, trained_above: float | None = None, seed: int = 0
-) -> Stability:
+def stability(curves: Curves, *, trained_above: float | None = None) -> Stability:
     """Failure rates by learning rate and width, and how the largest stable rate depends on width.
 
     Args:
         curves: runs at several learning rates and widths; a run fails that diverged.
-        width: the column of the width, see `optimal_noise`.
         trained_above: runs that end at or below this accuracy fail as well; None counts divergence alone, as
             in the paper.
-        seed: of the resampling.
     """
     found = ends(
-        curves, "learning_rate", None, width, TRAINED_ABOVE if trained_above is None else trained_above
+        curves, "learning_rate", trained_above=TRAINED_ABOVE if trained_above is None else trained_above
     )
     rates, index = np.unique(found.level, return_inverse=True)
     if len(rates) < 2:
@@ -89,7 +85,7 @@ def stability(
     np.add.at(failures, (place, index), has_failed)
     with np.errstate(invalid="ignore"):
         share = failures / count
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(0)
     largest = np.array([half_fail(rates[tried], row[None, tried])[0] for row, tried in zip(share, count > 0)])
     drawn = np.full((DRAWS, len(widths)), np.nan)
     interval = np.full((2, len(widths)), np.nan)
