@@ -9,12 +9,12 @@ import pytest
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.laws.noise import (
+    comparisons,
     optimum,
     runs,
     selection,
     stability,
     thresholds,
-    training_time,
 )
 from scalinglab.results.estimate import Estimate
 
@@ -171,7 +171,7 @@ def test_verdicts_on_a_power(interval, claim, closed, repeated, verdict, said):
     ],
 )
 def test_verdicts_on_time(ratio, bounded, verdict):
-    assert training_time.verdict_on(estimate(*ratio), bounded=bounded) == verdict
+    assert comparisons.verdict_on(estimate(*ratio), bounded=bounded) == verdict
 
 
 def test_ratio_of_optima_is_a_geometric_mean_over_the_widths_that_both_use():
@@ -186,14 +186,14 @@ def test_ratio_of_optima_is_a_geometric_mean_over_the_widths_that_both_use():
 
     one = found([1.0, 2.0, 3.0], [True, True, False], [[1.0, 2.0, 3.0], [2.0, 2.0, 3.0]])
     last = found([2.0, 2.0, 9.0], [True, True, True], [[2.0, 2.0, 9.0], [2.0, 8.0, 9.0]])
-    ratio = training_time.ratio_of(one, last)
+    ratio = comparisons.ratio_of(one, last)
     assert ratio.value == pytest.approx(np.sqrt(0.5))
     drawn = [np.sqrt(0.5), np.sqrt(0.25)]
     assert ratio.low == pytest.approx(np.quantile(drawn, 0.025))
     none = found([1.0, 2.0, 3.0], [False, False, False], [[1.0, 2.0, 3.0]])
-    assert np.isnan(training_time.ratio_of(none, last).value)
+    assert np.isnan(comparisons.ratio_of(none, last).value)
     one.noise_interval = np.full((2, 3), np.nan)
-    assert np.isnan(training_time.ratio_of(one, last).low)
+    assert np.isnan(comparisons.ratio_of(one, last).low)
 
 
 # --- stability ------------------------------------------------------------

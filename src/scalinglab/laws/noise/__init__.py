@@ -1,10 +1,16 @@
 """The SGD noise at which networks generalise best, and how it grows with width (park2019)."""
 
+from scalinglab.laws.noise.comparisons import (
+    Compared,
+    OverTime,
+    compare,
+    compare_searches,
+    over_time,
+    searches,
+)
 from scalinglab.laws.noise.optimum import OptimalNoise, optimal_noise
 from scalinglab.laws.noise.runs import assume
-from scalinglab.laws.noise.searches import Compared, compare, compare_searches, searches
 from scalinglab.laws.noise.thresholds import Stability, stability
-from scalinglab.laws.noise.training_time import OverTime, over_time
 
 __all__ = [
     "Compared", "OptimalNoise", "OverTime", "Stability", "assume", "compare", "compare_searches",

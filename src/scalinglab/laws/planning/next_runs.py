@@ -8,7 +8,7 @@ or of the law or surface.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -156,7 +156,6 @@ def next_runs(
     tolerance: float = TOLERANCE,
     share: float = 1.0,
     continued: Extrapolation | None = None,
-    options: Mapping[str, Any] | None = None,
     **rows: Unpack[Rows],
 ) -> NextRuns:
     """Which runs, within `budget`, would shrink the interval of the predictions at the targets most.
@@ -185,7 +184,6 @@ def next_runs(
         form: any registered form, or a `Form`; by default "auto" of one column x, else those of
             surfaces, averaged, of which the heaviest says what a run would tell.
         continued: of a law whose form was not named, what `extrapolate` gives for its points at `at`.
-        options: of the fit to a table, as in `scalinglab.laws.fit` (space, bounds, …).
 
     The prediction and its interval are those of `extrapolate` for a table of one column x without a form, and
     those of the law or surface otherwise.
@@ -195,7 +193,7 @@ def next_runs(
             that `extrapolate` does not continue as far as `at`.
     """
     named = None if form == "auto" else form  # a plan needs one form's derivatives
-    fitted = law_or_surface(given, x, y, named, reduce, options, **rows)
+    fitted = law_or_surface(given, x, y, named, reduce, **rows)
     law = fitted.leading.law if isinstance(fitted, Surface) else fitted
     names = law.form.variables
     _require_plannable(law)

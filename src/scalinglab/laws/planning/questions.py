@@ -21,7 +21,7 @@ from scalinglab.laws import forms
 from scalinglab.laws.extrapolation.continuation import Continuation
 from scalinglab.laws.fitting import bend
 from scalinglab.laws.fitting.data import points
-from scalinglab.laws.fitting.data.from_curves import Rows, is_table, points_from
+from scalinglab.laws.fitting.data.from_curves import Rows, points_from
 from scalinglab.laws.fitting.fit import AUTO, fit_points, table_outlier_note
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.fitting.statistics import level_quantile
@@ -223,7 +223,6 @@ def still_power_law(
     x: Any = None,
     y: Any = None,
     reduce: str = "auto",
-    runs: Any = None,
     level: float = 0.95,
     matters: float = 0.25,
     where: Mapping[str, Any] | None = None,
@@ -240,17 +239,10 @@ def still_power_law(
     Args:
         data: x and y as arrays, or a table of curves.
         x, y, reduce, where, mixed: columns of the table and which rows count, as in `scalinglab.laws.fit`.
-        runs: the run of each point of arrays, to refuse several points of one run, which are not independent
-            evidence: average them first.
         nan_policy: "raise" on points that cannot be used, or "drop" them.
     """
-    table = points_from(data, x, y, runs=runs, reduce=reduce, where=where, mixed=mixed)
-    data_runs = None if data and is_table(data[0]) else runs
-    used = points.check(table.x, table.y, runs=data_runs, nan_policy=nan_policy)
-    if used.blocked:
-        raise BadInput(
-            "several points of one run: average them, or give the points of each size without runs"
-        )
+    table = points_from(data, x, y, reduce=reduce, where=where, mixed=mixed)
+    used = points.check(table.x, table.y, nan_policy=nan_policy)
     if used.sizes < 4:
         raise BadInput(Reason("few_sizes_for_a_bend", sizes=used.sizes))
     notes = (*table.notes, *used.notes, *table_outlier_note(table, nan_policy))
