@@ -15,7 +15,6 @@ LINES = {
     "more": "more:",
     "more_command": "    {line}",
     "name": "{of}",
-    "slope": "{value:.3f} ± {error:.3f}",
     "ends": ENDS,
     "ends_short": "{of.value:.3g} [{of.low:.3g}, {of.high:.3g}]",
     # fits
