@@ -81,7 +81,7 @@ def test_names_on_the_pages_exist():
 def test_reference_pages_list_what_their_modules_define():
     listed = re.compile(r"^::: (scalinglab[\w.]*)\n    options:\n      members: \[([^\]]+)\]", re.MULTILINE)
     found = [one for page in (ROOT / "docs").rglob("*.md") for one in listed.findall(page.read_text("utf-8"))]
-    assert len(found) > 20
+    assert len(found) > 15
     for module, members in found:
         place = ROOT / "src" / module.replace(".", "/")
         file = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
