@@ -325,7 +325,9 @@ def test_a_table_has_its_heads_and_aligned_cells():
     assert (first[:8], second[:8]) == ("a       ", "isoflop ")
 
 
-ROW = {"exponent": 0.5, "exponent_ends": "", "n_params": 1e9, "n_params_ends": "", "n_data": 2e10}
+ROW = {
+    "exponent": 0.5, "exponent_ends": "", "bias": "", "n_params": 1e9, "n_params_ends": "", "n_data": 2e10,
+}  # fmt: skip
 
 
 def test_remarks_are_lines_with_notes_weights_and_names():
