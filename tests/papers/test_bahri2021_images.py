@@ -49,10 +49,17 @@ def train_as(monkeypatch: pytest.MonkeyPatch) -> TrainAs:
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     from dataclasses import replace
 
-    images.data_scans.cache_clear()
-    small = replace(images.SCALES["smoke"], sizes=SIZES, seeds=6, groupings=(10, 5, 2), residual=(10, 0.25))
-    small = replace(small, base={k: v for k, v in small.base.items() if k != "width"})
-    monkeypatch.setitem(images.SCALES, "smoke", small)
+    images.in_data.cache_clear()
+    monkeypatch.setitem(images.NETWORKS, "smoke", replace(images.NETWORKS["smoke"], sizes=SIZES, seeds=6))
+    monkeypatch.setitem(distributions.CLASSES, "smoke", ("digits", (10, 5, 2), 0))
+    monkeypatch.setattr(images, "BESIDE", (10, 0.25))
+
+
+def residual(monkeypatch: pytest.MonkeyPatch, **change: Any) -> None:
+    """Changes the Wide ResNets of scale smoke."""
+    from dataclasses import replace
+
+    monkeypatch.setitem(images.RESIDUALS, "smoke", replace(images.RESIDUALS["smoke"], **change))
 
 
 def verdicts(made: Any) -> dict[str, str | None]:
@@ -61,13 +68,13 @@ def verdicts(made: Any) -> dict[str, str | None]:
 
 def test_best_and_final_are_told_apart(train_as: TrainAs):
     train_as(planted(lambda one: 0.4))
-    (scan,), curves = images.data_scans("smoke")
-    images.data_scans.cache_clear()
+    (scan,), curves = images.in_data("smoke")
+    images.in_data.cache_clear()
     assert scan.exponent("best loss").value == pytest.approx(0.4, abs=0.01)
     assert scan.exponent("final error").value == pytest.approx(0.2, abs=0.01)
     assert len(curves) == len(SIZES) * 6
     found = verdicts(images.fig_s1("smoke"))
-    images.data_scans.cache_clear()
+    images.in_data.cache_clear()
     assert found["digits, cross-entropy: exponent of final loss less that of best loss"] == "disagrees"
     assert found["digits, cross-entropy: exponent of best error less that of best loss"] == "agrees"
 
@@ -81,7 +88,7 @@ def test_resolution_limited_exponents_lie_between_0_and_1(
     monkeypatch.setattr(exponents, "guessing", lambda setting: np.inf)
     train_as(planted(lambda one: alpha))
     found = verdicts(images.fig1_top_right("smoke"))
-    images.data_scans.cache_clear()
+    images.in_data.cache_clear()
     assert found["digits, cross-entropy: α_D"] == verdict
 
 
@@ -96,14 +103,12 @@ def test_a_residual_network_is_shown_on_every_set_that_it_has_with_every_loss(
         return (0.4 if one["model"] == "mlp" else 1.2) / (2 if one.get("loss") == "mse" else 1)
 
     train_as(planted(exponent))
-    some = replace(
-        images.SCALES["smoke"], aspect_sizes=SIZES, residual_datasets=("digits", "mnist"),
-        squared={"loss": "mse"},
-    )  # fmt: skip
-    monkeypatch.setitem(images.SCALES, "smoke", some)
+    residual(monkeypatch, sizes=SIZES, datasets=("digits", "mnist"), seeds=6)
+    squared = replace(images.NETWORKS["smoke"], squared={"loss": "mse"})
+    monkeypatch.setitem(images.NETWORKS, "smoke", squared)
     monkeypatch.setattr(images, "usable", list)
     found = verdicts(images.fig1_top_right("smoke"))
-    images.data_scans.cache_clear()
+    images.in_data.cache_clear()
     final = {name: verdict for name, verdict in found.items() if "final" in name}
     assert len(final) == 4
     assert set(final.values()) == {"agrees"}  # half as steep
@@ -122,11 +127,9 @@ def test_residual_networks_are_compared_among_themselves(train_as: TrainAs, monk
         return 0.2 if one["model"] == "mlp" else 0.6 if "superclass" in one else 0.4
 
     train_as(planted(exponent))
-    some = replace(
-        images.SCALES["smoke"], aspect_sizes=SIZES, residual_datasets=("digits",), groupings=(10, 2), seeds=3,
-        grouped_seeds=5,
-    )  # fmt: skip
-    monkeypatch.setitem(images.SCALES, "smoke", some)
+    residual(monkeypatch, sizes=SIZES, datasets=("digits",))
+    monkeypatch.setitem(images.NETWORKS, "smoke", replace(images.NETWORKS["smoke"], seeds=3))
+    monkeypatch.setitem(distributions.CLASSES, "smoke", ("digits", (10, 2), 5))
     found = {row.quantity: row for row in distributions.fig5_left("smoke").table}
     plain = found["digits: α_D of 2 classes less that of 10 classes"]
     wide = found["digits: α_D of 2 classes, WRN-10-0.25 less that of 10 classes, WRN-10-0.25"]
@@ -166,10 +169,10 @@ def test_superclasses_are_neighbours_or_of_like_kind():
 def test_superclasses_leave_the_network_but_for_its_last_layer():
     from scalinglab import nets
 
-    base = images.on("cifar100", images.SCALES["gpu"].base)
+    base = images.on("cifar100", images.NETWORKS["gpu"].base)
 
     def shapes(groups: int) -> list[tuple[int, ...]]:
-        options = (base | distributions.grouped("cifar100", 100, groups))["model_options"]
+        options = (base | distributions.grouped("cifar100", groups))["model_options"]
         model = nets.build("cnn", (3, 32, 32), groups, **options)
         return [tuple(p.shape) for p in model.parameters()][:-2]
 
@@ -187,14 +190,12 @@ def test_the_exponent_grows_with_width_and_is_fixed_beyond_a_saturating_one(
     train_as: TrainAs,
     monkeypatch: pytest.MonkeyPatch,
 ):
-    from dataclasses import replace
-
     by_width = {1.0: 0.2, 2.0: 0.4, 4.0: 0.4}
     train_as(planted(lambda one: by_width[one["width"]]))
     monkeypatch.setattr(images, "differences", lambda *given: [images.difference(*given)])  # one metric
     shapes = ((10, 1.0), (10, 4.0), (10, 2.0))
-    some = replace(images.SCALES["smoke"], aspects=shapes, aspect_sizes=SIZES, aspect_seeds=4)
-    monkeypatch.setitem(images.SCALES, "smoke", some)
+    residual(monkeypatch, sizes=SIZES)
+    monkeypatch.setitem(distributions.SHAPES, "smoke", ("digits", shapes, 4))
     made = distributions.fig_s5("smoke")
     found = verdicts(made)
     assert {row.n for row in made.table} == {4}
@@ -239,19 +240,19 @@ def test_sizes_at_which_a_network_guesses_do_not_count(train_as: TrainAs):
 
     train_as(runs)
     first = 2.4  # above ln 10, and 1.8 at the next size
-    (scan,), _ = images.data_scans("smoke")
-    images.data_scans.cache_clear()
+    (scan,), _ = images.in_data("smoke")
+    images.in_data.cache_clear()
     assert scan.exponent("best error").first == 1
     first = 9.0  # 3.0 at the last size
     made = images.fig1_top_right("smoke")
-    images.data_scans.cache_clear()
+    images.in_data.cache_clear()
     (row,) = made.table
     assert (row.measured, row.verdict) == (None, "cannot tell")
     assert row.note.endswith("better than guessing at 0 of 5 sizes")
     (axis,) = made.figure.axes
     assert axis.get_legend().get_texts()[0].get_text().endswith("0 of 5 sizes")
     (row,) = images.fig_s3("smoke").table
-    images.data_scans.cache_clear()
+    images.in_data.cache_clear()
     assert row.measured is None
     found = distributions.fig5_left("smoke").table[:3]  # of 10, 5 and 2 classes
     assert [row.measured is None for row in found] == [True] * 3
@@ -278,7 +279,7 @@ def test_a_residual_network_that_is_asked_for_alone_has_the_dimension_of_its_set
         lambda *_: {4: (None, None, exponents.of_losses(wide.sizes, wide.values["best loss"]))},
     )  # fmt: skip
     curves = Curves(pd.DataFrame([{"run": "a", "step": 1, "test_loss": 1.0}]), source="train")
-    monkeypatch.setattr(images, "every_data_scan", lambda *_, **__: ([wide], curves))
+    monkeypatch.setattr(images, "in_data", lambda *_, **__: ([wide], curves))
     monkeypatch.setattr(distributions, "data_dimensions", lambda *_: {"inputs": methods})
     rows = distributions.fig2_right("smoke").table
     assert [row.measured for row in rows[1:]] == pytest.approx([1.0, 1.0], abs=0.02)  # 4/α_D = 8
@@ -295,7 +296,7 @@ def test_guessing_knows_how_frequent_classes_are(change: dict[str, Any], loss: f
 
 def test_svhn_is_trained_where_it_is_here_with_its_own_cnn(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("scalinglab.data.available", lambda name: name in ("svhn", "mnist"))
-    s = images.SCALES["gpu"]
+    s = images.NETWORKS["gpu"]
     found = {name: one["model_options"]["channels"] for name, one in images.by_loss(s, s.base).items()}
     assert found == {
         "mnist, cross-entropy": [50, 100, 100], "svhn, cross-entropy": [64, 64],
@@ -311,10 +312,10 @@ def test_the_cnns_have_the_widths_of_table_1():
 
 def test_a_part_of_a_study_can_be_asked_for(train_as: TrainAs):
     train_as(planted(lambda one: 0.4))
-    named = {"a": {**images.SCALES["smoke"].base, "dataset": "digits"}}
+    named = {"a": {**images.NETWORKS["smoke"].base, "dataset": "digits"}}
     named["b"] = {**named["a"], "loss": "mse"}
     with trained.storing_in(None, only=["b"]):
-        found, _ = images.scans(named, images.in_data(SIZES), 3, "n_data", "x")
+        found, _ = images.scans("x", images.Part(named, "n_data", SIZES, 3))
     assert [scan.name for scan in found] == ["b"]
 
 
@@ -327,10 +328,8 @@ def test_a_part_of_a_study_can_be_asked_for(train_as: TrainAs):
 def test_a_part_that_is_not_there_is_answered_by_all_that_are(
     monkeypatch: pytest.MonkeyPatch, figure: Callable[[str], Any], parts: str
 ):
-    from dataclasses import replace
-
-    some = replace(images.SCALES["smoke"], residual_datasets=("digits",), residual_widths=(1.0,))
-    monkeypatch.setitem(images.SCALES, "smoke", some)
+    residual(monkeypatch, datasets=("digits",))
+    monkeypatch.setitem(images.RESIDUAL_WIDTHS, "smoke", (1.0,))
     with trained.storing_in(None, only=["b"]), pytest.raises(BadInput, match=f"only b .* it has: {parts}"):
         figure("smoke")
 
@@ -338,7 +337,7 @@ def test_a_part_that_is_not_there_is_answered_by_all_that_are(
 def test_the_legend_names_the_range_of_each_exponent(train_as: TrainAs):
     train_as(planted(lambda one: 0.4))
     (axis,) = images.fig_s3("smoke").figure.axes
-    images.data_scans.cache_clear()
+    images.in_data.cache_clear()
     (told,) = [text.get_text() for text in axis.get_legend().get_texts()]
     assert told.endswith("(128 to 2048)")
 
@@ -365,8 +364,9 @@ def test_longer_training_judges_classes_shapes_and_metrics(
     train_as: TrainAs, monkeypatch: pytest.MonkeyPatch
 ):
     shapes = (10, 0.25), (10, 0.5), (16, 0.25)
-    own = longer.Longer(40, SIZES, (10, 0.5), (5, 2), seeds=6, aspects=shapes, aspect_seeds=5)
-    monkeypatch.setitem(longer.SCALES, "smoke", own)
+    own = {"STEPS": 40, "SIZES": SIZES, "SHAPE": (10, 0.5), "GROUPINGS": (5, 2), "SEEDS": 6, "SHAPES": shapes}
+    for name, value in own.items():
+        monkeypatch.setattr(longer, name, value)
     steps = set()
 
     def alpha(one: dict[str, Any]) -> float:
@@ -387,8 +387,8 @@ def test_longer_training_judges_classes_shapes_and_metrics(
 def test_shapes_are_compared_where_the_smallest_network_is_missing(train_as: TrainAs):
     train_as(planted(lambda one: 0.5 if one["depth"] == 16 else 0.4))
     shapes = (10, 0.5), (16, 0.25)
-    named = images.residual_settings("smoke", shapes)
-    scans, _ = images.scans(named, images.in_data(SIZES), 4, "n_data", "shapes")
+    named = images.residual_settings("smoke", shapes, ["digits"])
+    scans, _ = images.scans("shapes", images.Part(named, "n_data", SIZES, 4))
     found = distributions.shape_rows(distributions.by_shape(shapes, named, scans), "digits")
     assert {row.quantity: row.verdict for row in found if "of the" not in row.quantity} == {
         "digits: α_D of WRN-10-0.5 less that of WRN-16-0.25": "disagrees"

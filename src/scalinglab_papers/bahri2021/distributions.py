@@ -60,21 +60,29 @@ def superclasses(dataset: str, n_classes: int, groups: int) -> Any:
     return [k * groups // n_classes for k in range(n_classes)]
 
 
-def grouped(dataset: str, n_classes: int, groups: int) -> images.Setting:
+def grouped(dataset: str, groups: int) -> images.Setting:
     """What superclasses change in a setting: the labels, and so the last layer of the network."""
+    n_classes = 100 if dataset == "cifar100" else 10
     return {} if groups == n_classes else {"superclass": superclasses(dataset, n_classes, groups)}
+
+
+# by scale: the set, numbers of superclasses, and seeds of Wide ResNets where they are more
+CLASSES: dict[str, tuple[str, tuple[int, ...], int]] = {
+    "smoke": ("digits", (10, 2), 0), "laptop": ("mnist", (10, 5, 2), 0),
+    "gpu": ("cifar100", (100, 20, 5), 6), "paper": ("cifar100", (100, 20, 5, 2), 0),
+}  # fmt: skip
+NOISES: dict[str, tuple[str, tuple[float, ...]]] = {  # the set, standard deviations
+    "smoke": ("digits", (0.0, 1.0)), "laptop": ("mnist", (0.0, 1.0, 3.0)),
+    "gpu": ("cifar10", (0.0, 1.0, 2.0)), "paper": ("cifar10", (0.0, 0.1, 0.2, 0.5, 1.0, 2.0)),
+}  # fmt: skip
 
 
 def fig5_left(scale: str) -> Reproduction:
     """The exponent for several numbers of superclasses."""
-    s = images.SCALES[scale]
-    (dataset,) = images.usable([s.superclassed])
-    finest = 100 if dataset == "cifar100" else 10
-    changes = {
-        f"{groups} classes": grouped(dataset, finest, groups) for groups in s.groupings
-    }  # fmt: skip
-    found, curves = changed_scans(scale, dataset, changes, "superclasses", s.grouped_seeds)
-    figure, rows = _exponents_drawn(found, dataset, f"superclasses of {dataset}", s)
+    dataset, groupings, seeds = CLASSES[scale]
+    changes = {f"{groups} classes": grouped(dataset, groups) for groups in groupings}
+    found, curves = changed_scans(scale, dataset, changes, "superclasses", seeds)
+    figure, rows = _exponents_drawn(found, dataset, f"superclasses of {dataset}", scale)
     return Reproduction(curves, figure, (*rows, *class_rows(found, dataset)))
 
 
@@ -93,11 +101,10 @@ def class_rows(found: list[images.Scan], dataset: str) -> list[Row]:
 
 def fig5_right(scale: str) -> Reproduction:
     """The exponent for several strengths of noise on the inputs."""
-    s = images.SCALES[scale]
-    (dataset,) = images.usable([s.noisy])
-    changes = {f"noise {noise:g}": {"input_noise": noise} for noise in s.noises}
+    dataset, noises = NOISES[scale]
+    changes = {f"noise {noise:g}": {"input_noise": noise} for noise in noises}
     found, curves = changed_scans(scale, dataset, changes, "input noise")
-    figure, rows = _exponents_drawn(found, dataset, f"noise on the inputs of {dataset}", s)
+    figure, rows = _exponents_drawn(found, dataset, f"noise on the inputs of {dataset}", scale)
     note = "the paper: the strength of the noise has a strong effect on the scaling"
     for first, *_, noisiest in _by_network(found):
         name = f"{dataset}: α_D without noise less that of {noisiest.name}"
@@ -109,22 +116,18 @@ def changed_scans(
     scale: str, dataset: str, changes: dict[str, images.Setting], experiment: str, residual_seeds: int = 0
 ) -> tuple[list[images.Scan], Curves]:
     """The network of the scale against D with each change, and the Wide ResNet if it has this set."""
-    s = images.SCALES[scale]
-    named = {name: {**images.on(dataset, s.base), **change} for name, change in changes.items()}
-    wide: dict[str, images.Setting] = {}
-    if dataset in s.residual_datasets:
-        ((name, residual),) = images.residual_settings(scale, [s.residual], [dataset]).items()
-        wide = {
+    images.usable([dataset])
+    own, wide = images.NETWORKS[scale], images.RESIDUALS[scale]
+    named = {name: {**images.on(dataset, own.base), **change} for name, change in changes.items()}
+    parts = [images.Part(named, "n_data", own.sizes, own.seeds)]
+    if dataset in wide.datasets:
+        ((name, residual),) = images.residual_settings(scale, [images.BESIDE], [dataset]).items()
+        changed = {
             f"{words}{name.removeprefix(dataset)}": {**residual, **change}
             for words, change in changes.items()
-        }  # fmt: skip
-    plain, wide = images.selected(named, wide)
-    parts = []
-    if plain:
-        parts.append(images.scans(plain, images.in_data(s.sizes), s.seeds, "n_data", experiment))
-    if wide:
-        parts.append(images.residual_scans(scale, wide, residual_seeds))
-    return images.joined(*parts)
+        }
+        parts.append(images.residual_part(scale, changed, residual_seeds))
+    return images.scans(experiment, *parts)
 
 
 def _by_network(found: list[images.Scan]) -> list[list[images.Scan]]:
@@ -135,11 +138,9 @@ def _by_network(found: list[images.Scan]) -> list[list[images.Scan]]:
     return [group for group in groups.values() if len(group) > 1]
 
 
-def _exponents_drawn(
-    found: list[images.Scan], dataset: str, title: str, s: images.Scale
-) -> tuple[Any, list[Row]]:
+def _exponents_drawn(found: list[images.Scan], dataset: str, title: str, scale: str) -> tuple[Any, list[Row]]:
     """The figure, and a row for each exponent."""
-    network = images.network_name(s.base)
+    network = images.network_name(images.NETWORKS[scale].base)
     figure, alphas = images.draw(found, title, network, "examples D", shared_range=True)
     return figure, [
         images.exponent_row(
@@ -152,15 +153,23 @@ def _exponents_drawn(
 # --- S5 ----------------------------------------------------------------------------------------------
 
 
+Shapes = tuple[tuple[int, float], ...]  # depth and width factor of Wide ResNets
+SHAPES: dict[str, tuple[str, Shapes, int]] = {  # the set, shapes, and seeds where they are more
+    "smoke": ("digits", ((10, 0.125), (10, 0.25)), 0),
+    "laptop": ("mnist", ((10, 0.25), (10, 0.5), (16, 0.25)), 0),
+    "gpu": ("cifar10", ((10, 1.0), (10, 4.0), (10, 8.0), (10, 12.0), (28, 1.0)), 5),
+    "paper": ("cifar10", tuple((d, float(k)) for d in (10, 16, 28, 40) for k in (1, 2, 4, 8, 12)), 0),
+}
+
+
 def fig_s5(scale: str) -> Reproduction:
     """The exponent of Wide ResNets d-k: width k matters, depth d hardly."""
-    s = images.SCALES[scale]
-    (dataset,) = images.usable([s.noisy])
-    named = images.residual_settings(scale, s.aspects)
-    found, curves = images.residual_scans(scale, named, s.aspect_seeds)
+    dataset, shapes, seeds = SHAPES[scale]
+    named = images.residual_settings(scale, shapes, images.usable([dataset]))
+    found, curves = images.scans("aspect ratio", images.residual_part(scale, named, seeds))
     figure, alphas = images.draw(found, dataset, "", "examples D", shared_range=True)
     rows = [images.exponent_row(scan, alpha, f"{scan.name}: α_D") for scan, alpha in zip(found, alphas)]
-    return Reproduction(curves, figure, (*rows, *shape_rows(by_shape(s.aspects, named, found), dataset)))
+    return Reproduction(curves, figure, (*rows, *shape_rows(by_shape(shapes, named, found), dataset)))
 
 
 def by_shape(
@@ -203,10 +212,9 @@ def fig2_right(scale: str) -> Reproduction:
     found = {
         d: alpha for d, (_, _, alpha) in students.by_dimension(students.in_data(scale), "n_data").items()
     }
-    s = images.SCALES[scale]
-    scans, curves = images.every_data_scan(scale, squared=False)
+    scans, curves = images.in_data(scale, squared=False)
     sets = dict.fromkeys(scan.name.split(",")[0] for scan in scans)
-    dimensions = {dataset: data_dimensions(dataset, s, scale) for dataset in sets}
+    dimensions = {dataset: data_dimensions(dataset, scale) for dataset in sets}
     places: Places = {}
     for scan in scans:
         dataset = scan.name.split(",")[0]
@@ -259,12 +267,13 @@ def against_dimension(found: dict[int, Exponent], places: Places) -> tuple[Any, 
     return figure, tuple(rows)
 
 
-def data_dimensions(dataset: str, s: images.Scale, scale: str) -> dict[str, dict[str, measure.Dimension]]:
+def data_dimensions(dataset: str, scale: str) -> dict[str, dict[str, measure.Dimension]]:
     """The intrinsic dimension of the training images, and of test images on the last hidden layer.
 
     It is kept with the run whose network is looked at, the one on most examples with seed 0.
     """
-    base = {**images.on(dataset, s.base), "n_data": max(s.sizes), "seed": 0, "checkpoints_per_decade": 1}
+    own = images.NETWORKS[scale]
+    base = {**images.on(dataset, own.base), "n_data": max(own.sizes), "seed": 0, "checkpoints_per_decade": 1}
     curves = trained.runs([base], "dimension", extra=dimensions_of(dataset, POINTS[scale]))
     last = curves.frame.sort_values("step").iloc[-1]
     return {
@@ -315,7 +324,7 @@ def cnn_scans() -> list[images.Scan]:
     for name, part in pd.read_csv(CNN_RUNS).groupby("dataset"):
         tables = {m: by_draw(part, "n_data", m.replace(" ", "_")) for m in images.METRICS}
         values = {metric: losses for metric, (_, losses) in tables.items()}
-        found.append(images.Scan(str(name), tables[images.METRICS[0]][0], values))
+        found.append(images.Scan(str(name), tables[images.BEST][0], values))
     return found
 
 

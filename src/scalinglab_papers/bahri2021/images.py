@@ -25,6 +25,7 @@ from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.figures import style
 from scalinglab.studies import trained
+from scalinglab.studies.draws import by_draw
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.shared import shared
 from scalinglab.studies.verdict import Row
@@ -33,51 +34,31 @@ from scalinglab_papers.bahri2021.exponents import Exponent
 from scalinglab_papers.bahri2021.students import draw_law
 
 Setting = dict[str, Any]
-METRICS = ("best loss", "final loss", "best error", "final error")
+METRICS = {  # by the column of the last row of a run
+    "best loss": "test_loss_best", "final loss": "test_loss",
+    "best error": "test_error_best", "final error": "test_error",
+}  # fmt: skip
+BEST = "best loss"
 COMPARED = (("final loss", "best loss"), ("final error", "best error"), ("best error", "best loss"))  # S1
 
 
 @dataclass(frozen=True)
-class Scale:
-    """One scale.
+class Networks:
+    """Networks of one kind that are trained against D, at one scale.
 
     Attributes:
-        datasets: of Figs. 1 and S3, the first of them for the others.
-        superclassed, noisy: sets of Fig. 5.
-        base, sizes: what all runs share but the data, among it the network, and D.
-        squared: what MSE changes in `base`; empty: Fig. 1 has cross-entropy alone.
-        widths, width_data: factors on the network, and their D.
-        residual_widths, residual_steps: factors on Wide ResNets of depth 10 that are shown beside the network
-            of `base`, and their steps.
+        base: what all runs share but for their data, size and seed.
+        sizes: D.
+        datasets: of Figs. 1, S1 and S3.
         seeds: each with its own network, order and examples.
-        groupings, noises: superclasses of Fig. 5 left by their number, standard deviations of Fig. 5 right.
-        grouped_seeds, aspect_seeds: of the Wide ResNets of Fig. 5 left and of S5; 0: `seeds`.
-        aspects: depth and width factor of the Wide ResNets of S5.
-        aspect_sizes, aspect_base: D there, and the training of Wide ResNets.
-        residual_datasets, residual: of Wide ResNets beside the network of `base`, and their depth and width
-            factor against D.
+        squared: what MSE changes in `base`; empty: Fig. 1 has cross-entropy alone.
     """
 
-    datasets: tuple[str, ...]
-    superclassed: str
-    noisy: str
     base: Setting
     sizes: tuple[int, ...]
-    widths: tuple[float, ...]
-    width_data: int
-    squared: Setting
-    seeds: int
-    groupings: tuple[int, ...]
-    noises: tuple[float, ...]
-    aspects: tuple[tuple[int, float], ...]
-    aspect_sizes: tuple[int, ...]
-    aspect_base: Setting = field(default_factory=dict)
-    residual_datasets: tuple[str, ...] = ()
-    residual_widths: tuple[float, ...] = ()
-    residual_steps: int = 0
-    grouped_seeds: int = 0
-    aspect_seeds: int = 0
-    residual: tuple[int, float] = (10, 4.0)
+    datasets: tuple[str, ...] = ()
+    seeds: int = 3
+    squared: Setting = field(default_factory=dict)
 
 
 SHARED: Setting = {
@@ -101,41 +82,31 @@ RESIDUAL_MSE: Setting = {"loss": "mse", "optimizer": "adam", "learning_rate": 1e
 WIDE: Setting = {**RESIDUAL, "depth": 28, "width": 10.0, "steps": 78_125, "compile": True}
 DATASETS = ("cifar10", "cifar100", "fashion-mnist", "mnist", "svhn")  # those that are on this machine
 PAPER_SIZES = tuple(round(50_000 / 2**k) for k in range(7, -1, -1))  # 391 … 50,000
-SCALES = {
-    "smoke": Scale(
-        datasets=("digits",), superclassed="digits", noisy="digits",
-        base={**SHARED, "model": "mlp", "model_options": {"hidden": 32}, "learning_rate": 3e-3,
-              "batch_size": 32, "steps": 100, "checkpoints_per_decade": 3},
-        sizes=(128, 256, 512, 1024), widths=(0.125, 0.25), width_data=1024, squared={}, seeds=2,
-        groupings=(10, 2), noises=(0.0, 1.0), aspects=((10, 0.125), (10, 0.25)), aspect_sizes=(96, 384),
-        aspect_base={"steps": 10, "batch_size": 32, "checkpoints_per_decade": 1},
+NETWORKS = {
+    "smoke": Networks(
+        {**SHARED, "model": "mlp", "model_options": {"hidden": 32}, "learning_rate": 3e-3, "batch_size": 32,
+         "steps": 100, "checkpoints_per_decade": 3},
+        (128, 256, 512, 1024), ("digits",), seeds=2,
     ),
-    "laptop": Scale(
-        datasets=("mnist",), superclassed="mnist", noisy="mnist",
-        base={**TABLE_1, "width": 0.25, "epochs": 10, "test_size": 2000}, sizes=(128, 256, 512, 1024, 2048),
-        widths=(0.0625, 0.125, 0.25, 0.5), width_data=4096, squared={"loss": "mse"}, seeds=3,
-        groupings=(10, 5, 2), noises=(0.0, 1.0, 3.0), aspects=((10, 0.25), (10, 0.5), (16, 0.25)),
-        aspect_sizes=(128, 256, 512, 1024), aspect_base={**SHARED, "epochs": 5, "pool": 2, "test_size": 1000},
+    "laptop": Networks(
+        {**TABLE_1, "width": 0.25, "epochs": 10, "test_size": 2000}, (128, 256, 512, 1024, 2048), ("mnist",),
+        squared={"loss": "mse"},
     ),
-    "gpu": Scale(
-        datasets=DATASETS, superclassed="cifar100", noisy="cifar10",
-        base={**TABLE_1, **FAST, "compile": True, "epochs": 20, "checkpoints_per_decade": 6},
-        sizes=PAPER_SIZES, widths=(0.0625, 0.09, 0.125, 0.18, 0.25), width_data=50_000,
+    "gpu": Networks(
+        {**TABLE_1, **FAST, "compile": True, "epochs": 20, "checkpoints_per_decade": 6}, PAPER_SIZES,
+        DATASETS,
         squared={"loss": "mse", "epochs": None, "steps": 7813},  # at few examples MSE falls after 20 epochs
-        seeds=3, groupings=(100, 20, 5),
-        noises=(0.0, 1.0, 2.0), aspects=((10, 1.0), (10, 4.0), (10, 8.0), (10, 12.0), (28, 1.0)),
-        aspect_sizes=PAPER_SIZES[:6], aspect_base={**RESIDUAL, "steps": 2000, "checkpoints_per_decade": 8},
-        residual_datasets=DATASETS, residual_widths=(0.25, 0.5, 1.0, 2.0), residual_steps=1500,
-        grouped_seeds=6, aspect_seeds=5,
     ),
-    "paper": Scale(
-        datasets=DATASETS, superclassed="cifar100", noisy="cifar10", base=WIDE, sizes=PAPER_SIZES,
-        widths=(0.5, 1.0, 2.0, 4.0, 8.0, 12.0), width_data=50_000, squared={}, seeds=3,
-        groupings=(100, 20, 5, 2), noises=(0.0, 0.1, 0.2, 0.5, 1.0, 2.0),
-        aspects=tuple((d, float(k)) for d in (10, 16, 28, 40) for k in (1, 2, 4, 8, 12)),
-        aspect_sizes=PAPER_SIZES, aspect_base=WIDE,
-    ),
+    "paper": Networks(WIDE, PAPER_SIZES, DATASETS),
 }  # fmt: skip
+# Wide ResNets; their data sets are those on which they stand beside the network of the scale
+RESIDUALS = {
+    "smoke": Networks({"steps": 10, "batch_size": 32, "checkpoints_per_decade": 1}, (96, 384), seeds=2),
+    "laptop": Networks({**SHARED, "epochs": 5, "pool": 2, "test_size": 1000}, (128, 256, 512, 1024)),
+    "gpu": Networks({**RESIDUAL, "steps": 2000, "checkpoints_per_decade": 8}, PAPER_SIZES[:6], DATASETS),
+    "paper": Networks(WIDE, PAPER_SIZES),
+}
+BESIDE = (10, 4.0)  # depth and width factor of those
 
 
 # --- scans -------------------------------------------------------------------------------------------
@@ -171,70 +142,65 @@ class Scan:
         """At how many sizes it is better than guessing, in words."""
         return f"better than guessing at {len(self.sizes) - self.since} of {len(self.sizes)} sizes"
 
-    def exponent(self, metric: str = METRICS[0]) -> Exponent:
+    def exponent(self, metric: str = BEST) -> Exponent:
         """The exponent of one metric; of all sizes, and without meaning, where the network does not learn."""
         return exponents.of_losses(self.sizes, self.values[metric], self.since if self.learns else 0)
 
 
-def scans(
-    named: dict[str, Setting], variants: Sequence[Setting], seeds: int, size: str, experiment: str
-) -> tuple[list[Scan], Curves]:
-    """Train every named setting at every variant of the size and every seed.
+@dataclass(frozen=True)
+class Part:
+    """Networks by name, each trained at every value of the setting `axis` and with every seed."""
+
+    named: dict[str, Setting]
+    axis: str
+    values: Sequence[float]
+    seeds: int
+
+
+def scans(experiment: str, *parts: Part) -> tuple[list[Scan], Curves]:
+    """Train every network at all sizes and seeds.
 
     Returns:
-        A scan for each name, of those that `trained.run_storage` restricts to by name and time, and the last
-        row of every run.
+        A scan for each name, of those that `trained.run_storage` restricts to by name or data set and by
+        time, and the last row of every run.
     """
-    (named,) = selected(named)
-    settings = {
-        name: [{**base, **variant, "seed": seed} for variant in variants for seed in range(seeds)]
-        for name, base in named.items()
-    }
-    # one part after another, so that a training that is cut short leaves whole parts
-    start, minutes = time.monotonic(), trained.run_storage().minutes
+    storage, start = trained.run_storage(), time.monotonic()
+    every = {name: (part, base) for part in parts for name, base in part.named.items()}
+    only = set(storage.only)
+    chosen = {name: one for name, one in every.items() if not only or {name, one[1]["dataset"]} & only}
+    if not chosen:
+        raise BadInput(
+            f"--only {'; '.join(storage.only)} names no part of this figure; it has: {'; '.join(every)}"
+        )
+    found: list[Scan] = []
     frames: list[pd.DataFrame] = []
-    for name, some in settings.items():
-        if minutes is None or not frames or time.monotonic() - start < 60 * minutes:
-            frames.append(trained.runs(some, experiment).frame.assign(task=name))
-    frame = pd.concat(frames, ignore_index=True).sort_values("step")
-    named = {name: one for name, one in named.items() if name in set(frame["task"])}
-    found = []
-    for name, base in named.items():
-        runs = frame[frame["task"] == name].groupby(["seed", size])
-        tables = {
-            "best loss": runs["test_loss"].min(), "final loss": runs["test_loss"].last(),
-            "best error": runs["test_error"].min(), "final error": runs["test_error"].last(),
-        }  # fmt: skip
-        wide = {metric: values.unstack(size) for metric, values in tables.items()}
-        sizes = wide["best loss"].columns.to_numpy(float)
-        values = {metric: table.to_numpy(float) for metric, table in wide.items()}
-        guesses = np.flatnonzero(values["best loss"].mean(0) >= exponents.guessing(base)).tolist()
-        found.append(Scan(name, sizes, values, max(guesses, default=-1) + 1))
-    best = frame.groupby("run", as_index=False)[["test_loss", "test_error"]].min()
-    last = frame.groupby("run", as_index=False).last().merge(best, on="run", suffixes=("", "_best"))
-    kept = ["run", "task", "dataset", "seed", "n_data", "n_params", "width", "step", "train_loss"]
-    measured = ["test_loss", "test_error", "test_loss_best", "test_error_best"]
-    return found, Curves(
-        last[[*(c for c in kept if c in last), *measured]], settings=["task"], source="train"
-    )
+    for name, (part, base) in chosen.items():
+        # one after another, so that a training that is cut short leaves whole scans
+        if storage.minutes is None or not found or time.monotonic() - start < 60 * storage.minutes:
+            settings = [
+                {**base, part.axis: value, "seed": seed}
+                for value in part.values
+                for seed in range(part.seeds)
+            ]
+            frame = _ends(trained.runs(settings, experiment)).assign(task=name)
+            found.append(_scan(name, frame, "n_data" if part.axis == "n_data" else "n_params", base))
+            frames.append(frame)
+    return found, Curves(pd.concat(frames, ignore_index=True), settings=["task"], source="train")
 
 
-def selected(*studies: dict[str, Setting]) -> list[dict[str, Setting]]:
-    """Of each study those that `trained.run_storage` restricts to, by name or data set."""
-    only = trained.run_storage().only
-    found = [
-        {name: one for name, one in named.items() if not only or {name, one["dataset"]} & set(only)}
-        for named in studies
-    ]
-    if not any(found):
-        every = "; ".join(name for named in studies for name in named)
-        raise BadInput(f"--only {'; '.join(only)} names no part of this figure; it has: {every}")
-    return found
+def _ends(curves: Curves) -> pd.DataFrame:
+    """The last row of every run, with its lowest test loss and error."""
+    runs = curves.frame.sort_values("step").groupby("run", as_index=False)
+    last = runs.last().merge(runs[["test_loss", "test_error"]].min(), on="run", suffixes=("", "_best"))
+    kept = ["run", "dataset", "seed", "n_data", "n_params", "width", "step", "train_loss"]
+    return last[[*(column for column in kept if column in last), *METRICS.values()]]
 
 
-def in_data(sizes: Sequence[int]) -> list[Setting]:
-    """The sizes as variants."""
-    return [{"n_data": n} for n in sizes]
+def _scan(name: str, ends: pd.DataFrame, size: str, base: Setting) -> Scan:
+    tables = {metric: by_draw(ends, size, column) for metric, column in METRICS.items()}
+    values = {metric: table for metric, (_, table) in tables.items()}
+    guesses = np.flatnonzero(values[BEST].mean(0) >= exponents.guessing(base)).tolist()
+    return Scan(name, tables[BEST][0], values, max(guesses, default=-1) + 1)
 
 
 def usable(names: Sequence[str]) -> list[str]:
@@ -276,7 +242,7 @@ def draw_scans(
     axis: Any, part: Sequence[Scan], title: str, x: str = "examples D", *, shared_range: bool = True
 ) -> dict[str, Exponent]:
     """Draw the best losses of scans with their laws; their exponents by name."""
-    metric = METRICS[0]
+    metric = BEST
     found = on_one_range(part, metric) if shared_range else {s.name: s.exponent(metric) for s in part}
     style.loglog(axis, x, metric.replace(" ", " test "), title)
     for scan, color in zip(part, style.PALETTE):
@@ -328,7 +294,7 @@ def difference(
     b: Scan,
     note: str,
     relation: str | None = "=",
-    metrics: Sequence[str] = METRICS[:1],
+    metrics: Sequence[str] = (BEST,),
 ) -> Row:
     """α of a less α of b on the sizes that both follow, against 0.
 
@@ -353,8 +319,8 @@ def difference(
 
 def differences(quantity: str, a: Scan, b: Scan, note: str, relation: str | None = "=") -> list[Row]:
     """The differences of the best loss and error, and of Wide ResNets' final loss, as published."""
-    metrics = {"": METRICS[0], ", of the error": METRICS[2]}
-    metrics |= {", of the final loss": METRICS[1]} if a.residual else {}  # others have no schedule
+    metrics = {"": BEST, ", of the error": "best error"}
+    metrics |= {", of the final loss": "final loss"} if a.residual else {}  # others have no schedule
     return [difference(quantity + words, a, b, note, relation, [metric]) for words, metric in metrics.items()]
 
 
@@ -362,17 +328,25 @@ def differences(quantity: str, a: Scan, b: Scan, note: str, relation: str | None
 
 
 @shared
-def data_scans(scale: str, squared: bool = True) -> tuple[list[Scan], Curves]:
-    """Every data set and loss against D; cross-entropy alone where `squared` is False."""
-    s = SCALES[scale]
-    return scans(by_loss(s, s.base, squared), in_data(s.sizes), s.seeds, "n_data", "images in data")
+def in_data(scale: str, squared: bool = True, residual: bool = True) -> tuple[list[Scan], Curves]:
+    """The network of the scale against D on every set with every loss, and a Wide ResNet on those it has.
+
+    Args:
+        squared: whether with MSE, too.
+    """
+    own, wide = NETWORKS[scale], RESIDUALS[scale]
+    parts = [Part(by_loss(own, own.base, squared), "n_data", own.sizes, own.seeds)]
+    if residual and wide.datasets:
+        named = residual_settings(scale, [BESIDE], usable(wide.datasets))
+        parts.append(residual_part(scale, with_mse(own, named) if squared else named))
+    return scans("images in data", *parts)
 
 
-def by_loss(s: Scale, base: Setting, squared: bool = True) -> dict[str, Setting]:
-    """The network of the scale on every data set and with every loss, by name."""
+def by_loss(own: Networks, base: Setting, squared: bool = True) -> dict[str, Setting]:
+    """A network on every data set of a scale and with every loss, by name."""
     losses = {"cross-entropy": {"loss": "cross_entropy"}}
-    losses |= {"mse": s.squared} if squared and s.squared else {}
-    here = usable(s.datasets)
+    losses |= {"mse": own.squared} if squared and own.squared else {}
+    here = usable(own.datasets)
     return {
         f"{name}, {loss}": {**on(name, base), **change} for loss, change in losses.items() for name in here
     }
@@ -384,51 +358,34 @@ def on(dataset: str, base: Setting) -> Setting:
     return {**base, "dataset": dataset} | ({"model_options": CNN_OF[dataset]} if own else {})
 
 
-def with_mse(s: Scale, residual: dict[str, Setting]) -> dict[str, Setting]:
+def with_mse(own: Networks, residual: dict[str, Setting]) -> dict[str, Setting]:
     """Wide ResNets by name, and after them the same with MSE if the scale has it."""
-    return residual | {f"{name}, mse": {**one, **RESIDUAL_MSE} for name, one in residual.items() if s.squared}
+    return residual | {
+        f"{name}, mse": {**one, **RESIDUAL_MSE} for name, one in residual.items() if own.squared
+    }
 
 
 def residual_settings(
-    scale: str, aspects: Sequence[tuple[int, float]], datasets: Sequence[str] = ()
+    scale: str, aspects: Sequence[tuple[int, float]], datasets: Sequence[str]
 ) -> dict[str, Setting]:
-    """Wide ResNets d-k by name, on the set of S5 unless others are given."""
-    s = SCALES[scale]
-    common = {**s.aspect_base, "model": "wide_resnet", "measure": ()}
+    """Wide ResNets d-k by name."""
+    common = {**RESIDUALS[scale].base, "model": "wide_resnet", "measure": ()}
     return {
         f"{dataset}, WRN-{d}-{k:g}": {**common, "dataset": dataset, "depth": d, "width": k}
-        for dataset in usable(datasets or [s.noisy]) for d, k in aspects
+        for dataset in datasets for d, k in aspects
     }  # fmt: skip
 
 
-def residual_scans(scale: str, named: dict[str, Setting], seeds: int = 0) -> tuple[list[Scan], Curves]:
+def residual_part(scale: str, named: dict[str, Setting], seeds: int = 0) -> Part:
     """Wide ResNets against D, of as many seeds as the scale has by default."""
-    s = SCALES[scale]
-    return scans(named, in_data(s.aspect_sizes), seeds or s.seeds, "n_data", "aspect ratio")
-
-
-def every_data_scan(scale: str, squared: bool = True) -> tuple[list[Scan], Curves]:
-    """The network of the scale against D on every set, and a Wide ResNet on those that it has."""
-    s = SCALES[scale]
-    residual: dict[str, Setting] = {}
-    if s.residual_datasets:
-        residual = residual_settings(scale, [s.residual], s.residual_datasets)
-        residual = with_mse(s, residual) if squared else residual
-    plain, wide = selected(by_loss(s, s.base, squared), residual)
-    parts = [data_scans(scale, squared)] if plain else []
-    return joined(*parts, *([residual_scans(scale, wide)] if wide else []))
-
-
-def joined(*parts: tuple[list[Scan], Curves]) -> tuple[list[Scan], Curves]:
-    """Scans of several studies as one."""
-    frames = pd.concat([curves.frame for _, curves in parts], ignore_index=True)
-    return [scan for found, _ in parts for scan in found], Curves(frames, settings=["task"], source="train")
+    own = RESIDUALS[scale]
+    return Part(named, "n_data", own.sizes, seeds or own.seeds)
 
 
 def fig1_top_right(scale: str) -> Reproduction:
     """Loss against D."""
-    found, curves = every_data_scan(scale)
-    network = network_name(SCALES[scale].base)
+    found, curves = in_data(scale)
+    network = network_name(NETWORKS[scale].base)
     figure, alphas = draw(found, "resolution-limited in data", network, "examples D")
     rows = [between_0_and_1(*one, "α_D", network) for one in zip(found, alphas)]
     residual = [scan for scan in found if scan.residual]  # as the paper reports them
@@ -438,33 +395,38 @@ def fig1_top_right(scale: str) -> Reproduction:
     return Reproduction(curves, figure, tuple(rows))
 
 
+# Fig. 1 bottom-left: D, and factors on the width of the network; at scale gpu Wide ResNets of depth 10 too
+WIDTHS: dict[str, tuple[int, tuple[float, ...]]] = {
+    "smoke": (1024, (0.125, 0.25)), "laptop": (4096, (0.0625, 0.125, 0.25, 0.5)),
+    "gpu": (50_000, (0.0625, 0.09, 0.125, 0.18, 0.25)), "paper": (50_000, (0.5, 1.0, 2.0, 4.0, 8.0, 12.0)),
+}  # fmt: skip
+RESIDUAL_WIDTHS = {"gpu": (0.25, 0.5, 1.0, 2.0)}
+RESIDUAL_STEPS = 1500
+
+
 def fig1_bottom_left(scale: str) -> Reproduction:
     """Loss against the number of parameters of networks of growing width."""
-    s = SCALES[scale]
-    # every width would be compiled by itself, which takes longer than its runs at scale gpu
-    base = {**s.base, "n_data": s.width_data} | ({"compile": False} if s.residual_widths else {})
-    base |= {"depth": 10} if s.base["model"] == "wide_resnet" else {}
-    named = by_loss(s, base, squared=False)  # with MSE units of narrow CNNs die
-    residual: dict[str, Setting] = {}
-    if s.residual_widths:
-        common = {**s.aspect_base, "depth": 10, "n_data": s.width_data, "steps": s.residual_steps}
-        residual = {f"{name}, WRN-10-k": {**common, "dataset": name} for name in usable(s.residual_datasets)}
-    studies = zip(selected(named, with_mse(s, residual)), (s.widths, s.residual_widths))
-    found, curves = joined(
-        *(
-            scans(some, [{"width": k} for k in widths], s.seeds, "n_params", "images in parameters")
-            for some, widths in studies if some
-        )
-    )  # fmt: skip
-    network = s.base["model"].replace("_", " ")
+    own, (n_data, widths) = NETWORKS[scale], WIDTHS[scale]
+    base = {**own.base, "n_data": n_data} | ({"depth": 10} if own.base["model"] == "wide_resnet" else {})
+    residual: list[Part] = []
+    if scale in RESIDUAL_WIDTHS:
+        base["compile"] = False  # of every width by itself takes longer than its runs
+        common = {**RESIDUALS[scale].base, "depth": 10, "n_data": n_data, "steps": RESIDUAL_STEPS}
+        named = {
+            f"{name}, WRN-10-k": {**common, "dataset": name} for name in usable(RESIDUALS[scale].datasets)
+        }
+        residual.append(Part(with_mse(own, named), "width", RESIDUAL_WIDTHS[scale], own.seeds))
+    plain = by_loss(own, base, squared=False)  # with MSE units of narrow CNNs die
+    found, curves = scans("images in parameters", Part(plain, "width", widths, own.seeds), *residual)
+    network = base["model"].replace("_", " ")
     figure, alphas = draw(found, "resolution-limited in parameters", network, "parameters P")
-    rows = [between_0_and_1(*one, "α_P", network, f" at D = {s.width_data}") for one in zip(found, alphas)]
+    rows = [between_0_and_1(*one, "α_P", network, f" at D = {n_data}") for one in zip(found, alphas)]
     return Reproduction(curves, figure, tuple(rows))
 
 
 def fig_s1(scale: str) -> Reproduction:
     """Loss and error, final and best, of the runs of Fig. 1 top-right."""
-    every, curves = every_data_scan(scale)
+    every, curves = in_data(scale)
     found = [scan for scan in every if scan.learns]
     figure, axes = style.panels_for(len(found), 3, size=(4.4, 3.9))
     rows: list[Row] = []
@@ -495,8 +457,8 @@ def draw_metrics(axis: Any, scan: Scan, title: str) -> tuple[Exponent, list[Row]
 
 def fig_s3(scale: str) -> Reproduction:
     """Cross-entropy of the CNN against D, one line a data set."""
-    found, curves = data_scans(scale, squared=False)
-    network = network_name(SCALES[scale].base)
+    found, curves = in_data(scale, squared=False, residual=False)
+    network = network_name(NETWORKS[scale].base)
     figure, alphas = draw(found, "cross-entropy", network, "examples D")
     rows = [exponent_row(scan, alpha, f"{scan.name}: α_D", network) for scan, alpha in zip(found, alphas)]
     return Reproduction(curves, figure, tuple(rows))
