@@ -13,7 +13,7 @@ from scalinglab.simulate.random_features import train
 from scalinglab.spectrum import Spectrum, TailExponent
 from scalinglab.studies.registry import entry
 from scalinglab.studies.verdict import Row
-from scalinglab_papers.bordelon2024 import common, ensembles, frontier, networks, width_scans
+from scalinglab_papers.bordelon2024 import common, ensembles, frontier, networks, width_scans, widths
 from scalinglab_papers.bordelon2024.finite_size import over_signs, power
 from tests.papers.smoke_records import recorded
 
@@ -240,17 +240,17 @@ def test_learning_rate_has_the_lowest_late_training_loss_over_all_runs():
             probe(0.03, 8.0, [0.9, 0.6, 0.5, 0.3]),
         ]
     )
-    assert networks.lowest_loss(Curves(frame), 100) == 0.1
+    assert widths.lowest_loss(Curves(frame), 100) == 0.1
 
 
 def test_learning_rate_at_which_one_run_diverges_is_out():
     kept = [probe(0.1, width, [0.9, 0.8, 0.8, 0.8]) for width in (1.0, 8.0)]
     bad = [probe(0.3, 1.0, [0.9, 0.1, 0.1, 0.1]), probe(0.3, 8.0, [0.9, 0.1, np.nan, np.nan])]
-    assert networks.lowest_loss(Curves(pd.concat(kept + bad)), 100) == 0.1
+    assert widths.lowest_loss(Curves(pd.concat(kept + bad)), 100) == 0.1
     with pytest.raises(BadInput, match=r"diverges at all rates, 0\.3"):
-        networks.lowest_loss(Curves(pd.concat(bad)), 100)
+        widths.lowest_loss(Curves(pd.concat(bad)), 100)
     cut = [probe(0.3, 1.0, [0.9, 0.1, 0.1, 0.1]), probe(0.3, 8.0, [0.9], steps=(10,))]  # one stopped early
-    assert networks.lowest_loss(Curves(pd.concat(kept + cut)), 100) == 0.1
+    assert widths.lowest_loss(Curves(pd.concat(kept + cut)), 100) == 0.1
 
 
 def test_kernels_along_training_are_those_of_runs_that_came_to_the_end():

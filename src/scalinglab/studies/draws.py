@@ -1,4 +1,4 @@
-"""Values of independent draws (seeds) at several sizes: as a table, as an array, as points with errors."""
+"""Values of independent draws (seeds) at several sizes: as a table, as an array, drawn with errors."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pandas as pd
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 def by_draw(
@@ -26,9 +27,30 @@ def as_frame(sizes: np.ndarray, values: np.ndarray, size: str = "n_data", **comm
     return pd.DataFrame({**columns, "test_loss": values.ravel()})
 
 
+def loglog_figure(
+    x: str, y: str, title: str = "", size: tuple[float, float] | None = None
+) -> tuple[Figure, Axes]:
+    """A figure of one panel with logarithmic axes."""
+    from scalinglab.figures import style
+
+    figure, axes = style.panels() if size is None else style.panels(size=size)
+    return figure, style.loglog(axes[0, 0], x, y, title)
+
+
 def draw_means(axis: Axes, sizes: np.ndarray, values: np.ndarray, **look: Any) -> None:
     """Means over draws of values (draws, n), with their standard errors."""
     from scalinglab.figures import style
 
     error = values.std(0, ddof=1) / np.sqrt(len(values))
     style.points(axis, sizes, values.mean(0), error, **look)
+
+
+def draw_power(
+    axis: Axes, sizes: np.ndarray, values: np.ndarray, exponent: float, color: Any, label: str
+) -> None:
+    """Means over draws of values (draws, n), and a dashed power law size^−exponent through their middle."""
+    from scalinglab.figures import style
+
+    draw_means(axis, sizes, values, color=color, label=label)
+    law = style.through_middle(sizes, values.mean(0), -exponent)
+    axis.plot(sizes, law, color=color, lw=1, ls="--")

@@ -40,8 +40,8 @@ LOOKS = {
     "markeredgewidth", "markersize", "ncols", "size", "xytext",
 }  # fmt: skip
 DRAWN = {
-    "axhline", "axvline", "axvspan", "guide", "inset_axes", "legend", "panels", "panels_for", "plot", "set",
-    "set_xlim", "set_ylim", "slope", "text",
+    "axhline", "axvline", "axvspan", "guide", "inset_axes", "legend", "loglog_figure", "panels", "panels_for",
+    "plot", "set", "set_xlim", "set_ylim", "slope", "text",
 }  # fmt: skip
 COUNTED_FROM = 3  # smaller whole numbers are places, powers and axes of arrays
 # measured between the records of the bundled papers and another run of two thirds of them: at most 0.25

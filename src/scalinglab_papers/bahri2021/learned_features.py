@@ -19,7 +19,7 @@ from scalinglab.data import Dataset, load
 from scalinglab.figures import style
 from scalinglab.simulate import random_features as simulate
 from scalinglab.studies import verdict
-from scalinglab.studies.draws import by_draw, draw_means
+from scalinglab.studies.draws import by_draw, draw_means, draw_power
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.shared import shared
 from scalinglab.studies.verdict import Row
@@ -33,10 +33,11 @@ KNOWN = 5  # classes that the network learns; the linear models learn the rest
 
 @dataclass(frozen=True)
 class Scale:
-    """One scale: the network, the sizes of the sweeps, and how many draws.
+    """One scale.
 
     Attributes:
-        model, options: the network, as `scalinglab.nets.build` takes it.
+        network: as `scalinglab.nets.build` takes it, trained for so many epochs.
+        n_train: images of new classes of which draws are made.
         small: the size kept fixed in the variance-limited regimes.
         sizes: D or P in the resolution-limited regimes.
         large: D or P in the variance-limited regimes.
@@ -44,34 +45,25 @@ class Scale:
     """
 
     dataset: str
-    model: str
-    options: dict[str, Any]
+    network: dict[str, Any]
     epochs: int
-    n_train: int
-    small: int
-    sizes: tuple[int, ...]
-    large: tuple[int, ...]
-    dual: tuple[int, ...]
-    meeting: int
-    draws: int
+    n_train: int = 6000
+    small: int = 24
+    sizes: tuple[int, ...] = (16, 32, 64, 128, 256, 512)
+    large: tuple[int, ...] = (48, 96, 192, 384, 768)
+    dual: tuple[int, ...] = (12, 24, 48, 96, 144, 192, 256, 384, 600)
+    meeting: int = 192
+    draws: int = 8
 
 
 SCALES = {
     "smoke": Scale(
-        dataset="digits", model="mlp", options={"depth": 2, "hidden": 256}, epochs=40, n_train=560, small=12,
+        "digits", {"name": "mlp", "depth": 2, "hidden": 256}, epochs=40, n_train=560, small=12,
         sizes=(8, 16, 32, 64, 128), large=(24, 48, 96, 192), dual=(8, 16, 32, 48, 64, 96, 128, 192),
         meeting=64, draws=10,
     ),
-    "laptop": Scale(
-        dataset="mnist", model="mlp", options={"depth": 2, "hidden": 768}, epochs=3, n_train=6000, small=24,
-        sizes=(16, 32, 64, 128, 256, 512), large=(48, 96, 192, 384, 768),
-        dual=(12, 24, 48, 96, 144, 192, 256, 384, 600), meeting=192, draws=8,
-    ),
-    "gpu": Scale(
-        dataset="cifar10", model="wide_resnet", options={"depth": 10, "width": 12.0}, epochs=6, n_train=6000,
-        small=24, sizes=(16, 32, 64, 128, 256, 512), large=(48, 96, 192, 384, 768),
-        dual=(12, 24, 48, 96, 144, 192, 256, 384, 600), meeting=192, draws=8,
-    ),
+    "laptop": Scale("mnist", {"name": "mlp", "depth": 2, "hidden": 768}, epochs=3),
+    "gpu": Scale("cifar10", {"name": "wide_resnet", "depth": 10, "width": 12.0}, epochs=6),
 }  # fmt: skip
 RIDGES = np.geomspace(1e-5, 1.0, 16)  # in units of the kernel's mean diagonal; the first is "low"
 LOW, TUNED = "low ridge", "tuned ridge"
@@ -90,7 +82,7 @@ def trained_network(data: Dataset, s: Scale, seed: int = 0) -> Network:
     known, device = data.train_y < KNOWN, "cuda" if torch.cuda.is_available() else "cpu"
     x = torch.as_tensor(data.inputs("train")[known], device=device)
     y = torch.as_tensor(data.train_y[known], device=device)
-    model = nets.build(s.model, data.input_shape, KNOWN, **s.options)
+    model = nets.build(input_shape=data.input_shape, n_classes=KNOWN, **s.network)
     nets.initialize(model, seed)
     model.to(device)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
@@ -250,9 +242,7 @@ def fig_s7(scale: str) -> Reproduction:
                 axes[row, column], what, "excess loss" if limit else "test loss", f"{name}\n{fit}"
             )
             fixed_at = f"{'P' if along == 'n_data' else 'D'} = {other}"
-            draw_means(axis, x, values, color=style.PALETTE[row], label=f"{found} ({fixed_at})")
-            law = style.through_middle(x, values.mean(0), -found.value)
-            axis.plot(x, law, color=style.PALETTE[row], lw=1, ls="--")
+            draw_power(axis, x, values, found.value, style.PALETTE[row], f"{found} ({fixed_at})")
             style.legend(axis)
             judged = {"paper": 1.0} if limit is not None and fit == TUNED else {}
             note = "EfficientNet there"

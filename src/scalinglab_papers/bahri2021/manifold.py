@@ -24,7 +24,7 @@ from scalinglab.curves import Curves
 from scalinglab.figures import style
 from scalinglab.results.estimate import Estimate
 from scalinglab.simulate.random_features import nested_loss
-from scalinglab.studies.draws import as_frame, draw_means
+from scalinglab.studies.draws import as_frame, draw_power
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.verdict import Row
 from scalinglab.support.progress import track
@@ -164,8 +164,7 @@ def _theorem(scale: str, kind: str, letter: str, column: str) -> Reproduction:
         for d, color in zip(dimensions, style.colors(dimensions)):
             losses = manifolds.interpolation_losses(kind, d, at, TARGETS[kind], power=power, draws=draws)
             found = linear.exponent(at, losses)
-            draw_means(axis, at, losses, color=color, label=f"d = {d}: {found}")
-            axis.plot(at, style.through_middle(at, losses.mean(0), -power / d), color=color, lw=1, ls="--")
+            draw_power(axis, at, losses, power / d, color, f"d = {d}: {found}")
             frames.append(as_frame(at, losses, column, model=loss, dimension=d))
             note = "1/d, the bound of the theorem" if power == 1 else "2/d, for a loss that is smooth at 0"
             rows.append(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 
 from scalinglab.curves import Curves
 from scalinglab.figures import style
@@ -18,7 +17,7 @@ from scalinglab.simulate import random_features as simulate
 from scalinglab.spectrum import Spectrum, TailExponent
 from scalinglab.spectrum.samples import unresolved_eigenvalue
 from scalinglab.studies import verdict
-from scalinglab.studies.draws import as_frame, draw_means
+from scalinglab.studies.draws import as_frame, draw_means, draw_power, loglog_figure
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.shared import shared
 from scalinglab.studies.verdict import Row
@@ -162,7 +161,12 @@ def fig3(scale: str) -> Reproduction:
         )
         for pool, color in zip(s.pools, style.colors(s.pools)):
             theory_line = coefficients[pool][VARIANCE.index(regime)] if limited else None
-            _panel(axes[place], curves, regime, pool, color, found[pool], theory_line)
+            sizes, losses = losses_of(curves, regime, pool)
+            if theory_line is None:
+                draw_power(axes[place], sizes, losses, found[pool].value, color, f"{pool}: {found[pool]}")
+            else:
+                draw_means(axes[place], sizes, losses, color=color, label=f"{pool}: {found[pool]}")
+                axes[place].plot(sizes, theory_line / sizes, color=color, lw=1.2)
             if limited:
                 rows += _variance_rows(curves, regime, pool, theory_line)
         style.legend(axes[place], title="pool: exponent")
@@ -185,24 +189,6 @@ def _variance_rows(curves: Curves, regime: str, pool: int, coefficient: float | 
             note="expected: the leading contribution, our derivation",
         ),
     ]  # fmt: skip
-
-
-def _panel(
-    axis: Axes,
-    curves: Curves,
-    regime: str,
-    pool: int,
-    color: object,
-    found: Estimate,
-    coefficient: float | None,
-) -> None:
-    sizes, losses = losses_of(curves, regime, pool)
-    draw_means(axis, sizes, losses, color=color, label=f"{pool}: {found}")
-    if coefficient is not None:
-        axis.plot(sizes, coefficient / sizes, color=color, lw=1.2)
-    else:
-        law = style.through_middle(sizes, losses.mean(0), -found.value)
-        axis.plot(sizes, law, color=color, lw=1.0, ls="--")
 
 
 # --- Fig. 4 --------------------------------------------------------------------------------------------
@@ -253,8 +239,9 @@ def fig4_left(scale: str) -> Reproduction:
 def fig4_right(scale: str) -> Reproduction:
     """Kernel spectra of pooled images, each of several sets of images."""
     s = linear.SCALES[scale]
-    figure, axes = style.panels(size=(5.2, 4.0))
-    axis = style.loglog(axes[0, 0], "mode k", "eigenvalue λ_k", f"kernels of random networks on {s.dataset}")
+    figure, axis = loglog_figure(
+        "mode k", "eigenvalue λ_k", f"kernels of random networks on {s.dataset}", size=(5.2, 4.0)
+    )
     rows, frames = [], []
     for pool, color in zip(s.pools, style.colors(s.pools)):
         found = [_spectrum(s, pool, place) for place in range(SETS)]

@@ -19,7 +19,7 @@ from scalinglab.curves import Curves
 from scalinglab.data.teacher import random_teacher, teacher_student
 from scalinglab.figures import style
 from scalinglab.studies import trained
-from scalinglab.studies.draws import by_draw
+from scalinglab.studies.draws import by_draw, loglog_figure
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.shared import shared
 from scalinglab.studies.verdict import mean
@@ -36,7 +36,6 @@ class Scale:
         sizes: D at width `student`.
         widths: hidden units of students at D = `plenty`.
         seeds: each with its own teacher, student and examples.
-        line_sizes, line_dimension, line_seeds: training sets, dimension and seeds of Fig. 2 left.
     """
 
     dimensions: tuple[int, ...]
@@ -49,9 +48,6 @@ class Scale:
     teacher: int = 96
     student: int = 192
     test_size: int = 4096
-    line_sizes: tuple[int, ...] = (64, 256, 1024, 4096)
-    line_dimension: int = 4
-    line_seeds: int = 3
     graphs: bool = True
 
 
@@ -59,7 +55,7 @@ OCTAVES = tuple(128 * 2**k for k in range(8))  # 128 … 16,384
 SCALES = {
     "smoke": Scale(
         dimensions=(4,), model_dimensions=(3,), sizes=(64, 128, 256, 512), widths=(3, 5, 8), plenty=1024,
-        seeds=3, steps=150, teacher=16, student=32, test_size=512, line_sizes=(64, 512), graphs=False,
+        seeds=3, steps=150, teacher=16, student=32, test_size=512, graphs=False,
     ),
     "laptop": Scale(
         dimensions=(2, 3, 4, 6), model_dimensions=(2, 4), sizes=(64, 128, 256, 512, 1024, 2048),
@@ -68,12 +64,12 @@ SCALES = {
     ),
     "gpu": Scale(
         dimensions=tuple(range(2, 10)), model_dimensions=tuple(range(2, 10)), sizes=OCTAVES,
-        widths=(6, 8, 11, 16, 23, 32, 45, 64), plenty=65_536, seeds=8, steps=40_000, line_seeds=4,
+        widths=(6, 8, 11, 16, 23, 32, 45, 64), plenty=65_536, seeds=8, steps=40_000,
     ),
     "paper": Scale(
         dimensions=tuple(range(2, 10)), model_dimensions=tuple(range(2, 10)),
         sizes=(*OCTAVES, 32_768, 65_536, 131_072), widths=(4, 6, 8, 11, 16, 23, 32, 45, 64, 90),
-        plenty=262_144, seeds=15, steps=40_000, test_size=16_384, line_seeds=15,
+        plenty=262_144, seeds=15, steps=40_000, test_size=16_384,
     ),
 }  # fmt: skip
 CLAIM = 4.0  # α = 4/d
@@ -218,16 +214,21 @@ def draw_dimensions(axis: Any, found: dict[int, Exponent], symbol: str, largest:
 # --- between two training points ----------------------------------------------------------------------
 
 POINTS = 33
+LINE_DIMENSION = 4
+LINES = {  # by scale: D, and seeds
+    "smoke": ((64, 512), 3), "laptop": ((64, 256, 1024, 4096), 3), "gpu": ((64, 256, 1024, 4096), 4),
+    "paper": ((64, 256, 1024, 4096), 15),
+}  # fmt: skip
 
 
 def fig2_left(scale: str) -> Reproduction:
     """Teacher and students of growing D on the line between two examples that all of them have."""
-    s = SCALES[scale]
+    s, (sizes_of, seeds) = SCALES[scale], LINES[scale]
     along = np.linspace(0, 1, POINTS)
     frames, shown = [], None
-    for seed in range(s.line_seeds):
-        line, teacher = _line(s, seed, along)
-        curves = _on_line(s, seed, line)
+    for seed in range(seeds):
+        line, teacher = _line(s, max(sizes_of), seed, along)
+        curves = _on_line(s, sizes_of, seed, line)
         shown = shown or (along, teacher, curves)
         for size, values in curves.items():
             frames.append(
@@ -240,7 +241,7 @@ def fig2_left(scale: str) -> Reproduction:
     figure, axes = style.panels(size=(5.6, 4.0))
     axis = axes[0, 0]
     axis.set(xlabel="position between two training points", ylabel="output")
-    axis.set_title(f"d = {s.line_dimension}: students approach the teacher between the points")
+    axis.set_title(f"d = {LINE_DIMENSION}: students approach the teacher between the points")
     for (size, values), color in zip(shown[2].items(), style.colors(list(shown[2]))):
         axis.plot(along, values, color=color, lw=1.4, label=f"student, D = {size}")
     axis.plot(along, shown[1], color=style.INK, lw=2, ls="--", label="teacher")
@@ -256,16 +257,15 @@ def fig2_left(scale: str) -> Reproduction:
     return Reproduction(Curves(table.assign(model="mlp"), source="train"), figure, rows)
 
 
-def _line(s: Scale, seed: int, along: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _line(s: Scale, largest: int, seed: int, along: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The line between the first two examples of a seed's subsets, (points, d), and the teacher on it."""
-    largest, d = max(s.line_sizes), s.line_dimension
-    data = teacher_student(d, largest, 1, width=s.teacher, teachers=s.seeds)
+    data = teacher_student(LINE_DIMENSION, largest, 1, width=s.teacher, teachers=s.seeds)
     first, second = data.train_x[data.order(seed)[:2]].astype(float)
     line = first + along[:, None] * (second - first)
-    return line, random_teacher(d, width=s.teacher, seed=seed)(line)[:, 0]
+    return line, random_teacher(LINE_DIMENSION, width=s.teacher, seed=seed)(line)[:, 0]
 
 
-def _on_line(s: Scale, seed: int, line: np.ndarray) -> dict[int, np.ndarray]:
+def _on_line(s: Scale, sizes: tuple[int, ...], seed: int, line: np.ndarray) -> dict[int, np.ndarray]:
     """The outputs of a seed's students on the line, by D, at the end of training."""
     import torch
 
@@ -275,8 +275,8 @@ def _on_line(s: Scale, seed: int, line: np.ndarray) -> dict[int, np.ndarray]:
             values = model(torch.as_tensor(line, dtype=torch.float32, device=where))[:, 0]
         return {f"line_{k:02d}": float(value) for k, value in enumerate(values.cpu())}
 
-    base = student(s, s.line_dimension, max(s.line_sizes), checkpoints_per_decade=1)
-    settings = [{**base, "n_data": n, "seed": seed} for n in s.line_sizes]
+    base = student(s, LINE_DIMENSION, max(sizes), checkpoints_per_decade=1)
+    settings = [{**base, "n_data": n, "seed": seed} for n in sizes]
     frame = trained.runs(settings, "students on a line", extra=reading).frame
     last = frame.sort_values("step").groupby("n_data").last()
     columns = [f"line_{k:02d}" for k in range(POINTS)]
@@ -318,8 +318,9 @@ def theorems_network(scale: str) -> Reproduction:
             )
         )  # fmt: skip
     table = pd.DataFrame(frames)
-    figure, axes = style.panels(size=(4.8, 3.8))
-    axis = style.loglog(axes[0, 0], "examples D", "mean |f − F|", "students and the bounds of the theorems")
+    figure, axis = loglog_figure(
+        "examples D", "mean |f − F|", "students and the bounds of the theorems", size=(4.8, 3.8)
+    )
     widest = table["hidden"] == models[0][1]
     for part, words, form in ((widest, "P ≫ D", "o-"), (~widest, "P ≈ D", "s--")):
         by_size = table[part].groupby("n_data")

@@ -15,6 +15,7 @@ from scalinglab.curves import Curves
 from scalinglab.figures import style
 from scalinglab.simulate.random_features import train
 from scalinglab.spectrum import Spectrum
+from scalinglab.studies.draws import loglog_figure
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.verdict import Row
 from scalinglab.theory import bottlenecks, dmft
@@ -62,8 +63,7 @@ def _dynamics(scale: str, by: str) -> Reproduction:
     settings = [_size(by, size) for size in sizes]
     curves = common.both(spectrum, settings, times, simulated, common.DRAWS[scale], FIGURE["a", by])
     predicted = bottlenecks.exponents(common.TASK, common.SPECTRAL).time
-    figure, axes = style.panels()
-    axis = style.loglog(axes[0, 0], "time t", "test loss", f"loss dynamics at several {letter}")
+    figure, axis = loglog_figure("time t", "test loss", f"loss dynamics at several {letter}")
     common.draw(axis, curves, by, sizes, name=letter)
     limit = common.theory(curves, **{by: math.inf}).set_index("time")["test_loss"]
     ends = np.array([t for t in limit.index if 2 <= t <= 40])
@@ -98,10 +98,7 @@ def _early(scale: str, by: str) -> Reproduction:
     ]  # fmt: skip
     curves = _with_excess(Curves.concat(parts), times, limit.limit)
     coefficient = limit.per_params if by == "n_params" else limit.per_data
-    figure, axes = style.panels()
-    axis = style.loglog(
-        axes[0, 0], f"{letter}", f"L(t, {letter}) − L(t, ∞)", f"early in training: 1/{letter}"
-    )
+    figure, axis = loglog_figure(f"{letter}", f"L(t, {letter}) − L(t, ∞)", f"early in training: 1/{letter}")
     table: list[Row] = []
     for index, (t, color) in enumerate(zip(times, style.colors(times))):
         lines = curves.select(source="theory", time=t).frame.sort_values(by).drop_duplicates(by)
@@ -154,10 +151,7 @@ def _final(scale: str, by: str) -> Reproduction:
         for place, size in enumerate(sizes)
     ]  # fmt: skip
     curves = Curves.concat(parts)
-    figure, axes = style.panels()
-    axis = style.loglog(
-        axes[0, 0], letter, "final test loss", f"at the end of training: ${letter}^{{-(a-1)}}$"
-    )
+    figure, axis = loglog_figure(letter, "final test loss", f"at the end of training: ${letter}^{{-(a-1)}}$")
     lines = curves.select(source="theory").frame.sort_values(by).drop_duplicates(by)
     axis.plot(
         lines[by], lines["test_loss"], color=style.PALETTE[0], label=f"theory, {spectrum.n_modes} modes"

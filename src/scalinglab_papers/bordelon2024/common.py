@@ -72,19 +72,20 @@ def simulation(curves: Curves, **setting: Any) -> pd.DataFrame:
 
 
 def draw(
-    axis: Axes, curves: Curves, by: str, values: Iterable[float], y: str = "test_loss", name: str = ""
-) -> None:
+    axis: Axes, curves: Curves, by: str, values: Iterable[float], y: str = "test_loss", name: str = "",
+    x: str = "time",
+) -> None:  # fmt: skip
     """Theory as lines, simulation as points in a band of one standard deviation over draws."""
     values = list(values)
     for value, color in zip(values, style.colors(values)):
         lines = theory(curves, **{by: value})
-        axis.plot(lines["time"], lines[y], color=color, label=f"{name or by} {size_name(value)}")
+        axis.plot(lines[x], lines[y], color=color, label=f"{name or by} {size_name(value)}")
         mean = simulation(curves, **{by: value})
         if len(mean):
             spread = mean[f"{y}_stderr"] * np.sqrt(mean["count"])
             low = np.maximum(mean[y] - spread, mean[y] / 5)
-            style.band(axis, mean["time"], low, mean[y] + spread, color=color)
-            axis.plot(mean["time"], mean[y], "o", color=color, markeredgecolor="white", markeredgewidth=0.4)
+            style.band(axis, mean[x], low, mean[y] + spread, color=color)
+            axis.plot(mean[x], mean[y], "o", color=color, markeredgecolor="white", markeredgewidth=0.4)
 
 
 def size_name(value: float) -> str:

@@ -13,6 +13,7 @@ from scalinglab.curves import Curves
 from scalinglab.figures import style
 from scalinglab.spectrum import Spectrum
 from scalinglab.studies import verdict
+from scalinglab.studies.draws import loglog_figure
 from scalinglab.studies.registry import Reproduction
 from scalinglab.theory import dmft
 from scalinglab_papers.bordelon2024 import common
@@ -29,8 +30,7 @@ def fig5a(scale: str) -> Reproduction:
     curves = common.both(spectrum, [*ensembles, *widths], times, simulated, draws, 50)
     total = curves.frame["n_params"] * curves.frame["ensemble"] * curves.frame["time"]
     curves = Curves(curves.frame.assign(compute=total), settings=curves.settings)
-    figure, axes = style.panels()
-    axis = style.loglog(axes[0, 0], "compute C = N E t", "test loss", "width beats ensembling")
+    figure, axis = loglog_figure("compute C = N E t", "test loss", "width beats ensembling")
     for color, setting in zip(style.colors([*members]), ensembles):
         _draw(axis, curves, setting, color, "-", f"N {base}, E {setting['ensemble']}")
     for color, setting in zip(style.colors([*members])[1:], widths):

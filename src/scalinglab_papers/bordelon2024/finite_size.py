@@ -8,6 +8,7 @@ import pandas as pd
 from scalinglab.curves import Curves
 from scalinglab.figures import style
 from scalinglab.spectrum import Spectrum
+from scalinglab.studies.draws import loglog_figure
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.verdict import Row
 from scalinglab.theory import dmft
@@ -32,8 +33,7 @@ def finite_size(scale: str) -> Reproduction:
             "excess_stderr": excess.std(0, ddof=1) / np.sqrt(count),
         }))  # fmt: skip
     curves = Curves(pd.concat(parts, ignore_index=True), source="simulate")
-    figure, axes = style.panels()
-    axis = style.loglog(axes[0, 0], "N, with P = 2N", "simulated over theory − 1", "finite-size excess")
+    figure, axis = loglog_figure("N, with P = 2N", "simulated over theory − 1", "finite-size excess")
     table, order = [], "fit with the next order; " if len(sizes) > 3 else ""
     for t, color in zip(times, style.PALETTE):
         mean = curves.select(time=t).frame.sort_values("n_params")

@@ -32,14 +32,7 @@ def fig3(scale: str) -> Reproduction:
         curves = Curves(curves.frame.assign(compute=curves.frame["time"] * curves.frame["n_params"]))
         predicted = bottlenecks.exponents(common.TASK, spectral)
         style.loglog(axis, "compute C = N t", "test loss", f"a = {common.TASK}, b = {spectral}")
-        for size, color in zip(sizes, style.colors(sizes)):
-            lines, mean = common.theory(curves, n_params=size), common.simulation(curves, n_params=size)
-            axis.plot(lines["compute"], lines["test_loss"], color=color, label=f"N {size}")
-            spread = mean["test_loss_stderr"] * np.sqrt(mean["count"])
-            style.band(
-                axis, mean["compute"], mean["test_loss"] - spread, mean["test_loss"] + spread, color=color
-            )
-            axis.plot(mean["compute"], mean["test_loss"], "o", color=color, markeredgecolor="white")
+        common.draw(axis, curves, "n_params", sizes, name="N", x="compute")
         budgets = np.geomspace(10, 3e5 if scale == "laptop" else 1e4, 8)
         frontier = bottlenecks.compute_optimal(spectrum, budgets)
         axis.plot(budgets, frontier.loss, color=style.INK, linewidth=2.2, label="frontier, theory")

@@ -24,12 +24,12 @@ from scalinglab.figures import style
 from scalinglab.results.estimate import slope
 from scalinglab.spectrum import MeasuredSpectrum, Spectrum
 from scalinglab.studies import trained, verdict
-from scalinglab.studies.draws import by_draw, draw_means
+from scalinglab.studies.draws import by_draw, draw_means, loglog_figure
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.shared import shared
 from scalinglab.studies.verdict import Row
+from scalinglab_papers.bordelon2024 import widths
 
-APART = 1000  # seed of the networks on which learning rates are compared
 # 1 for each class of CIFAR-10 that is animate: bird, cat, deer, dog, frog, horse
 ANIMATE = (0, 0, 1, 1, 1, 1, 1, 1, 0, 0)
 
@@ -195,37 +195,6 @@ def fig6b(scale: str) -> Reproduction:
     return _spectra_figure(scale, "target_power")
 
 
-# --- learning rates ----------------------------------------------------------------------------------------
-
-
-def lowest_loss(curves: Curves, steps: int) -> float:
-    """The learning rate with the lowest mean log training loss over the second half of `steps`.
-
-    A rate at which a run diverges is out.
-    """
-    frame = curves.frame
-    loss = frame["train_loss"].where(frame["train_loss"] > 0).astype(float)
-    late = frame.assign(log_loss=np.log(loss))[frame["step"] >= steps / 2]
-    runs = frame.groupby("learning_rate")["run"].nunique()
-    means = {
-        eta: part["log_loss"].mean(skipna=False)  # nan where one is
-        for eta, part in late.groupby("learning_rate")
-        if (part["step"] == steps).sum() == runs[eta]  # all came to the end
-    }
-    finite = {eta: mean for eta, mean in means.items() if np.isfinite(mean)}
-    if not finite:
-        raise BadInput(f"training diverges at all rates, {', '.join(f'{eta:g}' for eta in runs.index)}")
-    return float(min(finite, key=finite.__getitem__))  # type: ignore[arg-type]
-
-
-def rate_rows(kind: str, among: tuple[float, ...], chosen: float) -> list[Row]:
-    """A row on the learning rate, where it was chosen among several."""
-    if len(among) == 1:
-        return []
-    note = f"the one with the lowest training loss on networks apart, of {', '.join(f'{x:g}' for x in among)}"
-    return [Row(f"learning rate ({kind})", chosen, 0.0, note=note)]  # chosen, so known exactly
-
-
 # --- Figure 9: along training ------------------------------------------------------------------------------
 
 
@@ -233,10 +202,10 @@ def rate_rows(kind: str, among: tuple[float, ...], chosen: float) -> list[Row]:
 def rate(scale: str) -> float:
     """The learning rate of figure 9; of several, that with the lowest training loss on two networks apart."""
     s = SCALES[scale]
-    if len(s.rates) == 1:
-        return s.rates[0]
-    chosen = [network_setting(scale, s.followed, APART + k, eta) for eta in s.rates for k in range(2)]
-    return lowest_loss(trained.runs(chosen, "rates"), s.steps)
+    apart = (widths.APART, widths.APART + 1)
+    return widths.best_rate(
+        s.rates, lambda eta: [network_setting(scale, s.followed, seed, eta) for seed in apart], s.steps
+    )
 
 
 @shared
@@ -274,8 +243,7 @@ def _ends(curves: Curves, column: str) -> tuple[np.ndarray, np.ndarray]:
 def _along(scale: str, label: str, columns: Mapping[str, str], *rows: Row) -> Reproduction:
     """Columns, each with its name in the legend, along training: mean over seeds and its error."""
     s, curves = SCALES[scale], after_kernels(scale)
-    figure, axes = style.panels(size=(5.2, 4.0))
-    axis = style.loglog(axes[0, 0], "step", label, f"kernel along training, {s.dataset}")
+    figure, axis = loglog_figure("step", label, f"kernel along training, {s.dataset}", size=(5.2, 4.0))
     for (column, name), color in zip(columns.items(), style.PALETTE):
         draw_means(axis, *by_draw(curves.frame, "step", column), fmt="o-", color=color, label=name)
     if len(columns) > 1:
@@ -295,7 +263,7 @@ def _change(scale: str, column: str, relation: str, claim: str, note: str) -> Ro
 
 def _rate_rows(s: Scale, curves: Curves, scale: str) -> list[Row]:
     """The learning rate, and the runs that diverged at it."""
-    rows = rate_rows("mse", s.rates, rate(scale))
+    rows = widths.rate_rows("mse", s.rates, rate(scale))
     if lost := s.trained - curves.frame["seed"].nunique():
         rows.append(Row("runs that diverged and are left out", lost, n=s.trained))
     return rows
@@ -328,8 +296,7 @@ def fig9c(scale: str) -> Reproduction:
         observed.append(-slope(np.log(late["step"]), np.log(late["test_loss"])).value)
         last = part.iloc[-1]
         predicted.append((last["kernel_task_exponent"] - 1) / last["kernel_spectral_exponent"])
-    figure, axes = style.panels(size=(5.2, 4.0))
-    axis = style.loglog(axes[0, 0], "step", "test loss", f"{s.dataset}, mean squared error")
+    figure, axis = loglog_figure("step", "test loss", f"{s.dataset}, mean squared error", size=(5.2, 4.0))
     steps, values = by_draw(frame, "step")
     draw_means(axis, steps, values, fmt="o-")
     late_steps = steps[steps >= s.steps / 10]

@@ -8,7 +8,7 @@ from scalinglab.curves import Curves
 from scalinglab.figures import style
 from scalinglab.spectrum import Spectrum
 from scalinglab.studies import verdict
-from scalinglab.studies.draws import by_draw
+from scalinglab.studies.draws import by_draw, loglog_figure
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.verdict import Row
 from scalinglab.theory import dmft
@@ -28,8 +28,7 @@ def _curves(scale: str, figure: int) -> Curves:
 def fig4a(scale: str) -> Reproduction:
     """Test loss at fixed data and several N."""
     curves, sizes, size = _curves(scale, 40), SIZES[scale], DATA[scale]
-    figure, axes = style.panels()
-    axis = style.loglog(axes[0, 0], "time t", "test loss", f"P = {size}: diminishing returns of N")
+    figure, axis = loglog_figure("time t", "test loss", f"P = {size}: diminishing returns of N")
     common.draw(axis, curves, "n_params", sizes, name="N")
     style.headroom(axis, 0.15)
     axis.legend(loc="upper right", ncols=3, columnspacing=1)
@@ -71,8 +70,7 @@ def _paired(curves: Curves, y: str, early: float, late: float, **setting: float)
 def fig4b(scale: str) -> Reproduction:
     """Train loss at fixed data and several N."""
     curves, sizes, size = _curves(scale, 41), SIZES[scale], DATA[scale]
-    figure, axes = style.panels()
-    axis = style.loglog(axes[0, 0], "time t", "train loss", f"P = {size}: zero train loss needs N > P")
+    figure, axis = loglog_figure("time t", "train loss", f"P = {size}: zero train loss needs N > P")
     common.draw(axis, curves, "n_params", sizes, "train_loss", name="N")
     axis.set_ylim(1e-8, 10)
     axis.legend()
@@ -117,13 +115,7 @@ def fig4c(scale: str) -> Reproduction:
     frame = curves.frame.assign(gap=curves.frame["test_loss"] - curves.frame["train_loss"])
     curves = Curves(frame, settings=curves.settings)
     sizes = tuple(p for p in sizes if p != n_params)
-    figure, axes = style.panels()
-    axis = style.loglog(
-        axes[0, 0],
-        "time t",
-        "test − train loss",
-        f"N = {n_params}: overfitting builds up",
-    )
+    figure, axis = loglog_figure("time t", "test − train loss", f"N = {n_params}: overfitting builds up")
     common.draw(axis, curves, "n_data", sizes, "gap", name="P")
     axis.legend()
     far = np.geomspace(1e3, 1e6, 4)

@@ -11,6 +11,7 @@ from scalinglab.figures import style
 from scalinglab.simulate.random_features import train
 from scalinglab.spectrum import Spectrum
 from scalinglab.studies import verdict
+from scalinglab.studies.draws import loglog_figure
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.verdict import Row
 from scalinglab.theory import dmft
@@ -50,8 +51,7 @@ def fig7(scale: str) -> Reproduction:
         curves.frame.assign(model_ratio=curves.frame["n_params"] / modes), settings=["model_ratio"]
     )
     stopped = [dmft.optimal_stopping(dmft.white.WHITE, nu, alpha).test_loss for nu in points]
-    figure, axes = style.panels()
-    axis = style.loglog(axes[0, 0], "ν = N/M", "test loss", "white features, α = 0.8: double descent")
+    figure, axis = loglog_figure("ν = N/M", "test loss", "white features, α = 0.8: double descent")
     for t, color in zip(times, style.colors(times)):
         lines = curves.select(source="theory", time=t).frame.sort_values("model_ratio")
         mean = curves.select(source="simulate", time=t).average("seed").frame

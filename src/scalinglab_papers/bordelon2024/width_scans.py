@@ -26,14 +26,15 @@ from scalinglab.figures import style
 from scalinglab.results.estimate import slope
 from scalinglab.spectrum import MeasuredSpectrum, Spectrum
 from scalinglab.studies import trained, verdict
+from scalinglab.studies.draws import loglog_figure
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.shared import shared
 from scalinglab.studies.verdict import Number, Row
-from scalinglab_papers.bordelon2024.networks import ANIMATE, APART, lowest_loss, rate_rows
+from scalinglab_papers.bordelon2024 import widths
+from scalinglab_papers.bordelon2024.networks import ANIMATE
+from scalinglab_papers.bordelon2024.widths import APART
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from scalinglab.laws.surface import Surface
 
 BUDGETS = 25  # values of compute at which widths are compared
@@ -122,14 +123,10 @@ def rate(scale: str, kind: str) -> float:
     of the two diverges is out.
     """
     s = SCANS[scale]
-    if len(s.rates[kind]) == 1:
-        return s.rates[kind][0]
-    chosen = [
-        {**_shared(s, kind), "learning_rate": eta, "width": width, "seed": APART}
-        for eta in s.rates[kind]
-        for width in (s.widths[0], s.widths[-1])
-    ]
-    return lowest_loss(trained.runs(chosen, "rates"), s.length(kind)[0])
+    ends = [{**_shared(s, kind), "width": width, "seed": APART} for width in (s.widths[0], s.widths[-1])]
+    return widths.best_rate(
+        s.rates[kind], lambda eta: [{**one, "learning_rate": eta} for one in ends], s.length(kind)[0]
+    )
 
 
 def settings(scale: str, kind: str) -> list[dict[str, Any]]:
@@ -175,18 +172,6 @@ def _by_seed(curves: Curves) -> list[pd.DataFrame]:
     return [part for _, part in curves.frame.sort_values("step").groupby("seed")]
 
 
-def _draw(axis: Axes, curves: Curves, x: str, dashed: bool = False) -> None:
-    """Mean over seeds for each width, with a band of one standard error."""
-    widths = sorted(curves.frame["width"].unique())
-    for width, color in zip(widths, style.colors(widths)):
-        part = curves.frame[curves.frame["width"] == width]
-        grouped = part.groupby(x)["test_loss"]
-        mean, error = grouped.mean(), grouped.sem()
-        label = f"width {width:g}, {int(part['n_params'].iloc[0])} parameters"
-        axis.plot(mean.index, mean, "--" if dashed else "-", color=color, label=None if dashed else label)
-        style.band(axis, mean.index, mean - error, mean + error, color=color)
-
-
 # --- Figure 1a ---------------------------------------------------------------------------------------------
 
 
@@ -209,14 +194,13 @@ def fig1a(scale: str) -> Reproduction:
         verdict.mean(deviations), "<", CLOSE, f"one fit a seed; {s.stand_in}; the paper: well described",
     )  # fmt: skip
     wider = _judged(
-        "final test loss, widest over narrowest network", _ends_of(curves, s.widths[-1], s.widths[0]),
+        "final test loss, widest over narrowest network", widths.ratio(curves, s.widths[-1], s.widths[0]),
         "<", 1.0, f"{s.stand_in}; the paper: wider is better online",
     )  # fmt: skip
     shown = close.verdict == wider.verdict == verdict.AGREES
     title = f"online, {s.setting['dataset']}" + ("" if shown else ": not yet the paper's sum of powers")
-    figure, axes = style.panels(size=(5.6, 4.2))
-    axis = style.loglog(axes[0, 0], "step t", "test loss", title)
-    _draw(axis, curves, "step")
+    figure, axis = loglog_figure("step t", "test loss", title, size=(5.6, 4.2))
+    widths.draw(axis, curves, "step")
     steps = np.unique(late["step"])
     for place, n_params in enumerate(np.unique(late["n_params"])):
         fitted = np.mean([fit.predict(n_params=n_params, n_data=steps) for fit in fits], axis=0)
@@ -236,7 +220,9 @@ def fig1a(scale: str) -> Reproduction:
 
 def _rate_rows(scale: str, *kinds: str) -> list[Row]:
     """The learning rates that were chosen among several."""
-    return [row for kind in kinds for row in rate_rows(kind, SCANS[scale].rates[kind], rate(scale, kind))]
+    return [
+        row for kind in kinds for row in widths.rate_rows(kind, SCANS[scale].rates[kind], rate(scale, kind))
+    ]
 
 
 def exponent_row(quantity: str, fits: list[Surface], name: str, stand_in: str) -> Row:
@@ -251,16 +237,6 @@ def exponent_row(quantity: str, fits: list[Surface], name: str, stand_in: str) -
 
 def _judged(quantity: str, found: Number, relation: str, bound: float, note: str) -> Row:
     return found.row(quantity, expected=bound, relation=relation, note=note)
-
-
-def _last(curves: Curves, width: float) -> np.ndarray:
-    """Final test losses of a width, by seed."""
-    part = curves.frame[curves.frame["width"] == width].sort_values(["seed", "step"])
-    return part.groupby("seed")["test_loss"].last().to_numpy(float)
-
-
-def _ends_of(curves: Curves, above: float, below: float) -> Number:
-    return verdict.quotient(_last(curves, above), _last(curves, below))
 
 
 def held_out_labels(s: Scan) -> np.ndarray:
@@ -289,7 +265,7 @@ def ensemble_row(s: Scan, curves: Curves, outputs: Mapping[str, np.ndarray]) -> 
 
     left_out = [loss(np.delete(members, k, axis=0)) for k in range(len(members))]
     spread = float(np.std(left_out)) * np.sqrt(len(members) - 1)  # jackknife
-    wide = verdict.mean(_last(curves, wider))
+    wide = verdict.mean(widths.losses(curves, wider))
     value = loss(members) / wide.value
     error = value * float(np.hypot(spread / loss(members), wide.stderr / wide.value))
     return _judged(
@@ -347,9 +323,10 @@ def fig1b(scale: str) -> Reproduction:
     """Test loss against compute for several widths, and the width that is best at each compute."""
     s = SCANS[scale]
     curves, _ = trained_widths(scale, "classify")
-    figure, axes = style.panels(size=(5.6, 4.2))
-    axis = style.loglog(axes[0, 0], "compute C = N t", "test loss", f"online, {s.setting['dataset']}")
-    _draw(axis, curves, "budget")
+    figure, axis = loglog_figure(
+        "compute C = N t", "test loss", f"online, {s.setting['dataset']}", size=(5.6, 4.2)
+    )
+    widths.draw(axis, curves, "budget")
     found = [frontier(part) for part in _by_seed(curves)]
     mean = np.mean([one.loss for one in found], axis=0)
     axis.plot(found[0].budgets, mean, color=style.INK, linewidth=2.0, label="best width at each C")
@@ -405,8 +382,8 @@ def fig6c(scale: str) -> Reproduction:
     alone = all(len(set(one.n_params)) == 1 for one in found)
     title = "linearised (lines), rich (dashed)" + (": no frontier, one width is best" if alone else "")
     axis = style.loglog(axes[0, 0], "compute C = N t", "test loss", title)
-    _draw(axis, lazy, "budget")
-    _draw(axis, rich, "budget", dashed=True)
+    widths.draw(axis, lazy, "budget")
+    widths.draw(axis, rich, "budget", dashed=True)
     predicted = np.array([predicted_exponent(one) for one in lazy_spectra(scale)])
     slopes = {name: -_exponents(curves, "loss") for name, curves in (("lazy", lazy), ("rich", rich))}
     edge = found[0]

@@ -29,6 +29,7 @@ from scalinglab.laws.learning_curves.mean_curves import FEWEST_POINTS, SizeCurve
 from scalinglab.laws.learning_curves.shape import optimum
 from scalinglab.results.estimate import FEWEST, Estimate, slope
 from scalinglab.studies import trained
+from scalinglab.studies.draws import loglog_figure
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.verdict import Row, mean
 from scalinglab_papers.damico2025.curves import DEVIATES, analysed, small_print
@@ -67,8 +68,9 @@ def fixed_complexity(scale: str) -> Reproduction:
         [{**base, "seed": s, "complexity": float(f"{r:.3g}")} for r in targets for s in range(SEEDS[scale])],
         "fixed complexity",
     )
-    figure, axes = panels(1, 1, size=(5.2, 3.8))
-    axis = loglog(axes[0, 0], "spectral complexity R", "test error", "free and fixed complexity")
+    figure, axis = loglog_figure(
+        "spectral complexity R", "test error", "free and fixed complexity", size=(5.2, 3.8)
+    )
     for _, run in free.frame.groupby("run"):
         axis.plot(run["norm"], run["test_error"], "-", color=PALETTE[0], linewidth=1)
     ends = fixed.frame.groupby("run").tail(1).sort_values(["complexity", "seed"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -94,18 +95,17 @@ def fig3(scale: str) -> Reproduction:
         sizes_legend(axis, [run.size for run in pair.runs], "P", loc="best")
         plain_ticks(axis, "y")
 
-    rows = []
-    for pair in made:
-        spread = early_spread(pair)
-        rows.append(
-            Row(
-                f"{pair.label}: spread of ln ε over sizes in the early phase",
-                None if spread is None else spread[0], None if spread is None else spread[1],
-                None if spread is None else len(pair.runs), expected=ONE_LAW, relation="<",
-                note="the paper: one curve for every P; at norms that three sizes pass in their windows",
-            )
-        )  # fmt: skip
+    note = "the paper: one curve for every P; at norms that three sizes pass in their windows"
+    rows = [early_row(pair, pair.label, note, expected=ONE_LAW, relation="<") for pair in made]
     return Reproduction(together(made), _sheet(made, draw), tuple(rows))
+
+
+def early_row(pair: Pair, name: str, note: str, **claim: Any) -> Row:
+    """How far curves of several sizes lie from one in the early phase."""
+    spread, stderr = early_spread(pair) or (None, None)
+    n = None if spread is None else len(pair.runs)
+    quantity = f"{name}: spread of ln ε over sizes in the early phase"
+    return Row(quantity, spread, stderr, n, **claim, note=note)
 
 
 def early_spread(pair: Pair) -> tuple[float, float] | None:

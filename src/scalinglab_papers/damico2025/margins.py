@@ -12,14 +12,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from scalinglab.errors import BadInput
 from scalinglab.figures import style
-from scalinglab.studies import trained
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.verdict import Row, mean
-from scalinglab.theory import perceptron as theory
 from scalinglab_papers.damico2025 import study
-from scalinglab_papers.damico2025.perceptron import FIG6_LOAD, FIG6_SHARPNESSES
+from scalinglab_papers.damico2025.perceptron import FIG6_LOAD, draw_margins
 
 SHOWN = 5  # histograms of one run
 HALF = 0.5  # training error below which margins are followed
@@ -29,10 +26,7 @@ EXAMPLES = 10_000  # on which margins are measured at most
 def fig6_right(scale: str) -> Reproduction:
     """Histograms of normalised margins through a training, their mean and minimum, and the perceptron's."""
     name = "CNN digits, margins" if scale == "smoke" else "CNN MNIST, margins"
-    study.train(scale, trained.run_storage(), [name])
-    curves = study.trained(scale, trained.run_storage(), name)
-    if curves is None:
-        raise BadInput(f"no runs of {name!r} at scale {scale!r}: train them, or give a store with --store")
+    curves = study.needed(scale, name)
     runs = [run.sort_values("step") for _, run in curves.frame.groupby("run", sort=False)]
     runs.sort(key=lambda run: int(run["n_data"].iloc[0]))
     figure, axes = style.panels(1, 3, size=(3.9, 3.3))
@@ -100,12 +94,7 @@ def density(row: pd.Series) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _draw_perceptron(axis: Axes) -> None:
-    exact = theory.storage_margin_distribution(FIG6_LOAD, FIG6_SHARPNESSES)
-    margins = np.linspace(-1.0, 4.5, 300)
-    for color, column, value in zip(
-        style.colors(FIG6_SHARPNESSES), exact.density(margins[:, None]).T, FIG6_SHARPNESSES, strict=True
-    ):
-        axis.plot(margins, column, color=color, label=f"λ = {value:g}")
+    draw_margins(axis, np.linspace(-1.0, 4.5, 300))
     axis.set(xlabel="margin Δ", ylabel="density", ylim=(0, 2.5))
     axis.set_title(f"perceptron, random labels, α = {FIG6_LOAD:g}")
     axis.legend()

@@ -14,6 +14,7 @@ from scalinglab.errors import BadInput, require
 from scalinglab.figures import style
 from scalinglab.simulate import perceptron as simulate
 from scalinglab.studies import verdict
+from scalinglab.studies.draws import loglog_figure
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.verdict import Number, Row
 from scalinglab.theory import perceptron as theory
@@ -221,8 +222,9 @@ def fig2a(scale: str) -> Reproduction:
     ]
     infinite = simulate.infinite_size(Curves.concat(small))
 
-    figure, axes = style.panels(size=(6.0, 4.4))
-    axis = style.loglog(axes[0, 0], "sharpness λ", "generalization error ε", "fixed-norm perceptron")
+    figure, axis = loglog_figure(
+        "sharpness λ", "generalization error ε", "fixed-norm perceptron", size=(6.0, 4.4)
+    )
     for color, row, load in zip(style.colors(FIG2_LOADS), range(len(FIG2_LOADS)), FIG2_LOADS):
         axis.plot(sharpnesses, exact.error[row], color=color)
         axis.plot(
@@ -305,14 +307,21 @@ SHARP = (1e2, 1e3, 1e4)
 FIG6 = {"smoke": (100, 4), "laptop": (1000, 12), "gpu": (10_000, 8)}
 
 
+def draw_margins(axis: Any, margins: np.ndarray) -> tuple[theory.MarginDistribution, np.ndarray]:
+    """The densities of the storage problem's margins, a line a sharpness: the solution, (margins, lines)."""
+    exact = theory.storage_margin_distribution(FIG6_LOAD, FIG6_SHARPNESSES)
+    density = exact.density(margins[:, None])
+    for color, column, value in zip(style.colors(FIG6_SHARPNESSES), density.T, FIG6_SHARPNESSES):
+        axis.plot(margins, column, color=color, label=f"λ = {value:g}")
+    return exact, density
+
+
 @mpl.rc_context(style.STYLE)
 def fig6_left(scale: str) -> Reproduction:
     """Margin density of the storage problem at load 0.4 for growing sharpness, with simulated histograms."""
     import torch
 
-    exact = theory.storage_margin_distribution(FIG6_LOAD, FIG6_SHARPNESSES)
     margins = np.linspace(-1.0, 4.5, 551)
-    density = exact.density(margins[:, None])
     parts, drawn = [], []
     for problem in one_by_one(FIG6_LOAD, FIG6[scale], device(scale), labels="random"):
         parts.append(simulate.fixed_norm(problem, FIG6_SHARPNESSES))
@@ -323,8 +332,7 @@ def fig6_left(scale: str) -> Reproduction:
 
     figure, axes = style.panels(size=(6.0, 4.0))
     axis = axes[0, 0]
-    for color, column, value in zip(style.colors(FIG6_SHARPNESSES), density.T, FIG6_SHARPNESSES):
-        axis.plot(margins, column, color=color, label=f"λ = {value:g}")
+    exact, density = draw_margins(axis, margins)
     counts, edges = np.histogram(pooled, bins=45, range=(-0.5, 4.0))
     seen, share = counts > 0, len(pooled) * np.diff(edges)
     style.points(

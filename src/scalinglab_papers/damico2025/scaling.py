@@ -11,6 +11,7 @@ from scalinglab.curves import Curves
 from scalinglab.figures import style
 from scalinglab.results.estimate import slope
 from scalinglab.studies import verdict
+from scalinglab.studies.draws import loglog_figure
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.verdict import Number, Row
 from scalinglab.theory import perceptron as theory
@@ -38,12 +39,11 @@ def fig2b(scale: str) -> Reproduction:
     master_best = theory.optimal_sharpness(1e10)
     master = theory.fixed_norm(1e10, RESCALED * master_best.sharpness).error / master_best.error
 
-    figure, axes = style.panels(size=(7.2, 4.8))
-    axis = style.loglog(
-        axes[0, 0],
+    figure, axis = loglog_figure(
         r"$\lambda/\lambda_{\mathrm{opt}}$",
         r"$\epsilon/\epsilon_{\mathrm{opt}}$",
         "the curves collapse as the load grows",
+        size=(7.2, 4.8),
     )
     for color, row, load in zip(style.colors(LOADS), rescaled, LOADS):
         axis.plot(RESCALED, row, color=color, label=f"α = {load:g}", linewidth=1.3)
@@ -144,9 +144,8 @@ def fig5(scale: str) -> Reproduction:
     middle = FIG5["k_1"] * FIG5["k_2"] ** -FIG5["gamma_1"] * n_data ** (-FIG5["gamma_1"] * FIG5["gamma_2"])
     plateau = FIG5["k_1"] * FIG5["q_2"] ** -FIG5["gamma_1"] + FIG5["q_1"]
 
-    figure, axes = style.panels(size=(5.6, 4.0))
-    axis = style.loglog(
-        axes[0, 0], "training examples P", "generalization error ε", "two power laws combined"
+    figure, axis = loglog_figure(
+        "training examples P", "generalization error ε", "two power laws combined", size=(5.6, 4.0)
     )
     axis.axvspan(1, begins, color=style.PALETTE[0], alpha=0.07, linewidth=0)
     axis.axvspan(saturates, 1e9, color=style.PALETTE[1], alpha=0.07, linewidth=0)
@@ -191,9 +190,8 @@ def relative_error(scale: str) -> Reproduction:
     exact = theory.fixed_norm(loads[:, None], sharpnesses)
     base = theory.hebb(loads).error
     best = theory.optimal_sharpness(loads)
-    figure, axes = style.panels(size=(5.8, 4.2))
-    axis = style.loglog(
-        axes[0, 0], "sharpness λ", "relative error ε/ε₀", "error relative to its value at λ = 0"
+    figure, axis = loglog_figure(
+        "sharpness λ", "relative error ε/ε₀", "error relative to its value at λ = 0", size=(5.8, 4.2)
     )
     for color, row, index in zip(style.colors(loads), exact.error / base[:, None], range(len(loads))):
         axis.plot(sharpnesses, row, color=color, label=f"α = {loads[index]:g}")

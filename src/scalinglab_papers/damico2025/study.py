@@ -22,7 +22,7 @@ import numpy as np
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput, nearest
 from scalinglab.studies.shared import shared
-from scalinglab.studies.trained import RunStorage, on_gpu
+from scalinglab.studies.trained import RunStorage, on_gpu, run_storage
 from scalinglab.sweep.grid import Grid
 
 MODELS = {"CNN": "cnn", "ResNet": "resnet", "ViT": "vit"}
@@ -308,6 +308,20 @@ def trained(scale: str, storage: RunStorage, name: str) -> Curves | None:
     curves = _all(storage.store)
     found = None if curves is None else matching(curves, grids[name])
     return None if found is None else learning(found)
+
+
+def needed(scale: str, name: str) -> Curves:
+    """The runs of a part, trained first where that is done here; an error where there are none."""
+    train(scale, run_storage(), [name])
+    found = trained(scale, run_storage(), name)
+    if found is None:
+        raise missing(scale, name)
+    return found
+
+
+def missing(scale: str, name: str) -> BadInput:
+    """The error of an entry without runs."""
+    return BadInput(f"no runs of {name!r} at scale {scale!r}: train them, or give a store with --store")
 
 
 STAYS = 0.95  # of its largest test error: what a run at guessing does not get below

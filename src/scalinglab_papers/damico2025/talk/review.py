@@ -20,6 +20,7 @@ from scalinglab.figures import style
 from scalinglab.laws import bootstrap, surface
 from scalinglab.results.estimate import slope
 from scalinglab.studies import verdict
+from scalinglab.studies.draws import loglog_figure
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.verdict import Number, Row
 from scalinglab.theory import bottlenecks as theory
@@ -94,8 +95,9 @@ def _between_over_within(table: pd.DataFrame) -> float:
 def rosenfeld(scale: str) -> Reproduction:
     """ε(N, P) = a P^-α + b N^-β + c, fitted to the cheaper points, at the more expensive ones."""
     n, d, loss = usual(*digitised())
-    figure, axes = style.panels(size=(4.6, 3.8))
-    axis = style.loglog(axes[0, 0], "loss, fitted to small sizes", "loss", "points of hoffmann2022")
+    figure, axis = loglog_figure(
+        "loss, fitted to small sizes", "loss", "points of hoffmann2022", size=(4.6, 3.8)
+    )
     order = np.argsort(n * d)
     small, large = order[: len(order) * 7 // 10], order[len(order) * 7 // 10 :]
     fitted = surface.fit(n[small], d[small], loss[small], form="chinchilla")
@@ -130,8 +132,7 @@ def kaplan(scale: str) -> Reproduction:
     runs = [part for _, part in table.groupby("run_name")]
     slopes = {name: resampled(runs, lambda t, k=k: _slopes(t)[k]) for k, name in enumerate(("N", "shape"))}
     ratio = resampled(runs, lambda t: abs(_slopes(t)[1]) / abs(_slopes(t)[0]))
-    figure, axes = style.panels(size=(4.8, 3.8))
-    axis = style.loglog(axes[0, 0], "parameters N", "loss", "gemstones2025, many shapes")
+    figure, axis = loglog_figure("parameters N", "loss", "gemstones2025, many shapes", size=(4.8, 3.8))
     shown = sorted(table["n_data"].unique())
     for tokens, color in zip(shown[:: max(1, len(shown) // 5)], style.PALETTE):
         part = table[table["n_data"] == tokens].sort_values("n_params")

@@ -15,16 +15,15 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from scalinglab.curves import Curves
-from scalinglab.errors import BadInput
 from scalinglab.figures.collapse import draw_collapse, draw_curves, plain_ticks, sizes_legend
 from scalinglab.figures.style import panels_for
 from scalinglab.laws.learning_curves.dynamical import RESOLUTION
 from scalinglab.results.estimate import Estimate
 from scalinglab.studies import trained
 from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.verdict import Row, mean
+from scalinglab.studies.verdict import Number, Row, mean
 from scalinglab_papers.damico2025 import study
-from scalinglab_papers.damico2025.curves import early_spread, monotone, plain_curves, small_print
+from scalinglab_papers.damico2025.curves import early_row, monotone, plain_curves, small_print
 from scalinglab_papers.damico2025.pairs import (
     AS_PUBLISHED,
     EQ2,
@@ -65,9 +64,7 @@ def _variants(scale: str, variants: tuple[str, ...]) -> Reproduction:
     made = ours(scale, trained.run_storage(), [*dict.fromkeys(named.values()), *named])
     own = [pair for pair in made if pair.name in named]
     if not own:
-        raise BadInput(
-            f"no runs of {next(iter(named))!r} at scale {scale!r}: train them, or give a store with --store"
-        )
+        raise study.missing(scale, next(iter(named)))
     rows = []
     for pair in own:
         if pair.runs:  # at scale smoke ResNets and ViTs have two sizes, and no laws
@@ -127,20 +124,12 @@ def norms(scale: str) -> Reproduction:
     bases = bases_of(scale)[: 1 if scale == "smoke" else None]  # of the others two sizes: no laws
     made = ours(scale, trained.run_storage(), bases, tuple(NORMS))
     if not made:
-        raise BadInput(
-            f"no runs of {bases[0]!r} at scale {scale!r}: train them, or give a store with --store"
-        )
+        raise study.missing(scale, bases[0])
     rows = []
     for pair in made:
-        for by in ("optimum", "collapse"):
-            rows.append(_relative(pair, by))
-        spread = early_spread(pair)
-        rows.append(
-            Row(f"{pair.name}, {pair.norm}: spread of ln ε over sizes in the early phase",
-                None if spread is None else spread[0], None if spread is None else spread[1],
-                None if spread is None else len(pair.runs),
-                note="how well the early curves of all sizes fall on one")
-        )  # fmt: skip
+        rows += [_relative(pair, by) for by in ("optimum", "collapse")]
+        name = f"{pair.name}, {pair.norm}"
+        rows.append(early_row(pair, name, "how well the early curves of all sizes fall on one"))
     return Reproduction(together(made), _curves_and_collapse(list(made)), tuple(rows))
 
 
@@ -166,13 +155,9 @@ def _relative(pair: Pair, by: str) -> Row:
 def precision(scale: str) -> Reproduction:
     """Exponents and norms of bf16 runs against tf32 runs of the same seeds, at the checkpoints of both."""
     base = bases_of(scale)[0]
-    name, storage = f"{base}, tf32", trained.run_storage()
-    study.train(scale, storage, [base, name])
-    fast, exact = (study.trained(scale, storage, part) for part in (base, name))
-    if fast is None or exact is None:
-        raise BadInput(f"no runs of {name!r} and {base!r} at scale {scale!r}: train them, or give --store")
-    keys = ["n_data", "seed", "step"]
-    common = fast.frame[keys].merge(exact.frame[keys])
+    name = f"{base}, tf32"
+    fast, exact = study.needed(scale, base), study.needed(scale, name)
+    common = fast.frame[KEYS].merge(exact.frame[KEYS])
     fast, exact = (_at_rows(curves, common) for curves in (fast, exact))
     rows, made = [], []
     for norm in (EQ2, AS_PUBLISHED):
@@ -180,8 +165,18 @@ def precision(scale: str) -> Reproduction:
         high = analysed(name, OURS, norm, with_norm(exact, norm))
         made += [low, high]
         rows += _exponents(low, high, norm)
-        rows.append(_shift(low, high, norm))
-    rows.append(_error_shift(fast, exact))
+        rows.append(
+            _shift(low.curves, high.curves, "norm", "last").row(
+                f"{norm}: ln of the last norm, bf16 less tf32", expected=0.0, resolution=0.02,
+                note="mean over pairs of runs of one seed",
+            )
+        )  # fmt: skip
+    rows.append(
+        _shift(fast, exact, "test_error", "mean").row(
+            "ln of the test error, bf16 less tf32, mean over checkpoints", expected=0.0, resolution=0.02,
+            note="over pairs of runs of one seed",
+        )
+    )  # fmt: skip
     return Reproduction(together(made), _curves_and_collapse(made), tuple(rows))
 
 
@@ -191,15 +186,14 @@ def _at_rows(curves: Curves, rows: pd.DataFrame) -> Curves:
     return Curves(frame[frame["epoch"] >= 1 - 1e-6].reset_index(drop=True), settings=curves.setting_columns)
 
 
-def _error_shift(fast: Curves, exact: Curves) -> Row:
-    """ln of the test error of bf16 over that of tf32, mean over the checkpoints of a run."""
-    keys = ["n_data", "seed", "step"]
-    one, two = (curves.frame.set_index(keys)["test_error"] for curves in (fast, exact))
-    found = mean(np.log(one / two).groupby(["n_data", "seed"]).mean().to_numpy())
-    return found.row(
-        "ln of the test error, bf16 less tf32, mean over checkpoints", expected=0.0, resolution=0.02,
-        note="over pairs of runs of one seed",
-    )  # fmt: skip
+KEYS = ["n_data", "seed", "step"]
+
+
+def _shift(fast: Curves, exact: Curves, column: str, of: str) -> Number:
+    """ln of a column of bf16 over that of tf32 in pairs of runs of one seed: its "mean" or its "last"."""
+    one, two = (curves.frame.set_index(KEYS)[column] for curves in (fast, exact))
+    ratio = np.log(one / two).dropna().reset_index().sort_values("step")
+    return mean(ratio.groupby(["n_data", "seed"])[column].agg(of).to_numpy())
 
 
 EXPONENTS = {
@@ -243,15 +237,3 @@ def jackknife(values: list[float]) -> float:
     """Standard error from values that each leave out one of n members: √((n − 1)/n Σ (v − v̄)²)."""
     n = len(values)
     return math.sqrt((n - 1) / n * float(np.sum((np.array(values) - np.mean(values)) ** 2)))
-
-
-def _shift(low: Pair, high: Pair, norm: str) -> Row:
-    """ln of the last norm of bf16 over that of tf32, run by run, at the last step that both measured."""
-    keys = ["n_data", "seed", "step"]
-    one, two = (pair.curves.frame.set_index(keys)["norm"] for pair in (low, high))
-    ratio = np.log(one / two).dropna().reset_index().sort_values("step")
-    found = mean(ratio.groupby(["n_data", "seed"])["norm"].last().to_numpy())
-    return found.row(
-        f"{norm}: ln of the last norm, bf16 less tf32", expected=0.0, resolution=0.02,
-        note="mean over pairs of runs of one seed",
-    )  # fmt: skip
