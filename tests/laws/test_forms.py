@@ -130,9 +130,9 @@ def test_a_user_adds_a_form_in_ten_lines():
 
 
 def test_a_misspelt_form_names_the_nearest():
-    with pytest.raises(BadInput, match="did you mean 'power_law"):
+    with pytest.raises(BadInput, match="'power_law"):
         sl.laws.fit("powerlaw", SIZES, SIZES**-0.5)
-    with pytest.raises(BadInput, match="did you mean 'offset'"):
+    with pytest.raises(BadInput, match="'offset'"):
         sl.laws.fit("power_law_offset", SIZES, SIZES**-0.5, bounds={"ofset": (0, 1)})
 
 
@@ -146,7 +146,9 @@ def test_bounds_hold_a_parameter():
     assert limited.certificate.at_bound == ("exponent",)
 
 
-@pytest.mark.parametrize(("name", "held"), [(name, held) for name in TRUTH for held in forms.get(name).names])
+@pytest.mark.parametrize(
+    ("name", "held"), [(name, held) for name in TRUTH for held in (forms.get(name).names[i] for i in (0, -1))]
+)
 def test_what_is_held_leaves_the_rest_to_be_found(name: str, held: str):
     form = forms.get(name)
     truth = dict(zip(form.names, TRUTH[name], strict=True))

@@ -107,12 +107,12 @@ def answer(
         table, y, settings, columns: as in `fit`.
 
     >>> import numpy as np, pandas as pd
-    >>> n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 1e10, 5), np.geomspace(2e9, 2e11, 5)))
-    >>> loss = (1.8 + 480 * n**-0.35 + 2100 * d**-0.37) * np.tile([1.001, 0.999, 1.0, 1.001, 0.999], 5)
-    >>> found = answer(pd.DataFrame({"n_params": n, "tokens": d, "loss": loss}), compute=1e22)
-    >>> best = found["compute-optimal"].values["n_params"]
-    >>> best.low < best.value < best.high, best.unit
-    (True, 'parameters')
+    >>> n = np.geomspace(1e3, 1e5, 6)
+    >>> error = (0.05 + 3 * n**-0.4) * [1.01, 0.99, 1.0, 1.01, 0.99, 1.0]
+    >>> found = answer(pd.DataFrame({"n_data": n, "test_error": error}))
+    >>> beyond = found["ten times"].values["test_error"]
+    >>> beyond.low < beyond.value < beyond.high, beyond.unit
+    (True, 'fraction')
     """
     curves = _read(table, x, y, settings, columns)
     positive(compute=1 if compute is None else compute)
