@@ -336,6 +336,7 @@ def test_offsets_of_sizes_are_no_error_of_the_form():
     offsets = np.repeat(0.01 * rng.standard_normal(8)[None], 7, axis=0).ravel()
     noisy = losses(n, d) * np.exp(0.002 * rng.standard_normal(n.size) + offsets)
     fitted = surface.fit(n, d, noisy, form="chinchilla")
-    assert fitted._shared.chance > 0.95
-    assert FormError(fitted.law.solution).chance > 0.9, "which a smooth error would explain, too"
-    assert fitted._form_error.chance < 0.6
+    assert fitted.sharing > 0.95
+    solution = fitted.law.solution
+    assert FormError(solution).chance > 0.9, "which a smooth error would explain, too"
+    assert FormError(solution, SharedErrors(solution)).chance < 0.6

@@ -145,16 +145,17 @@ def test_one_undamped_step_solves_a_linear_problem():
     z = np.array([[0.3, -1e-5]])
     r = given.residuals(z)
     low, high = given.bounds
-    step, slope = ls._step(given, z, r, np.array([0.0]), low, high, np.ones(2))
+    step_of = ls._step
+    step, slope = step_of(given, z, r, np.array([0.0]), low, high, np.ones(2))
     ahead = given.objective(given.residuals(z + 1e-6 * step))[0]
     assert slope[0] == pytest.approx((given.objective(r)[0] - ahead) / 1e-6, rel=1e-4)
     root = WEIGHT * np.sqrt(COUNT)
     expected = np.linalg.lstsq(np.column_stack([np.ones(9), X]) * root[:, None], Y * root, rcond=None)[0]
     assert (z + step)[0] == pytest.approx(expected, rel=1e-5)
-    half, _ = ls._step(given, z, r, np.array([1.0]), low, high, np.ones(2))
+    half, _ = step_of(given, z, r, np.array([1.0]), low, high, np.ones(2))
     assert np.linalg.norm(half) < np.linalg.norm(step)
     ends = np.array([-1.0, z[0, 1]]), np.array([z[0, 0], 1.0])
-    held, _ = ls._step(given, z, r, np.array([0.0]), *ends, np.ones(2))
+    held, _ = step_of(given, z, r, np.array([0.0]), *ends, np.ones(2))
     gradient = COUNT * r[0] * WEIGHT @ np.column_stack([np.ones(9), X])
     wants_up = gradient < 0
     assert (held[0, 0] == 0) == bool(wants_up[0]), "at its upper bound and pushed beyond"
@@ -246,7 +247,7 @@ def test_points_are_ordered_counted_and_refused_with_a_reason():
     assert pair.x.shape == (2, 3)
     points.positive(n=[1, 2], m=3)
     for wrong in (0, -1, np.inf, np.nan):
-        with pytest.raises(BadInput, match="must be positive and finite"):
+        with pytest.raises(BadInput, match="positive and finite"):
             points.positive(n=[1, wrong])
 
 

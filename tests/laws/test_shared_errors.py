@@ -47,8 +47,8 @@ def test_parts_are_weighed_by_the_density_of_the_residuals():
 
 def test_an_offset_of_every_size_is_seen_and_widens_intervals():
     quiet, moved = fitted(0.0), fitted(0.01)
-    assert quiet._shared.chance < 0.5
-    assert moved._shared.chance > 0.95
+    assert quiet.sharing < 0.5
+    assert moved.sharing > 0.95
     assert "miss the fit together" in moved.summary()
     widths = [np.diff(one.parameter_intervals()["alpha"])[0] for one in (quiet, moved)]
     assert widths[1] > 3 * widths[0]
@@ -57,7 +57,7 @@ def test_an_offset_of_every_size_is_seen_and_widens_intervals():
 def test_independent_errors_keep_their_intervals_and_three_sizes_say_nothing():
     one = fitted(0.0, seed=1)
     ends = (np.full(1, -1.0), np.full(1, 1.0))
-    low, high = one._shared.widened(lambda values: values[[3]], np.zeros(1), ends, 0.95)
+    low, high = SharedErrors(one.law.solution).widened(lambda values: values[[3]], np.zeros(1), ends, 0.95)
     assert 0.9 < (high - low)[0] / 2 < 1.3
     three = SharedErrors(fitted(0.01, sizes=3).law.solution)
     assert not three.shows

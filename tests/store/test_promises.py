@@ -285,12 +285,13 @@ def test_a_known_footer_stands_for_the_file_it_was_read_from_and_no_other(tmp_pa
 def test_footers_are_kept_of_files_that_are_there(tmp_path):
     store = Store(tmp_path)
     fill(store, 1, 2, 3)
-    store.records()
-    assert {name for name, *_ in store._sealed._footers} == {p.name for p in (tmp_path / "sealed").iterdir()}
-    store.compact()
-    store.records()
-    assert {name for name, *_ in store._sealed._footers} == {p.name for p in (tmp_path / "sealed").iterdir()}
-    assert len(store._sealed._footers) == 1
+    sealed = store._sealed
+    for files in (3, 1):
+        store.records()
+        kept = {name for name, *_ in sealed._footers}
+        assert kept == {path.name for path in (tmp_path / "sealed").iterdir()}
+        assert len(kept) == files
+        store.compact()
 
 
 def test_a_store_shows_how_many_runs_ended_how(tmp_path):
@@ -313,7 +314,7 @@ def test_arrays_come_back_by_step_and_a_damaged_file_is_named(tmp_path):
     assert found[100]["trace"] == 1.5
     assert store.arrays("another") == {}
     (tmp_path / "arrays" / "abc" / "20.npz").write_bytes(b"PK")
-    with pytest.raises(StoreError, match=r"20\.npz is damaged"):
+    with pytest.raises(StoreError, match=r"20\.npz.*damaged"):
         store.arrays("abc")
 
 

@@ -91,6 +91,6 @@ def test_simulated_models_saturate_at_b_not_2b():
 @pytest.mark.parametrize("place", [0.3, 2.6, 5.7])
 def test_the_minimum_of_points_is_found_up_to_the_ends(place):
     x = np.arange(7.0)
-    assert bottlenecks._minimum_of_points(x, (x - place) ** 2) == pytest.approx(place, abs=1e-9)
+    assert bottlenecks.minimum_of_points(x, (x - place) ** 2) == pytest.approx(place, abs=1e-9)
     x = np.arange(15.0)
-    assert bottlenecks._minimum_of_points(x, (x - 8 - place) ** 4 / 10) == pytest.approx(8 + place, abs=1e-3)
+    assert bottlenecks.minimum_of_points(x, (x - 8 - place) ** 4 / 10) == pytest.approx(8 + place, abs=1e-3)

@@ -186,19 +186,19 @@ def frontier(
             return math.log(losses(np.array([budget / size]), size)[0])
 
         known = np.isfinite(loss[:, column])
-        middle = _minimum_of_points(np.log(sizes[known]), np.log(loss[known, column]))
+        middle = minimum_of_points(np.log(sizes[known]), np.log(loss[known, column]))
         while True:
             near = middle + np.array([-0.2, -0.1, 0.0, 0.1, 0.2])
             values = np.array([log_loss(x) for x in near])
             if 0 < np.argmin(values) < 4:
                 break
             middle = float(near[np.argmin(values)])  # the grid was too coarse for its polynomial
-        best = _minimum_of_points(near, values)
+        best = minimum_of_points(near, values)
         best_size[column], best_loss[column] = math.exp(best), math.exp(log_loss(best))
     return Frontier(compute, best_size, compute / best_size, best_loss)
 
 
-def _minimum_of_points(x: np.ndarray, y: np.ndarray) -> float:
+def minimum_of_points(x: np.ndarray, y: np.ndarray) -> float:
     """The minimum of the polynomial through the seven points nearest to the smallest."""
     best = int(np.argmin(y))
     first = max(0, min(best - 3, len(x) - 7))
