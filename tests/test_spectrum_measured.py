@@ -101,7 +101,7 @@ def test_bad_input_is_named():
         Spectrum.from_kernel(np.triu(np.ones((3, 3))), np.ones(3))
     with pytest.raises(BadInput, match=r"\(n, n\)"):
         Spectrum.from_kernel(np.eye(3), np.ones(4))
-    with pytest.raises(BadInput, match="did you mean 'target_power'"):
+    with pytest.raises(BadInput, match="'target_power'"):
         Spectrum.power_law().tail_exponent("target_pwer")
     with pytest.raises(BadInput, match="at least 7"):
         Spectrum.white(100).tail_exponent(window=(3, 5))
@@ -165,7 +165,7 @@ def test_left_out_loss_is_that_of_fits_without_the_input():
 def test_more_examples_than_a_quarter_of_the_sample_are_refused():
     found = Spectrum.from_kernel(*sampled(0, n=100))
     kernel.learning_curve(found, 25)
-    with pytest.raises(BadInput, match=r"good for up to 25 examples; measure it on 120 inputs"):
+    with pytest.raises(BadInput, match=r"25 examples.*120 inputs"):
         kernel.learning_curve(found, [10, 30])
     with pytest.raises(BadInput, match=r"completed\(\)"):
         dmft.solve(found, [1.0], n_data=30)

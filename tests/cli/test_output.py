@@ -38,7 +38,7 @@ def test_a_value_on_the_screen(value: object, text: str):
 @pytest.mark.parametrize("value", [1.5, float("inf"), float("nan")])
 def test_counts_are_whole(value: float):
     assert whole("--n", 1e9) == 10**9
-    with pytest.raises(BadInput, match=r"--n .* must be a whole number"):
+    with pytest.raises(BadInput, match="--n "):
         whole("--n", value)
 
 
@@ -143,7 +143,7 @@ def test_pairs_that_cannot_be_read_are_refused(hint, text: str, shape: str):
 def test_endings_and_folders_are_tested_before_anything_is_computed(tmp_path: Path):
     check = options.ending(".csv", ".json").read
     assert check("--out", Path("a.json")) == Path("a.json")
-    with pytest.raises(BadInput, match=r"--out a\.txt: unknown ending '\.txt'; use \.csv or \.json"):
+    with pytest.raises(BadInput, match=r"--out a\.txt: .*'\.txt'.*\.csv.*\.json"):
         check("--out", Path("a.txt"))
     file = tmp_path / "file"
     file.touch()
@@ -160,5 +160,5 @@ def test_words_on_a_surface_speak_of_tokens_where_the_table_counts_them():
     for query, name in ((tokens, "tokens"), (images, "n_data")):
         with pytest.raises(NotDetermined, match=f"different values of {name}:"), query.named():
             raise NotDetermined(Reason("few_values", size=Column("n_data"), values=2))
-    with pytest.raises(BadInput, match="--where n_data=100 takes one"), tokens.named():
+    with pytest.raises(BadInput, match="--where n_data=100"), tokens.named():
         raise BadInput("--where n_data=100 takes one")

@@ -73,5 +73,5 @@ def test_simulation_on_the_screen_has_the_columns_that_fit_and_a_file_has_all(tm
 
 
 def test_a_load_out_of_range_is_bad_input():
-    with pytest.raises(BadInput, match="load=-1 must be positive: it is the number of examples"):
+    with pytest.raises(BadInput, match="load=-1"):
         run("theory", "perceptron", "--load", "-1", "--sharpness", "1")

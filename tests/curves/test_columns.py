@@ -50,7 +50,7 @@ def test_missing_settings_do_not_name_a_run_and_objects_are_refused():
         assert run_name({"x": nothing}) == run_name({})
         assert columns.is_missing(nothing)
     assert not columns.is_missing("nan")
-    with pytest.raises(BadInput, match=r"setting x=.* is a object"):
+    with pytest.raises(BadInput, match=r"x=.*object"):
         run_name({"x": object()})
 
 
@@ -92,7 +92,7 @@ def test_numbers_of_python_become_numbers_of_numpy():
     assert tidied(-(2**63) - 1, 1).dtype == float
     assert tidied(2**80, 2**80 + 1).dtype == object, "as floats they would be one number"
     assert tidied(2**80, 2**80 + 1, name="step").dtype == float
-    with pytest.raises(BadInput, match="x has a number of 401 digits"):
+    with pytest.raises(BadInput, match=r"^x .*401"):
         tidied(10**400, 1)
     assert tidied([1, 2], {"a": 1}).tolist() == ["[1, 2]", '{"a": 1}']
     assert tidied("a", 1).tolist() == ["a", 1]
@@ -218,7 +218,7 @@ def test_a_table_shows_eight_columns_of_a_kind():
     nine = Curves({"n_data": [1, 2], **{f"metric_{i:02}": [0.1, 0.1] for i in range(8)}})
     assert "more" not in repr(nine)
     assert "metric_07 0.1" in repr(nine)
-    with pytest.raises(BadInput, match="no column 'metric_77' in these curves"):
+    with pytest.raises(BadInput, match="'metric_77'"):
         wide["metric_77"]
 
 

@@ -64,7 +64,7 @@ def test_columns_of_a_foreign_file_are_renamed(tmp_path):
     path.write_text("train_size,err\n100,0.5\n200,0.4\n")
     table = sl.read(path, n_data="train_size", test_error="err")
     assert table["n_data"].tolist() == [100, 200]
-    with pytest.raises(BadInput, match="no column 'train_sise'; did you mean 'train_size'"):
+    with pytest.raises(BadInput, match=r"'train_sise'.*'train_size'"):
         sl.read(path, n_data="train_sise")
 
 
@@ -92,9 +92,9 @@ def test_unreadable_files_are_named_with_the_reason(tmp_path, name, content, mes
 
 
 def test_missing_files_and_folders_that_are_no_store_are_named(tmp_path):
-    with pytest.raises(BadInput, match=r"nowhere\.csv does not exist"):
+    with pytest.raises(BadInput, match=r"nowhere\.csv"):
         sl.read(tmp_path / "nowhere.csv")
-    with pytest.raises(BadInput, match=r"nowhere\.csv does not exist"):
+    with pytest.raises(BadInput, match=r"nowhere\.csv"):
         sl.Curves.read(tmp_path / "nowhere.csv")
     with pytest.raises(BadInput, match="holds neither a store nor logs nor tables"):
         sl.read(tmp_path)

@@ -72,7 +72,7 @@ def test_hostile_tables_are_named(tmp_path, content, message):
 def test_a_csv_file_with_a_number_of_400_digits_is_named(tmp_path):
     path = tmp_path / "log.csv"
     path.write_text("n_data,test_loss\n" + "9" * 400 + ",0.5\n100,0.4\n")
-    with pytest.raises(BadInput, match="n_data has a number of 400 digits"):
+    with pytest.raises(BadInput, match=r"n_data.* 400 "):
         sl.read(path)
 
 
@@ -99,7 +99,7 @@ def test_seeds_beyond_64_bits_stay_apart():
     assert len(curves.runs) == 2
     assert len(sl.Curves({"n_data": [5] * 3, "seed": [*seeds, None], "test_loss": [0.5, 0.4, 0.3]}).runs) == 3
     assert sl.Curves({"n_data": [2**70, 100], "test_loss": [0.5, 0.4]})["n_data"].tolist() == [2.0**70, 100.0]
-    with pytest.raises(BadInput, match="n_data has a number of 401 digits"):
+    with pytest.raises(BadInput, match=r"n_data.* 401 "):
         sl.Curves({"n_data": [10**400, 100], "test_loss": [0.5, 0.4]})
 
 

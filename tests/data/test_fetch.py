@@ -202,7 +202,7 @@ def test_a_folder_with_the_raw_files_can_be_copied(small, tmp_path: Path, packed
 
 
 def test_a_folder_without_the_set_is_refused(small, tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="does not hold mnist"):
+    with pytest.raises(BadInput, match="mnist"):
         data.get("mnist", tmp_path)
 
 

@@ -83,7 +83,7 @@ def test_names_that_do_not_match_get_those_that_are_there(store):
 def test_what_cannot_be_read_is_refused_with_the_value_and_the_rule(tmp_path):
     with pytest.raises(BadInput, match="there are no runs in"):
         sl.explain("zz", store=tmp_path)
-    with pytest.raises(BadInput, match="samples = 5: a kernel needs at least 16 inputs"):
+    with pytest.raises(BadInput, match=r"samples = 5: .*16"):
         sl.explain(CLASSIFY | {"n_data": 60}, samples=5)
     bad = tmp_path / "bad.toml"
     for text, words in (("model =", "not valid TOML"), ('modle = "mlp"', "did you mean 'model'")):
@@ -98,7 +98,7 @@ def test_runs_of_other_programs_are_refused_with_the_way_out(tmp_path):
     tracker(1, loss=torch.tensor(1.0))
     tracker.finish()
     name = next(iter(Store(tmp_path).records()))
-    with pytest.raises(BadInput, match=r"not trained by scalinglab.*sl\.explain\(curves, model, data"):
+    with pytest.raises(BadInput, match=r"sl\.explain\(curves, model, data"):
         sl.explain(name, store=tmp_path)
 
 

@@ -347,9 +347,9 @@ def test_an_explanation_without_a_solved_curve_says_why(axis):
 
 def test_a_law_of_several_variables_and_unknown_results_are_refused(axis):
     points = SimpleNamespace(x=np.ones((2, 3)))
-    with pytest.raises(BadInput, match="chinchilla is a law of several variables"):
+    with pytest.raises(BadInput, match="chinchilla"):
         results.law(axis, SimpleNamespace(points=points, form=SimpleNamespace(name="chinchilla")))
-    with pytest.raises(BadInput, match=r"no drawing for int; there are: .*Law, "):
+    with pytest.raises(BadInput, match=r"int; .*Law, "):
         results.draw(3)
 
 

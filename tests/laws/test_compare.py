@@ -92,11 +92,11 @@ def test_points_that_are_dropped_count_nowhere():
 
 
 def test_bad_recipes_say_what_is_wrong():
-    with pytest.raises(BadInput, match="recipe A has 2 computes"):
+    with pytest.raises(BadInput, match=r"recipe A .*2 computes"):
         sl.laws.speedup((COMPUTE[:2], COMPUTE[:2]), recipe())
-    with pytest.raises(BadInput, match="recipe B holds 1 arrays"):
+    with pytest.raises(BadInput, match=r"recipe B .*1 arrays"):
         sl.laws.speedup(recipe(), (COMPUTE,))
-    with pytest.raises(BadInput, match="must be 'auto'"):
+    with pytest.raises(BadInput, match="'auto'"):
         sl.laws.speedup(recipe(), recipe(), form="m4")
     with pytest.raises(BadInput, match="share no range"):
         sl.laws.speedup(recipe(compute=COMPUTE * 1e9), recipe())
@@ -186,5 +186,5 @@ def test_one_point_too_few_for_the_noise_is_refused():
     loss = compute**-0.1
     with pytest.raises(BadInput, match="level=1"):
         sl.laws.speedup((compute, loss), (compute, loss), level=1)
-    with pytest.raises(BadInput, match="recipe A has 3 computes and 2 losses"):
+    with pytest.raises(BadInput, match=r"recipe A .*3 computes.*2 losses"):
         sl.laws.speedup((compute, loss[:2]), (compute, loss))

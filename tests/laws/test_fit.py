@@ -245,11 +245,11 @@ def test_units_of_raw_losses_do_not_matter_either(y_unit: float):
 def test_wrong_options_are_named():
     y = noisy(0)
     for bounds in ({"exponent": 0.4}, {"exponent": ("a", 1)}):
-        with pytest.raises(BadInput, match=r"must be two numbers, \(low, high\)"):
+        with pytest.raises(BadInput, match=r"\(low, high\)"):
             sl.laws.fit("power_law", X, y, bounds=bounds)
-    with pytest.raises(BadInput, match="form=None must be"):
+    with pytest.raises(BadInput, match="form=None"):
         sl.laws.fit(None, X, y)
-    with pytest.raises(BadInput, match="x=0 must be positive"):
+    with pytest.raises(BadInput, match="x=0"):
         sl.laws.fit("power_law", X, y).predict(0)
 
 

@@ -7,6 +7,7 @@ import pytest
 from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.laws import surface
 from scalinglab.laws.forms import search
+from tests.refusals import because
 
 RNG = np.random.default_rng(0)
 TABLE = pd.DataFrame({
@@ -66,7 +67,7 @@ def test_what_cannot_be_searched_is_refused():
     table = with_loss(TABLE["heads"] ** -0.1)
     with pytest.raises(BadInput, match="two variables or more"):
         surface.fit(table, form="search", x=["heads"], y="loss")
-    with pytest.raises(NotDetermined, match="8 rows are too few"):
+    with pytest.raises(NotDetermined, check=because("few_rows_to_search", rows=8)):
         surface.fit(table[:8], form="search", x=["heads", "depth"], y="loss")
     with pytest.raises(BadInput, match="below 0"):
         search.found_form(("a", "b"), -np.ones((2, 20)), np.ones(20))

@@ -245,14 +245,14 @@ def test_the_end_of_a_run_is_its_last_checkpoint_within_a_share_of_its_time():
     assert runs.ends(curves(), "batch_size", share=0.49).score == pytest.approx([0.05] * 4)
     assert not runs.ends(curves(), "batch_size", share=0.49).trained.any(), "no better than chance"
     assert runs.ends(curves(), "batch_size", share=0.49, trained_above=0.04).trained.all()
-    with pytest.raises(BadInput, match=r"no run has a checkpoint within 0\.2"):
+    with pytest.raises(BadInput, match=r"0\.2"):
         runs.ends(curves(), "batch_size", share=0.2)
     for wrong in (0.0, 1.1):
         with pytest.raises(BadInput, match="more than 0 and at most 1"):
             runs.ends(curves(), "batch_size", share=wrong)
-    with pytest.raises(BadInput, match="batch_size has the value 0"):
+    with pytest.raises(BadInput, match=r"batch_size.* 0"):
         runs.ends(curves(batch_size=np.repeat([0, 16, 8, 16], 3)), "batch_size")
-    with pytest.raises(BadInput, match="width has the value -1"):
+    with pytest.raises(BadInput, match=r"width.* -1"):
         runs.ends(curves(width=np.repeat([-1.0, 2.0], 6)), "batch_size")
 
 

@@ -304,7 +304,7 @@ def test_next_runs_of_any_form_promise_the_variance_of_the_fit_with_them():
     assert found.cost == pytest.approx(6 * found.runs[:, 0] * found.runs[:, 1] * found.seeds)
     left = left_open(fitted.law, [at], made_by(found)) / left_open(fitted.law, [at])
     assert found.after[-1] == pytest.approx(found.before * np.sqrt(left[0]), rel=1e-3)
-    with pytest.raises(BadInput, match="must hold 3 values: n_params, n_data, bits"):
+    with pytest.raises(BadInput, match="3 values: n_params, n_data, bits"):
         plan.next_runs(table, form="precision", budget=1e21, at=1e10)
 
 
@@ -351,11 +351,11 @@ def test_next_runs_are_the_best_of_what_is_affordable():
     for wrong, said in ((0.0, "budget=0.0"), (-1.0, "budget=-1.0")):
         with pytest.raises(BadInput, match=said):
             plan.next_runs(LAW, budget=wrong, at=1e7)
-    with pytest.raises(BadInput, match=r"at=1, 2 must hold 1 value: x"):
+    with pytest.raises(BadInput, match=r"at=1, 2 .*: x"):
         plan.next_runs(LAW, budget=1e6, at=(1, 2))
-    with pytest.raises(BadInput, match="compute= needs a surface"):
+    with pytest.raises(BadInput, match="compute="):
         plan.next_runs(LAW, budget=1e6, compute=1e20)
-    with pytest.raises(BadInput, match="4 candidates and 3 costs"):
+    with pytest.raises(BadInput, match=r"4 candidates.*3 costs"):
         plan.next_runs(LAW, budget=1e6, at=1e7, candidates=sizes, cost=sizes[1:])
 
 

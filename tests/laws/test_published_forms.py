@@ -245,7 +245,7 @@ def test_a_form_of_the_user_is_loaded_by_module_and_name(tmp_path, monkeypatch):
     assert answer.low < np.exp(10) < answer.high < 1.2 * np.exp(10)
     with pytest.raises(BadInput, match="is a int"):
         forms.get("own_forms_of_mine:number")
-    with pytest.raises(BadInput, match=r"no_such_module_here\.py must lie"):
+    with pytest.raises(BadInput, match=r"no_such_module_here\.py"):
         forms.get("no_such_module_here:form")
 
 
@@ -261,7 +261,7 @@ def test_models_that_name_their_size_are_no_mixture():
         points_of(frame, "n_data", "loss")  # the size is no variable of this law
     assert len(points_of(frame, "n_data", "loss", mixed=True).y) == 9
     two = frame.assign(model=["a", "b", "a"] * 3)
-    with pytest.raises(BadInput, match="mix 2 values of model"):
+    with pytest.raises(BadInput, match="2 values of model"):
         points_of(two, ["n_params", "n_data"], "loss")
 
 
@@ -276,9 +276,9 @@ def test_a_name_for_every_row_of_sizes_is_no_mixture():
         }
     )  # fmt: skip
     assert len(points_of(frame, ["n_params", "n_data"], "loss").y) == 9
-    with pytest.raises(BadInput, match="mix 9 values of model"):  # nothing says that these are sizes
+    with pytest.raises(BadInput, match="9 values of model"):  # nothing says that these are sizes
         points_of(frame.drop(columns="n_params"), "n_data", "loss")
-    with pytest.raises(BadInput, match="mix 2 values of model"):
+    with pytest.raises(BadInput, match="2 values of model"):
         points_of(frame.assign(model=list("ababababa")), ["n_params", "n_data"], "loss")
 
 
@@ -292,7 +292,7 @@ def test_names_of_bits_of_mixtures_and_of_sizes_behind_compute_are_no_mixture():
         "model": [f"{v / 1e6:.0f}M" for v in size],
     })  # fmt: skip
     assert len(points_of(frame, ["compute", "tokens_per_param"], "loss").y) == 12
-    with pytest.raises(BadInput, match="mix 3 values of model"):
+    with pytest.raises(BadInput, match="3 values of model"):
         points_of(frame, ["bits", "tokens_per_param"], "loss")  # sizes are no variable of this law
     named = frame.assign(model=[f"int{v}" for v in frame.bits])
     assert len(points_of(named, ["tokens_per_param", "bits"], "loss").y) == 12

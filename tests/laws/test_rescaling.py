@@ -95,10 +95,10 @@ def test_unrelated_curves_do_not_collapse():
 
 
 def test_bad_input_is_named():
-    with pytest.raises(BadInput, match="did you mean 'optimum'"):
+    with pytest.raises(BadInput, match="'optimum'"):
         collapse(family(SIZES), by="optimun")
     flat = family(SIZES).assign(test_error=0.1)
-    with pytest.raises(BadInput, match="by='optimum' needs no falling part"):
+    with pytest.raises(BadInput, match="by='optimum'"):
         collapse(flat)
     with pytest.raises(BadInput, match="positive"):
         collapse(family(SIZES), tolerance=0)

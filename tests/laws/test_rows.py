@@ -197,7 +197,7 @@ def test_models_each_at_a_size_of_data_of_its_own_are_a_mixture():
     frame = pd.DataFrame(
         {"model": ["resnet", "vit", "mlp"], "n_data": [100, 200, 400], "loss": [3.0, 2.0, 1.5]}
     )
-    with pytest.raises(BadInput, match="mix 3 values of model"):
+    with pytest.raises(BadInput, match="3 values of model"):
         points_of(frame, "n_data", "loss")
 
 

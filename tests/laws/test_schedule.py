@@ -127,16 +127,16 @@ def test_bad_schedules_say_what_is_wrong():
         schedule.Schedule([0, 10], [1e-3, -1e-3])
     with pytest.raises(BadInput, match="final rate above 0"):
         schedule.wsd(1e-3, 100, 50)
-    with pytest.raises(BadInput, match="no law of schedules 'multipower'"):
+    with pytest.raises(BadInput, match="'multipower'"):
         schedules.get("multipower")
     with pytest.raises(BadInput, match="where the schedule is given"):
         schedule.prepare(schedule.constant(1e-3, 100), np.array([200.0]))
-    with pytest.raises(BadInput, match="warmup=-1 must be 0 or more"):
+    with pytest.raises(BadInput, match="warmup=-1"):
         schedule.recorded([1, 2], [1e-3, 1e-3], warmup=-1)
 
 
 def test_a_budget_shorter_than_its_warm_up_is_refused(fitted):
-    with pytest.raises(BadInput, match="total=100 must exceed the warm-up of 100 steps"):
+    with pytest.raises(BadInput, match=r"total=100.* 100 steps"):
         fitted.best_schedule(100, warmup=100)
 
 
@@ -197,7 +197,7 @@ def test_schedules_have_the_rates_of_their_names():
         np.where(steps >= 500, 0.3, ramp)
     )
     assert schedule.constant(2.0, total)(np.array([0.0, 1.0])) == pytest.approx([2.0, 2.0])
-    with pytest.raises(BadInput, match="must be 'exponential' or 'linear'"):
+    with pytest.raises(BadInput, match=r"'exponential'.*'linear'"):
         schedule.wsd(1.0, total, 500, warm, 0.1, "square")
     logged = schedule.recorded([200, 300, 400], [1.0, 0.5, 0.2], warmup=100)
     assert logged([50, 100, 200, 250, 400]) == pytest.approx([0.5, 1.0, 1.0, 0.75, 0.2])
@@ -217,7 +217,7 @@ def test_a_run_counts_drops_and_what_was_trained_since():
     assert run.rate[-1] == pytest.approx(0.25)
     assert (run.peak, run.group) == (4.0, "a")
     for wrong in (0.0, 101.0):
-        with pytest.raises(BadInput, match=r"steps must lie in \(0, 100\]"):
+        with pytest.raises(BadInput, match=r"steps.*\(0, 100\]"):
             schedule.prepare(plan, np.array([wrong]))
 
 
@@ -248,7 +248,7 @@ def test_a_band_joins_the_fit_its_misfit_its_rival_and_what_lies_beyond(fitted):
     assert sorted(law.solution.delta for law in (fitted.law, *fitted.others)) == [2.5e-4, 5e-4, 1e-3]
     each = [replace(fitted, law=law, others=()) for law in (fitted.law, *fitted.others)]
     assert loss**3 == pytest.approx(np.prod([one.predict(plan, steps) for one in each], axis=0))
-    with pytest.raises(BadInput, match="group='large' must be one of"):
+    with pytest.raises(BadInput, match="group='large'"):
         fitted.predict(plan, steps, group="large")
 
 

@@ -197,9 +197,9 @@ def test_conditions_compare_numbers_words_and_truth_values():
     assert set(points(frame, where={"decay": "1e-9"}, reduce="all").y) == set(
         ROWS.loc[ROWS["seed"] == 1, "test_error"]
     )
-    with pytest.raises(BadInput, match="column 'decay' holds numbers: 'much' is not one"):
+    with pytest.raises(BadInput, match=r"'decay'.*'much'"):
         points(frame, where={"decay": "much"})
-    with pytest.raises(BadInput, match="no column 'modle' to select by"):
+    with pytest.raises(BadInput, match="'modle'"):
         points(frame, where={"modle": "cnn"})
 
 
@@ -279,5 +279,5 @@ def test_three_runs_can_be_resampled_and_two_cannot():
     three = sl.laws.fit("power_law", np.tile(x, 3), y.ravel(), runs=np.repeat(np.arange(3), 8))
     assert sl.laws.bootstrap(three, draws=20).values.shape == (20, 2)
     two = sl.laws.fit("power_law", np.tile(x, 2), y[:2].ravel(), runs=np.repeat(np.arange(2), 8))
-    with pytest.raises(BadInput, match="at least 3 runs, these points come from 2"):
+    with pytest.raises(BadInput, match=r"3 runs.* 2$"):
         sl.laws.bootstrap(two)

@@ -72,7 +72,7 @@ def test_margins_do_not_depend_on_batches_and_leave_the_mode_as_it_was():
     assert model.training
     with pytest.raises(BadInput, match="labels"):
         measure.margins(model, x, y[:3])
-    with pytest.raises(BadInput, match="outputs have 5"):
+    with pytest.raises(BadInput, match=r"outputs .*5"):
         measure.margins(model, x, y + 5)
     with pytest.raises(BadInput, match="integer"):
         measure.margins(model, x, y.float())
@@ -194,7 +194,7 @@ def test_two_classes_have_margins_and_one_output_has_none():
     assert found.raw == pytest.approx((signs * (logits[:, 0] - logits[:, 1])).numpy())
     with pytest.raises(BadInput, match="two classes or more"):
         measure.margins(nn.Linear(3, 1), x, torch.zeros(5, dtype=torch.long))
-    with pytest.raises(BadInput, match="labels reach from 0 to 2, outputs have 2"):
+    with pytest.raises(BadInput, match=r"from 0 to 2, .* 2"):
         measure.margins(model, x, torch.tensor([0, 1, 2, 1, 1]))
 
 

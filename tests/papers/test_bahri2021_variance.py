@@ -313,7 +313,7 @@ def test_a_task_counts_at_the_times_that_it_was_trained_for(monkeypatch: pytest.
 def test_an_unknown_activation_is_refused():
     from scalinglab import nets
 
-    with pytest.raises(BadInput, match="did you mean 'erf'"):
+    with pytest.raises(BadInput, match="'erf'"):
         nets.build("mlp", (4,), 2, activation="erff")
 
 

@@ -94,7 +94,7 @@ def test_fields_of_every_kind_are_cut_where_they_end():
         + b"\x07"
     )
     assert list(fields(data)) == [(2, LENGTH, b"text"), (3, 1, bytes(8)), (4, 5, bytes(4)), (5, VARINT, 7)]
-    with pytest.raises(Damaged, match="a field of 4 bytes at byte 2 of 5"):
+    with pytest.raises(Damaged, match=r"4 bytes.*byte 2 of 5"):
         list(fields(field(2, b"text")[:-1]))
-    with pytest.raises(Damaged, match="wire type 3 at byte 1"):
+    with pytest.raises(Damaged, match=r"type 3.*byte 1"):
         list(fields(varint(1 << 3 | 3)))

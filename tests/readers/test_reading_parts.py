@@ -162,7 +162,7 @@ def test_json_without_a_table_is_refused(tmp_path: Path, text: str):
 
 def test_a_last_row_of_lightning_without_its_line_end_is_named(tmp_path: Path):
     (tmp_path / "metrics.csv").write_text("step,val_loss\n1,3.0\n2,2.5\n3,2.2")
-    with pytest.warns(ReadingWarning, match="metrics.csv: the last row has no line end.*left out"):
+    with pytest.warns(ReadingWarning, match="metrics.csv: .*left out"):
         assert sl.read(tmp_path)["step"].tolist() == [1, 2]
     (tmp_path / "metrics.csv").write_text("step,val_loss\n1,3.0\n2,2.5\n3")
     assert sl.read(tmp_path)["step"].tolist() == [1, 2], "a row that is being written, without a warning"

@@ -68,7 +68,7 @@ def test_a_suffix_is_a_power_of_ten_exactly(value: float, suffix: str):
 def test_a_column_with_one_word_in_it_stays_text_and_is_named(tmp_path: Path):
     path = tmp_path / "t.csv"
     path.write_text("n_params,test_loss\n19M,3.5\nlots,3.1\n")
-    with pytest.raises(BadInput, match="n_params must hold numbers, not 'lots'"):
+    with pytest.raises(BadInput, match=r"n_params.*'lots'"):
         sl.read(path)
 
 
@@ -185,7 +185,7 @@ def test_texts_that_recur_within_a_run_are_refused():
     tasks = ["arc", "hellaswag", "piqa"]
     evaluated = pd.DataFrame({"run": list("aaabbb"), "n_data": [10] * 3 + [20] * 3, "task": tasks * 2})
     for table in (evaluated, evaluated[:3], evaluated.assign(task=[f"task {i}" for i in range(6)])):
-        with pytest.raises(BadInput, match="task changes within run a"):
+        with pytest.raises(BadInput, match=r"task.*run a"):
             sl.read(table.assign(test_error=0.5))
     said = [f"sample {max(i, 1)}" for i in range(12)]  # one of them twice
     log = pd.DataFrame({"run": "a", "step": range(12), "said": said, "loss": 1.0})
@@ -222,7 +222,7 @@ def test_long_texts_stay_where_they_are_asked_for_and_go_from_all_rows_where_not
     path.write_text("\n".join(json.dumps(row | {"run": row["cmd"]}) for row in rows))
     assert len(sl.read(path).runs) == 3
     path.write_text('{"n_data": 1, "eval": {"loss": 1.0}, "eval.loss": 2.0}')
-    with pytest.raises(BadInput, match=r"line 1 has two values called 'eval\.loss'"):
+    with pytest.raises(BadInput, match=r"line 1 .*'eval\.loss'"):
         sl.read(path)
 
 
@@ -347,7 +347,7 @@ def test_repeats_without_a_seed_are_runs_of_their_own():
     steps = pd.DataFrame({"n_data": 100, "step": [1, 2, 3] * 2, "loss": [3, 2, 1, 3.1, 2.1, 1.1]})
     assert len(sl.read(steps).runs) == 2
     assert "a new run where step starts again" in sl.read(steps).understood
-    with pytest.raises(BadInput, match="differ in loss, depths"):  # two networks are no repeats
+    with pytest.raises(BadInput, match="loss, depths"):  # two networks are no repeats
         sl.read(steps.assign(depths=[2] * 3 + [3] * 3))
 
 
@@ -422,7 +422,7 @@ def test_bombs_and_depths_are_refused(tmp_path: Path, monkeypatch: pytest.Monkey
     (tmp_path / "long.json").write_text(f'[{{"step": 1, "loss": {"9" * 400}}}, {{"step": 2, "loss": 1}}]')
     assert sl.read(tmp_path / "long.json")["loss"].tolist() == [np.inf, 1]
     (tmp_path / "cut.csv.gz").write_bytes(gzip.compress(TABLE.encode() * 100)[:-20])
-    with pytest.raises(BadInput, match=r"cut\.csv\.gz cannot be read"):
+    with pytest.raises(BadInput, match=r"cut\.csv\.gz"):
         sl.read(tmp_path / "cut.csv.gz")
     (tmp_path / "gibberish.json").write_text('{"a": 3, "b": "x"}')
     with pytest.raises(BadInput, match="holds no table"):

@@ -83,14 +83,14 @@ def test_tables_of_other_libraries_and_lists_of_rows():
         check(sl.read(Place(file.name)))
     levels = TABLE.set_axis([("config", "N"), ("config", "D"), ("eval", "loss")], axis=1)
     check(sl.read(levels.set_axis(pd.MultiIndex.from_tuples(levels.columns), axis=1)))
-    with pytest.raises(BadInput, match="a NoneType is no table: give a path, a DataFrame"):
+    with pytest.raises(BadInput, match="NoneType"):
         sl.read(None)
 
 
 def test_a_misspelt_role_is_refused_and_an_alias_is_understood():
-    with pytest.raises(BadInput, match="no column is called 'ndata' here; did you mean 'n_data'"):
+    with pytest.raises(BadInput, match=r"'ndata'.*'n_data'"):
         sl.read(TABLE, ndata="tokens")
-    with pytest.raises(BadInput, match=r"computer=1e\+22: columns are given by their names"):
+    with pytest.raises(BadInput, match=r"computer=1e\+22"):
         sl.answer(TABLE, computer=1e22)
     assert "learning_rate" in sl.read(TABLE.assign(rate=[1e-3, 1e-3, 1e-4, 1e-4]), lr="rate").setting_columns
     for own in ("best_loss", "best_error"):
@@ -187,7 +187,7 @@ def test_a_column_a_size_is_read_where_it_can_only_be_one_size_and_refused_where
     by_params = sl.read(wide.rename(columns={"step": "params"}).assign(params=["1M", "2M"]))
     assert sorted({*by_params["n_data"]}) == [19e6, 125e6]
     assert len(sl.read(wide.assign(val_loss=[1.0, 2.0])).frame) == 2  # a metric called 125M beside a loss
-    with pytest.raises(BadInput, match=r"named by numbers \(500, 1000, …\), which may be n_params or n_data"):
+    with pytest.raises(BadInput, match=r"\(500, 1000, …\).*n_params.*n_data"):
         sl.read({"seed": [0, 1], "500": [0.3, 0.2], "1000": [0.2, 0.1]})
     with pytest.raises(BadInput, match="a file without names needs them in its first line"):
         sl.read({"19000000": [1e7, 1e8], "4.1": [3.0, 2.0]})
@@ -195,7 +195,7 @@ def test_a_column_a_size_is_read_where_it_can_only_be_one_size_and_refused_where
 
 def test_values_without_a_name_are_refused(tmp_path: Path):
     (tmp_path / "more.csv").write_text("n_data,loss\n100,1.5,7\n200,1.2,9\n")
-    with pytest.raises(BadInput, match="a row has 3 values and the first line 2 names: name each"):
+    with pytest.raises(BadInput, match=r"3 values.* 2 names"):
         sl.read(tmp_path / "more.csv")
 
 
@@ -206,7 +206,7 @@ def test_a_word_among_losses_is_a_missing_value_that_is_counted(word: str):
     column = next(column for column in curves.reading.columns if column.ours == "loss")
     assert column.missing == 1
     assert ("1 of 3 rows" in column.change) == (word not in ("n/a", "-"))
-    with pytest.raises(BadInput, match=r"loss must hold numbers, not '3\.1x'"):
+    with pytest.raises(BadInput, match=r"loss.*'3\.1x'"):
         sl.read({"params": [1e6, 1e7, 1e8], "loss": ["3.1x", "2.8", "2.5"]})
 
 
@@ -227,9 +227,7 @@ def test_a_size_of_unknown_name_is_not_noise_in_silence():
 
 def test_a_missing_model_is_no_choice_to_offer():
     mixed = sl.read(TABLE.assign(model=[None, None, "gpt2", "gpt2"]))
-    with pytest.raises(
-        BadInput, match=r"2 values of model \(none, gpt2\): choose one \(--where model=gpt2\)"
-    ):
+    with pytest.raises(BadInput, match=r"model \(none, gpt2\).*--where model=gpt2"):
         points_of(mixed, ["n_params", "n_data"], "test_loss")
 
 
@@ -241,9 +239,7 @@ def test_tables_beside_logs_are_named(tmp_path: Path):
         warnings.simplefilter("error")
         sl.read(tmp_path)
     TABLE.to_csv(tmp_path / "runs.csv")
-    with pytest.warns(
-        ReadingWarning, match="runs.csv beside the logs: not read; .* scalinglab read --kind table"
-    ):
+    with pytest.warns(ReadingWarning, match="runs.csv.* --kind table"):
         assert len(sl.read(tmp_path).frame) == 2
 
 
@@ -309,11 +305,11 @@ def test_the_row_that_is_being_written_is_left_out(tmp_path: Path, name: str):
 def test_a_size_that_does_not_read_as_a_number_is_named():
     table = {"params": ["19M?", "125M?", "1.3B"], "n_data": [10, 20, 40], "loss": [3.0, 2.8, 2.5]}
     assert "params is text: '19M?' does not read as a number" in sl.read(table).understood
-    with pytest.raises(BadInput, match=r"table, row 3: params = '30m\?' does not read.*leave it empty"):
+    with pytest.raises(BadInput, match=r"row 3: params = '30m\?'"):
         sl.read(
             table | {"params": ["n/a", "10m", "30m?"] * 2 + ["19M"], "n_data": range(7), "loss": range(7)}
         )
-    with pytest.raises(BadInput, match="row 2: n_data = 'about 20' does not"):
+    with pytest.raises(BadInput, match="row 2: n_data = 'about 20'"):
         sl.read(table | {"n_data": ["10", "about 20", "40"]})
 
 

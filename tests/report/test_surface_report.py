@@ -81,7 +81,7 @@ def test_isoflop_curves_span_the_runs_and_learning_curves_count_tokens():
 def test_a_backtest_needs_more_cheap_runs_than_parameters():
     n, d = (v.ravel() for v in np.meshgrid([1e8, 2e8, 4e8], [2e9, 4e9, 8e9]))
     fitted = sl.laws.surface.fit(n, d, 1.8 + 480 * n**-0.35 + 2100 * d**-0.37)
-    with pytest.raises(BadInput, match="only 1 of 9 cost a tenth of the largest compute or less: too few"):
+    with pytest.raises(BadInput, match="1 of 9"):
         surface_numbers.backtest(fitted)
 
 

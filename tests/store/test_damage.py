@@ -140,7 +140,7 @@ def test_a_hostile_line_is_reported_by_name_and_all_others_load(tmp_path, line):
     fill(store, [1, 2])
     path = tmp_path / "live" / f"{run_name({'number': 7})}.jsonl"
     path.write_bytes(with_checksums(json.dumps(HEADER), ROW, line))
-    with pytest.warns(StoreWarning, match=r"jsonl: line 3 is damaged"):
+    with pytest.warns(StoreWarning, match="jsonl: line 3"):
         curves = store.curves()
     assert len(curves.select(number=7)) == 1
     assert set(curves["number"]) == {1, 2, 7}
@@ -282,7 +282,7 @@ def test_a_pack_in_which_sizes_became_text_is_read_as_numbers(tmp_path):
     columns = {"run": [r.run for r in records], "source": ["train"] * 2, "experiment": [None, None]}
     columns |= {"n_data": ["100", "x"], "status": ["done"] * 2, "step": [0, 0], "test_loss": [1.0, 2.0]}
     store._sealed.add(pa.table(columns), records)
-    with pytest.warns(StoreWarning, match="n_data must hold numbers, not 'x'"):
+    with pytest.warns(StoreWarning, match="n_data.*'x'"):
         assert store.curves()["n_data"].tolist() == [100]
 
 

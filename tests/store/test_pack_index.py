@@ -84,7 +84,7 @@ def test_a_flip_anywhere_is_damage_or_changes_no_answer(folder, tmp_path):
     assert damaged >= len(places) - 3  # all but a flip in the checksum of the whole, which `verify` reads
     for end in (0, 10, 300, len(data) // 2, len(data) - 100):
         (tmp_path / "pack-a.index").write_bytes(data[:end])
-        with pytest.raises(Damaged, match=r"pack-a\.index is damaged"):
+        with pytest.raises(Damaged, match=r"pack-a\.index.*damaged"):
             indexes.read_index(tmp_path, "pack-a.parquet").arrays()
 
 

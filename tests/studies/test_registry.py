@@ -58,7 +58,7 @@ def test_an_installed_package_adds_its_study(tmp_path: Path, monkeypatch: pytest
 
 def test_an_entry_that_another_package_has_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     fake_study.install(monkeypatch, tmp_path, [Entry("demo/digits", "another claim")])
-    with pytest.raises(BadInput, match="demo/digits is defined twice, the second time in fake_study"):
+    with pytest.raises(BadInput, match=r"demo/digits.*fake_study"):
         entries()
 
 
@@ -102,5 +102,5 @@ def test_an_entry_that_trains_says_what_to_install_where_pytorch_is_not(
         raise AssertionError(torch)
 
     fake_study.install(monkeypatch, tmp_path, [SMOKE], make=make)
-    with pytest.raises(MissingExtra, match=r"paper/fig1 needs the package 'torch'.*scalinglab\[train\]"):
+    with pytest.raises(MissingExtra, match=r"paper/fig1.*'torch'.*scalinglab\[train\]"):
         results.run("paper/fig1", "smoke")

@@ -296,7 +296,7 @@ def test_tasks_that_fit_on_a_node_are_counted_by_gpu(gpus, node, fit):
 def test_a_part_of_several_gpus_is_refused():
     from scalinglab.sweep.pools.ray_engine import RayPool
 
-    with pytest.raises(BadInput, match=r"gpus=1\.5.* or whole ones"):
+    with pytest.raises(BadInput, match=r"gpus=1\.5"):
         RayPool(None, None, gpus=1.5)
 
 
@@ -304,11 +304,11 @@ def test_a_part_of_several_gpus_is_refused():
 def test_a_cluster_without_room_for_a_task_says_so(cluster, monkeypatch):
     from scalinglab.sweep.pools.ray_engine import RayPool
 
-    with pytest.warns(UserWarning, match=r"needs 1 CPUs and 2 GPUs on one node.* until the cluster grows"):
+    with pytest.warns(UserWarning, match="1 CPUs and 2 GPUs"):
         RayPool(None, None, cpus=1, gpus=2)
-    with pytest.warns(UserWarning, match="needs 2 CPUs and 0 GPUs"):  # there are two, on different nodes
+    with pytest.warns(UserWarning, match="2 CPUs and 0 GPUs"):  # there are two, on different nodes
         pool = RayPool(None, None, cpus=2)
-    with pytest.raises(BadInput, match="ask for less, with cpus and gpus"):
+    with pytest.raises(BadInput, match="cpus and gpus"):
         pool._check_fits(alone=True)
 
 
@@ -587,11 +587,11 @@ def test_a_worker_killed_in_the_middle_of_its_answer_counts_as_dead(monkeypatch)
 
 
 def test_unknown_engines_and_bad_numbers_are_refused(tmp_path):
-    with pytest.raises(BadInput, match="no engine 'locl'; did you mean 'local'"):
+    with pytest.raises(BadInput, match=r"'locl'.*'local'"):
         execute(grid(), tmp_path, engine="locl")
     with pytest.raises(BadInput, match="workers=0"):
         execute(grid(), tmp_path, workers=0)
-    with pytest.raises(BadInput, match="address is for engine='ray'"):
+    with pytest.raises(BadInput, match=r"^address.*engine='ray'"):
         execute(grid(), tmp_path, address="auto")
 
 

@@ -147,10 +147,10 @@ def test_a_wrong_file_is_named(tmp_path):
         Grid.read(tmp_path / "none.toml")
     path = tmp_path / "bad.toml"
     path.write_text("axes = [")
-    with pytest.raises(BadInput, match=r"bad\.toml is not valid TOML"):
+    with pytest.raises(BadInput, match=r"bad\.toml.*TOML"):
         Grid.read(path)
     path.write_text("sedes = 3")
-    with pytest.raises(BadInput, match=r"bad\.toml: a grid has no 'sedes'; did you mean 'seeds'"):
+    with pytest.raises(BadInput, match=r"bad\.toml: .*'sedes'.*'seeds'"):
         Grid.read(path)
 
 

@@ -43,13 +43,13 @@ def test_the_smallest_ranges_that_are_allowed():
     assert sizes(largest=0.5, ratio=2, count=2) == [0.25, 0.5]
     assert sizes(**{"from": 3, "to": 7, "points": 2}) == [3, 7]
     for wrong in ({"largest": 8, "ratio": 2, "count": 0}, {"largest": 0, "ratio": 2, "count": 1}):
-        with pytest.raises(BadInput, match="nested sizes need largest > 0, ratio > 1 and count ≥ 1"):
+        with pytest.raises(BadInput, match=r"largest > 0, ratio > 1.*count ≥ 1"):
             sizes(**wrong)
     with pytest.raises(BadInput, match="nested sizes need"):
         sizes(largest=8, ratio=1, count=1)
     with pytest.raises(BadInput, match="two points or more"):
         sizes(**{"from": 3, "to": 7, "points": 1})
-    with pytest.raises(BadInput, match=r"gives \[0, 1\], not all different and positive"):
+    with pytest.raises(BadInput, match=r"\[0, 1\]"):
         sizes(largest=1, ratio=10, count=2)
 
 
@@ -77,14 +77,14 @@ def test_a_grid_is_kept_as_what_was_given():
 
 @pytest.mark.parametrize("zips", [{"size": [1, 2]}, [3], [{"size": [1]}, 3], "size"])
 def test_zipped_axes_are_a_list_of_tables(zips):
-    with pytest.raises(BadInput, match=r"zip is a list of tables, each written under \[\[zip\]\]"):
+    with pytest.raises(BadInput, match=r"^zip.*\[\[zip\]\]"):
         Grid.from_dict({"zip": zips})
 
 
 def test_a_grid_and_its_parts_are_tables():
-    with pytest.raises(BadInput, match="a grid is a table of keys, not 3"):
+    with pytest.raises(BadInput, match="not 3"):
         Grid.from_dict(3)  # type: ignore[arg-type]
-    with pytest.raises(BadInput, match=r"when is a list of tables, .* not \[3\]"):
+    with pytest.raises(BadInput, match=r"^when.*not \[3\]"):
         Grid(axes={"size": [1]}, when=[3]).settings()  # type: ignore[list-item]
 
 

@@ -78,14 +78,14 @@ def test_the_estimate_scales_from_the_timed_tasks_to_all(monkeypatch):
 
 
 def test_wrong_keys_and_runners_are_named():
-    with pytest.raises(BadInput, match="no 'sise'; did you mean 'size'"):
+    with pytest.raises(BadInput, match=r"'sise'.*'size'"):
         make_plan(grid(sise=[1]))
-    with pytest.raises(BadInput, match="no runner 'trian'; did you mean 'train'"):
+    with pytest.raises(BadInput, match=r"'trian'.*'train'"):
         make_plan(Grid(axes={"size": [1]}, runner="trian"))
     for nonsense in ("", ".pretend", "tests/sweep/pretend.py"):
         with pytest.raises(BadInput, match=f"no runner '{nonsense}'"):
             make_plan(Grid(axes={"size": [1]}, runner=nonsense))
-    with pytest.raises(BadInput, match="'json' is no runner: it lacks identity, alike"):
+    with pytest.raises(BadInput, match=r"'json'.*identity, alike"):
         make_plan(Grid(axes={"size": [1]}, runner="json"))
     with pytest.raises(BadInput, match="max_stacked=0"):
         make_plan(grid(size=[1]), max_stacked=0)

@@ -165,9 +165,7 @@ def test_slots_are_the_tasks_that_fit_on_nodes_that_live(ray):
     ray.machines.append({**machine(0), "Resources": {"GPU": 1}})  # a node without processors takes none
     assert RayPool(None, None, cpus=1, gpus=0.5).slots == 3
     ray.machines = [machine(1)]
-    with pytest.warns(
-        UserWarning, match=r"needs 2 CPUs and 0 GPUs on one node, and Ray has: 1 CPUs, 0 GPUs;"
-    ):
+    with pytest.warns(UserWarning, match="2 CPUs and 0 GPUs.*: 1 CPUs, 0 GPUs"):
         assert RayPool(None, None, cpus=2).slots == 1
 
 
@@ -179,11 +177,11 @@ def test_impossible_needs_are_refused(ray, cpus, gpus):
 
 def test_a_task_that_never_fits_is_refused_on_one_machine_and_waits_on_a_cluster(ray):
     ray.running = False
-    with pytest.raises(BadInput, match=r"a task needs 8 CPUs .* ask for less"):
+    with pytest.raises(BadInput, match="8 CPUs"):
         RayPool(None, None, cpus=8)
     assert not ray.running  # what was started for it is stopped
     ray.running, ray.machines = True, [machine(8, alive=False), machine(7)]
-    with pytest.warns(UserWarning, match=r"Ray has: 7 CPUs, 0 GPUs; the sweep waits until the cluster grows"):
+    with pytest.warns(UserWarning, match=": 7 CPUs, 0 GPUs"):
         RayPool(None, None, cpus=8)
     ray.machines = [machine(8)]
     RayPool(None, None, cpus=8)  # just fits, and nothing is said
@@ -411,7 +409,7 @@ def test_an_address_where_nothing_listens_is_refused_before_ray_is_asked(listeni
 
     monkeypatch.setattr(socket, "create_connection", refuse)
     for address in (listening, "[::1]:6379"):
-        with pytest.raises(ScalinglabError, match=r"start one \(ray start --head\).*\(connection refused\)"):
+        with pytest.raises(ScalinglabError, match=r"ray start --head.*connection refused"):
             ray_engine.connect(SimpleNamespace(), address, {})
     assert [place for place, _ in tried] == [("127.0.0.1", int(listening[10:])), ("::1", 6379)]
     assert all(0 < timeout < 15 for _, timeout in tried)
@@ -424,9 +422,9 @@ def test_a_cluster_that_does_not_answer_or_answers_with_an_error(listening, monk
 
         return SimpleNamespace(init=init)
 
-    with pytest.raises(ScalinglabError, match=r"cannot connect to the Ray cluster at .*token authentication"):
+    with pytest.raises(ScalinglabError, match="token authentication"):
         ray_engine.connect(failing(ConnectionError("no")), listening, {})
-    with pytest.raises(ScalinglabError, match=r"cannot connect .*\(a plasma store is in the way\)"):
+    with pytest.raises(ScalinglabError, match=r"\(a plasma store is in the way\)"):
         ray_engine.connect(failing(RuntimeError("a plasma store is in the way.\nmore")), listening, {})
     assert 5 <= ray_engine.CONNECT <= 30, "seconds, not the minutes of Ray itself"
     monkeypatch.setattr(ray_engine, "CONNECT", 0.1)

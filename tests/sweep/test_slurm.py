@@ -178,9 +178,7 @@ def test_jobs_that_end_before_they_take_a_task_stop_the_sweep_with_their_last_wo
     log.parent.mkdir()
     log.write_text("slurmstepd: starting\nNo module named scalinglab\n")
     slurm_of.states["2_0"] = "FAILED"
-    with pytest.raises(
-        ScalinglabError, match=r"3 jobs in a row .*FAILED: No module named scalinglab .*every node"
-    ):
+    with pytest.raises(ScalinglabError, match=r"3 jobs .*FAILED: No module named scalinglab"):
         pool.wait(0.0)
     pool.kill()
     assert log.exists(), "it is named in the error"
@@ -222,7 +220,7 @@ def test_submissions_that_slurm_refuses_are_one_sentence(slurm_of, tmp_path):
         )
 
     slurm_of.SlurmExecutor = refuse
-    with pytest.raises(ScalinglabError, match="did not take the jobs: sbatch: error: Invalid partition name"):
+    with pytest.raises(ScalinglabError, match="sbatch: error: Invalid partition name"):
         pool_with(tmp_path, 1)
 
 
@@ -241,7 +239,7 @@ def test_submissions_that_slurm_refuses_are_one_sentence(slurm_of, tmp_path):
 def test_impossible_jobs_are_refused(given, told):
     with pytest.raises(BadInput, match=told):
         SlurmPool(**given)
-    with pytest.raises(BadInput, match="partition and hours are for engine='slurm'"):
+    with pytest.raises(BadInput, match=r"^partition.*hours.*engine='slurm'"):
         execute(faults.grid(), "nowhere", hours=1)
 
 

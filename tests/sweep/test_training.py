@@ -30,7 +30,7 @@ def test_runs_of_one_architecture_are_packed_together():
 
 
 def test_a_misspelt_setting_is_refused_before_anything_runs():
-    with pytest.raises(BadInput, match="'learning_rat'; did you mean 'learning_rate'"):
+    with pytest.raises(BadInput, match=r"'learning_rat'.*'learning_rate'"):
         make_plan(Grid({**BASE, "learning_rat": 0.1}))
 
 
@@ -50,7 +50,7 @@ def test_networks_that_cannot_be_built_are_refused_before_anything_runs(axes, me
 
 
 def test_a_device_that_is_not_here_fails_no_run(tmp_path):
-    with pytest.raises(BadInput, match="device='cudda' cannot be used here"):
+    with pytest.raises(BadInput, match="device='cudda'"):
         sl.sweep.run(Grid(BASE), tmp_path / "runs", workers=1, device="cudda")
     assert not (tmp_path / "runs").exists()
 
@@ -58,7 +58,7 @@ def test_a_device_that_is_not_here_fails_no_run(tmp_path):
 def test_data_that_are_not_here_fail_no_run(tmp_path, monkeypatch):
     monkeypatch.setattr("scalinglab.data.available", lambda name: None)
     monkeypatch.setattr("scalinglab.data.loading.available", lambda name: None)
-    with pytest.raises(BadInput, match=r"mnist is not on this machine .* run: scalinglab data get mnist"):
+    with pytest.raises(BadInput, match="scalinglab data get mnist"):
         sl.sweep.run(Grid({**BASE, "dataset": "mnist"}), tmp_path / "runs", workers=1)
     assert not (tmp_path / "runs").exists()
 

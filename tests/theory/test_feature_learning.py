@@ -259,7 +259,7 @@ def test_bad_input() -> None:
     with pytest.raises(BadInput, match="fresh examples"):
         feature_learning.solve(HARD, [1], 1.0, 12, 50, learning_rate=0.1, batch_size=2)
     features = one_pass.drawn_modes(HARD, 4, 0)
-    with pytest.raises(BadInput, match=r"times up to 1000: at 1?\d\.?\d* the noise of batches"):
+    with pytest.raises(BadInput, match=r"1000: .*1?\d\.?\d* the noise"):
         feature_learning.solve(HARD, [1e3], 1.0, 4, learning_rate=0.05, batch_size=1, features=features)
     with pytest.raises(BadInput, match="batch_size"):
         simulated.train_on_batches(HARD, [1], 1.0, 4, 0.1, 0)
@@ -288,9 +288,7 @@ def test_curves() -> None:
 
 def test_a_flow_that_takes_too_many_gradients_is_refused_with_the_time_that_it_reaches(monkeypatch) -> None:
     monkeypatch.setattr(simulated, "MOST", 500)
-    with pytest.raises(
-        BadInput, match=r"500 gradients, .* come to time [\d.]+ of 1e\+09: give earlier times"
-    ):
+    with pytest.raises(BadInput, match=r"500 gradients, .*time [\d.]+ of 1e\+09"):
         simulated.train(HARD, [1.0, 1e9], 1.0, 4, draws=1)
     with pytest.raises(BadInput, match="richness=nan"):
         simulated.train(HARD, [1.0], float("nan"), 4)

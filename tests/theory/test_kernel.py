@@ -191,5 +191,5 @@ def test_a_root_that_alternates_in_its_last_digits_is_accepted_and_a_larger_swin
     low, high, start = np.array([0.0]), np.array([2000.0]), np.array([1000.0])
     found = kernel.increasing_root(swinging(1e-10), low, high, start)  # 1e-13 of the root
     assert found == pytest.approx(1000.0, abs=1e-9)
-    with pytest.raises(NotConverged, match=r"last step was 1\.0e-06"):
+    with pytest.raises(NotConverged, match=r"1\.0e-06"):
         kernel.increasing_root(swinging(1e-6), low, high, start)

@@ -18,7 +18,7 @@ def test_loads_are_solved_over_the_range_that_is_promised_and_refused_beyond():
     found = perceptron.fixed_norm([1e-6, 1e12], 2.0)
     assert np.all(found.residual < 1e-9)
     for load in (0.9e-6, 1.1e12):
-        with pytest.raises(BadInput, match=r"must lie between 1e-06 and 1e\+12"):
+        with pytest.raises(BadInput, match=r"1e-06.*1e\+12"):
             perceptron.fixed_norm(load, 2.0)
 
 

@@ -586,7 +586,7 @@ def test_a_grid_in_toml_names_what_lies_beside_it(tmp_path, monkeypatch) -> None
     (tmp_path / "toml_mine.py").write_text(MINE.replace("nn.ReLU()", "nn.Tanh()"))
     linecache.checkcache()
     importlib.reload(module)
-    with pytest.warns(UserWarning, match="model = 'toml_mine:Net' has changed since 2 runs"):
+    with pytest.warns(UserWarning, match="model = 'toml_mine:Net'.* 2 runs"):
         plan = sweep.make_plan(Grid.read(tmp_path / "grid.toml"), Store(store))
     assert len(plan.missing) == 2
 
@@ -654,7 +654,7 @@ def test_what_is_wrong_is_said(own: dict, says: str) -> None:
 
 
 def test_options_that_the_class_does_not_take_and_misspelt_keys_are_refused() -> None:
-    with pytest.raises(BadInput, match="takes no 'patch'"):
+    with pytest.raises(BadInput, match="'patch'"):
         run({**SHORT, "patch": 4}, model=Small, data=classes())
     with pytest.raises(BadInput, match="'batch_size'"):
         run(

@@ -208,7 +208,7 @@ def test_a_disk_that_cannot_take_the_state_stops_the_runs_and_loses_nothing(tmp_
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, limits[1]))  # rows and sealed runs are smaller
     try:
-        with pytest.raises(StoreError, match=r"cannot write .*\.pt: File too large"):
+        with pytest.raises(StoreError, match=r"\.pt: File too large"):
             run_many(settings, store=tmp_path, save_every=0)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)

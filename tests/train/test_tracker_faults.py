@@ -188,7 +188,7 @@ def test_lazy_layers_and_sizes_of_numpy_are_taken(recwarn: pytest.WarningsRecord
     tracker(1, loss=1.0)
     assert tracker.rows[0]["n_params"] == 4 * 3 + 3 + 3 + 1
     assert not [w for w in recwarn if issubclass(w.category, TrackerWarning)]
-    with pytest.raises(BadInput, match=r"n_data=nan must be a number, at least 1"):
+    with pytest.raises(BadInput, match="n_data=nan"):
         Tracker(lazy, n_data=float("nan"))
 
 
