@@ -332,7 +332,7 @@ def _run(root: Path, tests: list[str], plugins: Sequence[Any], options: list[str
         os.environ["PYTHONPATH"] = str(root / "src")
         import pytest
 
-        options += ["-q", "-p", "no:cacheprovider", "-p", "no:cov", "-p", "no:xdist"]
+        options += ["-q", "--assert=plain", "-p", "no:cacheprovider", "-p", "no:cov", "-p", "no:xdist"]
         status = int(pytest.main([*options, *tests], plugins=plugins))
     finally:
         os._exit(status)
