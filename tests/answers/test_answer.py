@@ -21,6 +21,7 @@ from scalinglab.laws.planning import questions
 from scalinglab.readers.guards import doubts
 from scalinglab.results import Command, Reason, Status
 from scalinglab.results.types import reason_of
+from tests.refusals import because
 
 
 def runs(sizes: int = 4, data: int = 4, noise: float = 0.004, seed: int = 0) -> pd.DataFrame:
@@ -441,14 +442,14 @@ def test_one_training_gets_the_law_along_its_steps_and_no_shorter_runs_to_add():
 
 
 def test_runs_on_one_line_get_the_law_along_it():
-    line = runs().drop_duplicates("params").assign(tokens=lambda t: 20 * t.params)
+    line = runs(5).drop_duplicates("params").assign(tokens=lambda t: 20 * t.params)
     found = sl.answer(line)
     assert found.x == "n_params"
     note = next(note for note in found.notes if note.code == "law_at_a_ratio")
     assert (note.details["factor"], note.details["power"]) == pytest.approx((20, 1))
     assert note.details["data"] == "tokens"
     assert "both_vary" not in {note.code for note in found.notes}
-    with pytest.raises(BadInput, match="cannot be separated"):
+    with pytest.raises(BadInput, check=because("sizes_on_a_line", second="n_data", factor=20.0)):
         sl.fit(line, x=["n_params", "n_data"])
 
 
