@@ -90,6 +90,7 @@ def test_findings_hold_the_numbers_of_the_results(found):
     assert plan["cost"] == pytest.approx(found.next_runs.cost.sum())
     assert (plan["before"], plan["after"]) == (found.next_runs.before, found.next_runs.after[-1])
     direct = surface.fit(*(runs()[c] for c in ("params", "tokens", "val_loss"))).compute_optimal(1e22)
+    assert (found.surface.bend.seen, best.caution) == (False, None)
     assert best.n_params[2] == pytest.approx(direct.n_params)
     assert best.n_params_interval.low[2] == pytest.approx(direct.n_params_interval.low, rel=1e-3)
     assert found["compute-optimal"].facts["beyond"] < 1  # 1e22 lies within the runs
@@ -392,7 +393,7 @@ def test_the_plan_speaks_of_the_interval_that_was_printed():
     )
     assert found.next_runs.before == pytest.approx(printed)
     flat = curve().assign(test_error=[0.29, 0.31, 0.3, 0.285, 0.305, 0.295])
-    assert sl.answer(flat)["next run"].status is Status.NOT_DETERMINED
+    assert sl.answer(flat, x="n_data", y="test_error")["next run"].status is Status.NOT_DETERMINED
 
 
 def test_sizes_in_other_units_are_doubted():

@@ -4,6 +4,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
@@ -34,6 +35,11 @@ def test_known_exponents_are_recovered(gamma_1, gamma_2, rise):
     assert found.gamma_2.value == pytest.approx(gamma_2, rel=0.02)
     assert found.gamma_1.value == pytest.approx(gamma_1, rel=0.1)
     assert found.collapse_from == SIZES[0]
+
+
+def test_the_interval_of_gamma_2_is_students_of_a_line_through_the_sizes():
+    found = dynamical(family(SIZES, 0.5, 1.0, 0.1)).gamma_2
+    assert (found.high - found.value) / found.stderr == pytest.approx(stats.t.ppf(0.975, len(SIZES) - 2))
 
 
 def test_a_tiny_exponent_over_many_decades_of_norm_is_recovered():

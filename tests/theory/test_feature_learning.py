@@ -251,6 +251,11 @@ def test_batches_that_noise_makes_diverge_are_recorded_as_infinite() -> None:
     assert found[1] == np.inf
 
 
+def test_before_the_first_batch_the_loss_is_that_of_the_target() -> None:
+    begun = simulated.train_on_batches(HARD, [0.0], 1.0, 4, 0.1, 1, 0.5, draws=2).frame["test_loss"]
+    assert begun.to_numpy() == pytest.approx(HARD.target_power.sum() + 0.25)
+
+
 def test_bad_input() -> None:
     with pytest.raises(BadInput, match="learning_rate"):
         feature_learning.solve(HARD, [1], batch_size=2)
