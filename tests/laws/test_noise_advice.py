@@ -92,8 +92,9 @@ def test_refusals_name_the_reason():
         sl.laws.plan.noise(runs(), 100)
     with pytest.raises(BadInput, match=r"width 8: .*(anywhere|inside the search)"):
         sl.laws.plan.noise(runs(scatter=0.05, seeds=2), 8)
-    with pytest.raises(BadInput, match="width = -1"):
-        sl.laws.plan.noise(runs(), -1)
+    for width in (-1, 0):
+        with pytest.raises(BadInput, match=f"width = {width}"):
+            sl.laws.plan.noise(runs(), width)
     mixed = sl.Curves.concat([runs("ntk"), runs("standard")])
     with pytest.raises(BadInput, match="parameterization"):
         sl.laws.plan.noise(mixed, 8)
