@@ -52,6 +52,25 @@ def test_neither_the_order_of_columns_nor_that_of_rows_changes_a_digit(fitted):
     )
 
 
+@pytest.mark.parametrize("seed", [0, 4])
+def test_runs_of_many_domains_are_not_taken_for_exact(seed):
+    """Eighty runs of twelve domains can be passed through, and the proposal looked ten times as sure."""
+    rng, noise, names = np.random.default_rng(seed), 5e-4, [f"domain_{j}" for j in range(12)]
+    shares, weights = rng.dirichlet(np.full(12, 1.5), 80), rng.uniform(-1.5, 0.7, 12)
+    loss = (2.2 + 0.9 * np.exp(shares @ weights)) * np.exp(noise * rng.standard_normal(80))
+    table = pd.DataFrame(shares, columns=names).assign(loss=loss)
+    best = sl.laws.mixture(table, shares=names, y="loss").best()
+    assert best.loss.stderr > noise * best.loss.value
+    assert best.loss.low <= 2.2 + 0.9 * np.exp(np.array([*best.shares.values()]) @ weights) <= best.loss.high
+
+
+def test_a_domain_may_be_missing_beside_a_column_of_no_known_name():
+    table = runs().assign(index=range(40))
+    table.loc[[3, 8, 20], "code"] = 0.0
+    plain = sl.laws.mixture(table.drop(columns="index"), shares=[*WEIGHTS], y="loss").predict(table)
+    assert sl.laws.mixture(table, shares=[*WEIGHTS], y="loss").predict(table).equals(plain)
+
+
 def test_a_proposal_is_as_good_as_the_optimum_of_the_law(fitted):
     best = fitted.best()
     hull = runs()[[*WEIGHTS]].to_numpy()  # the least of the law among mixtures of the runs' mixtures

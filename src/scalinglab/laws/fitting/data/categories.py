@@ -55,8 +55,11 @@ def splits(frame: pd.DataFrame, names: list[str], y: str, column: str) -> float 
 def explains(frame: pd.DataFrame, names: list[str], y: str, column: str) -> float | None:
     """The p-value of an effect of a number on y beside that of the sizes, a parabola in it; as `splits`."""
     known = frame[np.isfinite(frame[[*names, y, column]].to_numpy(float)).all(axis=1)]
-    number, logs = known[column].to_numpy(float), np.log(known[names].to_numpy(float))
-    if len(known) < 3 or np.ptp(number) == 0 or not (known[y] > 0).all() or _follows(known[column], logs):
+    number = known[column].to_numpy(float)
+    if len(known) < 3 or np.ptp(number) == 0 or not (known[[*names, y]] > 0).all(axis=None):
+        return None  # shares of a mixture may be 0
+    logs = np.log(known[names].to_numpy(float))
+    if _follows(known[column], logs):
         return None
     centred = (number - number.mean()) / number.std()
     return _beside_sizes(np.log(known[y].to_numpy(float)), logs, np.column_stack([centred, centred**2]))
