@@ -192,14 +192,9 @@ class Hyperparameters(NotebookResult):
                 "certified", verdict=c.verdict, sizes=len(c.regret), factor=c.factor, covered=c.covered,
                 along=c.along, values=len(c.rows), regret=100 * c.regret.mean(), copied=100 * c.copied.mean(),
             )  # fmt: skip
-        yield from noted([*self._refusals(), *self.notes])
-
-    def _refusals(self) -> list[Reason]:
-        if not self.edge:
-            return []
-        return [
-            Reason("searches_at_edge", searches=len(self.edge), of=len(self.edge) + len(self.valleys.cells))
-        ]
+        out = len(self.edge)
+        left = Reason("searches_at_edge", searches=out, of=out + len(self.valleys.cells))
+        yield from noted([*([left] if out else ()), *self.notes])
 
 
 def _mean(values: np.ndarray) -> float | None:
