@@ -1,5 +1,7 @@
 """Surfaces whose form is chosen: weights by backtests, one average of predictions, optimum and intervals."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -35,6 +37,13 @@ def test_the_slopes_of_a_form_are_its_differences(name):
         step[j] = 1e-6 * KNOWN[name][j]
         up, down = (form(x, *(np.array(KNOWN[name]) + sign * step)) for sign in (1, -1))
         assert np.allclose((up - down) / (2 * step[j]), slope, rtol=1e-5, atol=1e-6 * np.max(np.abs(slope)))
+
+
+def test_the_form_that_counts_most_leads():
+    usual, other = (surface.fit(N, D, measured("chinchilla"), form=name) for name in ("chinchilla", "kaplan"))
+    assert usual.leading is usual
+    for average in (((0.3, usual), (0.7, other)), ((0.7, other), (0.3, usual))):
+        assert replace(usual, average=average).leading is other
 
 
 @pytest.mark.slow

@@ -486,6 +486,20 @@ def test_a_network_that_returns_more_than_logits_is_read_by_its_logits():
     assert measure.norms(model, (4,)) == pytest.approx(measure.norms(model.map, (4,)))
 
 
+def test_a_tensor_given_by_keyword_is_followed():
+    class Keyworded(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.last = nn.Linear(4, 5), nn.Linear(5, 3)
+
+        def forward(self, x):
+            return self.last(torch.relu(input=self.first(x)))
+
+    model = Keyworded()
+    plain = nn.Sequential(model.first, nn.ReLU(), model.last)
+    assert measure.norms(model, (4,)) == pytest.approx(measure.norms(plain, (4,)))
+
+
 def test_arguments_after_the_input_keep_their_defaults():
     class Masked(nn.Module):
         def __init__(self) -> None:
