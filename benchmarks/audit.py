@@ -1,6 +1,6 @@
 """What an audit finds in tables of common shapes, with one fault in each, and what it says of clean ones.
 
-    python benchmarks/audit.py [--rows]
+    python benchmarks/audit.py [--rows] [--draws 3 --first 11]
 
 Thirty tables have a fault, three of each kind that issue trackers of large studies name; ten more, one of
 each kind, were written after the audit was mended on the thirty; twenty have none.
@@ -599,9 +599,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rows", action="store_true", help="every table")
     parser.add_argument("--draws", type=int, default=1, help="of the noise of every table")
+    parser.add_argument("--first", type=int, default=0, help="of these draws")
     asked = parser.parse_args()
+    draws = range(asked.first, asked.first + asked.draws)
     cases = [*FAULTS, *(("", made) for made in CLEAN)]
-    found = pd.DataFrame([judged(made, kind, draw) for draw in range(asked.draws) for kind, made in cases])
+    found = pd.DataFrame([judged(made, kind, draw) for draw in draws for kind, made in cases])
     if asked.rows:
         print(found.to_string(index=False))
     wrong, right = found[found["kind"] != "clean"], found[found["kind"] == "clean"]
