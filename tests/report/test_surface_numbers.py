@@ -22,7 +22,7 @@ def loss(n_params: Any, n_data: Any) -> Any:
 class Known:
     """A surface of nine runs from 6e17 to 6e21 FLOPs whose optimum has n_params = n_data."""
 
-    others_weigh = ()
+    others_weigh, method = (), "profile"
     undetermined: tuple[str, ...] = ("E", "A")
     quoted: ClassVar[dict[str, float]] = {}
     predict = staticmethod(lambda at=None, **sizes: loss(**(at or sizes)))
@@ -37,7 +37,7 @@ class Known:
         compute = np.asarray(compute)
         size, best = np.sqrt(compute / 6), np.full(len(compute), 2.0)
         columns = {
-            "compute": compute, "times_beyond": compute / 6e21, "data_per_param": 1.0, "n_params": size,
+            "compute": compute, "times_beyond": compute / 6e21, "times_below": 6e17 / compute, "data_per_param": 1.0, "n_params": size,
             "n_params_low": size / 2, "n_params_high": 2 * size, "n_data": size, "n_data_low": size / 4,
             "n_data_high": 4 * size, "loss": best, "loss_low": best - 0.1, "loss_high": best + 0.2,
             "n_params_median": size, "n_data_median": size, "loss_median": best,
@@ -104,10 +104,10 @@ def test_minima_are_marked_where_the_exponents_are_determined():
 
 def test_the_frontier_goes_from_the_cheapest_run_to_a_hundred_times_the_most_expensive_one():
     found = surface_numbers.frontier(Known())
-    assert (found.compute[0], found.compute[-1]) == (pytest.approx(6e17), pytest.approx(6e23))
-    table = surface_numbers.frontier_table(Known(), found)
+    assert found["compute"].iloc[[0, -1]].tolist() == pytest.approx([6e17, 6e23])
+    table = surface_numbers.whole_powers(found)
     assert table["compute"].tolist() == pytest.approx([1e21, 1e22, 1e23])
-    section = surface_sections.the_frontier(Known(), "loss", "tokens")
+    section = surface_sections.the_frontier(Known(), found, "loss", "tokens")
     (size,) = (plot.figure for plot in section.plots)
     assert named(size, "within the runs").x[-1] <= 6e21 < named(size, "beyond them").x[0]
     assert named(size, "beyond them").line.dash == "dash"

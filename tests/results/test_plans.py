@@ -23,7 +23,7 @@ def test_next_runs_are_listed_in_order_with_what_they_cost_and_narrow():
     assert runs[0].split() == ["1e+08", "2e+09", "1", "1.2e+18", "1.8", "%"]
     assert runs[1].split() == ["3e+08", "5e+09", "3", "9e+18", "1.5", "%"]
     assert spent == "1.02e+19 of 2e+19 FLOPs; if the trend continues"
-    assert verdict == "worth it: 1.02e19 FLOPs in all narrow the prediction from ± 2 % to ± 1.5 %"
+    assert verdict == "worth it: 1.02e19 FLOPs in all would narrow the prediction from ± 2 % to ± 1.5 %"
     assert replace(PLAN, before=2.3e4).summary().splitlines()[0].endswith("± 2,300,000 % (95 %)")
     assert NONE.summary().splitlines()[1] == str(NONE.verdict)
 
@@ -37,6 +37,6 @@ def test_several_targets_are_counted():
 def test_a_summary_ends_with_the_verdict():
     far = replace(PLAN, before=5.2, after=np.array([4.5, 3.9]), quantity="1 - y")
     assert far.summary({"n_data": "tokens"}).splitlines()[-1] == (
-        "not worth it: the best, for 1.02e19 FLOPs, would leave the prediction of 1 - y at ± 100 % or more: "
-        "first train sizes over a wider range (now a factor of 8 in tokens)"
+        "not worth it: even the best, for 1.02e19 FLOPs, would leave the prediction of 1 - y at ± 100 % "
+        "or more: first train sizes over a wider range (now a factor of 8 in tokens)"
     )

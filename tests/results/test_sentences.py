@@ -265,20 +265,21 @@ def test_the_next_runs_are_named_up_to_three_with_their_seeds():
     runs = [{"n_params": k * 1e7, "n_data": k * 2e8, "seeds": 2 if k == 4 else 1} for k in range(1, 6)]
     assert plan(runs).text == (
         "Next run: 40M parameters on 800M tokens (2 seeds), 50M parameters on 1B tokens, 30M parameters on "
-        "600M tokens and 2 more runs. Worth it: 3e19 FLOPs in all narrow the prediction from ± 2 % to ± 1 %."
+        "600M tokens and 2 more runs. Worth it: 3e19 FLOPs in all would narrow the prediction"
+        " from ± 2 % to ± 1 %."
     )
     one = plan([{"width": 500.0, "seeds": 1}], units={"width": "width"}, cost="they")
-    assert one.text == "Next run: width 500. Worth it: they narrow the prediction from ± 2 % to ± 1 %."
+    assert one.text == "Next run: width 500. Worth it: they would narrow the prediction from ± 2 % to ± 1 %."
 
 
 @pytest.mark.parametrize(("code", "details", "text"), [
     ("narrows_little", {"saved": 0.1, "needed": 0.2, "budget": "1e20 FLOPs"},
-     "Within 1e20 FLOPs the best narrows the ± 2 % of the prediction by only 10 % (20 % would be worth it); a "
-     "larger run may do more: plan next --budget."),
+     "Within 1e20 FLOPs the ± 2 % of the prediction would shrink by only 10 % (worth it from 20 % on); a "
+     "larger budget may do more: plan next --budget."),
     ("stays_open", {"size": Column("n_data"), "covered": 8.0},
-     "The best, for 3e19 FLOPs, would leave the prediction at ± 100 % or more: first train sizes over a "
+     "Even the best, for 3e19 FLOPs, would leave the prediction at ± 100 % or more: first train sizes over a "
      "wider range (now a factor of 8 in tokens)."),
-    ("narrow_already", {}, "The prediction is known to ± 2 % already."),
+    ("narrow_already", {}, "The prediction is already known to ± 2 %."),
     ("nothing_narrows", {"budget": "1e20 FLOPs"},
      "No run within 1e20 FLOPs narrows the prediction: allow more (plan next --budget)."),
 ])  # fmt: skip

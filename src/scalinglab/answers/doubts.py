@@ -57,7 +57,7 @@ PLANNED = {
 }
 ANSWERS = {
     "best_size": "the exponent of the best size",
-    "loss": "the exponent of the best loss in the size",
+    "loss": "the exponent of the best loss against size",
     "score": "the score at the lowest loss",
 }
 # counts of parameters: words of a part of the network, and of all of it but the embeddings
@@ -154,9 +154,9 @@ class Audit(NotebookResult):
     @property
     def remarks(self) -> Iterator[Remark]:
         """What the summary says, as data."""
-        yield Reason(
-            "audit", doubts=len(self.doubts), rows=len(self.rows), of=self.n_rows, checked=self.checked
-        )
+        about = {"rows": len(self.rows), "of": self.n_rows, "checked": self.checked}
+        code = "audit" if self.checked else "audit_of_nothing"
+        yield Reason(code, doubts=len(self.doubts), **about)
         if self.unchecked:
             yield Reason("audit_unchecked", checks=self.unchecked)
         for doubt in self.doubts:
@@ -271,7 +271,7 @@ class Study:
         """Columns whose name has one of the words."""
         return [str(c) for c in self.frame if re.search(words, str(c), re.IGNORECASE)]
 
-    @property
+    @cached_property
     def scores(self) -> list[str]:
         """Columns of scores, as shares or in percent."""
         numbers = self.frame.select_dtypes("number")

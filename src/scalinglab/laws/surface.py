@@ -106,6 +106,8 @@ class Surface(NotebookResult):
     @property
     def others_weigh(self) -> tuple[Reason, ...]:
         """That predictions are those of other forms, too; none where they are of this form alone."""
+        if len(self.average) == 1:
+            return (Reason("other_form_weighs", other=self.leading.law.form.name, form=self.law.form.name),)
         about = {"weights": weighed(self.weights), "form": self.law.form.name}
         return (Reason("other_forms_weigh", **about),) if self.average else ()
 

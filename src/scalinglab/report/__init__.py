@@ -53,15 +53,18 @@ def build(
 
 def _sections(curves: Curves, live: bool) -> list[Section]:
     """What the curves show: the card (not on a live page) and laws first, then the curves, then the runs."""
+    from scalinglab.answers import Answers
     from scalinglab.report import card, explore, sections, surface_sections
-    from scalinglab.report.surface_numbers import is_surface
+    from scalinglab.report.surface_numbers import frontier, is_surface
 
     answered = card.answered(curves) if is_surface(curves) or not live else None
-    laws: Sequence[Section | None] = surface_sections.of_runs(curves, answered)
+    surface = answered.surface if isinstance(answered, Answers) else None
+    best = None if surface is None else frontier(surface)
+    laws: Sequence[Section | None] = surface_sections.of_runs(curves, answered, best)
     if not laws:
         laws = sections.dynamical_laws(curves) or [sections.size_law(curves, answered)]
     found = [
-        None if live or answered is None else card.section(curves, answered),
+        None if live or answered is None else card.section(curves, answered, best),
         *laws,
         sections.learning_curves(curves),
         sections.against_norm(curves),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import stats
 
 from scalinglab.answers import Answers, answer
@@ -13,17 +14,14 @@ from scalinglab.curves import Curves
 from scalinglab.errors import ScalinglabError
 from scalinglab.figures.style import PALETTE
 from scalinglab.laws.extrapolation.stacking import Extrapolation, extrapolate
-from scalinglab.laws.optimum import Optimal
 from scalinglab.report.page import Plot, Section, Slider
 from scalinglab.report.plots import band, canvas, finish, label, legend_above, line, points
-from scalinglab.report.surface_numbers import spent
+from scalinglab.report.surface_numbers import AHEAD, STEPS, frontier, spent
 from scalinglab.results.types import Reason, reason_of
 
 TITLE = "The answer"
-FEW_STEPS = 9  # of a surface whose intervals are profiles, each of which takes a fit
-STEPS = 33  # places of the slider, and of a figure's line
+ROUNDED = 1 + 1e-9  # of a ratio of computes, which rounding may have moved
 DRAWS = 220  # curves from which the browser computes bands: their 2.5 % quantile is one of them
-AHEAD = 10.0  # times the largest size or compute, to which figures and slider reach
 
 
 def answered(curves: Curves) -> Answers | Reason:
@@ -34,13 +32,18 @@ def answered(curves: Curves) -> Answers | Reason:
         return reason_of(error)
 
 
-def section(curves: Curves, found: Answers | Reason) -> Section:
-    """The card of these curves."""
+def section(curves: Curves, found: Answers | Reason, best: pd.DataFrame | Reason | None = None) -> Section:
+    """The card of these curves.
+
+    Args:
+        found: what they answer.
+        best: the `frontier` of their surface; computed where it is not given.
+    """
     if isinstance(found, Reason):
         plot = measured(curves)
         return Section(TITLE, [f"No answer: {found}."], [plot] if plot else [])
     folded = [*(f.text for f in found.details), *(f"Note: {note}." for note in found.notes)]
-    plot, slider = figure(found)
+    plot, slider = figure(found, best)
     if plot is None:
         plot = measured(curves)
     lines = [f.sentence for f in found.card]
@@ -59,11 +62,13 @@ def measured(curves: Curves) -> Plot | None:
     return Plot(finish(legend_above(drawn)), f"{label(chosen.y)} of every run.".capitalize())
 
 
-def figure(found: Answers) -> tuple[Plot | None, Slider | None]:
+def figure(found: Answers, best: pd.DataFrame | Reason | None = None) -> tuple[Plot | None, Slider | None]:
     """The figure of the card, and its slider; None where there is no fit."""
     if found.fit is None:
         return None, None
-    return surface_figure(found) if found.surface is not None else curve_figure(found)
+    if found.surface is None:
+        return curve_figure(found)
+    return surface_figure(found, frontier(found.surface) if best is None else best)
 
 
 # --- one size --------------------------------------------------------------------------------------------
@@ -108,38 +113,34 @@ def curve_caption(found: Answers, ahead: Extrapolation) -> str:
 # --- parameters and data -----------------------------------------------------------------------------------
 
 
-def surface_figure(found: Answers) -> tuple[Plot | None, Slider | None]:
+def surface_figure(found: Answers, frontier: pd.DataFrame | Reason) -> tuple[Plot | None, Slider | None]:
     """Runs against compute, and the best loss that a compute gives."""
     assert found.surface is not None
     assert found.fit is not None
     surface, total = found.surface, spent(found.surface)
     drawn = canvas("compute", found.y)
     points(drawn, total, surface.law.points.y, name="runs", color="#9aa1ad")
-    steps = STEPS if surface.method == "bootstrap" else FEW_STEPS
-    runs = np.geomspace(total.min(), total.max(), steps - steps // 3)  # the line changes at the largest run
-    budgets = np.append(runs, np.geomspace(total.max(), AHEAD * total.max(), steps // 3 + 1)[1:])
-    try:
-        best = surface.compute_optimal(budgets)
-    except ScalinglabError:
+    if isinstance(frontier, Reason):
         return Plot(finish(legend_above(drawn)), f"{label(found.y)} of every run.".capitalize()), None
-    band(drawn, budgets, best.loss_interval[0], best.loss_interval[1], PALETTE[1])
-    inside, beyond = slice(len(runs)), slice(len(runs) - 1, None)  # without a gap
-    line(drawn, budgets[inside], best.loss_median[inside], f"best {label(found.y)}", PALETTE[1])
-    line(drawn, budgets[beyond], best.loss_median[beyond], "beyond the runs", PALETTE[1], dash="dash")
+    near = frontier[(frontier["times_beyond"] <= AHEAD * ROUNDED) & (frontier["times_below"] <= ROUNDED)]
+    compute, loss = near["compute"], near["loss_median"]
+    band(drawn, compute, near["loss_low"], near["loss_high"], PALETTE[1])
+    inside, beyond = near["times_beyond"] <= ROUNDED, near["times_beyond"] >= 1 / ROUNDED  # without a gap
+    line(drawn, compute[inside], loss[inside], f"best {label(found.y)}", PALETTE[1])
+    line(drawn, compute[beyond], loss[beyond], "beyond the runs", PALETTE[1], dash="dash")
     caption = f"{label(found.y)} of every run, and the best for a compute with its 95 % interval."
-    return Plot(finish(legend_above(drawn)), caption[0].upper() + caption[1:]), _budget(found, best, total)
+    return Plot(finish(legend_above(drawn)), caption[0].upper() + caption[1:]), _budget(found, near, total)
 
 
-def _budget(found: Answers, best: Optimal, total: np.ndarray) -> Slider:
+def _budget(found: Answers, best: pd.DataFrame, total: np.ndarray) -> Slider:
     assert found.fit is not None
     units = found.fit.chosen.units
     values = {
-        found.y: draws(best.loss_median, *best.loss_interval),
-        units["n_params"]: draws(best.n_params_median, *best.n_params_interval),
-        units["n_data"]: draws(best.n_data_median, *best.n_data_interval),
+        called: draws(*(best[f"{name}_{part}"] for part in ("median", "low", "high")))
+        for name, called in (("loss", found.y), *((name, units[name]) for name in ("n_params", "n_data")))
     }
     return Slider(
-        "compute", "FLOPs", [float(v) for v in best.compute], values,
+        "compute", "FLOPs", [float(v) for v in best["compute"]], values,
         {found.y: found.fit.chosen.unit, units["n_params"]: "count", units["n_data"]: "count"},
         float(total.max()),
     )  # fmt: skip

@@ -19,6 +19,10 @@ from scalinglab.laws.surface import Surface
 from scalinglab.results.types import Reason, reason_of
 
 MOST_BUDGETS = 7  # isoFLOP curves in one figure
+FEW_STEPS = 9  # of a surface whose intervals are profiles, each of which takes a fit
+STEPS = 33  # places of the slider, and of a figure's line
+AHEAD = 10.0  # times the largest size or compute, to which figures and slider reach
+FARTHEST = 100.0  # times the largest compute, to which the compute-optimal sizes are drawn
 HELD_BACK = 10.0  # the backtest predicts runs of more than a tenth of the largest compute from the others
 
 
@@ -59,16 +63,36 @@ def minima_of(surface: Surface) -> Optimal | Reason:
         return reason_of(error)
 
 
-def frontier(fitted: Surface, beyond: float = 100.0) -> Optimal:
-    """The compute-optimal models from the cheapest run to `beyond` times the most expensive one."""
+def frontier(fitted: Surface) -> pd.DataFrame | Reason:
+    """The compute-optimal models from the cheapest run to `FARTHEST` times the most expensive one.
+
+    A row a compute, of which each takes a profile, so the page asks once: for the best loss and the slider of
+    the card, the figure of the sizes, and the table at whole powers of ten. Where nothing is determined so
+    far, to `AHEAD` times the most expensive run; the reason where that is not determined either.
+    """
     total = spent(fitted)
-    return fitted.compute_optimal(np.geomspace(total.min(), total.max() * beyond, 25))
+    first, largest = total.min(), total.max()
+    steps = STEPS if fitted.method == "bootstrap" else FEW_STEPS
+    reason = Reason("no_optimum")
+    for ahead in (FARTHEST, AHEAD):
+        times = AHEAD ** (np.arange(steps // 3 * round(np.log10(ahead)) + 1) / (steps // 3))
+        powers = 10.0 ** np.arange(np.floor(np.log10(largest)), np.ceil(np.log10(ahead * largest)))
+        # the line of the card changes at the largest run
+        budgets = np.unique(
+            [*np.geomspace(first, largest, steps - steps // 3)[:-1], *largest * times, *powers]
+        )
+        try:
+            return fitted.compute_optimal(budgets).table()
+        except ScalinglabError as error:
+            reason = reason_of(error)
+    return reason
 
 
-def frontier_table(surface: Surface, found: Optimal) -> pd.DataFrame:
-    """The frontier at whole powers of ten of compute, from the largest run on."""
-    first, last = np.floor(np.log10(spent(surface).max())), np.ceil(np.log10(found.compute[-1]))
-    return surface.compute_optimal(10.0 ** np.arange(first, last)).table()
+def whole_powers(frontier: pd.DataFrame) -> pd.DataFrame:
+    """The rows of a frontier at whole powers of ten of compute, from the largest run on."""
+    power = np.log10(frontier["compute"])
+    late = power >= np.floor(np.log10(frontier["compute"] / frontier["times_beyond"]))
+    return frontier[late & (np.abs(power - np.round(power)) < 1e-9)]
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,11 @@ from scalinglab.report.plots import band, canvas, finish, label, legend_above, l
 from scalinglab.report.surface_numbers import (
     backtest,
     frontier,
-    frontier_table,
     is_surface,
     isoflops_of,
     minima_of,
     spent,
+    whole_powers,
 )
 from scalinglab.results.findings import paragraph
 from scalinglab.results.types import Reason, reason_of
@@ -34,11 +34,14 @@ MOST_LINES = 12  # of loss along one size, so that a legend holds them
 ENOUGH = 0.8  # share of runs that 95 % intervals hold below which a backtest has failed
 
 
-def of_runs(curves: Curves, found: Answers | Reason | None) -> list[Section]:
+def of_runs(
+    curves: Curves, found: Answers | Reason | None, best: pd.DataFrame | Reason | None = None
+) -> list[Section]:
     """The sections on L(n_params, n_data); none where the table is not of that kind.
 
     Args:
         found: what the table answers.
+        best: the `frontier` of its surface; computed where it is not given.
     """
     if not is_surface(curves) or not isinstance(found, Answers) or "n_params" not in found.x:
         return []
@@ -46,7 +49,8 @@ def of_runs(curves: Curves, found: Answers | Reason | None) -> list[Section]:
     if found.surface is None:
         return [the_losses(curves, found.y, unit)]
     sections = [isoflops(found.surface, found.y, unit)]
-    sections.extend(filter(None, [the_frontier(found.surface, found.y, unit), the_backtest(found, unit)]))
+    best = frontier(found.surface) if best is None else best
+    sections += [the_frontier(found.surface, best, found.y, unit), the_backtest(found, unit)]
     sections.append(the_fit(found.surface, unit))
     if len(curves) == len(curves.runs):  # of checkpoints there are learning curves
         sections.append(the_losses(curves, found.y, unit, along="n_data"))
@@ -113,21 +117,18 @@ def isoflops(fitted: Surface, y: str, unit: str) -> Section:
 # --- the frontier --------------------------------------------------------------------------------------
 
 
-def the_frontier(fitted: Surface, y: str, unit: str) -> Section:
+def the_frontier(fitted: Surface, found: pd.DataFrame | Reason, y: str, unit: str) -> Section:
     """Optimal parameters against compute, with their band, and a table; the card draws the best loss."""
     title = "Compute-optimal frontier"
-    try:
-        found = frontier(fitted)
-        table = frontier_table(fitted, found)
-    except ScalinglabError as error:
-        return Section(title, [f"Not determined: {_why(reason_of(error), unit)}"])
-    inside = found.beyond <= 1
+    if isinstance(found, Reason):
+        return Section(title, [f"Not determined: {_why(found, unit)}"])
+    table, found = whole_powers(found), found[found["times_below"] <= 1]
+    inside = found["times_beyond"] <= 1
     size = canvas("compute", "n_params")
     size.update_yaxes(title_text="optimal parameters")
-    low, high = found.n_params_interval
-    band(size, found.compute, low, high, PALETTE[0])
+    band(size, found["compute"], found["n_params_low"], found["n_params_high"], PALETTE[0])
     for part, name, dash in ((inside, "within the runs", "solid"), (~inside, "beyond them", "dash")):
-        line(size, found.compute[part], found.n_params_median[part], name, PALETTE[0], dash=dash)
+        line(size, found["compute"][part], found["n_params_median"][part], name, PALETTE[0], dash=dash)
     rows = table.to_dict("records")
     shown = pd.DataFrame({
         "compute (FLOPs)": [f"{c:.0e}" for c in table["compute"]],
@@ -137,10 +138,10 @@ def the_frontier(fitted: Surface, y: str, unit: str) -> Section:
         f"{unit} per parameter": [f"{r['n_data_median'] / r['n_params_median']:.3g}" for r in rows],
         label(y): [f"{r['loss_median']:.4g} [{r['loss_low']:.4g}, {r['loss_high']:.4g}]" for r in rows],
     })  # fmt: skip
+    method = "profile likelihood" if fitted.method == "profile" else "bootstrap over runs"
     text = (
         f"With k = 6 FLOPs per parameter and {unit.rstrip('s')}. Lines are medians, bands 95 % intervals "
-        f"({'profile likelihood' if found.method == 'profile' else 'bootstrap over runs'}); dashed lines lie "
-        "beyond the largest run."
+        f"({method}); dashed lines lie beyond the largest run."
     )
     plot = Plot(finish(legend_above(size)), "The compute-optimal number of parameters.")
     return Section(title, [text], [plot], [("Compute-optimal models, with 95 % intervals", shown, table)])

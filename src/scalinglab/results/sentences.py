@@ -143,10 +143,11 @@ REASONS = {
     "copies_counted_twice": "{rows:#exact repeat} of other rows counted; was a file read twice?",
     "last_rows": "used the last row of each run ({rows} of {of} rows)",
     "best_rows": (
-        "used the {best} {y} of each run ({rows} of {of} rows); --reduce last or --reduce all changes that"
+        "used the {best} {y} of each run ({rows} of {of} rows); laws fit --reduce last or --reduce all "
+        "changes that"
     ),
     "every_checkpoint": (
-        "all runs have the same n_data, so every checkpoint is used as a point, at the data it had seen"
+        "all runs have the same n_data, so every checkpoint counts as a point, with the data seen by then"
     ),
     "weighted": "points are weighted by {column}",
     "error_missing": (
@@ -205,8 +206,8 @@ REASONS = {
     "form_without_a_floor": ("the form is {form}, without a floor: three sizes or fewer cannot show one"),
     "form": "the form is {form}",
     "form_beside_power_law": (
-        "the form is {form}; without its floor the exponent would be {exponent:.3f} and the runs "
-        "{scatter:%%} off"
+        "the form is {form}; without its floor the exponent would be {exponent:.3f}, and the fit "
+        "{scatter:%%} off the runs"
     ),
     "few_dof": (
         "with {dof:#degree} of freedom the scatter is hardly known, and the interval may be too narrow: "
@@ -240,12 +241,12 @@ REASONS = {
         "it is known"
     ),
     "residuals_bend": (
-        "the runs bend away from the form ({p:p}); the intervals of losses and sizes allow for that, those "
-        "of the parameters do not"
+        "the runs bend away from the form ({p:p}); intervals of predictions account for that, intervals of "
+        "parameters do not"
     ),
     "sizes_share_errors": (
-        "runs of the same size miss the fit together (probability {chance:.2g}), as when one size was tuned "
-        "better than others; medians and intervals allow for that, fitted values do not"
+        "runs of the same size lie on the same side of the fit (probability {chance:.2g}), as when one size"
+        " was tuned better than others; medians and intervals account for that, fitted values do not"
     ),
     # a bend of a curve
     "straight": (
@@ -270,8 +271,8 @@ REASONS = {
     ),
     # a curve beyond its sizes
     "few_sizes": (
-        "{sizes} sizes do not show whether the curve flattens, so nothing can be said beyond them: measure "
-        "at least {needed} sizes, better 6, or assume a form (laws.fit, --form)"
+        "{sizes} sizes do not show whether the curve flattens, so nothing can be predicted beyond them: "
+        "measure at least {needed} sizes, better 6, or assume a form (laws.fit, --form)"
     ),
     "noise_or_bend": (
         "the {sizes} sizes scatter by {scatter:%%} around E + A x^-c: from so few, noise and a bend look "
@@ -279,14 +280,13 @@ REASONS = {
         "--form)"
     ),
     "still_steepens": (
-        "the curve falls faster and faster over its {sizes} sizes ({p:p} for a power law with or without an "
-        "offset), so that nothing is known beyond the largest; measure larger sizes, 8 or more in all, or "
-        "assume a form (laws.fit, --form)"
+        "the curve falls faster and faster over its {sizes} sizes ({p:p} for a power law with or without an"
+        " offset), so nothing can be predicted beyond the largest; measure larger sizes, 8 or more in all, "
+        "or assume a form (laws.fit, --form)"
     ),
     "too_far_beyond": (
-        "the {sizes} sizes cover a factor of {covered:.2g}: how the curve goes on {beyond:.3g} times "
-        "beyond the largest cannot be determined; measure smaller sizes, too, or ask for at most "
-        "{most:.2g} times it"
+        "the {sizes} sizes cover a factor of {covered:.2g}: that does not determine the curve {beyond:.3g} "
+        "times beyond the largest; measure smaller sizes, too, or ask for at most {most:.2g} times it"
     ),
     "value_open": (
         "{points} points at {sizes} sizes do not determine the value at {at:.3g}, {beyond:.3g} times the "
@@ -303,11 +303,12 @@ REASONS = {
         "beyond the largest size; give the values as they were measured, or {needed} different ones"
     ),
     "rests_on_the_form": (
-        "with {sizes} sizes, a prediction at {beyond:.3g} times the largest rests on the form: the interval "
-        "holds if the curve follows E + A x^-c that far (some curves fall faster after an early plateau)"
+        "with {sizes} sizes, a prediction at {beyond:.3g} times the largest depends on the form: the "
+        "interval holds if the curve follows E + A x^-c that far (some curves fall faster after an early "
+        "plateau)"
     ),
     "made_monotone": (
-        "y never rises, not even by noise, so it was smoothed; the band is wider to allow for that"
+        "y never rises, not even by noise, so it was probably smoothed; the band is wider to allow for that"
     ),
     "rose": (
         "y rises by {rise:.3g} % between x = {start:.4g} and {top:.4g} (double descent, or training that "
@@ -315,7 +316,7 @@ REASONS = {
     ),
     "still_rises": (
         "y rises by {rise:.3g} % between x = {start:.4g} and {top:.4g} (double descent, or training that "
-        "went wrong) and still rises at its end: where it turns is not in the points"
+        "went wrong) and still rises at its end: the points do not show where it turns"
     ),
     # how much is needed
     "any_size": "any {x}, according to this form: {y} = {target:g} lies above {there:.4g} at {x} = {at:.3g}",
@@ -338,33 +339,37 @@ REASONS = {
         "bend ({p:p})"
     ),
     "surface_bends": (
-        "the runs, {scatter:%%} off a sum of two power laws, bend away from it ({p:p}); the intervals of "
-        "losses and sizes allow for that, those of the exponents do not"
+        "a sum of two power laws misses the runs by {scatter:%%}, and the misses change with size ({p:p}); "
+        "intervals of predictions account for that, intervals of exponents do not"
     ),
     "another_form_predicts": "another form predicts the largest runs better than a sum of two power laws",
     "other_forms_weigh": (
-        "predictions are those of {weights:,}, weighted by how well each predicts the largest runs; "
-        "exponents are those of {form}"
+        "predictions average several forms ({weights:,}), weighted by how well each predicts the largest "
+        "runs; exponents are those of {form}"
+    ),
+    "other_form_weighs": (
+        "predictions are those of {other}, which predicts the largest runs better; exponents are those of "
+        "{form}"
     ),
     "mostly_scatter": (
         "the runs scatter by {scatter:%%} around a sum of two power laws, but differ from each other by only "
         "{spread:%%}"
     ),
     "few_runs_for_a_bend": (
-        "the runs scatter by {scatter:%%} around a sum of two power laws; {runs:#run} are too few to show a "
-        "bend"
+        "the runs scatter by {scatter:%%} around a sum of two power laws; {runs:#run} are too few to test "
+        "for a bend"
     ),
     "checkpoints_move_together": (
-        "the runs scatter by {scatter:%%} around a sum of two power laws; checkpoints of one run move "
-        "together, so they cannot show a bend"
+        "the runs scatter by {scatter:%%} around a sum of two power laws; checkpoints of one run are "
+        "correlated, so they cannot test for a bend"
     ),
     "exponents_too_wide": (
         "a sum of two power laws fits the runs within {scatter:%%} (standard deviation), but its exponents "
-        "are too uncertain to show a bend"
+        "are too uncertain to test for a bend"
     ),
     "sizes_move_together": (
-        "runs of the same size miss a sum of two power laws together (probability {chance:.2g}): they share "
-        "errors, or the law bends"
+        "runs of the same size lie on the same side of a sum of two power laws (probability {chance:.2g}): "
+        "they share errors, or the law bends"
     ),
     # a surface that cannot be fitted
     "constant_size": (
@@ -379,17 +384,17 @@ REASONS = {
         "{second} = {factor:.3g} · {first}^{power:.3g} at every point: what each contributes cannot be "
         "separated; add runs off this line, or fit a law along it (laws.fit)"
     ),
-    "one_run": "all points are of one run: let it go on, or train another size",
+    "one_run": "all points are of one run: continue it, or train another size",
     "law_at_a_ratio": (
-        "every run has {factor:.3g} {data} per parameter, and the law is that of such runs; what parameters "
-        "and {data} give apart takes runs of another ratio"
+        "every run has {factor:.3g} {data} per parameter, so the law holds for that ratio; runs at other "
+        "ratios would separate parameters from {data}"
     ),
     "law_along_a_line": (
-        "{data} = {factor:.3g} · parameters^{power:.3g} in every run, and the law is that of such runs; what "
-        "parameters and {data} give apart takes others"
+        "{data} = {factor:.3g} · parameters^{power:.3g} in every run, so the law holds along that line; "
+        "runs off it would separate parameters from {data}"
     ),
     # an optimum
-    "needs_both_sizes": "it takes runs that vary both parameters and data",
+    "needs_both_sizes": "this needs runs in which both parameters and data vary",
     "no_fall_in_fit": (
         "the loss does not fall with {size} in this fit, so no split of compute is best: add runs over a "
         "wider range of {size}, or drop those that hide it"
@@ -410,23 +415,23 @@ REASONS = {
     "audit_duplicates": "{study}duplicates: {count:#row} repeat others in size, compute or data, and loss",
     "mend_duplicates": "keep one of each; runs that were repeated on purpose need a seed or a name",
     "audit_few_points": (
-        "{study}isoFLOP curves of few sizes: {curves:#compute} with fewer than {needed} sizes do not show a "
-        "minimum"
+        "{study}isoFLOP curves of few sizes: {curves:#compute} with fewer than {needed} sizes, too few to "
+        "show a minimum"
     ),
     "mend_few_points": (
         "run more sizes at these computes, on both sides of the lowest loss, or leave them out"
     ),
     "audit_off_centre": (
-        "{study}no minimum inside: at {compute:.3g} FLOPs the loss does not rise above its scatter towards "
-        "the {side} end of the sizes"
+        "{study}no minimum at {compute:.3g} FLOPs: towards {side} sizes the loss does not rise beyond its "
+        "scatter"
     ),
-    "mend_off_centre": "run sizes beyond that end until the loss rises again, or leave this compute out",
+    "mend_off_centre": "add sizes at that end until the loss rises again, or leave this compute out",
     "audit_outlying": (
-        "{study}outlying: {count:#run} more than five standard deviations ({scatter:.2g} of ln loss) off "
-        "the parabola of their compute, or far off the surface of all runs"
+        "{study}outliers: {count:#run} more than five standard deviations ({scatter:.2g} of ln loss) off "
+        "the parabola through the runs of equal compute, or far off the surface through all runs"
     ),
     "mend_outlying": (
-        "look for a divergence, another setting or a misprint; repeat these runs or leave them out"
+        "check for divergence, a different setting or a typing error; repeat these runs or leave them out"
     ),
     "audit_other_flops": (
         "{study}compute is not 6ND: 6ND is {low:.3g} to {high:.3g} times the compute that the table gives"
@@ -438,7 +443,7 @@ REASONS = {
         "{study}parameters can be counted in several ways, and {what} depends on it: {exponents:;}"
     ),
     "mend_counted_parameters": (
-        "quote the exponent together with the count; compare with other studies only under the same one"
+        "state the count together with the exponent; compare with other studies only under the same count"
     ),
     "audit_mixed_schedules": "{study}schedules are mixed: {column} has {kinds} values",
     "mend_mixed_schedules": "compare runs of one schedule, each decayed to its end",
@@ -452,9 +457,10 @@ REASONS = {
         "{study}the best loss at {column} = {size:count} lies above the curve of the other sizes"
     ),
     "mend_undertuned": (
-        "tune that size as the others were, see that its parameters are counted as theirs, or leave it out"
+        "tune that size as the others were, check that its parameters are counted in the same way, or leave"
+        " it out"
     ),
-    "audit_contaminated": "{study}{column} is better than the loss allows in these rows",
+    "audit_contaminated": "{study}in these rows {column} is better than the loss allows",
     "mend_contaminated": "look for the task in the training data, and score without it",
     "schedule_unknown": (
         "how the learning rate will go on is not known, and the loss of a run that ends depends on it: give "
@@ -580,21 +586,20 @@ REASONS = {
         "with batch norm the noise scale is not defined; read the ratio of rate to batch alone"
     ),
     # a plan
-    "narrows": "{cost} narrow the {what} from ± {before:%%} to ± {after:%%}",
+    "narrows": "{cost} would narrow the {what} from ± {before:%%} to ± {after:%%}",
     "nothing_narrows": "no run within {budget} narrows the {what}: allow more (plan next --budget)",
     "stays_open": (
-        "the best{cost} would leave the {what} at ± 100 % or more: first train sizes over a wider range (now "
-        "a factor of {covered:two} in {size})"
+        "even the best{cost} would leave the {what} at ± 100 % or more: first train sizes over a wider "
+        "range (now a factor of {covered:two} in {size})"
     ),
-    "narrow_already": "the {what} is known to ± {before:%%} already",
+    "narrow_already": "the {what} is already known to ± {before:%%}",
     "narrows_little": (
-        "within {budget} the best narrows the ± {before:%%} of the {what} by only {saved:%%} ({needed:%%} "
-        "would be worth it); a larger run may do more: plan next --budget"
+        "within {budget} the ± {before:%%} of the {what} would shrink by only {saved:%%} (worth it from "
+        "{needed:%%} on); a larger budget may do more: plan next --budget"
     ),
-    "law_open": ("the law is not determined, so there is no telling which run would help; add larger sizes"),
-    "plan_of_a_bend": (
-        "the points bend away from {equation} near x = {at:count}, so it cannot tell which run would "
-        "help: name a form that fits (form=, --form broken_power_law), or measure more sizes beyond the bend"
+    "law_open": (
+        "these runs do not determine the law, so what another run would add cannot be computed; add larger "
+        "sizes"
     ),
     "no_optimum": "these runs do not determine the compute-optimal model",
 }
@@ -657,6 +662,6 @@ class _Sentences(Formatter):
         if spec == "p":
             return f"p = {value:.2g}" if value >= LEAST_P else f"p < {LEAST_P:g}"
         if spec == "%%":
-            return f"{two_digits(100 * value)} %" if not 0 < abs(value) < LEAST_SHARE else "less than 0.01 %"
+            return f"{two_digits(100 * value)} %" if not 0 < abs(value) < LEAST_SHARE else "0.01 % or less"
         formats = {"count": count, "two": two_digits}
         return formats[spec](value) if spec in formats else format(value, spec)

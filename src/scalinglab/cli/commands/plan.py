@@ -194,7 +194,9 @@ def _plan_of(
 
 def _unit(query: TableQuery) -> str:
     """What one unit of the column of sizes is."""
-    return query.unit if query.x == "n_data" else f"units of {query.x}"
+    from scalinglab.answers.fitted import UNITS
+
+    return query.unit if query.x == "n_data" else UNITS.get(query.x, f"units of {query.x}")
 
 
 def _planned(query: TableQuery, found: NextRuns, **more: Any) -> Output:

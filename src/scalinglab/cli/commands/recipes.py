@@ -10,7 +10,7 @@ from scalinglab.cli.options import ARGUMENT, Columns, File, Numbers
 from scalinglab.cli.output import Output
 from scalinglab.cli.registry import command
 from scalinglab.cli.tables import Rows, Table, read_table
-from scalinglab.errors import BadInput
+from scalinglab.errors import BadInput, nearest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -103,8 +103,8 @@ def schedule(
         for name in needed:
             if name not in frame:
                 raise BadInput(
-                    f"{file} has no column {name!r}: it has {', '.join(map(str, frame.columns))}; "
-                    f"name it with --column {name}=THEIRS"
+                    f"{file} has no column {name!r}: name it with --column {name}=THEIRS; "
+                    f"{nearest(name, map(str, frame.columns))}"
                 )
         frame = frame.sort_values("step", kind="stable")
         frame = frame.dropna(subset=["loss"]) if "loss" in needed else frame

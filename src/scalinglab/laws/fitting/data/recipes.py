@@ -64,7 +64,7 @@ def best_recipes(
     notes = [Reason(code, recipe=tuple(varied), **counts)]
     for column in (c for c in varied if not pd.api.types.is_numeric_dtype(frame[c])):
         if kept[column].nunique() < frame[column].nunique():  # kinds, each with a curve of its own
-            raise mixed(frame, column, called, f", which separate {y} beyond its scatter")
+            raise mixed(frame, column, called, f", and {y} differs between them beyond its scatter")
     if alone := int((by_chance.groupby(names).size() == 1).sum()):
         notes.append(Reason("best_of_single_runs", recipe=tuple(varied), sizes=alone))
     return kept, notes

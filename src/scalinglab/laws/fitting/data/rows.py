@@ -78,7 +78,7 @@ def mixed(
     choice = shlex.quote(f"{theirs}={kinds[0]}")
     return NotDetermined(
         f"the rows mix {len(kinds) + len(missing)} values of {theirs} ({shown}){why}: choose one "
-        f"(--where {choice}), or fit all in one (mixed=True, laws fit --mixed)"
+        f"(--where {choice}), or fit all together (mixed=True, laws fit --mixed)"
     )
 
 
@@ -110,7 +110,7 @@ def one_category(
     tested = {c: categories.splits(single, names, y, c) for c in (*texts, *_recurring(single[recurring]))}
     for column, p in tested.items():
         if p is not None and p < SIGNIFICANT / len(tested):
-            raise mixed(single, column, called, f", which separate {y} beyond its scatter (p = {p:.1g})")
+            raise mixed(single, column, called, f", and {y} differs between them beyond its scatter")
 
 
 def also_explained(frame: pd.DataFrame, names: list[str], y: str, fixed: list[str]) -> list[Reason]:
