@@ -37,7 +37,8 @@ class Known:
         compute = np.asarray(compute)
         size, best = np.sqrt(compute / 6), np.full(len(compute), 2.0)
         columns = {
-            "compute": compute, "times_beyond": compute / 6e21, "times_below": 6e17 / compute, "data_per_param": 1.0, "n_params": size,
+            "compute": compute, "times_beyond": compute / 6e21, "times_below": 6e17 / compute,
+            "data_per_param": 1.0, "n_params": size,
             "n_params_low": size / 2, "n_params_high": 2 * size, "n_data": size, "n_data_low": size / 4,
             "n_data_high": 4 * size, "loss": best, "loss_low": best - 0.1, "loss_high": best + 0.2,
             "n_params_median": size, "n_data_median": size, "loss_median": best,
