@@ -4,8 +4,8 @@
     python benchmarks/start.py --commands [--table chinchilla.csv]
 
 Commands (`--commands`): `answer` and `report` in fresh processes, on ten sizes, on 25 runs of parameters and
-data, and on a table of your own (`--table`, as the 245 runs of Hoffmann et al. 2022), with the modules of this
-package that `answer` imports. User and system time; the least of three, as other processes only add to it.
+data, and on a table of your own (`--table`, as the 245 runs of Hoffmann et al. 2022), with the number of
+modules of this package that `answer` imports. User and system time; the least of three, as others add to it.
 
 Three fresh processes import what a worker of a compiled study needs, in its order: without bytecode, once
 more while it is written to an empty folder, and with what was written. Containers often have a PyTorch
