@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from scalinglab.answers.fitted import Chosen
-from scalinglab.answers.result import FURTHER, MOST_OF_THE_GAIN, Answers, next_run, of_accuracy
+from scalinglab.answers.result import FURTHER, MOST_OF_THE_GAIN, Answers, find_points, next_run, of_accuracy
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.laws.extrapolation.stacking import extrapolate
@@ -28,7 +28,7 @@ def answer_curve(curves: Curves, chosen: Chosen) -> Answers:
     """The findings on y against the sizes x."""
     (x,), y, table = chosen.x, chosen.y, chosen.table
     asked = ("--x", x, "--y", y)
-    found = Answers((_read(chosen),), x, y, notes=table.notes)
+    found = Answers((find_points(chosen),), x, y, notes=table.notes)
     try:
         found = _add_law(found, chosen, asked)
     except ScalinglabError as error:
@@ -43,19 +43,6 @@ def answer_curve(curves: Curves, chosen: Chosen) -> Answers:
         refused = Finding("ten times", Status.NOT_DETERMINED, reasons=(reason_of(error),), command=command)
         found = replace(found, findings=(*found.findings, refused))
     return replace(found, findings=(*found.findings, NEEDS_BOTH))
-
-
-def _read(chosen: Chosen) -> Finding:
-    (x,), table = chosen.x, chosen.table
-    sizes, values = table.x, table.y
-    ends = (values[sizes == end].mean() for end in (sizes.min(), sizes.max()))
-    facts = {
-        "runs": len(np.unique(table.runs)), "values": len(np.unique(sizes)), "units": dict(chosen.units),
-        "y": chosen.y,
-        "sizes": {x: (float(sizes.min()), float(sizes.max()))},
-        "ends": tuple(chosen.measured(end).value for end in ends),
-    }  # fmt: skip
-    return Finding("read", Status.DETERMINED, reasons=chosen.lost, facts=facts, command=Command("report"))
 
 
 def _add_law(found: Answers, chosen: Chosen, asked: Sequence[str]) -> Answers:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scalinglab.curves import PROGRESS, Curves
-from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE, measure_of
+from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE
 from scalinglab.curves.names import quantity
 from scalinglab.errors import BadInput, NotDetermined, nearest
 from scalinglab.laws import forms
@@ -183,7 +183,7 @@ def _varying(curves: Curves, single: bool) -> tuple[str, ...]:
 
 
 def _measured(curves: Curves) -> str:
-    usual = measure_of(curves.frame, curves.setting_columns)
+    usual = curves.default_measure
     undecided = usual not in curves.frame and any("train" in c for c in MEASURED if c in curves.frame)
     for name in () if undecided else (usual, *MEASURED):
         if curves.resolve(name) in curves.frame and curves.frame[curves.resolve(name)].notna().any():

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from scalinglab.answers.fitted import Fit
+import numpy as np
+
+from scalinglab.answers.fitted import Chosen, Fit
 from scalinglab.laws.extrapolation.stacking import Extrapolation
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.optimum import Optimal
@@ -126,6 +128,24 @@ class Answers(NotebookResult):
             else {"value": values[name], "low": float(ends[name].low), "high": float(ends[name].high)}
             for name in law.form.names
         }
+
+
+def find_points(chosen: Chosen) -> Finding:
+    """What was measured: how many runs, their sizes, and y from the smallest to the largest of them."""
+    table, y = chosen.table, chosen.table.y
+    sizes = dict(zip(chosen.x, np.atleast_2d(table.x), strict=True))
+    facts: dict[str, Any] = {
+        "runs": len(np.unique(table.runs)), "units": dict(chosen.units), "y": chosen.y,
+        "sizes": {name: (float(size.min()), float(size.max())) for name, size in sizes.items()},
+    }  # fmt: skip
+    if chosen.is_surface:
+        spent, ends = chosen.compute, (y.max(), y.min())
+        facts["compute"] = (float(spent.min()), float(spent.max()))
+    else:
+        facts["values"] = len(np.unique(table.x))
+        ends = tuple(y[table.x == end].mean() for end in (table.x.min(), table.x.max()))
+    facts["ends"] = tuple(chosen.measured(end).value for end in ends)
+    return Finding("read", Status.DETERMINED, reasons=chosen.lost, facts=facts, command=Command("report"))
 
 
 def of_accuracy(curves: Curves, y: str) -> dict[str, bool]:

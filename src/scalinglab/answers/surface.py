@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.answers.fitted import Chosen
-from scalinglab.answers.result import FURTHER, MOST_OF_THE_GAIN, Answers, next_run, of_accuracy
+from scalinglab.answers.result import FURTHER, MOST_OF_THE_GAIN, Answers, find_points, next_run, of_accuracy
 from scalinglab.curves import Curves
 from scalinglab.curves.columns import rank_correlation
 from scalinglab.errors import NotDetermined, ScalinglabError
@@ -38,7 +38,7 @@ def answer_surface(curves: Curves, selected: Chosen, compute: float | None) -> A
     names, spent = dict(selected.units), selected.compute
     chosen = ("--y", y)
     notes = (*table.notes, *doubts(curves))
-    read = _read(selected)
+    read = find_points(selected)
     try:
         fit = selected.fit()
     except ScalinglabError as error:
@@ -62,17 +62,6 @@ def answer_surface(curves: Curves, selected: Chosen, compute: float | None) -> A
         undetermined=fitted.undetermined,
     )  # fmt: skip
     return _add_optimum(found, curves, fitted, spent, compute, chosen, names)
-
-
-def _read(selected: Chosen) -> Finding:
-    table, spent, names = selected.table, selected.compute, dict(selected.units)
-    facts = {
-        "runs": len(np.unique(table.runs)), "units": names, "y": selected.y,
-        "sizes": {c: (float(v.min()), float(v.max())) for c, v in zip(names, table.x, strict=True)},
-        "compute": (float(spent.min()), float(spent.max())),
-        "ends": tuple(selected.measured(end).value for end in (table.y.max(), table.y.min())),
-    }  # fmt: skip
-    return Finding("read", Status.DETERMINED, reasons=selected.lost, facts=facts, command=Command("report"))
 
 
 def _add_optimum(

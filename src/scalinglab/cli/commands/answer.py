@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -66,29 +66,45 @@ def audit(rows: Rows) -> Output:
     return Output(found.to_dict(), found.notebook_table(), found.summary())
 
 
+@dataclass(frozen=True, kw_only=True)
+class WantedLaw(Rows):
+    """A table, and the law to fit to it.
+
+    Args:
+        x: the column of the size, e.g. n_data, or several, n_params,n_data. Default: those that vary.
+        y: the column to fit or predict. Default: the test error, loss or accuracy.
+        form: the form, e.g. power_law; 'laws forms' lists all.
+    """
+
+    x: str | None = None
+    y: str | None = None
+    form: str = "auto"
+
+    def fitted(self) -> tuple[Fit, Curves]:
+        """The law of the table, and its rows."""
+        from scalinglab.answers.fitted import choose
+
+        sizes = _sizes(self.x)
+        curves = self.curves(sizes, (self.y,) if self.y else ())
+        return choose(curves, sizes or None, self.y, self.form).fit(self.form), curves
+
+
 @command("fit", figure="fit")
-def fit(rows: Rows, x: str | None = None, y: str | None = None, form: str = "auto") -> Output:
+def fit(wanted: WantedLaw) -> Output:
     """Fit a law to a table: parameters with intervals and a figure. The choices are those of answer.
 
     scalinglab fit runs.csv
 
     scalinglab fit runs/ --x n_data --y test_error --form power_law --no-figure
-
-    Args:
-        x: the column of the size, e.g. n_data, or several, n_params,n_data. Default: those that vary.
-        y: the column to fit. Default: the test error, loss or accuracy.
-        form: the form, e.g. power_law; 'laws forms' lists all.
     """
-    found, _ = _fitted(rows, x, y, form)
+    found, _ = wanted.fitted()
     return Output(
         found.to_dict(), found.notebook_table(), found.summary(), figure=lambda: found.plot().figure
     )
 
 
 @command("predict", figure="prediction", draws_unasked=False)
-def predict(
-    rows: Rows, at: Sizes, x: str | None = None, y: str | None = None, form: str = "auto", level: float = 0.95
-) -> Output:
+def predict(wanted: WantedLaw, at: Sizes, level: float = 0.95) -> Output:
     """Predict what further runs would give, with an interval. The choices are those of answer.
 
     scalinglab predict runs.csv --at 7e9,6e10
@@ -99,13 +115,10 @@ def predict(
 
     Args:
         at: where: 1e6; 7e9,6e10 (parameters, data); n_data=1e6; or a table with a row for each place.
-        x: the column of the size, e.g. n_data, or several, n_params,n_data. Default: those that vary.
-        y: the column to predict. Default: the test error, loss or accuracy.
-        form: the form, e.g. power_law; 'laws forms' lists all.
     """
     from scalinglab import answers
 
-    found, curves = _fitted(rows, x, y, form)
+    found, curves = wanted.fitted()
     if not isinstance(at, (dict, Path)) and len(found.x) > 1:
         if len(at) != len(found.x):
             raise BadInput(f"--at: give one value of each of {', '.join(found.x)}, or sizes by name")
@@ -122,29 +135,15 @@ def predict(
 
 
 @command("plot", figure="plot", out=False)
-def plot(rows: Rows, x: str | None = None, y: str | None = None, form: str = "auto") -> Output:
+def plot(wanted: WantedLaw) -> Output:
     """Draw a table with its fit: points, law, and where it goes.
 
     scalinglab plot runs.csv
 
     scalinglab plot runs.csv --x n_params --y loss --form power_law --figure loss.pdf
-
-    Args:
-        x: the column of the size, e.g. n_data, or several, n_params,n_data. Default: those that vary.
-        y: the column on the y axis. Default: the test error, loss or accuracy.
-        form: the form, e.g. power_law; 'laws forms' lists all.
     """
-    found, _ = _fitted(rows, x, y, form)
+    found, _ = wanted.fitted()
     return Output({"x": list(found.x), "y": found.y}, text="", figure=lambda: found.plot().figure)
-
-
-def _fitted(rows: Rows, x: str | None, y: str | None, form: str) -> tuple[Fit, Curves]:
-    """The law of a table, and its rows."""
-    from scalinglab.answers.fitted import choose
-
-    sizes = _sizes(x)
-    curves = rows.curves(sizes, (y,) if y else ())
-    return choose(curves, sizes or None, y, form).fit(form), curves
 
 
 def _sizes(x: str | None) -> tuple[str, ...]:

@@ -275,11 +275,10 @@ def collapse(
         tolerance: largest relative deviation that counts as collapsed, e.g. 0.1.
     """
     import scalinglab as sl
-    from scalinglab.curves.columns import measure_of
     from scalinglab.figures import collapse as figures
 
     curves = rows.curves((), (size, x, *([y] if y else [])))
-    y = y or measure_of(curves.frame, curves.setting_columns)
+    y = y or curves.default_measure
     found = sl.laws.collapse(curves, x=x, y=y, size=size, by=by, tolerance=tolerance)
     return Output(
         vars(found), found.rescaled, found.summary(),
@@ -297,12 +296,11 @@ def dynamical(rows: Rows, x: str = "norm", y: str | None = None, size: str = "n_
         x: the column that grows during training, e.g. norm (spectral complexity).
     """
     import scalinglab as sl
-    from scalinglab.curves.columns import measure_of
     from scalinglab.figures import collapse as figures
     from scalinglab.laws.learning_curves.mean_curves import size_curves
 
     curves = rows.curves(wanted=(size, x, *([y] if y else [])))
-    y = y or measure_of(curves.frame, curves.setting_columns)
+    y = y or curves.default_measure
     found = sl.laws.dynamical(curves, x=x, y=y, size=size)
     return Output(
         {**vars(found), "collapse_from": found.collapse_from}, found.table, found.summary(),
