@@ -250,7 +250,7 @@ def test_a_compute_optimal_model_that_is_open_or_refused():
     none = found("compute-optimal", Status.NOT_DETERMINED, reasons=rises, names=NAMES)
     assert none.text.startswith("Best model: not determined. The loss rises with parameters, so no split")
     one = found("compute-optimal", Status.REFUSED, reasons=(Reason("needs_both_sizes"),))
-    assert one.text.startswith("Best model: not determined. It takes runs that vary both")
+    assert one.text.startswith("Best model: not determined. This needs runs in which")
 
 
 def plan(

@@ -601,6 +601,10 @@ REASONS = {
         "these runs do not determine the law, so what another run would add cannot be computed; add larger "
         "sizes"
     ),
+    "plan_of_a_bend": (
+        "the points bend away from {equation} near x = {at:count}, so this form cannot tell which run would "
+        "help: choose one that fits (form=, --form broken_power_law), or measure more sizes beyond the bend"
+    ),
     "no_optimum": "these runs do not determine the compute-optimal model",
 }
 
