@@ -34,7 +34,7 @@ def test_dynamical_prints_the_exponents_and_draws(curves, tmp_path):
     said = run("laws", "dynamical", str(curves), "--figure", str(figure))
     assert "gamma_predicted" in said
     assert figure.stat().st_size > 10_000
-    document = json.loads(run("laws", "dynamical", str(curves), "--json", "--no-figure"))
+    document = json.loads(run("laws", "dynamical", str(curves), "--size", "n_data", "--json", "--no-figure"))
     assert document["gamma_measured"]["value"] == pytest.approx(0.5, abs=0.02)
     assert len(document["table"]) == len(SIZES)
 
@@ -55,7 +55,9 @@ def test_collapse_prints_the_sizes_for_which_it_holds(curves, tmp_path):
     assert "holds" in said
     assert figure.exists()
     assert {"size", "x", "y"} <= set(pd.read_csv(table).columns)
-    document = json.loads(run("laws", "collapse", str(curves), "--json", "--no-figure"))
+    document = json.loads(
+        run("laws", "collapse", str(curves), "--by", "position", "--size", "n_data", "--json", "--no-figure")
+    )
     assert document["holds_from"] == SIZES[0]
 
 
