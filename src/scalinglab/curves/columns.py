@@ -32,6 +32,7 @@ OUTCOME = ("status", "diverged_at", *REASONS)  # how the run ended: neither chos
 NUMBERS = ("train_error", "test_error", "train_loss", "test_loss", "norm", "n_data", "n_params")
 MEASURES = ("test_error", "test_loss", "train_error", "train_loss", "loss")  # what a law is fitted to, first
 ACCURACIES = ("test_accuracy", "accuracy")  # laws are of 1 - accuracy
+MODEL_AND_DATA = ("n_params", "n_data")
 CLEAR_RANK = 0.5  # correlation of a measurement with a size that it follows
 MOST_EXAMPLES = 1e10  # of a data set
 FLOPS_PER_PARAM_EXAMPLE = 6.0  # per parameter and example: 2 forward, 4 backward
@@ -53,7 +54,8 @@ def measure_of(frame: pd.DataFrame, settings: Iterable[str] = ()) -> str:
     words = {c: bare(c).split("_") for c in frame if c not in taken}
     free = [c for c, each in words.items() if not {each[0], each[-1]} & SPREADS]
     known = [c for c in (*MEASURES, *ACCURACIES) if c in free and frame[c].notna().any()]
-    usual = free[0] if len(free) == 1 and not is_setting(free[0]) else MEASURES[0]
+    likely = [c for c in free if frame[c].nunique() > 1] or free
+    usual = likely[0] if len(likely) == 1 and not is_setting(likely[0]) else MEASURES[0]
     others = [c for c in free if c not in known and is_numeric(frame[c]) and frame[c].nunique() > 1]
     others = [c for c in others if (q := quantity(c)) is not None and not q.is_spread and q.split != "train"]
     if known and others and all("train" in c for c in known):
@@ -69,9 +71,15 @@ def measure_of(frame: pd.DataFrame, settings: Iterable[str] = ()) -> str:
 
 
 def _follows_a_size(frame: pd.DataFrame, measured: str) -> bool:
-    """Whether values rise or fall with one of the sizes; true of a table without any."""
-    sizes = [c for c in ("n_params", "n_data", *PROGRESS) if c in frame and is_numeric(frame[c])]
-    sizes = [c for c in sizes if frame[c].nunique() > 1]
+    """Whether values rise or fall with one of the sizes; true of a table without any.
+
+    Where runs have several sizes, their last rows count: along its steps every run gets better.
+    """
+    varied = [c for c in (*MODEL_AND_DATA, *PROGRESS) if c in frame and is_numeric(frame[c])]
+    varied = [c for c in varied if frame[c].nunique() > 1]
+    sizes = [c for c in varied if c in MODEL_AND_DATA] or varied
+    if sizes != varied and "run" in frame:
+        frame = frame[frame[measured].notna()].drop_duplicates("run", keep="last")
     ranks = (rank_correlation(frame[measured], frame[c]) for c in sizes)
     return not sizes or any(abs(rank) > CLEAR_RANK for rank in ranks)
 

@@ -26,7 +26,7 @@ import pandas as pd
 
 from scalinglab.curves.columns import is_numeric
 from scalinglab.curves.files import SAMPLE, SPACES, errors_named, read_table, read_text, width, with_rows
-from scalinglab.curves.names import quantity
+from scalinglab.curves.names import aliases, quantity
 from scalinglab.curves.numbers import has_dots_for_thousands, number
 from scalinglab.curves.parts import Droppable
 from scalinglab.errors import BadInput, require
@@ -342,7 +342,7 @@ def _of_words(
         return pd.DataFrame(lists)
     if all(map(_is_object, rows)):
         read: Callable[[list[str]], list[dict[str, Any]]] = lambda lines: [*map(_literal, lines)]  # noqa: E731
-    elif names_a_result({key for row in rows_of_pairs(rows[:FIRST_LINES]) for key in row}):
+    elif _names_pairs({key for row in rows_of_pairs(rows[:FIRST_LINES]) for key in row}):
         read = rows_of_pairs
     elif not _has_header(cells, separator) and table_of_alike(rows):
         read = table_of_alike
@@ -350,6 +350,13 @@ def _of_words(
         return None
     with _text(path, packed) as file:  # a heading may say what lines of numbers are
         return table_of_rows(read([*file] if read is table_of_alike else _rows(file)), path, droppable)
+
+
+def _names_pairs(names: set[str]) -> bool:
+    """Whether names are those of a result with its size, or with its step: the file may name the size."""
+    return names_a_result(names) or (
+        any(map(quantity, names)) and bool({"step", "epoch"} & {*aliases(names), *names})
+    )
 
 
 def _has_header(cells: list[list[str]], separator: str) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.curves.columns import PROGRESS, is_numeric, is_seed, tidy
-from scalinglab.curves.names import TEST, TRAIN, aliases, bare, quantity
+from scalinglab.curves.names import SPREADS, TEST, TRAIN, aliases, bare, quantity
 from scalinglab.curves.numbers import cell
 from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.readers.tables.headers import header
@@ -46,6 +46,7 @@ _NOT_TO_USE = (
 )
 _NUMBERS = r"[\[(]?\s*\d+\.\d+(?:e-?\d+)?(?:[\s,;/]+\d+\.\d+(?:e-?\d+)?)+\s*[\])]?"  # 0.21, 0.22, 0.20
 MOST_ATTRIBUTES = 40  # rows of a table that has its quantities in rows
+SAME_MEAN = 5e-3  # of seeds, rounded
 MOST_SEEDS = 50  # values in a list that are repeats of a measurement
 _SIZES = ("n_params", "tokens", "n_data", "examples", "compute", "width")
 _RECIPE = ("learning_rate", "batch_size", "weight_decay", "momentum")
@@ -299,6 +300,7 @@ def _from_wide(frame: pd.DataFrame, origin: str, notes: Sequence[str]) -> tuple[
     first = str(frame.columns[0])
     if quantity(first) is not None and not is_numeric(frame[first]) and not _reads(frame[first]):
         frame, title = frame.rename(columns={first: _kind_of_rows(frame[first])}), first
+    frame, mean = _without_means(frame)
     found = _seeds(frame) or _numbers(frame, origin, size) or _names(frame)
     if found is None:
         return frame, ""
@@ -311,12 +313,26 @@ def _from_wide(frame: pd.DataFrame, origin: str, notes: Sequence[str]) -> tuple[
     rows = rows[rows["__value"].notna()].reset_index(drop=True)
     if not found.measured and (named := _from_names_and_values(rows.rename(columns={"__value": "value"}))):
         return named[0], f"a column for each {found.key}, {named[1]}"
-    measured = found.measured or title or _kind_of(rows, found.key, index)
+    measured = found.measured or mean or title or _kind_of(rows, found.key, index)
     shown = ", ".join([*map(str, found.columns)][:3])
     note = f"columns are {found.key} ({shown}, …), cells {measured}"
     rows = rows.rename(columns={"__value": measured})
-    rows.attrs[GUESSED] = () if found.measured or title else (measured,)
+    rows.attrs[GUESSED] = () if found.measured or mean or title else (measured,)
     return rows, note
+
+
+def _without_means(frame: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """Without the mean of columns of seeds and its spread, which say it again; and the name of the mean."""
+    seeds = [c for c in frame if (seed := _seed(c)) is not None and (seed[2] or quantity(seed[0]))]
+    if len(seeds) < 2:
+        return frame, ""
+    mean = pd.DataFrame({c: _as_numbers(frame[c]) for c in seeds}).mean(axis=1)
+    others = (c for c in frame if c not in seeds and (q := quantity(c)) is not None and not q.is_spread)
+    means = [c for c in others if np.allclose(_as_numbers(frame[c]), mean, rtol=SAME_MEAN, equal_nan=True)]
+    if len(means) != 1:
+        return frame, ""
+    spreads = [c for c in frame if c not in seeds and {*bare(c).split("_")} & SPREADS]
+    return frame.drop(columns=[*means, *spreads]), means[0]
 
 
 def _is_measured(name: str) -> bool:

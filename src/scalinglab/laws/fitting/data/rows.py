@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.curves import OUTCOME, PROGRESS, SETTING, Curves
-from scalinglab.curves.columns import IDENTITY, is_seed, rank_correlation, standard_name
+from scalinglab.curves.columns import IDENTITY, MODEL_AND_DATA, is_seed, rank_correlation, standard_name
 from scalinglab.curves.names import quantity
 from scalinglab.errors import BadInput, NotDetermined, nearest
 from scalinglab.laws.fitting.data import categories
@@ -20,7 +20,6 @@ from scalinglab.results.types import Reason
 # measured: `benchmarks/chosen.py tables`: of 108,686 pairs of runs of one size 86 measure the same to five
 # digits by chance (799 to four), whatever their settings; digits from which on runs of one setting are copies
 DIGITS_OF_COPIES = 5
-MODEL_AND_DATA = ("n_params", "n_data")
 _SIZE_WORD = r"(?i)\d|tiny|nano|micro|mini|small|base|medium|large|huge|big|giant|\bx?[sml]\b"
 SIGNIFICANT = 0.01  # convention: of all columns that are tested together
 
@@ -97,7 +96,9 @@ def one_category(
         called: as for `one_kind`.
     """
     known = {*names, *recipe, *PROGRESS, *OUTCOME, *MODEL_AND_DATA, *IDENTITY, y, "__run"}
-    single = frame.drop_duplicates("__run", keep="last") if "__run" in frame else frame
+    # of a law along the steps of runs every row counts: each run may be the only one of its kind
+    along = "__run" in frame and frame.groupby("__run")[names].nunique().max().max() > 1
+    single = frame if along or "__run" not in frame else frame.drop_duplicates("__run", keep="last")
     numeric = {c for c in SETTING if c in frame and pd.api.types.is_numeric_dtype(frame[c])} - {
         "width",
         "depth",
