@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from scalinglab.curves import Curves
+from scalinglab.curves import PROGRESS, Curves
 from scalinglab.curves.columns import (
     CLEAR_RANK,
     FLOPS_PER_PARAM_EXAMPLE,
@@ -45,7 +45,7 @@ FEWEST_EXAMPLES = 1e3  # beside as few parameters
 FEWEST_PARAMS, MOST_IN_MILLIONS = 1e3, 1e6  # of the smallest and largest model, alone or beside tokens
 OTHER_COUNT = 0.05  # of ln FLOPs, by which a table counts them otherwise
 OTHER_UNIT = 100.0  # times more or fewer FLOPs than 6 n_params n_data: one of the three is in another unit
-TOKENS_OF_A_PARAM = (1e-3, 1e6)  # in the median run; published ones have 0.03 to 1e5
+TOKENS_OF_A_PARAM = (0.05, 1e5)  # in the median run of a study; single ones have 0.03 to 3e5
 LARGEST_LOSS = 14.0  # nats: ln of a vocabulary of a million; more is a perplexity, a percentage or a sum
 FEWEST_TO_FOLLOW = 5  # points, of which chance alone makes few follow
 LEAST_FOLLOWED = 0.3  # of the variance of y's ranks that its sizes explain where they are sizes at all
@@ -107,10 +107,10 @@ class Question:
         frame = self.curves.frame
         return abs(rank_correlation(frame[one], frame[other]))
 
-    def restates(self, column: str) -> bool:
+    def restates(self, column: str, by: float = SAME_RESULT) -> bool:
         """Whether a column has the result again, as the mean of the seeds beside each of them."""
         frame = self.curves.frame
-        return bool((frame[column] / frame[self.y] - 1).abs().median() < SAME_RESULT)
+        return bool(np.log(frame[column] / frame[self.y]).abs().median() < by)
 
     @cached_property
     def explained(self) -> float:
@@ -134,7 +134,8 @@ def small_sizes(asked: Question) -> Doubts:
     doubtful = [name for name, (_, high) in ends.items() if units[name] == "tokens" and high < FEWEST]
     if "n_data" in ends and units["n_data"] == "examples":
         parts = bool((asked.sizes["n_data"] % 1 > 0).any())
-        doubtful += ["n_data"] if parts and ends["n_data"][0] < FEWEST_WHOLE < ends["n_data"][1] else []
+        low, high = ends["n_data"]
+        doubtful += ["n_data"] if low < FEWEST_WHOLE < high and (parts or high < FEWEST_EXAMPLES) else []
     if "n_params" in ends:
         (low, high), parts = ends["n_params"], bool((asked.sizes["n_params"] % 1 > 0).any())
         if units.get("n_data", "tokens") == "tokens":
@@ -217,7 +218,7 @@ def of_training(asked: Question) -> Doubts:
     """A result of the training beside a column that may be of the test."""
     found = quantity(asked.y)
     if found is not None and found.split == "train":
-        rivals = [c for c in asked.others if {*bare(c).split("_")} & {*TEST}]
+        rivals = [c for c in asked.others if _of_test(c) < 2 or asked.restates(c, by=1.0)]
         if rivals:
             yield _choice("other_result", asked.y, rivals, asked)
 
@@ -227,12 +228,13 @@ def no_result(asked: Question) -> Doubts:
     found, kind = asked.column(asked.y), quantity(asked.y)
     low, high = float(np.nanmin(asked.values)), float(np.nanmax(asked.values))
     ends = {"y": asked.y if found is None else found.theirs, "low": low, "high": high}
+    largest = high if asked.is_guessed(asked.y) else float(np.nanmedian(asked.values))
     is_loss = (
         kind is not None
         and kind.kind == "loss"
         and (asked.curves.data_unit == "tokens" or asked.is_guessed(asked.y))
     )
-    if (is_loss and np.nanmedian(asked.values) > LARGEST_LOSS) or (asked.is_guessed(asked.y) and low <= 0):
+    if (is_loss and largest > LARGEST_LOSS) or (asked.is_guessed(asked.y) and low <= 0):
         yield Reason("no_loss", **ends)
     if found is not None and kind is None and is_setting(found.theirs):
         yield Reason("setting_as_result", **ends)
@@ -246,8 +248,23 @@ def _choice(code: str, name: str, rivals: list[str], asked: Question) -> Reason:
     return Reason(code, column=theirs, others=tuple(rivals), first=shlex.quote(name))
 
 
+def rows_of_runs(asked: Question) -> Doubts:
+    """Rows of one run that no step tells apart but another column: the best of them is no result of a run."""
+    frame, columns = asked.curves.frame, asked.curves.reading.columns if asked.curves.reading else ()
+    if not any(c.ours == "run" and c.theirs for c in columns):
+        return
+    within = frame.groupby("run", dropna=False)
+    if any(c in frame and (within[c].nunique() > 1).any() for c in (*PROGRESS, *asked.sizes)):
+        return
+    kinds = [c.ours for c in columns if c.role in ("setting", "measured") and quantity(c.ours) is None]
+    kinds = [c for c in kinds if c in frame and 1 < frame[c].nunique() <= len(frame) / 2]
+    if found := [c for c in kinds if (within[c].nunique() > 1).all()]:
+        first = shlex.quote(f"{found[0]}={frame[found[0]].iloc[0]}")
+        yield Reason("rows_of_runs", column=found[0], values=frame[found[0]].nunique(), first=first)
+
+
 OF_SIZES: tuple[Callable[[Question], Doubts], ...] = (small_sizes, other_ratio, lacking_sizes, other_size)
-OF_RESULT: tuple[Callable[[Question], Doubts], ...] = (of_training, no_result, other_result)
+OF_RESULT: tuple[Callable[[Question], Doubts], ...] = (of_training, no_result, other_result, rows_of_runs)
 
 
 def refuse_doubtful(asked: Question, sizes: bool = True, result: bool = True) -> None:

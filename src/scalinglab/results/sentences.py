@@ -96,6 +96,10 @@ REASONS = {
         "{column} has no unit that is known: write thousand, million or billion in its name, or the numbers "
         "as they are; if they are counts as they stand, say so: --{what} {first}"
     ),
+    "rows_of_runs": (
+        "every run has rows of {values} values of {column}, and no step tells them apart: choose one "
+        "(--where {first})"
+    ),
     "sizes_lacking": (
         "{lost} of {rows} results have no {sizes}: fill it in, or leave these out by naming it: --x {sizes}"
     ),

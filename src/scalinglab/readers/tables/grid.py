@@ -26,6 +26,7 @@ _UNIT = re.compile(rf"[\[(]?(?:in )?(?:%|{MULTIPLIERS}|nats?|bits?|tokens?|param
 SECTION = "section"
 SAME_STATISTIC = 0.02  # relative difference of a rounded mean or deviation
 LAST_ROWS = 5  # of a table, in which means and totals may stand
+_MEAN = r"(?i)\s*(?:mean|avg\.?|average)\s*:?\s*"  # a word that is no name of a run
 _SUMMARY = r"(?i)\s*(?:mean|avg\.?|average|total|sum|median|std|min|max)\s*:?\s*"
 
 
@@ -254,8 +255,10 @@ def _summaries(frame: pd.DataFrame, texts: Sequence[int]) -> pd.Series:
             continue
         rest = frame.drop(index=last.index[named])
         lacking = last[named].isna().any(axis=1) & rest.notna().all(axis=1).all()
+        certain = named & last.iloc[:, k].astype(str).str.fullmatch(_MEAN)
+        found.loc[last.index[certain]] = not rest.iloc[:, k].astype(str).str.fullmatch(_SUMMARY).any()
         among_numbers = rest.iloc[:, k].head(LAST_ROWS).map(_is_number).mean() > 0.5
-        found.loc[last.index[named]] = lacking | among_numbers | _follows(rest, last[named])
+        found.loc[last.index[named]] |= lacking | among_numbers | _follows(rest, last[named])
     return found
 
 

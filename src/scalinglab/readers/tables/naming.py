@@ -311,9 +311,9 @@ class Naming:
             ):
                 self._doubt_text(column, origin)
         self._prefer_tokens(asked)
-        both = {"loss", "test_loss"} <= {*self.frame.columns}
-        if both and "loss" not in asked and "train_loss" not in self.frame:
-            self._rename("loss", "train_loss")
+        splits = [c for c in ("test_loss", "train_loss") if c in self.frame]
+        if "loss" in self.frame and "loss" not in asked and len(splits) == 1:  # the other one
+            self._rename("loss", "train_loss" if splits == ["test_loss"] else "test_loss")
 
     def _give(self, meaning: Meaning) -> None:
         """Give a column its meaning; a perplexity gives the loss, its logarithm, of which laws are."""
