@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import scalinglab as sl
+from scalinglab.errors import NotDetermined
 
 N, D = [19e6, 160e6, 1.4e9], [1e9, 10e9]
 LOSS = np.array([[4.1, 3.6], [3.5, 3.0], [3.0, 2.5]])
@@ -118,3 +121,36 @@ def test_measurements_of_a_checkpoint_in_rows_of_their_own():
     assert read[["n_data", "train_loss", "test_loss"]].to_numpy().tolist() == [[10, 0.5, 0.7], [20, 0.4, 0.6]]
     repeated = sl.read({**rows, "val_loss": [0.8, 0.7, 0.7, 0.6]}).frame
     assert sorted(repeated["test_loss"]) == [0.6, 0.7, 0.7, 0.8]  # two losses of one checkpoint: two rows
+
+
+def test_a_mean_beside_its_seeds_names_them_and_is_no_run():
+    seeds = np.array([[70.0, 71.0, 72.6], [80.2, 80.6, 81.0], [90.0, 90.4, 91.4]])
+    table = pd.DataFrame(seeds, columns=["Run 1", "Run 2", "Run 3"])
+    table.insert(0, "train images", EXAMPLES)
+    table = table.assign(**{"Avg test acc": seeds.mean(axis=1).round(1), "Std": seeds.std(axis=1).round(2)})
+    read = sl.read(table)
+    assert sorted(read["test_accuracy"]) == pytest.approx(np.sort(seeds.ravel()) / 100)
+
+
+def test_printed_steps_in_files_named_by_their_size(tmp_path: Path):
+    for size, end in ((1000, 0.9), (3000, 0.7), (9000, 0.6)):
+        losses = [(k, end + 1 / k, end + 2 / k) for k in (1, 2, 3)]
+        lines = [f"epoch {k}/3 | train loss {a:.4f} | val loss {b:.4f} | 3.2s" for k, a, b in losses]
+        (tmp_path / f"n{size}.log").write_text("\n".join(["model: resnet18, 11M params", *lines]))
+    read = sl.read(tmp_path)
+    assert read.frame.groupby("n_data")["epoch"].max().to_dict() == {1000: 3, 3000: 3, 9000: 3}
+
+
+def test_runs_of_several_kinds_along_training_are_not_one():
+    seen, floors = np.array([1e8, 3e8, 1e9, 3e9, 1e10]), {"B/32": 0.3, "B/16": 0.2, "L/14": 0.1}
+    rows = [(kind, n, low + 9 * n**-0.2) for kind, low in floors.items() for n in seen]
+    with pytest.raises(NotDetermined, match="backbone"):
+        sl.fit(pd.DataFrame(rows, columns=["backbone", "samples seen", "test error"]))
+
+
+def test_what_improves_along_training_alone_is_not_fitted_to_sizes():
+    rows = [
+        {"run": f"r{n}", "n_data": n, "epoch": k, "val_acc": 0.3 + 0.1 * k, "val_loss": 20 * n**-0.3 + 1 / k}
+        for n in (1e3, 3e3, 9e3, 27e3) for k in (1, 2, 3, 4)
+    ]  # fmt: skip
+    assert sl.fit(pd.DataFrame(rows)).y == "test_loss"

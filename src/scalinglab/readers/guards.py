@@ -98,8 +98,9 @@ class Question:
         """Numbers of no known name that vary from row to row: what else may be a size or the result."""
         columns = () if self.curves.reading is None else self.curves.reading.columns
         names = [c.ours for c in columns if c.role == "measured" and c.varies and c.theirs]
-        free = [c for c in dict.fromkeys(names) if c not in (*self.sizes, self.y) and quantity(c) is None]
-        free = [c for c in free if is_numeric(self.curves.frame[c]) and not is_seed(c)]
+        taken, frame = (*self.sizes, self.y), self.curves.frame
+        free = [c for c in dict.fromkeys(names) if c in frame and c not in taken and quantity(c) is None]
+        free = [c for c in free if is_numeric(frame[c]) and not is_seed(c)]
         return [c for c in free if not {*bare(c).split("_")} & (NO_MEASUREMENT | NO_RESULT | SPREADS)]
 
     def rank(self, one: str, other: str) -> float:
@@ -109,8 +110,8 @@ class Question:
 
     def restates(self, column: str, by: float = SAME_RESULT) -> bool:
         """Whether a column has the result again, as the mean of the seeds beside each of them."""
-        frame = self.curves.frame
-        return bool(np.log(frame[column] / frame[self.y]).abs().median() < by)
+        ratio = self.curves.frame[column] / self.curves.frame[self.y]
+        return bool(np.log(ratio[ratio > 0]).abs().median() < by)
 
     @cached_property
     def explained(self) -> float:

@@ -16,7 +16,7 @@ from typing import Any
 
 from scalinglab.readers.binary import Advance
 from scalinglab.readers.logs import LoggedRun, number
-from scalinglab.readers.tables.files import loads, whole
+from scalinglab.readers.tables.lines import loads, whole
 
 FILE = "trainer_state.json"
 MOST_CONFIG = 16 << 20  # bytes

@@ -11,7 +11,7 @@ from typing import Any
 
 from scalinglab.readers.binary import LENGTH, VARINT, Advance, Damaged, LevelLog, fields, text
 from scalinglab.readers.logs import LoggedRun, number
-from scalinglab.readers.tables.files import loads
+from scalinglab.readers.tables.lines import loads
 
 PATTERN = "*.wandb"
 HISTORY, CONFIG, RUN, EXIT = 2, 5, 17, 18  # of Record

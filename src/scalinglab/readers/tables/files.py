@@ -33,6 +33,8 @@ from scalinglab.errors import BadInput, require
 from scalinglab.readers.tables.grid import begins_with_names, is_name, table_of_cells, without_strays
 from scalinglab.readers.tables.lines import (
     holds_rows,
+    literal,
+    loads,
     names_a_result,
     records_of,
     row_of,
@@ -341,7 +343,7 @@ def _of_words(
     if (lists := lists_by_name("\n".join(rows))) and names_a_result(lists):
         return pd.DataFrame(lists)
     if all(map(_is_object, rows)):
-        read: Callable[[list[str]], list[dict[str, Any]]] = lambda lines: [*map(_literal, lines)]  # noqa: E731
+        read: Callable[[list[str]], list[dict[str, Any]]] = lambda lines: [*map(_row, lines)]  # noqa: E731
     elif _names_pairs({key for row in rows_of_pairs(rows[:FIRST_LINES]) for key in row}):
         read = rows_of_pairs
     elif not _has_header(cells, separator) and table_of_alike(rows):
@@ -490,10 +492,8 @@ def _fields(line: str, separator: str) -> list[str]:
 def _read_lines(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
     with _text(path, packed) as file:
         first = file.readline()
-        if _is_object(first) and holds_rows(_literal(first)):  # a run in every line, with its evaluations
-            return table_of_rows(
-                records_of([*map(_literal, (first, *filter(str.strip, file)))]), path, droppable
-            )
+        if _is_object(first) and holds_rows(_row(first)):  # a run in every line, with its evaluations
+            return table_of_rows(records_of([*map(_row, (first, *filter(str.strip, file)))]), path, droppable)
     with _text(path, packed) as file:
         return table_of_lines(file, path, droppable)
 
@@ -571,25 +571,11 @@ def _is_object(line: str) -> bool:
     return line.strip().startswith("{") and line.strip().endswith("}")
 
 
-def _literal(line: str) -> dict[str, Any]:
+def _row(line: str) -> dict[str, Any]:
     """An object in a line, as JSON or as Python prints it."""
-    try:
-        return dict(ast.literal_eval(line.strip()))
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        try:
-            return dict(loads(line))
-        except ValueError as error:
-            raise BadInput(f"{line.strip()[:60]!r} is no object: {error}") from error
-
-
-def loads(text: str | bytes) -> Any:
-    """JSON, with integers of more digits than a number of an experiment has as floats."""
-    return json.loads(text, parse_int=whole)
-
-
-def whole(digits: str) -> int | float:
-    """An integer, or a float where it has more digits than a float."""
-    return int(digits) if len(digits) <= 18 else float(digits)
+    if not isinstance(row := literal(line.strip()), dict):
+        raise BadInput(f"{line.strip()[:60]!r} is no object")
+    return row
 
 
 def unpack(path: Path, folder: Path | None = None) -> None:

@@ -115,21 +115,31 @@ def _objects_of(column: pd.Series) -> list[dict[str, Any]] | None:
     for text in column:
         if not (isinstance(text, str) and text.startswith("{") and text.rstrip().endswith("}")):
             return None
-        value = _literal(text)
+        value = literal(text)
         if not isinstance(value, dict):
             return None
         found.append({str(key): inner for key, inner in value.items()})
     return found
 
 
-def _literal(text: str) -> Any:
+def literal(text: str) -> Any:
     """A value as Python or JSON writes it; None where it is neither."""
-    for read in (json.loads, ast.literal_eval):
+    for read in (loads, ast.literal_eval):
         try:
             return read(text)
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
             continue
     return None
+
+
+def loads(text: str | bytes) -> Any:
+    """JSON, with integers of more digits than a number of an experiment has as floats."""
+    return json.loads(text, parse_int=whole)
+
+
+def whole(digits: str) -> int | float:
+    """An integer, or a float where it has more digits than a float."""
+    return int(digits) if len(digits) <= 18 else float(digits)
 
 
 def records_of(document: Any) -> list[dict[str, Any]]:
