@@ -10,6 +10,7 @@ import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.studies import entry
 from scalinglab.studies.trained import RunStorage, storing_in
+from scalinglab.studies.verdict import jackknife
 from scalinglab_papers.damico2025 import (
     against_published,
     beyond,
@@ -20,7 +21,6 @@ from scalinglab_papers.damico2025 import (
     tables,
 )
 from scalinglab_papers.damico2025.published import Windows, authors_exponents
-from scalinglab_papers.damico2025.talk import robustness
 
 
 def planted_pair() -> pairs.Pair:
@@ -307,7 +307,7 @@ def test_our_runs_are_compared_with_the_printed_numbers_of_the_version_whose_set
 def test_leaving_out_one_value_gives_the_standard_error_of_a_mean():
     values = np.random.default_rng(0).standard_normal(12)
     left_out = [float(np.delete(values, k).mean()) for k in range(len(values))]
-    assert robustness.jackknife(left_out) == pytest.approx(values.std(ddof=1) / np.sqrt(12))
+    assert jackknife(left_out) == pytest.approx(values.std(ddof=1) / np.sqrt(12))
 
 
 @pytest.mark.parametrize("name", tables.TABLE_2)

@@ -182,6 +182,11 @@ def mean(values: Sequence[float] | np.ndarray) -> Number:
     return Number(float(drawn.mean()), float(drawn.std(ddof=1) / math.sqrt(len(drawn))), len(drawn))
 
 
+def jackknife(left_out: Sequence[float] | np.ndarray) -> float:
+    """Standard error from n values that each leave out one of n members: √((n − 1)/n Σ (v − v̄)²)."""
+    return float(np.std(left_out) * math.sqrt(len(left_out) - 1))
+
+
 def quotient(above: np.ndarray, below: np.ndarray) -> Number:
     """Mean of `above` over mean of `below`, two numbers of the same draws, by the delta method."""
     value = float(np.mean(above) / np.mean(below))

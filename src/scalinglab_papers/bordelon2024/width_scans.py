@@ -264,10 +264,9 @@ def ensemble_row(s: Scan, curves: Curves, outputs: Mapping[str, np.ndarray]) -> 
         return float(np.mean([np.logaddexp(0.0, -sign * np.mean(one, axis=0)) for one in ensembles]))
 
     left_out = [loss(np.delete(members, k, axis=0)) for k in range(len(members))]
-    spread = float(np.std(left_out)) * np.sqrt(len(members) - 1)  # jackknife
     wide = verdict.mean(widths.losses(curves, wider))
     value = loss(members) / wide.value
-    error = value * float(np.hypot(spread / loss(members), wide.stderr / wide.value))
+    error = value * float(np.hypot(verdict.jackknife(left_out) / loss(members), wide.stderr / wide.value))
     return _judged(
         f"final loss, {together} networks of width {width:g} together over one of width {wider:g}",
         Number(value, error, len(members)), ">", 1.0,

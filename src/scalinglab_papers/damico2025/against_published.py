@@ -22,7 +22,7 @@ from scalinglab.figures.style import INK, colors, loglog, panels_for
 from scalinglab.results.estimate import slopes
 from scalinglab.studies import trained
 from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.verdict import RESOLUTION, Row, mean
+from scalinglab.studies.verdict import RESOLUTION, Row, jackknife, mean
 from scalinglab_papers.damico2025 import study
 from scalinglab_papers.damico2025.pairs import AS_PUBLISHED, published_tables, version_of, with_norm
 from scalinglab_papers.damico2025.published import POINTS, POINTS_SIZE, WINDOWS, Windows
@@ -254,8 +254,7 @@ class Both(NamedTuple):
             rest = np.delete(self.runs, one, 0)
             there = np.isfinite(rest).any(0)
             known.append(value(self.x[there], np.log(np.nanmean(rest[:, there], 0))))
-        variance = (count - 1) / count * float(np.sum((np.array(known) - np.mean(known)) ** 2))
-        return whole, variance * (1 + count / (self.seeds or count))
+        return whole, jackknife(known) ** 2 * (1 + count / (self.seeds or count))
 
 
 def at_equal_norms(frame: pd.DataFrame, theirs: Iterable[PublishedCurve]) -> list[Both]:

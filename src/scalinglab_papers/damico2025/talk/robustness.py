@@ -21,7 +21,7 @@ from scalinglab.laws.learning_curves.dynamical import RESOLUTION
 from scalinglab.results.estimate import Estimate
 from scalinglab.studies import trained
 from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.verdict import Number, Row, mean
+from scalinglab.studies.verdict import Number, Row, jackknife, mean
 from scalinglab_papers.damico2025 import study
 from scalinglab_papers.damico2025.curves import early_row, monotone, plain_curves, small_print
 from scalinglab_papers.damico2025.pairs import (
@@ -231,9 +231,3 @@ def _change(low: Pair, high: Pair, attribute: str) -> float | None:
     if low.found is None or high.found is None:
         return None
     return float(getattr(low.found, attribute).value - getattr(high.found, attribute).value)
-
-
-def jackknife(values: list[float]) -> float:
-    """Standard error from values that each leave out one of n members: √((n − 1)/n Σ (v − v̄)²)."""
-    n = len(values)
-    return math.sqrt((n - 1) / n * float(np.sum((np.array(values) - np.mean(values)) ** 2)))
