@@ -103,7 +103,9 @@ def test_coefficients_are_drawn_relative_to_their_mean_up_to_the_end_of_the_wind
 
 def test_network_learns_the_classes_it_is_shown():
     data = learned_features.load("digits")
-    s = replace(learned_features.SCALES["smoke"], options={"depth": 2, "hidden": 64}, epochs=15)
+    s = replace(
+        learned_features.SCALES["smoke"], network={"name": "mlp", "depth": 2, "hidden": 64}, epochs=15
+    )
     model = learned_features.trained_network(data, s)
     known = data.test_y < learned_features.KNOWN
     import torch
