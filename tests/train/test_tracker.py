@@ -374,3 +374,25 @@ def test_the_first_divergence_is_the_one_that_counts_and_a_healthy_run_has_none(
     healthy(1, loss=1.0)
     assert healthy.diverged_at is None
     assert "diverged_at" not in healthy.finish().frame
+
+
+def test_compute_is_counted_without_norms() -> None:
+    """A network without dense layers lost its compute with its norms, as did every one with norms=False."""
+    model = small()
+    quiet = Tracker(model, n_data=64, batch_size=8, norms=False, input_shape=(6,))
+    assert quiet.measure(3)["compute"] == 3 * sl.measure.flops(model, (6,), batch_size=8).step
+
+    class Scaled(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.table = nn.EmbeddingBag(9, 4)
+
+        def forward(self, tokens):
+            return self.table(tokens) @ torch.ones(4, 2)
+
+    words = Scaled()
+    tracker = Tracker(words, n_data=64, batch_size=8)
+    with pytest.warns(TrackerWarning, match="no dense or convolution layer"):
+        words(torch.zeros(8, 5, dtype=torch.int64))
+    forward = 2 * 8 * 4 * 2
+    assert tracker.measure(1)["compute"] == 2 * forward  # back into the table, not into the ones

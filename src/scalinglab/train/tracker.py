@@ -74,9 +74,10 @@ class Tracker:
         n_data: training examples, for the laws in data.
         store: a folder (or `Store`) to keep the rows in; None keeps them in memory. Of the processes that
             train one network together only the first writes.
-        input_shape: shape of one input, without the batch axis, for the norms; read off the first call of
-            the model where it is not given.
-        batch_size: examples a step, for `epoch`, `examples` and `compute`.
+        input_shape: shape of one input, without the batch axis, for norms and operations; read off the first
+            call of the model where it is not given, and norms are measured.
+        batch_size: examples a step, for `epoch`, `examples` and `compute` (with norms=False: where
+            `input_shape` is given).
         per_decade: checkpoints in each factor of ten of steps.
         evaluate: called at checkpoints; returns measurements by name, such as ``{"test_error": 0.1}``.
         norms: measure norms. Where a bound depends on how large inputs are, it holds for the inputs that the
@@ -163,9 +164,8 @@ class Tracker:
             self.plan(schedule)
         if norms:
             self._watch = model.register_forward_pre_hook(self._look, with_kwargs=True)
-        if norms and input_shape is not None:
-            with self._going_on("measuring norms"):
-                self._start_norms(tuple(input_shape))
+        if input_shape is not None:
+            self._start(tuple(input_shape))
 
     def plan(self, schedule: Schedule | None) -> None:
         """Say how the learning rate will go on, where the tracker was made before it was known."""
@@ -233,28 +233,34 @@ class Tracker:
                 return
             first = next((x for x in tensors if x.is_floating_point()), tensors[0])
             if self.norms is None:
-                self._start_norms(tuple(first.shape[1:]))
+                self._start(tuple(first.shape[1:]))
             if self.norms is not None and self.norms.needs_radius and first.is_floating_point():
                 largest = torch.linalg.vector_norm(first.detach().flatten(1).float(), dim=1).max()
                 # compared on the device: reading it would make every call of the network wait
                 self._radius = largest if self._radius is None else torch.maximum(self._radius, largest)
 
-    def _start_norms(self, input_shape: tuple[int, ...]) -> None:
+    def _start(self, input_shape: tuple[int, ...]) -> None:
+        """Count a step's operations and begin with the norms; either may fail without the other."""
         network = unwrapped(self.model)
         watch, self._watch = self._watch, None  # the network is called to be read
+        if self.batch_size:
+            with self._going_on("counting operations"):
+                self.flops = flops(network, input_shape, self.batch_size).step
+        if self.wants_norms:
+            with self._going_on("measuring norms"):
+                self.norms = self._norms_of(network, input_shape)
+        if self.norms is not None and self.norms.needs_radius:
+            self._watch = watch
+        elif watch is not None:
+            watch.remove()
+
+    def _norms_of(self, network: nn.Module, input_shape: tuple[int, ...]) -> NormTracker:
         try:
-            self.norms = NormTracker(network, input_shape)
+            return NormTracker(network, input_shape)
         except BadInput as error:
             raise BadInput(
                 f"{error}. Give the tracker the network inside that maps inputs to outputs, or norms=False"
             ) from error
-        finally:
-            if self.norms is not None and self.norms.needs_radius:
-                self._watch = watch
-            elif watch is not None:
-                watch.remove()
-        if self.batch_size:
-            self.flops = flops(network, input_shape, self.batch_size).step
 
     def _after(self, step: int) -> int:
         """The next checkpoint after a step."""
