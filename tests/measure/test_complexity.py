@@ -589,6 +589,44 @@ def test_an_average_is_a_layer_of_the_path_norm(name):
     assert measure.norms(model, (2, 7, 6))["path"] == pytest.approx(math.sqrt(paths), rel=1e-10)
 
 
+# layer, shape of its input, and how far its bound may be above the norm of its matrix
+BOUNDED = {
+    "to more pixels": (nn.AdaptiveAvgPool2d(6), (2, 2, 2), 1),  # as VGG does to small images: norm 3
+    "to no divisor": (nn.AdaptiveAvgPool2d(4), (2, 5, 5), 1.11),
+    "padding not counted": (nn.AvgPool2d(2, 2, 1, count_include_pad=False), (2, 4, 4), 1),
+    "a last window beyond the edge": (nn.AvgPool2d(2, 2, ceil_mode=True), (2, 3, 3), 1),
+    "a divisor of its own": (nn.AvgPool2d(2, 2, divisor_override=1), (2, 4, 4), 1),
+    "a line": (nn.AvgPool1d(3), (2, 9), 1),
+    "a line to one": (nn.AdaptiveAvgPool1d(1), (2, 9), 1),
+    "a volume": (nn.AvgPool3d(2), (2, 4, 4, 4), 1),
+}
+
+
+@pytest.mark.parametrize("case", BOUNDED)
+def test_a_pool_is_bounded_by_the_norm_of_its_matrix(case):
+    pool, shape, above = BOUNDED[case]
+    exact = np.linalg.norm(as_matrix(pool, shape), 2)
+    model = nn.Sequential(pool, nn.Flatten(), nn.LazyLinear(2))
+    found = measure.spectral_complexity(model, shape).others.get("0", ("", 1.0))[1]  # 1 is not listed
+    assert exact * (1 - 1e-9) <= found <= above * exact * (1 + 1e-9)
+
+
+def test_a_maximum_grows_by_the_windows_that_see_an_entry():
+    for pool, windows in ((nn.MaxPool1d(2), 1), (nn.MaxPool1d(3, 2), 2), (nn.MaxPool1d(2, 2, dilation=2), 2)):
+        model = nn.Sequential(nn.Linear(9, 9), pool, nn.Flatten(), nn.LazyLinear(2))
+        found = measure.spectral_complexity(model, (2, 9)).others
+        assert found.get("1", ("", 1.0))[1] == pytest.approx(math.sqrt(windows))
+
+
+def test_averages_of_lines_are_layers_of_the_path_norm():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(9, 9), nn.ReLU(), nn.AvgPool1d(3, 2, 1), nn.AdaptiveAvgPool1d(2)).double()
+    pools = [as_matrix(model[2], (2, 9)), as_matrix(model[3], (2, 5))]
+    dense = np.kron(np.eye(2), model[0].weight.detach().numpy())
+    paths = (pools[1] ** 2 @ pools[0] ** 2 @ dense**2).sum()
+    assert measure.norms(model, (2, 9))["path"] == pytest.approx(math.sqrt(paths), rel=1e-10)
+
+
 @pytest.mark.parametrize(
     "layer", [nn.GELU(), nn.Tanh(), nn.Softsign(), nets.Attention(4, 2), nn.LayerNorm(4)]
 )

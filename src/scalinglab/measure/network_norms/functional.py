@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
@@ -52,13 +53,22 @@ class _SquaredAverages(TorchFunctionMode):
         """Call any function of PyTorch; averages are multiplied by their weights once more."""
         kwargs = kwargs or {}
         out = function(*args, **kwargs)
-        if function is F.avg_pool2d:
+        if function is F.avg_pool1d:  # with a height of one
+            given = dict(zip(_POOL, args, strict=False)) | kwargs
+            line = {
+                key: (one, *np.atleast_1d(given[key]).tolist())
+                for key, one in _LINE
+                if given.get(key) is not None
+            }
+            given |= {"input": given["input"].unsqueeze(-2), **line}
+            return self.__torch_function__(F.avg_pool2d, types, (), given).squeeze(-2)
+        if function in (F.avg_pool2d, F.avg_pool3d):
             given = dict(zip(_POOL, args, strict=False)) | kwargs
             given["input"] = torch.ones_like(given["input"])
             return out * function(**given) / function(**given | {"divisor_override": 1})
-        if function is F.adaptive_avg_pool2d:
+        if function in _ADAPTIVE:
             x = args[0] if args else kwargs["input"]
-            for axis in (-2, -1):
+            for axis in range(-_ADAPTIVE[function], 0):
                 size, parts = x.shape[axis], out.shape[axis]
                 counts = [-(-(i + 1) * size // parts) - i * size // parts for i in range(parts)]
                 out = out / out.new_tensor(counts).view(-1, *[1] * (-1 - axis))
@@ -68,6 +78,8 @@ class _SquaredAverages(TorchFunctionMode):
         return out
 
 
+_ADAPTIVE = {F.adaptive_avg_pool1d: 1, F.adaptive_avg_pool2d: 2, F.adaptive_avg_pool3d: 3}
+_LINE = (("kernel_size", 1), ("stride", 1), ("padding", 0))  # of an axis of one
 _POOL = ("input", "kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override")
 
 

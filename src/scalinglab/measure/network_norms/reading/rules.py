@@ -16,6 +16,7 @@ from scalinglab.measure.network_norms.reading.layers import is_attention
 from scalinglab.measure.network_norms.reading.nodes import KEEPS, ancestors, nothing, zero
 from scalinglab.measure.network_norms.reading.products import Products
 from scalinglab.measure.network_norms.reading.recording import Recording
+from scalinglab.measure.network_norms.reading.sums import AVERAGED, AVERAGES, MAXIMA, MAXIMUM
 
 MODULES = {
     nn.ReLU: "relu", nn.ReLU6: "relu6", nn.LeakyReLU: "leaky_relu", nn.Tanh: "tanh", nn.Hardtanh:
@@ -24,7 +25,7 @@ MODULES = {
     "hardsigmoid", nn.LogSigmoid: "logsigmoid", nn.Softsign: "softsign", nn.Tanhshrink: "tanhshrink",
 }  # fmt: skip
 NEUTRAL = (nn.Identity, nn.Flatten, nn.Unflatten, nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.AlphaDropout)
-POOLS = (nn.MaxPool2d, nn.AvgPool2d, nn.AdaptiveAvgPool2d)
+POOLS = (*MAXIMA, *AVERAGES)
 NORMALISERS = (nn.LayerNorm, nn.GroupNorm)
 LINEAR = (nn.Linear, nn.Conv2d, nn.modules.batchnorm._BatchNorm, *NEUTRAL, *POOLS)  # but for their biases
 MOVES = {
@@ -36,7 +37,7 @@ MOVES = {
 }  # fmt: skip
 HOMOGENEOUS = {
     *KEEPS, *MOVES, "relu", "leaky_relu", "part", "linear", "conv2d", "add", "sub", "cat", "stack", "mean",
-    "sum", "max_pool2d", "avg_pool2d", "adaptive_avg_pool2d", "mul", "div", "neg", "abs",
+    "sum", *MAXIMUM, *AVERAGED, "mul", "div", "neg", "abs",
 }  # fmt: skip
 
 
@@ -116,7 +117,7 @@ class Rules(Products):
         elif isinstance(module, NEUTRAL):
             self._follow(node, source)
         elif isinstance(module, POOLS):
-            self._pooling(node, source, module, type(module).__name__)
+            self._pooled_module(node, source, module)
         elif isinstance(module, (nn.Softmax, nn.LogSoftmax)):
             self._softmax(node, module.dim, isinstance(module, nn.LogSoftmax), type(module).__name__)
         else:
@@ -145,7 +146,7 @@ RULES: dict[str, str] = {
     "softmax_function"), "exp": "exponential", "pow": "power", "square": "power", "masked_fill": "fill",
     "where": "fill", **dict.fromkeys(("maximum", "minimum", "max", "min"), "larger"), "add": "sum", "sub":
     "sum", **dict.fromkeys(("cat", "stack"), "concatenate"), **dict.fromkeys(("mean", "sum", "cumsum",
-    "std"), "reduction"), **dict.fromkeys(("max_pool2d", "avg_pool2d", "adaptive_avg_pool2d",
-    "boolean_dispatch"), "pooled"), "mul": "product", "div": "product", **dict.fromkeys(("matmul",
+    "std"), "reduction"), **dict.fromkeys((*AVERAGED, *MAXIMUM),
+    "pooled"), "mul": "product", "div": "product", **dict.fromkeys(("matmul",
     "rmatmul", "bmm", "mm"), "matrix_product"), "addmm": "added_product",
 }  # fmt: skip

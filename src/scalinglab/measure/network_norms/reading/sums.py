@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -19,8 +20,21 @@ from scalinglab.measure.network_norms.reading.extents import (
     log_of,
     log_sum,
 )
-from scalinglab.measure.network_norms.reading.layers import BATCH, pair
+from scalinglab.measure.network_norms.reading.layers import BATCH
 from scalinglab.measure.network_norms.reading.nodes import given
+
+MAXIMA = (nn.MaxPool1d, nn.MaxPool2d, nn.MaxPool3d)
+MAXIMUM = {"max_pool1d", "max_pool2d", "max_pool3d", "boolean_dispatch"}  # the last as PyTorch calls them
+AVERAGED = {f"{kind}avg_pool{axes}d" for kind in ("", "adaptive_") for axes in (1, 2, 3)}
+AVERAGES = (
+    nn.AvgPool1d, nn.AvgPool2d, nn.AvgPool3d, nn.AdaptiveAvgPool1d, nn.AdaptiveAvgPool2d,
+    nn.AdaptiveAvgPool3d,
+)  # fmt: skip
+
+
+def axes_of(name: str) -> int:
+    """Axes over which a pool goes, from the name of its class or function."""
+    return int(name.removesuffix("d")[-1])
 
 
 class Sums(Elementwise):
@@ -126,10 +140,54 @@ class Sums(Elementwise):
         self.made[node.name] = make
 
     def _pooled(self, node: fx.Node) -> None:
-        self._pooling(node, node.all_input_nodes[0], self._pool_of_function(node), node.meta["name"])
+        name, source = node.meta["name"], node.all_input_nodes[0]
+        if name in MAXIMUM:
+            kernel, stride, _, dilation = given(
+                node, ("input", "kernel_size", "stride", "padding", "dilation")
+            )[1:]
+            self._pooling(node, source, self._of_maxima(source, kernel, stride, dilation), 1.0, name)
+        else:
+            options = {key: value for key, value in node.kwargs.items() if key != "input"}
+            call: Any = node.target
+            pool = lambda x: call(x, *node.args[1:], **options)  # noqa: E731
+            self._averaging(node, source, pool, name, axes_of(name))
 
-    def _pooling(self, node: fx.Node, source: fx.Node, module: nn.Module, what: str) -> None:
-        factor = self._pool(source.name, node, module)
+    def _pooled_module(self, node: fx.Node, source: fx.Node, module: nn.Module) -> None:
+        name: str = type(module).__name__
+        if isinstance(module, MAXIMA):
+            factor = self._of_maxima(source, module.kernel_size, module.stride, module.dilation)
+            self._pooling(node, source, factor, 1.0, name)
+        else:
+            kind = next(kind for kind in AVERAGES if isinstance(module, kind))  # of a subclass, too
+            self._averaging(node, source, module, name, axes_of(kind.__name__))
+
+    def _averaging(
+        self, node: fx.Node, source: fx.Node, pool: Callable[[Tensor], Tensor], name: str, axes: int
+    ) -> None:
+        """By Schur's test: a matrix's norm² is at most its largest sum of a row times that of a column."""
+        with torch.enable_grad():
+            ones = torch.ones(
+                1,
+                1,
+                *self.shapes[source.name][-axes:],
+                dtype=torch.float64,
+                device="cpu",
+                requires_grad=True,
+            )
+            rows = pool(ones)
+            (columns,) = torch.autograd.grad(rows.sum(), ones)
+        largest = float(rows.detach().max())
+        self._pooling(node, source, math.sqrt(largest * float(columns.max())), largest, name)
+
+    def _of_maxima(self, source: fx.Node, kernel: Any, stride: Any, dilation: Any) -> float:
+        """The root of how many windows see an entry."""
+        dimensions = len(self.shapes[source.name]) - 2
+        each = (value if isinstance(value, tuple) else (value,) * dimensions for value in (
+            kernel, stride or kernel, dilation or 1))  # fmt: skip
+        return math.sqrt(math.prod(math.ceil(k * math.gcd(s, d) / s) for k, s, d in zip(*each, strict=True)))
+
+    def _pooling(self, node: fx.Node, source: fx.Node, factor: float, largest: float, what: str) -> None:
+        """A pool of this norm; no entry grows more than by the factor `largest`."""
         self._factor(node, source, factor, what)
         shape = self.shapes[node.name]
 
@@ -139,7 +197,8 @@ class Sums(Elementwise):
             def size(norms: Norms) -> Extent:
                 extent = inner(norms)
                 length = extent.length + log_of(factor, extent.length)
-                return extents.consistent(extent.entry, length, length, shape, BATCH)
+                entry = extent.entry + math.log(max(largest, 1.0))
+                return extents.consistent(entry, length, length, shape, BATCH)
 
             return size
 
@@ -194,28 +253,3 @@ class Sums(Elementwise):
             return size
 
         self.made[node.name] = make
-
-    # -- pools ----------------------------------------------------------------------------------------
-
-    def _pool(self, source: str, node: fx.Node, module: nn.Module) -> float:
-        height, width = self.shapes[source][2:]
-        if isinstance(module, nn.AdaptiveAvgPool2d):
-            out_height, out_width = self.shapes[node.name][2:]
-            if height % out_height or width % out_width:
-                return 1.0
-            return math.sqrt(out_height * out_width / (height * width))
-        kernel = pair(module.kernel_size)  # type: ignore
-        stride = pair(module.stride if module.stride is not None else module.kernel_size)  # type: ignore
-        overlap = math.prod(math.ceil(k / s) for k, s in zip(kernel, stride, strict=True))
-        if isinstance(module, nn.MaxPool2d):
-            return math.sqrt(overlap)
-        return math.sqrt(overlap / math.prod(kernel))
-
-    def _pool_of_function(self, node: fx.Node) -> nn.Module:
-        arguments = list(node.args[1:])
-        kernel = arguments[0] if arguments else node.kwargs.get("kernel_size", node.kwargs.get("output_size"))
-        stride = arguments[1] if len(arguments) > 1 else node.kwargs.get("stride")
-        if node.meta["name"] == "adaptive_avg_pool2d":
-            return nn.AdaptiveAvgPool2d(kernel)  # type: ignore
-        kind = nn.AvgPool2d if node.meta["name"] == "avg_pool2d" else nn.MaxPool2d
-        return kind(kernel, stride or None)  # type: ignore
