@@ -49,7 +49,8 @@ def test_an_offset_of_every_size_is_seen_and_widens_intervals():
     quiet, moved = fitted(0.0), fitted(0.01)
     assert quiet.sharing < 0.5
     assert moved.sharing > 0.95
-    assert "miss the fit together" in moved.summary()
+    reasons = [getattr(each.details.get("of"), "code", "") for each in moved.remarks]
+    assert "sizes_share_errors" in reasons
     widths = [np.diff(one.parameter_intervals()["alpha"])[0] for one in (quiet, moved)]
     assert widths[1] > 3 * widths[0]
 
