@@ -51,6 +51,7 @@ LARGEST_LOSS = 14.0  # nats: ln of a vocabulary of a million; more is a perplexi
 FEWEST_TO_FOLLOW = 5  # points, of which chance alone makes few follow
 LEAST_FOLLOWED = 0.3  # of the variance of y's ranks that its sizes explain where they are sizes at all
 SAME_RESULT = 0.05  # in the median, by which a mean differs from its seeds
+FEWEST_STEPS = 5  # rows of a run from which on numbers that rise in each are its steps
 FEWEST_LOST, MOST_LOST = 3, 0.1  # results of a text that the table lacks: how many, and as a share
 MOST_OF_A_TEXT = 1 << 20  # bytes of which every number is looked for
 TEXTS = ("", ".csv", ".tsv", ".txt", ".log", ".md", ".tex", ".out", ".py", ".dat")
@@ -261,6 +262,10 @@ def rows_of_runs(asked: Question) -> Doubts:
         return
     kinds = [c.ours for c in columns if c.role in ("setting", "measured") and quantity(c.ours) is None]
     kinds = [c for c in kinds if c in frame and 1 < frame[c].nunique() <= len(frame) / 2]
+    steps = within.size().median() >= FEWEST_STEPS  # training_iteration: 1, 2, 3, …
+    kinds = [
+        c for c in kinds if not (steps and is_numeric(frame[c]) and (within[c].diff().dropna() > 0).all())
+    ]
     if found := [c for c in kinds if (within[c].nunique() > 1).all()]:
         first = shlex.quote(f"{found[0]}={frame[found[0]].iloc[0]}")
         yield Reason("rows_of_runs", column=found[0], values=frame[found[0]].nunique(), first=first)
