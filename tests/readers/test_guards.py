@@ -34,7 +34,7 @@ def code_of(table: dict[str, object], **named: str) -> str:
         ({"params": N, "tokens": 20 * N, "loss": np.exp(LOSS) * 4}, "no_loss"),
         ({"params": N, "loss": LOSS[[3, 0, 5, 2, 4, 1]]}, "does_not_follow"),
         ({"params": N, "train_loss": LOSS, "dev thing": LOSS + 0.1}, "other_result"),
-        ({"n_train": N / 1e6, "error": LOSS / 10}, "small_sizes"),
+        ({"n_train": N / 7e5, "error": LOSS / 10}, "small_sizes"),
         (
             {
                 "run": [f"r{k // 2}" for k in range(12)],

@@ -41,8 +41,7 @@ from scalinglab.results.types import Reason
 
 FEWEST = 1e4  # tokens of a training, parameters of a network: fewer may be in a larger unit
 FEWEST_WHOLE = 10.0  # a number of examples that is no whole one, as 1.28, may be in a larger unit
-FEWEST_EXAMPLES = 1e3  # beside as few parameters, or from one example on
-FEWEST_OF_A_SET = 2  # examples; sets from 8 to 410 scans are in use, those from 1 to 64 may be thousands
+FEWEST_EXAMPLES = 1e3  # beside as few parameters
 FEWEST_PARAMS, MOST_IN_MILLIONS = 1e3, 1e6  # of the smallest and largest model, alone or beside tokens
 OTHER_COUNT = 0.05  # of ln FLOPs, by which a table counts them otherwise
 OTHER_UNIT = 100.0  # times more or fewer FLOPs than 6 n_params n_data: one of the three is in another unit
@@ -138,8 +137,7 @@ def small_sizes(asked: Question) -> Doubts:
     if "n_data" in ends and units["n_data"] == "examples":
         parts = bool((asked.sizes["n_data"] % 1 > 0).any())
         low, high = ends["n_data"]
-        few = low < FEWEST_OF_A_SET and high < FEWEST_EXAMPLES
-        doubtful += ["n_data"] if low < FEWEST_WHOLE < high and (parts or few) else []
+        doubtful += ["n_data"] if parts and low < FEWEST_WHOLE < high else []
     if "n_params" in ends:
         (low, high), parts = ends["n_params"], bool((asked.sizes["n_params"] % 1 > 0).any())
         if units.get("n_data", "tokens") == "tokens":
