@@ -77,3 +77,12 @@ def test_columns_that_values_alone_tell_are_marked_as_guesses():
     read = {column.theirs: column for column in sl.read(table).reading.columns}
     assert not read["cells"].sure
     assert read["loss"].sure
+
+
+@pytest.mark.parametrize(("source", "code"), [("train", ""), ("read", "small_sizes")])
+def test_counts_of_runs_made_here_are_as_they_stand(source: str, code: str):
+    """A perceptron of 195 parameters is one; a table of others with so few may count in millions."""
+    n, d = np.repeat([195.0, 390.0, 780.0, 1560.0], 4), np.tile([100.0, 200.0, 400.0, 800.0], 4)
+    loss = 0.1 + 8 / n**0.6 + 5 / d**0.5
+    frame = pd.DataFrame({"run": [f"r{k}" for k in range(16)], "n_params": n, "n_data": d, "test_loss": loss})
+    assert code_of(frame.assign(source=source)) == code

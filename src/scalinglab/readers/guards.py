@@ -27,6 +27,7 @@ from scalinglab.curves import PROGRESS, Curves
 from scalinglab.curves.columns import (
     CLEAR_RANK,
     FLOPS_PER_PARAM_EXAMPLE,
+    SOURCES,
     is_numeric,
     is_seed,
     rank_correlation,
@@ -274,11 +275,14 @@ OF_RESULT: tuple[Callable[[Question], Doubts], ...] = (of_training, no_result, o
 
 
 def refuse_doubtful(asked: Question, sizes: bool = True, result: bool = True) -> None:
-    """Refuse a table that may mean something else.
+    """Refuse a table that may mean something else, unless this package made its curves.
 
     Args:
         sizes, result: whether these were chosen here, and not by the caller.
     """
+    frame = asked.curves.frame
+    if {"run", "source"} <= {*frame} and frame["source"].isin({*SOURCES} - {"read"}).all():
+        return
     for check in (
         *(OF_SIZES if sizes else ()),
         *(OF_RESULT if result else ()),
