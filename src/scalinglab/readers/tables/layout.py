@@ -324,7 +324,8 @@ def _from_wide(frame: pd.DataFrame, origin: str, notes: Sequence[str]) -> tuple[
 def _without_means(frame: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     """Without the mean of columns of seeds and its spread, which say it again; and the name of the mean."""
     seeds = [c for c in frame if (seed := _seed(c)) is not None and (seed[2] or quantity(seed[0]))]
-    if len(seeds) < 2:
+    numbers = {seed[1] for c in seeds if (seed := _seed(c)) is not None}
+    if len(seeds) < 2 or len(numbers) < len(seeds):  # the ends of a 95 % interval are no seeds
         return frame, ""
     mean = pd.DataFrame({c: _as_numbers(frame[c]) for c in seeds}).mean(axis=1)
     others = (c for c in frame if c not in seeds and (q := quantity(c)) is not None and not q.is_spread)
