@@ -66,6 +66,10 @@ def test_runs_go_into_the_fit_with_their_schedules_under_any_names(fits):
     assert [list(losses) for _, _, losses in runs] == [[2.5, 2.3, 2.0], [2.5, 2.0]]
     plan = runs[0][0]
     assert np.interp([5, 10, 20], plan.step, plan.rate) == pytest.approx([0.4, 0.4, 0.2])
+    pd.read_csv("cosine.csv").assign(run="first").to_csv("in_a_run.csv", index=False)
+    run("in_a_run.csv")
+    ((plan, _, _),) = fits.pop()
+    assert np.interp([10, 20, 30], plan.step, plan.rate) == pytest.approx([0.4, 0.2, 0.1])
     frame = pd.read_csv("cosine.csv").set_axis(["step", "eta", "nll"], axis=1)
     frame.to_csv("named.csv", index=False)
     run("named.csv", "--column", "lr=eta", "--column", "loss=nll")

@@ -106,6 +106,18 @@ def test_settings_that_change_are_followed_and_those_that_were_logged_once_are_f
     assert constant_settings(both)[1] == []  # it is followed already
 
 
+def test_a_rate_that_decays_along_one_training_tells_no_runs_apart(tmp_path: Path):
+    """Each step has a rate of its own; searches of rates, whose steps recur, are runs."""
+    path, steps = tmp_path / "cosine.csv", np.arange(100, 1300, 100)
+    one = pd.DataFrame({"step": steps, "lr": 3e-4 * np.cos(steps / 1000), "loss": 3 + 50 / steps})
+    one.to_csv(path, index=False)
+    frame = sl.read(path).frame
+    assert frame["run"].nunique() == 1
+    assert frame["current_learning_rate"].tolist() == pytest.approx(one["lr"].tolist())
+    pd.concat([one.assign(lr=rate) for rate in (1e-4, 3e-4, 1e-3)]).to_csv(path, index=False)
+    assert sl.read(path).frame["run"].nunique() == 3
+
+
 @pytest.mark.parametrize(
     ("theirs", "columns", "name"),
     [("tokens_seen", [], "tokens"), ("Tok", [], "tokens"), ("D", [], "tokens"), ("images", [], "examples"),

@@ -97,7 +97,9 @@ def schedule(
     def read(file: Path, *needed: str) -> tuple[Any, pd.DataFrame]:
         table = read_table(file, column, wanted=("lr", "loss"), printed=False)
         likely = {"step": ("step",), "lr": ("learning_rate",), "loss": ("train_loss", "test_loss")}
-        known = {name: next((c for c in (table.resolve(name), *others) if c in table.frame), name)
+        # a rate that changes within a run is read as current_learning_rate, beside the highest of the run
+        known = {name: next((c for c in (f"current_{table.resolve(name)}", table.resolve(name), *others)
+                             if c in table.frame), name)
                  for name, others in likely.items()}  # fmt: skip
         frame = table.frame.rename(columns={theirs: ours for ours, theirs in known.items()})
         for name in needed:

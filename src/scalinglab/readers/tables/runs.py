@@ -82,6 +82,9 @@ def find_runs(
         frame, changed = constant_settings(frame)
         return frame, [*notes, *changed]
     step = next((c for c in CHECKPOINTS if c in frame and is_numeric(frame[c])), None)
+    if step is not None and _rate_is_scheduled(frame, declared, step):
+        keys = [c for c in setting_columns(frame, declared) if c != "learning_rate"]
+        return find_runs(_named(frame, keys), declared, names)
     if step == "examples" and _are_sizes(frame, declared, names):
         frame, step = frame.rename(columns={"examples": "n_data"}), None
         names["examples"] = "n_data"
@@ -89,6 +92,14 @@ def find_runs(
         frame, notes = _by_setting(frame, declared, data, names)
         return frame, ["rows are checkpoints: tokens grow in even steps", *notes]
     return _by_row(frame, declared) if step is None else _by_setting(frame, declared, step, names)
+
+
+def _rate_is_scheduled(frame: pd.DataFrame, declared: list[str], step: str) -> bool:
+    """Whether the learning rate is that of each checkpoint: it changes between most, none of which recurs."""
+    if "learning_rate" not in frame or frame["learning_rate"].nunique() <= len(frame) / 2:
+        return False
+    keys = [c for c in setting_columns(frame, declared) if c != "learning_rate"]
+    return len(frame) >= FEWEST_CHECKPOINTS and not frame.duplicated([*keys, step]).any()
 
 
 def _whole_rows(frame: pd.DataFrame) -> pd.DataFrame | None:
