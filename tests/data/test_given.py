@@ -37,6 +37,8 @@ def test_data_sets_of_pytorch_are_read_example_by_example() -> None:
         ((X, Y), "has 2 parts"),
         ((X, Y, X, Y[:3]), "6 test inputs and 3"),
         ((X, Y, X[:, :1], Y), "must agree"),
+        ((X, Y, np.where(X == 5, np.nan, X), Y), "1 of 6 test inputs hold NaN.*example 2"),
+        ((X, np.where(X == 1, np.inf, X), X, X), "1 of 6 training targets hold NaN.*example 0"),
         ((X, np.array(["a"] * 6), X, Y), "give numbers"),
         (X, "is a ndarray"),
         ({"x": X, "y": Y}, "test_x is missing"),

@@ -44,6 +44,13 @@ def as_dataset(value: Any, name: str) -> Dataset:
     for x, y, kind in ((train_x, train_y, "training"), (test_x, test_y, "test")):
         if x.ndim == 0 or len(x) != len(y) or len(x) == 0:
             raise BadInput(f"{name}: {len(x) if x.ndim else 0} {kind} inputs and {len(y)} {kind} targets")
+        for part, what in ((x, "inputs"), (y, "targets")):
+            wrong = np.flatnonzero(~np.isfinite(part.reshape(len(part), -1)).all(axis=1))
+            if len(wrong):
+                raise BadInput(
+                    f"{name}: {len(wrong)} of {len(part)} {kind} {what} hold NaN or infinity, the first of "
+                    f"them example {wrong[0]}: leave these examples out, or fill them in"
+                )
     if train_x.shape[1:] != test_x.shape[1:] or train_y.shape[1:] != test_y.shape[1:]:
         raise BadInput(
             f"{name}: training examples have shapes {train_x.shape[1:]} and {train_y.shape[1:]}, test "
