@@ -138,6 +138,15 @@ def runs_of_surface(sizes: int, noise: float = 0.01, bent: float = 0.0, apart: f
     return n, d, loss * np.exp(noise * np.random.default_rng(5).standard_normal(n.size))
 
 
+def test_what_rounding_leaves_of_a_law_is_no_bend():
+    """Rounded to six digits the exponent of 0.5 changes by 1e-5 over the last three sizes, with p = 0.03."""
+    n = 100 * 2.0 ** np.arange(10)
+    found = sl.laws.fit("power_law_offset", n, np.round(0.05 + 3 * n**-0.5, 6)).diagnosis.bend
+    assert found.pvalue < bend.SIGNIFICANT
+    assert found.seen is False
+    assert not found.located
+
+
 def test_a_bend_of_a_surface_is_an_f_test_on_its_residuals():
     fitted = surface.fit(*runs_of_surface(5, apart=4.0), delta=np.inf)
     law = fitted.law

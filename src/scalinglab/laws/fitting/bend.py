@@ -32,6 +32,7 @@ from scalinglab.results.estimate import FEWEST
 from scalinglab.results.sentences import LEAST_P
 
 SIGNIFICANT = 0.05  # convention: p-value below which points bend, and residuals are not what a fit assumes
+LEAST_CHANGE = 1e-3  # convention: of an exponent, below which a bend is rounding: three digits are printed
 # defined: of a surface; five parameters and three columns leave as many degrees of freedom
 FEWEST_RUNS = 2 * (5 + 3)
 DRAWS = round(1 / LEAST_P)  # search: p-values as small as are printed, with a standard error of 0.007 at 0.05
@@ -58,7 +59,9 @@ class Bend:
     @property
     def seen(self) -> bool | None:
         """Whether the points bend; None where they cannot tell."""
-        return None if math.isnan(self.pvalue) else self.pvalue < SIGNIFICANT
+        if math.isnan(self.pvalue):
+            return None
+        return self.pvalue < SIGNIFICANT and not abs(self.change) < LEAST_CHANGE
 
     @property
     def located(self) -> bool:
