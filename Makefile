@@ -14,6 +14,8 @@ unexport PYTHONDONTWRITEBYTECODE
 FACTOR ?= 20
 # `make mutants PACKAGE=laws N=60 SEED=0`
 PACKAGE ?=
+# the tests of `make quick` and `make test`; `make ci` also takes the slow ones
+WHICH   ?= not slow and not nightly
 N       ?= 60
 SEED    ?= 0
 RECORDS := $(patsubst src/scalinglab_papers/smoke/%.json,records-%,$(wildcard src/scalinglab_papers/smoke/*.json))
@@ -22,7 +24,7 @@ PYTEST  := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal --dur
 # again with them rewritten, which prints the values of both sides
 TESTS    = $(PYTEST) -m "$(1)" --assert=plain $(2) || { $(PYTEST) -m "$(1)" --last-failed --lfnf none $(2); false; }
 
-.PHONY: demo test tests ci full quick slow nightly slurm records release dist check lint types docs properties mutants coverage benchmarks screenshots clean help
+.PHONY: demo test ci full quick slow nightly slurm records release dist check lint types docs properties mutants coverage benchmarks screenshots clean help
 
 help:
 	@echo "make demo   train, fit and report on real digits, in about two minutes -> demo/report.html"
@@ -69,16 +71,16 @@ lint: $(READY)
 types: $(READY)
 	@echo "==> types";        $(BESIDE) $(BIN)/mypy
 
-# lint, types and tests side by side: the first two use one core only
+# tests, lint and types side by side, the last two on one core; within make ci beside the rest
 test: $(READY)
-	@$(MAKE) --no-print-directory -j2 check quick
+	@$(MAKE) --no-print-directory $(if $(filter 0,$(MAKELEVEL)),-j2) quick check
 
 # less than 15 minutes on two cores; of each paper the records that take least, as many as begin in 15 s.
 # Quick and slow tests in one go: each worker loads the packages and collects the tests once. Slow ones wait a
 # third of their time, for processes and browsers: the rest runs beside them and gives way
 ci: $(READY)
 	@echo "==> checks, quick and slow tests, records of the papers at scale smoke, docs, wheel and sdist"
-	@$(MAKE) --no-print-directory -j3 MINUTES=0.25 BESIDE="nice -n 5" tests check docs $(RECORDS) dist
+	@$(MAKE) --no-print-directory -j3 MINUTES=0.25 BESIDE="nice -n 5" WHICH="not nightly" test docs $(RECORDS) dist
 
 # slow tests alone: those of clusters and killed processes have limits of time
 full: test slow nightly
@@ -86,10 +88,7 @@ full: test slow nightly
 	@$(MAKE) --no-print-directory -j2 $(RECORDS) docs dist
 
 quick: $(READY)
-	@echo "==> quick tests";  $(call TESTS,not slow and not nightly)
-
-tests: $(READY)
-	@echo "==> quick and slow tests"; $(call TESTS,not nightly)
+	@echo "==> tests that are $(WHICH)";  $(call TESTS,$(WHICH))
 
 slow: $(READY)
 	@echo "==> slow tests";   $(call TESTS,slow,tests)
