@@ -173,7 +173,7 @@ def test_seeds_count_as_runs_however_the_column_is_spelt(tmp_path: Path, name: s
     [
         (lambda t: t.assign(test_error=np.r_[0.0, t.test_error[1:]]), "y = 0 is not positive"),
         (lambda t: t.assign(n_data=100), "same size"),
-        (lambda t: t.rename(columns={"test_error": "quality"}).assign(s=1.0), "no column 'test_error'"),
+        (lambda t: t.rename(columns={"test_error": "a"}).assign(b=t.test_error), "no column 'test_error'"),
         (lambda t: t.assign(model=["a"] * 18 + ["b"] * 18), "mix 2 values of model.*--where model=a"),
         (lambda t: t.assign(test_error="high"), "must hold numbers, not 'high'"),
     ],

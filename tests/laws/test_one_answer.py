@@ -228,7 +228,7 @@ def test_the_only_measurement_is_fitted_whatever_its_name():
     table = pd.DataFrame({"n_data": x, "perplexity": 10 + 300 * x**-0.4})
     assert sl.laws.fit("auto", table).parameters == sl.laws.fit("auto", x, table.perplexity).parameters
     with pytest.raises(BadInput, match="'test_error'"):
-        sl.laws.fit("auto", table.assign(other=1.0))
+        sl.laws.fit("auto", table.assign(other=x[::-1]))
 
 
 def test_a_target_in_percent_of_an_error_is_refused():

@@ -239,7 +239,7 @@ def every_fault(model: nn.Module, folder: Path) -> Tracker:
     tracker = Tracker(model, n_data=64, batch_size=16, store=folder, evaluate=left_in_eval(model))
     break_append(tracker)
     tracker.writer.seal = full
-    tracker._start_norms = broken
+    tracker._norms_of = broken
     return tracker
 
 

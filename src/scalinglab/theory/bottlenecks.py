@@ -198,6 +198,7 @@ def frontier(
     return Frontier(compute, best_size, compute / best_size, best_loss)
 
 
+@checked
 def minimum_of_points(x: np.ndarray, y: np.ndarray) -> float:
     """The minimum of the polynomial through the seven points nearest to the smallest."""
     best = int(np.argmin(y))
