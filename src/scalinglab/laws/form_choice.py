@@ -14,15 +14,11 @@ product of these densities is what the cheaper half leaves to say of each form (
 well it fits that half counts, too, with a prior of the parameters that tells as much as one run (Kass and
 Wasserman 1995): of a runs every parameter costs √a. Without it, forms that backtests do not tell apart were
 told apart by their number of parameters alone, whatever the cheaper half said.
-
-Where no form holds, the runs that one of them predicts err together, and the density of many says no more
-than that of one. So of n runs in b parts the logarithm of a form's score counts 1 − c (1 − b/n) times, with c
-how much more likely than not the leading form errs (`form_error`, which takes that for even beforehand).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -54,13 +50,10 @@ def judged(runs: int, tried: Sequence[Form]) -> tuple[Form, ...]:
     return tuple(form for form in tried if 4 * len(form.parameters) <= runs)
 
 
-def weights(solutions: Mapping[str, Solution], errs: Callable[[str], float]) -> dict[str, float]:
+def weights(solutions: Mapping[str, Solution]) -> dict[str, float]:
     """The weight of each form, fitted to the same points; those below `NEGLIGIBLE` are left out.
 
     Of several points of a run, which move together, the one of the largest sizes counts.
-
-    Args:
-        errs: the probability that the form of a name errs.
     """
     data = next(iter(solutions.values())).points
     data = data.keep(data.ends_of_runs)
@@ -72,11 +65,7 @@ def weights(solutions: Mapping[str, Solution], errs: Callable[[str], float]) -> 
     def density(one: int, seen: int, until: int) -> float:
         return log_density_of(solutions[able[one].name], data, seen, until)
 
-    log = weighing.by_backtests(np.zeros(len(able)), density, cuts)
-    leading = able[int(np.argmax(np.nan_to_num(log, nan=-np.inf)))]
-    rather = max(2 * errs(leading.name) - 1, 0.0)  # than not
-    counts = 1 - rather * (1 - (len(cuts) - 1) / len(data.y))
-    share = weighing.shares(counts * log, NEGLIGIBLE)
+    share = weighing.by_backtests(np.zeros(len(able)), density, cuts, NEGLIGIBLE)
     return {form.name: float(w) for form, w in zip(able, share, strict=True) if w > 0}
 
 

@@ -692,21 +692,22 @@ def _averaged(law: Law, others: Sequence[Form], fitted: Callable[[Form], Law], s
     """The surface of a law and of the other forms that backtests do not rule out."""
     if law.solution.rms_residual < ROUNDING * law.solution.unit:  # it passes through: nothing to choose
         return Surface(law, seed)
-    each = {law.form.name: Surface(law, seed)}
+    laws = {law.form.name: law}
     runs = len(np.unique(law.points.runs))
     for form in form_choice.judged(runs, [law.form, *others]):
-        if form.name not in each:
+        if form.name not in laws:
             try:
-                each[form.name] = Surface(fitted(form), seed)
+                laws[form.name] = fitted(form)
             except ScalinglabError:  # too few sizes for it
                 continue
-    solutions = {name: one.law.solution for name, one in each.items()}
-    weights = form_choice.weights(solutions, lambda name: each[name]._form_error.chance)
-    if REFERENCE not in each and weights:
-        law = each[max(weights, key=lambda name: weights[name])].law
+    weights = (
+        form_choice.weights({name: each.solution for name, each in laws.items()}) if len(laws) > 1 else {}
+    )
+    if REFERENCE not in laws and weights:
+        law = laws[max(weights, key=lambda name: weights[name])]
     if not weights or set(weights) == {law.form.name}:
-        return each[law.form.name]
-    return Surface(law, seed, tuple((w, each[name]) for name, w in weights.items()))
+        return Surface(law, seed)
+    return Surface(law, seed, tuple((w, Surface(laws[name], seed)) for name, w in weights.items()))
 
 
 def _variables(x: Sequence[str] | None, named: Collection[str]) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from scipy.linalg import solve_triangular
 from scipy.optimize import nnls
 
 BLOCKS = 3  # search: in which later points are predicted, each from all that come before
+HOPELESS = 8.0  # search: logarithm of the odds from which on one that is behind is not asked again
 
 
 def shares(log: np.ndarray, least: float = 0.0) -> np.ndarray:
@@ -37,9 +38,9 @@ def cuts(count: int, least: int = 0) -> np.ndarray:
 
 
 def by_backtests(
-    prior: np.ndarray, density: Callable[[int, int, int], float], cuts: np.ndarray
+    prior: np.ndarray, density: Callable[[int, int, int], float], cuts: np.ndarray, least: float = 0.0
 ) -> np.ndarray:
-    """(candidates,) ln of what each counts by, after the densities it gave to later points (O'Hagan 1995).
+    """The `shares` of candidates by the densities that they gave to later points (O'Hagan 1995).
 
     Args:
         prior: (candidates,) ln of what each counts by before.
@@ -47,8 +48,10 @@ def by_backtests(
     """
     log = np.array(prior, float)
     for seen, until in pairwise(cuts):
-        log += [density(each, seen, until) for each in range(len(log))]
-    return log
+        for each, asked in enumerate(log > log.max() - HOPELESS):
+            log[each] = log[each] + density(each, seen, until) if asked else -np.inf
+        log[np.isnan(log)] = -np.inf
+    return shares(log, least)
 
 
 def smallest_on_simplex(matrix: np.ndarray) -> np.ndarray:

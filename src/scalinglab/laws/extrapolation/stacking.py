@@ -373,8 +373,8 @@ def law_beside(log_sizes: bytes, values: bytes) -> tuple[float, FormError | None
         return float(np.sum(early.log_density(Places.values(x[None, later]), off)))
 
     prior = np.array([np.log(bands.PRIOR / cuts) - special.logit(errors.chance), 0.0])
-    log = weighing.by_backtests(prior, density, weighing.cuts(x.size, len(form.parameters) + 2))
-    return float(weighing.shares(log)[0]), errors
+    share = weighing.by_backtests(prior, density, weighing.cuts(x.size, len(form.parameters) + 2))
+    return float(share[0]), errors
 
 
 def _stacked(
