@@ -19,7 +19,9 @@ WHICH   ?= not slow and not nightly
 N       ?= 60
 SEED    ?= 0
 RECORDS := $(patsubst src/scalinglab_papers/smoke/%.json,records-%,$(wildcard src/scalinglab_papers/smoke/*.json))
-PYTEST  := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal --durations=10 --durations-min=2
+# processes of the tests; in `make ci` one more than cores, since slow tests wait a third of their time
+WORKERS ?= 2
+PYTEST   = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations=10 --durations-min=2
 # plain assertions: to rewrite those of all files takes each worker 15 s on a fresh checkout. What fails runs
 # again with them rewritten, which prints the values of both sides
 TESTS    = $(PYTEST) -m "$(1)" --assert=plain $(2) || { $(PYTEST) -m "$(1)" --last-failed --lfnf none $(2); false; }
@@ -76,11 +78,11 @@ test: $(READY)
 	@$(MAKE) --no-print-directory $(if $(filter 0,$(MAKELEVEL)),-j2) quick check
 
 # less than 15 minutes on two cores; of each paper the records that take least, as many as begin in 15 s.
-# Quick and slow tests in one go: each worker loads the packages and collects the tests once. Slow ones wait a
-# third of their time, for processes and browsers: the rest runs beside them and gives way
+# Quick and slow tests in one go: each worker loads the packages and collects the tests once. The rest runs
+# beside them and gives way
 ci: $(READY)
 	@echo "==> checks, quick and slow tests, records of the papers at scale smoke, docs, wheel and sdist"
-	@$(MAKE) --no-print-directory -j3 MINUTES=0.25 BESIDE="nice -n 5" WHICH="not nightly" test docs $(RECORDS) dist
+	@$(MAKE) --no-print-directory -j3 MINUTES=0.25 BESIDE="nice -n 5" WHICH="not nightly" WORKERS=3 test docs $(RECORDS) dist
 
 # slow tests alone: those of clusters and killed processes have limits of time
 full: test slow nightly
