@@ -116,6 +116,8 @@ def test_a_rate_that_decays_along_one_training_tells_no_runs_apart(tmp_path: Pat
     assert frame["current_learning_rate"].tolist() == pytest.approx(one["lr"].tolist())
     pd.concat([one.assign(lr=rate) for rate in (1e-4, 3e-4, 1e-3)]).to_csv(path, index=False)
     assert sl.read(path).frame["run"].nunique() == 3
+    one.assign(step=steps[::-1]).to_csv(path, index=False)  # the best step of each rate
+    assert sl.read(path).frame["run"].nunique() == len(one)
 
 
 @pytest.mark.parametrize(

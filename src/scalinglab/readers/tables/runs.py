@@ -99,7 +99,10 @@ def _rate_is_scheduled(frame: pd.DataFrame, declared: list[str], step: str) -> b
     if "learning_rate" not in frame or frame["learning_rate"].nunique() <= len(frame) / 2:
         return False
     keys = [c for c in setting_columns(frame, declared) if c != "learning_rate"]
-    return len(frame) >= FEWEST_CHECKPOINTS and not frame.duplicated([*keys, step]).any()
+    if len(frame) < FEWEST_CHECKPOINTS or frame.duplicated([*keys, step]).any():
+        return False
+    # of a search over rates with the best step of each run, steps do not rise from row to row
+    return bool(_pieces(frame, keys, step).max(initial=0) == _codes(frame, keys).max(initial=0))
 
 
 def _whole_rows(frame: pd.DataFrame) -> pd.DataFrame | None:
