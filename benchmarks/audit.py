@@ -1,6 +1,6 @@
 """What an audit finds in tables of common shapes, with one fault in each, and what it says of clean ones.
 
-    python benchmarks/audit.py [--rows] [--draws 3 --first 11]
+    python benchmarks/audit.py [--rows] [--draws 3 --first 11] [--set december]
 
 Thirty tables have a fault, three of each kind that issue trackers of large studies name; ten more, one of
 each kind, were written after the audit was mended on the thirty; twenty have none.
@@ -8,6 +8,7 @@ Shapes and names of columns are those of sweeps, ladders, searches, logs and tab
 them; nanochat's two headers are those of its `runs/scaling_laws.sh`. A fault is found where a doubt of its
 kind names at least half of the wrong rows (where no row is wrong, but all are: where there is such a doubt).
 Every other row that is named counts as false, and every doubt about a clean table. ``--rows`` prints each.
+``--set``: other tables, of `audit_parts`, thirty with a fault and ten without.
 """
 
 from __future__ import annotations
@@ -19,30 +20,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from audit_parts import december, january  # noqa: F401  (registers its tables)
+from audit_parts.registry import CLEAN, FAULTS, Planted, Random, register
 
 from scalinglab.answers.doubts import audit
 from scalinglab.errors import ScalinglabError
 
-Random = np.random.Generator
-Planted = tuple[pd.DataFrame, list[int]]  # the table and the wrong rows
-FAULTS: list[tuple[str, Callable[[Random], Planted]]] = []
-CLEAN: list[Callable[[Random], pd.DataFrame]] = []
-
-
-def fault(kind: str) -> Any:
-    """Register a table with a fault."""
-
-    def kept(made: Callable[[Random], Planted]) -> Callable[[Random], Planted]:
-        FAULTS.append((kind, made))
-        return made
-
-    return kept
-
-
-def clean(made: Callable[[Random], pd.DataFrame]) -> Callable[[Random], pd.DataFrame]:
-    """Register a table without one."""
-    CLEAN.append(made)
-    return made
+fault, clean = register("first")
 
 
 # --- shapes of tables -------------------------------------------------------------------------------------
@@ -598,11 +582,12 @@ def main() -> None:
     """Print the numbers."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rows", action="store_true", help="every table")
+    parser.add_argument("--set", choices=FAULTS, default="first", help="of tables")
     parser.add_argument("--draws", type=int, default=1, help="of the noise of every table")
     parser.add_argument("--first", type=int, default=0, help="of these draws")
     asked = parser.parse_args()
     draws = range(asked.first, asked.first + asked.draws)
-    cases = [*FAULTS, *(("", made) for made in CLEAN)]
+    cases = [*FAULTS[asked.set], *(("", made) for made in CLEAN[asked.set])]
     found = pd.DataFrame([judged(made, kind, draw) for draw in draws for kind, made in cases])
     if asked.rows:
         print(found.to_string(index=False))

@@ -1,0 +1,1 @@
+"""Sets of tables for `benchmarks/audit.py`, each committed before the audit first read it."""
