@@ -1,6 +1,6 @@
 """The final loss of a run from its first part: published runs, and what an estimate costs.
 
-    SCALINGLAB_DATA=… python benchmarks/while_it_trains.py [--choices] [--runs] [--trained 4] [--cost]
+    SCALINGLAB_DATA=… python benchmarks/while_it_trains.py [--choices] [--runs] [--trained 4] [--cost 20]
 
 - Luo et al. 2025 (MIT): nine schedules at 25 M and 100 M parameters;
 - McLeish et al. 2025, Gemstones (MIT): 22 networks of 48 M to 2 B parameters at a constant rate.
@@ -12,9 +12,9 @@ cut at 10, 30, 50 and 80 % and predicted with the smaller runs of its study as e
 mean relative error of the final loss, the share inside the 95 % band, and the share of runs that raise the
 alarm; and of the same runs, whose loss stops falling from a third of the run on, the share that raise it.
 ``--runs`` prints every run. ``--trained`` trains stacks of small networks here and predicts the wider ones
-from the narrower ones of their study, another material than any number was chosen on. ``--cost`` trains two
-small networks, and one more where there is a GPU, with the estimate and without, and prints the share of the
-training's time that is spent in the tracker, and how many estimates were made.
+from the narrower ones of their study, another material than any number was chosen on. ``--cost`` trains
+a network on a GPU, or two small ones where there is none, with the estimate and without, for so many seconds,
+and prints the share of the training's time that is spent in the tracker, and how many estimates were made.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ from scalinglab.laws import schedule
 from scalinglab.laws.in_progress import Run, Study
 from scalinglab_papers.field.running import LATER, Case, gemstones, luo, scored
 
-COSTS = ("cuda", 2048, 30_000), ("cpu", 64, 100_000), ("cpu", 512, 40_000)  # widths of networks, and steps
+COSTS = ("cuda", 2048), ("cpu", 64), ("cpu", 512)  # widths of networks
+WARM_UP, EARLIER = 300, 400.0  # steps; seconds of training before those that are measured
 
 
 def trained(studies: int, steps: int = 3000, batch: int = 128) -> list[Case]:
@@ -104,24 +105,35 @@ def told(table: pd.DataFrame, what: str) -> None:
     print(f"from 30 % on: error {later['error'].mean():.2%}, held {share:.1%} ± {error:.1%} of {n}\n")
 
 
-def cost(device: str, width: int, whole: int, batch: int = 256) -> None:
-    """The share of a run's time that is spent in the tracker, with the estimate and without; torch alone."""
+def cost(device: str, width: int, seconds: float, batch: int = 256) -> None:
+    """The share of a run's time that is spent in the tracker, with the estimate and without; torch alone.
+
+    A run of seconds has no estimate, since all of them together may take `SHARE` of the time: those that are
+    measured are the end of a run that began `EARLIER` seconds ago, with losses from then on. What calls cost
+    beside the estimates is measured; of the estimates the seconds each, and their share of the whole run.
+    """
     import torch
 
     import scalinglab as sl
+    from scalinglab.train.outlook import SHARE
 
     torch.set_num_threads(1)
     x, y = torch.randn(4096, 64, device=device), torch.randn(4096, 1, device=device)
-    for estimated, steps in ((False, whole // 10), (True, whole)):
+    first, steps = 0, WARM_UP
+    for run in ("warm-up", "without the estimate", "with the estimate"):
         model = torch.nn.Sequential(
             torch.nn.Linear(64, width), torch.nn.ReLU(), torch.nn.Linear(width, width), torch.nn.ReLU(),
             torch.nn.Linear(width, 1),
         ).to(device)  # fmt: skip
         optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-        plan = schedule.cosine(0.01, steps) if estimated else None
+        plan = schedule.cosine(0.01, first + steps) if run == "with the estimate" else None
         tracker = sl.Tracker(model, n_data=len(x), norms=False, schedule=plan)
+        if tracker.outlook is not None:
+            tracker.outlook._begun -= EARLIER
+            for step in range(1, first, max(first // 4000, 1)):
+                tracker.outlook.add(step, 1 + step**-0.5)
         inside, answers, begun = 0.0, set(), time.perf_counter()
-        for step in range(1, steps + 1):
+        for step in range(first + 1, first + steps + 1):
             rows = torch.randint(len(x), (batch,), device=device)
             loss = ((model(x[rows]) - y[rows]) ** 2).mean()
             optimizer.zero_grad()
@@ -134,19 +146,23 @@ def cost(device: str, width: int, whole: int, batch: int = 256) -> None:
             inside += time.perf_counter() - entered
             if tracker.outlook is not None and tracker.outlook.latest is not None:
                 answers.add(tracker.outlook.latest)
-        took = time.perf_counter() - begun
-        training = took - inside
+        training = time.perf_counter() - begun - inside
         spent = tracker.outlook.spent if tracker.outlook is not None else 0.0
-        print(f"{device}, width {width}, {steps} steps of {1e3 * training / steps:.2f} ms, "
-              f"{'with' if estimated else 'without'} the estimate: {inside / training:.2%} of it in the "
-              f"tracker, {spent / training:.2%} for {len(answers)} estimates")  # fmt: skip
+        if run != "warm-up":
+            calls, whole = (inside - spent) / training, EARLIER + training
+            print(f"{device}, width {width}, {steps} steps of {1e3 * training / steps:.2f} ms, {run}: calls "
+                  f"{calls:.2%}, {len(answers)} estimates of {spent / max(len(answers), 1):.2f} s, "
+                  f"{spent / whole:.2%} (at most {SHARE:.2%}) of a run of {whole:.0f} s; in all "
+                  f"{calls + spent / whole:.2%}", flush=True)  # fmt: skip
+        each = training / steps
+        first, steps = int(EARLIER / each), max(WARM_UP, int(seconds / 2 / each))
 
 
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--choices", action="store_true")
-    parser.add_argument("--cost", action="store_true")
+    parser.add_argument("--cost", type=float, metavar="SECONDS")
     parser.add_argument("--runs", action="store_true", help="print every run")
     parser.add_argument("--trained", type=int, metavar="STUDIES", help="of networks that are trained here")
     asked = parser.parse_args()
@@ -159,9 +175,9 @@ def main() -> None:
     if asked.cost:
         import torch
 
-        for device, width, steps in COSTS:
-            if device == "cpu" or torch.cuda.is_available():
-                cost(device, width, steps)
+        for device, width in COSTS:
+            if (device == "cuda") == torch.cuda.is_available():
+                cost(device, width, asked.cost)
         return
     one, two = (
         ("25 M from each other", "Gemstones, small") if asked.choices else ("100 M", "Gemstones, large")
