@@ -21,39 +21,12 @@ import tempfile
 import warnings
 from collections import Counter
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from tables_parts.archives import ARCHIVES
-from tables_parts.attic import ATTIC
-from tables_parts.autumn import AUTUMN
 from tables_parts.cases import Case, Truth
-from tables_parts.colleague import COLLEAGUE
-from tables_parts.corridor import CORRIDOR
-from tables_parts.coursework import COURSEWORK
-from tables_parts.cupboards import CUPBOARDS
-from tables_parts.desks import DESKS
-from tables_parts.drawers import DRAWERS
-from tables_parts.everyday import EVERYDAY
-from tables_parts.examiner import EXAMINER
-from tables_parts.exchanges import EXCHANGES
-from tables_parts.handbook import HANDBOOK
-from tables_parts.known import KNOWN
-from tables_parts.laboratories import LABORATORIES
-from tables_parts.mailbox import MAILBOX
-from tables_parts.minutes import MINUTES
-from tables_parts.neighbour import NEIGHBOUR
-from tables_parts.notebooks import NOTEBOOKS
-from tables_parts.november import NOVEMBER
-from tables_parts.ordinary import ORDINARY
-from tables_parts.readmes import READMES
-from tables_parts.repositories import REPOSITORIES
-from tables_parts.shelves import SHELVES
-from tables_parts.strangers import STRANGERS
-from tables_parts.teams import TEAMS
-from tables_parts.visitor import VISITOR
-from tables_parts.visitors import VISITORS
 
 import scalinglab as sl
 from scalinglab.answers import SIZES
@@ -62,35 +35,12 @@ from scalinglab.curves.columns import measure_of
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.laws.fitting.data.from_curves import points_of
 
+FOLDER = Path(__file__).with_name("tables_parts")
+# a file each, which holds its `Collection` under its own name in capitals
 SETS = {
-    "known": KNOWN,
-    "laboratories": LABORATORIES,
-    "visitors": VISITORS,
-    "repositories": REPOSITORIES,
-    "strangers": STRANGERS,
-    "coursework": COURSEWORK,
-    "archives": ARCHIVES,
-    "notebooks": NOTEBOOKS,
-    "teams": TEAMS,
-    "exchanges": EXCHANGES,
-    "desks": DESKS,
-    "drawers": DRAWERS,
-    "shelves": SHELVES,
-    "cupboards": CUPBOARDS,
-    "everyday": EVERYDAY,
-    "ordinary": ORDINARY,
-    "readmes": READMES,
-    "mailbox": MAILBOX,
-    "handbook": HANDBOOK,
-    "minutes": MINUTES,
-    "corridor": CORRIDOR,
-    "attic": ATTIC,
-    "examiner": EXAMINER,
-    "neighbour": NEIGHBOUR,
-    "colleague": COLLEAGUE,
-    "visitor": VISITOR,
-    "autumn": AUTUMN,
-    "november": NOVEMBER,
+    path.stem: getattr(import_module(f"tables_parts.{path.stem}"), path.stem.upper())
+    for path in sorted(FOLDER.glob("[a-z]*.py"))
+    if path.stem != "cases"
 }
 FAR, CLOSE = 3.0, 0.02  # half-widths of the interval, or as a share, within which a prediction agrees
 WORDS = ("right", "refused", "wrong")

@@ -12,7 +12,8 @@ import json
 
 import numpy as np
 
-from tables_parts.cases import Collection, Truth, book, comma, csv, falling, markdown, noisy, short
+from tables_parts.cases import Collection, Truth, book, comma, csv, falling, line, markdown, noisy, short
+from tables_parts.cases import surface as crossing
 
 AUTUMN = Collection()
 WIDTHS = np.array([256, 384, 512, 768, 1024, 1280])
@@ -22,21 +23,9 @@ SEEN = np.array([1.5e9, 4e9, 12e9, 40e9])
 rng = np.random.default_rng(2310)
 
 
-def line(seed, n, floor, height, slope, digits=4, scatter=0.004, size="n_data", y="test_loss"):
-    """Points of floor + height · n^-slope."""
-    end = floor + height * (10 * n.max()) ** -slope
-    return Truth({size: n, y: noisy(floor + height * n**-slope, scatter, seed, digits)}, float(end))
-
-
-def surface(seed, models=MIDDLE, tokens=SEEN, digits=3, floor=1.75):
+def surface(seed, models=MIDDLE, tokens=SEEN):
     """Losses of every model on every number of tokens."""
-    n, d = (v.ravel() for v in np.meshgrid(models, tokens, indexing="ij"))
-    widest = np.geomspace(1e6, 1e13, 20001)
-    loss = lambda a, b: floor + 380 * a**-0.33 + 450 * b**-0.285  # noqa: E731
-    best = loss(widest, 10 * float((n * d).max()) / widest).min()
-    return Truth(
-        {"n_params": n, "n_data": d, "test_loss": noisy(loss(n, d), 0.003, seed, digits)}, float(best)
-    )
+    return crossing(seed, models, tokens, lambda a, b: 1.75 + 380 * a**-0.33 + 450 * b**-0.285)
 
 
 # --- a student of language models, with a tracker --------------------------------------------------------

@@ -150,6 +150,25 @@ def budgets(seed: int = 0, y: str = "test_loss") -> Truth:
     return Truth({"compute": c, y: noisy(by_compute(c), 0.003, seed, 4)}, float(by_compute(10 * c.max())))
 
 
+def line(
+    seed: int, n: Array, floor: float, height: float, slope: float, digits: int = 4, scatter: float = 0.004,
+    size: str = "n_data", y: str = "test_loss",
+) -> Truth:  # fmt: skip
+    """Points of floor + height · n^-slope."""
+    end = floor + height * (10 * n.max()) ** -slope
+    return Truth({size: n, y: noisy(floor + height * n**-slope, scatter, seed, digits)}, float(end))
+
+
+def surface(
+    seed: int, models: Array, tokens: Array, loss: Callable[[Array, Array], Array], digits: int = 3
+) -> Truth:
+    """Losses of every model on every number of tokens."""
+    n, d = (v.ravel() for v in np.meshgrid(models, tokens, indexing="ij"))
+    widest = np.geomspace(1e6, 1e13, 20001)
+    best = float(loss(widest, 10 * float((n * d).max()) / widest).min())
+    return Truth({"n_params": n, "n_data": d, "test_loss": noisy(loss(n, d), 0.003, seed, digits)}, best)
+
+
 def table(truth: Truth, **names: str) -> pd.DataFrame:
     """The points under other names."""
     return pd.DataFrame({names.get(name, name): values for name, values in truth.points.items()})

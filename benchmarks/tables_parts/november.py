@@ -13,7 +13,8 @@ import json
 import numpy as np
 import pandas as pd
 
-from tables_parts.cases import Collection, Truth, book, comma, csv, falling, markdown, noisy, short
+from tables_parts.cases import Collection, book, comma, csv, falling, line, markdown, noisy, short
+from tables_parts.cases import surface as crossing
 
 NOVEMBER = Collection()
 LADDER = np.array([13e6, 29e6, 70e6, 165e6, 390e6, 920e6])
@@ -21,21 +22,9 @@ MIDDLE = np.array([41e6, 98e6, 230e6, 560e6, 1.4e9])
 SEEN = np.array([2e9, 6e9, 18e9, 54e9])
 
 
-def line(seed, n, floor, height, slope, digits=4, scatter=0.004, size="n_data"):
-    """Points of floor + height · n^-slope."""
-    end = floor + height * (10 * n.max()) ** -slope
-    return Truth({size: n, "test_loss": noisy(floor + height * n**-slope, scatter, seed, digits)}, float(end))
-
-
-def surface(seed, models=MIDDLE, tokens=SEEN, digits=3):
+def surface(seed, models=MIDDLE, tokens=SEEN):
     """Losses of every model on every number of tokens."""
-    n, d = (v.ravel() for v in np.meshgrid(models, tokens, indexing="ij"))
-    widest = np.geomspace(1e6, 1e13, 20001)
-    loss = lambda a, b: 1.68 + 420 * a**-0.34 + 390 * b**-0.28  # noqa: E731
-    best = loss(widest, 10 * float((n * d).max()) / widest).min()
-    return Truth(
-        {"n_params": n, "n_data": d, "test_loss": noisy(loss(n, d), 0.003, seed, digits)}, float(best)
-    )
+    return crossing(seed, models, tokens, lambda a, b: 1.68 + 420 * a**-0.34 + 390 * b**-0.28)
 
 
 # --- folders that tools write ----------------------------------------------------------------------------
