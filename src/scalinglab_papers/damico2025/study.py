@@ -55,17 +55,18 @@ PUBLISHED_MNIST = MNIST_SIZES[2:]
 # scale gpu: the runs of a pair, at the settings behind the published curves as far as training the authors'
 # networks has shown them: sizes, epochs, seeds, what is changed in `SETTING`
 GPU: dict[str, tuple[list[int], int, int, dict[str, Any]]] = {
-    # seeds leave the plateau of guessing at different norms: as many as published
-    "CNN MNIST": (PUBLISHED_MNIST, 100, 30, SCALED_DOWN | SPARING),
-    "CNN CIFAR10": ([4000, 8000, 12000, 16000, 24000, 32000, 48000], 40, 3, {}),
-    "CNN CIFAR100": ([1500, 3000, 6000, 12000, 24000, 48000], 20, 4, {}),
+    # seeds leave the plateau of guessing at different norms, and half of them never do: as many as published
+    # have to be left
+    "CNN MNIST": (PUBLISHED_MNIST, 100, 60, SCALED_DOWN | SPARING),
+    "CNN CIFAR10": ([4000, 8000, 12000, 16000, 24000, 32000, 48000], 40, 5, {}),
+    "CNN CIFAR100": ([1500, 3000, 6000, 12000, 24000, 48000], 20, 5, {}),
     "ResNet MNIST": (PUBLISHED_MNIST, 100, 3, {"learning_rate": 0.003, "batch_size": 512} | AFFINE | SPARING),
     "ResNet CIFAR10": ([6000, 11000, 16000, 21000, 31000, 46000], 60, 3,
                        {"learning_rate": 0.01} | CROPPED | SPARING),
     "ResNet CIFAR100": ([6000, 16000, 26000, 46000], 30, 3, {"learning_rate": 0.005} | CROPPED | SPARING),
-    "ViT MNIST": (PUBLISHED_MNIST, 40, 3, AFFINE | SPARING),
-    "ViT CIFAR10": ([1500, 3000, 6000, 11000, 21000], 16, 2, SPARING),
-    "ViT CIFAR100": ([3000, 6000, 11000, 16000, 21000], 16, 2, SPARING),
+    "ViT MNIST": (PUBLISHED_MNIST, 40, 5, AFFINE | SPARING),
+    "ViT CIFAR10": ([1500, 3000, 6000, 11000, 21000], 16, 5, SPARING),
+    "ViT CIFAR100": ([3000, 6000, 11000, 16000, 21000], 16, 5, SPARING),
 }  # fmt: skip
 # the version of the published curves whose settings these are: May's, to which the printed tables belong, or
 # September's. ResNet and ViT on MNIST are the same in both
@@ -86,6 +87,7 @@ VARIED: dict[str, tuple[tuple[str, ...], list[int], int]] = {
     "ResNet CIFAR10": (("SGD", "L2"), [6000, 11000, 21000, 46000], 30),
     "ViT CIFAR10": (("SGD", "L2"), [3000, 6000, 11000, 21000], 16),
 }
+VARIED_SEEDS = {"CNN CIFAR10": 5}  # two of the others
 # searches for the settings behind the published curves: sizes, axes beside them, what is changed, epochs,
 # seeds. "App. E": rate, batch size and images as the paper prints them. "search": images of MNIST are
 # shifted; the authors' code shifts and turns them
@@ -198,7 +200,7 @@ def _gpu() -> dict[str, Grid]:
     for pair, (names, sizes, length) in VARIED.items():
         for name in names:
             made[f"{pair}, {name}"] = _grid(
-                {**made[pair].setting, **VARIANTS[name], "epochs": length}, sizes, 2
+                {**made[pair].setting, **VARIANTS[name], "epochs": length}, sizes, VARIED_SEEDS.get(pair, 2)
             )
     exact = {**FAST, **_of_pair("CNN CIFAR10"), "epochs": 20, **VARIANTS["tf32"]}
     made["CNN CIFAR10, tf32"] = _grid(exact, VARIED["CNN CIFAR10"][1], 2)
