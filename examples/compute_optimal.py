@@ -1,4 +1,4 @@
-"""The best model for a compute: a surface L(n_params, n_data), three approaches, and what choices change.
+"""The best model for a compute: a surface L(n_params, n_data), and three approaches.
 
 python examples/compute_optimal.py
 """
@@ -19,8 +19,7 @@ def main() -> None:
     surface = sl.laws.surface.fit(n, d, loss)
     print(surface.summary(), "\n")
     print(surface.compute_optimal([1e23, 1e24]).summary(), "\n")
-    print(sl.laws.plan.approaches(n, d, loss, compute=1e24, draws=50).summary(), "\n")
-    print(sl.laws.plan.sensitivity(n, d, loss, compute=1e24).summary())
+    print(sl.laws.plan.approaches(n, d, loss, compute=1e24, draws=50).summary())
 
 
 if __name__ == "__main__":

@@ -265,7 +265,6 @@ def test_plans_answer_from_a_csv(curves: Path, surface: Path):
         assert "then ±" in run(*words, "--form", form)
     with pytest.raises(BadInput, match=r"--var bits: rosenfeld.*n_params, n_data"):
         run(*words, "--form", "rosenfeld", "--var", "bits=n_data")
-    assert "over all choices" in run("plan", "sensitivity", surface, "--compute", "1e23")
     assert "2 parabolas" in run("plan", "approaches", surface, "--compute", "1e23")
 
 
@@ -334,7 +333,7 @@ def test_checkpoints_of_a_run_are_not_points_of_a_surface(surface: Path):
     "command",
     [
         "laws surface {} --no-figure", "plan optimal {} --compute 1e22", "plan approaches {} --compute 1e22",
-        "plan next {} --budget 1e21 --compute 1e23", "plan sensitivity {} --compute 1e22",
+        "plan next {} --budget 1e21 --compute 1e23",
     ],
 )  # fmt: skip
 def test_a_missing_loss_is_left_out_and_counted(surface: Path, command: str):

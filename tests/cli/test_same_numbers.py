@@ -41,7 +41,7 @@ def surface(tmp_path_factory) -> Path:
     rng = np.random.default_rng(1)
     n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e6, 1e9, 7), np.geomspace(1e8, 1e11, 7)))
     loss = (1.8 + 480 * n**-0.35 + 2100 * d**-0.37) * np.exp(0.005 * rng.normal(size=n.size))
-    table = {"n_params": n, "n_data": d, "loss": loss, "n_other": 0.9 * n, "attention": 7 * n * d}
+    table = {"n_params": n, "n_data": d, "loss": loss}
     path = tmp_path_factory.mktemp("same") / "surface.csv"
     pd.DataFrame(table).to_csv(path, index=False)
     return path
@@ -134,17 +134,6 @@ def test_surfaces_and_their_plans(surface):
     told = run("plan", "next", surface, *words)
     found = sl.laws.plan.next_runs(table, compute=1e22, budget=1e20, share=0.9, **rows)
     assert found.cost.tolist() == [row["cost"] for row in told["runs"]]
-
-
-@pytest.mark.slow
-def test_sensitivity(surface):
-    words = ("--n-params", "n_params,n_other", "--flop-counts", "attention")
-    told = run("plan", "sensitivity", surface, "--compute", 1e21, *words)
-    found = sl.laws.plan.sensitivity(
-        sl.read(surface), compute=1e21, x=(("n_params", "n_other"), "n_data"), flop_counts=["attention"]
-    )
-    assert found.table["alpha"].tolist() == [row["alpha"] for row in told["rows"]]
-    assert {"N: n_other", "FLOPs: attention (7 N D)"} <= {*found.table["choice"]}
 
 
 @pytest.mark.slow

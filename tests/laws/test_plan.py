@@ -1,4 +1,4 @@
-"""Surfaces and plans: the compute-optimal point, three approaches, questions, next runs, sensitivity."""
+"""Surfaces and plans: the compute-optimal point, three approaches, questions, next runs."""
 
 import os
 from dataclasses import replace
@@ -219,37 +219,6 @@ def test_next_runs_for_a_surface_respect_the_budget_and_the_shapes_tried(fitted)
 
 
 @pytest.mark.slow
-def test_sensitivity_shows_every_choice_in_one_table():
-    n, d, y = runs(3)
-    found = plan.sensitivity(
-        {"all": n, "without embeddings": 0.9 * n - 1e6},
-        d,
-        y,
-        compute=1e23,
-        flop_counts={"attention counted": 7 * n * d},
-    )
-    table = found.table.set_index("choice")
-    assert table.loc["as given", "a"] == pytest.approx(0.37 / 0.72, abs=0.1)
-    assert {"N: without embeddings", "fit: squares of logs", "without the largest model"} <= set(table.index)
-    assert "FLOPs: attention counted (7 N D)" in table.index
-    assert table.loc["FLOPs: attention counted (7 N D)", "alpha"] == table.loc["as given", "alpha"]
-    assert "over all choices" in found.summary()
-
-
-@pytest.mark.slow
-def test_a_choice_that_gives_no_optimum_has_its_reason():
-    n, d = (v.ravel() for v in np.meshgrid([1e7, 1e8, 1e9], np.geomspace(1e8, 1e11, 5)))
-    noise = np.exp(0.002 * np.random.default_rng(0).standard_normal(15))
-    found = plan.sensitivity(n, d, (1.8 + 480 * n**-0.35 + 2100 * d**-0.37) * noise, compute=1e20)
-    few = found.problems["without the smallest model"]
-    assert (few.code, few.details) == ("few_values", {"size": "n_params", "values": 2})
-    lost = found.table[found.table["problem"] != ""]
-    assert set(lost["choice"]) == set(found.problems)
-    assert lost["a"].isna().all()
-    assert few.sentence({"n_params": "sizes"}) in found.summary({"n_params": "sizes"})
-
-
-@pytest.mark.slow
 def test_sizes_on_one_line_do_not_make_a_surface():
     n, d, y = runs(0)
     with pytest.raises(
@@ -328,12 +297,9 @@ def test_a_loss_that_does_not_fall_with_size_has_no_optimum():
         fitted.compute_optimal(1e21)
 
 
-def test_sensitivity_of_bad_data_is_an_error_and_not_a_table():
+def test_approaches_of_bad_budgets_are_an_error():
     n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 1e10, 7), np.geomspace(1e9, 1e12, 7)))
     loss = 1.8 + 480 * n**-0.35 + 2100 * d**-0.37
-    loss[0] = np.nan
-    with pytest.raises(BadInput, match="1 point cannot be used"):
-        sl.laws.plan.sensitivity(n, d, loss, compute=1e21)
     with pytest.raises(BadInput, match="budgets=-1"):
         sl.laws.plan.approaches(n[1:], d[1:], loss[1:], compute=1e21, budgets=[-1, 1e20, 1e21])
 

@@ -6,7 +6,7 @@ import pytest
 import scalinglab as sl
 from scalinglab.laws import forms
 from scalinglab.laws.fitting import statistics
-from scalinglab.laws.planning import sensitivity, three_ways
+from scalinglab.laws.planning import three_ways
 
 
 def test_the_best_tokens_per_parameter_are_where_the_overtrained_law_is_lowest():
@@ -21,26 +21,6 @@ def test_the_best_tokens_per_parameter_are_where_the_overtrained_law_is_lowest()
     n, d = np.array([1e9, 2e9]), 1e15  # so many tokens that the part of the data is negligible
     part = form((6 * n * d, d / n), E=0.0, a=30.0, b=0.0, eta=0.16)
     assert np.log(part[0] / part[1]) / np.log(2) == pytest.approx(derived["alpha"], abs=1e-9)
-
-
-def test_each_choice_of_points_leaves_out_what_it_names():
-    n = np.repeat([1e6, 1e7, 1e8, 1e9], 5)
-    d = np.tile(np.geomspace(1e8, 1e10, 5), 4)
-    loss, runs = 1 + n**-0.3 + 10 * d**-0.3, np.repeat(np.arange(10), 2)
-    cost = 6 * n * d
-    kept = {c.text: c.keep for c in sensitivity.fewer_points(n, cost, loss, runs)}
-    assert set(n[kept["without the largest model"]]) == {1e6, 1e7, 1e8}
-    assert set(n[kept["without the smallest model"]]) == {1e7, 1e8, 1e9}
-    assert (
-        loss[~kept["without the 5 highest losses"]].min() > loss[kept["without the 5 highest losses"]].max()
-    )
-    assert (~kept["without the 5 highest losses"]).sum() == 5
-    for text, order in (("without the cheapest 20 %", cost), ("without the most expensive 20 %", -cost)):
-        assert (~kept[text]).sum() == 4
-        assert order[~kept[text]].max() < order[kept[text]].min()
-    last = kept["last point of each run only"]
-    assert last.sum() == 10
-    assert all(cost[last][r] == cost[runs == r].max() for r in range(10))
 
 
 def test_intervals_of_the_optimum_split_the_same_compute():

@@ -58,7 +58,6 @@ def test_every_use_of_an_optimum_is_refused_where_an_exponent_is_open():
     assert "alpha" in fitted.undetermined
     for ask in (
         lambda: fitted.compute_optimal(COMPUTE, intervals=False),
-        lambda: sl.laws.plan.sensitivity(n, d, y, compute=COMPUTE),
         lambda: sl.laws.plan.next_runs(fitted, budget=1e20, compute=COMPUTE),
     ):
         with pytest.raises(NotDetermined, check=because("optimum_open", runs=9)):

@@ -223,16 +223,14 @@ class Surface(Table):
         """What an example costs, as functions of laws take it."""
         return {"flops_per_param_example": self.flops_per_param_example}
 
-    def query_surface(
-        self, variables: Mapping[str, str] | None = None, more: Sequence[str] = ()
-    ) -> TableQuery:
+    def query_surface(self, variables: Mapping[str, str] | None = None) -> TableQuery:
         """The table and how points of a surface are taken from it.
 
         Args:
             variables: the form's variables and their columns; n_params and n_data by default.
-            more: further columns.
         """
         variables = variables or {"n_params": self.n_params, "n_data": self.n_data}
         roles = {role: variables[role] for role in ("n_params", "n_data") if role in variables}
-        names = [*variables.values(), *more]
-        return self.query(names, self.y, roles=roles, drop_highest=self.drop_highest, usual="loss")
+        return self.query(
+            [*variables.values()], self.y, roles=roles, drop_highest=self.drop_highest, usual="loss"
+        )

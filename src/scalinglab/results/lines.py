@@ -126,8 +126,6 @@ LINES = {
     "still_straight": "yes: {why}",
     "no_more_straight": "no: {why}",
     "perhaps_straight": "cannot tell: {why}",
-    "sensitivity": "over all choices: a from {low:.3f} to {high:.3f}",
-    "sensitivity_size": "  n_params at {compute:.3g} FLOPs from {low:.3g} to {high:.3g}",
     "advice_width": "width {width:g}{widening}: optimal normalized noise scale {noise}",
     "widening_factor": " (widening factor {w:g})",
     "advice_batch": "  at learning rate {rate:g}: batch size {size}",
@@ -311,10 +309,6 @@ TABLES: dict[str, dict[str, str]] = {
     "approaches": {
         "<approach": "{name}", "a, N ∝ C^a": "{exponent:.3f} {exponent_ends}", "bias of a": "{bias}",
         "n_params": "{n_params:.3g} {n_params_ends}", "n_data": "{n_data:.3g}",
-    },
-    "sensitivity": {
-        "<choice": "{choice}", "points": "{points}", "E": "{E:.3f}", "alpha": "{alpha:.3f}",
-        "beta": "{beta:.3f}", "a": "{a:.3f}", "n_params": "{n_params:.3g}", "<": "{problem}",
     },
     "plan": {"seeds": "{seeds}", "cost": "{cost:.3g}", "then ±": "{after:%%}"},
     "settings": {

@@ -328,33 +328,6 @@ def _number(before: str, text: str) -> float:
     return float(value)
 
 
-@command("plan sensitivity")
-def sensitivity(table: Surface, compute: float, flop_counts: str | None = None) -> Output:
-    """The same data under other choices: N, FLOPs, loss, weights, dropped points.
-
-    Other ways to count parameters are columns after the first: --n-params n_params,n_not_embedded
-
-    scalinglab plan sensitivity chinchilla.csv --compute 5.76e23 --drop-highest 5 --flop-counts flops,measured
-
-    Args:
-        compute: compute in FLOPs at which the optimum is compared, e.g. 5.76e23.
-        flop_counts: columns with other FLOP counts, separated by commas.
-    """
-    from scalinglab.laws import plan
-
-    first, *others = table.n_params.split(",")
-    counted = flop_counts.split(",") if flop_counts else []
-    query = replace(table, n_params=first).query_surface(more=[*others, *counted])
-    n_params, n_data, *more = query.x
-    with query.named():
-        found = plan.sensitivity(
-            query.frame, compute=compute, x=((n_params, *more[: len(others)]), n_data), y=query.y,
-            flop_counts=more[len(others) :], **table.cost, **query.rows,
-        )  # fmt: skip
-    rows = {"rows": found.table.to_dict("records")}
-    return query.output(rows, found.table, found.summary(query.names), found.notes)
-
-
 @command("plan size-for")
 def size_for(
     table: Table, target: float, x: str = "n_data", y: str | None = None, form: str = "auto"

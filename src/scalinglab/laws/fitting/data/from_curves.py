@@ -143,7 +143,6 @@ def points_from(
     y: Any,
     *,
     columns: tuple[str | Sequence[str], str | None] = ("n_data", None),
-    arrays: tuple[str, ...] = ("x", "y"),
     error: Any = None,
     runs: Any = None,
     reduce: str = "auto",
@@ -160,7 +159,6 @@ def points_from(
             by name.
         x, y: names of columns of the table, or the arrays.
         columns: names of x and y where a table comes without; None for y: `curves.columns.measure_of`.
-        arrays: what the arrays are called, the last one y; with more than two, x is a tuple of the others.
         error, runs: as in `scalinglab.laws.fit`; `error` names a column of the table.
         reduce, where, mixed, drop_highest, nan_policy: which rows of the table count (`points_of`, `Rows`).
         beside: a column of the table that is taken along, as a score beside a loss.
@@ -189,12 +187,12 @@ def points_from(
             "reduce=, where= and drop_highest= choose rows of a table: give Curves instead of arrays"
         )
     given = [*data, *(values for values in (x, y) if values is not None)]
-    if len(given) != len(arrays) or any(isinstance(values, str) for values in given):
+    if len(given) != 2 or any(isinstance(values, str) for values in given):
         raise BadInput(
-            f"{len(given)} arrays: give {' and '.join(arrays)}, one value of each per point, or a table "
+            f"{len(given)} arrays: give x and y, one value of each per point, or a table "
             "(sl.read) with the names of its columns, x= and y="
         )
-    return Table(given[0] if len(given) == 2 else tuple(given[:-1]), given[-1], error, runs)
+    return Table(given[0], given[1], error, runs)
 
 
 def losses_of_runs(
