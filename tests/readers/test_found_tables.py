@@ -12,6 +12,7 @@ import pytest
 
 import scalinglab as sl
 from scalinglab.answers.fitted import choose
+from scalinglab.curves.columns import measure_of
 from scalinglab.errors import BadInput
 
 ROWS = [(2e7, 1e9, 3.91), (2e8, 1e9, 3.52), (2e7, 4e9, 3.6), (2e8, 4e9, 3.2)]
@@ -69,6 +70,60 @@ def test_the_table_in_a_file(tmp_path: Path, name: str):
     np.testing.assert_allclose(found[["n_params", "n_data", y]].to_numpy(float), ROWS)
 
 
+def test_a_unit_in_a_cell_holds_for_that_cell_alone():
+    curves = sl.read({"Params (M)": ["8", "57", "1.1B"], "val loss": [3.7, 3.1, 2.5]})
+    assert curves["n_params"].tolist() == [8e6, 57e6, 1.1e9]
+
+
+@pytest.mark.parametrize(
+    ("name", "written", "read"),
+    [
+        ("log10_mse", -1.0, 0.1),
+        ("log2(val loss)", 2.0, 4.0),
+        ("ln val loss", 0.0, 1.0),
+        ("log_loss", 0.4, 0.4),
+    ],
+)
+def test_a_logarithm_of_the_result_is_undone_where_its_name_says_the_base(name, written, read):
+    curves = sl.read({"params": [1e6, 1e7, 1e8], name: [written, written / 2, written / 4]})
+    assert curves.frame[measure_of(curves.frame)].iloc[0] == pytest.approx(read)
+
+
+def test_means_among_the_seeds_and_copies_of_checkpoints_are_left_out(tmp_path: Path):
+    rows = "".join(f"{n},0,{1 / n}\n{n},1,{1.2 / n}\n{n},mean,{1.1 / n}\n" for n in range(10, 60, 10))
+    (tmp_path / "t.csv").write_text(f"n_train,seed,test_error\n{rows}")
+    curves = sl.read(tmp_path / "t.csv")
+    assert len(curves.frame) == 10
+    assert "5 rows of means" in curves.understood
+    steps = pd.DataFrame({"run": "a", "step": [1, 2, 2, 3], "val_loss": [3.0, 2.0, 2.0, 1.5]})
+    assert sl.read(steps)["step"].tolist() == [1, 2, 3]
+
+
+def test_hours_and_minutes_are_no_measurement():
+    table = {
+        "params": [1e6, 1e7],
+        "val_loss": [3.0, 2.0],
+        "time": ["0:12:40", "1:03:22"],
+        "wall": ["3h 2m", "9h"],
+    }
+    assert not {"time", "wall"} & {*sl.read(table).frame}
+
+
+def test_a_line_above_the_epochs_says_how_many_examples(tmp_path: Path):
+    (tmp_path / "t.log").write_text("".join(
+        f"= Training with {n:,} examples =\n" + "".join(f"Epoch {k}: val loss {9 / n + 1 / k}\n" for k in (1, 2))
+        for n in (500, 1000, 20000)))  # fmt: skip
+    assert sl.read(tmp_path / "t.log")["n_data"].tolist() == [500, 500, 1000, 1000, 20000, 20000]
+
+
+def test_arrays_that_numpy_saved_and_none_that_it_would_unpickle(tmp_path: Path):
+    np.savez(tmp_path / "t.npz", n_train=[100, 200], test_err=[[0.4, 0.5], [0.2, 0.3]])
+    assert sl.read(tmp_path / "t.npz")["test_error"].tolist() == [0.4, 0.5, 0.2, 0.3]
+    np.savez(tmp_path / "o.npz", n_train=np.array([{}, 1], dtype=object))
+    with pytest.raises(BadInput):
+        sl.read(tmp_path / "o.npz")
+
+
 def test_titles_footnotes_and_means_are_said(tmp_path: Path):
     for name, said in (
         ("title.csv", "Sweep of May"),
@@ -82,6 +137,9 @@ def test_titles_footnotes_and_means_are_said(tmp_path: Path):
 def test_lines_between_rows_become_a_column(tmp_path: Path):
     (tmp_path / "t.csv").write_text(f"params,tokens,val_loss\nBaseline,,\n{LINES}Ours,,\n{LINES}")
     assert sl.read(tmp_path / "t.csv").frame.groupby("section").size().to_dict() == {"Baseline": 4, "Ours": 4}
+    head = "tokens (B),val loss\n"
+    (tmp_path / "t.csv").write_text(f"19M model,\n{head}1,3.5\n4,3.2\n,\n160M model,\n{head}1,3.1\n4,2.9\n")
+    assert sl.read(tmp_path / "t.csv")["n_params"].tolist() == [19e6, 19e6, 160e6, 160e6]
 
 
 def test_a_page_with_two_tables_is_refused_and_a_sheet_of_notes_is_passed_over(tmp_path: Path):
@@ -102,6 +160,7 @@ def test_a_page_with_two_tables_is_refused_and_a_sheet_of_notes_is_passed_over(t
     [
         ("n;acc (%)\n100;0.71\n200;0.8\n", "percent below one, or fractions"),
         ("log(N),loss\n8,3.0\n9,2.5\n", "may be log10 or ln"),
+        ("params,log loss\n1e8,0.1\n1e9,-0.2\n", "may be log10 or ln"),
         ("N_active,N_total,D,loss\n1e6,4e6,1e8,3\n2e6,9e6,1e8,2\n", "N_active and N_total: say which"),
         ("params (M),loss\n19000000000000,3\n70000000000000,2\n", "in ones or times"),
     ],

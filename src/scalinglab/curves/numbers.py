@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -196,7 +197,7 @@ class Numbers:
         spread: what stood behind ± or in brackets; None where nothing did.
         unit: what they count, where all words behind them agree.
         percent: whether they were written with %.
-        scaled: whether one was written with a suffix: 19M.
+        scaled: which were written with a suffix, as 19M; None where none was.
         words: how often each word stood in place of a number.
     """
 
@@ -204,7 +205,7 @@ class Numbers:
     spread: pd.Series | None = None
     unit: str = ""
     percent: bool = False
-    scaled: bool = False
+    scaled: pd.Series | None = None
     words: tuple[tuple[str, int], ...] = ()
 
 
@@ -242,11 +243,12 @@ def numbers(column: pd.Series, *, decimal_comma: bool = False, any_word: bool = 
             column, known, {t: np.nan if c.spread is None else c.spread for t, c in cells.items()}
         )
     units = {each.unit for each in real}
+    scaled = _mapped(column, known, {text: each.scaled for text, each in cells.items()}) > 0
     return Numbers(
         values.astype("int64") if whole else values, spread, units.pop() if len(units) == 1 else "",
-        True in signed, any(each.scaled for each in real), tuple(words.most_common()),
+        True in signed, scaled if scaled.any() else None, tuple(words.most_common()),
     )  # fmt: skip
 
 
-def _mapped(column: pd.Series, known: pd.Series, values: dict[str, float]) -> pd.Series:
+def _mapped(column: pd.Series, known: pd.Series, values: Mapping[str, float]) -> pd.Series:
     return column.where(known, None).map(lambda text: values.get(str(text), np.nan)).astype(float)

@@ -147,8 +147,11 @@ def small_sizes(asked: Question) -> Doubts:
             few = high < FEWEST and (ends["n_data"][1] < FEWEST_EXAMPLES or parts)
         doubtful += ["n_params"] if few else []
     for name in doubtful:
-        low, high = ends[name]
-        yield Reason("small_sizes", low=low, high=high, sizes=",".join(asked.sizes), unit=units[name])
+        (low, high), found = ends[name], asked.column(name)
+        theirs = name if found is None else found.theirs
+        code = "small_n" if theirs == "N" and not parts else "small_sizes"
+        sizes = ",".join(asked.sizes)
+        yield Reason(code, low=low, high=high, column=theirs, unit=units[name], sizes=sizes)
 
 
 def other_ratio(asked: Question) -> Doubts:

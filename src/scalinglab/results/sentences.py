@@ -76,8 +76,13 @@ REASONS = {
     "left_out_value": "left out: {runs:#run} without a usable {y}",
     "read": "read {text}",  # what was understood of a table
     "small_sizes": (
-        "{low:.4g} to {high:.4g} {unit}: in millions or billions? Put the unit into the name of the column, "
-        "as in '{unit} (M)'; if they are counts as they stand, say so: --x {sizes}"
+        "{column} runs from {low:.4g} to {high:.4g}: {unit} in millions or billions? Put the unit into the "
+        "name of the column, as in '{unit} (M)'; if they are counts as they stand, say so: --x {sizes}"
+    ),
+    "small_n": (
+        "N runs from {low:.4g} to {high:.4g}: training examples (--column n_data=N), or parameters in "
+        "millions or billions? Put the unit into its name, as in 'N (M)'; if they are parameters as they "
+        "stand, say so: --x {sizes}"
     ),
     "numbers_lost": (
         "{lost} of {of} results of this file are in no row that was understood ({shown:,}, …): put a name "

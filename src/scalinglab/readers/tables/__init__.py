@@ -32,6 +32,7 @@ from scalinglab.readers.tables.runs import (
     find_runs,
     setting_columns,
     with_data_of_isoflops,
+    without_copies,
 )
 from scalinglab.readers.tables.values import TEXT
 
@@ -115,14 +116,16 @@ def understand(
     stay = {*asked_for, *asked, *(columns or {})}
     large = [naming.names.get(name, name) for name in frame.attrs.get(LEFT_OUT, ())]
     named, left_out, shortened = without_remarks(naming.frame, stay, large)
+    named, copies = without_copies(named)
     declared = declared_settings(named, asked_for)
     named, assumed = with_data_of_isoflops(named)
     table, notes = find_runs(named, declared, naming.names)
+    notes = [*naming.notes, *copies, *assumed, *notes, *shortened]
     kept = tuple(name for name in declared if name in table)
     of_file = [*frame.attrs.get(NOTES, ()), *_too_many(frame.attrs.get(DROPPED, ()))]
     reading = Reading(
         origin, int(table["run"].nunique()) if "run" in table else 1, len(table),
-        _columns(table, kept, naming, left_out), (*naming.notes, *assumed, *notes, *shortened, *of_file),
+        _columns(table, kept, naming, left_out), (*notes, *of_file),
     )  # fmt: skip
     return Understood(table, kept, naming.names, reading)
 

@@ -96,7 +96,8 @@ def read_file(path: Path, wanted: Collection[str] = ()) -> tuple[pd.DataFrame, t
     if not path.stat().st_size:
         raise BadInput(f"{path} is empty: a table has names and a row for every measurement")
     with errors_named(path):
-        reader = _read_excel if ending == ".xlsx" else _reader_of_text(path, packed, ending)
+        readers: dict[str, _Reader] = {".xlsx": _read_excel, ".npz": _read_arrays}
+        reader = readers.get(ending) or _reader_of_text(path, packed, ending)
         frame = reader(path, packed, unknown(wanted))
     return with_rows(_without_unnamed(frame), path), ()
 
@@ -601,6 +602,14 @@ def _read_excel(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
     }
     found = {str(n): table for n, rows in cells.items() if (table := _with_numbers(rows, path)) is not None}
     return _only(found, path) if found else pd.DataFrame()
+
+
+def _read_arrays(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
+    """Arrays of equal length that NumPy saved; those of two dimensions have a column a seed."""
+    unpack(path)
+    with np.load(path) as arrays:
+        document = {name: arrays[name].tolist() for name in arrays.files}
+    return _table_of_document(document, path, droppable)
 
 
 def _apart(rows: list[list[Any]]) -> list[list[Any]]:

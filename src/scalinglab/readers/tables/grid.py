@@ -49,11 +49,11 @@ def table_of_cells(rows: Iterable[Sequence[Any]], path: Path) -> pd.DataFrame:
             raise BadInput(f"{path}: column {k + 1} has numbers and no name; name each")
     frame = pd.DataFrame(body, columns=names, dtype=object)
     frame = frame.loc[:, [bool(name) or bool(column.notna().any()) for name, column in frame.items()]]
-    frame = without_strays(_typed(frame))
+    frame = _typed(frame)
     titles = [" ".join(str(v) for v in row if v is not None) for row in filled[:start]]
     if titles:
         frame.attrs[NOTES] = [f"title: {'; '.join(titles)[:80]}", *frame.attrs.get(NOTES, ())]
-    return frame
+    return without_strays(frame)
 
 
 def _with_groups(rows: list[list[Any]], names: list[str], above: list[Any]) -> list[list[Any]]:
@@ -246,19 +246,21 @@ def _follows(rows: pd.DataFrame, summaries: pd.DataFrame) -> pd.Series:
 
 
 def _summaries(frame: pd.DataFrame, texts: Sequence[int]) -> pd.Series:
-    """Whether a row at the end is a mean or a total: a word for it among numbers, or where a number lacks."""
+    """Whether a row is a mean or a total: a word for it among numbers, or at the end where a number lacks."""
     found = pd.Series(False, frame.index)
-    last = frame.tail(LAST_ROWS)
     for k in texts:
-        named = last.iloc[:, k].astype(str).str.fullmatch(_SUMMARY)
+        summary = frame.iloc[:, k].astype(str).str.fullmatch(_SUMMARY)
+        if summary.any() and frame.iloc[:, k][~summary].map(_is_number).mean() > 0.5:  # seeds 0, 1, mean
+            found |= summary
+            continue
+        last, named = frame.tail(LAST_ROWS), summary.tail(LAST_ROWS)
         if not named.any():
             continue
         rest = frame.drop(index=last.index[named])
         lacking = last[named].isna().any(axis=1) & rest.notna().all(axis=1).all()
         certain = named & last.iloc[:, k].astype(str).str.fullmatch(_MEAN)
         found.loc[last.index[certain]] = not rest.iloc[:, k].astype(str).str.fullmatch(_SUMMARY).any()
-        among_numbers = rest.iloc[:, k].head(LAST_ROWS).map(_is_number).mean() > 0.5
-        found.loc[last.index[named]] |= lacking | among_numbers | _follows(rest, last[named])
+        found.loc[last.index[named]] |= lacking | _follows(rest, last[named])
     return found
 
 
@@ -300,9 +302,12 @@ def without_strays(frame: pd.DataFrame) -> pd.DataFrame:
     if len(sections):
         named = pd.Series(None, index=frame.index, dtype=object)
         named.loc[sections.index] = sections
+        titles = [note.removeprefix("title: ") for note in notes if note.startswith("title: ")]
+        if titles and kept.index[0] < sections.index[0]:  # the first section stands above the names
+            named.iloc[0] = titles[-1].rpartition("; ")[2]
         kept = kept.assign(**{SECTION: named.ffill().reindex(kept.index)})
     if summaries.any():
-        notes.append(f"left out at the end: {counted(int(summaries.sum()), 'row')} of means or totals")
+        notes.append(f"left out: {counted(int(summaries.sum()), 'row')} of means or totals")
     if footnotes := int((lines & (doubtful.index > ends)).sum()):
         notes.append(f"left out below the table: {counted(footnotes, 'line')} of text")
     attrs = dict(frame.attrs)

@@ -30,6 +30,7 @@ _ABOUT = (
 )  # fmt: skip
 _CHART = re.compile(r"(?P<run>.+) - (?P<metric>.+?)(?P<range>__MIN|__MAX)?")
 _AXES = ("Step", "_step", "step", "epoch", "Epoch", "trainer/global_step", "Relative Time (Process)")
+_METRICS = ("metric", "metrics", "metric_name", "key", "name", "variable", "quantity", "measure")
 _VALUE = ("value", "val", "score", "result", "metric_value")
 _SEEDS = {"seed", "run", "rep", "repeat", "replicate", "trial", "fold", "split", "s", "r"}
 _WHOLE = re.compile(r"(?<![\d.])\d{1,3}(?![\d.])")
@@ -249,7 +250,8 @@ def _from_names_and_values(frame: pd.DataFrame) -> Found:
         return None
     for column in (c for c in frame if not is_numeric(frame[c])):
         names = frame[column].dropna().astype(str)
-        if len(names) < len(frame) or not all(quantity(name) for name in names.unique()):
+        known = [quantity(name) is not None for name in names.unique()]
+        if len(names) < len(frame) or not (all(known) or (any(known) and column.lower() in _METRICS)):
             continue
         keys = [c for c in frame if c not in (column, value)]
         if keys and not frame.duplicated([*keys, column]).any():

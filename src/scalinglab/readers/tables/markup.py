@@ -25,6 +25,9 @@ _SLOT = re.compile(
     r"(?<![\w.:/-])[~≈]?[-−]?(?:\d[\d,_']{0,40}(?:\.\d+)?|\.\d+)(?:e[-+]?\d+)?(?:\s?[KMBT](?![\w]))?(?:\s?%)?"
     r"(?:\s?(?:±|\+/-)\s?[\d.]+%?)?(?![\w/]|[.:-]\d)", re.IGNORECASE,
 )  # fmt: skip
+# "Training with 500 examples"
+_COUNTED = re.compile(r"(?<![\w.,:/-])(\d[\d,.]*(?:e\d+)?\s?[kKMBT]?)\s(?:training |train )?[a-z]+\b")
+_SIZES = {"tokens": "tokens", "parameters": "n_params", "examples": "n_data"}
 _LISTS = re.compile(r"^\s*[\"']?([A-Za-z]\w*)[\"']?\s*[=:]\s*(?:[\w.]+\()?[\[(]([^\])]*)[\])]", re.MULTILINE)
 _LABELLED = re.compile(rf"[-*•]?\s*([\w./=-]+)\s*(?:[:=]|-+>|→)\s*({_SLOT.pattern})", re.IGNORECASE)
 _PLAIN = re.compile(r"^(\d[\d.]*)(?:/\d+|ms|s|sec|min|h|[MG]i?B|(?:it|tok)/s)$")  # step:250/2500 time:40ms
@@ -64,7 +67,9 @@ def rows_of_pairs(lines: Iterable[str]) -> list[dict[str, str]]:
     counts = {(k, v) for row in found for k, v in row.items() if _COUNTS & {*aliases([k])}}
     varied = {k for k, v in counts if (k, v) != next(each for each in counts if each[0] == k)}
     whole = any({*row} & varied and any(map(quantity, row)) for row in found)
-    if max(map(len, found), default=0) == 1 or (
+    if varied and not whole and any({"epoch", "step"} & {*aliases(row)} for row in found):
+        found = _sections(found, varied)
+    elif max(map(len, found), default=0) == 1 or (
         varied and not whole
     ):  # a size and its result in several lines
         found = _blocks(found)
@@ -75,6 +80,15 @@ def rows_of_pairs(lines: Iterable[str]) -> list[dict[str, str]]:
     above = [(k, v) for row in found if not {*row} >= usual for k, v in row.items() if k not in usual]
     once = {k: v for k, v in above if len({w for j, w in above if j == k}) == 1 and _COUNTS & {*aliases([k])}}
     return [row | once for row in rows]
+
+
+def _sections(pairs: list[dict[str, str]], sizes: set[str]) -> list[dict[str, str]]:
+    """Lines of results with the sizes that a line above them says, as a log of several trainings has them."""
+    rows, above = [], dict[str, str]()
+    for pair in pairs:
+        above |= {name: value for name, value in pair.items() if name in sizes}
+        rows.append(pair | above if any(map(quantity, pair)) else pair)
+    return rows
 
 
 def _blocks(pairs: list[dict[str, str]]) -> list[dict[str, str]]:
@@ -114,10 +128,18 @@ def _pairs(line: str) -> dict[str, str]:
     if (item := _ITEM.fullmatch(line)) is not None:  # of a list: its whole name
         return {item[1]: item[2]}
     spaced = {name: value for words, value in _SPACED.findall(line) if _is_name(name := _name(words))}
+    if not any(map(quantity, spaced)):  # "Training with 500 examples"
+        spaced |= {_SIZES[unit]: value for value, unit in _counts_of(line)}
     begun = {name.split()[0] for name in spaced}  # a mark in front of a pair gives no value
     marked = {_name(words): value for words, value in _PAIR.findall(line) if value not in begun}
     found = {**{k: v.rstrip(".,") for k, v in spaced.items() if k not in marked}, **marked}
     return {k: v if quantity(k) else _PLAIN.sub(r"\1", v) for k, v in found.items()}
+
+
+def _counts_of(line: str) -> list[tuple[str, str]]:
+    """The numbers of a line that the words behind them make a size, with their units."""
+    read = ((m[1], cell(m[0])) for m in _COUNTED.finditer(line))
+    return [(number, found.unit) for number, found in read if found is not None and found.unit in _SIZES]
 
 
 def _name(words: str) -> str:

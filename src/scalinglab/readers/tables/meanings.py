@@ -332,7 +332,7 @@ class _Table:
             values = self.frame[column]
             positive = values[values > 0]
             large = values.min() >= FEWEST_OF_N and not any(w.endswith("s") for w in words)  # no env_steps
-            scaled = column in self.cells and self.cells[column].scaled
+            scaled = column in self.cells and self.cells[column].scaled is not None
             recurs = 2 * values.nunique() <= len(values)  # at other data, as no time does
             if large and (scaled or (recurs and self._has(DATA))):
                 if self._crosses(column, DATA):

@@ -237,9 +237,10 @@ class Naming:
             return None
         if found.scale == 1 or (found.by_letter and not counted):
             return None
-        if cells is not None and cells.scaled:
+        own = None if cells is None else cells.scaled  # 1.1B among millions
+        if own is not None and own[values.notna()].all():
             return values
-        scaled = values * found.scale
+        scaled = values * found.scale if own is None else values.where(own, values * found.scale)
         if counted and scaled.max() > MOST_OF_A_SIZE and "compute" not in (column, *aliases([found.name])):
             raise BadInput(
                 f"{origin}: {theirs} has values up to {values.max():g}, in ones or times {found.scale:g}? "
@@ -251,9 +252,11 @@ class Naming:
     def _of_logarithm(self, column: str, theirs: str, found: Header, origin: str) -> pd.Series | None:
         """The sizes of which a column has the logarithms."""
         values = self.frame[column]
+        base = found.log
+        if (kind := quantity(found.name)) is not None and not kind.is_spread:
+            return self._of_logarithmic_result(column, theirs, base, origin)
         if not {*SIZES} & {column, *aliases([found.name])} or values.max() > 80:
             return None
-        base = found.log
         if base == 1:  # log N: by its values, where one base is not possible
             lowest, highest = float(values.min()), float(values.max())
             if lowest < np.log(FEWEST_PARAMS):
@@ -268,6 +271,18 @@ class Naming:
         self._changed(column, f"{base or 'e'} to the power of {theirs}")
         power = 10.0**values if base == 10 else 2.0**values if base == 2 else np.exp(values)
         return pd.Series(power).round(0) if power.min() >= FEWEST_PARAMS else pd.Series(power)
+
+    def _of_logarithmic_result(
+        self, column: str, theirs: str, base: int | None, origin: str
+    ) -> pd.Series | None:
+        """The measurements of which a column has the logarithms; a log loss is none."""
+        values = self.frame[column]
+        if base == 1 and values.min() >= 0:
+            return None
+        if base == 1:
+            raise BadInput(f"{origin}: {theirs} may be log10 or ln: name it log10_… or ln_…")
+        self._changed(column, f"{base or 'e'} to the power of {theirs}")
+        return pd.Series(np.power(float(base or np.e), values))
 
     def _mark_percent(self, column: str, name: str) -> None:
         """Keep that errors and accuracies were in percent, in which they are answered."""

@@ -24,7 +24,11 @@ GUESSED = "guessed"  # in a table's attrs: columns of which values alone say wha
 NOTES = "notes"  # in a table's attrs: remarks on the file
 FEWEST_TEXTS = 6  # different texts within runs before they count as messages
 NEARLY_ALL = 0.9  # of the texts differ where they are messages
-_TIME = r"\s*\d{4}-\d\d?-\d\d?(?:[T ]\d\d?:\d\d.*)?\s*"  # as ISO 8601 writes it
+# as ISO 8601 writes it, or as a clock: 2025-11-03 10:22, 0:12:40, 1 day, 3:02:11, 1h 12m
+_TIME = (
+    r"\s*(?:\d{4}-\d\d?-\d\d?(?:[T ]\d\d?:\d\d.*)?|(?:\d+ ?(?:d|days?),? ?)?\d+:\d\d:\d\d(?:\.\d+)?"
+    r"|(?:\d+(?:\.\d+)? ?(?:d|h|hrs?|m|min|s|sec)\b\s*)+)\s*"
+)
 
 
 def without_remarks(
@@ -54,7 +58,7 @@ def is_time(column: pd.Series) -> bool:
     if not (len(values) and values.str.fullmatch(_TIME).all()):
         return False
     # a date that recurs, such as that of a data set, tells runs apart
-    return bool(values.str.contains(":").any() or values.nunique() >= NEARLY_ALL * len(values))
+    return bool(values.str.contains(r"[:a-z]").any() or values.nunique() >= NEARLY_ALL * len(values))
 
 
 def _is_remark(frame: pd.DataFrame, name: str) -> bool:

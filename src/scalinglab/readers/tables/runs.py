@@ -11,6 +11,7 @@ from scalinglab.curves import OUTCOME, PROGRESS, SETTING, is_seed
 from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE, IDENTITY, is_numeric, run_names, unit_of_data
 from scalinglab.curves.names import HYPERPARAMETERS, bare, quantity
 from scalinglab.readers.tables.meanings import FEWEST_TOKENS
+from scalinglab.support.words import counted
 
 DATA = ("n_data", "tokens", "examples")  # how much data a model has seen
 FEWEST_SEEN = 1e4  # examples of a training
@@ -59,6 +60,17 @@ def with_data_of_isoflops(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]
     name = "tokens" if data.max() >= FEWEST_TOKENS else "n_data"
     note = f"{name} = compute / ({FLOPS_PER_PARAM_EXAMPLE:g} n_params), since no column says how much data"
     return frame.assign(**{name: data}), [note]
+
+
+def without_copies(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """A table without rows that say again what another row says of a named run, and what was left out."""
+    numbers = [c for c in frame if is_numeric(frame[c])]
+    alike = frame[frame.duplicated(["run", *numbers], keep=False)] if "run" in frame else frame[:0]
+    copies = alike.index[alike.astype(str).duplicated()]
+    if not len(copies):
+        return frame, []
+    note = f"left out: {counted(len(copies), 'row')} that are exact copies of others"
+    return frame.drop(index=copies).reset_index(drop=True), [note]
 
 
 def find_runs(
