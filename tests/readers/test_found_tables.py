@@ -110,8 +110,9 @@ def test_hours_and_minutes_are_no_measurement():
 
 
 def test_a_line_above_the_epochs_says_how_many_examples(tmp_path: Path):
+    epochs = "Epoch {}: val loss {}\n"
     (tmp_path / "t.log").write_text("".join(
-        f"= Training with {n:,} examples =\n" + "".join(f"Epoch {k}: val loss {9 / n + 1 / k}\n" for k in (1, 2))
+        f"= Training with {n:,} examples =\n" + "".join(epochs.format(k, 9 / n + 1 / k) for k in (1, 2))
         for n in (500, 1000, 20000)))  # fmt: skip
     assert sl.read(tmp_path / "t.log")["n_data"].tolist() == [500, 500, 1000, 1000, 20000, 20000]
 
