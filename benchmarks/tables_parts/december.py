@@ -14,7 +14,8 @@ import json
 import numpy as np
 import pandas as pd
 
-from tables_parts.cases import Collection, Truth, book, comma, csv, falling, markdown, noisy, short
+from tables_parts import cases
+from tables_parts.cases import Collection, Truth, book, comma, csv, falling, line, markdown, short
 
 DECEMBER = Collection()
 SMALL = np.array([8e6, 21e6, 57e6, 148e6, 402e6, 1.1e9])
@@ -23,21 +24,9 @@ SEEN = np.array([1.5e9, 5e9, 16e9, 48e9])
 SUBSETS = np.array([500.0, 1000, 2000, 5000, 10000, 20000, 50000])
 
 
-def line(seed, n, floor, height, slope, digits=4, scatter=0.004, size="n_data"):
-    """Points of floor + height · n^-slope."""
-    end = floor + height * (10 * n.max()) ** -slope
-    return Truth({size: n, "test_loss": noisy(floor + height * n**-slope, scatter, seed, digits)}, float(end))
-
-
 def surface(seed, models=FOUR, tokens=SEEN, digits=4):
     """Losses of every model on every number of tokens."""
-    n, d = (v.ravel() for v in np.meshgrid(models, tokens, indexing="ij"))
-    widest = np.geomspace(1e6, 1e13, 20001)
-    loss = lambda a, b: 1.72 + 380 * a**-0.335 + 450 * b**-0.285  # noqa: E731
-    best = loss(widest, 10 * float((n * d).max()) / widest).min()
-    return Truth(
-        {"n_params": n, "n_data": d, "test_loss": noisy(loss(n, d), 0.003, seed, digits)}, float(best)
-    )
+    return cases.surface(seed, models, tokens, lambda n, d: 1.72 + 380 * n**-0.335 + 450 * d**-0.285, digits)
 
 
 def columns(t):
@@ -62,7 +51,9 @@ frame = pd.DataFrame({"Step": steps})
 for name, v in zip(names, loss):
     for suffix in ("", "__MIN", "__MAX"):
         frame[f"{name} - eval/loss{suffix}"] = falling(float(v), len(steps))
-DECEMBER.add("trackers", "W&B's chart: a column a run, the size in its name", "wandb_chart.csv", csv(frame), t)
+DECEMBER.add(
+    "trackers", "W&B's chart: a column a run, the size in its name", "wandb_chart.csv", csv(frame), t
+)
 
 t = line(203, np.repeat(SUBSETS, 2), 0.31, 14.0, 0.42)
 n, loss = columns(t)
@@ -179,7 +170,12 @@ n, loss = columns(t)
 
 def _archive(path, n=n, loss=loss):
     with io.BytesIO() as memory:
-        np.savez(memory, n_train=n[::2].astype(int), test_err=loss.reshape(-1, 2), train_err=0 * loss.reshape(-1, 2))
+        np.savez(
+            memory,
+            n_train=n[::2].astype(int),
+            test_err=loss.reshape(-1, 2),
+            train_err=0 * loss.reshape(-1, 2),
+        )
         path.write_bytes(memory.getvalue())
 
 

@@ -13,8 +13,8 @@ import json
 
 import numpy as np
 
-from tables_parts.cases import Collection, book, comma, csv, falling, short
-from tables_parts.december import FOUR, SEEN, SMALL, columns, line, surface
+from tables_parts.cases import Collection, book, comma, csv, falling, line, short
+from tables_parts.december import FOUR, SEEN, SMALL, columns, surface
 
 PITFALLS = Collection()
 SUBSETS = np.array([400.0, 800, 1600, 3200, 6400, 12800, 25600])
