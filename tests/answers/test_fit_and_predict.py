@@ -191,3 +191,21 @@ def test_a_number_of_no_known_name_that_changes_y_is_named(effect: float):
     found = sl.fit(pd.DataFrame({"params": n, "quality": quality, "val_loss": loss}))
     named = [note.details["column"] for note in found.notes if note.code == "also_explained"]
     assert named == (["quality"] if effect else [])
+
+
+def test_shapes_of_networks_are_fitted_together_and_named_where_they_matter():
+    draw = np.random.default_rng(7)
+    width, depth = np.repeat([512, 768, 1024, 1536], 4), np.tile([6, 12, 24, 48], 4)
+    n, tokens = 12.0 * depth * width**2, np.geomspace(1e9, 3e10, 10)
+    deep = 0.02 * np.log(depth / 12) ** 2
+    loss = np.exp(deep)[:, None] * (1.7 + 300 * n[:, None] ** -0.32 + 900 * tokens**-0.33)
+    loss *= np.exp(0.002 * draw.standard_normal(len(n)))[:, None]
+    rows = {
+        "run_name": [f"m{k}" for k in range(len(n))], "n_params": n, "width": width, "depth": depth,
+        "seconds_per_step": (n / 1e8) ** 0.9 * draw.uniform(0.9, 1.1, len(n)),
+    }  # fmt: skip
+    table = pd.DataFrame(rows).loc[np.repeat(np.arange(len(n)), len(tokens))]
+    fit = sl.fit(table.assign(tokens=np.tile(tokens, len(n)), loss=loss.ravel()))
+    assert fit.x == ("n_params", "n_data")
+    assert len(fit.chosen.table.y) == loss.size  # every checkpoint
+    assert {note.details["column"] for note in fit.notes if note.code == "also_explained"} == {"depth"}

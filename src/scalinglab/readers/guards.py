@@ -38,6 +38,7 @@ from scalinglab.errors import NotDetermined
 from scalinglab.readers.tables.headers import header
 from scalinglab.readers.tables.meanings import NO_MEASUREMENT, NO_RESULT
 from scalinglab.readers.tables.remarks import NOTES
+from scalinglab.readers.tables.runs import FEWEST_CHECKPOINTS
 from scalinglab.results.types import Reason
 
 FEWEST = 1e4  # tokens of a training, parameters of a network: fewer may be in a larger unit
@@ -273,8 +274,25 @@ def rows_of_runs(asked: Question) -> Doubts:
         yield Reason("rows_of_runs", column=found[0], values=frame[found[0]].nunique(), first=first)
 
 
+def rising_rows(asked: Question) -> Doubts:
+    """Rows of each size along which one more column rises, as a step does: they are no repeats."""
+    frame = asked.curves.frame
+    of_size = frame.groupby([*asked.sizes])
+    if len(of_size) < 2 or of_size.size().median() < FEWEST_CHECKPOINTS:
+        return
+    if of_size["run"].nunique().max() < 2 or (of_size[asked.curves.progress_columns].nunique() > 1).any(
+        axis=None
+    ):
+        return
+    for column in asked.others:
+        if (of_size[column].diff().dropna() > 0).all():
+            yield Reason("rising_rows", column=column, sizes=",".join(asked.sizes))
+
+
 OF_SIZES: tuple[Callable[[Question], Doubts], ...] = (small_sizes, other_ratio, lacking_sizes, other_size)
-OF_RESULT: tuple[Callable[[Question], Doubts], ...] = (of_training, no_result, other_result, rows_of_runs)
+OF_RESULT: tuple[Callable[[Question], Doubts], ...] = (
+    of_training, no_result, other_result, rows_of_runs, rising_rows,
+)  # fmt: skip
 
 
 def refuse_doubtful(asked: Question, sizes: bool = True, result: bool = True) -> None:

@@ -105,6 +105,10 @@ REASONS = {
         "every run has rows of {values} values of {column}, and no step tells them apart: choose one "
         "(--where {first})"
     ),
+    "rising_rows": (
+        "rows of one {sizes} rise in {column}: if they are checkpoints of one run, say so (--column "
+        "'step={column}'); if {column} is a setting, choose one value (--where {column}=…)"
+    ),
     "sizes_lacking": (
         "{lost} of {rows} results have no {sizes}: fill it in, or leave these out by naming it: --x {sizes}"
     ),

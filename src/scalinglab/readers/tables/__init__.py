@@ -5,8 +5,9 @@ Everything that was changed or assumed is listed in one line, `Curves.understood
 Which rows are one run, in this order:
 
 1. a column that names the run (`run`, `run_name`, `run_id`, …);
-2. where the table has checkpoints (`step`, `epoch`, `examples` seen), rows with the same settings; where a
-   step comes twice, a new run begins at each row at which the step starts again;
+2. where the table has checkpoints (`step`, `epoch`, `examples` seen, a `norm` that rises from row to row),
+   rows with the same settings; where a step comes twice, a new run begins at each row at which the step
+   starts again;
 3. otherwise each row is a run.
 
 Tokens that grow within a run are its progress. `n_data` is then the number of tokens at the run's end,

@@ -103,7 +103,16 @@ def find_runs(
     if step is None and (data := _even_tokens(frame, declared, names)) is not None:
         frame, notes = _by_setting(frame, declared, data, names)
         return frame, ["rows are checkpoints: tokens grow in even steps", *notes]
+    if step is None and _norm_grows(frame, declared):
+        step = "norm"
     return _by_row(frame, declared) if step is None else _by_setting(frame, declared, step, names)
+
+
+def _norm_grows(frame: pd.DataFrame, declared: list[str]) -> bool:
+    """Whether the norm of a network rises from row to row of each setting, as it does along a training."""
+    if "norm" not in frame or not is_numeric(frame["norm"]):
+        return False
+    return _grow(frame["norm"], _codes(frame, setting_columns(frame, declared)))
 
 
 def _rate_is_scheduled(frame: pd.DataFrame, declared: list[str], step: str) -> bool:
@@ -238,7 +247,7 @@ def _pieces(frame: pd.DataFrame, keys: list[str], step: str) -> np.ndarray:
 
 
 def _grow(data: pd.Series, pieces: np.ndarray) -> bool:
-    """Whether data grow from row to row, in pieces long enough to be runs."""
+    """Whether numbers grow from row to row, in pieces long enough to be runs."""
     parts = data.groupby(pieces, sort=False)
     return bool(parts.size().median() >= FEWEST_CHECKPOINTS and (parts.diff().dropna() > 0).all())
 

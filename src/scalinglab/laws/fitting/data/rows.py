@@ -22,6 +22,7 @@ from scalinglab.results.types import Reason
 DIGITS_OF_COPIES = 5
 _SIZE_WORD = r"(?i)\d|tiny|nano|micro|mini|small|base|medium|large|huge|big|giant|\bx?[sml]\b"
 SIGNIFICANT = 0.01  # convention: of all columns that are tested together
+SHAPE = ("width", "depth")  # of a network, which its number of parameters contains
 
 
 def select(frame: pd.DataFrame, where: Mapping[str, str]) -> pd.DataFrame:
@@ -99,14 +100,16 @@ def one_category(
     # of a law along the steps of runs every row counts: each run may be the only one of its kind
     along = "__run" in frame and frame.groupby("__run")[names].nunique().max().max() > 1
     single = frame if along or "__run" not in frame else frame.drop_duplicates("__run", keep="last")
-    numeric = {c for c in SETTING if c in frame and pd.api.types.is_numeric_dtype(frame[c])} - {
-        "width",
-        "depth",
-    }  # `doubts` names them; a network's size is a category where no law is of it
+    numeric = {c for c in SETTING if c in frame and pd.api.types.is_numeric_dtype(frame[c])}  # see `doubts`
+    if "n_params" not in names:  # a network's size is a category where no law is of it
+        numeric -= {*SHAPE}
     free = [c for c in map(str, frame.columns) if c not in known | numeric and not is_seed(c)]
     free = [c for c in free if quantity(c) is None]  # another measurement goes with y, and is no category
     recurring = [c for c in free if 1 < single[c].nunique(dropna=False) <= len(single) / 2]
     recurring = [c for c in recurring if not any(_restates(single, c, x) for x in names)]
+    if along:  # seconds per step are measured of each run, and no kind of runs
+        runs = frame["__run"].nunique()
+        recurring = [c for c in recurring if single[c].nunique() < runs or _is_chosen(single[c])]
     texts = [c for c in recurring if not pd.api.types.is_float_dtype(single[c])]
     tested = {c: categories.splits(single, names, y, c) for c in (*texts, *_recurring(single[recurring]))}
     for column, p in tested.items():
@@ -117,16 +120,24 @@ def one_category(
 def also_explained(frame: pd.DataFrame, names: list[str], y: str, fixed: list[str]) -> list[Reason]:
     """Numbers of no known name that change y beside the sizes, and that a law of the sizes leaves out.
 
-    Numbers that were chosen have three digits or fewer; those that were measured are results as y is.
+    Numbers that were chosen have three digits or fewer; those that were measured are results as y is. Of
+    a law of n_params these are also the width and the depth of a network.
     """
-    known = {*names, *SETTING, *PROGRESS, *OUTCOME, *_recurring(frame[fixed]), y}
+    if "__run" in frame:
+        frame = frame.drop_duplicates("__run", keep="last")
+    shape = {*SHAPE} if "n_params" in names else set()
+    known = {*names, *SETTING, *PROGRESS, *OUTCOME, *_recurring(frame[fixed]), y} - shape
     free = [c for c in frame[fixed].select_dtypes("number") if c not in known and quantity(c) is None]
-    chosen = [
-        c for c in free if not is_seed(c) and (frame[c].map(lambda v: float(f"{v:.3g}")) == frame[c]).all()
-    ]
+    chosen = [c for c in free if c in shape or (not is_seed(c) and _is_chosen(frame[c]))]
     tested = {c: categories.explains(frame, names, y, c) for c in chosen}
     tested = {c: p for c, p in tested.items() if p is not None and p < SIGNIFICANT / len(tested)}
     return [Reason("also_explained", column=c, y=y, p=p, sizes=",".join(names)) for c, p in tested.items()]
+
+
+def _is_chosen(values: pd.Series) -> bool:
+    """Whether these are texts, or numbers of three digits or fewer; numbers that were measured have more."""
+    numeric = pd.api.types.is_numeric_dtype(values)
+    return not numeric or bool((values.map(lambda v: float(f"{v:.3g}")) == values).all())
 
 
 def _restates(frame: pd.DataFrame, column: str, size: str) -> bool:
