@@ -113,19 +113,19 @@ def test_the_grid_of_appendix_g_and_the_rates_of_appendix_h():
 
 
 def test_printed_times_disagree_with_equation_16_where_they_do():
-    told = {row.quantity: row.verdict for row in appendices.table1("smoke").table}
+    told = {row.quantity: row.verdict for row in appendices.times("smoke", "ntk").table}
     wrong = [name for name, verdict in told.items() if verdict == "disagrees"]
     assert len(told) == len(TABLE_1)
     assert [name.split(",")[0] for name in wrong] == ["CNN on CIFAR-10", "WRN on CIFAR-10"]
-    assert {row.verdict for row in appendices.table3("smoke").table} == {"agrees"}
+    assert {row.verdict for row in appendices.times("smoke", "bn").table} == {"agrees"}
 
 
 def test_parts_of_a_figure_are_chosen_by_name():
     with storing_in(None, ["mnist 1LP ntk"]):
-        assert searches.keys(dict(TABLE_1), "ntk", "gpu") == ("mnist 1LP ntk",)
+        assert searches.keys("ntk", "gpu") == ("mnist 1LP ntk",)
     with storing_in(None, ["mnist 1LP ntc"]), pytest.raises(BadInput, match="mnist 1LP ntk"):
-        searches.keys(dict(TABLE_1), "ntk", "gpu")
-    assert searches.keys(dict(TABLE_1), "ntk", "paper") == tuple(TABLE_1)
+        searches.keys("ntk", "gpu")
+    assert searches.keys("ntk", "paper") == tuple(TABLE_1)
 
 
 def test_a_run_of_two_searches_is_taken_once():

@@ -57,6 +57,7 @@ class Entry:
         claim: what the paper says there.
         scales: at which it runs.
         make: "package.module:function"; None while it is not built.
+        arguments: of that function after the scale, where it makes several entries.
         judged_in: the entry whose table judges its numbers, where that is another one.
         laptop_minutes: what scale laptop took on two cores; None where that was not measured.
         local_data: whether it trains on data that differ between machines, such as their own files.
@@ -67,6 +68,7 @@ class Entry:
     claim: str
     scales: tuple[str, ...] = ("smoke", "laptop")
     make: str | None = None
+    arguments: tuple[Any, ...] = ()
     judged_in: str | None = None
     gpu_hours: float | None = None
     laptop_minutes: float | None = None
@@ -88,7 +90,7 @@ class Entry:
             raise BadInput(f"{self.key} is not built yet; 'scalinglab reproduce list' shows what is")
         module, name = self.make.split(":")
         found: Any = getattr(importlib.import_module(module), name)
-        return found
+        return lambda scale: found(scale, *self.arguments)
 
 
 def listed(package: str, *own: Entry) -> tuple[Entry, ...]:

@@ -22,10 +22,10 @@ ENTRIES = listed(
           make="variance.averaged:section_2_1", laptop_minutes=2),
     Entry("theorem1", "the loss of a model that is right at D points falls as D^(-1/d) or faster; here "
           "nearest neighbours: not Lipschitz, but |f − F| ≤ K_F |x − x̂| follows all the same",
-          make="manifold:theorem1", laptop_minutes=0.33),
+          make="manifold:theorem", arguments=("sphere", "D", "n_data"), laptop_minutes=0.33),
     Entry("theorem2", "the loss of a model that is right at P points falls as P^(-1/d) or faster; here "
           "nearest neighbours: not Lipschitz, but |f − F| ≤ K_F |x − x̂| follows all the same",
-          make="manifold:theorem2", laptop_minutes=0.21),
+          make="manifold:theorem", arguments=("torus", "P", "n_params"), laptop_minutes=0.21),
     Entry("theorems-network", "the loss of trained students lies below the bound of Theorems 1 and 2 with "
           "the measured constants", make="students:theorems_network", laptop_minutes=8.8),
     Entry("fig2-right", "the exponents of student networks, of a CNN and of a Wide ResNet against the "
@@ -49,11 +49,11 @@ ENTRIES = listed(
     Entry("figS1", "loss and error, final and best, scale alike; smaller networks below scale paper",
           make="images:fig_s1", scales=UP_TO_PAPER, gpu_hours=40.0),
     Entry("figS2", "teacher-student loss against data: the exponent is 4/d",
-          make="students:fig_s2", scales=UP_TO_PAPER, gpu_hours=0.2),
+          make="students:against_size", arguments=("n_data",), scales=UP_TO_PAPER, gpu_hours=0.2),
     Entry("figS3", "cross-entropy against data for several image sets",
           make="images:fig_s3", scales=UP_TO_PAPER, gpu_hours=40.0),
     Entry("figS4", "teacher-student loss against model size: the exponent is 4/d",
-          make="students:fig_s4", scales=UP_TO_PAPER, gpu_hours=0.5),
+          make="students:against_size", arguments=("n_params",), scales=UP_TO_PAPER, gpu_hours=0.5),
     Entry("figS4-fresh", "students of one teacher on fresh examples, trained as in the code of Sharma and "
           "Kaplan: loss against model size, the exponent is 4/d",
           make="fresh_students:fig_s4_fresh", scales=("smoke", "gpu"), gpu_hours=0.1),

@@ -143,17 +143,8 @@ DIMENSIONS: dict[str, dict[str, tuple[int, ...]]] = {
 }
 
 
-def theorem1(scale: str) -> Reproduction:
-    """A model that is right at D training points of a sphere."""
-    return _theorem(scale, "sphere", "D", "n_data")
-
-
-def theorem2(scale: str) -> Reproduction:
-    """A model with P parameters that is right at P points of a torus."""
-    return _theorem(scale, "torus", "P", "n_params")
-
-
-def _theorem(scale: str, kind: str, letter: str, column: str) -> Reproduction:
+def theorem(scale: str, kind: str, letter: str, column: str) -> Reproduction:
+    """A model that is right at D training points of a sphere, or at P points of a torus."""
     sizes, draws = BOUNDED[scale]
     dimensions = DIMENSIONS[kind][scale]
     at = np.array(sizes)

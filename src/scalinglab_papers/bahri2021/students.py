@@ -134,17 +134,12 @@ def by_dimension(curves: Curves, size: str) -> dict[int, tuple[np.ndarray, np.nd
     return found
 
 
-def fig_s2(scale: str) -> Reproduction:
-    """Loss against D for every dimension; α_D against 4/d."""
-    return _figure(in_data(scale), "n_data", "examples D", "α_D")
-
-
-def fig_s4(scale: str) -> Reproduction:
-    """Loss against the number of parameters for every dimension; α_P against 4/d."""
-    return _figure(in_parameters(scale), "n_params", "parameters P", "α_P")
-
-
-def _figure(curves: Curves, size: str, words: str, symbol: str) -> Reproduction:
+def against_size(scale: str, size: str) -> Reproduction:
+    """Loss against D, or against the number of parameters, for every dimension; the exponent against 4/d."""
+    runs, words, symbol = {
+        "n_data": (in_data, "examples D", "α_D"), "n_params": (in_parameters, "parameters P", "α_P")
+    }[size]  # fmt: skip
+    curves = runs(scale)
     found = by_dimension(curves, size)
     figure, axes = style.panels(1, 2, size=(4.6, 3.8))
     left, right = axes[0]

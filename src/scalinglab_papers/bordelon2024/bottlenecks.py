@@ -26,37 +26,8 @@ NAMES = {"n_params": ("N", "P"), "n_data": ("P", "N")}
 FIGURE = {(panel, by): 20 + 2 * i + j for i, panel in enumerate("abc") for j, by in enumerate(NAMES)}
 
 
-def fig2a(scale: str) -> Reproduction:
-    """Dynamics at several N, infinite data."""
-    return _dynamics(scale, "n_params")
-
-
-def fig2b(scale: str) -> Reproduction:
-    """The early approach to infinite N."""
-    return _early(scale, "n_params")
-
-
-def fig2c(scale: str) -> Reproduction:
-    """The final loss against N."""
-    return _final(scale, "n_params")
-
-
-def fig2d(scale: str) -> Reproduction:
-    """Dynamics at several P, infinitely many features."""
-    return _dynamics(scale, "n_data")
-
-
-def fig2e(scale: str) -> Reproduction:
-    """The early approach to infinite P."""
-    return _early(scale, "n_data")
-
-
-def fig2f(scale: str) -> Reproduction:
-    """The final loss against P."""
-    return _final(scale, "n_data")
-
-
-def _dynamics(scale: str, by: str) -> Reproduction:
+def dynamics(scale: str, by: str) -> Reproduction:
+    """Dynamics at several N and infinite data, or at several P and infinitely many features."""
     letter, _ = NAMES[by]
     spectrum, sizes = common.power_law(scale), (*SIZES[scale], math.inf)
     times, simulated = np.geomspace(0.3, 1e5, 60), np.geomspace(0.3, 1e5, 12)
@@ -80,7 +51,8 @@ def _dynamics(scale: str, by: str) -> Reproduction:
     return Reproduction(curves, figure, tuple(table))
 
 
-def _early(scale: str, by: str) -> Reproduction:
+def early(scale: str, by: str) -> Reproduction:
+    """The early approach to infinite N or P."""
     letter, _ = NAMES[by]
     spectrum = common.power_law(scale)
     sizes = {"smoke": (8, 32, 128), "laptop": (8, 16, 32, 64, 128, 256)}[scale]
@@ -135,7 +107,8 @@ def _with_excess(curves: Curves, times: np.ndarray, limit: np.ndarray) -> Curves
     return Curves(curves.frame.assign(excess=curves.frame["test_loss"] - base), settings=curves.settings)
 
 
-def _final(scale: str, by: str) -> Reproduction:
+def final(scale: str, by: str) -> Reproduction:
+    """The final loss against N or P."""
     letter, other = NAMES[by]
     spectrum, sizes = common.power_law(scale), SIZES[scale]
     predicted = bottlenecks.exponents(common.TASK, common.SPECTRAL)

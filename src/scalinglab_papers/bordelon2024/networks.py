@@ -152,9 +152,10 @@ def _table(spectra: dict[tuple[float, int], MeasuredSpectrum], s: Scale) -> Curv
     return Curves(pd.concat(frames, ignore_index=True), settings=["width"], source="train")
 
 
-def _spectra_figure(scale: str, of: str) -> Reproduction:
-    s, spectra = SCALES[scale], initial_spectra(scale)
-    curves = _table(spectra, s)
+def spectra(scale: str, of: str) -> Reproduction:
+    """Of the kernel before training: eigenvalues, or the part of the task beyond mode k; several widths."""
+    s, measured = SCALES[scale], initial_spectra(scale)
+    curves = _table(measured, s)
     figure, axes = style.panels(size=(5.2, 4.0))
     label = "eigenvalue λ_k" if of == "eigenvalues" else "unexplained task 1 − C(k)"
     axis = style.loglog(axes[0, 0], "mode k", label, f"kernel before training, {s.dataset}")
@@ -164,7 +165,7 @@ def _spectra_figure(scale: str, of: str) -> Reproduction:
     name = "b of λ_k ~ k^-b" if of == "eigenvalues" else "exponent of 1 − C(k)"
     values = {}
     for width, color in zip(s.widths, style.colors(s.widths)):
-        found = [spectra[width, seed].tail_exponent(of).value - shift for seed in range(s.seeds)]
+        found = [measured[width, seed].tail_exponent(of).value - shift for seed in range(s.seeds)]
         values[width] = np.array(found)
         mean = verdict.mean(found)
         part = curves.frame[(curves.frame["width"] == width) & (curves.frame[column] > 1e-9)]
@@ -183,16 +184,6 @@ def _spectra_figure(scale: str, of: str) -> Reproduction:
         )
     )  # fmt: skip
     return Reproduction(curves, figure, tuple(rows))
-
-
-def fig6a(scale: str) -> Reproduction:
-    """Eigenvalues of the kernel before training, for several widths."""
-    return _spectra_figure(scale, "eigenvalues")
-
-
-def fig6b(scale: str) -> Reproduction:
-    """The part of the task beyond mode k, for several widths."""
-    return _spectra_figure(scale, "target_power")
 
 
 # --- Figure 9: along training ------------------------------------------------------------------------------

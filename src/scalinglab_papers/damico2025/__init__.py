@@ -49,9 +49,11 @@ ENTRIES = listed(
     Entry("talk-bottlenecks", "Bordelon et al. 2024 as the talk prints it: data and model exponents "
           "saturate at 2b", make="talk.review:bottlenecks", laptop_minutes=0.02),
     Entry("talk-weight-decay", "the laws survive weight decay",
-          make="talk.robustness:weight_decay", scales=("smoke", "gpu", "paper"), gpu_hours=122),
+          make="talk.robustness:variants", arguments=("weight decay", "L2"),
+          scales=("smoke", "gpu", "paper"), gpu_hours=122),
     Entry("talk-sgd", "the laws survive plain SGD",
-          make="talk.robustness:sgd", scales=("smoke", "gpu", "paper"), gpu_hours=119),
+          make="talk.robustness:variants", arguments=("SGD",),
+          scales=("smoke", "gpu", "paper"), gpu_hours=119),
     Entry("talk-norms", "the laws under other norms",
           make="talk.robustness:norms", scales=UP_TO_PAPER, gpu_hours=60),
     Entry("optimum-in-time", "the optimal norm and its exponent depend on how long networks are trained",

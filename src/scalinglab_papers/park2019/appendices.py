@@ -18,7 +18,7 @@ from scalinglab_papers.park2019 import scales
 from scalinglab_papers.park2019.design import EXPERIMENTS, TABLE_1, TABLE_3, Experiment
 from scalinglab_papers.park2019.rows import estimate_row
 from scalinglab_papers.park2019.scales import chance
-from scalinglab_papers.park2019.searches import TABLE_2, by_batch, outside, title
+from scalinglab_papers.park2019.searches import TABLES, by_batch, outside, title
 from scalinglab_papers.park2019.training import trained, united
 
 # --- appendix G ------------------------------------------------------------------------------------------
@@ -161,17 +161,9 @@ def critical_width(scale: str) -> Reproduction:
 # --- tables of training times ----------------------------------------------------------------------------
 
 
-def table1(scale: str) -> Reproduction:
-    """T0 of the rate search: eq. 16 at the printed batch size against the printed T0."""
-    return _times(TABLE_1)
-
-
-def table3(scale: str) -> Reproduction:
-    """The same with batch norm."""
-    return _times(TABLE_3)
-
-
-def _times(table: dict[str, Experiment]) -> Reproduction:
+def times(scale: str, kind: str) -> Reproduction:
+    """T0 of the rate search, without or with batch norm: eq. 16 at the printed batch size."""
+    table = {"ntk": TABLE_1, "bn": TABLE_3}[kind]
     rows = []
     for experiment in table.values():
         assert experiment.reference_steps is not None
@@ -198,4 +190,4 @@ def _bounds(chosen: list[Experiment]) -> Curves:
 
 def table2(scale: str) -> Reproduction:
     """Bounds of the standard scheme: the settings of figure 4, where its runs are judged."""
-    return Reproduction(_bounds([EXPERIMENTS[key] for key in TABLE_2]), None, ())
+    return Reproduction(_bounds([EXPERIMENTS[key] for key in TABLES["standard"]]), None, ())

@@ -23,11 +23,23 @@ SMALL_KEYS = {"ntk": ("mnist 1LP ntk",), "standard": ("mnist 1LP standard",),
               "bn": ("cifar10 WRN ntk bn",)}  # fmt: skip
 
 
-def keys(table: dict[str, object] | tuple[str, ...], kind: str, scale: str) -> tuple[str, ...]:
+# the experiments of a table of the paper, by scheme; the standard ones are those of table 2
+TABLES = {
+    "ntk": tuple(TABLE_1),
+    "standard": tuple(
+        key for key in STANDARD
+        if key.endswith(("standard", "standard 2", "standard 6"))
+        and not key.startswith(("mnist BH", "mnist TH"))
+    ),
+    "bn": tuple(TABLE_3),
+}  # fmt: skip
+
+
+def keys(kind: str, scale: str) -> tuple[str, ...]:
     """The experiments of a table that a scale has: one on digits, some at gpu, all at paper."""
     if scale in scales.SMALL:
         return SMALL_KEYS[kind]
-    found = tuple(key for key in table if scale == "paper" or key in scales.GPU)
+    found = tuple(key for key in TABLES[kind] if scale == "paper" or key in scales.GPU)
     if not found:
         raise BadInput("no experiment of this figure runs at scale gpu: choose smoke, laptop or paper")
     only = run_storage().only
@@ -70,7 +82,7 @@ def both(key: str, scale: str) -> Compared:
 
 def fig1(scale: str) -> Reproduction:
     """Optimal noise against width, by batch and by rate."""
-    wanted = keys(dict(TABLE_1), "ntk", scale)
+    wanted = keys("ntk", scale)
     figure, axes = panels(len(wanted), 3, size=(4.0, 3.2))
     parts, rows = [], []
     for line, key in zip(axes, wanted, strict=True):
@@ -146,23 +158,20 @@ def outside(*compared: OptimalNoise) -> str:
 
 
 def _paired(scale: str) -> tuple[str, ...]:
-    return tuple(key for key in keys(dict(TABLE_1), "ntk", scale) if has_rates(key, scale))
+    return tuple(key for key in keys("ntk", scale) if has_rates(key, scale))
 
 
 # --- figures 4–7, 12, 13 ---------------------------------------------------------------------------------
 
-TABLE_2 = tuple(key for key in STANDARD if key.endswith(("standard", "standard 2", "standard 6"))
-                and not key.startswith(("mnist BH", "mnist TH")))  # fmt: skip
-
 
 def fig4(scale: str) -> Reproduction:
     """The law in the standard scheme, by batch."""
-    return _optima(keys(TABLE_2, "standard", scale), scale, slopes=True)
+    return optima(scale, *keys("standard", scale), slopes=True)
 
 
 def fig5(scale: str) -> Reproduction:
     """With batch norm: the optimal rate and the optimal inverse batch size, for which ḡ stands."""
-    wanted = keys(dict(TABLE_3), "bn", scale)
+    wanted = keys("bn", scale)
     figure, axes = panels(len(wanted), 2, size=(4.0, 3.2))
     parts, rows = [], []
     for line, key in zip(axes, wanted, strict=True):
@@ -188,7 +197,7 @@ def _with_batch_norm(key: str, scale: str, found: OptimalNoise, how: str) -> Row
 
 def fig6(scale: str) -> Reproduction:
     """Accuracy against noise: best accuracy against width, and equal accuracy below the optimum."""
-    wanted = keys(dict(TABLE_1), "ntk", scale)
+    wanted = keys("ntk", scale)
     figure, axes = panels(1, len(wanted), size=(4.4, 3.4))
     parts, rows = [], []
     for axis, key in zip(axes[0], wanted, strict=True):
@@ -202,7 +211,7 @@ def fig6(scale: str) -> Reproduction:
 
 def fig7(scale: str) -> Reproduction:
     """With batch norm: accuracy against batch size and learning rate."""
-    wanted = keys(dict(TABLE_3), "bn", scale)
+    wanted = keys("bn", scale)
     figure, axes = panels(len(wanted), 2, size=(4.4, 3.4))
     parts, rows = [], []
     for line, key in zip(axes, wanted, strict=True):
@@ -218,17 +227,7 @@ def fig7(scale: str) -> Reproduction:
     return Reproduction(united(parts), figure, tuple(rows))
 
 
-def fig12(scale: str) -> Reproduction:
-    """Standard Wide ResNets with batch norm."""
-    return _optima(("cifar10 WRN standard bn",), scale)
-
-
-def fig13(scale: str) -> Reproduction:
-    """Regularised Wide ResNets."""
-    return _optima(("cifar10 WRN standard regularised",), scale)
-
-
-def _optima(wanted: tuple[str, ...], scale: str, slopes: bool = False) -> Reproduction:
+def optima(scale: str, *wanted: str, slopes: bool = False) -> Reproduction:
     """Batch searches: accuracy against noise, and the optimum against width."""
     groups = _joined(wanted) if scale == "paper" else {key: (key,) for key in wanted}
     figure, axes = panels(len(groups), 2, size=(4.4, 3.4))
@@ -256,27 +255,9 @@ def _joined(wanted: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
 # --- figures that draw what others judge -----------------------------------------------------------------
 
 
-def fig8(scale: str) -> Reproduction:
-    """Accuracy against batch size and against learning rate, NTK without batch norm."""
-    return _drawn(_paired(scale), scale, ("batch_size", "learning_rate"))
-
-
-def fig9(scale: str) -> Reproduction:
-    """Accuracy against batch size, standard scheme."""
-    return _drawn(keys(TABLE_2, "standard", scale), scale, ("batch_size",))
-
-
-def fig10(scale: str) -> Reproduction:
-    """Accuracy against w ε/B ∝ ḡ, standard scheme."""
-    return _drawn(keys(TABLE_2, "standard", scale), scale, ("normalized_noise_scale",))
-
-
-def fig11(scale: str) -> Reproduction:
-    """Accuracy against batch size and against learning rate, with batch norm."""
-    return _drawn(keys(dict(TABLE_3), "bn", scale), scale, ("batch_size", "learning_rate"))
-
-
-def _drawn(wanted: tuple[str, ...], scale: str, columns: tuple[str, ...]) -> Reproduction:
+def drawn(scale: str, kind: str, *columns: str) -> Reproduction:
+    """Accuracy against each of these columns, of all experiments of a table that have such a search."""
+    wanted = _paired(scale) if kind == "ntk" else keys(kind, scale)
     figure, axes = panels(len(wanted), len(columns), size=(4.4, 3.4))
     parts = []
     for line, key in zip(axes, wanted, strict=True):

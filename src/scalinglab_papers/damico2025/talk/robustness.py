@@ -48,19 +48,9 @@ def bases_of(scale: str) -> list[str]:
     return [pair.split(" ")[0] + " digits" if scale == "smoke" else pair for pair in study.VARIED]
 
 
-def sgd(scale: str) -> Reproduction:
-    """The laws under SGD with momentum."""
-    return _variants(scale, ("SGD",))
-
-
-def weight_decay(scale: str) -> Reproduction:
-    """The laws under decoupled weight decay, and under that of Adam with L2, as the authors have it."""
-    return _variants(scale, ("weight decay", "L2"))
-
-
-def _variants(scale: str, variants: tuple[str, ...]) -> Reproduction:
+def variants(scale: str, *changed: str) -> Reproduction:
     """Variants of the pairs, as far as there are runs of them, each beside its pair."""
-    named = {f"{base}, {variant}": base for base in bases_of(scale) for variant in variants}
+    named = {f"{base}, {variant}": base for base in bases_of(scale) for variant in changed}
     made = ours(scale, trained.run_storage(), [*dict.fromkeys(named.values()), *named])
     own = [pair for pair in made if pair.name in named]
     if not own:
