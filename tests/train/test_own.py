@@ -8,6 +8,7 @@ import json
 import linecache
 import math
 from dataclasses import dataclass
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -100,10 +101,10 @@ class Tied(nn.Module):
 
 
 class Noisy(Small):
-    """Random numbers of PyTorch's generator."""
+    """Random numbers of PyTorch's generator, in training and in evaluation."""
 
     def forward(self, x):
-        return self.body(F.dropout(x, 0.3, self.training))
+        return self.body(F.dropout(x, 0.3, self.training) + 0.1 * torch.randn_like(x))
 
 
 class Counting(Small):
@@ -171,6 +172,18 @@ CASES = {
     "rmsprop": ({"optimizer": torch.optim.RMSprop}, torch.optim.RMSprop, None, None),
     "factory": ({"optimizer": lambda p, s: torch.optim.NAdam(p, lr=s["learning_rate"])},
                 torch.optim.NAdam, cosine, None),
+    "scheduler": ({"optimizer": "sgd", "schedule": partial(torch.optim.lr_scheduler.StepLR, step_size=4)},
+                  torch.optim.SGD, lambda step, steps: 0.1 ** (step // 4), None),
+    "scheduler of all steps": ({"optimizer": "adam", "schedule": lambda optimizer, steps:
+                                torch.optim.lr_scheduler.LinearLR(optimizer, 0.5, 1.0, steps)},
+                               torch.optim.Adam, lambda step, steps: 0.5 + 0.5 * step / steps, None),
+    "partial": ({"optimizer": partial(torch.optim.AdamW, lr=0.01, betas=(0.5, 0.8), weight_decay=0.3)},
+                lambda p: torch.optim.AdamW(p, betas=(0.5, 0.8), weight_decay=0.3), None, None),
+    "groups by modules": ({"optimizer": lambda model, s: torch.optim.AdamW(
+                               [{"params": model.body[0].parameters(), "weight_decay": 0.5},
+                                {"params": model.body[3].parameters()}], lr=s["learning_rate"])},
+                          lambda p: torch.optim.AdamW([{"params": (p := [*p])[:2], "weight_decay": 0.5},
+                                                       {"params": p[2:]}]), None, None),
 }  # fmt: skip
 
 
@@ -196,11 +209,130 @@ def test_modules_that_do_not_stack_train_one_by_one(model) -> None:
         agree(together.select(seed=setting["seed"]), expected)
 
 
-def test_data_of_two_pairs_are_those_of_four_parts() -> None:
+class OfParts(Small):
+    """An input in two parts, one of them whole numbers beside a mask."""
+
+    def forward(self, left, right, number, mask):
+        assert (number.dtype, mask.dtype) == (torch.int64, torch.bool)
+        return self.body(torch.cat([left, right.flatten(1)], 1)) * mask.all(1, keepdim=True) + number
+
+
+class OfBatch(OfParts):
+    def forward(self, batch):
+        return super().forward(*(batch[name] for name in ("left", "right", "number", "mask")))
+
+
+def in_parts(x):
+    zeros = torch.zeros(len(x), 1)
+    return {"left": x[:, :2], "right": x[:, 2:, None], "number": zeros.long(), "mask": zeros == 0}
+
+
+class Examples(torch.utils.data.Dataset):
+    def __init__(self, *parts):
+        self.parts = parts
+
+    def __len__(self):
+        return len(self.parts[0]["left"])
+
+    def __getitem__(self, k):
+        x = {name: part[k] for name, part in self.parts[0].items()}
+        return {**x, "label": int(self.parts[1][k])} if len(self.parts) > 1 else tuple(x.values())
+
+
+def pairs(*parts):
+    """As an iterable without a length."""
+    return ((x, int(y)) for x, y in zip(*parts))
+
+
+@pytest.mark.filterwarnings("ignore:.*collates")
+@pytest.mark.parametrize(
+    ("model", "given"),
+    [
+        (Small, lambda x, y: (x, y)),
+        (Small, lambda x, y: DataLoader(TensorDataset(x, y), 7, shuffle=True)),
+        (Small, pairs),
+        (OfParts, lambda x, y: (tuple(in_parts(x).values()), y)),
+        (OfParts, lambda x, y: pairs(Examples(in_parts(x)), y)),
+        (OfParts, lambda x, y: Examples(in_parts(x), y)),
+        (OfBatch, lambda x, y: {**in_parts(x), "labels": y}),
+    ],
+)
+def test_data_are_the_same_in_whatever_form(model, given) -> None:
     x, y, test_x, test_y = classes()
-    of_four = run(SHORT, model=Small, data=(x, y, test_x, test_y)).frame
-    of_two = run(SHORT, model=Small, data=((x, y), (test_x, test_y))).frame
-    assert of_two["test_loss"].tolist() == of_four["test_loss"].tolist()
+    expected = run(SHORT, model=Small, data=(x, y, test_x, test_y)).frame
+    for data in ((given(x, y), given(test_x, test_y)), {"train": given(x, y), "val": given(test_x, test_y)}):
+        found = run(SHORT, model=model, data=data).frame
+        np.testing.assert_array_equal(found["test_loss"], expected["test_loss"])
+        np.testing.assert_array_equal(found["test_error"], expected["test_error"])
+
+
+@pytest.mark.parametrize("seeds", [1, 2])
+def test_targets_of_several_parts_reach_a_loss_by_name(seeds: int) -> None:
+    x, y, test_x, test_y = classes()
+    weight, test_weight = x[:, 0].sigmoid(), test_x[:, 0].sigmoid()
+
+    def weighted(outputs, targets):
+        each = F.cross_entropy(outputs, targets["class"], reduction="none", label_smoothing=0.1)
+        return (each * targets["weight"]).mean()
+
+    def packed(outputs, targets):
+        return weighted(outputs, {"class": targets[:, 0].long(), "weight": targets[:, 1]})
+
+    settings = [{**SHORT, "seed": seed} for seed in range(seeds)]
+    targets = [{"class": y, "weight": weight}, {"class": test_y, "weight": test_weight}]
+    found = run_many(settings, model=Small, data=(x, targets[0], test_x, targets[1]), loss=weighted,
+                     metrics={"again": weighted}).frame  # fmt: skip
+    columns = [torch.stack([*target.values()], 1) for target in targets]
+    expected = run_many(settings, model=Small, data=(x, columns[0], test_x, columns[1]), loss=packed).frame
+    np.testing.assert_allclose(found["test_loss"], expected["test_loss"], rtol=1e-6)
+    np.testing.assert_allclose(found["again"], found["test_loss"], rtol=1e-6)
+
+
+@pytest.mark.parametrize("seeds", [1, 2])
+def test_targets_that_pytorch_ignores_count_neither_in_loss_nor_in_error(seeds: int) -> None:
+    generator = torch.Generator().manual_seed(1)
+    x = torch.randint(0, 7, (140, 5), generator=generator)
+    y = torch.where(torch.rand(x.shape, generator=generator) < 0.4, -100, (x + 1) % 7)
+    data = (x[:80], y[:80], x[80:], y[80:])
+    settings = [{**SHORT, "seed": seed, "optimizer": "adam"} for seed in range(seeds)]
+
+    def loss(outputs, targets):
+        return F.cross_entropy(outputs.flatten(0, 1), targets.flatten())
+
+    def error(outputs, targets):
+        return (outputs.argmax(-1) != targets)[targets != -100].float().mean()
+
+    given = {"model": Tied, "data": data, "metrics": {"error": error}}
+    ours, theirs = run_many(settings, **given).frame, run_many(settings, loss=loss, **given).frame
+    np.testing.assert_allclose(ours["test_loss"], theirs["test_loss"], rtol=1e-5)
+    np.testing.assert_allclose(ours["train_loss"], theirs["train_loss"], rtol=1e-5)
+    np.testing.assert_allclose(ours["test_error"], ours["error"], rtol=1e-6)
+
+
+def test_classes_in_a_column_have_an_error() -> None:
+    x, y, test_x, test_y = classes()
+    expected = run(SHORT, model=Small, data=(x, y, test_x, test_y)).frame
+    found = run(SHORT, model=Small, data=(x, y[:, None], test_x, test_y[:, None])).frame
+    np.testing.assert_array_equal(found["test_error"], expected["test_error"])
+
+
+class Waves(nn.Module):
+    """Complex weights."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.mix, self.last = nn.Parameter(torch.randn(4, 4, dtype=torch.cfloat)), nn.Linear(4, 3)
+
+    def forward(self, x):
+        return self.last((torch.fft.rfft(x) @ self.mix).abs())
+
+
+@pytest.mark.parametrize(("name", "clip"), [("adam", None), ("sgd", 0.3)])
+def test_complex_weights_are_trained_as_by_a_plain_loop(name: str, clip: float | None) -> None:
+    data, setting = classes(), {**SHORT, "optimizer": name, "clip": clip, "checkpoints_per_decade": 20}
+    optimizer = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}[name]
+    expected, _ = plain_loop(Waves, data, setting, F.cross_entropy, optimizer, clip=clip)
+    agree(run({**setting, "seed": 0}, model=Waves, data=data), expected)
 
 
 @dataclass(frozen=True)
@@ -436,11 +568,12 @@ def test_traced_steps_give_the_same_bits(model, monkeypatch) -> None:
     np.testing.assert_array_equal(plain["test_loss"], again["test_loss"])
 
 
-@pytest.mark.parametrize("case", ["stacked", "torch optimizer and batch norm"])
+@pytest.mark.parametrize("case", ["stacked", "torch optimizer and batch norm", "random numbers"])
 def test_a_killed_run_resumes_to_the_same_curve(case: str, tmp_path, monkeypatch) -> None:
     own = {"model": Small, "data": classes(), "schedule": cosine}
     if case != "stacked":
-        own |= {"model": Normalized, "optimizer": torch.optim.NAdam}
+        model = Noisy if case == "random numbers" else Normalized
+        own |= {"model": model, "optimizer": torch.optim.NAdam}
     settings = [{**SHORT, "steps": 30, "checkpoints_per_decade": 8, "seed": s, "ema": 0.9} for s in (0, 1)]
     whole = run_many(settings, **own).frame.sort_values(["run", "step"], ignore_index=True)
     with killed(12):
@@ -636,9 +769,16 @@ class Hidden(Small):
         ({"loss": nn.CrossEntropyLoss}, r"CrossEntropyLoss\(\)"),
         ({"data": tuple(v if v.ndim == 1 else v.byte() for v in classes())}, "images as floats"),
         ({"data": classes()[:2]}, "test"),
-        ({"data": ({"x": 1}, {"x": 1})}, "a dict is no data set"),
-        ({"data": (DataLoader(PAIRS), DataLoader(PAIRS))}, "batches of its own"),
-        ({"data": ([{"x": 1}], PAIRS)}, "an example is a dict"),
+        ({"data": ({"x": 1}, {"x": 1})}, "one of x must be the target"),
+        ({"data": (DataLoader(PAIRS, batch_size=None), PAIRS)}, "batches already"),
+        ({"data": ([{"x": 1}], PAIRS)}, "one of x must be the target"),
+        ({"data": ([(1, 2, 3)], PAIRS)}, "an example is a tuple"),
+        ({"data": (iter([]), PAIRS)}, "no examples"),
+        ({"data": ((((v := classes())[0], v[0][:5]), v[1]), v[2:])}, "one length"),
+        (
+            {"model": "mlp", "data": (((v := classes())[0], v[0]), v[1], (v[2], v[2]), v[3])},
+            "takes one input",
+        ),
         ({"data": (*classes()[:3], classes()[3][:5])}, "60 test inputs and 5 test targets"),
         ({"metrics": {"broken": lambda o, t: o.no_such_thing}}, "metrics.broken"),
         ({"optimizer": torch.optim.LBFGS}, "several times a step"),

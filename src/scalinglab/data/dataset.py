@@ -9,8 +9,10 @@ new `Dataset`; views that draw at random take a seed, and the same seed gives ne
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +31,30 @@ NORMALIZATIONS = {
 SUBSET, INPUT_NOISE, LABEL_NOISE, HOLDOUT = range(4)
 
 
+@dataclass(frozen=True)
+class Layout:
+    """How several inputs (or targets) of an example lie in one vector, one after another.
+
+    Attributes:
+        names: of the parts of a dictionary; None: of a tuple.
+        shapes, kinds: of each part, "float32", "int64" or "bool".
+    """
+
+    names: tuple[str, ...] | None
+    shapes: tuple[tuple[int, ...], ...]
+    kinds: tuple[str, ...]
+
+    def parts(self, vectors: Any) -> Any:
+        """The parts of a tensor (…, numbers): a dictionary or a tuple of tensors."""
+        lead, convert = vectors.shape[:-1], {"float32": "float", "int64": "long", "bool": "bool"}
+        sizes = [math.prod(shape) for shape in self.shapes]
+        found = [
+            getattr(part.reshape(*lead, *shape), convert[kind])()
+            for part, shape, kind in zip(vectors.split(sizes, -1), self.shapes, self.kinds)
+        ]
+        return tuple(found) if self.names is None else dict(zip(self.names, found))
+
+
 @dataclass(frozen=True, eq=False)
 class Dataset(Worded):
     """A classification or regression task.
@@ -45,6 +71,7 @@ class Dataset(Worded):
         classes: the classes' names, where known.
         groupings: named maps from class to superclass, each an (n_classes,) array.
         as_given: whether a network sees inputs as they are, of any shape and type, without offset and scale.
+        x_layout, y_layout: how several inputs or targets of an example lie in a vector; None: there is one.
         parts: tasks of one kind that lie one after another in equal parts of the training and of the test set
             (several teachers, say): a run of data seed s sees part s mod parts and nothing else.
     """
@@ -62,6 +89,8 @@ class Dataset(Worded):
     groupings: Mapping[str, np.ndarray] = field(default_factory=dict)
     parts: int = 1
     as_given: bool = False
+    x_layout: Layout | None = None
+    y_layout: Layout | None = None
 
     def __post_init__(self) -> None:
         for split in ("train", "test"):
@@ -205,8 +234,8 @@ class Dataset(Worded):
             raise BadInput(f"input noise of strength {strength}: it is a standard deviation, 0 or more")
         if strength == 0:
             return self
-        if self.as_given and self.train_x.dtype != np.float32:
-            raise BadInput(f"input noise of {self.name}: its inputs are whole numbers, as of tokens")
+        if self.as_given and (self.train_x.dtype != np.float32 or self.x_layout):
+            raise BadInput(f"input noise of {self.name}: inputs are whole numbers, as of tokens, or several")
         random = _random(seed, INPUT_NOISE)
         noisy = []
         for split in ("train", "test"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 import torch
@@ -59,15 +59,19 @@ def on_zeros(model: nn.Module, zeros: Tensor, call: Callable[[Tensor], Result]) 
 
 
 def logits_of(outputs: Any, what: str) -> Tensor:
-    """The tensor that a network returns, or the `logits` of an object of several.
+    """The tensor that a network returns, or the `logits` of an object or dictionary of several.
 
     Args:
         what: what takes them, for the error.
     """
-    logits = getattr(outputs, "logits", outputs)
-    if isinstance(logits, Tensor):
+    if isinstance(logits := logits_or_all(outputs), Tensor):
         return logits
     raise BadInput(f"the network returns a {type(outputs).__name__}: {what}")
+
+
+def logits_or_all(outputs: Any) -> Any:
+    """The `logits` of an object or dictionary of several outputs, or the outputs themselves."""
+    return outputs.get("logits") if isinstance(outputs, Mapping) else getattr(outputs, "logits", outputs)
 
 
 def batches(size: int, *tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:

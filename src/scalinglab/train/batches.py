@@ -110,7 +110,7 @@ class Resident:
         self.parts = dataset.parts
         self.n_outputs = dataset.n_outputs
         self.input_shape = dataset.input_shape
-        self.as_given = dataset.as_given
+        self.as_given, self.x_layout = dataset.as_given, dataset.x_layout
         self.is_image = len(self.input_shape) == 3 and not self.as_given
         self.train_x, self.test_x = (self._place(x) for x in (dataset.train_x, dataset.test_x))
         self.train_y, self.test_y = (

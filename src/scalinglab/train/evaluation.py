@@ -14,7 +14,7 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from scalinglab.measure.evaluation import evaluating
+from scalinglab.measure.evaluation import evaluating, logits_or_all
 from scalinglab.measure.network_norms.cuda_graphs import Arriving, Replays
 from scalinglab.train import memory
 from scalinglab.train.batches import Resident, Ring, Stream
@@ -30,9 +30,7 @@ GRAPHS = 8  # evaluations of different sizes that stay captured
 class Evaluation:
     """Losses and errors in transfer to the host."""
 
-    def __init__(
-        self, parts: list[tuple[list[int], str, int, Arriving]], rows: list[int], classes: bool
-    ) -> None:
+    def __init__(self, parts: list[tuple[list[int], str, Arriving]], rows: list[int], classes: bool) -> None:
         self.parts, self.rows, self.classes = parts, rows, classes
 
     def ready(self) -> bool:
@@ -42,14 +40,14 @@ class Evaluation:
     def result(self) -> list[dict[str, float]]:
         """One dictionary a run; waits for the numbers where they are on their way."""
         found: dict[int, dict[str, float]] = {r: {} for r in self.rows}
-        for rows, split, examples, sums in self.parts:
-            loss, wrong = sums.wait().tolist()
+        for rows, split, sums in self.parts:
+            loss, wrong, count = sums.wait().tolist()
             split, _, average = split.partition("_")
             ending = f"_{average}" if average else ""
             for place, r in enumerate(rows):
-                found[r][f"{split}_loss{ending}"] = loss[place] / examples
+                found[r][f"{split}_loss{ending}"] = loss[place] / count[place]
                 if self.classes:
-                    found[r][f"{split}_error{ending}"] = wrong[place] / examples
+                    found[r][f"{split}_error{ending}"] = wrong[place] / count[place]
         return [found[r] for r in self.rows]
 
 
@@ -100,31 +98,31 @@ class Evaluator:
         """Launch the evaluation of some of the runs, on the whole test set; of average weights, too."""
         rows = list(rows)
         sizes = {r: min(self.stream.sizes[r], self.setting.evaluate_at_most) for r in rows}
-        parts: list[tuple[list[int], str, int, Arriving]] = []
+        parts: list[tuple[list[int], str, Arriving]] = []
         # sums leave at once: graphs share memory, and the next evaluation may overwrite them
         with (
             precision(self.setting, self.resident.device), evaluating(self.program.model),
-            evaluating(self.program.trained), torch.no_grad(),
+            evaluating(self.program.trained), torch.no_grad(), self.program.drawing(),
         ):  # fmt: skip
             for n in sorted(set(sizes.values())):  # runs of one size have one shape
                 same = [r for r in rows if sizes[r] == n]
                 sums = self._sums(weights, buffers, same, "train", self.examples[:, :n], n)
-                parts.append((same, "train", n, Arriving(sums)))
+                parts.append((same, "train", Arriving(sums)))
             n = len(self.resident.test_x) // self.resident.parts
             sums = self._sums(weights, buffers, rows, "test", self.tests, n)
-            parts.append((rows, "test", n, Arriving(sums)))
+            parts.append((rows, "test", Arriving(sums)))
             if averages:
                 sums = self._over_pieces(
                     {k: v[rows] for k, v in averages.items()}, {k: v[rows] for k, v in buffers.items()},
                     len(rows), "test", None if self.tests is None else self.tests[rows], n,
                 )  # fmt: skip
-                parts.append((rows, "test_ema", n, Arriving(sums)))
+                parts.append((rows, "test_ema", Arriving(sums)))
             return Evaluation(parts, rows, self.classes)
 
     def _sums(
         self, weights: Named, buffers: Named, rows: list[int], split: str, index: Tensor | None, n: int
     ) -> Tensor:
-        """Sums of losses and errors, (2, rows); captured for all runs together, plain for some of them."""
+        """Sums of losses, errors and examples that count, (3, rows); captured for all runs together."""
         if rows != list(range(self.runs)):
             weights, buffers = ({k: v[rows] for k, v in part.items()} for part in (weights, buffers))
             index = None if index is None else index[rows]
@@ -142,7 +140,7 @@ class Evaluator:
         inputs, targets = (getattr(resident, f"{split}_{kind}") for kind in "xy")
         # float64: how examples are cut into pieces must not show in their sum
         loss = torch.zeros(runs, dtype=torch.float64, device=resident.device)
-        wrong = torch.zeros(runs, dtype=torch.float64, device=resident.device)
+        wrong, count = (torch.zeros(runs, dtype=torch.float64, device=resident.device) for _ in range(2))
         fixed = self.program.piece
         piece = fixed or max(1, examples_at_once(self.program, resident) // runs)
         for start in range(0, n, piece):
@@ -156,15 +154,26 @@ class Evaluator:
             logits = self.program.logits(weights, buffers, resident.inputs(stored), shared=index is None)
             if fixed:
                 logits = logits[:, : part.stop - part.start]
-            loss += self.program.objective(logits, y, plain=True).double() * (part.stop - part.start)
+            counted = self.program.objective.counted(y)
+            many = float(part.stop - part.start) if counted is None else _per_example(counted).sum(-1)
+            count += many
+            loss += self.program.objective(logits, y, plain=True).double() * many
             if self.classes:
-                logits = getattr(logits, "logits", logits)
-                if not isinstance(logits, Tensor) or logits.shape[:-1] != y.shape:
+                scores = logits_or_all(logits)
+                if isinstance(scores, Tensor) and y.shape == (*scores.shape[:-1], 1):
+                    y = y[..., 0]
+                if not isinstance(scores, Tensor) or scores.shape[:-1] != y.shape:
                     self.classes = False  # outputs that are no scores of classes
                     continue
-                missed = (logits.argmax(-1) != y).double()
-                wrong += (missed.flatten(2).mean(-1) if missed.ndim > 2 else missed).sum(-1)
-        return torch.stack([loss, wrong])
+                missed = scores.argmax(-1) != y
+                missed = missed if counted is None else missed & counted.view_as(y)
+                wrong += _per_example(missed).sum(-1)
+        return torch.stack([loss, wrong, count])
+
+
+def _per_example(found: Tensor) -> Tensor:
+    """Truth values (runs, examples, …) as the part of each example where they hold."""
+    return found.double().flatten(2).mean(-1) if found.ndim > 2 else found.double()
 
 
 def examples_at_once(program: Program, resident: Resident) -> int:

@@ -101,8 +101,9 @@ def _own_sizes(kind: str, s: Setting) -> tuple[int, int, int]:
     if kind not in _OWN:
         try:
             data = dataset_of(s)
-            model = networks.build(s, data.input_shape, data.n_outputs, data.n_classes)
-            _OWN[kind] = networks.activations(model, torch.from_numpy(data.inputs("train", slice(0, 1))))
+            with torch.random.fork_rng(devices=[]):  # a pass may draw numbers
+                model = networks.build(s, data)
+                _OWN[kind] = networks.activations(model, torch.from_numpy(data.inputs("train", slice(0, 1))))
         except BadInput:
             raise
         except Exception:  # an estimate must not stop a sweep

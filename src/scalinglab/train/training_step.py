@@ -38,6 +38,7 @@ from scalinglab.train.updates.torch_optimizers import TorchMoments, TorchRule
 
 Named = dict[str, Tensor]
 TRIED = 4  # examples on which a network of the user's own is tried
+IGNORED = -100  # a class that PyTorch's losses leave out
 PIECE = 2000  # examples of a compiled evaluation: a fifth of the usual test set
 
 
@@ -75,8 +76,14 @@ class Objective:
     """The loss of runs that share a step: built in, or a function of the user's own."""
 
     def __init__(self, setting: Setting) -> None:
-        self.setting = setting
+        data = dataset_of(setting)
+        self.setting, self.layout = setting, data.y_layout
+        self.ignores = bool(data.n_classes) and any((y == IGNORED).any() for y in (data.train_y, data.test_y))
         self.own: Callable[..., Tensor] | None = setting.own("loss") if setting.owns("loss") else None
+        if self.layout is not None and self.own is None:
+            raise BadInput(
+                f"loss = {setting.loss!r} takes one target, and {setting.dataset} has several: give a loss"
+            )
         if isinstance(self.own, type):
             raise BadInput(f"loss = {setting.loss!r} is a class: give what it makes, {self.own.__name__}()")
 
@@ -89,17 +96,25 @@ class Objective:
             own = f"loss = {self.setting.loss!r} takes a tensor; give a loss of your own, a function of "
             logits = logits_of(outputs, own + "(outputs, targets)")
             # in fp32: bf16 has eight bits for a mean over examples
-            return objective(logits.float(), y, self.setting, plain, live)
+            return objective(logits.float(), y, self.setting, plain, live, self.counted(y))
         assert live is None
         if len(y) == 1:
             return self.of_one(without_stack(outputs), y[0])[None]
         return torch.vmap(self.of_one)(outputs, y)
 
+    def counted(self, y: Tensor) -> Tensor | None:
+        """Which targets count; None where all do."""
+        return y != IGNORED if self.ignores else None
+
+    def targets(self, y: Tensor) -> Any:
+        """Targets as the user's own functions get them: those of a layout each by itself."""
+        return y if self.layout is None else self.layout.parts(y)
+
     def of_one(self, outputs: Any, y: Tensor) -> Tensor:
         """The loss of one run, (), on outputs (examples, …)."""
         if self.own is None:
             return self(as_stack(outputs), y[None])[0]
-        found = self.own(outputs, y)
+        found = self.own(outputs, self.targets(y))
         return found.reshape(()) if isinstance(found, Tensor) and found.numel() == 1 else found
 
 
@@ -151,11 +166,11 @@ def _shapes(setting: Setting) -> str:
         data = dataset_of(setting)
         try:
             with torch.device("meta"):  # no weights are drawn
-                model = networks.build(setting, data.input_shape, data.n_outputs, data.n_classes)
+                model = networks.build(setting, data)
         except BadInput:
             raise
         except Exception:  # a factory that looks at its weights
-            model = networks.build(setting, data.input_shape, data.n_outputs, data.n_classes)
+            model = networks.build(setting, data)
         found = {name: list(value.shape) for name, value in networks.numbers(model).items()}
         _SHAPES[key] = run_name({"shapes": found})
     return _SHAPES[key]
@@ -228,6 +243,17 @@ class Program:
         """Whether steps on a GPU are captured: where asked for, and of the user's own where they stack."""
         own = self.abilities is not None and self.abilities.stacks
         return (self.setting.graphs or own) and self.rule.captures and not self.random
+
+    @contextlib.contextmanager
+    def drawing(self) -> Iterator[None]:
+        """Evaluations of networks that draw random numbers: the same numbers each time."""
+        if not self.random:
+            yield
+            return
+        devices = [self.resident.device] if self.resident.device.type == "cuda" else []
+        with torch.random.fork_rng(devices=devices):
+            torch.manual_seed(0)
+            yield
 
     def _compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
         return compiled(function) if self.setting.compile else function
@@ -397,7 +423,7 @@ class Program:
 def network(setting: Setting, resident: Resident | Dataset) -> nn.Module:
     """The network of a setting, with its initial weights, for data of this shape."""
     if setting.owns("model"):
-        own = networks.build(setting, resident.input_shape, resident.n_outputs, resident.n_classes)
+        own = networks.build(setting, resident)
         rn.seed_dropout(own)
         return own
     return family_network(setting, resident)
@@ -405,6 +431,10 @@ def network(setting: Setting, resident: Resident | Dataset) -> nn.Module:
 
 def family_network(setting: Setting, resident: Resident | Dataset) -> Network:
     """The network of a setting that names a family of `scalinglab.nets`."""
+    if resident.x_layout is not None:
+        raise BadInput(
+            f"model = {setting.model!r} takes one input, and examples of {setting.dataset} have several"
+        )
     options = dict(setting.model_options)
     if setting.dropout is not None:
         options["dropout"] = setting.dropout
@@ -445,9 +475,10 @@ def placed(value: Tensor, setting: Setting, device: torch.device) -> Tensor:
 
 
 def objective(
-    logits: Tensor, y: Tensor, setting: Setting, plain: bool = False, live: Tensor | None = None
-) -> Tensor:
-    """Mean loss over examples, or over those that are live, for each run.
+    logits: Tensor, y: Tensor, setting: Setting, plain: bool = False, live: Tensor | None = None,
+    counted: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """Mean loss over examples, or over those that are live or targets that are counted, for each run.
 
     Logits are (runs, examples, outputs), live is (runs, examples), the result (runs,). Text has logits and
     targets at every position, (runs, examples, context, …): an example's loss is the mean over them.
@@ -466,6 +497,9 @@ def objective(
         )
         each = each.view(y.shape)
         each = each.mean(-1) if each.ndim > 2 else each
+    if counted is not None:  # the mean over all of them, as in PyTorch
+        share = counted.float().flatten(2).mean(-1) if counted.ndim > 2 else counted.float()
+        return each.sum(-1) / share.sum(-1)
     if live is None:
         return each.mean(-1)
     # not a product with `live`: 0 times an infinite loss is NaN

@@ -44,19 +44,24 @@ def _metrics(group: Group, row: int, model: nn.Module) -> dict[str, float]:
     part = data.test_index([group.stream.subsets[row]])
     index: Any = slice(None) if part is None else part[0]
     x, y = data.inputs(data.test_x[index]).contiguous(), data.test_y[index]
-    with evaluating(model), torch.no_grad():
+    with evaluating(model), torch.no_grad(), group.program.drawing():
         pieces = [model(piece) for (piece,) in batches(METRIC_PIECE, x)]
-    outputs = trees.tree_map(
-        lambda *leaves: torch.cat(leaves) if isinstance(leaves[0], Tensor) else leaves[0], *pieces
-    )
+    outputs = trees.tree_map(lambda *leaves: _joined(leaves), *pieces)
     found = {}
     for column, name in (setting.metrics or {}).items():
         metric = setting.own("metrics", name, f"metrics.{column}")
         try:
-            found[column] = float(metric(outputs, y))
+            found[column] = float(metric(outputs, group.program.objective.targets(y)))
         except Exception as error:
             raise BadInput(f"metrics.{column} = {name!r} of (outputs, targets): {error}") from error
     return found
+
+
+def _joined(leaves: tuple[Any, ...]) -> Any:
+    """What pieces of a set put out, of all of it; the mean of single numbers."""
+    if not isinstance(leaves[0], Tensor):
+        return leaves[0]
+    return torch.cat(leaves) if leaves[0].ndim else torch.stack(leaves).mean()
 
 
 READINGS = {"fisher_rao": _fisher_rao, "gradient_noise": _gradient_noise}
@@ -99,8 +104,9 @@ def read(group: Group, row: int, extra: Reading | None = None) -> dict[str, Any]
         x, y = group.resident.inputs(stored)[0], y[0]
         if setting.loss == "mse" and group.resident.n_classes:
             y = nn.functional.one_hot(y, group.resident.n_classes).to(x.dtype)
+        own = group.program.objective
         for reading in named:
-            found |= reading(model, x, y, group.program.objective.own or setting.loss)
+            found |= reading(model, x, y, own.of_one if own.own else setting.loss)
     if extra is not None:
         with evaluating(model):
             found |= {

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import inspect
 import math
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -21,10 +22,14 @@ from torch.func import functional_call
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils import _pytree as trees
 
+from scalinglab.data.dataset import Dataset, Layout
 from scalinglab.errors import BadInput
-from scalinglab.measure.evaluation import evaluating, initialised, on_zeros
+from scalinglab.measure.evaluation import evaluating, initialised, on_zeros, unwrapped
 from scalinglab.train.own.references import call
 from scalinglab.train.setting import Setting
+
+if TYPE_CHECKING:
+    from scalinglab.train.batches import Resident
 
 Named = dict[str, Tensor]
 Loss = Callable[[Any, Tensor], Tensor]
@@ -32,20 +37,21 @@ Single = Callable[[Named, Named], tuple[Tensor, Named, Any]]  # to the loss, cha
 SAME = 1e-4  # how far a stack may be from its runs one by one, relative to the largest number
 
 
-def build(setting: Setting, input_shape: tuple[int, ...], n_outputs: int, n_classes: int) -> nn.Module:
-    """The network of a setting, with the initial weights of its seed.
+def build(setting: Setting, data: Dataset | Resident) -> nn.Module:
+    """The network of a setting for data of this shape, with the initial weights of its seed.
 
     PyTorch's generator is set to the seed, as by ``torch.manual_seed``, and afterwards back to what it was.
     """
     factory = setting.own("model")
     if isinstance(factory, nn.Module):  # every run begins with its weights
-        return _ready(copy.deepcopy(factory), input_shape)
+        return _ready(copy.deepcopy(factory), data)
     if not callable(factory):
         raise BadInput(
             f"model = {setting.model!r} is a {type(factory).__name__}: give a class of networks, a function "
             "that makes one of a setting, or a network"
         )
-    facts = {"input_shape": input_shape, "n_outputs": n_outputs, "n_classes": n_classes}
+    shape = data.x_layout.shapes if data.x_layout else data.input_shape
+    facts = {"input_shape": shape, "n_outputs": data.n_outputs, "n_classes": data.n_classes}
     offered = {**facts, **setting.as_given()}
     with torch.random.fork_rng(devices=[]):
         # as torch.manual_seed, which would also write down where it was called, for GPUs that start later
@@ -53,17 +59,47 @@ def build(setting: Setting, input_shape: tuple[int, ...], n_outputs: int, n_clas
         model = call(factory, offered, f"model = {setting.model!r}", must=setting.model_options)
         if not isinstance(model, nn.Module):
             raise BadInput(f"model = {setting.model!r} made a {type(model).__name__}, and no torch.nn.Module")
-        model = _ready(model, input_shape)
+        model = _ready(model, data)
     if not any(p.requires_grad for p in model.parameters()):
         raise BadInput(f"model = {setting.model!r} has no parameters to train")
     return model
 
 
-def _ready(model: nn.Module, input_shape: tuple[int, ...]) -> nn.Module:
-    """The network inside what compiles it (the engine does that itself), its lazy layers with their sizes."""
+def _ready(model: nn.Module, data: Dataset | Resident) -> nn.Module:
+    """The network inside what compiles it (the engine does that itself), its lazy layers with their sizes.
+
+    Of examples with several inputs it gets these, each by itself.
+    """
+    model = unwrapped(model)
+    if data.x_layout is not None:
+        model.register_forward_pre_hook(_opened(model, data.x_layout), with_kwargs=True)
     like = next(model.parameters(), torch.empty(0))
-    zeros = torch.zeros(1, *input_shape, dtype=like.dtype, device=like.device)
+    zeros = torch.zeros(1, *data.input_shape, dtype=like.real.dtype, device=like.device)
     return on_zeros(model, zeros, lambda x: initialised(model, x))
+
+
+def _opened(model: nn.Module, layout: Layout) -> Callable[..., Any]:
+    """What makes arguments of a vector of several inputs.
+
+    By the names of its parameters where there are such, by their order for a tuple, or all as one argument.
+    """
+    parameters = inspect.signature(model.forward).parameters.values()
+    places = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    any_place = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    any_name = any(p.kind is p.VAR_KEYWORD for p in parameters)
+    known = {p.name for p in parameters}
+    total = sum(math.prod(shape) for shape in layout.shapes)
+
+    def opened(_module: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        if named or len(inputs) != 1 or not isinstance(inputs[0], Tensor) or inputs[0].shape[1:] != (total,):
+            return None  # called with its own arguments
+        parts = layout.parts(inputs[0])
+        if isinstance(parts, dict):
+            taken = {name: part for name, part in parts.items() if any_name or name in known}
+            return ((), taken) if taken else ((parts,), {})
+        return (parts if any_place or len(places) >= len(parts) else (parts,)), {}
+
+    return opened
 
 
 def trained_names(model: nn.Module) -> list[str]:
@@ -129,16 +165,24 @@ def tried(model: nn.Module, loss: Loss, x: Tensor, y: Tensor) -> Abilities:
     weights = {name: state[name] for name in trained}
     others = {name: value for name, value in state.items() if name not in weights}
     before, kept = torch.get_rng_state(), _plain_attributes(model)
+    own = [p.requires_grad_(False) for p in model.parameters() if p.requires_grad]  # as in training
     with torch.random.fork_rng(devices=[]):
         value, after, outputs = _first(
             single, weights, {k: v.clone() for k, v in others.items()}, model, x, y
         )
         random = not torch.equal(before, torch.get_rng_state())
+    for parameter in own:
+        parameter.requires_grad_(True)
     _check_loss(value, x, y)
     if not any(isinstance(leaf, Tensor) for leaf in trees.tree_leaves(outputs)):
         raise BadInput(
             f"the network returns a {type(outputs).__name__}: return a tensor, or several in a tuple, a "
             "dictionary or a dataclass"
+        )
+    if grown := [name for name, new in after.items() if new.shape != others[name].shape]:
+        raise BadInput(
+            f"a training pass gives the buffer {grown[0]!r} another shape: let the factory call the network "
+            "once, so that it has its own from the beginning"
         )
     changes = tuple(name for name, new in after.items() if not torch.equal(new, others[name]))
     if random:
@@ -172,13 +216,19 @@ def _first(
         with warnings.catch_warnings():
             # outputs (n, 1) less targets (n,) are (n, n): PyTorch warns, and trains something else
             warnings.filterwarnings("error", "Using a target size")
-            return single(weights, others)
+            leaves = {name: value.requires_grad_() for name, value in weights.items()}
+            found = single(leaves, others)
+            if isinstance(found[0], Tensor) and found[0].numel() == 1:
+                torch.autograd.grad(found[0], list(leaves.values()), allow_unused=True)
+            return found
     except Exception as error:
-        whole = x.dtype == torch.int64 and "dtype" in str(error)
+        hint = "; inputs are float32, and so must weights be"
+        if x.dtype == torch.int64:
+            hint = "; whole numbers reach the network as they are: give images as floats"
         raise BadInput(
             f"{type(model).__name__} and its loss cannot take a batch of inputs {tuple(x.shape)}, {x.dtype}, "
             f"and targets {tuple(y.shape)}, {y.dtype}: {type(error).__name__}: {_line(error)}"
-            + ("; whole numbers reach the network as they are: give images as floats" if whole else "")
+            + (hint if "dtype" in str(error) else "")
         ) from error
 
 

@@ -158,7 +158,11 @@ class _Description:
         if isinstance(value, np.random.Generator):
             return [repr(value.bit_generator.state)]
         if not hasattr(value, "__dict__"):
-            raise NoFingerprint(f"a {kind.__module__}.{kind.__qualname__}")
+            try:
+                made = value.__reduce_ex__(2)  # what a copy is made of
+            except TypeError:
+                raise NoFingerprint(f"a {kind.__module__}.{kind.__qualname__}") from None
+            return ["object", *self._all([kind, made if isinstance(made, str) else made[1:3]])]
         if hasattr(value, "state_dict") and hasattr(value, "named_modules"):  # an nn.Module
             content = {
                 name: {k: v for k, v in vars(module).items() if not k.startswith("_")}

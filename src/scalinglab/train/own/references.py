@@ -7,6 +7,7 @@ name meant. A run is the same only where both agree.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import warnings
 from collections.abc import Callable, Iterable, Mapping
@@ -54,7 +55,8 @@ def metric_names(value: Any) -> dict[str, Any]:
     if isinstance(value, Mapping):
         return dict(value)
     several = value if isinstance(value, (list, tuple)) else [value]
-    return {_name("metrics", one).rpartition(":")[2].rpartition(".")[2]: one for one in several}
+    names = [_name("metrics", one).removesuffix("(…)") for one in several]
+    return {name.rpartition(":")[2].rpartition(".")[2]: one for name, one in zip(names, several)}
 
 
 def _name(key: str, value: Any) -> str:
@@ -63,8 +65,8 @@ def _name(key: str, value: Any) -> str:
     if key == "dataset" and not callable(value):
         return f"given:{value.name}" if isinstance(value, Dataset) else DATA
     found = value if hasattr(value, "__qualname__") else type(value)
-    if hasattr(value, "func"):  # functools.partial
-        return _name(key, value.func)
+    if isinstance(value, functools.partial):
+        return f"{_name(key, value.func)}(…)"  # what it stands for is not the function itself
     return f"{found.__module__}:{found.__qualname__}".replace("<locals>.", "").replace("<lambda>", "lambda")
 
 

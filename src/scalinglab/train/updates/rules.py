@@ -21,7 +21,7 @@ parameter.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,7 +82,7 @@ class Moments:
         self.rates.copy_(torch.tensor(rates))
         self.totals.copy_(torch.tensor(totals, dtype=torch.float32))
         self.rate = rates[0] if len(set(rates)) == 1 else None
-        table = self.schedule.table(totals, self.rates.device)
+        table = self.schedule.table(settings, totals, self.rates.device)
         if table is None or self.table is None:
             self.table = table
         else:  # where a captured graph reads it
@@ -128,7 +128,9 @@ class Rule:
         device = next(iter(parameters.values())).device
         count = SLOTS.get(self.kind, 1 if self.momentum else 0)
         types = (self.momentum_type, None)[:count]
-        slots = [[torch.zeros_like(p.detach(), dtype=kind) for p in parameters.values()] for kind in types]
+        slots = [
+            [torch.zeros_like(p.detach(), dtype=kind) for p in as_real(parameters.values())] for kind in types
+        ]
         steps, rates, all_steps = (torch.zeros(size, device=device) for size in ([], *[[len(settings)]] * 2))
         moments = Moments(slots, steps, rates, all_steps, None, self.schedule)
         moments.restart(settings, totals)
@@ -139,6 +141,7 @@ class Rule:
     ) -> None:
         """One update in place, of the masters and of working copies in another precision."""
         copies = [(w, p) for w, p in zip(working, masters) if w is not p]
+        masters, gradients = (as_real(part) for part in (masters, gradients))
         if self.clip is not None:
             gradients = shortened(gradients, self.clip)
         if self.can_fuse and moments.rate is not None:
@@ -201,9 +204,14 @@ class Rule:
         )  # fmt: skip
 
 
+def as_real(tensors: Iterable[Tensor]) -> list[Tensor]:
+    """Tensors, of complex numbers as pairs of real ones in the same memory, as in PyTorch's optimizers."""
+    return [torch.view_as_real(t) if t.is_complex() else t for t in tensors]
+
+
 def shortened(gradients: Sequence[Tensor], most: float) -> list[Tensor]:
     """Gradients of each run, all parameters together, no longer than this (as `clip_grad_norm_`)."""
-    square = sum(g.float().flatten(1).square().sum(1) for g in gradients)
+    square = sum(g.float().flatten(1).square().sum(1) for g in as_real(gradients))
     assert isinstance(square, Tensor)
     factor = (most / (square.sqrt() + 1e-6)).clamp(max=1.0)
     return [g * factor.to(g.dtype).view(-1, *[1] * (g.ndim - 1)) for g in gradients]

@@ -3,13 +3,15 @@
 - cosine: (1 + cos(π t/T))/2;
 - linear: 1 − t/T;
 - wsd: 1, and over the last part c of the steps (T − t)/(c T) (warm-up, stable, decay);
-- a function of the user's own of (t, T).
+- a function of the user's own of (t, T), or one of an optimizer that makes a scheduler of
+  `torch.optim.lr_scheduler`: its learning rates over that of the run.
 
 A warm-up of w steps multiplies any of them by min(1, (t + 1)/w).
 """
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,6 +20,7 @@ import torch
 from torch import Tensor
 
 from scalinglab.errors import BadInput
+from scalinglab.train.own.references import call
 from scalinglab.train.setting import Setting
 
 COOLDOWN = 0.2  # of all steps, where none is given
@@ -62,24 +65,47 @@ class Schedule:
             found = found * ((steps + 1) / rise.clamp(min=1.0)).clamp(max=1.0)
         return found
 
-    def table(self, totals: Sequence[int], device: torch.device) -> Tensor | None:
+    def table(
+        self, settings: Sequence[Setting], totals: Sequence[int], device: torch.device
+    ) -> Tensor | None:
         """All factors of a function of the user's own, (runs, steps); None where the schedule is built in."""
         if self.own is None:
             return None
-        rows = {total: [self._asked(step, total) for step in range(total)] for total in set(totals)}
+        given = [(total, s.learning_rate) for s, total in zip(settings, totals)]
+        rows = {run: self._asked(*run, s) for run, s in zip(given, settings)}
         longest = max(totals)
-        filled = [rows[total] + rows[total][-1:] * (longest - total) for total in totals]
+        filled = [rows[run] + rows[run][-1:] * (longest - run[0]) for run in given]
         return torch.tensor(filled, dtype=torch.float32, device=device)
 
-    def _asked(self, step: int, total: int) -> float:
+    def _asked(self, total: int, rate: float, setting: Setting) -> list[float]:
+        """The factors at all steps of a run."""
         assert self.own is not None
+        what = f"schedule = {self.kind!r} of {total} steps"
         try:
-            factor = float(self.own(step, total))
+            if "optimizer" in inspect.signature(self.own).parameters:
+                found = self._of_scheduler(total, rate, setting, what)
+            else:
+                found = [float(self.own(step, total)) for step in range(total)]
         except (TypeError, ValueError) as error:
             raise BadInput(
-                f"schedule = {self.kind!r} at step {step} of {total}: {error}; it takes (step, steps) and "
-                "returns the factor on the learning rate"
+                f"{what}: {error}; it takes (step, steps) and returns the factor on the learning rate, or "
+                "(optimizer) and returns a scheduler of torch.optim.lr_scheduler"
             ) from error
-        if not math.isfinite(factor) or factor < 0:
-            raise BadInput(f"schedule = {self.kind!r} is {factor} at step {step} of {total}: give 0 or more")
-        return factor
+        for step, factor in enumerate(found):
+            if not math.isfinite(factor) or factor < 0:
+                raise BadInput(f"{what} is {factor} at step {step}: give 0 or more")
+        return found
+
+    def _of_scheduler(self, total: int, rate: float, setting: Setting, what: str) -> list[float]:
+        """What a scheduler does with an optimizer that trains nothing."""
+        optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=rate, momentum=0.5)
+        offered = {**setting.as_given(), "optimizer": optimizer, "steps": total}
+        scheduler = call(self.own, offered, what)  # type: ignore[arg-type]
+        found = []
+        for _ in range(total):
+            found.append(optimizer.param_groups[0]["lr"] / rate)
+            if optimizer.param_groups[0]["momentum"] != 0.5:
+                raise ValueError("it changes momentum too, which runs keep: leave that out (cycle_momentum)")
+            optimizer.step()
+            scheduler.step()
+        return found

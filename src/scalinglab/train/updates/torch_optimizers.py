@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from scalinglab.errors import BadInput
-from scalinglab.train.modules.networks import trained_names
 from scalinglab.train.own.references import WHOLE
 from scalinglab.train.setting import Setting
 from scalinglab.train.updates.rules import shortened
 from scalinglab.train.updates.schedules import Schedule
+
+NETWORKS = ("model", "net", "network", "module")  # a first parameter of these names gets the network
 
 
 class TorchMoments:
@@ -39,14 +40,14 @@ class TorchMoments:
         """Begin anew, for other runs."""
         self.settings, self.done = list(settings), 0
         self.totals = torch.tensor(totals, dtype=torch.float32)
-        self.table = self.rule.schedule.table(totals, self.totals.device)
+        self.table = self.rule.schedule.table(settings, totals, self.totals.device)
         self.hold(self.parameters)
 
     def hold(self, parameters: dict[str, Tensor]) -> None:
         """Make optimizers for the runs of these stacked parameters."""
         self.parameters = parameters
         self.views = [
-            {name: value.detach()[r].requires_grad_() for name, value in parameters.items()}
+            {name: nn.Parameter(value.detach()[r]) for name, value in parameters.items()}
             for r in range(len(self.settings))
         ]
         self.optimizers = [self.rule.make(own, s) for own, s in zip(self.views, self.settings)]
@@ -78,7 +79,7 @@ class TorchRule:
 
     def __init__(self, setting: Setting, model: nn.Module) -> None:
         self.factory: Callable[..., Any] = setting.own("optimizer")
-        self.clip, self.schedule, self.names = setting.clip, Schedule(setting), trained_names(model)
+        self.clip, self.schedule, self.model = setting.clip, Schedule(setting), model
 
     def start(
         self, parameters: dict[str, Tensor], settings: Sequence[Setting], totals: Sequence[int]
@@ -88,12 +89,14 @@ class TorchRule:
         moments.restart(settings, totals)
         return moments
 
-    def make(self, parameters: dict[str, Tensor], setting: Setting) -> torch.optim.Optimizer:
+    def make(self, parameters: Mapping[str, Tensor], setting: Setting) -> torch.optim.Optimizer:
         """The optimizer of one run."""
         what = f"optimizer = {setting.optimizer!r}"
         known = list(inspect.signature(self.factory).parameters.values())
         first = known[0].name if known else "params"
         given: Any = list(parameters.items()) if first.startswith("named") else list(parameters.values())
+        if first in NETWORKS:
+            given = self._network_of(parameters)
         try:
             if isinstance(self.factory, type):
                 made = self.factory(given, **_options(setting, {p.name for p in known}))
@@ -101,7 +104,7 @@ class TorchRule:
                 made = self.factory(given, setting.as_given())
             else:
                 made = self.factory(given)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, AttributeError) as error:
             raise BadInput(f"{what} cannot be made of parameters and the setting: {error}") from error
         if not hasattr(made, "step") or not hasattr(made, "param_groups"):
             raise BadInput(f"{what} made a {type(made).__name__}, and no torch.optim.Optimizer")
@@ -111,6 +114,14 @@ class TorchRule:
                 f"{what} evaluates the loss several times a step, which the engine does not: take another"
             )
         return made  # type: ignore[no-any-return]
+
+    def _network_of(self, parameters: Mapping[str, Tensor]) -> nn.Module:
+        """A network with these parameters, for factories that divide them by its modules."""
+        network = copy.deepcopy(self.model)
+        for name, value in parameters.items():
+            module, _, last = name.rpartition(".")
+            network.get_submodule(module)._parameters[last] = value  # type: ignore[assignment]
+        return network
 
     def update(
         self, masters: list[Tensor], working: list[Tensor], gradients: Sequence[Tensor], moments: TorchMoments
