@@ -102,6 +102,7 @@ class Resident:
         train_x, test_x: (examples, height, width, channels) for images or (examples, dimension).
         train_y, test_y: class numbers or targets.
         parts: equal parts of the test set, of which a run sees one.
+        dataset: as it lies in the host's memory.
     """
 
     def __init__(self, dataset: Dataset, device: torch.device) -> None:
@@ -110,7 +111,7 @@ class Resident:
         self.parts = dataset.parts
         self.n_outputs = dataset.n_outputs
         self.input_shape = dataset.input_shape
-        self.as_given, self.x_layout = dataset.as_given, dataset.x_layout
+        self.dataset, self.as_given = dataset, dataset.as_given
         self.is_image = len(self.input_shape) == 3 and not self.as_given
         self.train_x, self.test_x = (self._place(x) for x in (dataset.train_x, dataset.test_x))
         self.train_y, self.test_y = (

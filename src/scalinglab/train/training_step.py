@@ -199,7 +199,7 @@ class Program:
         # a network of the user's own may count on images that lie in the order of their axes; asked here,
         # since the compiler would trace the search for registered networks
         self.channels_first = setting.owns("model") or not channels_last(setting, resident.device)
-        model = network(setting, resident)
+        model = network(setting, resident.dataset)
         self.dropout = rn.dropout_keys(model)
         self.names = networks.trained_names(model)
         self.objective = Objective(setting)
@@ -420,18 +420,18 @@ class Program:
         }
 
 
-def network(setting: Setting, resident: Resident | Dataset) -> nn.Module:
+def network(setting: Setting, data: Dataset) -> nn.Module:
     """The network of a setting, with its initial weights, for data of this shape."""
     if setting.owns("model"):
-        own = networks.build(setting, resident)
+        own = networks.build(setting, data)
         rn.seed_dropout(own)
         return own
-    return family_network(setting, resident)
+    return family_network(setting, data)
 
 
-def family_network(setting: Setting, resident: Resident | Dataset) -> Network:
+def family_network(setting: Setting, data: Dataset) -> Network:
     """The network of a setting that names a family of `scalinglab.nets`."""
-    if resident.x_layout is not None:
+    if data.x_layout is not None:
         raise BadInput(
             f"model = {setting.model!r} takes one input, and examples of {setting.dataset} have several"
         )
@@ -439,7 +439,7 @@ def family_network(setting: Setting, resident: Resident | Dataset) -> Network:
     if setting.dropout is not None:
         options["dropout"] = setting.dropout
     model = nets.build(
-        setting.model, resident.input_shape, resident.n_outputs, width=setting.width, depth=setting.depth,
+        setting.model, data.input_shape, data.n_outputs, width=setting.width, depth=setting.depth,
         parameterization=setting.parameterization, batch_norm=setting.batch_norm,
         initialization=setting.initialization, initialization_factor=setting.initialization_factor or 1.0,
         seed=setting.seed_of("init"), **options,
@@ -457,7 +457,7 @@ def drawn(settings: Sequence[Setting], model: nn.Module, resident: Resident | No
         columns = [draw(model, s.seed_of("init")) for s in settings]
     else:
         assert resident is not None
-        columns = [networks.numbers(network(s, resident)) for s in settings]
+        columns = [networks.numbers(network(s, resident.dataset)) for s in settings]
     return {name: torch.stack([column[name] for column in columns]) for name in columns[0]}
 
 

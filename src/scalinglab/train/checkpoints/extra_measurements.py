@@ -78,7 +78,7 @@ def kernel_reading(group: Group, row: int) -> KernelReading:
         part = data.test_index([group.stream.subsets[row]])
         index = slice(KERNEL_INPUTS) if part is None else part[0, :KERNEL_INPUTS]
         x, y = data.inputs(data.test_x[index]), data.test_y[index].cpu().numpy()
-        readings[setting.run] = KernelReading(x, y, initial=network(setting, data).to(data.device))
+        readings[setting.run] = KernelReading(x, y, initial=network(setting, data.dataset).to(data.device))
     return readings[setting.run]
 
 

@@ -14,7 +14,7 @@ import math
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -28,16 +28,13 @@ from scalinglab.measure.evaluation import evaluating, initialised, on_zeros, unw
 from scalinglab.train.own.references import call
 from scalinglab.train.setting import Setting
 
-if TYPE_CHECKING:
-    from scalinglab.train.batches import Resident
-
 Named = dict[str, Tensor]
 Loss = Callable[[Any, Tensor], Tensor]
 Single = Callable[[Named, Named], tuple[Tensor, Named, Any]]  # to the loss, changed buffers and outputs
 SAME = 1e-4  # how far a stack may be from its runs one by one, relative to the largest number
 
 
-def build(setting: Setting, data: Dataset | Resident) -> nn.Module:
+def build(setting: Setting, data: Dataset) -> nn.Module:
     """The network of a setting for data of this shape, with the initial weights of its seed.
 
     PyTorch's generator is set to the seed, as by ``torch.manual_seed``, and afterwards back to what it was.
@@ -65,7 +62,7 @@ def build(setting: Setting, data: Dataset | Resident) -> nn.Module:
     return model
 
 
-def _ready(model: nn.Module, data: Dataset | Resident) -> nn.Module:
+def _ready(model: nn.Module, data: Dataset) -> nn.Module:
     """The network inside what compiles it (the engine does that itself), its lazy layers with their sizes.
 
     Of examples with several inputs it gets these, each by itself.

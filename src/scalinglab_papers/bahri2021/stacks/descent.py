@@ -92,7 +92,7 @@ def partition_losses(settings: Sequence[Setting], population: int) -> Iterator[l
         members = list(same)
         first = members[0][0]
         resident = Resident(dataset_of(first), _device())
-        model = family_network(first, resident).eval()
+        model = family_network(first, resident.dataset).eval()
         at_once = max(1, int(STACKED // (population * max(FEWEST, math.prod(resident.input_shape)))))
         for place in range(0, len(members), at_once):
             yield from _partitions(members[place : place + at_once], population, resident, model)

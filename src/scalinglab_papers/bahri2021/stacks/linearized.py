@@ -125,7 +125,7 @@ def _empty(setting: Setting, device: torch.device, models: dict[str, Network]) -
     resident = Resident(dataset.subset(setting.n_data or dataset.n_data, setting.seed_of("data")), device)
     shape = replace(setting, seed=0, init_seed=None, loss="mse", learning_rate=1.0).run
     if shape not in models:
-        models[shape] = family_network(setting, resident).eval()
+        models[shape] = family_network(setting, resident.dataset).eval()
     return Stack([], resident, models[shape])
 
 
