@@ -40,7 +40,7 @@ def trained_parameters(setting: Setting) -> float:
     resident = Resident(
         dataset_of(setting).subset(setting.n_data, setting.seed_of("data")), torch.device("cpu")
     )
-    model = network(setting, resident).double().eval()
+    model = network(setting, resident.dataset).double().eval()
     start = {name: p.detach().clone() for name, p in model.named_parameters()}
     x, test = (resident.inputs(v).double() for v in (resident.train_x, resident.test_x))
 
@@ -225,7 +225,7 @@ def test_networks_whose_training_loss_rises_are_counted(rate: float, rising: int
 def test_steps_below_the_rounding_of_a_weight_add_up():
     setting = replace(SMALL, learning_rate=1e-8, steps=1000)
     resident = Resident(dataset_of(setting).subset(352, 0), torch.device("cpu"))
-    model = network(setting, resident)
+    model = network(setting, resident.dataset)
     weights = {name: torch.ones(1, *p.shape) for name, p in model.named_parameters()}
     x, y = resident.inputs(resident.train_x), resident.train_y[None]
     start = {name: value.clone().requires_grad_() for name, value in weights.items()}
