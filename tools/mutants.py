@@ -4,9 +4,9 @@
                             [--constants]
 
 A mutant changes one constant, comparison, arithmetic or boolean operator, or removes one guard. It is
-applied to a copy of the repository and run against those quick tests of its package, and of the commands
-over it, that execute the changed line, known from one recorded run of each file of tests. Recordings and
-outcomes are kept in `.mutants/` and renewed where code or tests changed. With `--slow`, what the quick
+applied to a copy of the repository and run against those quick tests that execute the changed line, known
+from one recorded run of each file of tests. Recordings and outcomes are kept in `.mutants/` and renewed
+where code or tests changed. With `--slow`, what the quick
 tests do not notice is tried against the slow tests of the same files too. Tests run in a child that is
 forked after the heavy packages were imported, so that a mutant costs seconds. With `--constants`, numbers
 alone are changed, as those of a paper (`papers --constants`). What no test notices is printed as a table.
@@ -46,36 +46,6 @@ from mutations import ROOT, Mutant, mutants_of
 RECORD = ROOT / ".mutants"
 EQUIVALENT = ROOT / "tools" / "equivalent_mutants.toml"
 PACKAGES = ("curves", "store", "laws", "sweep", "theory", "measure")
-TESTS_ELSEWHERE = {  # tests of a package outside its own folder, mostly of the commands over it
-    "answers": ("answers/test_answer.py", "answers/test_parts.py", "report/test_report.py"),
-    "cli": (
-        "answers/test_answer.py", "data/test_fetch.py", "data/test_tables.py",
-        "explanations/test_stored_runs.py", "laws/test_noise.py", "sweep/test_command_line.py",
-    ),
-    "figures": ("cli/test_laws_cli.py", "laws/test_forms.py"),
-    "papers": ("studies/test_records.py",),
-    "papers/bahri2021": (
-        "studies/test_records.py",
-        "papers/test_bahri2021_exponents.py", "papers/test_bahri2021_images.py",
-        "papers/test_bahri2021_linear.py", "papers/test_bahri2021_variance.py",
-    ),
-    "readers": ("answers/test_answer.py",),
-    "report": ("demo/test_demo_prediction.py",),
-    "laws": (
-        "answers/test_answer.py", "answers/test_fit_and_predict.py", "cli/test_columns.py",
-        "cli/test_laws_cli.py", "cli/test_laws_downstream.py", "cli/test_laws_dynamics.py",
-        "cli/test_options.py", "cli/test_plan_pool.py", "cli/test_same_numbers.py",
-        "cli/test_schedule_cli.py",
-    ),
-    "nets": ("measure/test_constants.py", "train/test_engine.py", "train/test_language.py"),
-    "simulate": (
-        "theory/test_feature_learning.py", "theory/test_nonlinear_features.py", "theory/test_one_pass.py",
-        "theory/test_perceptron_penalised.py", "theory/test_sparse_features.py",
-    ),
-    "store": ("cli/test_store_cli.py",),
-    "theory": ("cli/test_dynamics.py", "cli/test_perceptron.py", "cli/test_theory_kernel.py"),
-    "train": ("cli/test_train.py",),
-}  # fmt: skip
 HEAVY = (
     "numpy", "scipy.optimize", "scipy.stats", "scipy.special", "pandas", "pyarrow.parquet", "torch",
     "sklearn.neighbors", "pytest", "matplotlib.pyplot", "typer.testing",
@@ -111,47 +81,51 @@ def source(package: str) -> Path:
 # --- which tests execute a line -----------------------------------------------------------------
 
 
-def units(package: str) -> list[Path]:
-    """What is recorded at once: each file of tests of a package, and the examples in its docstrings."""
-    elsewhere = [ROOT / "tests" / name for name in TESTS_ELSEWHERE.get(package, ())]
-    beside = (ROOT / "tests").glob(f"test_{package}*.py")  # where there is no folder
-    own = sorted([*(ROOT / "tests" / package).rglob("test_*.py"), *beside])
-    return [*own, *elsewhere, source(package)]
+def units() -> list[Path]:
+    """What is recorded at once, the longest first: each file of tests, and the examples in a package."""
+    examples = [
+        path for top in ("scalinglab", "scalinglab_papers") for path in (ROOT / "src" / top).iterdir()
+    ]
+    examples = [path for path in examples if path.suffix == ".py" or any(path.glob("*.py"))]
+    tests = (ROOT / "tests").rglob("test_*.py")
+    return sorted([*tests, *examples], key=lambda path: (-path.stat().st_size, path))
 
 
-def fingerprint(package: str, unit: Path) -> str:
-    """Of the sources and tests that a recording depends on: where they change it is made anew."""
-    shared = [path for path in (ROOT / "tests" / package).rglob("*.py") if not path.name.startswith("test_")]
-    return digest([*sources(package), *shared, *([unit] if unit.is_file() else [])])
-
-
-def digest(paths: Iterable[Path]) -> str:
-    """Of the contents of files."""
+@cache
+def digest(*folders: Path) -> str:
+    """Of the code in folders: where it changes, recordings and outcomes are made anew."""
     found = hashlib.sha256()
-    for path in sorted(paths):
+    for path in sorted(path for folder in folders for path in folder.rglob("*.py")):
         found.update(path.read_bytes())
     return found.hexdigest()
 
 
-def record(package: str, unit: Path, scratch: Path) -> dict[str, Any]:
+@cache
+def copied(scratch: Path) -> Path:
+    """This process's own copy of the repository."""
+    root = scratch / str(os.getpid())
+    root.mkdir()
+    copy_of_repository(root)
+    return root
+
+
+def record(unit: Path, scratch: Path) -> dict[str, Any]:
     """Run a file of quick tests as mutants run, with coverage by test; only tests that pass are used."""
-    root = scratch / str(os.getpid())  # a copy for each process
-    kept = RECORD / package / f"{unit.parent.name}-{unit.stem}.json"  # two folders may share a name
-    state = fingerprint(package, unit)
+    name = str(unit.relative_to(ROOT))
+    kept = RECORD / f"{name.replace('/', '-')}.json"
+    state = digest(ROOT / "src", ROOT / "tests")
     if kept.exists():
         record = json.loads(kept.read_text(encoding="utf-8"))
         if record["state"] == state:
             return record
-    print(f"recording which lines {unit.relative_to(ROOT)} executes", file=sys.stderr, flush=True)
+    print(f"recording which lines {name} executes", file=sys.stderr, flush=True)
     kept.parent.mkdir(parents=True, exist_ok=True)
-    if not root.exists():
-        root.mkdir()
-        copy_of_repository(root)
+    root = copied(scratch)
     found = root / "recorded.json"
     found.unlink(missing_ok=True)
-    forked(root, [str(unit.relative_to(ROOT))], 900, [Executed(package, root, found)])
+    forked(root, [name], 900, [Executed(root, found)])
     if not found.exists():
-        raise RuntimeError(f"{unit.relative_to(ROOT)} did not end within 15 minutes, or could not be run")
+        raise RuntimeError(f"{name} did not end within 15 minutes, or could not be run")
     record = {"state": state, **json.loads(found.read_text(encoding="utf-8"))}
     kept.write_text(json.dumps(record), encoding="utf-8")
     return record
@@ -160,8 +134,7 @@ def record(package: str, unit: Path, scratch: Path) -> dict[str, Any]:
 class Executed:
     """A plugin of pytest that writes the time of each test that passed and the lines that it executed."""
 
-    def __init__(self, package: str, root: Path, path: Path) -> None:
-        self.sources = [str(root / file.relative_to(ROOT)) for file in sources(package)]
+    def __init__(self, root: Path, path: Path) -> None:
         self.root, self.path = root, path
         self.seconds: dict[str, float] = {}
 
@@ -169,7 +142,7 @@ class Executed:
         """Called by pytest before tests are collected, which is when lines run that run at import."""
         from coverage import Coverage
 
-        self.coverage = Coverage(data_file=None, include=self.sources, config_file=False)
+        self.coverage = Coverage(data_file=None, include=[f"{self.root}/src/*"], config_file=False)
         self.coverage.start()
 
     def pytest_runtest_setup(self, item: Any) -> None:
@@ -184,7 +157,7 @@ class Executed:
     def pytest_sessionfinish(self, session: Any) -> None:
         """Called by pytest at the end."""
         self.coverage.stop()
-        with warnings.catch_warnings(action="ignore"):  # a file of tests may execute nothing of the package
+        with warnings.catch_warnings(action="ignore"):  # a file of tests may execute nothing of the packages
             data = self.coverage.get_data()
         lines = {
             Path(file).relative_to(self.root).as_posix(): data.contexts_by_lineno(file)
@@ -194,18 +167,16 @@ class Executed:
 
 
 class Covering:
-    """The quick tests of a package that execute a line: those written for its kind, then the quickest."""
+    """The quick tests that execute a line: those written for its kind, those of its package, the quickest."""
 
-    def __init__(self, package: str, jobs: int) -> None:
+    def __init__(self, recordings: Iterable[dict[str, Any]]) -> None:
         self.seconds: dict[str, float] = {}
         self.lines: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
-        with tempfile.TemporaryDirectory() as scratch, in_processes(jobs) as pool:
-            work = [(package, unit, Path(scratch)) for unit in units(package)]
-            for recorded in pool.starmap(record, work, chunksize=1):
-                self.seconds |= recorded["seconds"]
-                for file, lines in recorded["lines"].items():
-                    for line, tests in lines.items():
-                        self.lines[file][int(line)].update(tests)
+        for recorded in recordings:
+            self.seconds |= recorded["seconds"]
+            for file, lines in recorded["lines"].items():
+                for line, tests in lines.items():
+                    self.lines[file][int(line)].update(tests)
 
     def tests(self, mutant: Mutant) -> list[str]:
         """Of a default value: the tests of its function; of another line that runs at import: of the file.
@@ -225,10 +196,12 @@ class Covering:
             body = next(f for f in functions(ROOT / file) if f.name == starter)
             names = set().union(*(self.lines[file][k] for k in range(body.lineno + 1, body.end_lineno or 0)))
         named = {test for test in self.seconds if any(re.match(p, test) for p in patterns)}
+
+        def order(test: str) -> tuple[bool, bool, float]:
+            return test not in named, f"/{mutant.package}/" not in test, self.seconds[test]
+
         chosen, spent = [], 0.0
-        for test in sorted(
-            (names | named) & self.seconds.keys(), key=lambda name: (name not in named, self.seconds[name])
-        ):
+        for test in sorted((names | named) & self.seconds.keys(), key=order):
             spent += self.seconds[test]
             if chosen and spent > MOST_SECONDS:
                 break
@@ -353,7 +326,7 @@ class Known:
     def key(self, mutant: Mutant, what: str) -> str:
         """Of an outcome: it depends on the sources, and that of a survivor on the tests too."""
         killed = what in ("killed", "timeout")
-        state = _sources_digest(mutant.package) if killed else _all_digest(mutant.package)
+        state = digest(ROOT / "src") if killed else digest(ROOT / "src", ROOT / "tests")
         return f"{state[:16]} {mutant.file} {mutant.start} {mutant.now}{'' if killed else f' {self.slow}'}"
 
     def __call__(self, mutant: Mutant) -> str | None:
@@ -370,30 +343,16 @@ class Known:
             file.write(json.dumps([self.key(mutant, what), what]) + "\n")
 
 
-@cache
-def _sources_digest(package: str) -> str:
-    return digest(sources(package))
-
-
-@cache
-def _all_digest(package: str) -> str:
-    tests = [path for unit in units(package) for path in ([unit] if unit.is_file() else unit.rglob("*.py"))]
-    return digest([*tests, *(ROOT / "tests" / package).rglob("*.py")])
-
-
-def judge(job: tuple[list[tuple[Mutant, list[str], float]], Path, bool]) -> list[tuple[Mutant, str]]:
-    """The outcomes of some mutants, one after another in one copy."""
-    mutants, root, slow = job
-    copy_of_repository(root)
-    results, known = [], Known(slow)
-    for mutant, tests, seconds in mutants:
-        what = known(mutant)
-        if what is None:
-            what = outcome(mutant, tests, seconds, root, slow)
-            known.add(mutant, what)
-        results.append((mutant, what))
-        print(f"{results[-1][1]:12} {shown(mutant)}  [{len(tests)} tests]", file=sys.stderr, flush=True)
-    return results
+def judge(job: tuple[Mutant, list[str], float, Path, bool]) -> tuple[Mutant, str]:
+    """The outcome of a mutant."""
+    mutant, tests, seconds, scratch, slow = job
+    known = Known(slow)
+    what = known(mutant)
+    if what is None:
+        what = outcome(mutant, tests, seconds, copied(scratch), slow)
+        known.add(mutant, what)
+    print(f"{what:12} {shown(mutant)}  [{len(tests)} tests]", file=sys.stderr, flush=True)
+    return mutant, what
 
 
 def shown(mutant: Mutant) -> str:
@@ -452,24 +411,18 @@ def main() -> None:
     for name in HEAVY:
         with contextlib.suppress(ImportError):  # its tests are skipped
             importlib.import_module(name)
-    covering: dict[str, Covering] = {}  # of the packages that have a mutant in the sample
-    work, earlier = [], sample(options.packages, *options.apart, options.constants)
-    for mutant in sample(options.packages, options.number, options.seed, options.constants):
-        if mutant in earlier:
-            continue
-        package = next(p for p in options.packages if ROOT / mutant.file in sources(p))
-        if package not in covering:
-            covering[package] = Covering(package, options.jobs)
-        known = covering[package]
-        tests = known.tests(mutant)
-        work.append((mutant, tests, sum(known.seconds[test] for test in tests)))
-    with tempfile.TemporaryDirectory() as scratch:
-        jobs = [
-            (work[k :: options.jobs], Path(tempfile.mkdtemp(dir=scratch)), options.slow)
-            for k in range(options.jobs)
+    earlier = sample(options.packages, *options.apart, options.constants)
+    chosen = sample(options.packages, options.number, options.seed, options.constants)
+    with tempfile.TemporaryDirectory() as folder, in_processes(options.jobs) as pool:
+        scratch = Path(folder)
+        known = Covering(pool.starmap(record, [(unit, scratch) for unit in units()], chunksize=1))
+        work = [
+            (mutant, tests, sum(known.seconds[test] for test in tests), scratch, options.slow)
+            for mutant in chosen
+            if mutant not in earlier
+            for tests in [known.tests(mutant)]
         ]
-        with in_processes(options.jobs) as pool:
-            results = [result for part in pool.map(judge, jobs, chunksize=1) for result in part]
+        results = list(pool.imap_unordered(judge, work))
     report(results)
 
 
