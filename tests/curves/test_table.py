@@ -318,11 +318,11 @@ def test_interpolation_spans_any_range():
 def test_interpolation_refuses_what_it_cannot_place():
     with pytest.raises(BadInput, match="log=False"):
         Curves({"step": [0, 1], "norm": [1, 2]}).interpolate("step")
-    with pytest.raises(BadInput, match="does not change within a run"):
+    with pytest.raises(BadInput, match="'n_data'"):
         curves().interpolate("n_data")
-    with pytest.raises(BadInput, match="two points"):
+    with pytest.raises(BadInput, match="at=1:"):
         curves().interpolate("step", 1)
-    with pytest.raises(BadInput, match="all positive"):
+    with pytest.raises(BadInput, match=r"at=\[-1, 1\]"):
         curves().interpolate("step", [-1, 1])
 
 
@@ -394,7 +394,7 @@ def test_average_takes_all_seeds_whatever_they_are_called():
     averaged = Curves(pd.DataFrame(rows)).average().frame
     assert averaged["test_loss"].tolist() == [105.5, 205.5]
     assert averaged["count"].tolist() == [4, 4]
-    with pytest.raises(BadInput, match="no seed to average over"):
+    with pytest.raises(BadInput, match=r"average\('width'\)"):
         Curves({"n_data": [100, 200], "test_loss": [1.0, 0.5]}).average()
 
 

@@ -205,7 +205,7 @@ def test_bad_input_is_named():
         extrapolate(N[:3], y[:3], at=1e5)
     with pytest.raises(BadInput, match="positive"):
         extrapolate(N, y, at=[-1.0])
-    with pytest.raises(BadInput, match="not positive"):
+    with pytest.raises(BadInput, check=because("unusable_y", points=30)):
         extrapolate(N, y - 1.0, at=1e5)
     with pytest.raises(BadInput, match="level"):
         extrapolate(N, y, at=1e5, level=95)
@@ -243,7 +243,7 @@ def test_a_constant_curve_stays_where_it_is():
 
 
 def test_nothing_is_claimed_below_the_smallest_size():
-    with pytest.raises(BadInput, match="lies below the smallest size"):
+    with pytest.raises(BadInput, match=r"at=50 .*100"):
         extrapolate(N, 3 * N**-0.4, at=[N[0] / 2, 2e4])
     with pytest.raises(BadInput, match="at='far'"):
         extrapolate(N, 3 * N**-0.4, at="far")
@@ -340,7 +340,7 @@ def test_a_curve_that_rose_gets_a_note_and_a_band_that_holds():
 
 def test_a_curve_that_still_rises_is_not_continued():
     x = np.geomspace(100, 2000, 40)
-    with pytest.raises(NotDetermined, match="still rises at its end"):
+    with pytest.raises(NotDetermined, check=because("still_rises")):
         extrapolate(x, _double_descent(x), at=[1000.0, 3000.0])
     found = extrapolate(x, _double_descent(x), at=[1000.0])
     assert 0 < found.low[0] < _double_descent(1000.0) < found.high[0] < np.inf  # measured there

@@ -94,7 +94,7 @@ def test_one_form_can_be_forced_and_several_named():
     assert surface.fit(N, D, measured("coupled"), form="kaplan").weights == {"kaplan": 1.0}
     both = surface.fit(N, D, measured("coupled"), form=("coupled", "kaplan"))
     assert next(iter(both.weights)) == "coupled"
-    with pytest.raises(BadInput, match="same variables"):
+    with pytest.raises(BadInput, match="'coupled', 'precision'"):
         surface.fit(N, D, measured("coupled"), form=("coupled", "precision"))
 
 

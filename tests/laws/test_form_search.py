@@ -65,7 +65,7 @@ def test_shares_may_be_zero():
 
 def test_what_cannot_be_searched_is_refused():
     table = with_loss(TABLE["heads"] ** -0.1)
-    with pytest.raises(BadInput, match="two variables or more"):
+    with pytest.raises(BadInput, match="form='search'"):
         surface.fit(table, form="search", x=["heads"], y="loss")
     with pytest.raises(NotDetermined, check=because("few_rows_to_search", rows=8)):
         surface.fit(table[:8], form="search", x=["heads", "depth"], y="loss")

@@ -168,7 +168,7 @@ def test_a_bend_is_seen_where_there_is_one():
     assert bent.reason.code == "flattens"
     few = plan.still_power_law(X[:4], 3 * X[:4] ** -0.4 * np.exp(0.05 * rng.standard_normal(4)))
     assert few.straight is None
-    with pytest.raises(BadInput, match="four or more"):
+    with pytest.raises(BadInput, check=because("few_sizes_for_a_bend", sizes=3)):
         plan.still_power_law(X[:3], X[:3])
 
 
@@ -208,7 +208,7 @@ def test_next_runs_for_a_surface_respect_the_budget_and_the_shapes_tried(fitted)
     ratio = found.runs[:, 1] / found.runs[:, 0]
     assert ratio.min() >= (d / n).min() / 2
     assert ratio.max() <= (d / n).max() * 2
-    with pytest.raises(BadInput, match="no candidate costs"):
+    with pytest.raises(BadInput, match=r"1 FLOPs .*5\.72e\+15"):
         plan.next_runs(fitted, budget=1.0, compute=1e24)
     largest = 6 * float((n * d).max())
     unasked = plan.next_runs(fitted, most=1)
@@ -235,11 +235,11 @@ def test_surface_errors_name_the_way_out(fitted):
     n, d, y = runs(0)
     with pytest.raises(BadInput, match="give n_unique="):
         surface.fit(n, d, y, form="data_constrained")
-    with pytest.raises(BadInput, match="not a surface"):
+    with pytest.raises(BadInput, match="form='power_law'"):
         surface.fit(n, d, y, form="power_law")
-    with pytest.raises(AttributeError, match="its parameters: E, A, B"):
+    with pytest.raises(AttributeError, match=r"'gamma'.*: E, A, B"):
         _ = fitted.gamma
-    with pytest.raises(BadInput, match="must be positive"):
+    with pytest.raises(BadInput, match="compute=-1 "):
         fitted.compute_optimal(-1)
     with pytest.raises(NotDetermined, check=because("too_far", compute=1e40)):
         fitted.compute_optimal([1e22, 1e40])
@@ -255,7 +255,7 @@ def test_needed_outside_what_the_law_spans_is_said_and_not_made_up():
     assert much.high == pytest.approx(10.0)
     assert much.reason.code == "any_size"
     rising = sl.laws.fit("power_law", x, x**0.3 * noise)
-    with pytest.raises(BadInput, match="rises with x"):
+    with pytest.raises(BadInput, match=r"y = 10$"):
         sl.laws.plan.size_for(rising, 10.0)
     with pytest.raises(BadInput, match="target=inf"):
         sl.laws.plan.size_for(law, np.inf)
@@ -264,7 +264,7 @@ def test_needed_outside_what_the_law_spans_is_said_and_not_made_up():
 def test_no_plan_is_made_without_an_estimate_of_the_noise():
     x = np.array([100.0, 300.0, 1000.0])
     law = sl.laws.fit("power_law_offset", x, 0.05 + 3 * x**-0.4)
-    with pytest.raises(BadInput, match="no noise to plan with"):
+    with pytest.raises(BadInput, match="3 points for 3 parameters"):
         sl.laws.plan.next_runs(law, budget=1e6, at=1e6)
 
 

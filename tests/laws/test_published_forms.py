@@ -202,7 +202,7 @@ def test_a_tie_takes_one_exponent_for_both_and_keeps_the_optimum():
         free.compute_optimal(1e21, intervals=False).n_params, rel=1e-4
     )
     assert "tied to alpha" in law.law.summary()
-    with pytest.raises(BadInput, match="not tied"):
+    with pytest.raises(BadInput, match="tie beta=beta"):
         surface.fit(n, d, loss, tie={"beta": "beta"})
 
 
@@ -216,7 +216,7 @@ def test_a_prior_decides_what_few_noisy_points_do_not():
     many = np.geomspace(1e2, 1e6, 60)
     clear = sl.laws.fit("power_law_offset", many, 0.1 + 5 * many**-0.6, priors={"exponent": (0.4, 0.1)})
     assert clear.parameters["exponent"] == pytest.approx(0.6, abs=1e-3)  # data that decide are not overruled
-    with pytest.raises(BadInput, match="spread positive"):
+    with pytest.raises(BadInput, match=r"'exponent': \(0\.4, 0\)"):
         sl.laws.fit("power_law", x, y, priors={"exponent": (0.4, 0.0)})
 
 
@@ -243,7 +243,7 @@ def test_a_form_of_the_user_is_loaded_by_module_and_name(tmp_path, monkeypatch):
     noisy = sl.laws.fit("own_forms_of_mine:log_form", x, (3 - 0.2 * np.log(x)) * np.exp(1e-3 * np.sin(9 * x)))
     answer = sl.laws.plan.size_for(noisy, 1.0)  # beyond x = e^15 the form is negative, which is no warning
     assert answer.low < np.exp(10) < answer.high < 1.2 * np.exp(10)
-    with pytest.raises(BadInput, match="is a int"):
+    with pytest.raises(BadInput, match=r"own_forms_of_mine:number.* int"):
         forms.get("own_forms_of_mine:number")
     with pytest.raises(BadInput, match=r"no_such_module_here\.py"):
         forms.get("no_such_module_here:form")

@@ -129,7 +129,7 @@ def test_bad_schedules_say_what_is_wrong():
         schedule.wsd(1e-3, 100, 50)
     with pytest.raises(BadInput, match="'multipower'"):
         schedules.get("multipower")
-    with pytest.raises(BadInput, match="where the schedule is given"):
+    with pytest.raises(BadInput, match=r"\(0, 100\]"):
         schedule.prepare(schedule.constant(1e-3, 100), np.array([200.0]))
     with pytest.raises(BadInput, match="warmup=-1"):
         schedule.recorded([1, 2], [1e-3, 1e-3], warmup=-1)

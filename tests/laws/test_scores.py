@@ -210,7 +210,7 @@ def test_wrong_input_is_refused_with_the_way_out(options, told):
 
 
 def test_few_scored_runs_are_refused():
-    with pytest.raises(NotDetermined, match="needs 6"):
+    with pytest.raises(NotDetermined, check=because("few_scores", runs=5, needed=6)):
         sl.laws.downstream(runs(compute=COMPUTE[-5:]), at={"compute": 1e23})
 
 

@@ -31,7 +31,7 @@ def measured(n, d, seed: int, noise: float = 0.005):
 @pytest.mark.parametrize(("sizes", "data", "name"), [(3, 2, "n_data"), (2, 3, "n_params")])
 def test_two_values_of_a_size_are_refused_in_a_sentence(sizes, data, name):
     n, d = design(sizes, data)
-    with pytest.raises(NotDetermined, match=f"only 2 different values of {name}.*at least 3"):
+    with pytest.raises(NotDetermined, check=because("few_values", size=name, values=2)):
         surface.fit(n, d, measured(n, d, 0))
 
 
@@ -69,7 +69,7 @@ def test_what_rises_with_compute_is_no_surface():
     n, d = design(4, 4)
     with pytest.raises(BadInput, match=r"loss rises with compute, from 0\.3.*1 - accuracy or best score"):
         surface.fit(n, d, 1 / measured(n, d, 0))
-    with pytest.raises(BadInput, match="reward rises with compute"):
+    with pytest.raises(BadInput, match=r"compute, from 3\.009 to 4\.802"):
         surface.fit(pd.DataFrame({"n_params": n, "n_data": d, "reward": 10 / measured(n, d, 0)}), y="reward")
 
 

@@ -18,7 +18,7 @@ def test_the_optimal_norm_of_a_larger_size_is_extrapolated():
 
 @pytest.mark.parametrize("at", [0, -5.0])
 def test_a_size_that_is_none_is_refused(at):
-    with pytest.raises(BadInput, match="positive size"):
+    with pytest.raises(BadInput, match="at="):
         stopping_norm(valleys(60.0), at=at)
 
 

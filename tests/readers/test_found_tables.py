@@ -189,7 +189,7 @@ def test_names_behind_a_number_sign_below_a_title_and_values_without_names(tmp_p
         [160e6, 2e9, 3.1],
     ]
     (tmp_path / "t.csv").write_text("# the runs\n19M,1B tokens,3.5\n160M,2B tokens,3.1\n410M,4B tokens,2.8\n")
-    with pytest.raises(BadInput, match="a file without names needs them in its first line"):
+    with pytest.raises(BadInput, match=r"19M, 1B tokens, 3\.5"):
         sl.read(tmp_path / "t.csv")
 
 
@@ -233,13 +233,13 @@ def test_a_perplexity_beside_its_loss_is_no_second_measurement():
     table = {"params": SIZES, "eval/pile/loss": LOSSES}
     own = sl.read(table | {"eval/pile/ppl": [round(float(np.exp(v)), 2) for v in LOSSES]})
     assert choose(own).y == "test_loss"
-    with pytest.raises(BadInput, match="which column"):
+    with pytest.raises(BadInput, match="eval/pile/loss, eval/c4/ppl"):
         choose(sl.read(table | {"eval/c4/ppl": [float(np.exp(1.1 * v)) for v in LOSSES]}))
 
 
 def test_settings_are_no_measurement(tmp_path: Path):
     rows = [{"hyperparameters": {"params": n, "mult": k}} for k, n in enumerate(SIZES, 1)]
-    with pytest.raises(BadInput, match="which column"):
+    with pytest.raises(BadInput, match=r"config\.mult"):
         choose(sl.read([{"config.params": n, "config.mult": k} for k, n in enumerate(SIZES, 1)]))
     path = tmp_path / "runs.json"
     results = [

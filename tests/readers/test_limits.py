@@ -15,6 +15,7 @@ from scalinglab.errors import BadInput
 from scalinglab.readers import guards, logs
 from scalinglab.readers.points import Points
 from scalinglab.readers.tables import files, lines
+from tests.refusals import because
 
 
 def nested(levels: int) -> dict[str, object]:
@@ -105,7 +106,7 @@ def test_small_sizes_may_be_in_a_larger_unit(n: list[float], d: list[float], uni
     sizes = {"n_params": np.array(n, float), "n_data": np.array(d, float)}
     table, units = pd.DataFrame(sizes | {"test_loss": [3.0, 2.0]}), {"n_params": "parameters", "n_data": unit}
     question = guards.Question(Curves(table), sizes, "test_loss", table["test_loss"].to_numpy(), units)
-    with pytest.raises(BadInput, match="millions or billions") if doubted else nullcontext():
+    with pytest.raises(BadInput, check=because("small_sizes")) if doubted else nullcontext():
         guards.refuse_doubtful(question, result=False)
 
 

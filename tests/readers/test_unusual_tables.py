@@ -189,7 +189,7 @@ def test_a_column_a_size_is_read_where_it_can_only_be_one_size_and_refused_where
     assert len(sl.read(wide.assign(val_loss=[1.0, 2.0])).frame) == 2  # a metric called 125M beside a loss
     with pytest.raises(BadInput, match=r"\(500, 1000, …\).*n_params.*n_data"):
         sl.read({"seed": [0, 1], "500": [0.3, 0.2], "1000": [0.2, 0.1]})
-    with pytest.raises(BadInput, match="a file without names needs them in its first line"):
+    with pytest.raises(BadInput, match=r"19000000, 4\.1"):
         sl.read({"19000000": [1e7, 1e8], "4.1": [3.0, 2.0]})
 
 
@@ -264,7 +264,7 @@ def test_small_letters_are_read_where_their_size_leaves_no_doubt(sizes: dict, re
 
 def test_small_letters_of_small_numbers_are_refused_with_the_way_out():
     """A dimension and a number of examples, as of students and teachers."""
-    with pytest.raises(BadInput, match="says how large a run is"):
+    with pytest.raises(BadInput, match="d, n, loss"):
         sl.read({"d": [2, 4, 8], "n": [100, 200, 400], "loss": [3.0, 2.8, 2.5]})
 
 

@@ -173,13 +173,13 @@ def test_draws_are_reproducible_nested_and_independent_of_their_number():
 
 
 def test_bad_input_is_named():
-    with pytest.raises(BadInput, match="distinct inputs"):
+    with pytest.raises(BadInput, match=r"50 .*20 "):
         simulate.sweep(feature_pool(rows=20), 50, 5)
     with pytest.raises(BadInput, match="ridge"):
         simulate.sweep(feature_pool(), 5, 5, ridge=-1.0)
-    with pytest.raises(BadInput, match="whole numbers"):
+    with pytest.raises(BadInput, match="n_data = 0 "):
         simulate.sweep(feature_pool(), 0, 5)
     with pytest.raises(NotConverged, match="ridge"):
         simulate.nested_loss(np.ones((4, 4)), [2])
-    with pytest.raises(BadInput, match="none are left"):
+    with pytest.raises(BadInput, match=r"sizes up to 3 .* 3 rows"):
         simulate.nested_loss(np.eye(3), [3])

@@ -161,13 +161,13 @@ def test_a_changed_claim_in_a_call_is_named_and_its_place_is_none(
 
 @pytest.mark.parametrize(
     "after",
-    ["sizes = {'smoke': 8, 'gpu': 512}[scale]", "sizes = {'smoke': 8, 'gpu': 256}[scale] * 1.5",
-     "sizes = train(scale, rate=0.1)"],
+    ["sizes = {'smoke': 8, 'gpu': 512}[scale] - 1", "sizes = {'smoke': 8, 'gpu': 256}[scale] * 1.5",
+     "sizes = {'smoke': 8, 'gpu': 256}[scale] - 2", "sizes = train(scale, rate=0.1)"],
 )  # fmt: skip
 def test_a_changed_number_in_a_function_is_named_and_its_place_and_looks_are_none(
     after: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    before = "sizes = {'smoke': 8, 'gpu': 256}[scale]"
+    before = "sizes = {'smoke': 8, 'gpu': 256}[scale] - 1"
     moved = "def other(axis):\n    axis.legend(ncols=4)\n\n" + f"def fig(scale):\n    {before}\n"
     found = []
     for place, code in enumerate(

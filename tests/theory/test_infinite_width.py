@@ -139,7 +139,7 @@ def test_bad_inputs_are_named():
         infinite_width.kernels(inputs(), activation="rleu")
     with pytest.raises(BadInput, match="flatten"):
         infinite_width.kernels(np.zeros((2, 3, 3)))
-    with pytest.raises(BadInput, match="no common kernel"):
+    with pytest.raises(BadInput, match="3 and 4 dim"):
         infinite_width.kernels(inputs(2, 3), inputs(2, 4))
     with pytest.raises(NotConverged, match="repeated inputs"):
         infinite_width.regression(-np.ones((2, 2)), np.ones(2), np.ones((1, 2)))

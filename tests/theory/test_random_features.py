@@ -227,5 +227,5 @@ def test_interpolation_threshold_is_infinite_and_bad_input_is_named():
     assert random_features.learning_curve(spectrum, 200, 100, noise=0.1).loss == pytest.approx(0.02)
     with pytest.raises(BadInput, match="n_params = 0"):
         random_features.learning_curve(spectrum, 5, [3, 0])
-    with pytest.raises(BadInput, match="pool features"):
+    with pytest.raises(BadInput, match=r"5 pool .* 4$"):
         random_features.loss(np.ones((3, 4)), np.ones((2, 5)))
