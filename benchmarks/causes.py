@@ -408,7 +408,7 @@ def excess_by_spectrum(draws: int = 6000) -> Numbers:
     """finite-size: the exponent of the excess in N at t = 20, at N = 12, 24 and 48, for two decays b."""
     from scalinglab.spectrum import Spectrum
     from scalinglab.theory import dmft
-    from scalinglab_papers.bordelon2024.finite_size import over_signs, power
+    from scalinglab_papers.bordelon2024.bottlenecks import over_signs, power
 
     sizes, time, found = (12, 24, 48), np.array([20.0]), {}
     for name, decay in (("slow", 1.25), ("fast", 3.0)):

@@ -20,8 +20,7 @@ from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.fitting.uncertainty.form_error import matern
 from scalinglab.laws.forms.base import Form
 from scalinglab.laws.planning.candidates import checked_costs
-from scalinglab.laws.planning.posterior import Posterior, after_fit
-from scalinglab.laws.planning.search import TOLERANCE, best_plan
+from scalinglab.laws.planning.posterior import TOLERANCE, Posterior, after_fit, best_plan
 from scalinglab.support.words import percent
 
 # of the budget that is left, spent between two refits

@@ -5,9 +5,8 @@ import pandas as pd
 import pytest
 
 import scalinglab as sl
-from scalinglab.demo import digits, forecast, theory_check
-from scalinglab.demo.forecast import Forecast, Outcome
-from scalinglab.demo.opening import opening
+from scalinglab.demo import digits, forecast
+from scalinglab.demo.forecast import Forecast, Outcome, opening
 
 SIZES = (40, 66, 108, 177, 290, 476, 780)
 
@@ -76,11 +75,11 @@ def test_the_smaller_plan_leaves_out_the_largest_size_alone():
 
 @pytest.mark.slow
 def test_simulated_perceptrons_follow_the_exact_theory():
-    checked = theory_check.check(n_params=60, seeds=8)
-    assert len(checked.table) == len(theory_check.LOADS) * len(theory_check.NORMS)
+    checked = forecast.check(n_params=60, seeds=8)
+    assert len(checked.table) == len(forecast.LOADS) * len(forecast.NORMS)
     assert checked.deviation < 0.1  # a student of 60 weights scatters by several percent
     assert checked.inside > len(checked.table) / 2
-    wrong = theory_check.TheoryCheck(checked.table.assign(exact=1.5 * checked.table["exact"]), 60, 8)
+    wrong = forecast.TheoryCheck(checked.table.assign(exact=1.5 * checked.table["exact"]), 60, 8)
     assert wrong.inside == 0
     assert wrong.deviation > 0.2
 
@@ -89,7 +88,7 @@ def test_simulated_perceptrons_follow_the_exact_theory():
 def test_the_report_begins_with_prediction_and_theory_and_the_laws_come_later():
     table = curves(0.03)
     outcome = forecast.compare(forecast.predict(table, 1280), table)
-    parts = opening(outcome, theory_check.check(n_params=20, seeds=2), table)
+    parts = opening(outcome, forecast.check(n_params=20, seeds=2), table)
     assert [part.title for part in parts] == [
         "Predicted before it was trained",
         "Exact theory over a simulation",

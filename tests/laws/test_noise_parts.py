@@ -12,14 +12,12 @@ from scalinglab.laws.noise import (
     comparisons,
     optimum,
     runs,
-    selection,
     stability,
-    thresholds,
 )
 from scalinglab.results.estimate import Estimate
 
 LEVELS = np.array([1.0, 2.0, 4.0, 8.0])
-SEARCH = selection.Search(
+SEARCH = runs.Search(
     LEVELS,
     tuple(np.array(s) for s in ([0.8, 0.9], [0.95, 0.97, 0.96], [0.94], [0.5])),
     np.array([2, 3, 1, 3]),
@@ -34,15 +32,15 @@ def test_a_level_counts_where_three_quarters_of_its_runs_trained():
     spread = [np.sqrt(0.005 / 2), 0.01 / np.sqrt(3), pooled, pooled]
     assert SEARCH.stderr == pytest.approx(spread)
     assert SEARCH.repeated
-    ones = selection.Search(LEVELS[:2], (np.array([0.5]), np.array([0.7])), np.array([1, 1]))
+    ones = runs.Search(LEVELS[:2], (np.array([0.5]), np.array([0.7])), np.array([1, 1]))
     assert not ones.repeated
     assert ones.pooled_deviation == 0
-    three = selection.Search(LEVELS[:1], (np.array([0.5] * 3),), np.array([4]))
+    three = runs.Search(LEVELS[:1], (np.array([0.5] * 3),), np.array([4]))
     assert three.usable.tolist() == [True]
 
 
 def test_runs_are_grouped_by_level_and_rounding_does_not_split_one():
-    found = selection.search(
+    found = runs.search(
         np.array([2.0, 2.0 * (1 + 1e-12), 4.0, 2.0]),
         np.array([0.1, 0.2, 0.3, 0.4]),
         np.array([True, True, True, False]),
@@ -61,17 +59,17 @@ def test_runs_are_grouped_by_level_and_rounding_does_not_split_one():
     ],
 )
 def test_the_best_interval_holds_neighbours_within_standard_errors_of_the_best(mean, stderr, ends):
-    low, high = selection.select(np.array([mean, mean[::-1]]), np.array([stderr, stderr[::-1]]))
+    low, high = runs.select(np.array([mean, mean[::-1]]), np.array([stderr, stderr[::-1]]))
     assert (low[0], high[0]) == ends
     if ends != (0, 1):  # where two are equally good the first is taken
         assert (4 - high[1], 4 - low[1]) == ends
 
 
 def test_resampled_means_have_the_spread_of_the_runs():
-    found = selection.Search(
+    found = runs.Search(
         LEVELS[:3], (np.array([1.0, 2.0, 6.0]), np.array([4.0]), np.array([])), np.array([3, 1, 2])
     )
-    means, stderrs = selection.resampled(found, 20_000, (0, 1))
+    means, stderrs = runs.resampled(found, 20_000, (0, 1))
     variance = np.var([1.0, 2.0, 6.0], ddof=1)
     assert means[:, 0].mean() == pytest.approx(3.0, abs=0.05)
     assert means[:, 0].var() == pytest.approx(variance / 3, rel=0.03), (
@@ -88,21 +86,21 @@ def test_resampled_means_have_the_spread_of_the_runs():
 def test_optima_are_drawn_within_half_a_step_of_the_search():
     random = np.random.default_rng(0)
     low, high = np.full(20_000, 1), np.full(20_000, 2)
-    found = selection.middles(LEVELS, low, high, random)
+    found = runs.middles(LEVELS, low, high, random)
     assert found.min() == pytest.approx((np.sqrt(2) + 2 * np.sqrt(2)) / 2, rel=0.02)
     assert found.max() == pytest.approx((2 * np.sqrt(2) + 4 * np.sqrt(2)) / 2, rel=0.02)
-    one = selection.middles(LEVELS, low, low, random)
+    one = runs.middles(LEVELS, low, low, random)
     assert (one.min(), one.max()) == pytest.approx((np.sqrt(2), 2 * np.sqrt(2)), rel=0.01)
     assert np.log(one).mean() == pytest.approx(np.log(2), abs=0.01), "evenly in the log"
-    edge = selection.middles(LEVELS, np.zeros(20_000, int), np.zeros(20_000, int), random)
+    edge = runs.middles(LEVELS, np.zeros(20_000, int), np.zeros(20_000, int), random)
     assert (edge.min(), edge.max()) == pytest.approx((1 / np.sqrt(2), np.sqrt(2)), rel=0.01)
-    assert selection.middles(LEVELS[:1], low[:3], low[:3], random).tolist() == [1.0, 1.0, 1.0]
+    assert runs.middles(LEVELS[:1], low[:3], low[:3], random).tolist() == [1.0, 1.0, 1.0]
 
 
 def test_an_interval_is_open_where_it_ends_with_the_search():
     low, high = np.array([0, 1, 1]), np.array([2, 2, 3])
-    assert selection.open_ended(SEARCH, low, high).tolist() == [True, False, True]
-    first, last, best, stderr, edge = selection.interval_of(SEARCH)
+    assert runs.open_ended(SEARCH, low, high).tolist() == [True, False, True]
+    first, last, best, stderr, edge = runs.interval_of(SEARCH)
     assert (first, last, best) == (2.0, 2.0, pytest.approx(0.96))
     assert stderr == pytest.approx(0.01 / np.sqrt(3))
     assert not edge
@@ -206,8 +204,8 @@ def test_largest_stable_rate_is_where_half_of_the_runs_fail_for_good():
         [0.5, 0.6, 1.0, 1.0], [0.0, 0.6, 1.0, 0.4],  # below and above the search
     ])  # fmt: skip
     expected = [2 * np.sqrt(2), 4.0, np.nan, np.nan]
-    assert thresholds.half_fail(rates, shares) == pytest.approx(expected, nan_ok=True)
-    assert thresholds.half_fail(rates, shares[:1], np.array([0.5])) == pytest.approx([4.0])
+    assert comparisons.half_fail(rates, shares) == pytest.approx(expected, nan_ok=True)
+    assert comparisons.half_fail(rates, shares[:1], np.array([0.5])) == pytest.approx([4.0])
 
 
 def test_none_of_two_failures_is_not_never():

@@ -14,7 +14,7 @@ from scalinglab.spectrum import Spectrum, TailExponent
 from scalinglab.studies.registry import entry
 from scalinglab.studies.verdict import Row
 from scalinglab_papers.bordelon2024 import common, ensembles, frontier, networks, width_scans, widths
-from scalinglab_papers.bordelon2024.finite_size import over_signs, power
+from scalinglab_papers.bordelon2024.bottlenecks import over_signs, power
 from tests.papers.smoke_records import recorded
 
 FIGURES = (

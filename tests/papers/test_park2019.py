@@ -8,16 +8,15 @@ import pytest
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
-from scalinglab.laws.noise.selection import Search
+from scalinglab.laws.noise.runs import Search
 from scalinglab.results.estimate import Estimate
 from scalinglab.studies import entries
 from scalinglab.studies.shared import counted
 from scalinglab.studies.trained import storing_in
 from scalinglab.train import Setting
-from scalinglab_papers.park2019 import appendices, scales, searches, training
+from scalinglab_papers.park2019 import appendices, rows, scales, searches
 from scalinglab_papers.park2019.design import EXPERIMENTS, TABLE_1
-from scalinglab_papers.park2019.rows import estimate_row
-from scalinglab_papers.park2019.training import united
+from scalinglab_papers.park2019.rows import estimate_row, united
 
 
 def steps(settings: list[dict]) -> dict[tuple[float, int], int]:
@@ -36,11 +35,11 @@ def test_a_search_that_figures_share_is_trained_once_and_counts_in_each(monkeypa
         time.sleep(0.02)
         return Curves({"step": [0], "test_loss": [1.0]})
 
-    monkeypatch.setattr(training, "runs", runs)
+    monkeypatch.setattr(rows, "runs", runs)
     settings = [{"width": 2.0, "seed": "of this test"}]
     for _ in range(2):
         with counted("a figure") as work:
-            training.trained(settings)
+            rows.trained(settings)
         assert work.seconds >= 0.02
     assert asked == [settings]
 

@@ -2,6 +2,14 @@
 
 The prediction is that of `laws.extrapolate`; its interval is that of one more run. Every run of the largest
 size is then compared with it.
+
+Exact theory over a simulation: the teacher–student perceptron (damico2025, section 2).
+
+A student with N weights of fixed norm learns load·N examples of a teacher by the logistic loss. The theory
+gives its test error for N → ∞ (`theory.perceptron`); the simulation minimises the loss of small students
+(`simulate.perceptron`). No number of the theory is fitted.
+
+The first sections of the demonstration's report: the prediction, and theory over simulation.
 """
 
 from __future__ import annotations
@@ -9,11 +17,73 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
 
-from scalinglab import laws
+from scalinglab import laws, theory
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
+from scalinglab.figures.style import PALETTE
 from scalinglab.laws.extrapolation.stacking import Extrapolation
+from scalinglab.report import sections
+from scalinglab.report.page import Plot, Section
+from scalinglab.report.plots import band, canvas, finish, legend_above, line, points
+from scalinglab.studies.verdict import quantile
+
+LOADS = (1.0, 3.0, 10.0)  # examples per weight
+NORMS = tuple(float(norm) for norm in np.geomspace(0.1, 100, 9))
+
+
+@dataclass(frozen=True)
+class TheoryCheck:
+    """Theory and simulation at the same points.
+
+    Attributes:
+        table: one row a load and norm: `load`, `norm`, `exact` (theory), `measured` (mean over students) and
+            `stderr`.
+        n_params: weights of a student, N.
+        seeds: students at every point.
+    """
+
+    table: pd.DataFrame
+    n_params: int
+    seeds: int
+
+    @property
+    def inside(self) -> int:
+        """At how many points the 95 % interval of the simulation holds the theory."""
+        off = (self.table["measured"] - self.table["exact"]).abs()
+        return int((off <= quantile(self.seeds) * self.table["stderr"]).sum())
+
+    @property
+    def deviation(self) -> float:
+        """Median over the points of |measured / exact − 1|."""
+        return float((self.table["measured"] / self.table["exact"] - 1).abs().median())
+
+    def sentence(self) -> str:
+        """How well they agree, in words."""
+        return (
+            f"The exact error of infinitely large students and the mean of {self.seeds} simulated ones with "
+            f"{self.n_params} weights differ by {100 * self.deviation:.1f} % (median of {len(self.table)} "
+            f"points); at {self.inside} of {len(self.table)} points the simulation's 95 % interval holds the "
+            "theory. Nothing is fitted."
+        )
+
+
+def check(n_params: int = 200, seeds: int = 8) -> TheoryCheck:
+    """Simulate students of N = `n_params` weights and compute the theory at the same loads and norms."""
+    from scalinglab import simulate, theory
+
+    parts = []
+    for load in LOADS:
+        problem = simulate.perceptron.draw(load, n_params, seeds)
+        students = simulate.perceptron.fixed_norm(problem, NORMS).frame.groupby("norm")["test_error"]
+        found = pd.DataFrame({"measured": students.mean(), "stderr": students.sem()}).reset_index()
+        exact = theory.perceptron.fixed_norm(load, found["norm"].to_numpy()).error
+        parts.append(found.assign(load=load, exact=exact))
+    table = pd.concat(parts, ignore_index=True)[["load", "norm", "exact", "measured", "stderr"]]
+    return TheoryCheck(table, n_params, seeds)
+
 
 GRID = 13  # sizes at which the prediction is drawn; the last one is the size predicted
 
@@ -108,3 +178,70 @@ def compare(forecast: Forecast, curves: Curves) -> Outcome:
     """Compare the prediction with the runs of the size that it was made for."""
     best = curves.select(n_data=forecast.size).best("test_error")
     return Outcome(forecast, best.frame["test_error"].to_numpy(float))
+
+
+def opening(outcome: Outcome, checked: TheoryCheck, curves: Curves) -> list[Section]:
+    """The prediction, the theory, then the learning curves; the laws and the runs follow."""
+    later = [sections.learning_curves(curves), sections.against_norm(curves)]
+    return [prediction(outcome, curves), exact_theory(checked), *(part for part in later if part)]
+
+
+def prediction(outcome: Outcome, curves: Curves) -> Section:
+    """What was predicted from the smaller sizes, and where the largest fell."""
+    paragraphs = [
+        outcome.forecast.sentence(),
+        outcome.sentence(),
+        "The prediction uses the smaller sizes alone and was printed before the largest was trained. What "
+        "counts is the best checkpoint of every run.",
+    ]
+    caption = "Best test error against training examples: points are runs, the line and the band come from "
+    return Section(
+        "Predicted before it was trained",
+        paragraphs,
+        [Plot(predicted(outcome, curves), caption + "the filled points alone; crosses were trained later.")],
+    )
+
+
+def predicted(outcome: Outcome, curves: Curves) -> go.Figure:
+    """The runs of the smaller sizes, the prediction with its interval, and the runs of the largest size."""
+    forecast = outcome.forecast
+    figure = canvas("n_data", "test_error")
+    if (found := forecast.found) is not None:
+        band(figure, found.at, found.low, found.high, name=f"{100 * found.level:.0f} % interval of a run")
+        line(figure, found.at, found.mean, "prediction", dash="dash")
+    best = curves.best("test_error").frame
+    smaller = best[best["n_data"] < forecast.size]
+    points(figure, smaller["n_data"], smaller["test_error"], name="trained first")
+    at = np.full(len(outcome.errors), forecast.size)
+    points(figure, at, outcome.errors, name="trained after the prediction", color=PALETTE[1])
+    figure.data[-1].update(marker={"symbol": "x", "size": 9})
+    return finish(legend_above(figure))
+
+
+def exact_theory(checked: TheoryCheck) -> Section:
+    """The perceptron's exact error, with simulated students as points."""
+    paragraphs = [
+        "A learner for which the test error is known exactly: one layer of weights, the student, learns from "
+        "examples that a teacher of the same kind has labelled. What matters is the load (examples per "
+        "weight) and the norm of the student's weights.",
+        checked.sentence(),
+        "The points of one load share the same students, so that they lie above or below the line together. "
+        "Students of finite size differ from the theory by about one over their size.",
+    ]
+    caption = "Test error of a perceptron against its norm: lines are theory, points simulation, bars one "
+    return Section(
+        "Exact theory over a simulation", paragraphs, [Plot(perceptron(checked), caption + "standard error.")]
+    )
+
+
+def perceptron(checked: TheoryCheck) -> go.Figure:
+    """Theory as lines, simulated students as points, a colour for each load."""
+    table = checked.table
+    norms = np.geomspace(table["norm"].min(), table["norm"].max(), 60)
+    figure = canvas("norm", "test_error")
+    figure.update_layout(xaxis={"title": {"text": "norm of the student's weights"}})
+    for (load, part), color in zip(table.groupby("load"), PALETTE, strict=False):
+        exact = theory.perceptron.fixed_norm(load, norms).error
+        line(figure, norms, exact, f"theory, load {load:g}", color)
+        points(figure, part["norm"], part["measured"], part["stderr"], f"simulation, load {load:g}", color)
+    return finish(legend_above(figure))

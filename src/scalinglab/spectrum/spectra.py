@@ -14,7 +14,6 @@ import numpy as np
 
 from scalinglab.errors import BadInput, nearest
 from scalinglab.results.types import Reason, Remark, Worded
-from scalinglab.spectrum.halves import Sample, with_interval
 from scalinglab.spectrum.nodes import (
     KEPT,
     LAST_MODE,
@@ -30,12 +29,14 @@ from scalinglab.spectrum.nodes import (
 from scalinglab.spectrum.samples import (
     STRETCHES,
     Eigh,
+    Sample,
     TailExponent,
     modes_of,
     population_eigenvalues,
     population_power,
     root,
     slopes_exponent,
+    with_interval,
 )
 
 MOST_MODES = 50_000_000  # arrays longer than this are refused

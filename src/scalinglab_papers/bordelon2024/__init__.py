@@ -9,9 +9,9 @@ ENTRIES = listed(
     Entry("fig1b", "the compute-optimal strategy scales model size and training time together",
           make="width_scans:fig1b", scales=UP_TO_GPU),
     Entry("fig1c", "a transformer on data that do not repeat improves monotonically with its width",
-          make="language:fig1c", local_data=True, scales=UP_TO_GPU, laptop_minutes=1.7),
+          make="widths:fig1c", local_data=True, scales=UP_TO_GPU, laptop_minutes=1.7),
     Entry("fig1d", "a transformer on few data that repeat: a larger width is not always better",
-          make="language:fig1d", local_data=True, scales=UP_TO_GPU, laptop_minutes=1.8),
+          make="widths:fig1d", local_data=True, scales=UP_TO_GPU, laptop_minutes=1.8),
     Entry("fig2a", "loss dynamics at several model sizes: a time and a model bottleneck, theory and "
           "simulation", make="bottlenecks:dynamics", arguments=("n_params",), laptop_minutes=0.26),
     Entry("fig2b", "early in training the loss approaches that of infinite N as 1/N",
@@ -57,5 +57,5 @@ ENTRIES = listed(
     Entry("exponents", "measured and predicted exponents of time, data, model and compute",
           make="frontier:exponents", laptop_minutes=0.3),
     Entry("finite-size", "simulations of finite size lie above the mean-field theory by about 1/N",
-          make="finite_size:finite_size", laptop_minutes=5.1),
+          make="bottlenecks:finite_size", laptop_minutes=5.1),
 )  # fmt: skip

@@ -16,10 +16,9 @@ from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.verdict import NUMERICAL, Row, rounded
 from scalinglab_papers.park2019 import scales
 from scalinglab_papers.park2019.design import EXPERIMENTS, TABLE_1, TABLE_3, Experiment
-from scalinglab_papers.park2019.rows import estimate_row
+from scalinglab_papers.park2019.rows import estimate_row, trained, united
 from scalinglab_papers.park2019.scales import chance
 from scalinglab_papers.park2019.searches import TABLES, by_batch, outside, title
-from scalinglab_papers.park2019.training import trained, united
 
 # --- appendix G ------------------------------------------------------------------------------------------
 

@@ -1,13 +1,46 @@
-"""Rows of "paper vs measured" from optimal noises; the numbers of the paper stand in its figures only."""
+"""Rows of "paper vs measured" from optimal noises; the numbers of the paper stand in its figures only.
+
+Runs of park2019's experiments, which many of its figures share.
+"""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
+from scalinglab.curves import Curves
 from scalinglab.laws.noise import OptimalNoise, OverTime
-from scalinglab.laws.noise.selection import resampled
+from scalinglab.laws.noise.runs import resampled
 from scalinglab.results.estimate import Estimate
+from scalinglab.studies.shared import shared
+from scalinglab.studies.trained import runs
 from scalinglab.studies.verdict import Row, quantile
+
+
+def united(parts: Sequence[Curves]) -> Curves:
+    """Curves of several searches as one table; a run that belongs to two of them is taken once."""
+    seen: set[str] = set()
+    fresh = []
+    for part in parts:
+        own = [run for run in part.runs if run not in seen]
+        seen.update(own)
+        if own:
+            fresh.append(part.select(run=own))
+    return Curves.concat(fresh)
+
+
+def trained(settings: list[dict[str, Any]]) -> Curves:
+    """The curves of these settings: read where they are kept, trained where they are missing."""
+    return _trained(json.dumps(settings))
+
+
+@shared
+def _trained(settings: str) -> Curves:
+    return runs(json.loads(settings), "park2019")
+
 
 HALF = quantile(None)  # standard errors in half of a 95 % interval
 POWER_RESOLUTION = 0.5  # p = 0.5 and 1.5 must be excluded before p = 1 is called seen

@@ -15,9 +15,16 @@ from scalinglab.studies.trained import run_storage
 from scalinglab.studies.verdict import Row
 from scalinglab_papers.park2019 import scales
 from scalinglab_papers.park2019.design import EXPERIMENTS, STANDARD, TABLE_1, TABLE_3
-from scalinglab_papers.park2019.rows import estimate_row, gain_rows, power_row, slope_row, time_row
+from scalinglab_papers.park2019.rows import (
+    estimate_row,
+    gain_rows,
+    power_row,
+    slope_row,
+    time_row,
+    trained,
+    united,
+)
 from scalinglab_papers.park2019.scales import chance
-from scalinglab_papers.park2019.training import trained, united
 
 SMALL_KEYS = {"ntk": ("mnist 1LP ntk",), "standard": ("mnist 1LP standard",),
               "bn": ("cifar10 WRN ntk bn",)}  # fmt: skip

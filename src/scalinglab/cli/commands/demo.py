@@ -14,8 +14,7 @@ from scalinglab.cli.registry import command
 if TYPE_CHECKING:
     from scalinglab.curves import Curves
     from scalinglab.demo.digits import Plan
-    from scalinglab.demo.forecast import Outcome
-    from scalinglab.demo.theory_check import TheoryCheck
+    from scalinglab.demo.forecast import Outcome, TheoryCheck
 
 
 @command("demo", out=False)
@@ -36,16 +35,16 @@ def demo(folder: Folder = Path("demo"), full: bool = False) -> Output:
         full: on MNIST instead of the bundled digits; about 20 minutes.
     """
     import scalinglab as sl
-    from scalinglab.demo import digits, theory_check
+    from scalinglab.demo import digits, forecast
 
     plan = digits.PLANS["full" if full else "laptop"]
     runs = folder / "runs"
     with resumable():
         curves, outcome = _predict_then_train(plan, runs)
         say("\nExact theory over a simulation: a perceptron")
-        checked = theory_check.check()
+        checked = forecast.check()
     say(_wrapped(checked.sentence()))
-    from scalinglab.demo.opening import opening
+    from scalinglab.demo.forecast import opening
     from scalinglab.report.reading import of_dynamical
 
     title = f"Scaling laws of a small CNN on {plan.dataset}"

@@ -3,14 +3,15 @@
 from scalinglab.laws.noise.comparisons import (
     Compared,
     OverTime,
+    Stability,
     compare,
     compare_searches,
     over_time,
     searches,
+    stability,
 )
 from scalinglab.laws.noise.optimum import OptimalNoise, optimal_noise
 from scalinglab.laws.noise.runs import assume
-from scalinglab.laws.noise.thresholds import Stability, stability
 
 __all__ = [
     "Compared", "OptimalNoise", "OverTime", "Stability", "assume", "compare", "compare_searches",

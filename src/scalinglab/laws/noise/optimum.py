@@ -25,8 +25,19 @@ import pandas as pd
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
-from scalinglab.laws.noise.runs import TRAINED_ABOVE, UNITS, Ends, ends
-from scalinglab.laws.noise.selection import DRAWS, Search, interval_of, middles, open_ended, resampled, select
+from scalinglab.laws.noise.runs import (
+    DRAWS,
+    TRAINED_ABOVE,
+    UNITS,
+    Ends,
+    Search,
+    ends,
+    interval_of,
+    middles,
+    open_ended,
+    resampled,
+    select,
+)
 from scalinglab.results.estimate import CANNOT_TELL, FAILS, FEWEST, HOLDS, Estimate, slopes
 from scalinglab.results.types import Reason, Remark, TableRows, Worded
 from scalinglab.support.validation import checked

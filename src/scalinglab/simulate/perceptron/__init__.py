@@ -8,8 +8,7 @@ The exact counterpart is `scalinglab.theory.perceptron`.
 
 from scalinglab.simulate.perceptron.free import METHODS, free_norm
 from scalinglab.simulate.perceptron.penalised import penalised
-from scalinglab.simulate.perceptron.problem import Problem, draw
-from scalinglab.simulate.perceptron.sizes import InfiniteSize, infinite_size
+from scalinglab.simulate.perceptron.problem import InfiniteSize, Problem, draw, infinite_size
 from scalinglab.simulate.perceptron.sphere import fixed_norm, minimisers
 
 __all__ = [

@@ -1,15 +1,13 @@
 """Random features at finite size: trained to the end (`static`), and along training (`dynamic`, `signs`)."""
 
-from scalinglab.simulate.random_features.dynamic import train
+from scalinglab.simulate.random_features.dynamic import sign_descent, train
 from scalinglab.simulate.random_features.features import (
     FeaturePool,
     GaussianPool,
     NonlinearPool,
     relu_features,
 )
-from scalinglab.simulate.random_features.nested import nested_loss
-from scalinglab.simulate.random_features.signs import sign_descent
-from scalinglab.simulate.random_features.static import sweep
+from scalinglab.simulate.random_features.static import nested_loss, sweep
 
 __all__ = [
     "FeaturePool",

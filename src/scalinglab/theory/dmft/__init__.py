@@ -8,8 +8,7 @@ equal.
 
 from scalinglab.theory.dmft import white
 from scalinglab.theory.dmft.dynamics import GradientDescent, GradientFlow, MultiPassSGD, OnePassSGD
-from scalinglab.theory.dmft.early import Early, early
-from scalinglab.theory.dmft.losses import Solution, solve
+from scalinglab.theory.dmft.losses import Early, Solution, early, solve
 from scalinglab.theory.dmft.schedules import ScheduledSGD, best_schedule, one_pass
 from scalinglab.theory.dmft.solver.problem import Responses
 from scalinglab.theory.dmft.stationary import Final, final
