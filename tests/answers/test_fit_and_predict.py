@@ -195,7 +195,7 @@ def test_a_number_of_no_known_name_that_changes_y_is_named(effect: float):
 
 def test_shapes_of_networks_are_fitted_together_and_named_where_they_matter():
     draw = np.random.default_rng(7)
-    width, depth = np.repeat([512, 768, 1024, 1536], 4), np.tile([6, 12, 24, 48], 4)
+    width, depth = np.repeat([512, 704, 1088, 1472], 4), np.tile([6, 12, 24, 48], 4)
     n, tokens = 12.0 * depth * width**2, np.geomspace(1e9, 3e10, 10)
     deep = 0.02 * np.log(depth / 12) ** 2
     loss = np.exp(deep)[:, None] * (1.7 + 300 * n[:, None] ** -0.32 + 900 * tokens**-0.33)
@@ -208,4 +208,39 @@ def test_shapes_of_networks_are_fitted_together_and_named_where_they_matter():
     fit = sl.fit(table.assign(tokens=np.tile(tokens, len(n)), loss=loss.ravel()))
     assert fit.x == ("n_params", "n_data")
     assert len(fit.chosen.table.y) == loss.size  # every checkpoint
-    assert {note.details["column"] for note in fit.notes if note.code == "also_explained"} == {"depth"}
+    assert {note.details["column"] for note in fit.notes if note.code == "also_explained"} == {
+        "width",
+        "depth",
+    }
+
+
+def repeated(count: int = 48) -> pd.DataFrame:
+    """Runs on few distinct tokens, which are repeated: the loss follows them and n_params."""
+    draw = np.random.default_rng(11)
+    n, unique = 10 ** draw.uniform(7, 9, count), draw.choice([1e8, 4e8, 1.5e9, 6e9], count)
+    tokens = unique * 10 ** draw.uniform(0, 1.2, count)
+    loss = 1.7 + 300 * n**-0.34 + 500 * (unique**0.8 * tokens**0.2) ** -0.33
+    loss *= np.exp(0.002 * draw.standard_normal(count))
+    return pd.DataFrame({"params": n, "tokens": tokens, "unique_tokens": unique, "val_loss": loss})
+
+
+def test_a_third_size_that_the_law_leaves_out_is_named_and_can_be_fitted():
+    runs = repeated()
+    plain = sl.fit(runs)
+    (note,) = (note for note in plain.notes if note.code == "also_explained")
+    assert note.details["column"] == "unique_tokens"
+    whole = sl.fit(runs, x=["n_params", "n_data", "unique_tokens"])
+    assert whole.law.form.variables == ("n_params", "n_data", "unique_tokens")
+    assert whole.law.residual_std < 0.5 * plain.law.residual_std
+    at = {"n_params": 3e9, "n_data": 6e10, "unique_tokens": 2e10}
+    truth = 1.7 + 300 * 3e9**-0.34 + 500 * (2e10**0.8 * 6e10**0.2) ** -0.33
+    found = whole.predict(at)
+    assert found.low < truth < found.high
+    assert found.mean == pytest.approx(truth, rel=0.02)
+    whole.plot()
+
+
+def test_products_of_the_sizes_explain_nothing_beside_them():
+    runs = repeated()
+    runs["unique_tokens"] = runs["tokens"] / runs["params"] ** 0.5  # planned by a rule
+    assert not [note for note in sl.fit(runs).notes if note.code == "also_explained"]

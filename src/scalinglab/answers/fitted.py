@@ -90,20 +90,22 @@ class Chosen:
             rising.refuse_beyond_one(law.form.name, law.points, self.x[0], self.y)
             note = fitting.outlier_note(law, self.y, x=self.x[0])
             return Fit(self, law, automatic=form == "auto", notes=_once(law.points.notes, note))
-        rises_with = ("compute" if self.x == PAIR else self.x[0], self.y)
-        rising.refuse(np.prod(self.table.x, axis=0), self.table.y, rises_with)
+        sizes = dict(zip(self.x, self.table.x, strict=True))
+        spent = [sizes[name] for name in PAIR if name in sizes] or [*sizes.values()]
+        rises_with = ("compute" if {*PAIR} <= {*sizes} else self.x[0], self.y)
+        rising.refuse(np.prod(spent, axis=0), self.table.y, rises_with)
         known = {each.variables for each in forms.FORMS.values()}
-        if form == "auto" and (self.x == PAIR or self.x not in known):
-            surface = fit_surface(*self.table.x, self.table.y, runs=self.table.runs)
-        else:
-            names = self.x if form == "auto" else forms.get(form).variables
-            sizes = dict(zip(names, self.table.x, strict=True))
-            surface = fit_surface(variables=sizes, loss=self.table.y, runs=self.table.runs, form=form)
+        if form != "auto":
+            sizes = dict(zip(forms.get(form).variables, sizes.values(), strict=True))
+        elif self.x not in known:  # of two sizes the forms of n_params and n_data
+            sizes = dict(zip(PAIR, sizes.values(), strict=True)) if len(sizes) == len(PAIR) else sizes
+            form = "auto" if len(sizes) == len(PAIR) else "search"
+        surface = fit_surface(variables=sizes, loss=self.table.y, runs=self.table.runs, form=form)
         columns = dict(zip(surface.law.form.variables, self.units.values(), strict=True))
         note = fitting.outlier_note(surface.law, self.y, **columns)
         notes = _once((*self.table.notes, *surface.law.points.notes), note)
         law = Law(replace(surface.law.solution, points=replace(surface.law.points, notes=notes)))
-        return Fit(self, law, replace(surface, law=law), form == "auto", notes)
+        return Fit(self, law, replace(surface, law=law), form in ("auto", "search"), notes)
 
 
 def _once(notes: Sequence[Reason], more: Sequence[Reason]) -> tuple[Reason, ...]:
@@ -402,7 +404,8 @@ class Prediction(NotebookResult):
         named = self.fit is not None and self.fit.surface is None and not self.fit.automatic
         assumed = Reason("if_form_holds") if named else ""
         for row in self.notebook_table().to_dict("records"):
-            place = " on ".join(_sized(row[name], self.units.get(name, name), name) for name in self.at)
+            sizes = [_sized(row[name], self.units.get(name, name), name) for name in self.at]
+            place = ", ".join([" on ".join(sizes[:2]), *sizes[2:]])
             far = Reason("beyond_run", times=row["beyond"]) if row["beyond"] > 1 else ""
             found = (Estimate if self.fit is None else self.fit.chosen.measured)(
                 row[self.y], low=row["low"], high=row["high"]

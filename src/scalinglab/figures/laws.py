@@ -184,30 +184,40 @@ LINES = 6  # of settings, so that a legend holds them
 
 @checked
 def sections(fitted: Surface, *, loss: str = "loss") -> Figure:
-    """A law of several variables along one of them, a line for each setting of the others; residuals right.
-
-    The variable is one that varies at fixed others, no size (bits, say) if possible; `loss` labels y.
-    """
-    law, x, y = fitted.law, fitted.law.points.x, fitted.law.points.y
-    names = law.form.variables
-    expected = fitted.predict(dict(zip(names, x, strict=True)))
+    """A law of several variables along one of them, and residuals right; `loss` labels y."""
+    law = fitted.law
     figure, axes = panels(1, 2, size=(4.6, 3.6))
     left, right = axes[0]
-    order = sorted(range(len(names)), key=lambda i: names[i] in SIZES)
-    place = next((i for i in order if settings_of(x, i)[1]), None)
-    if place is None:  # every setting was run once
-        left.axline((y.min(), y.min()), slope=1, color=PALETTE[0], linewidth=1)
-        points(left, expected, y, color=INK, markersize=4)
-        left.set(xlabel=f"{loss} of the law", ylabel=f"{loss} measured")
-    else:
-        _draw_sections(left, fitted, place)
-        left.set_ylabel(loss)
-    left.set_title(law.form.name)
+    expected = draw_sections(left, fitted, loss=loss)
     right.axhline(0, color=MUTED, linewidth=1)
     unit, factor = ("residual / %", 100.0) if law.solution.log else ("residual", 1.0)
     points(right, expected, factor * law.residuals, color=INK, markersize=3)
     right.set(xlabel=f"{loss} of the law", ylabel=unit, title="measured minus law")
     return figure
+
+
+def draw_sections(axis: Axes, fitted: Surface, *, loss: str = "loss") -> np.ndarray:
+    """A law of several variables along one of them, a line for each setting of the others.
+
+    The variable is one that varies at fixed others, no size (bits, say) if possible.
+
+    Returns:
+        (runs,) the law at the runs.
+    """
+    law, x, y = fitted.law, fitted.law.points.x, fitted.law.points.y
+    names = law.form.variables
+    expected = np.asarray(fitted.predict(dict(zip(names, x, strict=True))))
+    order = sorted(range(len(names)), key=lambda i: names[i] in SIZES)
+    place = next((i for i in order if settings_of(x, i)[1]), None)
+    if place is None:  # every setting was run once
+        axis.axline((y.min(), y.min()), slope=1, color=PALETTE[0], linewidth=1)
+        points(axis, expected, y, color=INK, markersize=4)
+        axis.set(xlabel=f"{loss} of the law", ylabel=f"{loss} measured")
+    else:
+        _draw_along(axis, fitted, place)
+        axis.set_ylabel(loss)
+    axis.set_title(law.form.name)
+    return expected
 
 
 def settings_of(x: np.ndarray, place: int) -> tuple[np.ndarray, list[int]]:
@@ -216,7 +226,7 @@ def settings_of(x: np.ndarray, place: int) -> tuple[np.ndarray, list[int]]:
     return which.ravel(), [int(i) for i in np.flatnonzero(counts > 1)]
 
 
-def _draw_sections(axis: Axes, fitted: Surface, place: int) -> None:
+def _draw_along(axis: Axes, fitted: Surface, place: int) -> None:
     """Points and law along one variable, for settings of the others spread over those with several points."""
     names, x, y = fitted.law.form.variables, fitted.law.points.x, fitted.law.points.y
     which, several = settings_of(x, place)

@@ -11,7 +11,7 @@ from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.figures import decisions
 from scalinglab.figures.collapse import plain_ticks
 from scalinglab.figures.data import isoflops, law_curve, laws_of_error, visible
-from scalinglab.figures.laws import draw_curve
+from scalinglab.figures.laws import draw_curve, draw_sections
 from scalinglab.figures.style import INK, MUTED, PALETTE, band, colors, headroom, loglog, panels, points
 from scalinglab.laws.extrapolation.stacking import extrapolate
 from scalinglab.support.words import percent
@@ -57,7 +57,13 @@ def law(axes: Axes, fitted: Law, *, x: str = "x", y: str = "y", level: float = 0
 def surface(
     axes: Axes, fitted: Surface, *, budgets: int = 6, flops_per_param_example: float = 6.0, loss: str = "loss"
 ) -> None:
-    """Loss against n_params: runs, isoFLOP curves labelled by compute, and the line of optima."""
+    """Loss against n_params: runs, isoFLOP curves labelled by compute, and the line of optima.
+
+    One of more variables is drawn along one of them.
+    """
+    if len(fitted.law.form.variables) > 2:
+        draw_sections(axes, fitted, loss=loss)
+        return
     curves = isoflops(fitted, budgets, flops_per_param_example)
     for each, shade in zip(curves, colors(curves), strict=True):
         axes.plot(each.sizes, each.fitted, color=shade, linewidth=1.0, label=f"{each.compute:.0e} FLOPs")

@@ -175,8 +175,8 @@ REASONS = {
         "; if it is a size: --column n_params={column}"
     ),
     "also_explained": (
-        "{y} also changes with {column} ({p:p}), which the law leaves out; keep runs alike in it, or fit "
-        "both: --x {sizes},{column}"
+        "{y} also changes with {column} ({p:p}), which the law leaves out; compare runs that are alike in "
+        "it, or fit and predict with it: --x {sizes},{column}"
     ),
     "diverged_count": "{runs:#diverged run} included; --where status=done leaves them out",
     "both_vary": "n_params and n_data both vary; a law of {x} alone holds only if both keep growing together",

@@ -53,14 +53,17 @@ def splits(frame: pd.DataFrame, names: list[str], y: str, column: str) -> float 
 
 
 def explains(frame: pd.DataFrame, names: list[str], y: str, column: str) -> float | None:
-    """The p-value of an effect of a number on y beside that of the sizes, a parabola in it; as `splits`."""
+    """The p-value of an effect of a number on y beside that of the sizes, a parabola in it; as `splits`.
+
+    A positive number counts by its logarithm: products of powers of the sizes, such as tokens per parameter,
+    then say nothing beside them.
+    """
     known = frame[np.isfinite(frame[[*names, y, column]].to_numpy(float)).all(axis=1)]
     number = known[column].to_numpy(float)
     if len(known) < 3 or np.ptp(number) == 0 or not (known[[*names, y]] > 0).all(axis=None):
         return None  # shares of a mixture may be 0
     logs = np.log(known[names].to_numpy(float))
-    if _follows(known[column], logs):
-        return None
+    number = np.log(number) if (number > 0).all() else number
     centred = (number - number.mean()) / number.std()
     return _beside_sizes(np.log(known[y].to_numpy(float)), logs, np.column_stack([centred, centred**2]))
 

@@ -280,8 +280,10 @@ def points_of(
             frame, done = best_recipes(frame, names, y, recipe, called)
             notes += done
         rows.one_category(frame, names, y, recipe, called)
-    notes += rows.doubts(frame, names, [column for column in fixed if column != y])
-    notes += rows.also_explained(frame, names, y, [column for column in fixed if column != y])
+    fixed = [column for column in fixed if column != y]
+    doubted = rows.doubts(frame, names, fixed)
+    named = {note.details.get("column") for note in doubted}
+    notes += doubted + rows.also_explained(frame, names, y, [c for c in fixed if c not in named])
     found = _as_fractions(_columns(frame, names, y, error), y, notes)
     if beside is not None:
         found = replace(found, beside=frame[beside].to_numpy(float))

@@ -126,7 +126,7 @@ def also_explained(frame: pd.DataFrame, names: list[str], y: str, fixed: list[st
     if "__run" in frame:
         frame = frame.drop_duplicates("__run", keep="last")
     shape = {*SHAPE} if "n_params" in names else set()
-    known = {*names, *SETTING, *PROGRESS, *OUTCOME, *_recurring(frame[fixed]), y} - shape
+    known = {*names, *SETTING, *PROGRESS, *OUTCOME, y} - shape
     free = [c for c in frame[fixed].select_dtypes("number") if c not in known and quantity(c) is None]
     chosen = [c for c in free if c in shape or (not is_seed(c) and _is_chosen(frame[c]))]
     tested = {c: categories.explains(frame, names, y, c) for c in chosen}
