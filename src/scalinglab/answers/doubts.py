@@ -38,22 +38,25 @@ from scalinglab.support.validation import checked
 
 # columns that tell studies apart
 KINDS = ("experiment", "source", "dataset", "model", "condition", "train_set", "task")
-DATA = ("n_data", "tokens", "tokens_trained")
+DATA = ("n_data", "tokens", "tokens_trained", "examples")
 BUDGETS = ("budget", "flops_budget", "compute_budget", "compute", "flops", "c")
 PRODUCT = "__6ND"  # defined: the compute of a table that gives none
 FEWEST = 5  # chosen: sizes of an isoFLOP curve; a parabola has three parameters, and two show that it is one
 CENTRE = (0.1, 0.9)  # chosen: where a minimum lies inside the sizes, as a share of the range of ln N
+WITHIN = 10.0  # guard: of 6 N D, for a column in a multiple of FLOPs
 OTHER_FLOPS = 0.1  # chosen: relative to 6 N D; less is rounding of budgets and how attention is counted
 CERTAIN = 0.99  # chosen: a score above so much of what the other runs allow at its loss is better than that
+BETWEEN = 3  # chosen: runs on each side of a loss, between which a curve through them is known
 ENOUGH = 20  # chosen: runs of a surface off which one may lie: four for each of its parameters
 NEIGHBOURS = 9  # chosen: runs of the sizes around one that few share, for their usual FLOPs
 DIFFERENT_EXPONENT = 0.06  # chosen: relative, from which on two counts of parameters disagree
 ONE_LINE = 0.999  # chosen: the correlation of ln N and ln D from which on runs lie on one line
 UNFINISHED = 0.98  # chosen: of the planned steps
-# what is done of a run, and columns of what was planned
+# defined: what is done of a run, and columns of what was planned
+PLAN = r"(?:^|_)(?:total|max|planned|target|num|goal|budget(?:ed)?)"
 PLANNED = {
-    "step": ("total_steps", "max_steps", "planned_steps", "max_iters", "num_iterations"),
-    "tokens": ("total_tokens", "max_tokens", "planned_tokens", "target_tokens", "token_budget"),
+    "step": rf"{PLAN}_(?:train_|training_)?(?:step|iter|iteration|update)s?$",
+    "tokens": rf"{PLAN}_(?:train_|training_)?tok(?:en)?s?$|(?:^|_)tok(?:en)?s?_(?:budget|target|planned|goal)$",
 }
 ANSWERS = {
     "best_size": "the exponent of the best size",
@@ -62,9 +65,12 @@ ANSWERS = {
 }
 # counts of parameters: words of a part of the network, and of all of it but the embeddings
 PART = r"head|wte|wpe|scalar|bias|norm|gate|expert|active"
-BODY = r"transformer|block|(?:non?|excl|without|wo)[a-z]*_?embed|no_embed"
+BODY = r"transformer|block|backbone|trunk|body|(?:non?|excl|without|wo)[a-z]*_?embed|no_embed"
 WHOLE = r"total|with_?embed|incl|all"
+COUNT = rf"param|^n$|^n_.*(?:{PART}|{BODY}|{WHOLE}|embed)"  # names of counts of parameters, or of a part
+LEAST_COUNT = 10_000  # guard: less is a number of heads or layers, or a width
 ENDED_BADLY = ("running", "crashed", "failed", "killed", "preempted", "unfinished", "diverged")
+ENDED_WELL = ("finished", "completed", "complete", "done", "success", "successful", "succeeded", "ok")
 # defined: columns that say where and when a run was kept
 KEPT = r"(?:^|_)(?:file(?:name)?|path|url|host|user|date|time(?:stamp)?|notes?|comments?|tags?)$"
 STATE = r"(?:^|_)(?:status|state)$"
@@ -74,10 +80,16 @@ SCHEDULE = (
     r"^(?!.*(?:step|iter|iteration|token)s?$).*(?:schedul|anneal|cool_?down|warm_?down)"
     r"|^(?:lr_|rate_)?decay(?:_(?:type|shape|style|name|share|ratio|frac(?:tion)?))?$"
 )
+# the length of a decay, 0 where there is none, and the rate at its end
+DECAY_LENGTH = r"(?:decay|anneal|cool_?down|warm_?down).*(?:step|iter|iteration|token)s?$"
+LAST_RATE = r"^(?:final|min|end|last)_?(?:lr|rate|learning_?rate)$|^(?:lr|learning_?rate)_?(?:final|min|end)$"
+# defined: multiples of FLOPs in which a compute is written, from giga to zetta
+UNITS = (1.0, 1e9, 1e12, 1e15, 1e18, 1e21)
 SCORE = (
     r"(?:^|[^a-z])(?:acc(?:uracy)?|score|exact_match|em|f1|pass_?(?:at_?)?\d+|mmlu|hellaswag|arc|piqa|siqa|boolq"
     r"|winogrande|lambada|gsm8k|humaneval|triviaqa|openbookqa|sciq|copa|bbh)(?:[^a-z]|$)"
 )
+LEAST_DECIMALS = 3  # convention: of a rounded loss that two runs hardly share by accident
 MOST_ROWS = 12  # of a doubt, that its lines name
 
 
@@ -277,11 +289,25 @@ class Study:
         numbers = self.frame.select_dtypes("number")
         return [c for c in self.columns(SCORE) if c in numbers and numbers[c].between(0, 100).all()]
 
+    @cached_property
+    def schedules(self) -> dict[str, pd.Series]:
+        """What columns say of the schedule, by row: its name, whether it decays, or to which part of the rate."""
+        numbers = self.frame.select_dtypes("number")
+        found = {c: self.frame[c] for c in self.columns(SCHEDULE)}
+        found |= {c: numbers[c] > 0 for c in self.columns(DECAY_LENGTH) if c in numbers}
+        if "learning_rate" in numbers:
+            ratios = {
+                c: numbers[c] / numbers["learning_rate"] for c in self.columns(LAST_RATE) if c in numbers
+            }
+            found |= {c: ratio.round(DIGITS_OF_COPIES) for c, ratio in ratios.items()}
+        return found
+
     @property
     def planned(self) -> list[tuple[str, str]]:
         """Columns of what is done of a run and of what was planned."""
-        found = ((done, next((c for c in names if c in self.frame), "")) for done, names in PLANNED.items())
-        return [(done, planned) for done, planned in found if planned and done in self.frame]
+        numbers = self.frame.select_dtypes("number")
+        found = ((done, c) for done, words in PLANNED.items() for c in self.columns(words) if c in numbers)
+        return [(done, planned) for done, planned in found if done in numbers and planned != done]
 
     @property
     def searched(self) -> list[str]:
@@ -383,15 +409,39 @@ def duplicates(study: Study) -> Iterator[Doubt]:
 
     The data of an isoFLOP study follow from compute and size, and differ by how they are counted.
     """
-    kept = ["__row", "run", *study.columns(KEPT), *filter(is_seed, study.frame)]
+    kept = ["__row", "run", "repeat", *study.columns(KEPT)]  # the reader numbers rows of the same settings
     compared = study.frame.drop(columns=kept, errors="ignore")
     if study.data is not None and study.isoflops:
-        compared = compared.drop(columns=[c for c in compared if compared[c].equals(study.frame[study.data])])
+        compared = compared.drop(columns=[c for c in DATA if c in compared])
     rounded = compared.select_dtypes("number").map(lambda v: f"{v:.{DIGITS_OF_COPIES}g}")
-    copies = compared.astype(str).assign(**rounded).duplicated(keep="first")
+    settings = compared.astype(str).assign(**rounded)
+    copies = settings.duplicated(keep="first")
+    seeds = [c for c in compared if is_seed(c)]
+    # of other seeds the loss is another one: only all of its digits show that a row was copied
+    exact = settings.assign(**{study.loss: study.frame[study.loss].map(repr)}).drop(columns=seeds)
+    copies |= exact.duplicated(keep="first")
+    if not seeds:
+        for _, losses in study.frame[study.loss].groupby(
+            [settings[c] for c in settings if c != study.loss], sort=False
+        ):
+            copies[losses.index] |= printed_shorter(losses) if len(losses) > 1 else False
     copies &= study.frame[study.loss].notna()  # runs that diverged are alike
     if copies.any():
         yield study.doubt("duplicates", study.positions(copies), count=int(copies.sum()))
+
+
+def printed_shorter(losses: pd.Series) -> np.ndarray:
+    """Which of these are another one, rounded to `LEAST_DECIMALS` or more.
+
+    >>> printed_shorter(pd.Series([2.34567, 2.346, 2.3451, np.nan]))
+    array([False,  True, False, False])
+    """
+    values = losses.to_numpy(float)
+    decimals = [len(repr(float(v)).partition(".")[2]) for v in values]
+    return np.array([
+        d >= LEAST_DECIMALS and any(e > d and round(other, d) == v for other, e in zip(values, decimals, strict=True))
+        for v, d in zip(values, decimals, strict=True)
+    ])  # fmt: skip
 
 
 def few_points(study: Study) -> Iterator[Doubt]:
@@ -485,7 +535,7 @@ def counts_of_parameters(study: Study) -> dict[str, pd.Series]:
     counts, body, parts = dict[str, pd.Series](), list[str](), list[str]()
     for column, name in called.items():
         words = name.lower()
-        if not re.search(r"param|^n$", words) or "ratio" in words:
+        if not re.search(COUNT, words) or "ratio" in words or study.frame[column].median() < LEAST_COUNT:
             continue
         if re.search(BODY, words):
             body.append(column)
@@ -512,10 +562,10 @@ def counts_of_parameters(study: Study) -> dict[str, pd.Series]:
 
 def mixed_schedules(study: Study) -> Iterator[Doubt]:
     """Runs of different schedules in one study: losses before and after a decay are not one curve."""
-    for column in study.columns(SCHEDULE):
-        counts = study.frame[column].value_counts()
-        if 1 < len(counts) < len(study.frame):
-            fewer = study.frame[column] != counts.index[0]
+    for column, kinds in study.schedules.items():
+        counts = kinds.value_counts()
+        if 1 < len(counts) < len(kinds):
+            fewer = kinds != counts.index[0]
             yield study.doubt("mixed_schedules", study.positions(fewer), column=column, kinds=len(counts))
 
 
@@ -528,7 +578,9 @@ def unfinished(study: Study) -> Iterator[Doubt]:
 
     stopped = pd.Series(False, index=frame.index)
     for column in study.columns(STATE):
-        stopped |= frame[column].astype(str).str.lower().isin(ENDED_BADLY)
+        words = frame[column].astype(str).str.lower()
+        known = words.isin(ENDED_WELL).any() & frame[column].notna()
+        stopped |= words.isin(ENDED_BADLY) | (known & ~words.isin(ENDED_WELL))
     for column in study.columns(FINISHED):  # yes or no, or how much of it is
         words = frame[column].astype(str).str.lower().replace({"no": "0", "false": "0"})
         done = ended(pd.to_numeric(words, errors="coerce"))
@@ -606,9 +658,12 @@ def contaminated(study: Study) -> Iterator[Doubt]:
         clean = replace(curve, loss=curve.loss[~too_good], share=share[~too_good])
         random = np.random.default_rng(0)
         for i in np.flatnonzero(too_good):
-            others = clean.draw(np.full(scores.DRAWS, curve.loss[i]), random)[1]
             off = (share[i] - clean.expected(curve.loss[[i]])) / scale[i]
-            above = share[i] > np.quantile(others, CERTAIN)
+            below, beyond = (np.sum(sign * (clean.loss - curve.loss[i]) > 0) for sign in (-1, 1))
+            above = min(below, beyond) >= BETWEEN
+            if not above:
+                others = clean.draw(np.full(scores.DRAWS, curve.loss[i]), random)[1]
+                above = share[i] > np.quantile(others, CERTAIN)
             too_good[i] = above and unlikely(off, len(share) * len(study.scores)).all()
         if not too_good.any():
             continue
@@ -622,16 +677,16 @@ def contaminated(study: Study) -> Iterator[Doubt]:
 
 Check = tuple[Callable[[Study], Any], Callable[[Study], Iterator[Doubt]]]  # whether columns allow it, and it
 CHECKS: dict[str, Check] = {
-    "duplicates": (lambda s: s.loss and s.size and (s.data or s.budget), duplicates),
+    "duplicates": (lambda s: s.loss and s.size, duplicates),
     "few points": (lambda s: s.isoflops, few_points),
     "off centre": (lambda s: s.isoflops, off_centre),
     "outlying runs": (lambda s: s.loss and s.size and (s.isoflops or s.data), outlying),
     "compute of 6ND": (lambda s: s.size and s.data and s.budget not in (None, PRODUCT), other_flops),
     "counts of parameters": (lambda s: len(counts_of_parameters(s)) > 1, counted_parameters),
-    "schedules": (lambda s: s.columns(SCHEDULE), mixed_schedules),
+    "schedules": (lambda s: s.schedules, mixed_schedules),
     "unfinished runs": (lambda s: s.columns(STATE) or s.columns(FINISHED) or s.planned, unfinished),
     "edge of a grid": (lambda s: s.loss and s.size and s.searched, edge_of_grid),
-    "undertuned size": (lambda s: s.loss and s.size and s.size not in DATA, undertuned),
+    "undertuned size": (lambda s: s.loss and s.size, undertuned),
     "contaminated scores": (lambda s: s.loss and s.scores, contaminated),
 }
 
@@ -652,7 +707,11 @@ def audit(table: Any, **columns: str) -> Audit:
     >>> audit(table).doubts
     ()
     """
-    curves = table if isinstance(table, Curves) else readers.read(table, **columns)
+    # of experts a token passes through the active parameters: its compute is 6 of each
+    likely = {} if "n_params" in columns else {"n_params": "n_active"}
+    curves = (
+        table if isinstance(table, Curves) else readers.read_table(table, likely=likely, **columns).curves()
+    )
     doubts, asked = list[Doubt](), set[str]()
     for study in studies_of(curves):
         for name, (allowed, check) in CHECKS.items():
@@ -682,12 +741,27 @@ def studies_of(curves: Curves) -> list[Study]:
     if size is None:  # a study of the data alone
         size, data = data, None
     if budget is None and size and data:
+        product = FLOPS_PER_PARAM_EXAMPLE * frame[size] * frame[data]
+        for column in frame.select_dtypes("number").filter(regex=r"(?i)flops?$|compute"):
+            ratio = float((product / frame[column]).median())
+            unit = min(UNITS, key=lambda u: abs(np.log(ratio / u)) if ratio > 0 else np.inf)
+            if ratio > 0 and abs(np.log(ratio / unit)) < np.log(WITHIN):
+                frame, budget = frame.assign(**{column: unit * frame[column]}), str(column)
+    if budget is None and size and data:
         frame, budget = (
             frame.assign(**{PRODUCT: FLOPS_PER_PARAM_EXAMPLE * frame[size] * frame[data]}),
             PRODUCT,
         )
     names = {ours: theirs for theirs, ours in curves.names.items()}
-    kinds = [k for k in KINDS if k in frame and 1 < frame[k].nunique(dropna=False) <= max(len(frame) // 6, 1)]
+    texts = frame.select_dtypes(exclude=["number", "bool"]).columns
+    known = re.compile("|".join((SCHEDULE, STATE, FINISHED, KEPT)), re.IGNORECASE)
+    told = [c for c in texts if c != "run" and c not in KINDS and not known.search(str(c))]
+    told = [
+        c for c in told if size is None or frame.groupby(c)[size].nunique().min() > 1
+    ]  # no name of a size
+    kinds = [
+        k for k in (*KINDS, *told) if k in frame and 1 < frame[k].nunique(dropna=False) <= len(frame) // 6
+    ]
     if "experiment" in kinds:
         kinds = ["experiment"]
     if not kinds:

@@ -42,7 +42,7 @@ _OF_DATA = {"train", "training", "data", "dataset", "set", "trainset", "subset",
 SETTINGS: dict[str, tuple[str, ...]] = {
     "learning_rate": ("lr", "learningrate", "peak_lr", "max_lr", "base_lr", "initial_lr", "init_lr", "eta"),
     "batch_size": (
-        "bs", "bsz", "batchsize", "batch", "train_batch_size", "global_batch_size",
+        "bs", "bsz", "batchsize", "batch", "train_batch_size", "global_batch_size", "global_batch",
         "per_device_train_batch_size",
     ),
     "n_params": (
