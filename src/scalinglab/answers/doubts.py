@@ -56,7 +56,7 @@ UNFINISHED = 0.98  # chosen: of the planned steps
 PLAN = r"(?:^|_)(?:total|max|planned|target|num|goal|budget(?:ed)?)"
 PLANNED = {
     "step": rf"{PLAN}_(?:train_|training_)?(?:step|iter|iteration|update)s?$",
-    "tokens": rf"{PLAN}_(?:train_|training_)?tok(?:en)?s?$|(?:^|_)tok(?:en)?s?_(?:budget|target|planned|goal)$",
+    "tokens": rf"{PLAN}_(?:train_|training_)?tok(?:en)?s?$|(?:^|_)tok(?:en)?s?_(?:budget|target|goal)$",
 }
 ANSWERS = {
     "best_size": "the exponent of the best size",
@@ -72,16 +72,17 @@ LEAST_COUNT = 10_000  # guard: less is a number of heads or layers, or a width
 ENDED_BADLY = ("running", "crashed", "failed", "killed", "preempted", "unfinished", "diverged")
 ENDED_WELL = ("finished", "completed", "complete", "done", "success", "successful", "succeeded", "ok")
 # defined: columns that say where and when a run was kept
-KEPT = r"(?:^|_)(?:file(?:name)?|path|url|host|user|date|time(?:stamp)?|notes?|comments?|tags?)$"
+KEPT = r"(?:^|_)(?:figure|panel|file(?:name)?|path|url|host|user|date|time(?:stamp)?|notes?|comments?|tags?)$"
 STATE = r"(?:^|_)(?:status|state)$"
-FINISHED = r"^(?:is_)?(?:finished|completed?|done|progress)$"
+FINISHED = r"^(?:is_|pct_|percent_)?(?:finished|completed?|done|progress)$"
 # not its length, which follows the run's
 SCHEDULE = (
     r"^(?!.*(?:step|iter|iteration|token)s?$).*(?:schedul|anneal|cool_?down|warm_?down)"
     r"|^(?:lr_|rate_)?decay(?:_(?:type|shape|style|name|share|ratio|frac(?:tion)?))?$"
 )
 # the length of a decay, 0 where there is none, and the rate at its end
-DECAY_LENGTH = r"(?:decay|anneal|cool_?down|warm_?down).*(?:step|iter|iteration|token)s?$"
+DECAY_LENGTH = r"(?:decay|anneal|cool_?down|warm_?down|cosine|cycle).*(?:step|iter|iteration|token)s?$"
+FEW_LENGTHS = 3  # chosen: lengths of a decay, relative to the runs', that are kinds of schedules
 LAST_RATE = r"^(?:final|min|end|last)_?(?:lr|rate|learning_?rate)$|^(?:lr|learning_?rate)_?(?:final|min|end)$"
 # defined: multiples of FLOPs in which a compute is written, from giga to zetta
 UNITS = (1.0, 1e9, 1e12, 1e15, 1e18, 1e21)
@@ -280,8 +281,9 @@ class Study:
         return tuple(int(v) for v in self.frame["__row"].to_numpy()[np.asarray(mask, bool)])
 
     def columns(self, words: str) -> list[str]:
-        """Columns whose name has one of the words."""
-        return [str(c) for c in self.frame if re.search(words, str(c), re.IGNORECASE)]
+        """Columns whose name, or its last part (config.optim.decay), has one of the words."""
+        last = {str(c): re.split(r"[./]", str(c))[-1] for c in self.frame}
+        return [c for c, name in last.items() if re.search(words, name, re.IGNORECASE)]
 
     @cached_property
     def scores(self) -> list[str]:
@@ -291,10 +293,13 @@ class Study:
 
     @cached_property
     def schedules(self) -> dict[str, pd.Series]:
-        """What columns say of the schedule, by row: its name, whether it decays, or to which part of the rate."""
+        """What columns say of the schedule, by row: its name, its length, the part of the rate at its end."""
         numbers = self.frame.select_dtypes("number")
         found = {c: self.frame[c] for c in self.columns(SCHEDULE)}
-        found |= {c: numbers[c] > 0 for c in self.columns(DECAY_LENGTH) if c in numbers}
+        for c in (c for c in self.columns(DECAY_LENGTH) if c in numbers):
+            done = next((d for d in PLANNED if d in numbers and d.rstrip("s") in c.lower()), self.data)
+            ratio = (numbers[c] / numbers[done]).round(2) if done in numbers else numbers[c]
+            found[c] = ratio if ratio.nunique() <= FEW_LENGTHS else numbers[c] > 0
         if "learning_rate" in numbers:
             ratios = {
                 c: numbers[c] / numbers["learning_rate"] for c in self.columns(LAST_RATE) if c in numbers
@@ -437,10 +442,9 @@ def printed_shorter(losses: pd.Series) -> np.ndarray:
     array([False,  True, False, False])
     """
     values = losses.to_numpy(float)
-    decimals = [len(repr(float(v)).partition(".")[2]) for v in values]
+    each = [(v, len(repr(float(v)).partition(".")[2])) for v in values]
     return np.array([
-        d >= LEAST_DECIMALS and any(e > d and round(other, d) == v for other, e in zip(values, decimals, strict=True))
-        for v, d in zip(values, decimals, strict=True)
+        d >= LEAST_DECIMALS and any(e > d and round(other, d) == v for other, e in each) for v, d in each
     ])  # fmt: skip
 
 
@@ -473,7 +477,8 @@ def outlying(study: Study) -> Iterator[Doubt]:
     their minimum.
     """
     off = study.off_surface()
-    scatter = median_scale(off) if len(off) else 0.0
+    # less the five that the surface passes through
+    scatter = median_scale(np.sort(np.abs(off))[5:]) if len(off) else 0.0
     rows = {int(row) for row in off.index[unlikely(off / max(scatter, 1e-4), len(off))]}
     curves = [c for c in study.parabolas(without=sorted(rows)) if len(c.rows) > FEWEST]
     usual = float(np.median([c.scatter for c in curves])) if curves else scatter

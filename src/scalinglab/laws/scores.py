@@ -590,18 +590,24 @@ def _in_fractions(tables: Sequence[Table], score: str) -> tuple[tuple[Table, ...
 
 
 def questions(score: np.ndarray) -> int | None:
-    """The least n of which all scores are multiples of 1/n, to single precision; None where there is none.
+    """The least n of which all scores are multiples of 1/n, as far as they are printed; None where none is.
 
     >>> questions(np.array([34, 41, 57, 70]) / 120)
     120
+    >>> questions(np.round(np.array([340, 411, 573, 627, 644, 700]) / 800, 4))
+    800
     """
-    values = np.unique(np.asarray(score, float))
+    values = np.unique(np.round(np.asarray(score, float), 10))
     if len(values) < 4:
         return None
-    n = np.arange(2, MOST_QUESTIONS + 1)[:, None]
-    right = values * n
-    fits = (np.abs(right - np.rint(right)) <= ROUNDED * n).all(axis=1)
-    return int(n[fits][0, 0]) if fits.any() else None
+    digits = max(len(np.format_float_positional(v).partition(".")[2]) for v in values)
+    near = max(ROUNDED, 0.51 * 10.0**-digits)  # what a printed score may be off
+    n = np.arange(2, MOST_QUESTIONS + 1)
+    fits = (np.abs(values - np.rint(values * n[:, None]) / n[:, None]) <= near).all(axis=1)
+    # so many of the n up to there would fit any scores
+    by_accident = np.cumsum(np.minimum(2 * near * n, 1.0) ** len(values))
+    found = n[fits & (by_accident < SIGNIFICANT)]
+    return int(found[0]) if len(found) else None
 
 
 def left_chance(curve: Curve, score: str) -> Reason | None:
