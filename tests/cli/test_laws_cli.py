@@ -253,7 +253,7 @@ def test_the_highest_losses_are_left_out(surface: Path):
 
 @pytest.mark.nightly
 def test_plans_answer_from_a_csv(curves: Path, surface: Path):
-    assert "for test_error = 0.06" in " ".join(run("plan", "size-for", curves, "--target", "0.06").split())
+    assert "for test error = 0.06" in " ".join(run("plan", "size-for", curves, "--target", "0.06").split())
     with pytest.raises(BadInput, match="--target -1"):
         run("plan", "size-for", curves, "--target", "-1")
     assert json.loads(run("plan", "bend", curves, "--json"))["straight"] is False

@@ -70,7 +70,7 @@ def test_the_form_that_the_runs_follow_outweighs_the_usual_one(name):
     assert abs(fitted.predict(FAR) / truth - 1) < 0.5 * abs(usual.predict(FAR) / truth - 1)
     shape = find_shape(fitted, Command("report"))
     assert shape.facts["verdict"] == "not quite"
-    about = shape.reasons[-1].details
+    about = fitted.others_weigh[0].details
     if len(fitted.weights) > 1:
         assert {each.details["name"]: each.details["weight"] for each in about["weights"]} == fitted.weights
     else:

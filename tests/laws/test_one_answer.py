@@ -261,5 +261,5 @@ def test_every_answer_from_few_sizes_says_what_tells_their_scatter(
             sl.answer(frame).summary(),
         ]
     for place in places:
-        assert ("the scatter is hardly known" in place) == bool(told)
+        assert ("the scatter is poorly known" in place) == bool(told)
         assert told in place

@@ -85,7 +85,7 @@ def test_an_end_that_is_open_has_no_bound():
 
 def test_a_reason_within_a_reason():
     reason = Reason("no_curve", reason=Reason("nesterov"))
-    assert str(reason) == "no curve: nesterov momentum is taken as the heavy ball"
+    assert str(reason) == "no curve: nesterov momentum is treated as heavy-ball momentum"
     within = {"code": "nesterov", "text": str(Reason("nesterov"))}
     assert reason.to_dict() == {"code": "no_curve", "text": str(reason), "reason": within}
 
@@ -129,7 +129,7 @@ def test_what_was_read():
              "sizes": {"n_data": (1e3, 1e5)}}  # fmt: skip
     lost = (Reason("left_out_size", points=1), Reason("left_out_value", runs=2, y=Column("loss")))
     assert found("read", facts=curve, reasons=lost).text == (
-        "6 runs at 3 values of n_data, 1k to 100k examples; loss from 0.5 to 0.25. Left out: 1 point without "
+        "6 runs at 3 sizes, 1k to 100k examples; loss from 0.5 to 0.25. Left out: 1 point without "
         "a positive size. Left out: 2 runs without a usable loss."
     )
     width = curve | {"units": {"width": "width"}, "sizes": {"width": (32, 64)}}
@@ -200,7 +200,7 @@ def test_ten_times_as_much():
     curve = found("ten times", values=value, facts={"x": "n_data", "at": 1e6, "unit": "tokens"}, reasons=few)
     assert curve.text == (
         "Ten times the data, 1M tokens: loss 2 (95 % of runs: 1.9 to 2.25) if the trend continues. With 1 "
-        "degree of freedom the scatter is hardly known, and the interval may be too narrow: repeat sizes with "
+        "degree of freedom the scatter is poorly known, and the interval may be too narrow: repeat sizes with "
         "other seeds."
     )
     surface = found("ten times", values=value, facts={"compute": 1.2e23, "now": 2.5})
@@ -274,8 +274,8 @@ def test_the_next_runs_are_named_up_to_three_with_their_seeds():
 
 @pytest.mark.parametrize(("code", "details", "text"), [
     ("narrows_little", {"saved": 0.1, "needed": 0.2, "budget": "1e20 FLOPs"},
-     "Within 1e20 FLOPs the ± 2 % of the prediction would shrink by only 10 % (worth it from 20 % on); a "
-     "larger budget may do more: plan next --budget."),
+     "Runs within 1e20 FLOPs would narrow the prediction of ± 2 % by only 10 %, less than the 20 % that "
+     "make a run worth it; a larger budget may do more: plan next --budget."),
     ("stays_open", {"size": Column("n_data"), "covered": 8.0},
      "Even the best, for 3e19 FLOPs, would leave the prediction at ± 100 % or more: first train sizes over a "
      "wider range (now a factor of 8 in tokens)."),

@@ -16,7 +16,7 @@ from typing import Any
 from scalinglab import readers
 from scalinglab.answers.curve import answer_curve
 from scalinglab.answers.fitted import PAIR, SIZES, Fit, Prediction, choose
-from scalinglab.answers.result import Answers
+from scalinglab.answers.result import Answers, in_words
 from scalinglab.answers.surface import answer_surface
 from scalinglab.curves import Curves
 from scalinglab.curves.names import aliases
@@ -122,7 +122,8 @@ def answer(
     found = answer_surface(curves, chosen, compute) if chosen.is_surface else answer_curve(curves, chosen)
     path = (os.fspath(table),) if isinstance(table, (str, os.PathLike)) else SOME_TABLE
     options = (word for ours, theirs in columns.items() for word in ("--column", f"{ours}={theirs}"))
-    found = replace(found, table=(*path, *options))
+    findings = in_words(found.findings, curves, chosen)
+    found = replace(found, findings=findings, table=(*path, *options))
     if curves is table:
         return found
     return replace(found, notes=(Reason("read", text=curves.understood), *found.notes))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -146,6 +146,14 @@ def find_points(chosen: Chosen) -> Finding:
         ends = tuple(y[table.x == end].mean() for end in (table.x.min(), table.x.max()))
     facts["ends"] = tuple(chosen.measured(end).value for end in ends)
     return Finding("read", Status.DETERMINED, reasons=chosen.lost, facts=facts, command=Command("report"))
+
+
+def in_words(findings: tuple[Finding, ...], curves: Curves, chosen: Chosen) -> tuple[Finding, ...]:
+    """Findings with sizes called by what they count, and y by its name in the table where that was kept."""
+    names = {x: unit for x, unit in chosen.units.items() if unit not in ("", "FLOPs")}
+    columns = () if curves.reading is None else curves.reading.columns
+    names |= {c.ours: c.theirs for c in columns if c.ours == chosen.y and c.theirs and not c.change}
+    return tuple(replace(found, names={**names, **found.names}) for found in findings)
 
 
 def of_accuracy(curves: Curves, y: str) -> dict[str, bool]:

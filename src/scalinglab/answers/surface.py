@@ -140,6 +140,7 @@ def find_exponents(
     reasons = [Reason("rises_with", y=Column(y), size=Column(EXPONENTS[name])) for name in rising_with]
     if hidden := tuple(Column(EXPONENTS[name]) for name in lost if name not in rising_with):
         reasons.append(Reason("fall_open", y=Column(y), sizes=hidden))
+    reasons += fitted.others_weigh
     facts = {"y": y, "along": EXPONENTS, "floor": "E"}
     status = Status.DETERMINED if values else Status.NOT_DETERMINED
     return Finding("exponent", status, values, tuple(reasons), facts, command, names)
@@ -174,8 +175,7 @@ def find_shape(fitted: Surface, command: Command) -> Finding:
     else:
         verdict, reason = "yes", Reason("follows", scatter=scatter, p=p)
     status = Status.NOT_DETERMINED if verdict == "unknown" else Status.DETERMINED
-    reasons = (reason, *fitted.others_weigh)
-    return Finding("power law", status, {}, reasons, {"verdict": verdict}, command)
+    return Finding("power law", status, {}, (reason,), {"verdict": verdict}, command)
 
 
 def _ten_times(best: Optimal, found: Answers, accuracy: dict[str, bool], command: Command) -> Finding:

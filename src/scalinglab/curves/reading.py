@@ -108,7 +108,9 @@ def _renamed(columns: Sequence[ColumnRead]) -> list[str]:
     found: dict[str, list[str]] = {}
     for column in columns:
         if column.theirs and column.theirs != column.ours:
-            found.setdefault(column.ours, []).append(column.theirs)
+            place = column.theirs.removeprefix("Unnamed: ")  # as pandas calls a column without a name
+            named = column.theirs if place == column.theirs else f"column {int(place) + 1}"
+            found.setdefault(column.ours, []).append(named)
     return [f"{ours} ← {' or '.join(theirs)}" for ours, theirs in found.items()]
 
 

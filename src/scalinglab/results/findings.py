@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scalinglab.results.estimate import Estimate
-from scalinglab.results.sentences import listed
+from scalinglab.results.sentences import listed, spoken
 from scalinglab.results.types import SOME_TABLE, Command, Reason, Status, noted
 from scalinglab.support.words import count, counted, flops, two_digits, without_nan
 
@@ -125,15 +125,15 @@ def _plain(found: Finding) -> tuple[str, str]:
 def _read(found: Finding) -> tuple[str, str]:
     """facts: runs, sizes and units by column, y and its ends; values (of one size) or compute (of two)."""
     f = found.facts
-    y = f"{f['y']} from {f['ends'][0]:.4g} to {f['ends'][1]:.4g}"
+    y = f"{spoken(f['y'], found.names)} from {f['ends'][0]:.4g} to {f['ends'][1]:.4g}"
     ranges = {
         x: " to ".join(flops(end, unit="") if f["units"][x] == "FLOPs" else count(end) for end in ends)
         for x, ends in f["sizes"].items()
     }
     if "compute" not in f:
         ((x, ends),) = ranges.items()
-        unit = "" if f["units"][x] == x else f" {f['units'][x]}"
-        runs = f"{counted(f['runs'], 'run')} at {counted(f['values'], 'value')} of {x}, {ends}{unit}"
+        sizes = f"sizes, {ends} {f['units'][x]}" if f["units"][x] != x else f"values of {x}, {ends}"
+        runs = f"{counted(f['runs'], 'run')} at {f['values']} {sizes}"
     else:
         sizes = " on ".join(f"{ends} {f['units'][x]}" for x, ends in ranges.items())
         one_pass = " in one pass over them" if f["units"]["n_data"] == "examples" else ""
@@ -149,11 +149,11 @@ def _exponent(found: Finding) -> tuple[str, str]:
         refused = paragraph(*_reasons(found))
         return ("", refused) if f.get("y") else ("Not determined", f"{_why(found)}.")
     powers = [
-        f"{value.value:.3f} in {found.names.get(x, x)} (95 %: {value.low:.3f} to {value.high:.3f})"
+        f"{value.value:.3f} in {spoken(x, found.names)} (95 %: {value.low:.3f} to {value.high:.3f})"
         for name, x in f["along"].items()
         if (value := found.values.get(name)) is not None
     ]
-    text = f"{f['y']} falls with exponent {' and '.join(powers)}"
+    text = f"{spoken(f['y'], found.names)} falls with exponent {' and '.join(powers)}"
     if (floor := found.values.get(f["floor"])) is not None:
         text += f", towards {_floor(floor)}, if the form holds"
     return "", " ".join([f"{text}.", *filter(None, [paragraph(*_reasons(found))])])
@@ -187,7 +187,7 @@ def _ten_times(found: Finding) -> tuple[str, str]:
     f = found.facts
     if not found.values:
         return "Ten times as much", f"not determined. {paragraph(_why(found))}"
-    ((y, value),) = found.values.items()
+    ((y, value),) = ((spoken(y, found.names), value) for y, value in found.values.items())
     unit = "" if value.unit == "fraction" else f" {value.unit}".rstrip()
     ends = f"{value.low:.4g} to {value.high:.4g}"
     middle, low, high = (type(value.value)(1 - v) for v in (value.value, value.high, value.low))
@@ -199,7 +199,8 @@ def _ten_times(found: Finding) -> tuple[str, str]:
     more = {"n_data": "data", "n_params": "parameters", "step": "steps"}.get(f["x"], f["x"])
     text = f"{y} {value.value:.4g}{unit} (95 % of runs: {ends}){accuracy} if the trend continues."
     text = " ".join([text, *filter(None, [paragraph(*_reasons(found))])])
-    return f"Ten times the {more}, {sized(f['at'], f['unit'], f['x'])}", text
+    at = sized(f["at"], f["unit"], f["x"]).removesuffix(f" {more}")  # parameters are said once
+    return f"Ten times the {more}, {at}", text
 
 
 def _compute_optimal(found: Finding) -> tuple[str, str]:

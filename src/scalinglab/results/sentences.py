@@ -37,8 +37,8 @@ REASONS = {
     "no_number": "these data give no number for {of}",
     # searches over settings
     "valley_flat": (
-        "the loss does not bend along {setting}: try values on both sides of the best one, a factor of two "
-        "apart or more"
+        "the loss has no minimum along {setting}: try values on both sides of the best one, at least a "
+        "factor of two apart"
     ),
     "few_searches": (
         "{searches} searches over {settings} have their best run inside the grid, and {needed} are needed "
@@ -55,19 +55,19 @@ REASONS = {
     ),
     "nothing_searched": "no setting of the table ({settings}) has three values: search over at least one",
     "one_size_searched": (
-        "all searches have {size} = {value:.4g}, so nothing is known of {at:.4g}: search at other values "
-        "of it"
+        "all searches are at {size} = {value:.4g}, which says nothing about {at:.4g}: search at other "
+        "values, too"
     ),
     "runs_not_counted": "{runs:#run} without a finite positive loss, size and setting left out",
     "sizes_not_searched": "{sizes:#size} with fewer runs than a search takes left out",
     # mixtures
-    "few_mixtures": "{runs} runs of different mixtures, and {needed} are needed: three more than domains",
+    "few_mixtures": "{runs} different mixtures, and {needed} are needed, three more than there are domains",
     "mixture_outside": (
-        "no mixture of the runs' own mixtures meets the constraints: train on mixtures beyond them first, or "
-        "loosen the constraints"
+        "no blend of the mixtures that were trained meets the constraints: train on mixtures outside their "
+        "range first, or loosen the constraints"
     ),
     "mixture_unsupported": (
-        "the best mixture lies where the loss is known {distance:.2g} times less well than for any run: "
+        "the best mixture lies where the loss is {distance:.2g} times more uncertain than at any run: "
         "train on mixtures near it first, or bound the shares"
     ),
     "loss_constant": "{y} is the same in every run",
@@ -80,29 +80,29 @@ REASONS = {
         "name of the column, as in '{unit} (M)'; if they are counts as they stand, say so: --x {sizes}"
     ),
     "small_n": (
-        "N runs from {low:.4g} to {high:.4g}: training examples (--column n_data=N), or parameters in "
+        "{column} runs from {low:.4g} to {high:.4g}: training examples (--column n_data=N), or parameters in "
         "millions or billions? Put the unit into its name, as in 'N (M)'; if they are parameters as they "
         "stand, say so: --x {sizes}"
     ),
     "numbers_lost": (
-        "{lost} of {of} results of this file are in no row that was understood ({shown:,}, …): put a name "
-        "above every column and one run into each row"
+        "{lost} of the {of} results in this file could not be assigned to a row ({shown:,}, …): name every "
+        "column, and give each run one row"
     ),
     "tokens_of_a_param": (
-        "{per:.3g} tokens for each parameter: one of the two is in thousands, millions or billions? Put the "
+        "{per:.3g} tokens per parameter: is one of the two in thousands, millions or billions? Put the "
         "unit into the name of its column; if they are counts as they stand, say so: --x {sizes}"
     ),
     "flops_of_a_param": (
-        "compute is {ratio:.3g} times 6 · parameters · tokens: one of the three is in another unit? Put it "
+        "compute is {ratio:.3g} times 6 · parameters · tokens: is one of the three in another unit? Put it "
         "into the name of the column, as in 'compute (PFLOPs)'; if they are right as they stand, say so: "
         "--x {sizes}"
     ),
     "unknown_unit": (
-        "{column} has no unit that is known: write thousand, million or billion in its name, or the numbers "
-        "as they are; if they are counts as they stand, say so: --{what} {first}"
+        "the unit in {column} is not recognised: write thousand, million or billion, or give the numbers in "
+        "full; if they are counts as they stand, say so: --{what} {first}"
     ),
     "rows_of_runs": (
-        "every run has rows of {values} values of {column}, and no step tells them apart: choose one "
+        "every run has rows for {values} values of {column}, and no step tells them apart: choose one "
         "(--where {first})"
     ),
     "rising_rows": (
@@ -110,7 +110,8 @@ REASONS = {
         "'step={column}'); if {column} is a setting, choose one value (--where {column}=…)"
     ),
     "sizes_lacking": (
-        "{lost} of {rows} results have no {sizes}: fill it in, or leave these out by naming it: --x {sizes}"
+        "{lost} of {rows} results have no {sizes}: fill them in, or drop these rows by naming the size: "
+        "--x {sizes}"
     ),
     "other_size": (
         "which column is the size? By its values it may be {column} or {others:,}: choose one with x= "
@@ -120,21 +121,22 @@ REASONS = {
         "which column is the result? It may be {column} or {others:,}: choose one with y= (--y {first})"
     ),
     "no_loss": (
-        "{y} from {low:.4g} to {high:.4g} is no loss in nats for each token: a perplexity, a percentage or a "
-        "sum? Say it in the name of the column, or name it as it is with y= (--y)"
+        "{y}, from {low:.4g} to {high:.4g}, cannot be a loss in nats per token: is it a perplexity, a "
+        "percentage or a sum? Say so in the name of the column, or take it as it is with y= (--y)"
     ),
     "setting_as_result": "which column is the result? {y} is a setting: name what was measured with y= (--y)",
     "does_not_follow": (
-        "{y} does not follow {sizes} ({explained:.0%} of its ranks are explained): if they are the result "
-        "and the size, name them: --y and --x {sizes}"
+        "{y} hardly changes with {sizes} ({explained:.0%} of its ranking is explained): if these are the "
+        "result and the size, name them: --y and --x {sizes}"
     ),
     "other_flops": (
-        "here {per:g} · parameters · {unit} FLOPs are counted; those of the table are {ratio:.3g} times as "
-        "many: laws surface, plan optimal and plan next take --flops-per-param-example {theirs:.3g}"
+        "compute is counted as {per:g} · parameters · {unit}, and the table has {ratio:.3g} times that: to "
+        "count as it does, laws surface, plan optimal and plan next take --flops-per-param-example "
+        "{theirs:.3g}"
     ),
     "rows_as_runs": (
         "each row counts as a run of its own; if rows of one size are checkpoints of one training, intervals "
-        "are too narrow: name the column of trainings, as in --column run={column}"
+        "are too narrow: name the column that tells trainings apart, as in --column run={column}"
     ),
     "value_missing": "{name} is missing",
     "value_infinite": "{name} is infinite",
@@ -220,19 +222,21 @@ REASONS = {
     "form": "the form is {form}",
     "form_beside_power_law": (
         "the form is {form}; without its floor the exponent would be {exponent:.3f}, and the fit "
-        "{scatter:%%} off the runs"
+        "would miss the runs by {scatter:%%}"
     ),
     "few_dof": (
-        "with {dof:#degree} of freedom the scatter is hardly known, and the interval may be too narrow: "
+        "with {dof:#degree} of freedom the scatter is poorly known, and the interval may be too narrow: "
         "repeat sizes with other seeds"
     ),
     "no_exponent": "{form} has no exponent",
     "no_freedom_left": "{points} points for {parameters} parameters: no degrees of freedom are left",
     "exponent_from": (
-        "exponents from {low:.3g} fit within the noise; take a simpler form, or points over a wider range"
+        "any exponent from {low:.3g} up fits within the noise; take a simpler form, or points over a wider "
+        "range"
     ),
     "exponent_up_to": (
-        "exponents up to {high:.3g} fit within the noise; take a simpler form, or points over a wider range"
+        "any exponent up to {high:.3g} fits within the noise; take a simpler form, or points over a wider "
+        "range"
     ),
     "exponent_of_any_size": (
         "exponents of any size fit within the noise; take a simpler form, or points over a wider range"
@@ -306,9 +310,9 @@ REASONS = {
         "largest size: anything from {low:.2g} to {high:.2g} fits; add sizes"
     ),
     "short_range": (
-        "the {sizes} sizes cover a factor of {covered:.2g}, less than {least:g}, and hardly show how the "
-        "curve goes on: beyond the largest the interval is {factor:.2g} times as wide, as published curves "
-        "need; smaller sizes, too, would narrow it"
+        "the {sizes} sizes cover a factor of {covered:.2g}, less than {least:g}, and show little of how the "
+        "curve continues: beyond the largest the interval is made {factor:.2g} times as wide, as published "
+        "curves require; adding smaller sizes would narrow it"
     ),
     "smoothed": (
         "{repeated} of the {values} values repeat the one before, and none rises: they were smoothed (a "
@@ -357,12 +361,12 @@ REASONS = {
     ),
     "another_form_predicts": "another form predicts the largest runs better than a sum of two power laws",
     "other_forms_weigh": (
-        "predictions average several forms ({weights:,}), weighted by how well each predicts the largest "
-        "runs; exponents are those of {form}"
+        "these are the exponents of {form}; the predictions average several forms ({weights:,}), weighted by "
+        "how well each predicts the largest runs"
     ),
     "other_form_weighs": (
-        "predictions are those of {other}, which predicts the largest runs better; exponents are those of "
-        "{form}"
+        "these are the exponents of {form}; the predictions are those of {other}, which predicts the largest "
+        "runs better"
     ),
     "mostly_scatter": (
         "the runs scatter by {scatter:%%} around a sum of two power laws, but differ from each other by only "
@@ -480,12 +484,12 @@ REASONS = {
         "schedule=, such as sl.laws.schedule.cosine(peak, total, warmup)"
     ),
     "run_too_early": (
-        "{fraction:%%} of the run are done and {losses} losses of it are known: an estimate of its end takes "
+        "{fraction:%%} of the run is done, with {losses} losses logged: an estimate of its final loss needs "
         "{least:%%} and {needed} losses after the first 2 %"
     ),
-    "run_diverged": "the loss is no positive number at step {step:.6g}: the run has diverged",
+    "run_diverged": "the loss at step {step:.6g} is not a positive number: the run has diverged",
     "few_scores": (
-        "{runs:#run} of different loss with a {score}, and a curve from loss to score needs {needed}"
+        "a curve from loss to score needs {needed} runs with different losses and a {score}; there are {runs}"
     ),
     "at_chance": (
         "{score} has not left chance: the runs of the lowest loss are {reached:%%} of the way from chance to "
@@ -493,8 +497,8 @@ REASONS = {
         "moves earlier, such as the loss of the right answer"
     ),
     "score_too_far": (
-        "a loss of {loss:.4g} lies farther below the scored runs ({lowest:.4g} … {highest:.4g}) than these "
-        "lie apart, and nothing shows {score} there: score larger models"
+        "a loss of {loss:.4g} lies farther below the scored runs ({lowest:.4g} … {highest:.4g}) than they "
+        "span, so nothing shows {score} there: score larger models"
     ),
     "score_too_wide": (
         "these runs leave {score} between {low:.3g} and {high:.3g}, which decides nothing: score more runs "
@@ -514,7 +518,7 @@ REASONS = {
     "outside": "outside the theory: {reason}",
     "other_loss": "loss = {loss}; the theory is of squared loss (train with loss = mse)",
     "rescaled_gradients": "{optimizer} rescales every gradient; the theory is of gradient descent (sgd)",
-    "nesterov": "nesterov momentum is taken as the heavy ball",
+    "nesterov": "nesterov momentum is treated as heavy-ball momentum",
     "other_schedule": "schedule = {schedule}; the theory has a constant learning rate",
     "scaled_weights": "weights are rescaled in training (complexity), which is not gradient descent",
     "left_out": "{setting} = {value:g} is left out",
@@ -540,8 +544,8 @@ REASONS = {
         "stable below {largest:.3g}"
     ),
     "over_solved": (
-        "measured over solved test loss: {low:.2f} to {high:.2f}, {last:.2f} at the end ({measured:.4g} "
-        "and {solved:.4g})"
+        "measured divided by solved test loss: {low:.2f} to {high:.2f}, {last:.2f} at the end "
+        "({measured:.4g} and {solved:.4g})"
     ),
     "regime_lazy": "lazy: within {close:%%} of its kernel at the end",
     "regime_rich": "rich: below its kernel at the end, features are learnt",
@@ -607,8 +611,8 @@ REASONS = {
     ),
     "narrow_already": "the {what} is already known to ± {before:%%}",
     "narrows_little": (
-        "within {budget} the ± {before:%%} of the {what} would shrink by only {saved:%%} (worth it from "
-        "{needed:%%} on); a larger budget may do more: plan next --budget"
+        "runs within {budget} would narrow the {what} of ± {before:%%} by only {saved:%%}, less than the "
+        "{needed:%%} that make a run worth it; a larger budget may do more: plan next --budget"
     ),
     "law_open": (
         "these runs do not determine the law, so what another run would add cannot be computed; add larger "
@@ -629,6 +633,19 @@ def listed(words: Sequence[str], last: str = "and") -> str:
     ('a', 'a, b and c')
     """
     return f"{', '.join(words[:-1])} {last} {words[-1]}" if len(words) > 1 else "".join(words)
+
+
+NO_NAMES: Mapping[str, str] = {}
+
+
+def spoken(column: str, names: Mapping[str, str] = NO_NAMES) -> str:
+    """What a column is called in a sentence: by these names, or a measurement in words.
+
+    >>> spoken("n_data", {"n_data": "tokens"}), spoken("test_loss"), spoken("loss_on_c4")
+    ('tokens', 'test loss', 'loss_on_c4')
+    """
+    known = re.fullmatch("(train|test)_(loss|error|accuracy)", column)
+    return names.get(column, f"{known[1]} {known[2]}" if known else str(column))
 
 
 def fill(template: str, details: Mapping[str, Any], names: Mapping[str, str] | None = None) -> str:
@@ -658,7 +675,7 @@ class _Sentences(Formatter):
 
     def format_field(self, value: Any, spec: str) -> str:
         if isinstance(value, Column):
-            value = self.names.get(value, str(value))
+            value = spoken(value, self.names)
         if isinstance(value, Mapping):
             ends = ((self.format_field(k, ""), self.format_field(v, spec)) for k, v in value.items())
             return ", ".join(f"{name} = {size}" for name, size in ends)

@@ -214,7 +214,7 @@ def _from_chart(frame: pd.DataFrame) -> Found:
         pd.DataFrame({"run": run, axis: frame[axis], **metrics}).dropna(subset=list(metrics), how="all")
         for run, metrics in runs.items()
     ]
-    return pd.concat(parts, ignore_index=True), f"a column a run: {len(runs)}"
+    return pd.concat(parts, ignore_index=True), f"one column per run, {len(runs)} runs"
 
 
 def _from_tensorboard(frame: pd.DataFrame) -> Found:
@@ -240,7 +240,7 @@ def _from_attributes(frame: pd.DataFrame) -> Found:
     table = pd.DataFrame(frame.iloc[:, 1:].T.to_numpy(), columns=values)
     name = first if _role(first) else "size" if across else "run"
     table.insert(0, name, [*frame.columns[1:]])
-    return table.infer_objects(), "a column a run, a row a quantity"
+    return table.infer_objects(), "one column per run, one row per quantity"
 
 
 def _from_names_and_values(frame: pd.DataFrame) -> Found:
@@ -257,7 +257,7 @@ def _from_names_and_values(frame: pd.DataFrame) -> Found:
         if keys and not frame.duplicated([*keys, column]).any():
             wide = frame.pivot(index=keys, columns=column, values=value).reset_index()
             wide.columns.name = None
-            return wide, f"a row a measurement, named in {column}"
+            return wide, f"one row per measurement, named in {column}"
     return None
 
 
@@ -276,7 +276,7 @@ def _from_splits(frame: pd.DataFrame) -> Found:
             continue
         wide = frame.pivot(index=keys, columns=column, values=measured)
         wide.columns = [f"{kinds[str(split)]}_{name}" for name, split in wide.columns]
-        return wide.reset_index(), f"a row a split, named in {column}"
+        return wide.reset_index(), f"one row per split, named in {column}"
     return None
 
 
@@ -317,7 +317,7 @@ def _from_wide(frame: pd.DataFrame, origin: str, notes: Sequence[str]) -> tuple[
         return named[0], f"a column for each {found.key}, {named[1]}"
     measured = found.measured or mean or title or _kind_of(rows, found.key, index)
     shown = ", ".join([*map(str, found.columns)][:3])
-    note = f"columns are {found.key} ({shown}, …), cells {measured}"
+    note = f"columns are values of {found.key} ({shown}, …), cells are {measured}"
     rows = rows.rename(columns={"__value": measured})
     rows.attrs[GUESSED] = () if found.measured or mean or title else (measured,)
     return rows, note

@@ -185,7 +185,7 @@ def _by_row(frame: pd.DataFrame, declared: list[str]) -> tuple[pd.DataFrame, lis
         return frame, []
     repeat = frame.groupby(keys, dropna=False, sort=False).cumcount()
     if repeat.any():
-        frame, notes = frame.assign(repeat=repeat), ["each row is a run, those of equal settings are repeats"]
+        frame, notes = frame.assign(repeat=repeat), ["each row is a run; rows of equal settings are repeats"]
         keys = [*keys, "repeat"]
     return _named(frame, keys), notes
 
