@@ -5,7 +5,7 @@
 
 A mutant changes one constant, comparison, arithmetic or boolean operator, or removes one guard. It is
 applied to a copy of the repository and run against those quick tests that execute the changed line, known
-from one recorded run of each file of tests. Recordings and outcomes are kept in `.mutants/` and renewed
+from one recorded run of all tests. Recordings and outcomes are kept in `.mutants/` and renewed
 where code or tests changed. With `--slow`, what the quick
 tests do not notice is tried against the slow tests of the same files too. Tests run in a child that is
 forked after the heavy packages were imported, so that a mutant costs seconds. With `--constants`, numbers
@@ -48,7 +48,7 @@ EQUIVALENT = ROOT / "tools" / "equivalent_mutants.toml"
 PACKAGES = ("curves", "store", "laws", "sweep", "theory", "measure")
 HEAVY = (
     "numpy", "scipy.optimize", "scipy.stats", "scipy.special", "pandas", "pyarrow.parquet", "torch",
-    "sklearn.neighbors", "pytest", "matplotlib.pyplot", "typer.testing",
+    "sklearn.neighbors", "pytest", "matplotlib.pyplot", "typer.testing", "hypothesis", "jsonschema",
 )  # fmt: skip
 CHILDREN = {  # files whose code runs in processes of their own, and the function that starts these
     "src/scalinglab/sweep/pools/worker.py": ("src/scalinglab/sweep/pools/local_engine.py", "start_worker"),
@@ -60,8 +60,10 @@ COMMANDS_STARTED = {  # files of commands, and the tests that start these in pro
 DEFAULTS = {"src/scalinglab/cli/": "tests/cli/test_defaults.py"}  # tests that compare defaults
 # a test that reads the numbers of the papers from the text of the code, so that it executes no line of it
 NUMBERS = {"src/scalinglab_papers/": "tests/studies/test_records.py::test_constants_of_the_papers"}
+PARTS = 40  # of the tests, recorded side by side
 MOST_SECONDS = 20.0  # of recorded test time that one mutant may take
 SLOW_SECONDS = 240.0  # of slow tests for one mutant
+QUICK = "not slow and not nightly"
 NO_TESTS = 5  # pytest's exit status where none was selected
 
 
@@ -81,14 +83,13 @@ def source(package: str) -> Path:
 # --- which tests execute a line -----------------------------------------------------------------
 
 
-def units() -> list[Path]:
-    """What is recorded at once, the longest first: each file of tests, and the examples in a package."""
-    examples = [
-        path for top in ("scalinglab", "scalinglab_papers") for path in (ROOT / "src" / top).iterdir()
-    ]
+def units(parts: int) -> list[list[str]]:
+    """The files of tests, and the packages with examples, in so many parts of about the same size."""
+    examples = [path for top in (ROOT / "src").glob("scalinglab*") for path in top.iterdir()]
     examples = [path for path in examples if path.suffix == ".py" or any(path.glob("*.py"))]
     tests = (ROOT / "tests").rglob("test_*.py")
-    return sorted([*tests, *examples], key=lambda path: (-path.stat().st_size, path))
+    found = sorted([*tests, *examples], key=lambda path: (-path.stat().st_size, path))
+    return [[str(path.relative_to(ROOT)) for path in found[k::parts]] for k in range(parts)]
 
 
 @cache
@@ -109,26 +110,23 @@ def copied(scratch: Path) -> Path:
     return root
 
 
-def record(unit: Path, scratch: Path) -> dict[str, Any]:
-    """Run a file of quick tests as mutants run, with coverage by test; only tests that pass are used."""
-    name = str(unit.relative_to(ROOT))
-    kept = RECORD / f"{name.replace('/', '-')}.json"
-    state = digest(ROOT / "src", ROOT / "tests")
+def record(files: list[str], scratch: Path) -> dict[str, Any]:
+    """Run some quick tests as mutants run, with coverage by test; only tests that pass are used."""
+    state = hashlib.sha256("\n".join([digest(ROOT / "src", ROOT / "tests"), *files]).encode()).hexdigest()
+    kept = RECORD / f"{state[:16]}.json"
     if kept.exists():
-        record = json.loads(kept.read_text(encoding="utf-8"))
-        if record["state"] == state:
-            return record
-    print(f"recording which lines {name} executes", file=sys.stderr, flush=True)
-    kept.parent.mkdir(parents=True, exist_ok=True)
+        return json.loads(kept.read_text(encoding="utf-8"))
+    print(f"recording which lines {len(files)} files of tests execute", file=sys.stderr, flush=True)
     root = copied(scratch)
     found = root / "recorded.json"
     found.unlink(missing_ok=True)
-    forked(root, [name], 900, [Executed(root, found)])
+    forked(root, files, 1800, [Executed(root, found)])
     if not found.exists():
-        raise RuntimeError(f"{name} did not end within 15 minutes, or could not be run")
-    record = {"state": state, **json.loads(found.read_text(encoding="utf-8"))}
-    kept.write_text(json.dumps(record), encoding="utf-8")
-    return record
+        print(f"not recorded: {' '.join(files)}", file=sys.stderr, flush=True)
+        return {"seconds": {}, "lines": {}}
+    kept.parent.mkdir(exist_ok=True)
+    shutil.copyfile(found, kept)
+    return json.loads(kept.read_text(encoding="utf-8"))
 
 
 class Executed:
@@ -267,7 +265,7 @@ def passes(root: Path, file: str) -> bool:
 
 
 def forked(
-    root: Path, tests: list[str], seconds: float, plugins: Sequence[Any] = (), mark: str = "not slow"
+    root: Path, tests: list[str], seconds: float, plugins: Sequence[Any] = (), mark: str = QUICK
 ) -> int | None:
     """The exit status of pytest in a child that ends at the first failure, unless it has plugins.
 
@@ -415,7 +413,8 @@ def main() -> None:
     chosen = sample(options.packages, options.number, options.seed, options.constants)
     with tempfile.TemporaryDirectory() as folder, in_processes(options.jobs) as pool:
         scratch = Path(folder)
-        known = Covering(pool.starmap(record, [(unit, scratch) for unit in units()], chunksize=1))
+        parts = units(PARTS)
+        known = Covering(pool.starmap(record, [(files, scratch) for files in parts], chunksize=1))
         work = [
             (mutant, tests, sum(known.seconds[test] for test in tests), scratch, options.slow)
             for mutant in chosen

@@ -235,8 +235,8 @@ def _lambda(function: types.FunctionType) -> str | None:
         if isinstance(node, ast.Lambda) and node.lineno == code.co_firstlineno
         and all(_within(node, place) for place in columns)
     ]  # fmt: skip
-    if not found:
-        return None
+    if not found or (len(found) > 1 and not columns):
+        return None  # Python 3.12 says no place of a lambda that returns a constant: of two on a line, none
     # of lambdas inside each other the innermost that holds all of the code
     return ast.unparse(max(found, key=lambda node: (node.lineno, node.col_offset)))
 
