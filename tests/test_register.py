@@ -24,6 +24,7 @@ def nothing_stays(monkeypatch):
     monkeypatch.setattr(extensions, "_ADDED", {kind: {} for kind in extensions.KINDS})
 
 
+@pytest.mark.slow
 def test_training_takes_registered_names() -> None:
     torch = pytest.importorskip("torch")
 

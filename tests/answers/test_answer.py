@@ -346,6 +346,7 @@ def test_a_size_of_any_name_and_a_share_of_the_data_are_asked_for():
     assert "log_likelihood rises with n_params, from -4 to -2" in sl.answer(score)["exponent"].text
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unplanned")
 def test_runs_that_diverged_are_left_out_and_counted():
     table = runs(4, 4)
@@ -422,6 +423,7 @@ def test_sizes_in_other_units_are_doubted():
     assert not doubts(read_off)  # 4.6e8 and a fraction is not in millions
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unplanned")
 def test_a_flat_a_steepening_and_a_short_curve_get_no_exponent_that_looks_sure():
     flat = curve().assign(test_error=[0.3, 0.301, 0.299, 0.3005, 0.2998, 0.3002])

@@ -33,6 +33,7 @@ def test_a_clean_study_has_no_doubts(seed):
     assert sl.audit(isoflops(seed)).doubts == ()
 
 
+@pytest.mark.slow
 def test_rows_that_are_there_twice_are_found():
     table = isoflops()
     found = kinds(pd.concat([table, table.iloc[[3, 7]]], ignore_index=True))
@@ -242,6 +243,7 @@ def test_runs_at_computes_of_their_own_are_no_curves_of_few_points():
     assert "few_points" not in kinds(pd.concat([isoflops(), extra], ignore_index=True))
 
 
+@pytest.mark.slow
 def test_only_what_the_columns_allow_is_said_to_be_checked():
     found = sl.audit(isoflops())
     assert {"schedules", "unfinished runs", "edge of a grid", "contaminated scores"} <= {*found.unchecked}
@@ -303,6 +305,7 @@ def test_one_undertuned_size_is_found_at_every_amount_of_data(by_compute):
     assert {*found.rows} == {*np.flatnonzero(n == np.unique(n)[3])}
 
 
+@pytest.mark.slow
 def test_a_score_better_than_its_loss_allows_is_found():
     random = np.random.default_rng(1)
     loss = np.linspace(3.5, 2.0, 24)

@@ -87,6 +87,7 @@ def test_sizes_are_taken_by_name_alone(fitted):
         fitted.predict(n_params=7e9, n_data=6e10, level=95)
 
 
+@pytest.mark.slow
 def test_sizes_go_by_what_they_count_and_by_names_that_mean_them(fitted):
     there = fitted.predict(n_params=7e9, n_data=6e10).mean
     assert fitted.predict(parameters=7e9, tokens=6e10).mean == there

@@ -54,6 +54,7 @@ class Client:
 client = Client
 
 
+@pytest.mark.slow
 def test_the_page_follows_the_store_as_runs_come_in(tmp_path):
     store = Store(tmp_path / "runs")
     running = write(store, 100, 0, seal=False)

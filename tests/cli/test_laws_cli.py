@@ -66,6 +66,7 @@ def test_fit_in_one_line_prints_a_table_and_draws(curves: Path):
     assert (curves.parent / "curves-law.png").stat().st_size > 10_000
 
 
+@pytest.mark.slow
 def test_bounds_keep_a_parameter_within_them_or_hold_it(curves: Path):
     words = ("laws", "fit", curves, "--form", "power_law_offset", "--no-figure", "--json")
     (bounded,) = json.loads(run(*words, "--bounds", "offset=0:0.03"))["laws"]
@@ -409,6 +410,7 @@ def test_a_mean_of_one_run_has_no_error_and_still_counts(curves: Path):
     assert "12 points at 12 sizes" in said
 
 
+@pytest.mark.slow
 def test_losses_below_zero_are_drawn_on_a_linear_axis(curves: Path):
     table = pd.read_csv(curves)
     table.assign(test_error=table.test_error - 2).to_csv("below.csv", index=False)

@@ -47,6 +47,7 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 SURFACE = ("--x", "params,tokens")
 
 
+@pytest.mark.slow
 def test_without_x_the_sizes_are_those_that_the_table_has(runs: Path):
     words = ("--score", "task_error", "--no-figure", "--json", "--at", "4e9,1e11", "--chance", 0.9)
     asked, told = (json.loads(run(runs, *more, *words))["predictions"] for more in (SURFACE, ()))

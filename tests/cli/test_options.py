@@ -55,6 +55,7 @@ def surface(path: str) -> str:
     return table(path, n_params=n, n_data=d, val_loss=(1.8 + 480 * n**-0.35 + 2100 * d**-0.37) * noise)
 
 
+@pytest.mark.slow
 def test_exponents_of_a_surface_are_tied_and_its_threshold_set():
     surface("t.csv")
     searched = run("laws surface t.csv --form search --var a=n_params --var b=n_data --no-figure")

@@ -116,6 +116,7 @@ def test_runs_that_are_generated_and_given_make_one_plan_on_fifty_tables(tmp_pat
     one_plan(tmp_path, seed)
 
 
+@pytest.mark.slow
 def test_speedup_is_a_gate_by_its_exit_status(tmp_path):
     compute = np.geomspace(1e18, 1e21, 5)
     for name, factor in (("new", 1.3), ("old", 1.0)):
@@ -130,6 +131,7 @@ def test_speedup_is_a_gate_by_its_exit_status(tmp_path):
     assert CliRunner().invoke(app, [*command, "--at-least", "1.6"]).exit_code == 1
 
 
+@pytest.mark.slow
 def test_page_of_recipes_shows_what_the_command_prints_and_draws(tmp_path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     page = PAGE.read_text(encoding="utf-8")

@@ -24,28 +24,33 @@ def curves(largest: float) -> sl.Curves:
     return sl.Curves(frame, settings=["n_data", "seed"])
 
 
-def test_the_prediction_holds_what_follows_the_law_and_leaves_out_what_does_not():
-    for largest, runs_inside, mean_inside in ((1280**-0.5, (3, 4), True), (3 * 1280**-0.5, (0,), False)):
-        table = curves(largest)
-        outcome = forecast.compare(forecast.predict(table, 1280), table)
-        assert outcome.inside in runs_inside
-        assert outcome.mean_inside is mean_inside
-        assert ("inside the interval" if mean_inside else "above the interval") in outcome.sentence()
+@pytest.fixture(scope="module")
+def following() -> tuple[sl.Curves, Forecast]:
+    """Curves whose largest size follows the law, and their prediction."""
+    table = curves(1280**-0.5)
+    return table, forecast.predict(table, 1280)
 
 
-def test_the_prediction_knows_nothing_of_the_largest_size():
-    first, second = (forecast.predict(curves(largest), 1280) for largest in (0.01, 0.3))
-    assert first.interval == second.interval
+def test_the_prediction_holds_what_follows_the_law_and_leaves_out_what_does_not(following):
+    above = curves(3 * 1280**-0.5)
+    first, second = following[1], forecast.predict(above, 1280)
+    assert first.interval == second.interval, "it knows nothing of the largest size"
     assert first.sizes == SIZES
-    assert first.interval[0] == pytest.approx(1280**-0.5, rel=0.1)
-    assert first.interval[1] < first.interval[0] < first.interval[2]
+    for (table, inside), runs_inside, place in (
+        ((following[0], True), (3, 4), "inside"), ((above, False), (0,), "above"),
+    ):  # fmt: skip
+        outcome = forecast.compare(first, table)
+        assert outcome.inside in runs_inside
+        assert outcome.mean_inside is inside
+        assert f"{place} the interval" in outcome.sentence()
 
 
-def test_the_prediction_is_that_of_laws_extrapolate():
-    smaller = curves(0.1).select(n_data=list(SIZES))
+def test_the_prediction_is_that_of_laws_extrapolate(following):
+    smaller = following[0].select(n_data=list(SIZES))
     expected = sl.laws.extrapolate(smaller, at=1280, x="n_data", y="test_error")
-    found = forecast.predict(curves(0.1), 1280).interval
+    found = following[1].interval
     assert found == pytest.approx((expected.mean[0], expected.low[0], expected.high[0]), rel=1e-6)
+    assert found[0] == pytest.approx(1280**-0.5, rel=0.1)
 
 
 def test_too_few_sizes_are_refused_with_the_reason_and_the_runs_are_still_shown():
@@ -56,8 +61,8 @@ def test_too_few_sizes_are_refused_with_the_reason_and_the_runs_are_still_shown(
     assert len(outcome.errors) == 4
 
 
-def test_runs_below_between_and_above_the_interval_are_told_apart():
-    known = forecast.predict(curves(0.03), 1280)
+def test_runs_below_between_and_above_the_interval_are_told_apart(following):
+    known = following[1]
     _, low, high = known.interval
     assert Outcome(known, np.array([0.9 * low, low, high, 1.1 * high])).inside == 2
     assert "below the interval; 0 of 2" in Outcome(known, np.array([0.5, 0.6]) * low).sentence()

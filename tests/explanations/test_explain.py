@@ -113,6 +113,7 @@ def test_the_largest_rate_that_is_named_is_where_descent_on_the_kernel_becomes_u
         assert (np.abs(residual).max() > np.abs(found.kernel.residual).max()) == grows
 
 
+@pytest.mark.slow
 def test_a_rate_that_is_unstable_at_twice_the_width_is_said_in_words():
     wide = SETTING | {"parameterization": "standard", "steps": 2, "learning_rate": 1e-3}
     largest = sl.explain(wide, samples=64).largest_rate  # falls as one over the width

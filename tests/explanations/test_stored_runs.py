@@ -114,6 +114,7 @@ def test_a_language_model_gets_measured_slopes(tmp_path):
     assert "squared loss" in found.summary()
 
 
+@pytest.mark.slow
 def test_more_examples_than_kernel_inputs_are_named():
     setting = CLASSIFY | {"n_data": 24, "loss": "mse", "optimizer": "sgd", "steps": 2, "learning_rate": 0.01}
     found = sl.explain(setting | {"measure": ["kernel"]}, samples=16)

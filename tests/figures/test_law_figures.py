@@ -35,6 +35,7 @@ def test_predictions_are_drawn_where_they_were_asked_for():
     assert top.get_xlim()[1] > 1e8
 
 
+@pytest.mark.slow
 def test_isoflop_curves_have_the_colours_of_the_colour_bar():
     n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 3e9, 4), np.geomspace(2e9, 6e10, 4)))
     loss = 1.8 + 480 * n**-0.35 + 2100 * d**-0.37

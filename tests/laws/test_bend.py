@@ -147,6 +147,7 @@ def test_what_rounding_leaves_of_a_law_is_no_bend():
     assert not found.located
 
 
+@pytest.mark.slow
 def test_a_bend_of_a_surface_is_an_f_test_on_its_residuals():
     fitted = surface.fit(*runs_of_surface(5, apart=4.0), delta=np.inf)
     law = fitted.law

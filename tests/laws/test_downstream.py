@@ -31,6 +31,7 @@ def surface():
     return sl.laws.surface.fit(n, d, 1.8172 + 477.83 * n**-0.34731 + 2143.4 * d**-0.36717)
 
 
+@pytest.mark.slow
 def test_without_use_the_optimum_is_the_compute_optimal_one(surface):
     best = surface.compute_optimal(1e21, intervals=False)
     plan = inference_optimal(surface, best.loss, 0.0)

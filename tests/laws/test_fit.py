@@ -193,6 +193,7 @@ def test_two_runs_may_measure_the_same_without_being_copies():
     assert same.points.notes[0] == Reason("copied_points", points=4)
 
 
+@pytest.mark.slow
 def test_aicc_takes_the_offset_only_where_the_data_ask_for_it():
     rng = np.random.default_rng(1)
     chosen = []

@@ -90,6 +90,7 @@ def test_where_the_usual_form_is_right_it_leads_and_intervals_stay():
     assert fitted.alpha == usual.alpha
 
 
+@pytest.mark.slow
 def test_one_form_can_be_forced_and_several_named():
     assert surface.fit(N, D, measured("coupled"), form="kaplan").weights == {"kaplan": 1.0}
     both = surface.fit(N, D, measured("coupled"), form=("coupled", "kaplan"))

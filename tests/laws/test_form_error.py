@@ -243,6 +243,7 @@ def test_the_level_asked_for_does_not_decide_whether_the_form_is_ruled_out(power
         assert (error.ends(asked, level, halves) / halves < 0.9).any() == ruled_out
 
 
+@pytest.mark.slow
 def test_an_outlier_is_no_error_of_the_form_and_a_bend_is_no_outlier():
     """The noise around δ is found beside one run that is far off, and beside a bend far above the noise."""
     noise = np.exp(0.002 * np.random.default_rng(4).standard_normal(N.size))
@@ -287,6 +288,7 @@ def test_runs_of_a_table_hold_in_forecasts_of_ten_times_the_compute():
         assert np.mean((low <= later["loss"]) & (later["loss"] <= high)) == share
 
 
+@pytest.mark.slow
 def test_the_median_lies_within_the_interval_and_moves_with_what_the_form_misses():
     """A smooth error of the form on one side: half of the average lies on that side of the fitted value."""
     far = {"n_params": np.array([1e9, 1e11]), "n_data": np.array([2e10, 2e12])}

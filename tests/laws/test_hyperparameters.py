@@ -126,6 +126,7 @@ def test_searches_with_their_best_run_at_the_edge_are_left_out_or_refused():
         sl.laws.hyperparameters(searches(noise=1e-4, offset=4.0), at=AT)
 
 
+@pytest.mark.slow
 def test_an_optimum_that_leaves_its_law_does_not_transfer():
     sizes = [(n, d) for n in np.geomspace(1e6, 1e9, 7) for d in (1e9, 4e9)]
     at = {"n_params": 2e9, "n_data": 4e9}
@@ -147,6 +148,7 @@ def test_a_ladder_whose_best_rate_leaps_at_its_largest_sizes_does_not_transfer()
         assert sl.laws.hyperparameters(runs, at={"n_params": 2e9}).transfers is transfers
 
 
+@pytest.mark.slow
 def test_a_leap_along_one_size_of_a_grid_does_not_transfer():
     sizes = [(n, d) for n in np.geomspace(3e7, 1e9, 4) for d in np.geomspace(2e9, 5e10, 4)]
     runs, at = searches(noise=5e-4, settings=1, sizes=sizes), {"n_params": 2e9, "n_data": 1e11}

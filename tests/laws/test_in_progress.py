@@ -57,6 +57,7 @@ def test_a_run_alone_gives_an_end_inside_its_band(curves, name: str, within: flo
     assert found.on_track
 
 
+@pytest.mark.slow
 def test_earlier_runs_of_another_network_show_the_fall_that_is_to_come(curves, study) -> None:
     """The larger network differs by its level alone; half a percent, where it alone leaves several."""
     larger, known = loss(PLANS["wsd"], STEPS, L0=2.3), STEPS <= 0.4 * TOTAL
@@ -78,6 +79,7 @@ def test_a_run_that_leaves_its_band_raises_the_alarm(curves, study) -> None:
     assert "alarm" not in found.summary()
 
 
+@pytest.mark.slow
 def test_a_loss_below_its_band_is_an_alarm_only_beside_earlier_runs(curves, study) -> None:
     """A run alone may fall faster than a power law, as one that learns its data by heart does."""
     known = STEPS <= 0.6 * TOTAL

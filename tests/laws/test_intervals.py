@@ -35,6 +35,7 @@ def test_profile_of_a_straight_line_is_the_textbook_interval():
     assert np.log(law.predict(at) / low) == pytest.approx(half, rel=3e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["huber", "squared"])
 def test_a_fit_with_a_parameter_held_at_the_end_of_its_profile_is_worse_by_students_quantile(loss):
     """2 (S − S_min)/scale = t², by fits of their own with the parameter held."""

@@ -270,6 +270,7 @@ def two_searches(factor: float = 1.0) -> sl.Curves:
     return sl.Curves(pd.concat([by_batch, by_rate.assign(learning_rate=rate, batch_size=24.0)]))
 
 
+@pytest.mark.slow
 def test_searches_over_batch_and_rate_are_told_apart_and_compared():
     both = searches(two_searches())
     assert both["batch"].frame["learning_rate"].unique().tolist() == [10.0]
@@ -321,6 +322,7 @@ def test_a_width_that_never_fails_has_no_largest_rate():
 # --- on the command line ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_table_of_others_gives_the_same_answer(tmp_path):
     """The noise is not declared as a setting, and runs without a name end at their last step."""
     curves = family()

@@ -49,6 +49,7 @@ def test_a_wrong_point_of_a_curve_is_named():
     assert (reason.details["y"], reason.details["measured"]) == ("test_error", table.test_error[3])
 
 
+@pytest.mark.slow
 def test_noise_a_break_and_repeats_are_no_odd_points():
     for seed in range(6):
         table = curve(seed)
@@ -89,6 +90,7 @@ def test_a_wrong_point_among_few_gets_the_same_refusal_from_every_question():
     assert reason_of(refused.value).details["at"] == {"n_params": 5e8, "n_data": 4e9}
 
 
+@pytest.mark.slow
 def test_an_end_that_is_off_may_be_a_break():
     x = np.geomspace(1e3, 1e6, 10)
     y = (0.05 + 3 * x**-0.4) * np.exp(0.003 * np.random.default_rng(0).standard_normal(10))

@@ -200,6 +200,7 @@ def test_next_runs_shrink_the_interval_as_promised():
     assert 0.5 < (after / before) / (found.after[-1] / found.before) < 1.1
 
 
+@pytest.mark.slow
 def test_next_runs_for_a_surface_respect_the_budget_and_the_shapes_tried(fitted):
     found = plan.next_runs(fitted, budget=1e22, compute=1e24)
     assert found.cost.sum() <= 1e22
@@ -316,6 +317,7 @@ def test_candidates_are_runs_that_one_would_make():
     assert (np.abs(np.log(found.runs[:, 0] / best)) <= np.log(10) + 1e-9).all()
 
 
+@pytest.mark.slow
 def test_a_run_that_buys_nothing_is_not_worth_it(fitted):
     little = plan.next_runs(fitted, budget=1e18, compute=1e22)
     assert not little.worth_it

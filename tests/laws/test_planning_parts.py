@@ -113,6 +113,7 @@ def test_a_size_is_looked_for_from_a_tenth_of_the_smallest_to_a_million_times_th
 # --- three approaches ------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_exponent_of_an_approach_is_that_of_the_line_through_its_optima():
     n, c = (v.ravel() for v in np.meshgrid(np.geomspace(1e7, 3e10, 12), np.geomspace(1e18, 1e22, 5)))
     d = c / (6 * n)

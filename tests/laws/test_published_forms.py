@@ -229,6 +229,7 @@ def test_prior_of_a_mean_is_the_conjugate_answer():
     assert law.parameters["a"] == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_a_form_of_the_user_is_loaded_by_module_and_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "own_forms_of_mine.py").write_text(

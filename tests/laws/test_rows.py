@@ -70,6 +70,7 @@ def test_the_best_recipe_of_each_size_counts_where_recipes_differ(count, shift):
         assert sorted(points_of(frame, "n_data", "test_loss", reduce=reduce).y) == sorted(found.y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("diverged", [False, True])
 def test_the_best_of_single_runs_is_not_too_good_by_chance(diverged):
     """In a shallow valley whose bottom moves the lowest of seven runs is 0.6 standard deviations low."""

@@ -65,6 +65,7 @@ def test_every_use_of_an_optimum_is_refused_where_an_exponent_is_open():
     assert "compute-optimal" not in [line.get_label() for line in fitted.plot().lines]
 
 
+@pytest.mark.slow
 def test_what_rises_with_compute_is_no_surface():
     n, d = design(4, 4)
     with pytest.raises(BadInput, match=r"loss rises with compute, from 0\.3.*1 - accuracy or best score"):

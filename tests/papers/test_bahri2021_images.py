@@ -66,6 +66,7 @@ def verdicts(made: Any) -> dict[str, str | None]:
     return {row.quantity: row.verdict for row in made.table}
 
 
+@pytest.mark.slow
 def test_best_and_final_are_told_apart(train_as: TrainAs):
     train_as(planted(lambda one: 0.4))
     (scan,), curves = images.in_data("smoke")
@@ -138,6 +139,7 @@ def test_residual_networks_are_compared_among_themselves(train_as: TrainAs, monk
     assert wide.measured == pytest.approx(0.2, abs=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("other", "verdict"), [(0.4, "agrees"), (0.6, "disagrees")])
 def test_superclasses_leave_the_exponent_or_do_not(train_as: TrainAs, other: float, verdict: str):
     train_as(planted(lambda one: other if "superclass" in one else 0.4))
@@ -232,6 +234,7 @@ def test_sets_that_are_not_here_are_left_out(monkeypatch: pytest.MonkeyPatch):
         images.usable(["svhn"])
 
 
+@pytest.mark.slow
 def test_sizes_at_which_a_network_guesses_do_not_count(train_as: TrainAs):
     def runs(settings: list[dict[str, Any]], experiment: str, **_: Any) -> Curves:
         frame = planted(lambda one: 0.4)(settings, experiment).frame
@@ -342,6 +345,7 @@ def test_the_legend_names_the_range_of_each_exponent(train_as: TrainAs):
     assert told.endswith("(128 to 2048)")
 
 
+@pytest.mark.slow
 def test_exponents_that_are_compared_are_drawn_on_one_range(train_as: TrainAs):
     def runs(settings: list[dict[str, Any]], experiment: str, **_: Any) -> Curves:
         frame = planted(lambda one: 0.4)(settings, experiment).frame

@@ -302,6 +302,7 @@ def test_permutations_that_scatter_most_are_named():
     assert data.variance_of_few(excess) == "5 of 10 permutations have 78% of the variance at the largest D"
 
 
+@pytest.mark.slow
 def test_a_task_counts_at_the_times_that_it_was_trained_for(monkeypatch: pytest.MonkeyPatch):
     long, short = data.Task("digits", ((20, 3),), pool=4, hidden=3), data.Task("digits", ((10, 3),), pool=4)
     monkeypatch.setitem(data.SCALES, "smoke", data.Scale((long, short), 1408, (2, 4, 8), (10, 20), 0.5))

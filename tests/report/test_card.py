@@ -34,6 +34,7 @@ def surface() -> tuple[sl.Curves, Answers]:
     return curves, sl.answer(curves)
 
 
+@pytest.mark.slow
 def test_the_lines_the_figure_and_the_slider_give_the_prediction_of_extrapolate():
     """Of a size of any name that answers read, whose largest was run twice."""
     table = pd.concat([curve(x="width"), curve(x="width").iloc[-1:] * [1.0, 1.01]])

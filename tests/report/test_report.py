@@ -210,6 +210,7 @@ def test_one_curve_and_curves_told_apart_by_words_are_drawn():
         assert len(section.plots[0].figure.data) == lines
 
 
+@pytest.mark.slow
 def test_a_measurement_of_another_name_is_drawn_but_no_best_of_it_is_claimed():
     frame = learning_curves(seeds=1).frame.rename(columns={"test_error": "accuracy"})
     curves = sl.Curves(frame.drop(columns=["test_loss", "norm"]).assign(accuracy_stderr=0.1))
@@ -285,6 +286,7 @@ def test_a_run_that_diverged_at_its_first_step_is_listed_as_diverged():
     assert listed["diverged at"].tolist()[0] == 0
 
 
+@pytest.mark.slow
 def test_long_tables_are_cut_and_say_so():
     sizes = np.arange(100, 310)
     section = sections.size_law(sl.Curves({"n_data": sizes, "test_loss": 3.0 * sizes**-0.5}))

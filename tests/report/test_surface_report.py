@@ -146,6 +146,7 @@ def test_every_isoflop_curve_is_named_in_the_legend_with_or_without_runs():
     assert {f"{each.compute:.1e} FLOPs" for each in found} <= named
 
 
+@pytest.mark.slow
 def test_no_minimum_is_marked_where_the_surface_is_not_determined():
     n, d = (v.ravel() for v in np.meshgrid([2e7, 6e7, 2e8], [1e9, 2e9, 3e9]))
     noise = np.exp(0.05 * np.random.default_rng(0).standard_normal(9))

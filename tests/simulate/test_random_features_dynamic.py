@@ -68,6 +68,7 @@ def test_simulation_sits_within_its_error_of_the_theory(n_params, n_data, noise,
         assert np.all(error < 0.05 * expected), "too few draws for power"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("ensemble", "bags"), [(1, 1), (3, 2)])
 def test_one_pass_sgd_sits_within_its_error_of_the_theory(ensemble, bags):
     steps, models = np.array([1, 5, 20, 60]), {"ensemble": ensemble, "bags": bags}

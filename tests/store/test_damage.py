@@ -316,6 +316,7 @@ def packed(tmp_path, runs=12):
     return store, path
 
 
+@pytest.mark.slow
 def test_a_damaged_pack_gives_back_the_runs_that_are_intact(tmp_path):
     _, path = packed(tmp_path)
     data = path.read_bytes()

@@ -246,6 +246,7 @@ def test_workers_take_turns_where_they_share_a_gpu_without_mps(
 # --- this machine ------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_memory_splits_no_task_on_a_gpu_where_the_worker_minds_it(monkeypatch):
     pytest.importorskip("torch")
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)

@@ -243,6 +243,7 @@ def test_batches_on_trained_features_follow_the_equations_of_the_moments() -> No
     np.testing.assert_allclose(found - flow, expected - flow, rtol=2e-3)
 
 
+@pytest.mark.slow
 def test_batches_that_noise_makes_diverge_are_recorded_as_infinite() -> None:
     features = one_pass.drawn_modes(HARD, 4, 0)
     sgd = {"learning_rate": 1e3, "batch_size": 1, "features": features}

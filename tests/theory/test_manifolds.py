@@ -85,6 +85,7 @@ def test_torus_spectrum_has_weyls_exponent_and_the_loss_follows(dimension, smoot
     assert -np.diff(np.log(loss))[0] / np.log(4) == pytest.approx(alpha, abs=0.06 * max(alpha, 1))
 
 
+@pytest.mark.slow
 def test_kernel_regression_on_the_circle_has_the_exponent_of_its_spectrum():
     """Plane waves fitted at random points of the circle, 100 draws: exponent t/d = 1, and the level.
 
@@ -112,6 +113,7 @@ def test_kernel_regression_on_the_circle_has_the_exponent_of_its_spectrum():
     assert ratio == pytest.approx(4 / 3, rel=0.06)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dimension", "manifold"), [(2, "sphere"), (3, "torus"), (4, "cube")])
 def test_theorems_1_and_2_are_met_by_nearest_neighbours(dimension, manifold):
     """A Lipschitz loss falls with 1/d, the squared error with 2/d; never slower than the bound allows."""

@@ -469,6 +469,7 @@ def test_every_shift_of_a_crop_is_as_likely_as_another() -> None:
     assert len(set(place.tolist())) == 81
 
 
+@pytest.mark.slow
 def test_affine_maps_turn_by_ten_degrees_and_shift_by_a_tenth() -> None:
     images, centre, arm = torch.zeros(1, 2000, 51, 51, 1), 25, 12
     images[:, :, centre, centre] = 1.0  # about which the image turns: it shows the shift alone

@@ -119,6 +119,7 @@ def test_rows_of_a_mixed_stack_are_those_of_single_runs() -> None:
         assert np.allclose(stacked[name], single[name], rtol=2e-3), name
 
 
+@pytest.mark.slow
 def test_runs_that_end_leave_the_stack(monkeypatch) -> None:
     """One diverges, one ends early: the others go on in a smaller stack, of the largest batch left."""
     seen = []

@@ -413,6 +413,7 @@ def test_stacked_runs_are_those_one_by_one() -> None:
     assert set(stacked["width"]) == {5}
 
 
+@pytest.mark.slow
 def test_stacked_attention_is_that_of_runs_one_by_one() -> None:
     settings = [{**SHORT, "seed": s, "steps": 40} for s in range(3)]
     own = {"model": Attending, "data": classes()}
@@ -568,6 +569,7 @@ def test_traced_steps_give_the_same_bits(model, monkeypatch) -> None:
     np.testing.assert_array_equal(plain["test_loss"], again["test_loss"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["stacked", "torch optimizer and batch norm", "random numbers"])
 def test_a_killed_run_resumes_to_the_same_curve(case: str, tmp_path, monkeypatch) -> None:
     own = {"model": Small, "data": classes(), "schedule": cosine}
