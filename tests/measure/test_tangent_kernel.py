@@ -192,6 +192,56 @@ def _bias_share(x, depth):
     return share
 
 
+class Recurrent(nn.Module):
+    """What `torch.func` has no rule for: a recurrent layer in both directions, or over sequences packed."""
+
+    def __init__(self, packed=False):
+        super().__init__()
+        self.table, self.packed = nn.Embedding(9, 4), packed
+        self.layer, self.last = nn.GRU(4, 3, batch_first=True, bidirectional=True), nn.Linear(6, 2)
+
+    def forward(self, tokens):
+        h = self.table(tokens)
+        if self.packed:
+            lengths = (tokens > 2).sum(1).clamp(min=1)
+            h = nn.utils.rnn.pack_padded_sequence(h, lengths, batch_first=True, enforce_sorted=False)
+        return self.last(self.layer(h)[1].transpose(0, 1).flatten(1))
+
+
+class Branching(nn.Module):
+    """In a batch an example would be computed otherwise than by itself."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = nn.Linear(6, 5), nn.Linear(5, 2)
+        self.first.bias.requires_grad_(False)
+
+    def forward(self, x):
+        h = self.first(x)
+        return self.last(h.relu() if h.mean() > 0 else h.tanh())
+
+
+@pytest.mark.parametrize("make", [Recurrent, lambda: Recurrent(packed=True), Branching])
+def test_each_example_counts_by_itself_and_trained_parameters_alone(make):
+    torch.manual_seed(2)
+    model, labels = make().double().eval(), torch.randint(0, 2, (7,))
+    x = torch.randn(7, 6).double() if isinstance(model, Branching) else torch.randint(0, 9, (7, 6))
+    trained = [p for p in model.parameters() if p.requires_grad]
+
+    def gradient(value):
+        found = torch.autograd.grad(value, trained, retain_graph=True, materialize_grads=True)
+        return torch.cat([g.flatten() for g in found])
+
+    outputs = [model(one[None])[0] for one in x]
+    jacobian = torch.stack([torch.stack([gradient(a) for a in each]) for each in outputs])
+    expected = torch.einsum("nap,map->nm", jacobian, jacobian).numpy()
+    np.testing.assert_allclose(measure.ntk(model, x, outputs="trace"), expected, atol=1e-10 * expected.max())
+    losses = [nn.functional.cross_entropy(each, y) for each, y in zip(outputs, labels)]
+    each = torch.stack([gradient(loss) for loss in losses])
+    found = measure.gradient_noise(model, x, labels)
+    assert found.trace == pytest.approx(float(each.var(0).sum()), rel=1e-6)
+
+
 def test_bad_input_is_named():
     model = nn.Linear(2, 3)
     with pytest.raises(BadInput, match="'trace'"):

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
+from torch.func import jacrev, vmap
 
 from scalinglab.errors import BadInput
 
@@ -72,6 +75,37 @@ def logits_of(outputs: Any, what: str) -> Tensor:
 def logits_or_all(outputs: Any) -> Any:
     """The `logits` of an object or dictionary of several outputs, or the outputs themselves."""
     return outputs.get("logits") if isinstance(outputs, Mapping) else getattr(outputs, "logits", outputs)
+
+
+def trained(model: nn.Module) -> dict[str, Tensor]:
+    """The parameters that are trained, by name, detached; all of them where none is."""
+    named = list(model.named_parameters())
+    return {name: p.detach() for name, p in named if p.requires_grad} or {n: p.detach() for n, p in named}
+
+
+def jacobians(function: Callable[..., Tensor], parameters: Mapping[str, Tensor], *inputs: Tensor) -> Any:
+    """∂f/∂θ of f(parameters, *example) for each example, (n, outputs of f…, *shape of θ) by name.
+
+    Example after example where `torch.func` has no rule for what the network does.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "There is a performance drop")
+            return vmap(partial(jacrev(function, chunk_size=1), parameters))(*inputs)
+    except RuntimeError:
+        found: dict[str, list[Tensor]] = {name: [] for name in parameters}
+        for one in zip(*inputs, strict=True):
+            leaves = {name: p.detach().requires_grad_() for name, p in parameters.items()}
+            with torch.enable_grad():
+                outputs = function(leaves, *one)
+            for output in outputs.reshape(-1):
+                gradients = torch.autograd.grad(
+                    output, list(leaves.values()), retain_graph=True, materialize_grads=True
+                )
+                for rows, gradient in zip(found.values(), gradients):
+                    rows.append(gradient)
+        shape = (len(inputs[0]), *outputs.shape)
+        return {name: torch.stack(rows).view(*shape, *rows[0].shape) for name, rows in found.items()}
 
 
 def batches(size: int, *tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:

@@ -12,12 +12,12 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call, grad, vmap
+from torch.func import functional_call
 from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from scalinglab.errors import BadInput, nearest
-from scalinglab.measure.evaluation import batches, evaluating, initialised, logits_of
+from scalinglab.measure.evaluation import batches, evaluating, initialised, jacobians, logits_of, trained
 from scalinglab.sgd_noise import noise_scale, normalized_noise_scale
 from scalinglab.support.validation import checked
 
@@ -83,7 +83,7 @@ def gradient_noise(
 
     device = next(model.parameters()).device
     model = initialised(model, x[:1].to(device))
-    parameters = {name: p.detach() for name, p in model.named_parameters()}
+    parameters = trained(model)
     buffers = dict(model.named_buffers())
 
     def single(parameters: dict[str, Tensor], one: Tensor, target: Tensor) -> Tensor:
@@ -100,9 +100,7 @@ def gradient_noise(
     squares = 0.0
     with evaluating(model), sdpa_kernel(SDPBackend.MATH):  # fused attention has no batched derivative
         for part, target in batches(batch_size, x, y):
-            gradients = vmap(grad(single), in_dims=(None, 0, 0))(
-                parameters, part.to(device), target.to(device)
-            )
+            gradients = jacobians(single, parameters, part.to(device), target.to(device))
             for name, gradient in gradients.items():
                 total[name] += gradient.sum(0, dtype=torch.float64)
                 squares += float(gradient.double().square().sum())

@@ -429,6 +429,8 @@ class Group:
     def module(self, row: int) -> nn.Module:
         """The network of one run as it stands, for measurements that take a module."""
         put(self.model, {k: v[row].detach() for k, v in (*self.parameters.items(), *self.buffers.items())})
+        for name, p in self.model.named_parameters():
+            p.requires_grad_(name in self.parameters)  # measurements leave out what is not trained
         return self.model
 
     # --- keeping and dropping --------------------------------------------------------------------

@@ -13,7 +13,7 @@ from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
 from scalinglab.errors import BadInput, nearest
-from scalinglab.measure.evaluation import batches, evaluating
+from scalinglab.measure.evaluation import batches, evaluating, trained
 from scalinglab.measure.network_norms.graph import Graph, Stack, batch_norm_scale, layer_weight
 from scalinglab.measure.network_norms.reading.recording import logits
 from scalinglab.support.validation import checked
@@ -107,7 +107,7 @@ def fisher_rao(
         raise BadInput(
             f"{len(x)} inputs and {len(y)} targets: the Fisher–Rao norm needs as many of both, and some"
         )
-    parameters = {name: p.detach().requires_grad_(True) for name, p in model.named_parameters()}
+    parameters = {name: p.requires_grad_() for name, p in trained(model).items()}
     buffers = dict(model.named_buffers())
     device = next(model.parameters()).device
     total = 0.0

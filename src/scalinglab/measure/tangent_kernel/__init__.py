@@ -18,7 +18,7 @@ from scalinglab.errors import BadInput, nearest
 from scalinglab.measure.evaluation import evaluating, initialised
 from scalinglab.measure.free_memory import free_memory
 from scalinglab.measure.network_norms.operators import full_precision
-from scalinglab.measure.tangent_kernel.layers import Anatomy, find
+from scalinglab.measure.tangent_kernel.layers import COMPARED, Anatomy, find
 from scalinglab.measure.tangent_kernel.products import (
     GenericJacobian,
     Piece,
@@ -78,15 +78,16 @@ def ntk(
     if memory is not None and not memory > 0:
         raise BadInput(f"memory = {memory}: give a positive number of bytes")
     x = torch.as_tensor(x)
-    sets = [x] if x_other is None else [x, torch.as_tensor(x_other)]
     parameter = next(model.parameters())
     device = parameter.device
-    model = initialised(model, x[:1].to(device))
+    sets = [x] if x_other is None else [x, torch.as_tensor(x_other)]
+    few = x[:: max(1, len(x) // COMPARED)].to(device)
+    model = initialised(model, few[:1])
     with evaluating(model), full_precision(device):
-        anatomy = find(model, x[:1].to(device))
+        anatomy = find(model, few)
         classes = anatomy.directions.shape[1]
         if outputs == "pseudo":
-            anatomy = find(model, x[:1].to(device), torch.full((1, classes), classes**-0.5))
+            anatomy = find(model, few, torch.full((1, classes), classes**-0.5))
         kind = {"each": "each", "full": "full"}.get(outputs, "sum")
         n, m, directions = len(sets[0]), len(sets[-1]), len(anatomy.directions)
         shape = {"sum": (n, m), "each": (directions, n, m), "full": (n, directions, m, directions)}[kind]

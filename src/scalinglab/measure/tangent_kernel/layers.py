@@ -24,9 +24,10 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn import functional as F
 
-from scalinglab.measure.evaluation import logits_of
+from scalinglab.measure.evaluation import logits_of, trained
 
 NORMS = (nn.modules.batchnorm._BatchNorm, nn.LayerNorm)
+COMPARED = 16  # examples, about, that are passed in a batch and each by itself
 TOLERANCE = 1e-3  # relative, of the comparison in single precision
 
 Named = dict[str, Tensor]
@@ -146,9 +147,10 @@ def recorded(
             handle.remove()
 
 
-def find(model: nn.Module, x: Tensor, directions: Tensor | None = None) -> Anatomy:
-    """Take a network apart; `x` is one example (1, …), on which layers are compared with autograd."""
-    parameters = {name: p.detach() for name, p in model.named_parameters()}
+def find(model: nn.Module, inputs: Tensor, directions: Tensor | None = None) -> Anatomy:
+    """Take a network apart; layers are compared with autograd on the first of the inputs (n, …)."""
+    x = inputs[:1]
+    parameters = trained(model)
     buffers = dict(model.named_buffers())
     whole = Anatomy(model, parameters, buffers, (), (), torch.empty(0))
     with torch.no_grad():
@@ -156,10 +158,18 @@ def find(model: nn.Module, x: Tensor, directions: Tensor | None = None) -> Anato
     if directions is None:
         directions = torch.eye(n_outputs)
     directions = directions.to(x.device, next(iter(parameters.values())).dtype)
-    layers = _verified(whole, _candidates(whole, x), x, n_outputs)
+    layers = _verified(whole, _candidates(whole, x), x, n_outputs) if _are_apart(whole, inputs) else []
     known = {name for layer in layers for name in (layer.weight, layer.bias)}
     others = tuple(name for name in parameters if name not in known)
     return Anatomy(model, parameters, buffers, tuple(layers), others, directions)
+
+
+def _are_apart(whole: Anatomy, inputs: Tensor) -> bool:
+    """Whether examples have the same outputs in a batch as alone: a branch may depend on all of them."""
+    with torch.no_grad():
+        alone = torch.cat([whole.call(whole.parameters, one[None]) for one in inputs])
+        difference = whole.call(whole.parameters, inputs) - alone
+        return bool(difference.abs().max() <= TOLERANCE * alone.abs().max())
 
 
 def _candidates(whole: Anatomy, x: Tensor) -> list[Layer]:

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from torch import Tensor
-from torch.func import jacrev, vmap
 
+from scalinglab.measure.evaluation import jacobians
 from scalinglab.measure.tangent_kernel.layers import Anatomy, Layer, written
 
 TILE = 1 << 24  # numbers of an intermediate result, about
@@ -124,7 +124,7 @@ def fill_generic(
     def outputs(some: dict[str, Tensor], one: Tensor) -> Tensor:
         return anatomy.directions @ anatomy.call({**anatomy.parameters, **some}, one[None])[0]
 
-    found = vmap(jacrev(outputs), in_dims=(None, 0))(wanted, x)
+    found = jacobians(outputs, wanted, x)
     for piece, stored in pieces:
         stored[0][rows] = found[piece.name].flatten(2)[..., piece.first : piece.last]
 
