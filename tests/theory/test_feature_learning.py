@@ -66,6 +66,17 @@ def test_noisy_labels_are_learnt_in_the_end_as_the_lazy_model_learns_them(noise:
     assert found.test_loss[-1] == pytest.approx(expected, rel=1e-5)
 
 
+def test_as_many_examples_as_modes_lie_between_one_more_and_one_less() -> None:
+    """There rates reach down to 0, and no slowest one sets the contour."""
+    spectrum = Spectrum.power_law(1.5, 1.25, 60)
+    fewer, as_many, more = (
+        feature_learning.solve(spectrum, [1.0, 10.0, 1e4], 1.0, n_data=n, noise=8.0).test_loss
+        for n in (59, 60, 61)
+    )
+    np.testing.assert_allclose(as_many[:2], (fewer[:2] + more[:2]) / 2, rtol=1e-3)
+    assert as_many[2] > max(fewer[2], more[2])  # the peak of double descent
+
+
 def test_many_examples_are_the_population() -> None:
     many = feature_learning.solve(HARD, [3.0, 30.0], 1.0, 40, 1e9).test_loss
     np.testing.assert_allclose(many, feature_learning.solve(HARD, [3.0, 30.0], 1.0, 40).test_loss, rtol=1e-6)

@@ -47,7 +47,7 @@ def test_a_training_that_is_asked_to_end_saves_its_state_there(number, step, tmp
 
     with monkeypatch.context() as patch:
         patch.setattr(jobs.Group, "advance", asked)
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt, match="same store goes on"):
             run_many(settings, store=tmp_path / "left")  # no state was due before
     assert {record.status for record in Store(tmp_path / "left").records().values()} == {"unfinished"}
     seen = begun(monkeypatch)

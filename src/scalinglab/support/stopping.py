@@ -10,6 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 
+# of the KeyboardInterrupt that ends a Python program
+STOPPED = "the runs are stopped and their states saved; the same call with the same store goes on from there"
+
+
 @dataclass
 class Request:
     """Whether this process was asked to end.

@@ -24,7 +24,7 @@ from scalinglab.curves import Curves, run_name
 from scalinglab.errors import BadInput
 from scalinglab.results.types import Reason, Remark, Worded
 from scalinglab.store import Record, RunBusy, Store, StoreError
-from scalinglab.support.stopping import Request, requests
+from scalinglab.support.stopping import STOPPED, Request, requests
 from scalinglab.support.validation import checked
 from scalinglab.support.words import counted
 from scalinglab.sweep.display import Display
@@ -121,7 +121,7 @@ def run(
     """
     outcome = execute(grid, store, **options)
     if outcome.interrupted:
-        raise KeyboardInterrupt
+        raise KeyboardInterrupt(STOPPED)
     if outcome.failed:
         warnings.warn(outcome.summary(), SweepWarning, stacklevel=2)
     return as_store(store).curves().select(run=list(outcome.plan.runs))

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 CLOSE = 1e-9  # of the rates at the two ends of a step, which are found together
 COARSE = 1e-6  # accuracy of a contour for pairs of modes, whose cost grows as the square of its nodes
 MOST_ROUNDS = 100
+FARTHER = 1e-4  # where there is a rate of 0 (as many examples as modes)
 MOST_CONTOURS = 4  # each for the time that passed on the one before
 
 
@@ -218,8 +219,8 @@ def _on_data(
             train, rate, left, passed = _integrate(nodes, at, richness)
         if passed * slowest <= 2:  # else noise on the labels made the rates larger than it seemed
             break
-        # so much larger that the integral left all numbers: then as for the slowest mode
-        slowest = 1 / passed if math.isfinite(passed) else 0.0
+        # so much larger that the integral left all numbers: then as for the slowest mode, if not all move
+        slowest = 1 / passed if math.isfinite(passed) else slowest * (FARTHER if smallest == 0 else 0)
     filtered = cast("Dynamics", _Filter(left))  # with a contour given, its filter is all that is asked for
     losses = Problem(spectrum, at, n_params, n_data, filtered, contour).losses(noise, 1)
     return losses["single"] + noise**2, train, rate

@@ -27,7 +27,7 @@ from scalinglab.measure.free_memory import free_memory
 from scalinglab.store import Store
 from scalinglab.support import progress as bars
 from scalinglab.support.phases import phase
-from scalinglab.support.stopping import Request, requests
+from scalinglab.support.stopping import STOPPED, Request, requests
 from scalinglab.support.validation import checked
 from scalinglab.train.batches import dataset_of
 from scalinglab.train.checkpoints import state as states
@@ -381,7 +381,7 @@ def work_through(jobs: list[Job], device: torch.device, request: Request) -> Ite
                 yield from range(rows)
                 if request.soon:
                     job.leave()
-                    raise KeyboardInterrupt
+                    raise KeyboardInterrupt(STOPPED)
         return
     # the longest first, so that no single one is left at the end
     waiting = sorted(jobs, key=lambda job: -max(job.schedules[s.run][-1] for s in job.settings))
@@ -402,7 +402,7 @@ def work_through(jobs: list[Job], device: torch.device, request: Request) -> Ite
                     # on its own stream, so that the state is read after the steps that are queued there
                     with torch.cuda.stream(turn.stream):
                         turn.leave()
-                raise KeyboardInterrupt
+                raise KeyboardInterrupt(STOPPED)
             moved = False
             for turn in list(active):
                 if turn.until is not None and not turn.until():  # asked last: the turn before may change it
