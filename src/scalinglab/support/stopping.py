@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-
 # of the KeyboardInterrupt that ends a Python program
 STOPPED = "the runs are stopped and their states saved; the same call with the same store goes on from there"
 
