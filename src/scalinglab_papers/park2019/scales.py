@@ -93,9 +93,11 @@ GPU = {
     "mnist 1LP standard": Reduced(
         share=1 / 2, widths=(*MLP_WIDTHS, 1024), batches=STANDARD_BATCHES, seeds=8,
     ),
-    # the optimum of 1LP in this scheme goes as B ~ w^-0.5, so that large batches matter for few units
+    # the optimum of 1LP in this scheme goes as B ~ w^-0.5, so that large batches matter for few units; with
+    # w B ≤ 65,536 and B ≤ 256 those of 64 and 128 units lay at the end of the search
     "mnist 2LP standard": Reduced(
-        share=1 / 4, widths=(*MLP_WIDTHS, 1024), batches=STANDARD_BATCHES, near=(2048, 65_536), seeds=8,
+        share=1 / 4, widths=(*MLP_WIDTHS, 1024), batches=(*STANDARD_BATCHES, 384, 512, 768),
+        near=(2048, 98_304), seeds=8,
     ),
     # next to the optima of 512 units in the grid of appendix G; the paper's widths, since at 64 units a part
     # of the runs does not train
