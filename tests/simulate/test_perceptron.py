@@ -8,7 +8,6 @@ from scipy import optimize
 
 import scalinglab as sl
 from scalinglab.errors import BadInput, NotConverged
-from scalinglab.store import StoreWarning
 
 torch = pytest.importorskip("torch")
 
@@ -226,43 +225,6 @@ def test_free_curve_lies_on_the_theory_at_both_ends_and_dips_below_hebb_between(
     assert at_optimum == pytest.approx(float(best.error), rel=0.04)
     assert far == pytest.approx(float(theory.fixed_norm(5.0, 30.0).error), rel=0.04)
     assert at_optimum < far < hebb
-
-
-@pytest.mark.parametrize("options", [{"method": "line_search"}, {"method": "sgd", "batch_size": 30}])
-def test_an_interrupted_run_goes_on_as_if_nothing_had_happened(options, tmp_path, monkeypatch):
-    problem, file = s.draw(4.0, 30, 2), tmp_path / "walk.pt"
-    whole = s.free_norm(problem, 60, **options)
-    observe, calls = s.free.observe, []
-
-    def interrupted(*arguments):
-        calls.append(0)
-        if len(calls) == 20:
-            raise KeyboardInterrupt
-        return observe(*arguments)
-
-    monkeypatch.setattr(s.free, "observe", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        s.free_norm(problem, 60, resume=file, **options)
-    monkeypatch.undo()
-    resumed = s.free_norm(problem, 60, resume=file, **options)
-    np.testing.assert_array_equal(resumed["test_error"], whole["test_error"])
-    np.testing.assert_array_equal(resumed["step"], whole["step"])
-    with pytest.raises(BadInput, match="learning_rate"):
-        s.free_norm(problem, 60, 0.3, resume=file, **options)
-
-
-@pytest.mark.slow
-def test_a_damaged_state_lets_the_descent_begin_anew_and_is_said(tmp_path):
-    problem = s.draw(2.0, 20, 1)
-    whole = s.free_norm(problem, 30, resume=tmp_path / "walk")
-    data = (tmp_path / "walk").read_bytes()
-    places = np.random.default_rng(0).integers(len(data), size=12)
-    for changed in [*(data[:k] + bytes([data[k] ^ 4]) + data[k + 1 :] for k in places), data[:900], b""]:
-        (tmp_path / "walk").write_bytes(changed)
-        with pytest.warns(StoreWarning, match="walk.*damaged"):
-            again = s.free_norm(problem, 30, resume=tmp_path / "walk")
-        np.testing.assert_array_equal(again["test_error"], whole["test_error"])
-    assert len(list((tmp_path / "damaged").iterdir())) == 14
 
 
 def test_divergence_is_recorded_not_hidden():

@@ -16,18 +16,14 @@ Inputs are float32 as drawn, weights are double: late steps are far below the la
 
 from __future__ import annotations
 
-import json
 import math
-import warnings
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scalinglab.errors import BadInput, nearest
 from scalinglab.simulate.perceptron.problem import Problem, observe, rows
-from scalinglab.store.files import Damaged, StoreWarning, quarantine
 from scalinglab.support.progress import track
 from scalinglab.support.validation import checked
 
@@ -51,7 +47,6 @@ def free_norm(
     start: float = 0.01,
     until: float = math.inf,
     checkpoints: int = 80,
-    resume: str | Path | None = None,
 ) -> Curves:
     """Train every seed's student from zero and observe it at log-spaced steps.
 
@@ -65,9 +60,6 @@ def free_norm(
         start: norm after the first step of "normalized" and "line_search".
         until: stop when every seed's norm exceeds this.
         checkpoints: how many observations, evenly spaced in ln(step).
-        resume: a file that keeps the state at every checkpoint; the same call goes on from it after an
-            interruption and ends as if there had been none. It carries a checksum: a damaged one is
-            quarantined, with a warning, and descent starts again.
 
     Returns:
         Curves with a run a seed: `step`, `time` (sum of learning rates), `norm` (‖w‖/√N), `test_error`,
@@ -96,14 +88,7 @@ def free_norm(
     step, marks = 0, np.unique(np.geomspace(1, steps, checkpoints).round().astype(int))
     observed: list[dict[str, Any]] = []
     setting = {"optimizer": method, "learning_rate": learning_rate, "batch_size": batch_size}
-    call = {**problem.setting, **setting, "seeds": problem.seeds, "growth": growth, "start": start}
-    call |= {"marks": marks.tolist()}
-    if resume is not None and Path(resume).exists():
-        step, observed = walk.load(Path(resume), call)
-        walk.margins = problem.margins(walk.weights).double()
     for mark in track(marks, f"free norm, {method}", total=len(marks)):
-        if observed and mark <= observed[-1]["step"]:
-            continue
         while step < mark:
             advance[method]()
             step += 1
@@ -111,8 +96,6 @@ def free_norm(
         loss = torch.nn.functional.softplus(-2 * margins).mean(dim=1).cpu().numpy()
         found = observe(problem, walk.weights, margins)
         observed.append(found | {"step": step, "time": walk.time[:, 0].tolist(), "train_loss": loss})
-        if resume is not None:
-            walk.save(Path(resume), call, step, observed)
         if found["norm"].min() > until or not np.isfinite(found["norm"]).all():
             break
     columns: dict[str, Any] = rows(problem, observed) | {k: v for k, v in setting.items() if v is not None}
@@ -139,48 +122,6 @@ class _Walk:
     rate: Tensor
     time: Tensor
     generator: Generator
-
-    def save(self, path: Path, call: dict[str, Any], step: int, observed: list[dict[str, Any]]) -> None:
-        """Write everything that a later call needs; the file appears whole or not at all."""
-        from scalinglab.torch_files import save_state
-
-        state = {"weights": self.weights, "rate": self.rate, "time": self.time}
-        state |= {"generator": self.generator.get_state()}
-        rows = [{name: _as_list(value) for name, value in row.items()} for row in observed]
-        save_state(path, {"call": json.dumps(call), "step": step, "observed": rows, "state": state})
-
-    def load(self, path: Path, call: dict[str, Any]) -> tuple[int, list[dict[str, Any]]]:
-        """Take up what `save` wrote; begin anew where it is damaged, refuse where it is of another call."""
-        from scalinglab.torch_files import load_state
-
-        try:
-            kept = load_state(path, self.weights.device)
-        except Damaged as error:
-            moved = quarantine(path, path.parent)
-            warnings.warn(f"{error}; moved to {moved}: the descent begins anew", StoreWarning, stacklevel=3)
-            return 0, []
-        if kept["call"] != json.dumps(call):
-            before = json.loads(kept["call"])
-            now = json.loads(json.dumps(call))
-            different = sorted(name for name in now if before.get(name) != now[name])
-            raise BadInput(
-                f"{path} was written with another {', '.join(different)}: "
-                "repeat that call, or name another file"
-            )
-        for name in ("weights", "rate", "time"):
-            getattr(self, name).copy_(kept["state"][name])
-        self.generator.set_state(kept["state"]["generator"].cpu())
-        observed = [{name: _as_array(value) for name, value in row.items()} for row in kept["observed"]]
-        return kept["step"], observed
-
-
-def _as_list(value: Any) -> Any:
-    """An array in a form that a state file keeps."""
-    return {"array": value.tolist()} if isinstance(value, np.ndarray) else value
-
-
-def _as_array(value: Any) -> Any:
-    return np.array(value["array"]) if isinstance(value, dict) else value
 
 
 def _descent(problem: Problem, margins: Tensor) -> Tensor:
