@@ -521,3 +521,18 @@ def test_isoflop_curves_without_their_data_are_answered_as_a_surface(given):
     n_data = table["compute"] / (6 * table["n_params"])
     assert found["read"].facts["sizes"]["n_data"] == pytest.approx((n_data.min(), n_data.max()))
     assert "compute / (6 n_params)" in "".join(map(str, found.notes))
+
+
+@pytest.mark.slow
+def test_the_optimum_of_the_quoted_form_is_told_where_the_average_of_forms_is_elsewhere():
+    draw = np.random.default_rng(0)
+    n, d = (v.ravel() for v in np.meshgrid(np.geomspace(3e7, 3e9, 7), np.geomspace(1e9, 1e11, 7)))
+    bend = np.where(d > 1e10, (d / 1e10) ** -0.5, 1.0)  # data are worth more beyond ten billion tokens
+    loss = (1.8 + 480 * n**-0.35 + 2100 * d**-0.37 * bend) * np.exp(0.001 * draw.standard_normal(len(n)))
+    answers = sl.answer(pd.DataFrame({"params": n, "tokens": d, "loss": loss}))
+    best = answers["compute-optimal"].values
+    alone = sl.laws.surface.fit(n, d, loss, form="chinchilla")
+    held = alone.compute_optimal(answers["compute-optimal"].facts["compute"], assume_form=True)
+    told = best["n_params_if_the_form_holds"]
+    assert told.value == pytest.approx(held.n_params_median, rel=0.02)
+    assert abs(np.log(told.value / best["n_params"].value)) > np.log(1.5)

@@ -142,6 +142,8 @@ def test_an_optimum_beyond_a_factor_of_ten_is_only_a_range():
     assert find_optimum(best(1e20, 9.9), 0, NAMES, MORE).status is Status.DETERMINED
     wide = find_optimum(best(1e20, 10.1), 0, NAMES, MORE)
     assert (wide.status, list(wide.values)) == (Status.RANGE, ["n_params", "n_data", "data_per_param"])
+    assert find_optimum(best(1e20, 99.0), 0, NAMES, MORE).status is Status.RANGE
+    assert find_optimum(best(1e20, 101.0), 0, NAMES, MORE).status is Status.NOT_DETERMINED
     assumed = find_optimum(best(1e20, 10.1), 0, NAMES, MORE, assumed=best(1e20, 2.0))
     held = assumed.values["n_params_if_the_form_holds"]
     assert (held.value, held.high) == (1.5e9, 2e9)

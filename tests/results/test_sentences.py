@@ -240,6 +240,11 @@ def test_a_compute_optimal_model_that_is_open_or_refused():
         "Best model for 1e21 FLOPs: 1.5B parameters (95 %: 1B to 2B) on 30B tokens (20B to 40B); if the form "
         "holds, 1.5B (1B to 2B) on 30B tokens."
     )
+    none = found("compute-optimal", Status.NOT_DETERMINED, values=BEST | held, facts=facts)
+    assert none.text == (
+        "Best model for 1e21 FLOPs: not determined, 1B to 2B parameters on 20B to 40B tokens are likely (95 %); "
+        "if the form holds, 1.5B (1B to 2B) on 30B tokens."
+    )
     far = Reason("too_far", smallest=1e18, largest=1e20, compute=1e40, reach=1e3)
     other = found("compute-optimal", Status.NOT_DETERMINED, values=BEST, facts=facts, reasons=(far,))
     assert other.text.startswith(

@@ -29,6 +29,8 @@ EXPONENTS = {"alpha": "n_params", "beta": "n_data"}
 FEWEST_OF_A_CURVE = 3  # sizes, from which on an exponent has an interval
 GROW_TOGETHER = 0.99  # rank correlation of parameters and data that makes their runs one curve
 EXACT = 1e-9  # standard deviation of ln y, below which a table has no noise
+APART = 1.5  # between the sizes of the average and of the quoted form, from which on both are said
+OPEN = 100.0  # convention: between the ends of a best size, from which on it is not determined
 MOST_SCATTER = 0.3  # of the spread of ln y, beyond which the form is not seen to hold
 
 
@@ -84,9 +86,7 @@ def _add_optimum(
         )
         return replace(found, findings=(*found.findings, *refused))
     asked = [*best.compute].index(target)
-    low, high = (float(end[asked]) for end in best.n_params_interval)
-    # said beside a wide interval alone: every optimum with intervals takes seconds
-    assumed = fitted.compute_optimal(best.compute[[asked]], assume_form=True) if high > WIDE * low else None
+    assumed = _if_the_form_holds(fitted, best, asked)
     tenfold = Command("laws surface", *chosen, "--compute", f"{best.compute[1]:.3g}")
     optimal = Command("plan optimal", *chosen, "--compute", f"{target:.3g}")
     findings = (
@@ -102,6 +102,21 @@ def _add_optimum(
     except ScalinglabError as error:
         last = Finding("next run", Status.NOT_DETERMINED, {}, (reason_of(error),), {}, plan, names)
     return replace(found, findings=(*findings, last), optimal=best, next_runs=runs)
+
+
+def _if_the_form_holds(fitted: Surface, best: Optimal, i: int) -> Optimal | None:
+    """The i-th optimum by the form whose exponents are quoted, alone; None where it says no more.
+
+    It does beside a wide interval, and where the average of forms is elsewhere.
+    """
+    alone, compute = replace(fitted, average=()), best.compute[[i]]
+    try:
+        of_form = alone.compute_optimal(compute, intervals=False).n_params[0]
+        apart = abs(np.log(of_form / best.n_params_median[i])) > np.log(APART)
+        low, high = (end[i] for end in best.n_params_interval)
+        return alone.compute_optimal(compute, assume_form=True) if apart or high > WIDE * low else None
+    except NotDetermined:
+        return None
 
 
 def _longest_curve(table: Table) -> tuple[str, ...]:
@@ -204,19 +219,21 @@ def find_optimum(
 
     Args:
         far: why the compute that was asked for is refused, and another one is answered.
-        assumed: the one of this compute if the form holds, which is said beside a wide interval.
+        assumed: the one of this compute if the form holds, which is said beside a wide interval, or where it
+            differs.
     """
     values = _sizes(best, i, names)
     n, d = values["n_params"], values["n_data"]
     per = f"{names['n_data']} per parameter"
     ratio = Estimate(d.value / n.value, low=d.low / n.high, high=d.high / n.low, unit=per)
     values["data_per_param"] = ratio
-    status = Status.DETERMINED
-    if n.high / n.low > WIDE:
-        status = Status.RANGE
-        if assumed is not None:
-            fixed = _sizes(assumed, 0, names)
-            values |= {f"{name}_if_the_form_holds": value for name, value in fixed.items()}
+    spread = n.high / n.low
+    status = (
+        Status.DETERMINED if spread <= WIDE else Status.RANGE if spread <= OPEN else Status.NOT_DETERMINED
+    )
+    if assumed is not None:
+        fixed = _sizes(assumed, 0, names)
+        values |= {f"{name}_if_the_form_holds": value for name, value in fixed.items()}
     facts = {
         "compute": float(best.compute[i]), "beyond": float(best.beyond[i]), "below": float(best.below[i])
     }  # fmt: skip

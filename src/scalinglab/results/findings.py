@@ -214,8 +214,12 @@ def _compute_optimal(found: Finding) -> tuple[str, str]:
     if f["below"] > 1:
         far = f", {f['below']:.3g} times less than the smallest run"
     subject = f"Best model for {flops(f['compute'])}{far}"
-    on = f"on {count(d.value)} {d.unit} ({count(d.low)} to {count(d.high)})"
-    text = f"{count(n.value)} parameters (95 %: {count(n.low)} to {count(n.high)}) {on}"
+    if found.status is Status.NOT_DETERMINED and not refused:
+        ends = [f"{count(v.low)} to {count(v.high)} {v.unit}" for v in (n, d)]
+        text = f"not determined, {' on '.join(ends)} are likely (95 %)"
+    else:
+        on = f"on {count(d.value)} {d.unit} ({count(d.low)} to {count(d.high)})"
+        text = f"{count(n.value)} parameters (95 %: {count(n.low)} to {count(n.high)}) {on}"
     if (fixed := found.values.get("n_params_if_the_form_holds")) is not None:
         data = found.values["n_data_if_the_form_holds"]
         text += (
