@@ -401,8 +401,8 @@ def test_sizes_in_other_units_are_doubted():
     small = runs(4, 4).assign(params=lambda t: t.params / 1e6, tokens=lambda t: t.tokens / 1e9)
     whole = pd.DataFrame({"N": [10, 10, 1000, 1000], "D": [1, 100, 1, 100], "loss": [4.5, 3.8, 3.1, 2.3]})
     alone = pd.DataFrame({"params": [70, 160, 410, 1400], "loss": [3.9, 3.4, 3.0, 2.7]})
-    for table in (small, whole, alone):
-        with pytest.raises(BadInput, check=because("small_sizes")):
+    for table, code in ((small, "small_sizes"), (whole, "small_n"), (alone, "small_sizes")):
+        with pytest.raises(BadInput, check=because(code)):
             choose(sl.read(table))
     assert choose(sl.read(alone), x="n_params").x == ("n_params",), "counts as they stand"
     with pytest.raises(BadInput) as refused:

@@ -85,7 +85,7 @@ def _follows_a_size(frame: pd.DataFrame, measured: str) -> bool:
 
 
 def rank_correlation(one: pd.Series, other: pd.Series) -> float:
-    """Spearman's, of the rows that have both; pandas' own loads all of scipy.stats. NaN of constant values."""
+    """Spearman's, of the rows that have both; pandas' own loads all of scipy.stats. NaN of constants."""
     known = one.notna() & other.notna()
     with np.errstate(invalid="ignore"):  # pandas before 3.1 divides by their zero spread
         return float(one[known].rank().corr(other[known].rank()))
