@@ -2,9 +2,10 @@
 
 The valleys of the searched sizes have one shape (`valleys`), their optima move as power laws with a scatter
 from size to size (`movement`). The interval of a setting is where the best run of a search at that size will
-lie: the error of the law, and how far the best runs of the searched sizes scatter around it, which holds
-their noise and the spacing of their grids. The regret is how far a run at the proposal ends above that best
-run. The certificate does the same from smaller sizes to the largest ones that were searched.
+lie: the error of the law, and how far the best runs of the searched sizes scatter around it, with their
+noise and the spacing of their grids. The regret is how far a run at the proposal ends above that best run.
+Both come from the same draws (`_Law.off`). The certificate does the same from smaller sizes to the largest
+ones that were searched.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from scipy import stats
 
 from scalinglab.errors import BadInput, NotDetermined, nearest
 from scalinglab.laws.fitting.data.from_curves import losses_of_runs, under_names
-from scalinglab.laws.fitting.statistics import WIDE, check_level, level_quantile
+from scalinglab.laws.fitting.statistics import WIDE, check_level
 from scalinglab.laws.tuning import movement, valleys
 from scalinglab.laws.tuning.valleys import Cell
 from scalinglab.results.estimate import FEWEST, Estimate
@@ -268,17 +269,28 @@ class _Law:
         values, vectors = np.linalg.eigh(off.T @ off / counted)
         self.scatter = (vectors * np.maximum(values, 0)) @ vectors.T  # of best runs, also of one at a time
 
-    def at(self, size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Logarithms of the settings, and the covariance of the best run of a search there."""
-        place, covariance = self.movement.at(size)
-        return place, covariance + self.scatter
+    def off(self, size: np.ndarray) -> np.ndarray:
+        """(draws, settings) by how much the best run of a search there differs from the law.
+
+        Optima scatter around the law as a Gaussian does; what best runs scatter beyond that is where they
+        fall on their grids, evenly, without tails.
+        """
+        random, freedom = np.random.default_rng(0), self.movement.freedom
+        scatter = np.diag(self.scatter)
+        optima = np.minimum(np.diag(self.movement.scatter), scatter)
+        part = np.sqrt(optima / np.maximum(scatter, 1e-300))
+        covariance = self.movement.at(size)[1] + self.scatter * np.outer(part, part)
+        root = np.linalg.cholesky(covariance + 1e-12 * np.eye(len(covariance)))
+        drawn = random.standard_normal((DRAWS, len(root))) @ root.T
+        drawn *= np.sqrt(freedom / random.chisquare(freedom, DRAWS))[:, None]
+        return np.asarray(drawn + np.sqrt(3 * (scatter - optima)) * random.uniform(-1, 1, drawn.shape))
 
     def settings(self, size: np.ndarray, sizes: Sequence[str], level: float) -> dict[str, Setting]:
-        place, covariance = self.at(size)
-        half = level_quantile(level, self.movement.freedom) * np.sqrt(np.diag(covariance))
+        place, off = self.movement.at(size)[0], self.off(size)
         found = {}
         for i, name in enumerate(self.names):
-            ends = sorted(_value(name, place[i] + sign * half[i]) for sign in (-1, 1))
+            around = Estimate.from_draws(place[i], place[i] + off[:, i], level)
+            ends = sorted(_value(name, end) for end in (around.low, around.high))
             step = np.zeros(len(place))
             costs = []
             for factor in (0.5, 2.0):
@@ -290,12 +302,7 @@ class _Law:
 
     def regret(self, size: np.ndarray, level: float) -> Estimate:
         """½ dᵀ H d of the distance from the proposal to the best run, over draws of the latter."""
-        _, covariance = self.at(size)
-        random, freedom = np.random.default_rng(0), self.movement.freedom
-        root = np.linalg.cholesky(covariance + 1e-12 * np.eye(len(covariance)))
-        draws = random.standard_normal((DRAWS, len(covariance))) @ root.T
-        draws *= np.sqrt(freedom / random.chisquare(freedom, DRAWS))[:, None]
-        lost = np.expm1(self.valleys.bowl(draws))
+        lost = np.expm1(self.valleys.bowl(self.off(size)))
         return Estimate.from_draws(float(np.median(lost)), lost, level)
 
 
@@ -344,7 +351,7 @@ def _backtest(
                 laws[count] = None
         if (law := laws[count]) is None:
             continue
-        regrets.append(left_out.lost(law.at(left_out.size)[0]))
+        regrets.append(left_out.lost(law.movement.at(left_out.size)[0]))
         copies.append(left_out.lost(ordered[count - 1].best))
         where = dict(zip(sizes, np.exp(left_out.size).tolist(), strict=True))
         predicted = law.settings(left_out.size, sizes, level)
