@@ -178,12 +178,13 @@ _OF_ANY_SIZE = {
 _OF_ANY_SIZE |= {
     "cfg", "summary", "info", "meta", "sum", "train", "training", "trained", "dataset", "data", "run",
 }  # fmt: skip
+_EMBEDDING = {"embedding", "emb", "embed", "vocab", "vocabulary"}
 # of each size its nouns, and the words that change nothing in them
 _NOUNS: dict[str, tuple[set[str], set[str]]] = {
     "n_params": (
         {"params", "parameters", "param", "parameter", "nparams"},
-        {"model", "size", "dense", "active", "activated", "non", "nonembedding", "embedding", "emb", "embed",
-         "excl", "excluding", "without", "backbone", "trainable", "learnable", "network", "net", "llm", "lm",
+        {"model", "size", "dense", "active", "activated", "non", "nonembedding", *_EMBEDDING, "excl",
+         "excluding", "without", "backbone", "trainable", "learnable", "network", "net", "llm", "lm",
          "transformer", "decoder", "encoder"},
     ),
     "tokens": (
@@ -471,13 +472,15 @@ def likely_size(column: str, ours: str) -> int:
     [1, 0, 0]
     >>> likely_size("train_clicks", "n_data")
     1
+    >>> [likely_size(name, "n_params") for name in ("non_vocab_parameters", "vocab_params")]
+    [4, 0]
     """
     words = _size_words(column)
     nouns, allowed = _NOUNS[ours]
     rest = [word for word in words if word not in nouns]
     if "/" in column and len(rest) < len(words) and any({*rest} & _NOUNS[other][0] for other in _NOUNS):
         return 0  # Tokens/Parameter
-    embedded = ours == "n_params" and bool({"embedding", "emb", "embed"} & {*rest})
+    embedded = ours == "n_params" and bool(_EMBEDDING & {*rest})
     if {*rest} & _OF_SPEED or (embedded and not {*rest} & _MAKE_IT_OWN[ours]):
         return 0
     unknown = [w for w in rest if w not in allowed and w not in _OF_ANY_SIZE]
