@@ -117,6 +117,35 @@ def test_a_line_above_the_epochs_says_how_many_examples(tmp_path: Path):
     assert sl.read(tmp_path / "t.log")["n_data"].tolist() == [500, 500, 1000, 1000, 20000, 20000]
 
 
+def test_an_epoch_in_a_line_of_its_own_tells_the_lines_below_it(tmp_path: Path):
+    epochs = "Epoch 1/2\n- val_loss: 1.8\nEpoch 2/2\n- val_loss: {}\n"
+    (tmp_path / "t.log").write_text(
+        "".join(f"Training on {n} samples\n" + epochs.format(9 / n) for n in (250, 500))
+    )
+    curves = sl.read(tmp_path / "t.log")
+    assert curves.frame.groupby("n_data")["epoch"].apply(list).tolist() == [[1, 2], [1, 2]]
+
+
+def test_sizes_that_are_keys_and_no_seconds_in_their_place(tmp_path: Path):
+    sizes = {250: 0.5, 500: 0.4, 1000: 0.3}
+    rows = {n: {"test_error": y, "train_seconds": n / 50} for n, y in sizes.items()}
+    (tmp_path / "rows.json").write_text(json.dumps({"results": rows}))
+    (tmp_path / "lists.json").write_text(
+        json.dumps({"test_error": {f"n={n}": [y, y] for n, y in sizes.items()}})
+    )
+    for name, seeds in (("rows", 1), ("lists", 2)):
+        assert sl.read(tmp_path / f"{name}.json")["n_data"].tolist() == [
+            n for n in sizes for _ in range(seeds)
+        ]
+    folds = {
+        "1": {"n": 250, "test_error": 0.5},
+        "2": {"n": 500, "test_error": 0.4},
+        "3": {"n": 900, "test_error": 0.3},
+    }
+    (tmp_path / "runs.json").write_text(json.dumps(folds))
+    assert sl.read(tmp_path / "runs.json")["n_data"].tolist() == [250, 500, 900]
+
+
 def test_arrays_that_numpy_saved_and_none_that_it_would_unpickle(tmp_path: Path):
     np.savez(tmp_path / "t.npz", n_train=[100, 200], test_err=[[0.4, 0.5], [0.2, 0.3]])
     assert sl.read(tmp_path / "t.npz")["test_error"].tolist() == [0.4, 0.5, 0.2, 0.3]

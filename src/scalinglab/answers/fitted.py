@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scalinglab.curves import PROGRESS, Curves
-from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE
+from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE, is_numeric, is_seed
 from scalinglab.curves.names import quantity
 from scalinglab.errors import BadInput, NotDetermined, nearest
 from scalinglab.laws import forms
@@ -177,9 +177,12 @@ def _varying(curves: Curves, single: bool) -> tuple[str, ...]:
     if not varied and len(curves.runs) == 1:  # one training, along its steps
         varied = [c for c in PROGRESS if c in curves.frame and curves.frame[c].nunique() > 1]
     if not varied:
+        numbers = [c for c in curves.frame if is_numeric(curves.frame[c]) and curves.frame[c].nunique() > 1]
+        others = [c for c in numbers if quantity(c) is None and not is_seed(c)]
+        shown = f" {shlex.quote(others[0])}" if others else ""
         raise BadInput(
             f"no size varies in this table: it has none of {', '.join(SIZES)} with two values or more; name "
-            "the column of sizes with x= (--x)"
+            f"the column of sizes with x= (--x{shown})"
         )
     return (varied[0],)
 

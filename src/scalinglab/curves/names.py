@@ -84,7 +84,8 @@ PROGRESS: dict[str, tuple[str, ...]] = {
     ),
     "compute": (
         "flops", "flop", "training_flops", "training_flop", "train_flops", "total_flops", "total_flos",
-        "train_total_flos", "compute_flops", "C",
+        "train_total_flos", "compute_flops", "compute_budget", "flop_budget", "flops_budget",
+        "training_compute", "train_compute", "C",
     ),
 }  # fmt: skip
 IDENTITY: dict[str, tuple[str, ...]] = {
@@ -216,6 +217,7 @@ _OF_OTHERS = {
 _CAPS = {"max", "maximum"}  # of a size: what was planned, or of something else
 _OF_SPEED = {
     "per", "sec", "second", "s", "rate", "ratio", "speed", "throughput", "hour", "hours", "time", "cost",
+    "secs", "seconds", "ms", "min", "mins", "minutes", "days",
 }  # fmt: skip
 _COUNT_WORDS = {"n", "num", "number", "no", "nr", "count", "counts"}
 # counted, and no data: of networks, of machines, of searches

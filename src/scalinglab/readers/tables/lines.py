@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -28,6 +29,8 @@ from scalinglab.readers.tables.remarks import LEFT_OUT, NOTES, is_long, shortene
 
 MOST_VALUES = 50  # of an array
 FEWEST_BY_SIZE = 3  # numbers under names that are sizes
+# a key that is a size, or names one: 1000, n=1000
+_SIZED = re.compile(r"(?:(?P<word>[A-Za-z_]+) ?[=:] ?)?(?P<number>\d[\d.,_]*(?:e\d+)?\s?[kKmMbB]?)")
 DEEPEST_OBJECT = 8  # levels of a JSON object
 _SIZES = {"n_params", "n_data", "tokens", "examples", "compute", "width"}
 _OF_RUNS = {*_SIZES, "seed", "learning_rate", "batch_size", "depth", "model", "run"}
@@ -191,6 +194,7 @@ def _records(
     for name, run in alike.items():
         group = settings.get("run") if path[-1:] == ("{}",) else None
         named = {"run": name} if group is None else {"group": group, "run": f"{group} {name}"}
+        named |= {"size": name} if _are_sizes(alike) else {}
         yield from _records(run, (*path, "{}"), settings | named)
     for name, part in inner.items():
         yield from _records(part, (*path, str(name)), settings)
@@ -198,9 +202,14 @@ def _records(
 
 def _columns_of(node: dict[str, Any], name: str = "value") -> dict[str, list[Any]]:
     """Lists of equal length, the objects by row number that pandas writes, or numbers by size, as columns."""
-    sized = [read for key in node if (read := cell(str(key))) is not None and not read.word]
-    if len(sized) == len(node) >= FEWEST_BY_SIZE and all(map(_is_measured, node.values())):
-        return {"size": [*map(str, node)], name if quantity(name) else "value": [*node.values()]}
+    if len(node) >= FEWEST_BY_SIZE and all(map(_is_measured, node.values())):
+        pairs = [_SIZED.fullmatch(str(key)) for key in node]
+        if all(pairs) and len(words := {found["word"] for found in pairs if found}) == 1:
+            sizes = [found["number"] for found in pairs if found]
+            return {
+                {"n": "n_data"}.get(word := words.pop(), word or "size"): sizes,
+                name if quantity(name) else "value": [*node.values()],
+            }
     if node and all(isinstance(v, dict) and {"steps", "values"} <= {*v} for v in node.values()):  # Sacred
         steps = [*dict.fromkeys(step for log in node.values() for step in log["steps"])]
         logs = {name: dict(zip(log["steps"], log["values"])) for name, log in node.items()}
@@ -217,6 +226,14 @@ def _columns_of(node: dict[str, Any], name: str = "value") -> dict[str, list[Any
     length = max(lengths, key=lengths.count) if lengths else 0
     found = {k: v for k, v in lists.items() if len(v) == length}
     return found if length > 1 and len(found) > 1 else {}
+
+
+def _are_sizes(names: Iterable[str]) -> bool:
+    """Whether names are numbers and count nothing through: 1000, 2000, 5000."""
+    numbers = [found.value for n in names if (found := cell(str(n))) is not None and not found.word]
+    return len(numbers) == len([*names]) and sorted(numbers) not in (
+        [*range(k, k + len(numbers))] for k in (0, 1)
+    )
 
 
 def _is_measured(value: Any) -> bool:

@@ -68,7 +68,7 @@ def rows_of_pairs(lines: Iterable[str]) -> list[dict[str, str]]:
     varied = {k for k, v in counts if (k, v) != next(each for each in counts if each[0] == k)}
     whole = any({*row} & varied and any(map(quantity, row)) for row in found)
     if varied and not whole and any({"epoch", "step"} & {*aliases(row)} for row in found):
-        found = _sections(found, varied)
+        found = _sections(found)
     elif max(map(len, found), default=0) == 1 or (
         varied and not whole
     ):  # a size and its result in several lines
@@ -82,12 +82,14 @@ def rows_of_pairs(lines: Iterable[str]) -> list[dict[str, str]]:
     return [row | once for row in rows]
 
 
-def _sections(pairs: list[dict[str, str]], sizes: set[str]) -> list[dict[str, str]]:
-    """Lines of results with the sizes that a line above them says, as a log of several trainings has them."""
+def _sections(pairs: list[dict[str, str]]) -> list[dict[str, str]]:
+    """Lines of results with the size and the step that lines above them say, as in logs of trainings."""
     rows, above = [], dict[str, str]()
     for pair in pairs:
-        above |= {name: value for name, value in pair.items() if name in sizes}
-        rows.append(pair | above if any(map(quantity, pair)) else pair)
+        if any(map(quantity, pair)):
+            rows.append(above | pair)
+        else:
+            above |= {k: v for k, v in pair.items() if {*_COUNTS, "epoch", "step"} & {*aliases([k])}}
     return rows
 
 

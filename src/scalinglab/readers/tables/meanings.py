@@ -85,7 +85,7 @@ NO_RESULT = {
     *HYPERPARAMETERS, "id", "index", "gpu", "gpus", "hours", "hrs", "minutes", "duration", "runtime",
 }  # fmt: skip
 NO_RESULT |= {"wall", "cost", "usd", "memory", "gb", "mb", "throughput", "speed", "mfu", "per"}
-NO_RESULT |= {"date"}
+NO_RESULT |= {"date", "seconds", "secs", "sec", "ms", "latency", "elapsed", "energy", "kwh"}
 _VALUES = {"value", "values", "mean", "avg", "average", "score", "metric", "objective", "result", "y", "0"}
 _COUNTING = {"n", "num", "size", "count", "samples", "examples", "time", "sec", "seconds", "step", "steps"}
 _COUNTING |= {"epoch", "epochs", "every", "interval", "batch", "batches", "freq", "lines", "seqs", "tokens"}
