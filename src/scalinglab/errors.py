@@ -93,6 +93,12 @@ def _bare(word: str) -> str:
     return "".join(letter for letter in word.casefold() if letter.isalnum())
 
 
+def _initials(word: str) -> str:
+    """ "lr" of "learning_rate"; of one word nothing."""
+    parts = word.casefold().split("_")
+    return "".join(part[:1] for part in parts) if len(parts) > 1 else ""
+
+
 def nearest(word: str, choices: Iterable[str], otherwise: str = "", most: int = 20) -> str:
     """The end of an error message about an unknown name: the nearest known one, or all of them.
 
@@ -102,13 +108,17 @@ def nearest(word: str, choices: Iterable[str], otherwise: str = "", most: int = 
 
     >>> nearest("widht", ["width", "depth"])
     "did you mean 'width'?"
+    >>> nearest("lr", ["learning_rate", "depth"])
+    "did you mean 'learning_rate'?"
     >>> nearest("CIFAR-10", ["cifar100", "cifar10"])
     "did you mean 'cifar10'?"
     >>> nearest("seed", ["10", "9", "100", "8"], most=2)
     'choose from: 8, 9 and 2 more'
     """
     known = sorted(choices, key=_order)
-    bare = {_bare(name): name for name in known}
+    bare = {short: name for name in known if (short := _initials(name))} | {
+        _bare(name): name for name in known
+    }
     close = difflib.get_close_matches(word, known, n=1)
     if _bare(word) in bare or close:
         return f"did you mean {(bare.get(_bare(word)) or close[0])!r}?"

@@ -36,9 +36,7 @@ class Source:
     level: int = 0
 
 
-def double(
-    source: Source, x: Numbers, from_: str | None = None, loud: bool = False, to: Annotated[int, "-t"] = 2
-) -> Output:
+def double(source: Source, x: Numbers, from_: str | None = None, loud: bool = False, to: int = 2) -> Output:
     """Double some numbers.
 
     scalinglab double t.csv --x 1,2
@@ -71,7 +69,8 @@ def test_options_come_from_annotations_and_help_from_the_docstring():
     assert list(found) == ["table", "x", "from_", "loud", "to", "level", "json", "out"]
     assert found["x"] == (("--x",), REQUIRED, "The numbers to double.")
     assert found["from_"][0] == ("--from",)
-    assert found["to"][0] == ("--to", "-t")
+    assert found["to"][0] == ("--to",)
+    assert found["out"][0] == ("--out", "-o")
     assert found["level"][1:] == (0, HELP["level"].capitalize())
     assert command.examples == ["scalinglab double t.csv --x 1,2"]
     assert command.help.startswith("Double some numbers.")
@@ -81,8 +80,8 @@ def test_options_come_from_annotations_and_help_from_the_docstring():
 def test_a_function_gets_its_options_and_sets_and_its_result_is_rendered(tmp_path: Path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     command = Command("double", double)
-    words = ("t.csv", "--x", "1,2", "--level", "4", "-t", "3", "--from", "here", "--json")
-    done = invoke(command, *words, "--out", "a.json")
+    words = ("t.csv", "--x", "1,2", "--level", "4", "--to", "3", "--from", "here", "--json")
+    done = invoke(command, *words, "-o", "a.json")
     document = {"x": [3.0, 6.0], "table": "t.csv", "level": 4, "from": "here", "loud": False}
     assert (done.exit_code, json.loads(done.stdout)) == (0, {"schema": 1, "command": "double", **document})
     assert json.loads(Path("a.json").read_text()) == document

@@ -162,7 +162,7 @@ Priors = Annotated[
 ]
 
 # further names of options: a compute is one of FLOPs
-ALSO = {"compute": ("--flops",)}
+ALSO = {"compute": ("--flops",), "out": ("-o",)}
 # help of options that mean the same in several commands
 HELP = {
     "json": "print one JSON document on stdout and nothing else.",

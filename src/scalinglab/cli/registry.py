@@ -11,8 +11,7 @@
         '''
 
 - A parameter is an option: ``n_params`` is ``--n-params``, ``from_`` is ``--from``. An `ARGUMENT` in its
-  annotation makes it a positional argument, a string there is a further name (``Annotated[Path, "-o"]``),
-  and a `Typed` is how the value is read from what was typed.
+  annotation makes it a positional argument, and a `Typed` is how the value is read from what was typed.
 - A parameter that is annotated with a dataclass takes a set of options, one for each of its fields.
 - The help of an option stands under ``Args``, of a set in its own docstring; where it does not, in `HELP`.
 - What the function returns is rendered by `output.render`: on the screen, as ``--json``, to the file of
@@ -88,7 +87,7 @@ def _parameter(name: str, hint: Any, default: Any, text: str, owner: str = "") -
     if typed is not None:
         given = typed.given | None if default is None else typed.given
     flag = "--" + name.rstrip("_").replace("_", "-")
-    names = (flag, *ALSO.get(name, ()), *(mark for mark in marks if isinstance(mark, str)))
+    names = (flag, *ALSO.get(name, ()))
     read = typed.read if typed else None
     return Parameter(name, given, default, _sentence(text), names, read, ARGUMENT in marks, owner)
 

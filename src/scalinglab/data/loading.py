@@ -55,7 +55,7 @@ def available(name: str) -> Path | None:
     """The folder in which a set lies, or None; digits lie in scikit-learn itself."""
     source = source_of(name)
     if not source.files:
-        return _bundled().parent
+        return _bundled().parent if find_spec("sklearn") else None
     places = [base / name for base in search_path()]
     places += [Path(route.path) for route in source.routes if isinstance(route, Debian)]
     return next((place for place in places if records.find(source, place)), None)

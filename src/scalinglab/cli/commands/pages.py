@@ -14,7 +14,7 @@ from scalinglab.cli.tables import Rows
 @command("report", out=False)
 def report(
     rows: Rows,
-    out: Annotated[Path, "-o"] = Path("report.html"),
+    out: Path = Path("report.html"),
     title: str | None = None,
     explain: str | None = None,
 ) -> Output:

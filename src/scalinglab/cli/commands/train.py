@@ -5,11 +5,12 @@ from __future__ import annotations
 import shlex
 import time
 import tomllib
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from scalinglab.cli.options import ARGUMENT, Folder, Typed, numbers, pairs, whole
-from scalinglab.cli.output import Output, for_programs, say
+from scalinglab.cli.output import Output, for_programs, resumable, say
 from scalinglab.cli.registry import command
 from scalinglab.errors import BadInput
 
@@ -97,7 +98,8 @@ def train(
         setting["epochs"] = EPOCHS
     sizes = [{}] if n_data is None else [{"n_data": size} for size in n_data]
     settings = [{**setting, **size, "seed": seed + i} for size in sizes for i in range(seeds)]
-    curves = sl.train.run_many(settings, store=store, device=device, progress=not for_programs())
+    with resumable() if store is not None else nullcontext():
+        curves = sl.train.run_many(settings, store=store, device=device, progress=not for_programs())
     if store is None:
         footer = "nothing was saved: --store FOLDER saves the runs, --out FILE.csv the curves"
     else:
