@@ -384,20 +384,19 @@ def scatter_between_checkpoints() -> Numbers:
     return found | {"scatter": float(np.sqrt(spread.mean()))}
 
 
+CNN_DECAYS = (1.8787, 1.6429)  # b of these CNNs at widths 2 and 8: record fig6a of commit 3ae1e1ca
+
+
 def frontier_of_one_width() -> Numbers:
     """Fig. 6c: what the kernel says where one width is best at every compute, (a − 1)/b in place of /(1 + b).
 
-    From (a − 1)/(1 + b) of fig6c and the smallest and largest b of fig6a.
+    From (a − 1)/(1 + b) of fig6c and the smallest and largest b of its networks.
     """
-    tables = {name: json.loads((MEASURED / "bordelon2024" / f"{name}.json").read_text())["table"]
-              for name in ("fig6a", "fig6c")}  # fmt: skip
-    decays = [
-        row["measured"] for row in tables["fig6a"] if "width" in row["quantity"] and row["expected"] is None
-    ]
-    values = {row["quantity"]: row for row in tables["fig6c"]}
+    table = json.loads((MEASURED / "bordelon2024" / "fig6c.json").read_text())["table"]
+    values = {row["quantity"]: row for row in table}
     kernel = values["(a − 1)/(1 + b) of the kernel before training"]["measured"]
     lazy = values["compute exponent of linearised networks"]
-    in_time = [kernel * (1 + b) / b for b in decays]
+    in_time = [kernel * (1 + b) / b for b in CNN_DECAYS]
     return {
         "frontier": lazy["measured"], "error": lazy["stderr"], "kernel": kernel,
         "in_time_low": min(in_time), "in_time_high": max(in_time),
@@ -481,6 +480,41 @@ def initial_kernel_by_network(inputs: int = 200, seeds: int = 16) -> Numbers:
     return found
 
 
+def task_power_of_mean_kernels(inputs: int = 200, seeds: int = 16) -> Numbers:
+    """Fig. 6b: the exponent of 1 − C(k) at 8 and 32 channels, of single kernels and of means over four.
+
+    Digits, even against odd, Wide ResNets before training. Kernels are divided by their trace.
+    """
+    import torch
+
+    from scalinglab import measure, nets
+    from scalinglab.data import load
+    from scalinglab.spectrum import Spectrum
+
+    data, found = load("digits"), {}
+    x, y = torch.as_tensor(data.inputs("test")[:inputs]), 2.0 * (data.test_y[:inputs] % 2) - 1
+    y = y - y.mean()
+
+    def exponents(kernels: list[np.ndarray]) -> np.ndarray:
+        spectra = [Spectrum.from_kernel(kernel, y, measure.eigh) for kernel in kernels]
+        return np.array([one.tail_exponent("target_power").value - 1 for one in spectra])
+
+    for name, width in (("narrow", 0.5), ("wide", 2.0)):
+        kernels = []
+        for seed in range(seeds):
+            model = nets.build(
+                "wide_resnet", input_shape=data.input_shape, n_classes=2, width=width, depth=10,
+                batch_norm=False, seed=seed,
+            )  # fmt: skip
+            kernel = np.asarray(measure.ntk(model, x))
+            kernels.append(kernel / np.trace(kernel))
+        means = [np.mean(kernels[k::4], axis=0) for k in range(4)]
+        for kind, values in (("single", exponents(kernels)), ("mean", exponents(means))):
+            found[f"{name}_{kind}"] = float(values.mean())
+            found[f"{name}_{kind}_error"] = float(values.std(ddof=1) / np.sqrt(len(values)))
+    return found
+
+
 # --- park2019 --------------------------------------------------------------------------------------------
 
 
@@ -491,17 +525,23 @@ def _searches(name: str) -> pd.DataFrame:
 
 
 def narrow_perceptrons() -> Numbers:
-    """Fig. 4: the power p from widths of 64, 128 or 256 units on, and at a half of the training time."""
+    """Fig. 4: the power p from widths of 64, 128 or 256 units on, and at a half of the training time.
+
+    One hidden layer, and "deep" two.
+    """
     from scalinglab.laws.noise import optimal_noise
 
-    runs = pd.read_parquet(MEASURED / "park2019" / "schemes.parquet")
-    runs = runs[(runs["depth"] == 1) & (runs["parameterization"] == "standard")]
+    every = pd.read_parquet(MEASURED / "park2019" / "schemes.parquet")
+    every = every[every["parameterization"] == "standard"]
     found = {}
-    for narrowest in (64, 128, 256):
-        power = optimal_noise(Curves(runs[runs["widening_factor"] >= narrowest].copy())).power
-        found[f"from_{narrowest}"] = power.value
-        found[f"from_{narrowest}_low"], found[f"from_{narrowest}_high"] = power.low, power.high
-    found["half_time"] = optimal_noise(Curves(runs.copy()), share=0.5).power.value
+    for depth, deep in ((1, ""), (2, "_deep")):
+        runs = every[every["depth"] == depth]
+        for narrowest in (64, 128, 256):
+            power = optimal_noise(Curves(runs[runs["widening_factor"] >= narrowest].copy())).power
+            found[f"from_{narrowest}{deep}"] = power.value
+            found[f"from_{narrowest}{deep}_low"] = power.low
+            found[f"from_{narrowest}{deep}_high"] = power.high
+        found[f"half_time{deep}"] = optimal_noise(Curves(runs.copy()), share=0.5).power.value
     return found
 
 
@@ -591,8 +631,8 @@ CHECKS: dict[str, Callable[[], Numbers]] = {
         optima_of_mean_curves, margins_after_the_last_error, what_falls_in_resnets, exponents_by_domain,
         local_interpolation, features_to_choose_from, sizes_next_to_the_features, scatter_between_checkpoints,
         frontier_of_one_width, excess_by_spectrum, initial_kernel_by_network,
-        after_kernel_by_network, narrow_perceptrons, gain_at_fixed_noise_in_time, schemes_in_time,
-        curvature_and_failures,
+        task_power_of_mean_kernels, after_kernel_by_network, narrow_perceptrons,
+        gain_at_fixed_noise_in_time, schemes_in_time, curvature_and_failures,
     )
 }  # fmt: skip
 

@@ -69,6 +69,7 @@ class Scale:
 
 ONLINE = {"online": True, "augment": "crop_flip"}
 WIDE_RESNET = {"model": "wide_resnet", "depth": 10, "batch_norm": False}
+WIDE_RATES = (0.0007, 0.0002)  # without normalisation 64 channels diverge at 0.002
 SCALES = {
     "smoke": Scale(
         dataset="digits", widths=(0.5, 1.0, 2.0), followed=1.0, inputs=160, seeds=3, steps=60, along=160,
@@ -81,10 +82,12 @@ SCALES = {
     "gpu": Scale(
         dataset="cifar10", widths=(1.0, 2.0, 4.0, 8.0), followed=4.0, inputs=2000, seeds=8, steps=4000,
         along=1000, network=WIDE_RESNET, trained=5, training=ONLINE | {"batch_size": 128},
+        rates=WIDE_RATES,
     ),
     "paper": Scale(
         dataset="cifar10", widths=(1.0, 2.0, 4.0, 8.0), followed=8.0, inputs=2000, seeds=12, steps=8000,
         along=1000, network=WIDE_RESNET, trained=5, training=ONLINE | {"batch_size": 128},
+        rates=WIDE_RATES,
     ),
 }  # fmt: skip
 
