@@ -109,7 +109,7 @@ def _if_the_form_holds(fitted: Surface, best: Optimal, i: int) -> Optimal | None
 
     It does beside a wide interval, and where the average of forms is elsewhere.
     """
-    alone, compute = replace(fitted, average=()), best.compute[[i]]
+    alone, compute = fitted.alone, best.compute[[i]]
     try:
         of_form = alone.compute_optimal(compute, intervals=False).n_params[0]
         apart = abs(np.log(of_form / best.n_params_median[i])) > np.log(APART)

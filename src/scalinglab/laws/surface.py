@@ -63,6 +63,16 @@ USUAL_DELTA = 1e-3
 # convention: of the width of an interval; a fitted value farther from the median is not the one to quote
 ASIDE = 0.1
 
+if TYPE_CHECKING:
+    of_law = cached_property
+else:
+
+    class of_law(cached_property):
+        """What is known of `law` alone: found once, by the surface that is `alone`."""
+
+        def __get__(self, surface, owner=None):
+            return super().__get__(None if surface is None else surface.alone, owner)
+
 
 @dataclass(frozen=True)
 class Surface(NotebookResult):
@@ -111,6 +121,14 @@ class Surface(NotebookResult):
         about = {"weights": weighed(self.weights), "form": self.law.form.name}
         return (Reason("other_forms_weigh", **about),) if self.average else ()
 
+    @cached_property
+    def alone(self) -> Surface:
+        """The surface of the form whose parameters are quoted, without the others."""
+        if not self.average:
+            return self
+        same = (each for _, each in self.average if each.law.form is self.law.form)
+        return next(same, Surface(self.law, self.seed))
+
     @property
     def leading(self) -> Surface:
         """The surface of the form that counts most."""
@@ -130,7 +148,7 @@ class Surface(NotebookResult):
 
     # --- how sure it is --------------------------------------------------------------------------
 
-    @cached_property
+    @of_law
     def bend(self) -> Bend:
         """Whether residuals bend with size in a way that the form lacks."""
         law, points = self.law.solution, self.law.points
@@ -148,13 +166,13 @@ class Surface(NotebookResult):
         enough = MANY * len(self.law.form.parameters)
         return "bootstrap" if len(np.unique(self.law.points.runs)) >= enough else "profile"
 
-    @cached_property
-    def _form_error(self) -> FormError:
+    @of_law
+    def form_error(self) -> FormError:
         """What the form may miss, by how the residuals move together."""
         with one_thread():
             return FormError(self.law.solution, self._shared)
 
-    @cached_property
+    @of_law
     def _shared(self) -> SharedErrors:
         """What runs of one size have in common."""
         return SharedErrors(self.law.solution)
@@ -183,7 +201,7 @@ class Surface(NotebookResult):
             return self._mixed(middles, parts, level, self.law.solution.log)
         sizes = {name: options.pop(name) for name in self.law.form.variables if name in options}
         x = by_name(self.law.form, at, sizes)
-        form_error = None if assume_form else self._form_error
+        form_error = None if assume_form else self.form_error
         if options or of != "law":
             return interval_engine.of_law(
                 self.law.solution, x, level, of=of, shared=self._shared, form_error=form_error, **options
@@ -202,7 +220,7 @@ class Surface(NotebookResult):
             return np.exp(mean) if log else mean
         x = sizes_of(self.law.form, by_name(self.law.form, at, sizes))
         quantity = interval_engine.law_at(self.law.solution, x.reshape(len(x), -1))
-        found = self._middle(quantity, None if assume_form else self._form_error)
+        found = self._middle(quantity, None if assume_form else self.form_error)
         return float(found[0]) if x.ndim == 1 else found.reshape(x.shape[1:])
 
     def _middle(self, quantity: Quantity, form_error: FormError | None) -> np.ndarray:
@@ -233,13 +251,13 @@ class Surface(NotebookResult):
             )
         return interval_engine.interval(self._profiled, quantity, level, "profile", **allowed)
 
-    @cached_property
+    @of_law
     def _bootstrap(self) -> Bootstrap:
         """400 refits on resampled runs."""
         with one_thread():
             return bootstrap(self.law.solution, draws=400, seed=self.seed)
 
-    @cached_property
+    @of_law
     def _profiled(self) -> Solution:
         return profiled(self.law.solution)
 
@@ -248,7 +266,7 @@ class Surface(NotebookResult):
         found = self._intervals.get(level) or self._parameter_intervals(level)
         return dict(self._intervals.setdefault(level, found))
 
-    @cached_property
+    @of_law
     def _intervals(self) -> dict[float, dict[str, Interval]]:
         return {}
 
@@ -270,7 +288,7 @@ class Surface(NotebookResult):
             )
         return found
 
-    @cached_property
+    @of_law
     def quoted(self) -> dict[str, float]:
         """The number to quote of every free parameter: the fitted value, or the median where that is another.
 
@@ -287,7 +305,7 @@ class Surface(NotebookResult):
             found[p.name] = median if away > ASIDE * width else fitted
         return found
 
-    @cached_property
+    @of_law
     def undetermined(self) -> tuple[str, ...]:
         """The parameters without a value: with an open 95 % interval, or amplitudes known to no order."""
         ends = self.parameter_intervals()
@@ -402,7 +420,7 @@ class Surface(NotebookResult):
         if intervals:
             if far := too_far(flat, spent):
                 raise NotDetermined(far)
-            low, high, middle = self._optimum_ends(best, None if assume_form else self._form_error, level)
+            low, high, middle = self._optimum_ends(best, None if assume_form else self.form_error, level)
         shaped = [_like(total, v) for v in (*best, *low, *high, *middle)]
         exponent = _like(total, np.log(nearby[0] / best[0]) / np.log(1.01))
         ends = [Interval(shaped[3 + i], shaped[6 + i]) for i in range(3)]
@@ -464,7 +482,7 @@ class Surface(NotebookResult):
                         found[losses] = split[:, 1]
             return found
 
-        quantity = Quantity(value, np.ones(2 * count, bool), self._form_error.optimum(best[:2]))
+        quantity = Quantity(value, np.ones(2 * count, bool), self.form_error.optimum(best[:2]))
         low, high = (end.reshape(2, count) for end in self._ends(quantity, level, form_error, self._shared))
         if not (low[0] > 0).all() or not np.isfinite(high[0]).all():
             raise NotDetermined(Reason("any_size_fits", size=Column("n_params")))

@@ -215,7 +215,8 @@ def next_runs(
         raise BadInput(
             f"no candidate costs {budget:.3g} {unit} or less; the cheapest candidate costs {prices.min():.3g}"
         )
-    posterior = after_fit(law.solution, places, targets)
+    error = fitted.leading.form_error if isinstance(fitted, Surface) else None
+    posterior = after_fit(law.solution, places, targets, error)
     limits: dict[str, Any] = {"seeds": seeds, "most": most, "tolerance": tolerance}
     plan = best_plan([posterior], prices, budget, **limits)
     deviations = np.sqrt(np.maximum(posterior.own[len(places) :], 0.0))

@@ -73,14 +73,19 @@ class Posterior:
         return replace(self, cross=cross, own=self.own - factor**2, factors=(*self.factors, factor))
 
 
-def after_fit(law: Solution, candidates: np.ndarray, targets: np.ndarray) -> Posterior:
+def after_fit(
+    law: Solution, candidates: np.ndarray, targets: np.ndarray, error: FormError | None = None
+) -> Posterior:
     """What a fitted law leaves open at candidates (n, variables) and targets (m, variables).
 
     Of several points of a run, which move together, the last counts. Parameters that ended at a bound are
     free here: a run that shows whether a floor of 0 is one counts.
+
+    Args:
+        error: what the law may miss, where it is known already.
     """
     count, places = len(candidates), np.vstack([candidates, targets]).T
-    error, shared, problem = FormError(law), SharedErrors(law), law.problem
+    error, shared, problem = error or FormError(law), SharedErrors(law), law.problem
     noise = error.run_variance if error.learns else law.variance
     if shared.shows:  # what is no run's own is in `together`
         noise = noise * shared.alone

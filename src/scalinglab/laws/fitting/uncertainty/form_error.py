@@ -145,17 +145,38 @@ class FormError:
         p = int(self.free.sum())
         self.trend, self.contrasts, self.triangle = basis[:, :p], basis[:, p:], triangle[:p]
         self.dof = len(rows) - p
-        residuals = -white @ problem.residuals(z)[0][rows]  # measured − law
-        self.seen = self.contrasts.T @ residuals
-        if np.isfinite(law.delta) and self.shows:
-            residuals = self._without_outliers(residuals)
-            self.seen = self.contrasts.T @ residuals
-        # what generalised least squares moves of the fit, which took runs for independent
-        self.moved = np.zeros(len(rows)) if noise is None else self.trend @ (self.trend.T @ residuals)
-        self.shared = shared.chance if shared is not None and self.shows else 0.0
-        self.sharing = None
-        if shared is not None and self.shared:
-            self.sharing = FormError(law, noise=shared.covariance(sizes[:, rows]))
+        self.measured = -white @ problem.residuals(z)[0][rows]  # − law
+        self.noise_of_runs, self.together = noise, shared
+
+    @cached_property
+    def residuals(self) -> np.ndarray:
+        """(runs,) measured − law, outliers drawn in."""
+        return self._without_outliers() if np.isfinite(self.law.delta) and self.shows else self.measured
+
+    @cached_property
+    def seen(self) -> np.ndarray:
+        """(contrasts,) what residuals show that no parameters of the law explain."""
+        return self.contrasts.T @ self.residuals
+
+    @cached_property
+    def moved(self) -> np.ndarray:
+        """(runs,) what generalised least squares moves of the fit, which took runs for independent."""
+        if self.noise_of_runs is None:
+            return np.zeros(len(self.rows))
+        return self.trend @ (self.trend.T @ self.residuals)
+
+    @cached_property
+    def shared(self) -> float:
+        """The probability that runs of one size share an error."""
+        return self.together.chance if self.together is not None and self.shows else 0.0
+
+    @cached_property
+    def sharing(self) -> FormError | None:
+        """The average with runs of one size that share an error; None where they do not."""
+        if self.together is None or not self.shared:
+            return None
+        sizes = np.atleast_2d(self.law.points.x)[:, self.rows]
+        return FormError(self.law, noise=self.together.covariance(sizes))
 
     @property
     def shows(self) -> bool:
@@ -166,7 +187,7 @@ class FormError:
     def learns(self) -> bool:
         """Whether there are residuals to learn from, of logarithms or of raw values."""
         enough = self.dof >= 1 and self.varied.any()
-        return bool(enough and np.max(np.abs(self.seen)) > ROUNDING * self.law.unit)
+        return bool(enough and np.max(np.abs(self.contrasts.T @ self.measured)) > ROUNDING * self.law.unit)
 
     @property
     def chance(self) -> float:
@@ -219,14 +240,14 @@ class FormError:
         """δ of every range; ρ = 0, which has none, is the first of the first field."""
         return self._weighed(self.seen)
 
-    def _without_outliers(self, residuals: np.ndarray) -> np.ndarray:
+    def _without_outliers(self) -> np.ndarray:
         """(runs,) residuals with those beyond `HUBER` times the noise around δ drawn in to there.
 
         Huber's pseudo-values: a residual that its neighbours share is the form's error, however large. The
         noise of Gaussian residuals comes out 5 % too small; intervals, which are stretched to those of the
         fit (`ends`), do not depend on it.
         """
-        kept = residuals
+        kept = residuals = self.measured
         for _ in range(ROUNDS):
             seen = self.contrasts.T @ kept
             fields = self._weighed(seen)
@@ -238,41 +259,46 @@ class FormError:
         return kept
 
     @cached_property
-    def _shapes(self) -> list[tuple[float, tuple[int, ...], np.ndarray, np.ndarray, np.ndarray]]:
-        """Range, sizes, covariance, variance and axes of every field."""
-        found, count = [], int(self.varied.sum())
+    def _shapes(self) -> tuple[list[tuple[float, tuple[int, ...], np.ndarray]], np.ndarray, np.ndarray]:
+        """Range, sizes and covariance of every field; then their variances and axes, one below the other."""
+        found, variances, axes, count = [], [], [], int(self.varied.sum())
         alone = [(j,) for j in range(count)] if count > 1 else []
         for along in [tuple(range(count)), *alone]:
             unit = self.weight * _together(self.slopes_at_runs, along)
             for reach in RANGES:
                 at_runs = unit @ matern(self.logs, self.logs, reach, along) @ unit.T
-                variance, axes = np.linalg.eigh(self.contrasts.T @ at_runs @ self.contrasts)
-                found.append((reach, along, at_runs, np.maximum(variance, 0.0), axes))
-        return found
+                variance, axis = np.linalg.eigh(self.contrasts.T @ at_runs @ self.contrasts)
+                found.append((reach, along, at_runs))
+                variances.append(np.maximum(variance, 0.0))
+                axes.append(axis)
+        return found, np.array(variances), np.array(axes)
 
     def _weighed(self, seen: np.ndarray) -> list[Field]:
         """The fields with the weights that contrasts `seen` of the residuals give them."""
-        tried, likelihood, prior = [], [], []
-        for reach, along, covariance, variance, axes in self._shapes:
-            unit = reach / MATERN_SLOPE  # standard deviation of δ of ρ = 1
-            ratio = np.r_[0.0, self.dof / np.sum(seen**2) * (unit * SLOPE_ERRORS) ** 2]
-            total = 1 + ratio[:, None] * variance
-            squares = np.sum((axes.T @ seen) ** 2 / total, axis=1)
-            likelihood.append(-0.5 * np.sum(np.log(total), axis=1) - self.dof / 2 * np.log(squares))
-            noise = np.sqrt(squares / self.dof)
-            rho = np.sqrt(ratio[1:]) * noise[1:] / unit
-            even = np.maximum(np.gradient(np.log(rho)), 0.0)  # in ln ρ
-            if (several := int(self.varied.sum())) > 1:
-                # errors along one size move the best n_params most: with an even prior its interval is 1.6
-                # times as wide where the form holds
-                even = even * (SIGNIFICANT if len(along) == 1 else 1 - SIGNIFICANT * several)
-            prior.append(np.r_[0.0, np.where(rho <= LARGEST, even, 0.0)])
-            tried.append((reach, along, covariance, variance, axes, ratio, noise))
-        share = np.array(prior)
+        shapes, variance, axes = self._shapes
+        # standard deviation of δ of ρ = 1
+        unit = np.array([reach for reach, *_ in shapes])[:, None] / MATERN_SLOPE
+        ratio = self.dof / np.sum(seen**2) * (unit * np.r_[0.0, SLOPE_ERRORS]) ** 2
+        total = 1 + ratio[..., None] * variance[:, None]
+        squares = np.sum((seen @ axes)[:, None] ** 2 / total, axis=-1)
+        likelihood = -0.5 * np.sum(np.log(total), axis=-1) - self.dof / 2 * np.log(squares)
+        noise = np.sqrt(squares / self.dof)
+        rho = np.sqrt(ratio[:, 1:]) * noise[:, 1:] / unit
+        even = np.maximum(np.gradient(np.log(rho), axis=1), 0.0)  # in ln ρ
+        if (several := int(self.varied.sum())) > 1:
+            # errors along one size move the best n_params most: with an even prior its interval is 1.6
+            # times as wide where the form holds
+            single = np.array([len(along) == 1 for _, along, _ in shapes])[:, None]
+            even = even * np.where(single, SIGNIFICANT, 1 - SIGNIFICANT * several)
+        share = np.zeros_like(ratio)
+        share[:, 1:] = np.where(rho <= LARGEST, even, 0.0)
         share[0, 0] = share.sum()  # before the residuals, no error is as likely as all errors together
         with np.errstate(divide="ignore"):
-            posterior = np.array(likelihood) + np.log(share)
-        return [Field(*field, w) for field, w in zip(tried, shares(posterior), strict=True)]
+            weight = shares(likelihood + np.log(share))
+        return [
+            Field(*shape, *parts)
+            for shape, *parts in zip(shapes, variance, axes, ratio, noise, weight, strict=True)
+        ]
 
     # --- intervals -----------------------------------------------------------------------------------
 
