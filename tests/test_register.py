@@ -82,7 +82,8 @@ def test_a_figure_of_a_paper_is_registered() -> None:
     sl.register.paper("somebody2026/figure1", "the loss falls")(figure)
     entry = registry.entry("somebody2026/figure1")
     assert entry.claim == "the loss falls"
-    assert entry.function() is figure
+    with pytest.raises(NotImplementedError):
+        entry.function()("smoke")
 
 
 USED = """

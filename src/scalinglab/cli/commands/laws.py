@@ -318,7 +318,7 @@ def downstream(
     at: Numbers | None = None,
     compute: Numbers | None = None,
     level: float = 0.95,
-    widest: float = 0.3,
+    widest: float = 0.35,
     flops_per_param_example: float = 6.0,
 ) -> Output:
     """Predict a score in two stages: the loss from sizes, then the score from the loss.
