@@ -6,14 +6,12 @@ from training_parts.plain import dataset_name, plain_loop
 from training_parts.results import Results, clear, engine_time, is_wanted
 
 FAST = {"precision": "bf16", "compile": True, "graphs": True}
-FASTER = {**FAST, "momentum_precision": "bf16"}
 GPU_VARIANTS = {  # name -> (runs, max_stacked, setting)
     "cnn": {
         "bf16, graphs, compile, 1 run": (1, 1, FAST),
         "bf16, graphs, compile, 4 runs": (4, 1, FAST),
         "bf16, graphs, compile, 8 runs": (8, 1, FAST),
         "bf16, graphs, compile, 16 runs": (16, 1, FAST),
-        "bf16, graphs, compile, bf16 momentum, 8 runs": (8, 1, FASTER),
         "fp32, graphs, 1 run": (1, 1, {"graphs": True}),
         "fp32, graphs, 4 runs": (4, 1, {"graphs": True}),
         "fp32, graphs, compile, 4 runs": (4, 1, {"graphs": True, "compile": True}),
@@ -25,7 +23,6 @@ GPU_VARIANTS = {  # name -> (runs, max_stacked, setting)
         "bf16, graphs, compile, 1 run": (1, 1, FAST),
         "bf16, graphs, compile, 4 runs": (4, 1, FAST),
         "bf16, graphs, compile, 8 runs": (8, 1, FAST),
-        "bf16, graphs, compile, bf16 momentum, 8 runs": (8, 1, FASTER),
         "fp32, graphs, 1 run": (1, 1, {"graphs": True}),
         "tf32, graphs, 4 runs": (4, 1, {"graphs": True, "precision": "tf32"}),
         "bf16, graphs, 4 runs": (4, 1, {"graphs": True, "precision": "bf16"}),
@@ -156,29 +153,19 @@ def kernels_part(part: str, results: Results) -> None:
 
 
 def precision_part(part: str, results: Results) -> None:
-    """The same settings over 12 seeds: do the opt-ins give the same curves within seed noise?
-
-    On a CPU only for the momentum in bf16, with an eighth of the width on images of half the size.
-    """
-    import torch
-
+    """The same settings over 12 seeds: do the opt-ins give the same curves within seed noise?"""
     from scalinglab.train import run_many
 
-    name, device = dataset_name("cifar10"), "cuda" if torch.cuda.is_available() else "cpu"
+    name, device = dataset_name("cifar10"), "cuda"
     variants = {
         "fp32": {},
-        "fp32, bf16 momentum": {"momentum_precision": "bf16"},
         "fp32 graphs": {"graphs": True},
         "tf32 graphs": {"graphs": True, "precision": "tf32"},
         "bf16 graphs": {"graphs": True, "precision": "bf16"},
         "fp32 graphs compile": {"graphs": True, "compile": True},
         "bf16 graphs compile": FAST,
-        "bf16 graphs compile, bf16 momentum": FASTER,
     }
     size = {"width": 1.0, "test_size": 5000}
-    if device == "cpu":
-        size = {"width": 0.125, "pool": 2, "test_size": 2000}
-        variants = {variant: s for variant, s in variants.items() if not s.get("graphs")}
     reference: dict = {}
     for variant, setting in variants.items():
         if reference and not is_wanted(variant):
@@ -192,9 +179,7 @@ def precision_part(part: str, results: Results) -> None:
         ]  # fmt: skip
 
         def compare(settings=settings, variant=variant) -> dict:
-            frame = run_many(
-                settings, device=device, max_stacked=1 if device == "cuda" else None, progress=False
-            ).frame
+            frame = run_many(settings, device=device, max_stacked=1, progress=False).frame
             found = {"seeds": len(settings)}
             for column in ("train_loss", "test_loss", "test_error", "norm"):
                 last = frame.sort_values("step").groupby("seed")[column].last().to_numpy()

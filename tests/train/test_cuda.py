@@ -11,10 +11,8 @@ import torch
 
 from scalinglab.measure.free_memory import free_memory
 from scalinglab.measure.network_norms.cuda_graphs import captured
-from scalinglab.train import engine, jobs, memory, replicas, run_many
-from scalinglab.train.evaluation import Evaluator
+from scalinglab.train import engine, jobs, memory, run_many
 from scalinglab.train.setting import Setting
-from scalinglab.train.training_step import PIECE
 from tests.train.killed import killed
 
 pytestmark = [
@@ -142,24 +140,6 @@ def test_states_are_written_while_other_runs_are_captured(tmp_path) -> None:
     assert np.array_equal(a, b)
 
 
-@pytest.mark.parametrize("model", ["cnn", "resnet"])
-def test_compiled_evaluations_find_what_plain_ones_find(model: str) -> None:
-    g = group(model=model, graphs=True, compile=True, precision="bf16")
-    g.advance(16)
-    torch.cuda.synchronize()
-    weights = {name: value.detach() for name, value in g.working.items()}
-    found = {}
-    with torch.cuda.stream(torch.cuda.Stream()):
-        for piece in (g.program.piece, None):
-            g.program.piece = piece
-            evaluator = Evaluator(g.program, g.stream, 1, captures=True)
-            for _ in range(3):  # plainly, captured, replayed
-                (found[piece],) = evaluator.begin(weights, g.buffers, [0]).result()
-    assert set(found) == {PIECE, None}
-    for name in ("train_loss", "test_loss"):
-        assert found[PIECE][name] == pytest.approx(found[None][name], rel=0.01)
-
-
 @pytest.fixture
 def bounded() -> Iterator[float]:
     """Bytes that this process may take of the GPU, beside others that do not count then: 8 GB."""
@@ -189,18 +169,19 @@ def test_the_memory_of_a_captured_graph_is_free_when_the_graph_is_gone(bounded: 
 def test_runs_train_as_far_as_memory_goes_and_ended_ones_release_theirs(bounded, monkeypatch) -> None:
     common = {**CNN, "steps": 12, "graphs": True, "measure": []}
     small, large = ([{**common, "width": w, "seed": seed} for seed in range(3)] for w in (4.0, 5.0))
-    at_work: list[int] = []
-    drop = engine._drop_idle_beside
+    beside: list[int] = []
+    fits = engine.fits_beside
 
-    def watched(active, *others) -> None:
-        at_work.append(len(active))
-        drop(active, *others)
+    def watched(job, active, limit) -> bool:
+        found = fits(job, active, limit)
+        beside.append(len(active) + found)
+        return found
 
-    monkeypatch.setattr(engine, "_drop_idle_beside", watched)
-    replicas.IDLE_GROUPS.clear()
+    monkeypatch.setattr(engine, "fits_beside", watched)
     for settings in (small, large):
+        beside.clear()
         within = run_many(settings, device="cuda", max_stacked=1, progress=False).frame
-        idle = {group.setting.width for _, group in replicas.IDLE_GROUPS}
+        most = max(beside)
         torch.cuda.set_per_process_memory_fraction(1.0)
         without_bound = run_many(settings, device="cuda", max_stacked=1, progress=False).frame
         assert np.array_equal(within["test_loss"], without_bound["test_loss"])
@@ -208,5 +189,4 @@ def test_runs_train_as_far_as_memory_goes_and_ended_ones_release_theirs(bounded,
         torch.cuda.set_per_process_memory_fraction(bounded / torch.cuda.mem_get_info()[1])
     each = memory.of_group([Setting.from_dict(large[0])])
     assert int(memory.SHARE * bounded / each) == 2
-    assert max(at_work[6:9]) == 2  # of the large ones within the bound
-    assert idle == {5.0}  # the graphs of the small ones are gone
+    assert most == 2  # of the large ones within the bound

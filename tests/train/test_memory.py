@@ -18,10 +18,9 @@ from scalinglab.measure.network_norms.cuda_graphs import captured
 from scalinglab.support import phases
 from scalinglab.support.stopping import Request
 from scalinglab.sweep import training
-from scalinglab.train import engine, jobs, memory, replicas, run_many
+from scalinglab.train import engine, jobs, memory, run_many
 from scalinglab.train.kernels import fused_mlp
 from scalinglab.train.setting import Setting
-from scalinglab.train.training_step import PIECE
 
 GPU = torch.device("cuda")
 CNN = {"model": "cnn", "dataset": "cifar10", "n_data": 1000, "steps": 1, "batch_size": 32, "measure": []}
@@ -133,12 +132,9 @@ class Pretended:
     at_work: ClassVar[list[Pretended]] = []
     seen: ClassVar[list[list[float]]] = []
 
-    def __init__(self, size: float, steps: int = 10, kind: str = "a") -> None:
-        self.memory, self.schedules, self.kind = size * GB, {"run": [steps]}, kind
+    def __init__(self, size: float, steps: int = 10) -> None:
+        self.memory, self.schedules = size * GB, {"run": [steps]}
         self.settings = [SimpleNamespace(run="run")]
-
-    def place(self, stream: int | None = None) -> tuple[str, int | None]:
-        return self.kind, stream
 
     def leave(self) -> None:
         raise AssertionError("nobody asked for the end")
@@ -163,7 +159,6 @@ def pretended(monkeypatch):
     monkeypatch.setattr(engine, "streams", lambda device, count: list(range(count)))
     monkeypatch.setattr(Pretended, "seen", [])
     monkeypatch.setattr(Pretended, "at_work", [])
-    monkeypatch.setattr(replicas, "IDLE_GROUPS", [])
 
 
 @pytest.mark.parametrize(
@@ -210,65 +205,6 @@ def test_while_no_job_can_go_on_all_the_time_counts_as_waiting(pretended, monkey
     assert len(list(engine.work_through([Pretended(1)], GPU, Request()))) == 2
     assert len(asked) == 7  # once before the wait, five times in it, and once more by the turn itself
     assert phases.SECONDS["waiting for the GPU"] - before > 0.9 * 5 * 0.01
-
-
-def left_idle(*held: tuple[str, int, float]) -> None:
-    """Groups that have ended: what they can be reused for, their stream, and their gigabytes."""
-    replicas.IDLE_GROUPS[:] = [
-        ((kind, stream), SimpleNamespace(memory=size * GB)) for kind, stream, size in held
-    ]
-
-
-@pytest.mark.parametrize(
-    ("size", "left"),
-    [
-        (8, [("b", 1), ("a", 7), ("c", 2), ("a", 3)]),  # of 40 GB; it takes over the second
-        (15, [("b", 1), ("a", 7), ("a", 3)]),  # the first is older, but a job that waits can use it
-        (25, [("b", 1), ("a", 7)]),  # the last is one of another stream, for which no job waits
-        (35, [("a", 7)]),
-        (99, [("a", 7)]),
-    ],
-)
-def test_groups_that_have_ended_are_dropped_where_a_job_needs_their_memory(
-    size, left, pretended, monkeypatch
-) -> None:
-    gpu(monkeypatch, free=10 * GB, reserved=99 * GB)
-    monkeypatch.setattr(Pretended, "work", lambda self: iter([1]))
-    left_idle(("b", 1, 10), ("a", 7, 10), ("c", 2, 10), ("a", 3, 10))
-    list(engine.work_through([Pretended(size), Pretended(1, steps=1, kind="b")], GPU, Request()))
-    assert [place for place, _ in replicas.IDLE_GROUPS] == left
-
-
-@pytest.mark.parametrize(("reserved", "most"), [(60, 4), (20, 2)])
-def test_what_ended_groups_hold_is_no_more_than_what_is_reserved(
-    reserved, most, pretended, monkeypatch
-) -> None:
-    gpu(monkeypatch, free=10 * GB, reserved=reserved * GB)  # 0.8 · (10 + 40) and 0.8 · (10 + 20) GB
-    left_idle(("b", 1, 40))
-    list(engine.work_through([Pretended(10) for _ in range(6)], GPU, Request()))
-    assert max(map(len, Pretended.seen)) == most
-
-
-def test_whether_a_job_fits_is_a_question_that_changes_nothing(pretended, monkeypatch) -> None:
-    gpu(monkeypatch, free=0.0)
-    left_idle(("b", 1, 10))
-    busy = [SimpleNamespace(memory=30 * GB)]
-    assert engine.fits_beside(Pretended(10), busy, 40 * GB)
-    assert not engine.fits_beside(Pretended(11), busy, 40 * GB)
-    assert engine.fits_beside(Pretended(99), [], 40 * GB)
-    assert len(replicas.IDLE_GROUPS) == 1
-
-
-@pytest.mark.parametrize("changed", [{}, {"learning_rate": 0.3}, {"n_data": 32}, {"seed": 1}])
-def test_the_place_of_a_job_is_that_of_its_group(changed, monkeypatch) -> None:
-    small = {"model": "mlp", "dataset": "digits", "width": 0.1, "n_data": 64, "steps": 2, "batch_size": 32}
-    cpu, saving = torch.device("cpu"), SimpleNamespace()
-    first, second = (
-        jobs.Job([Setting.from_dict({**small, **more})], cpu, None, None, saving, ["run"])
-        for more in ({}, changed)
-    )
-    assert jobs.build(second.settings, cpu).place == second.place()
-    assert (first.place() == second.place()) == (changed in ({}, {"seed": 1}))
 
 
 def test_runs_that_have_ended_hold_no_memory(monkeypatch) -> None:
@@ -318,7 +254,7 @@ def test_what_is_evaluated_at_once_counts_for_a_group_and_not_for_each_run(sizes
     assert memory.examples_at_once(plain) == 4096
     assert memory.of_group([plain]) == trained + evaluated
     assert memory.of_group([plain] * 3) == 3 * trained + evaluated
-    assert memory.of_group([fast]) == 4 * 5 * 7000 + 2 * 3 * (500 * 32 + 90 * 2000)
+    assert memory.of_group([fast]) == 4 * 5 * 7000 + 2 * 3 * (500 * 32 + 90 * 4096)
     assert memory.of_run(normed, GPU) == trained + 2 * 4 * 7000
     assert memory.of_group([captured]) == 4 * 5 * 7000 + 2 * (trained - 4 * 5 * 7000 + evaluated)
     wide = 160 * 32 * 32  # of a Wide ResNet of width 10
@@ -367,24 +303,12 @@ def test_large_networks_are_not_allocated_to_find_their_sizes(allocated, place, 
     assert activations > largest > 32 * 32
 
 
-@pytest.mark.parametrize(
-    ("values", "runs", "compiled"),
-    [
-        ({}, 1, True),
-        ({}, 2, False),
-        ({"compile": False}, 1, False),
-        ({"precision": "fp32"}, 1, False),
-        ({"precision": "fp32", "model": "vit"}, 1, True),  # its blocks are compiled
-        ({"model": "mlp"}, 1, False),  # nothing but dense layers
-    ],
-)
-def test_what_counts_for_a_compiled_evaluation_is_the_piece_that_it_takes(
-    values, runs, compiled, sizes_are
-) -> None:
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_an_evaluation_counts_by_the_examples_that_it_takes(precision, sizes_are) -> None:
     sizes_are(0, 0, 90)  # nothing but evaluations
-    s = Setting.from_dict({**CNN, "precision": "bf16", "compile": True, **values})
-    size = 2 if s.precision == "bf16" else 4
-    assert memory.of_group([s] * runs) == size * 3 * 90 * (PIECE if compiled else memory.MOST_EXAMPLES)
+    s = Setting.from_dict({**CNN, "precision": precision})
+    size = 2 if precision == "bf16" else 4
+    assert memory.of_group([s]) == size * 3 * 90 * memory.MOST_EXAMPLES
 
 
 @pytest.mark.parametrize(

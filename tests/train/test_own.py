@@ -122,7 +122,7 @@ def plain_loop(model, data, setting, loss, make_optimizer, schedule=None, clip=N
     x, y, test_x, test_y = data
     (full,) = with_own([setting], {"model": model, "dataset": data, "loss": loss})
     subset = dataset_of(full).order(full.seed)[: full.n_data]
-    batches = Stream([subset], [full.seed], full.batch(full.n_data), torch.device("cpu"))
+    batches = Stream([subset], [full.seed], full.batch(full.n_data), torch.device("cpu"), 1 << 16)
     torch.manual_seed(full.seed)
     network = model({}) if not isinstance(model, type) else model()
     optimizer = make_optimizer(network.parameters())
@@ -481,7 +481,7 @@ def test_averaged_weights_are_measured_and_not_trained() -> None:
     np.testing.assert_array_equal(plain["test_loss"], averaged.frame["test_loss"])
     (full,) = with_own([setting], {"model": Small, "dataset": data, "loss": "cross_entropy"})
     subset = dataset_of(full).order(1)[:60]
-    batches = Stream([subset], [1], BATCH, torch.device("cpu"))
+    batches = Stream([subset], [1], BATCH, torch.device("cpu"), 1 << 16)
     torch.manual_seed(1)
     network = Small()
     average = copy.deepcopy(network)

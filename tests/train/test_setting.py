@@ -43,8 +43,6 @@ def make(**values) -> Setting:
         ({"data_seed": 1 << 63}, "from 0"),
         ({"dataset": "teacher_student", "pool": 2}, "for images"),
         ({"dataset": "teacher_student", "normalize": "unit"}, "for images"),
-        ({"momentum_precision": "bf61"}, "'bf16'"),
-        ({"momentum_precision": "bf16", "optimizer": "sgd"}, "no momentum unless you give it"),
     ],
 )
 def test_what_is_wrong_is_named_with_the_way_out(values: dict, says: str) -> None:
@@ -106,11 +104,6 @@ def test_sizes_are_those_of_the_data() -> None:
     for name, source in data.SOURCES.items():
         if data.available(name) is not None and name in ("digits", "mnist"):
             assert data.load(name, normalize="none").n_data == source.n_train
-
-
-def test_momentum_in_fp32_is_what_it_is_anyway() -> None:
-    assert make(momentum_precision="fp32").run == make().run
-    assert make(momentum_precision="bf16").run != make().run
 
 
 def test_one_measurement_need_not_be_a_list() -> None:

@@ -95,14 +95,13 @@ def _checked(path: Path) -> int:
 
 def _index(path: Path) -> int:
     pack = path.parent.parent / "sealed" / f"{path.stem}.parquet"
-    read_checked(path)
     found = read_index(path.parent, pack.name)
     if pack.exists():
         try:
             right = index_of(parquet.read_footer(pack), pack.stat().st_size)
         except Damaged:
             return 0  # the finding of the pack names it
-        same = all(map(np.array_equal, found.arrays(), right.arrays()))
+        same = np.array_equal(found.keys, right.keys) and np.array_equal(found.ends, right.ends)
         if found.replaces != right.replaces or not same:
             raise Damaged(f"{path} is damaged: it is not the index of its pack")
     return 0

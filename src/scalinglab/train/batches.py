@@ -211,7 +211,7 @@ class Stream:
         subsets: for each run, the training examples it may use, in any order.
         seeds: for each run, the seed of its order.
         batch: examples a step, the same for all runs.
-        longest: steps of the longest run, where no other runs come after these.
+        longest: steps of the longest run.
     """
 
     def __init__(
@@ -220,26 +220,20 @@ class Stream:
         seeds: list[int],
         batch: int,
         device: torch.device,
-        longest: int | None = None,
+        longest: int,
     ) -> None:
         self.batch = batch
         # large batches too draw many steps at once
-        self.steps = max(16, min(AHEAD // batch, longest or AHEAD))
+        self.steps = max(16, min(AHEAD // batch, longest))
         self.full = all(len(subset) == batch for subset in subsets)
         # a full batch is the same at every step: one row serves all
         shape = (len(subsets), 1 if self.full else self.steps, batch)
         self.indices = torch.zeros(shape, dtype=torch.int64, device=device)
-        self.restart(subsets, seeds)
-
-    def restart(self, subsets: list[np.ndarray], seeds: list[int]) -> None:
-        """Begin anew with other runs; `indices` stays where it is."""
-        device = self.indices.device
         self.key = rn.keys(seeds, rn.ORDER, device)
         self.subsets = [torch.from_numpy(np.ascontiguousarray(s)).to(device) for s in subsets]
         self.sizes = [len(s) for s in subsets]
         self.first = -1  # the step at which `indices` begins
         if self.full:
-            # in place: captured graphs read from this memory
             self.indices.copy_(torch.stack(self.subsets)[:, None])
 
     def fill(self, step: int, end: int) -> int:
@@ -299,11 +293,6 @@ class Ring:
         self.windows = torch.tensor(windows, device=device)
         self.batches = torch.tensor(batches, dtype=torch.int32, device=device)
         self.orders = torch.zeros((len(subsets), max(windows)), dtype=torch.int32, device=device)
-        self.restart(subsets, seeds)
-
-    def restart(self, subsets: list[np.ndarray], seeds: list[int]) -> None:
-        """Begin anew with other runs of the same sizes and batches; `orders` stays where it is."""
-        device = self.orders.device
         self.key = rn.keys(seeds, rn.ORDER, device)
         self._table = torch.zeros((len(subsets), max(self.sizes)), dtype=torch.int64, device=device)
         for own, subset in zip(self._table, subsets):

@@ -37,7 +37,7 @@ from scalinglab.train.jobs import Job, resident_of, size_of
 from scalinglab.train.kernels import fused_mlp
 from scalinglab.train.memory import SHARE
 from scalinglab.train.own.references import taken_in, tell_changes
-from scalinglab.train.replicas import Place, drop_idle, idle_memory, program, streams
+from scalinglab.train.replicas import program, streams
 from scalinglab.train.setting import Setting, with_torch_optimizer
 from scalinglab.train.training_step import drawn, is_own, kind_of, probe
 
@@ -359,12 +359,11 @@ def how(setting: Setting, runs: int, device: torch.device) -> str:
 
 @dataclass
 class Turn:
-    """What a job does next, the bytes it takes, its stream and place, how it leaves, what it waits for."""
+    """What a job does next, the bytes it takes, its stream, how it leaves, what it waits for."""
 
     work: Iterator[int | Callable[[], bool]]
     memory: float
     stream: torch.cuda.Stream
-    place: Place
     leave: Callable[[], None]
     until: Callable[[], bool] | None = None
 
@@ -387,16 +386,14 @@ def work_through(jobs: list[Job], device: torch.device, request: Request) -> Ite
     waiting = sorted(jobs, key=lambda job: -max(job.schedules[s.run][-1] for s in job.settings))
     free = streams(device, STREAMS)
     active: list[Turn] = []
-    idle = min(idle_memory(), torch.cuda.memory_reserved(device))  # an estimate, and no more than there is
-    limit = SHARE * (free_memory(device) + idle)
+    limit = SHARE * free_memory(device)
     with ThreadPoolExecutor(DRAWING, thread_name_prefix="scalinglab-draw") as drawing:
         while waiting or active:
             while waiting and free and fits_beside(waiting[0], active, limit):
                 job, stream = waiting.pop(0), free.pop()
                 for soon in (job, *waiting[:STREAMS]):
                     _draw_ahead(soon, drawing)
-                active.append(Turn(job.work(), job.memory, stream, job.place(stream), job.leave))
-                _drop_idle_beside(active, waiting[:STREAMS], limit)
+                active.append(Turn(job.work(), job.memory, stream, job.leave))
             if request.soon:
                 for turn in active:
                     # on its own stream, so that the state is read after the steps that are queued there
@@ -427,14 +424,6 @@ def work_through(jobs: list[Job], device: torch.device, request: Request) -> Ite
 def fits_beside(job: Job, active: Sequence[Turn], limit: float) -> bool:
     """Whether a job can start beside the active ones; one by itself always can."""
     return not active or job.memory + sum(turn.memory for turn in active) <= limit
-
-
-def _drop_idle_beside(active: Sequence[Turn], waiting: Sequence[Job], limit: float) -> None:
-    """Drop groups that have ended where the active ones need their memory, but for those these reuse."""
-    left = max(0.0, limit - sum(turn.memory for turn in active))
-    taken = {turn.place for turn in active}
-    if idle_memory(taken) > left:
-        drop_idle(left, taken, {job.place()[0] for job in waiting})
 
 
 def _draw_ahead(job: Job, drawing: ThreadPoolExecutor) -> None:

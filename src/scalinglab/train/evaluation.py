@@ -24,7 +24,6 @@ from scalinglab.train.training_step import Named, Program, is_large, precision
 PIECE = 1 << 10  # examples in one piece of an evaluation on a CPU, all runs together
 OWN_NUMBERS = 1 << 24  # activations in one piece, of networks of the user's own on a CPU: 64 MB
 SHARE = 1 / 512  # of a GPU's memory: what one piece of an evaluation of dense layers may take
-GRAPHS = 8  # evaluations of different sizes that stay captured
 
 
 class Evaluation:
@@ -70,7 +69,9 @@ class Evaluator:
         self.classes = bool(self.resident.n_classes)  # whether there is an error beside the loss
         # test examples of each run, where every run has its own
         self.tests = self.resident.test_index(stream.subsets)
-        self.restart()
+        for r, subset in enumerate(stream.subsets):
+            n = min(len(subset), self.examples.shape[1])
+            self.examples[r, :n] = subset[:n]
 
     @property
     def resident(self) -> Resident:
@@ -82,16 +83,6 @@ class Evaluator:
         """What the runs share."""
         return self.program.setting
 
-    def restart(self) -> None:
-        """Use the training examples that the stream has now."""
-        for r, subset in enumerate(self.stream.subsets):
-            n = min(len(subset), self.examples.shape[1])
-            self.examples[r, :n] = subset[:n]
-        if self.tests is not None and (now := self.resident.test_index(self.stream.subsets)) is not None:
-            self.tests.copy_(now)
-        if len(self.replays.made) > GRAPHS:
-            self.replays = Replays(self.resident.device, self.replays.captures, share_memory=True)
-
     def begin(
         self, weights: Named, buffers: Named, rows: Sequence[int], averages: Named | None = None
     ) -> Evaluation:
@@ -101,8 +92,8 @@ class Evaluator:
         parts: list[tuple[list[int], str, Arriving]] = []
         # sums leave at once: graphs share memory, and the next evaluation may overwrite them
         with (
-            precision(self.setting, self.resident.device), evaluating(self.program.model),
-            evaluating(self.program.trained), torch.no_grad(), self.program.drawing(),
+            precision(self.setting, self.resident.device), evaluating(self.program.model), torch.no_grad(),
+            self.program.drawing(),
         ):  # fmt: skip
             for n in sorted(set(sizes.values())):  # runs of one size have one shape
                 same = [r for r in rows if sizes[r] == n]
@@ -141,19 +132,13 @@ class Evaluator:
         # float64: how examples are cut into pieces must not show in their sum
         loss = torch.zeros(runs, dtype=torch.float64, device=resident.device)
         wrong, count = (torch.zeros(runs, dtype=torch.float64, device=resident.device) for _ in range(2))
-        fixed = self.program.piece
-        piece = fixed or max(1, examples_at_once(self.program, resident) // runs)
+        piece = max(1, examples_at_once(self.program, resident) // runs)
         for start in range(0, n, piece):
             part = slice(start, min(start + piece, n))
             chosen = part if index is None else index[:, part]
             stored, y = inputs[chosen], targets[chosen]
             y = y.expand(runs, *y.shape) if index is None else y
-            if fixed:
-                # code is compiled for one shape, and the last piece has another
-                stored = _filled(stored, fixed, 0 if index is None else 1)
             logits = self.program.logits(weights, buffers, resident.inputs(stored), shared=index is None)
-            if fixed:
-                logits = logits[:, : part.stop - part.start]
             counted = self.program.objective.counted(y)
             many = float(part.stop - part.start) if counted is None else _per_example(counted).sum(-1)
             count += many
@@ -193,15 +178,6 @@ def examples_at_once(program: Program, resident: Resident) -> int:
     )
     limit = SHARE * torch.cuda.get_device_properties(device).total_memory
     return max(memory.MOST_EXAMPLES, int(limit / (8 * numbers)))  # each number and one made of it, in fp32
-
-
-def _filled(stored: Tensor, size: int, axis: int) -> Tensor:
-    """Examples along an axis, filled up to a number of them with copies of the first."""
-    missing = size - stored.shape[axis]
-    if not missing:
-        return stored
-    first = stored.narrow(axis, 0, 1)
-    return torch.cat([stored, first.expand(*stored.shape[:axis], missing, *stored.shape[axis + 1 :])], axis)
 
 
 def _on_default_stream(device: torch.device) -> bool:

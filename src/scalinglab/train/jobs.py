@@ -34,7 +34,7 @@ from scalinglab.train.checkpoints.extra_measurements import READINGS, Reading, r
 from scalinglab.train.checkpoints.measuring import MARGINS, Checkpoint, Measure
 from scalinglab.train.checkpoints.projection import EVERY, Projection
 from scalinglab.train.checkpoints.saving import Saving
-from scalinglab.train.replicas import Group, Place, Snapshot, group_of, place_of, release
+from scalinglab.train.replicas import Group, Snapshot
 from scalinglab.train.setting import Setting
 from scalinglab.train.training_step import Named
 
@@ -77,11 +77,6 @@ class Job:
         self.snapshot: Snapshot | None = None  # of the group at that checkpoint
         self.turns: deque[torch.cuda.Event] = deque()  # ends of the turns that a GPU has before it
 
-    def place(self, stream: torch.cuda.Stream | None = None) -> Place:
-        """Where its group can be that of a job before it, of which captured graphs are reused."""
-        resident = resident_of(dataset_of(self.settings[0]), self.device)
-        return place_of(self.settings, resident, [size_of(s) for s in self.settings], stream)
-
     def work(self) -> Iterator[int | Callable[[], bool]]:
         """Train to the end; yields the number of rows written, after every few steps.
 
@@ -109,7 +104,6 @@ class Job:
         self.saved = time.monotonic()
         with phase("build"):
             self.group = build(self.settings, self.device, self.initial.result() if self.initial else None)
-            self.group.memory = self.memory
             self.measure = Measure(self.group)
             self.project = None
             if self.group.setting.complexity is not None:
@@ -143,7 +137,6 @@ class Job:
                     yield self._take()
             else:
                 yield 0
-        release(self.group)
         del self.group, self.measure, self.project, self.initial  # the memory of runs that have ended
 
     def _next(self, s: Setting) -> int:
@@ -347,7 +340,7 @@ def build(settings: list[Setting], device: torch.device, initial: Named | None =
         orders[s.seed_of("data")][s.data_block * size_of(s) : (s.data_block + 1) * size_of(s)]
         for s in settings
     ]
-    return group_of(settings, resident_of(dataset, device), subsets, initial)
+    return Group(settings, resident_of(dataset, device), subsets, initial)
 
 
 def _check_fit(s: Setting, dataset: Dataset) -> None:

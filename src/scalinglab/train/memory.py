@@ -6,7 +6,6 @@ thousand examples at a time, of which it holds what one layer reads and writes.
 
 from __future__ import annotations
 
-import copy
 import json
 import math
 from collections.abc import Sequence
@@ -14,7 +13,6 @@ from functools import lru_cache
 from typing import Any
 
 import torch
-from torch import nn
 
 from scalinglab import nets
 from scalinglab.curves import plain
@@ -24,13 +22,13 @@ from scalinglab.train.batches import dataset_of
 from scalinglab.train.kernels import fused_mlp
 from scalinglab.train.modules import networks
 from scalinglab.train.setting import Setting
-from scalinglab.train.training_step import evaluation_piece, kind_of
+from scalinglab.train.training_step import kind_of
 
 COPIES = 5  # weights, gradients, two moments of the optimizer, and the copy that is evaluated
 # an activation, its gradient and what is made of it; a layer's input, its output and a branch
 ACTIVATION_COPIES = 3
 SHARE = 0.8  # of the free memory of a GPU: the rest is for libraries, and for what an estimate misses
-# bytes, at most, of a layer's activations with their copies, in a GPU's evaluation that is not compiled
+# bytes, at most, of a layer's activations with their copies, in a GPU's evaluation
 EVALUATED = 2 << 30
 MOST_EXAMPLES = 1 << 12  # that it takes at once
 UNKNOWN = 10**6, 10**6, 10**5  # sizes of a network that cannot be built or called before its data are loaded
@@ -49,8 +47,7 @@ def of_run(s: Setting, device: torch.device, batch: int | None = None) -> float:
 def of_group(settings: Sequence[Setting]) -> float:
     """Bytes that a group of runs takes on a GPU, with its evaluations."""
     s, gpu, batch = settings[0], torch.device("cuda"), max(map(_batch, settings))
-    examples = _piece(s, len(settings)) or examples_at_once(s)
-    evaluated = float(_bytes(s) * _activation_copies(s, gpu) * examples * sizes(s)[2])
+    evaluated = float(_bytes(s) * _activation_copies(s, gpu) * examples_at_once(s) * sizes(s)[2])
     return sum(of_run(run, gpu, batch) for run in settings) + evaluated
 
 
@@ -58,13 +55,6 @@ def examples_at_once(s: Setting) -> int:
     """Examples, of all runs together, that an evaluation on a GPU takes at once: a power of two."""
     most = EVALUATED / (_bytes(s) * ACTIVATION_COPIES * sizes(s)[2])
     return max(1, min(MOST_EXAMPLES, 1 << int(math.log2(max(1.0, most)))))
-
-
-def _piece(s: Setting, runs: int) -> int | None:
-    """Examples that a compiled evaluation on a GPU takes, None where it is not compiled."""
-    if not s.compile or s.owns("model") or sizes(s) == UNKNOWN:
-        return None
-    return evaluation_piece(s, _network(*_architecture(s)), runs, torch.device("cuda"))
 
 
 def _batch(s: Setting) -> int:
@@ -124,7 +114,12 @@ def _sizes(
 ) -> tuple[int, int, int]:  # fmt: skip
     """Weights are not drawn. To go without them PyTorch loads its compiler: small ones are allocated."""
     try:
-        network = copy.deepcopy(_network(model, width, depth, dataset, batch_norm, options, pool))
+        source = SOURCES.get(dataset)
+        given: dict[str, Any] = {"depth": depth, "batch_norm": batch_norm, **json.loads(options)}
+        given = {name: value for name, value in given.items() if value is not None}
+        with torch.device("meta"):
+            classes = source.n_classes if source else 10
+            network = nets.build(model, _shape(dataset, pool), classes, width=width, **given)
         weights = sum(p.numel() for p in network.parameters())
         place = torch.device("meta" if compiles or weights > ALLOCATED else "cpu")
         with place:
@@ -137,26 +132,6 @@ def _sizes(
         return UNKNOWN
     except Exception:  # an estimate must not stop a sweep: a network that does not fit is split when it fails
         return UNKNOWN
-
-
-@lru_cache(maxsize=32)
-def _network(
-    model: str,
-    width: float,
-    depth: int | None,
-    dataset: str,
-    batch_norm: bool | None,
-    options: str,
-    pool: int,
-) -> nn.Module:
-    """A network without memory for its weights."""
-    source = SOURCES.get(dataset)
-    given: dict[str, Any] = {"depth": depth, "batch_norm": batch_norm, **json.loads(options)}
-    given = {name: value for name, value in given.items() if value is not None}
-    with torch.device("meta"):
-        return nets.build(
-            model, _shape(dataset, pool), source.n_classes if source else 10, width=width, **given
-        )
 
 
 def _shape(dataset: str, pool: int) -> tuple[int, ...]:

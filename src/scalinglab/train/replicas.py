@@ -11,7 +11,7 @@ that steps can be captured once as a CUDA graph and replayed.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -35,7 +35,6 @@ from scalinglab.train.updates.rules import Moments, Rule
 # steps in one captured graph, the most first; fused steps are shorter
 UNROLL, FUSED_UNROLL = (8, 1), (32, 4, 1)
 TICK, FUSED_TICK = 16, 128  # steps that a group takes before the next one on the device has its turn
-IDLE = 8  # groups that have ended and keep their captured graphs for others
 
 _STREAMS: dict[tuple[str, int], list[torch.cuda.Stream]] = {}
 
@@ -64,82 +63,6 @@ def program(setting: Setting, resident: Resident, runs: int) -> Program:
         with phase("network"):
             _PROGRAMS[key] = Program(setting, resident, runs)
     return _PROGRAMS[key]
-
-
-Place = tuple[tuple[Any, ...], int | None]  # what a group must agree in to be reused, and its stream
-IDLE_GROUPS: list[tuple[Place, Group]] = []
-
-
-def group_of(
-    settings: Sequence[Setting],
-    resident: Resident,
-    subsets: Sequence[np.ndarray],
-    initial: Named | None = None,
-) -> Group:
-    """A group at the start of its runs: a new one, or one that has ended and has its graphs captured.
-
-    Args:
-        settings, resident, subsets: as in `Group`.
-        initial: the runs' initial weights, where they have been drawn before (`training_step.drawn`).
-    """
-    device = resident.device
-    stream = torch.cuda.current_stream(device) if device.type == "cuda" else None
-    place = place_of(settings, resident, [len(subset) for subset in subsets], stream)
-    for k, (idle, group) in enumerate(IDLE_GROUPS):
-        if idle == place:
-            del IDLE_GROUPS[k]
-            group.restart(settings, subsets, initial)
-            return group
-    group = Group(settings, resident, subsets, initial)
-    group.place = place
-    return group
-
-
-def release(group: Group) -> None:
-    """Keep a group whose runs have ended for others of its kind; only the latest few stay."""
-    if group.captures and group.place is not None:
-        IDLE_GROUPS.append((group.place, group))
-        del IDLE_GROUPS[:-IDLE]
-
-
-def idle_memory(taken: Collection[Place] = ()) -> float:
-    """Bytes held by groups that have ended, but for those at places that jobs are about to take."""
-    return sum(group.memory for place, group in IDLE_GROUPS if place not in taken)
-
-
-def drop_idle(keep_at_most: float, taken: Collection[Place], wanted: Collection[tuple[Any, ...]]) -> None:
-    """Drop groups that have ended until they hold at most so many bytes.
-
-    Those that no waiting job can reuse go first, then the oldest.
-
-    Args:
-        keep_at_most: bytes.
-        taken: places of jobs that have started; groups there are theirs.
-        wanted: places of jobs that wait, without the stream, which they have not got yet.
-    """
-    before = len(IDLE_GROUPS)
-    while idle_memory(taken) > keep_at_most:
-        others = [k for k, (place, _) in enumerate(IDLE_GROUPS) if place not in taken]
-        del IDLE_GROUPS[min(others, key=lambda k: (IDLE_GROUPS[k][0][0] in wanted, k))]
-    if len(IDLE_GROUPS) < before:
-        torch.cuda.empty_cache()  # now: memory cannot be released while a graph is captured
-
-
-def place_of(
-    settings: Sequence[Setting], resident: Resident, sizes: Sequence[int], stream: torch.cuda.Stream | None
-) -> Place:
-    """Equal for groups that can take each other's place: captured graphs keep their stream and their rate."""
-    rates = {s.learning_rate for s in settings}
-    batches = tuple(s.batch(size) for s, size in zip(settings, sizes))
-    if _takes_ring(settings[0], resident.device, batches):  # its windows are those of the sizes
-        own: Any = (batches, tuple(sizes))
-    else:
-        own = all(size == batch for size, batch in zip(sizes, batches))
-    rate = rates.pop() if len(rates) == 1 else None
-    if settings[0].owns("schedule"):  # a table of its factors
-        own = (own, tuple(s.total_steps(size) for s, size in zip(settings, sizes)))
-    key = (kind_of(settings[0]), id(resident), len(settings), own, rate)
-    return key, None if stream is None else stream.cuda_stream
 
 
 def _takes_ring(setting: Setting, device: torch.device, batches: Sequence[int]) -> bool:
@@ -173,9 +96,6 @@ class Group:
         clock: the same on the device, and which runs diverged.
     """
 
-    place: Place | None = None  # where it can be taken up again, while it holds all its runs
-    memory = 0.0  # bytes that it takes on a GPU, about
-
     def __init__(
         self,
         settings: Sequence[Setting],
@@ -184,13 +104,15 @@ class Group:
         initial: Named | None = None,
     ) -> None:
         self.resident, self.device = resident, resident.device
-        seeds = self._take(settings, subsets)
+        self.settings, self.setting, self.step = list(settings), settings[0], 0
+        self.sizes = [len(subset) for subset in subsets]
+        self.totals = [s.total_steps(n) for s, n in zip(settings, self.sizes)]
+        seeds = [s.seed_of("order") for s in settings]
         self.batches = [s.batch(size) for s, size in zip(settings, self.sizes)]
         if _takes_ring(self.setting, self.device, self.batches):
             self.stream: Stream | Ring = Ring(list(subsets), seeds, self.batches, self.device)
         else:
-            longest = max(self.totals) if self.device.type == "cpu" else None
-            self.stream = Stream(list(subsets), seeds, self.batches[0], self.device, longest)
+            self.stream = Stream(list(subsets), seeds, self.batches[0], self.device, max(self.totals))
         self.program = program(self.setting, resident, self.runs)
         initial = drawn(settings, self.program.model, resident) if initial is None else initial
         self.parameters = {
@@ -205,20 +127,16 @@ class Group:
         self.working = self.program.working(self.parameters)
         self.leaves = self.program.leaves(self.working)
         self.clock = Clock.at_start(self.runs, self.device)
-        self.average = self._fresh_average()
+        # of the weights, where it is asked for
+        self.average = {} if self.setting.ema is None else {
+            name: value.detach().clone() for name, value in self.parameters.items()
+        }  # fmt: skip
         self.captures = self.device.type == "cuda" and self.program.captures
         self._choose_steps()
         self.evaluator = Evaluator(self.program, self.stream, self.runs, self.captures)
         self._graphs: dict[int, Callable[[], None]] = {}
         self._timed: list[float] = []  # when the first steps began
         self._traced_or_not = False  # whether it is decided
-
-    def _take(self, settings: Sequence[Setting], subsets: Sequence[np.ndarray]) -> list[int]:
-        """Hold these runs, at their start; returns the seeds of the order of their examples."""
-        self.settings, self.setting, self.step = list(settings), settings[0], 0
-        self.sizes = [len(subset) for subset in subsets]
-        self.totals = [s.total_steps(n) for s, n in zip(settings, self.sizes)]
-        return [s.seed_of("order") for s in settings]
 
     def _choose_steps(self) -> None:
         """Use the kernels for small networks where they suit."""
@@ -234,33 +152,6 @@ class Group:
         self.unroll: tuple[int, ...] = FUSED_UNROLL if self.fused else UNROLL
         self.tick = FUSED_TICK if self.fused else TICK
         self.live = self.stream.live() if isinstance(self.stream, Ring) else None
-
-    @torch.no_grad()
-    def restart(
-        self, settings: Sequence[Setting], subsets: Sequence[np.ndarray], initial: Named | None = None
-    ) -> None:
-        """Replace the runs by others at their start; captured graphs are reused."""
-        seeds = self._take(settings, subsets)
-        self.stream.restart(list(subsets), seeds)
-        self.run_keys.copy_(rn.keys(seeds, rn.DROPOUT, self.device))
-        initial = drawn(settings, self.program.model, self.resident) if initial is None else initial
-        for name in self.program.names:
-            self.parameters[name].copy_(initial[name], non_blocking=True)
-            if self.working[name] is not self.parameters[name]:
-                self.working[name].copy_(self.parameters[name])
-        for name, buffer in self.program.start_buffers(initial).items():
-            self.buffers[name].copy_(buffer)
-        self.moments.restart(settings, self.totals)
-        for name, value in self.average.items():
-            value.copy_(self.parameters[name])
-        self.clock.restart()
-        self.evaluator.restart()
-
-    def _fresh_average(self) -> Named:
-        """The moving average of the weights before training, where one is asked for."""
-        if self.setting.ema is None:
-            return {}
-        return {name: value.detach().clone() for name, value in self.parameters.items()}
 
     @property
     def runs(self) -> int:
@@ -437,8 +328,6 @@ class Group:
 
     def keep(self, rows: list[int]) -> None:
         """Go on with some of the runs; the others have finished or diverged."""
-        # a smaller stack is of no use to a job that looks for one of this place
-        self.place = None
         self.settings = [self.settings[r] for r in rows]
         self.totals, self.sizes = [self.totals[r] for r in rows], [self.sizes[r] for r in rows]
         self.batches = [self.batches[r] for r in rows]

@@ -39,7 +39,6 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "augment": ("none", "flip", "crop", "crop_flip", "affine"),
     "checkpoint_unit": ("step", "epoch"),
     "precision": ("fp32", "tf32", "bf16"),
-    "momentum_precision": ("fp32", "bf16"),
     "parameterization": ("standard", "ntk", "mup"),
 }
 MEASURES = (
@@ -71,7 +70,6 @@ FREE = {
 # values that are the default: as if the key were left out, so that they do not change the name of a run
 UNNAMED: dict[str, Any] = {
     "linearized": False, "online": False, "augment_test": False, "initialization_factor": 1.0,
-    "momentum_precision": "fp32",
 }  # fmt: skip
 TORCH_OPTIMIZERS: dict[str, tuple[str, dict[str, Any]]] = {
     "Adam": ("adam", {}), "AdamW": ("adamw", {"weight_decay": 0.01}), "SGD": ("sgd", {}),
@@ -136,7 +134,6 @@ class Setting:
         fail_below, fail_after: give up a run whose test accuracy is below `fail_below` at a checkpoint
             later than this fraction of its time (park2019: 0.2 and 0.2).
         precision, compile, graphs: full fp32 unless asked for; recorded with every run.
-        momentum_precision: "bf16" keeps the momentum (Adam's first moment) in bf16, rounded once a step.
         complexity: keep the spectral complexity at this value by scaling the weights after every few steps;
             for chains of layers without normalisation (`train.checkpoints.projection`).
         seed: of everything; `init_seed`, `order_seed` and `data_seed` override it for initial weights,
@@ -200,7 +197,6 @@ class Setting:
     precision: str = "fp32"
     compile: bool = False
     graphs: bool = False
-    momentum_precision: str | None = None
     complexity: float | None = None
     seed: int = 0
     init_seed: int | None = None
@@ -451,8 +447,6 @@ def _check_agreement(s: Setting) -> None:
     if s.momentum is not None and s.optimizer in ("adam", "adamw", "lion"):
         raise BadInput(f"momentum={s.momentum} is for sgd and nesterov; {s.optimizer} has its own")
     _check_optimizer(s)
-    if s.momentum_precision and s.optimizer == "sgd" and not s.momentum:
-        raise BadInput(f"momentum_precision={s.momentum_precision!r}: sgd has no momentum unless you give it")
     if s.linearized:
         _check_linearized(s)
     if s.online:

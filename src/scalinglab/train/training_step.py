@@ -39,7 +39,6 @@ from scalinglab.train.updates.torch_optimizers import TorchMoments, TorchRule
 Named = dict[str, Tensor]
 TRIED = 4  # examples on which a network of the user's own is tried
 IGNORED = -100  # a class that PyTorch's losses leave out
-PIECE = 2000  # examples of a compiled evaluation: a fifth of the usual test set
 
 
 @dataclass
@@ -64,12 +63,6 @@ class Clock:
             for shape, value in (((1,), 0), ((), 0), ((runs,), -1))
         )
         return cls(position, counter, diverged_at)
-
-    def restart(self) -> None:
-        """Go back to before the first step, in place."""
-        self.position.zero_()
-        self.counter.zero_()
-        self.diverged_at.fill_(-1)
 
 
 class Objective:
@@ -191,7 +184,6 @@ class Program:
         dropout: buffers that hold the keys of dropout.
         fresh_buffers: its buffers before training.
         trained: what is trained: the network, maybe compiled by blocks.
-        piece: examples that a compiled evaluation takes, always as many; None where it is not compiled.
     """
 
     def __init__(self, setting: Setting, resident: Resident, runs: int) -> None:
@@ -230,8 +222,6 @@ class Program:
             self.trained = compiled_blocks(self.trained)
         self.loss: Callable[..., Any] = self._loss if blocks else self._compiled(self._loss)
         self._is_traced = False
-        self.piece = evaluation_piece(setting, self.model, runs, resident.device)
-        self.evaluated: Callable[..., Tensor] = self._evaluated if blocks else self._compiled(self._evaluated)
 
     @property
     def random(self) -> bool:
@@ -370,8 +360,6 @@ class Program:
     def logits(self, weights: Named, buffers: Named, x: Tensor, shared: bool) -> Any:
         """Outputs of any number of runs, (runs, examples, …), on their own inputs or on shared ones."""
         x = self._laid_out(x)
-        if self.piece is not None:
-            return self.evaluated(_only(weights), _only(buffers), x if shared else x[0])[None]
         with self.autocast():
             if len(next(iter(weights.values()))) == 1:
                 outputs = as_stack(self._logits(_only(weights), _only(buffers), x if shared else x[0]))
@@ -380,12 +368,6 @@ class Program:
                 with self.stacking():
                     outputs = torch.vmap(self._logits, in_dims=in_dims)(weights, buffers, x)
             return trees.tree_map_only(Tensor, _widened, outputs)
-
-    def _evaluated(self, weights: Named, buffers: Named, x: Tensor) -> Tensor:
-        """Logits of one run in the form in which it is trained, in evaluation mode."""
-        with self.autocast():
-            logits = functional_call(self.trained, {**weights, **buffers}, (self._halved_inputs(x),))
-        return logits.float()  # type: ignore[no-any-return]
 
     def _logits(self, weights: Named, buffers: Named, x: Tensor) -> Tensor:
         return functional_call(self.model, {**weights, **buffers}, (x,))  # type: ignore[no-any-return]
@@ -506,20 +488,8 @@ def objective(
     return torch.where(live, each, 0.0).sum(-1) / live.sum(-1)
 
 
-def evaluation_piece(setting: Setting, model: nn.Module, runs: int, device: torch.device) -> int | None:
-    """Examples that a compiled evaluation takes, always as many; None where it is not compiled.
-
-    It is for a large network that is trained by itself: on a GPU in less than fp32, or compiled by blocks.
-    """
-    reduced = device.type == "cuda" and setting.precision != "fp32"
-    compiles = setting.compile and runs == 1 and (reduced or repeats(model))
-    if setting.owns("model"):
-        return None
-    return PIECE if compiles and is_large(model) and not setting.linearized else None
-
-
 def is_large(model: nn.Module) -> bool:
-    """Whether an evaluation takes long enough for compiled code: a network with more than dense layers."""
+    """Whether a network has more than dense layers."""
     layers = [m for m in model.modules() if not list(m.children())]
     return not all(isinstance(m, (nn.Linear, nn.ReLU, nn.Flatten)) for m in layers)
 

@@ -167,9 +167,6 @@ def sweep(
         gpus: GPUs per Ray task, e.g. 1; 0.5 puts two tasks on one GPU. On Slurm: GPUs in all, one job each.
         max_stacked: largest number of runs trained together in one task, e.g. 32.
     """
-    from scalinglab.sweep.pools.bytecode import keep_bytecode_here
-
-    keep_bytecode_here()
     from scalinglab.store import Store
     from scalinglab.sweep.driver import as_grid, execute, grids_in
 

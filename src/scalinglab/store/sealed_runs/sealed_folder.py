@@ -116,15 +116,8 @@ class SealedFolder:
     def _ended_in_packs(self, run: str) -> str | None:
         indexes = {name: index for name in self._pack_names() if (index := self._index(name))}
         replaced = {name for index in indexes.values() for name in index.replaces}
-        found = (self._search(name, index, run) for name, index in indexes.items() if name not in replaced)
+        found = (index.ended(run) for name, index in indexes.items() if name not in replaced)
         return next((status for status in found if status), None)
-
-    def _search(self, name: str, index: PackIndex, run: str) -> str | None:
-        try:
-            return index.ended(run)
-        except Damaged:  # the pack itself has its runs
-            rebuilt = self._rebuilt_index(name)
-            return rebuilt.ended(run) if rebuilt else None
 
     def _steady(self, look: Callable[[], T], names: Callable[[], list[str]]) -> T:
         """Retry until the list of packs is the same before and after the read."""
@@ -299,7 +292,7 @@ class SealedFolder:
         built = []
         for name in self._listed():
             try:
-                read_index(self.index, name).arrays()
+                read_index(self.index, name)
             except (FileNotFoundError, Damaged):
                 with contextlib.suppress(*READ_ERRORS):
                     write_index(self.index, name, self.path / name)
@@ -410,18 +403,11 @@ class SealedFolder:
             try:
                 self._indexes[key] = read_index(self.index, name)
             except (FileNotFoundError, Damaged):
-                return self._rebuilt_index(name)
+                try:
+                    self._indexes[key] = index_of(self._footer(self.path / name), size)
+                except Damaged:
+                    return None
         return self._indexes[key] if self._indexes[key].size == size else None
-
-    def _rebuilt_index(self, name: str) -> PackIndex | None:
-        """The index of a pack from its footer, kept for the next time; None where the pack is damaged."""
-        path = self.path / name
-        try:
-            footer, size = self._footer(path), path.stat().st_size
-        except Damaged:
-            return None
-        self._indexes[name, size] = index_of(footer, size)
-        return self._indexes[name, size]
 
     def _over(self, path: Path) -> bool:
         """Whether a run's own file has it as done or diverged, and it fits into a table with others."""

@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from scalinglab.support.processors import cores
-from scalinglab.sweep.pools.bytecode import keeping_bytecode
 from scalinglab.sweep.pools.pool import CRASHED, DIED, Answer, Pool, Task
 
 # signals that a process raises by what it computes; any other comes from outside
@@ -155,7 +154,6 @@ def start_worker(threads: int) -> subprocess.Popen[str]:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         environment.setdefault(name, str(threads))
-    environment = keeping_bytecode(environment)
     return subprocess.Popen(
         [sys.executable, "-m", "scalinglab.sweep.pools.worker"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment,

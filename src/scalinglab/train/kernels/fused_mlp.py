@@ -25,7 +25,7 @@ STACK, STACK_BYTES = 128, 2e9  # runs at most, and what their weights and moment
 SMALL = 64  # examples: up to here batches share a stack, and larger ones share another
 PLAIN = {  # what the kernels know of: any other value is left to the engine's general form
     "model": ("mlp",), "optimizer": ("sgd", "nesterov"), "schedule": ("constant",), "augment": ("none",),
-    "loss": ("cross_entropy",), "precision": ("fp32", "tf32"), "momentum_precision": (None,),
+    "loss": ("cross_entropy",), "precision": ("fp32", "tf32"),
     "linearized": (None,), "batch_norm": (None, False), "dropout": (None, 0.0), "full_batch": (False,),
     "compile": (False,), "graphs": (True,),
 }  # fmt: skip

@@ -21,7 +21,7 @@ parameter.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,8 +46,7 @@ class Moments:
     """Optimizer state of a group of runs.
 
     Attributes:
-        slots: momenta (one list), or first and second moments (two), each like the parameters; the first
-            list may be in less precision.
+        slots: momenta (one list), or first and second moments (two), each like the parameters.
         steps: updates done, a float32 scalar on the device.
         rates, totals: learning rate and training time of each run, (runs,).
         rate: the learning rate, where all runs share one that never changes.
@@ -61,7 +60,7 @@ class Moments:
     totals: Tensor
     rate: float | None
     schedule: Schedule
-    table: Tensor | None = None
+    table: Tensor | None
 
     def tensors(self) -> list[Tensor]:
         """What must be kept to go on."""
@@ -73,20 +72,6 @@ class Moments:
 
     def restore(self, kept: dict[str, Any]) -> None:
         """Restore what `more` gave."""
-
-    def restart(self, settings: Sequence[Setting], totals: Sequence[int]) -> None:
-        """Go back to zero, in place, for other runs."""
-        for tensor in self.tensors():
-            tensor.zero_()
-        rates = [s.learning_rate for s in settings]
-        self.rates.copy_(torch.tensor(rates))
-        self.totals.copy_(torch.tensor(totals, dtype=torch.float32))
-        self.rate = rates[0] if len(set(rates)) == 1 else None
-        table = self.schedule.table(settings, totals, self.rates.device)
-        if table is None or self.table is None:
-            self.table = table
-        else:  # where a captured graph reads it
-            self.table.copy_(table)
 
     def keep(self, rows: list[int], parameters: dict[str, Tensor]) -> None:
         """Go on with some of the runs, whose parameters lie elsewhere now."""
@@ -113,13 +98,8 @@ class Rule:
         matrices = hidden_matrices(model) if self.kind == "muon" else set[str]()
         self.orthogonal = [name in matrices for name in names]
         self.adaptive = self.kind in ("adam", "adamw")
-        self.momentum_type = torch.bfloat16 if setting.momentum_precision == "bf16" else None
-        self.can_fuse = (
-            self.adaptive
-            and set(self.scales) == {1.0}
-            and self.schedule.constant
-            and not (self.momentum_type or setting.compile)
-        )
+        plain = set(self.scales) == {1.0} and self.schedule.constant
+        self.can_fuse = self.adaptive and plain and not setting.compile
 
     def start(
         self, parameters: dict[str, Tensor], settings: Sequence[Setting], totals: Sequence[int]
@@ -127,14 +107,14 @@ class Rule:
         """Moments of zero."""
         device = next(iter(parameters.values())).device
         count = SLOTS.get(self.kind, 1 if self.momentum else 0)
-        types = (self.momentum_type, None)[:count]
-        slots = [
-            [torch.zeros_like(p.detach(), dtype=kind) for p in as_real(parameters.values())] for kind in types
-        ]
-        steps, rates, all_steps = (torch.zeros(size, device=device) for size in ([], *[[len(settings)]] * 2))
-        moments = Moments(slots, steps, rates, all_steps, None, self.schedule)
-        moments.restart(settings, totals)
-        return moments
+        slots = [[torch.zeros_like(p.detach()) for p in as_real(parameters.values())] for _ in range(count)]
+        rates = [s.learning_rate for s in settings]
+        return Moments(
+            slots, torch.zeros([], device=device), torch.tensor(rates, device=device),
+            torch.tensor(totals, dtype=torch.float32, device=device),
+            rates[0] if len(set(rates)) == 1 else None, self.schedule,
+            self.schedule.table(settings, totals, device),
+        )  # fmt: skip
 
     def update(
         self, masters: list[Tensor], working: list[Tensor], gradients: Sequence[Tensor], moments: Moments
@@ -170,19 +150,19 @@ class Rule:
             else:
                 g = g + self.weight_decay * p
         if orthogonal:
-            m = _updated(slots[0], p.dtype, lambda m: m.lerp_(g, 1 - self.momentum))
+            m = slots[0].lerp_(g, 1 - self.momentum)
             p.sub_(rate * orthogonalized(g.lerp(m, self.momentum)))
         elif self.kind == "lion":
-            p.sub_(rate * slots[0].to(p.dtype).lerp(g, 1 - self.beta1).sign())
-            _updated(slots[0], p.dtype, lambda m: m.lerp_(g, 1 - self.beta2))
+            p.sub_(rate * slots[0].lerp(g, 1 - self.beta1).sign())
+            slots[0].lerp_(g, 1 - self.beta2)
         elif self.adaptive or self.kind == "muon":
-            v = slots[1]
-            m = _updated(slots[0], p.dtype, lambda m: m.lerp_(g, 1 - self.beta1))
+            m, v = slots
+            m.lerp_(g, 1 - self.beta1)
             v.mul_(self.beta2).addcmul_(g, g, value=1 - self.beta2)
             size = (v.sqrt() / (1 - self.beta2**steps).sqrt()).add_(EPSILON)
             p.sub_(rate / (1 - self.beta1**steps) * (m / size))
         elif self.momentum:
-            u = _updated(slots[0], p.dtype, lambda u: u.mul_(self.momentum).add_(g))
+            u = slots[0].mul_(self.momentum).add_(g)
             p.sub_(rate * (g + self.momentum * u if self.kind == "nesterov" else u))
         else:
             p.sub_(rate * g)
@@ -242,12 +222,3 @@ def orthogonalized(update: Tensor) -> Tensor:
         x = a * x + (b * gram + c * gram @ gram) @ x
     x = x.mT if rows > columns else x
     return RMS * math.sqrt(max(rows, columns)) * x.to(update.dtype).view_as(update)
-
-
-def _updated(kept: Tensor, dtype: torch.dtype, change: Callable[[Tensor], Tensor]) -> Tensor:
-    """Change a tensor in place; what it is before it is rounded to the type that it is kept in."""
-    if kept.dtype == dtype:
-        return change(kept)
-    wide = change(kept.to(dtype))
-    kept.copy_(wide)
-    return wide

@@ -28,20 +28,19 @@ class TorchMoments:
 
     rate: float | None = None
 
-    def __init__(self, rule: TorchRule, parameters: dict[str, Tensor]) -> None:
-        self.rule, self.parameters = rule, parameters
+    def __init__(
+        self, rule: TorchRule, parameters: dict[str, Tensor], settings: Sequence[Setting],
+        totals: Sequence[int],
+    ) -> None:  # fmt: skip
+        self.rule, self.settings = rule, list(settings)
         self.done = 0  # steps
+        self.totals = torch.tensor(totals, dtype=torch.float32)
+        self.table = rule.schedule.table(settings, totals, self.totals.device)
+        self.hold(parameters)
 
     def tensors(self) -> list[Tensor]:
         """Nothing that lies still: what an optimizer keeps comes into being as it goes."""
         return []
-
-    def restart(self, settings: Sequence[Setting], totals: Sequence[int]) -> None:
-        """Begin anew, for other runs."""
-        self.settings, self.done = list(settings), 0
-        self.totals = torch.tensor(totals, dtype=torch.float32)
-        self.table = self.rule.schedule.table(settings, totals, self.totals.device)
-        self.hold(self.parameters)
 
     def hold(self, parameters: dict[str, Tensor]) -> None:
         """Make optimizers for the runs of these stacked parameters."""
@@ -85,9 +84,7 @@ class TorchRule:
         self, parameters: dict[str, Tensor], settings: Sequence[Setting], totals: Sequence[int]
     ) -> TorchMoments:
         """Optimizers before their first step."""
-        moments = TorchMoments(self, parameters)
-        moments.restart(settings, totals)
-        return moments
+        return TorchMoments(self, parameters, settings, totals)
 
     def make(self, parameters: Mapping[str, Tensor], setting: Setting) -> torch.optim.Optimizer:
         """The optimizer of one run."""
