@@ -43,26 +43,13 @@ def _joint(without: set[str]) -> Form:
     """
     free = tuple(p for p in PARAMETERS if p.name not in without)
 
-    def parts(x: Any, values: tuple[Any, ...]) -> tuple[dict[str, Any], Any, Any]:
+    def function(x: Any, *values: Any) -> Any:
         named = dict.fromkeys(without, 0.0) | {p.name: v for p, v in zip(free, values, strict=True)}
         reach = np.log(x[0]) + x[1] * (named["shift"] + named["drift"] * x[2])
-        return named, reach, np.exp(-named["exponent"] * reach)
-
-    def function(x: Any, *values: Any) -> Any:
-        named, _, power = parts(x, values)
-        return named["offset"] + named["amplitude"] * power
-
-    def gradient(x: Any, *values: Any) -> tuple[Any, ...]:
-        named, reach, power = parts(x, values)
-        slope = -named["amplitude"] * named["exponent"] * power * x[1]
-        columns = {
-            "offset": np.ones_like(power), "amplitude": power,
-            "exponent": -named["amplitude"] * power * reach, "shift": slope, "drift": slope * x[2],
-        }  # fmt: skip
-        return tuple(columns[p.name] for p in free)
+        return named["offset"] + named["amplitude"] * np.exp(-named["exponent"] * reach)
 
     return Form(
-        "speedup", "E + A (C e^(shift + drift ln(C/C0)))^-c", free, function, gradient=gradient,
+        "speedup", "E + A (C e^(shift + drift ln(C/C0)))^-c", free, function,
         variables=("compute", "faster", "place"), zeros=("faster", "place"),
     )  # fmt: skip
 

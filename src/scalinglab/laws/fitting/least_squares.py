@@ -213,19 +213,20 @@ class Problem:
             return np.sum(np.where(np.isfinite(rho), rho * self.counts, np.inf), axis=-1)
 
     def jacobian(self, z: np.ndarray, r: np.ndarray | None = None) -> np.ndarray:
-        """∂r/∂z, (sets, n, p): from the form's gradient where it has one, else by differences.
+        """∂r/∂z, (sets, n, p): from the form's derivatives where they are known, else by differences.
 
         Args:
             r: the residuals there, where they are known: what the form costs once less.
         """
-        if self.form.gradient is None:
-            return self._differences(z)
         values = self.to_parameters(z)
         inputs = tuple(values[..., j, None] for j in range(values.shape[-1]))
         shape = (len(z), self.x.shape[-1])
         with np.errstate(all="ignore"):
+            columns = self.form.gradient_at(self.x, *inputs)
+            if columns is None:
+                return self._differences(z)
             by_parameter = np.empty((shape[0], values.shape[-1], shape[1]))  # whose rows are read together
-            for j, column in enumerate(self.form.gradient(self.x, *inputs)):
+            for j, column in enumerate(columns):
                 by_parameter[:, j] = column
             by_parameter *= np.where(self.logs, values, self.units)[..., None]
             if self.log:

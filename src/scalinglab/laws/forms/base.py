@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from scalinglab.errors import BadInput, nearest
+from scalinglab.laws.forms.slopes import slopes
 from scalinglab.results.types import Reason
 
 Start = Callable[[np.ndarray, np.ndarray], Any]
@@ -78,8 +79,8 @@ class Form:
             `bounded` holds it.
         derived: (parameters by name) -> further quantities by name, such as thresholds.
         complete: (x, y, starts by name) -> start values, by name, of parameters that follow from the others.
-        gradient: (x, *parameters) -> the derivatives of `function` by each parameter; without it a fit takes
-            differences, which costs more calls.
+        gradient: (x, *parameters) -> the derivatives of `function` by each parameter, where `function` takes
+            steps that `slopes` does not know.
         rescale: (parameters of the curve of y/b over x/a, a, b) -> parameters of the curve of y over x; where
             it is there a fit works in standardised units, and its result does not depend on those given.
         variables: what x is; a surface has two or more, and its function takes x of shape (variables, …).
@@ -140,6 +141,10 @@ class Form:
             raise BadInput(f"form {self.name!r} takes {', '.join(self.names)}: {problem}")
         return self.function(np.asarray(x, float), *(given[n] for n in self.names))
 
+    def gradient_at(self, x: Any, *values: Any) -> tuple[Any, ...] | None:
+        """The derivatives of the curve by each parameter; None where they are for differences to find."""
+        return self.gradient(x, *values) if self.gradient else slopes(self.function, x, values)
+
     @property
     def rescalable(self) -> bool:
         """Whether the fit may work in other units: none is part of a bound, prior, fixed or tied value."""
@@ -181,7 +186,7 @@ class Form:
             self._known(other, "tie")
             if other == name or other in tie:
                 raise BadInput(f"tie {name}={other}: {other!r} must be another parameter, itself not tied")
-        return _tied(self, tie) if tie else self
+        return _reduced(self, {}, tie) if tie else self
 
     def _known(self, name: str, what: str) -> None:
         if name not in self.names:
@@ -205,102 +210,53 @@ class Form:
         fixed = {n: float(low) for n, (low, high) in bounds.items() if low == high}
         free = []
         for p in self.parameters:
-            if p.name in fixed:
-                continue
-            if p.name in bounds:
+            if p.name in bounds and p.name not in fixed:
                 low, high = map(float, bounds[p.name])
                 p = replace(p, low=low, high=high, log=p.log and low >= 0)
             free.append(p)
-        return replace(
-            self, parameters=tuple(free), function=_holding(self, fixed), exponent=_exponent(self, fixed),
-            derived=_also(self.derived, fixed), complete=_completing(self, fixed),
-            fixed={**self.fixed, **fixed}, gradient=_free_gradient(self, fixed),
-        )  # fmt: skip
+        changed = replace(self, parameters=tuple(free))
+        return _reduced(changed, fixed, {}) if fixed else changed
 
 
-def _holding(form: Form, fixed: Mapping[str, float]) -> Callable[..., Any]:
-    def function(x: Any, *values: Any) -> Any:
-        free = iter(values)
-        return form.function(x, *(fixed[n] if n in fixed else next(free) for n in form.names))
-
-    return function if fixed else form.function
-
-
-def _free_gradient(form: Form, fixed: Mapping[str, float]) -> Callable[..., tuple[Any, ...]] | None:
-    """The derivatives by the parameters that are not held."""
-    given = form.gradient
-    if given is None or not fixed:
-        return given
-
-    def gradient(x: Any, *values: Any) -> tuple[Any, ...]:
-        free = iter(values)
-        columns = given(x, *(fixed[n] if n in fixed else next(free) for n in form.names))
-        return tuple(column for name, column in zip(form.names, columns, strict=True) if name not in fixed)
-
-    return gradient
-
-
-def _also(function: Any, fixed: Mapping[str, float]) -> Any:
-    return (lambda values: function({**values, **fixed})) if function and fixed else function
-
-
-def _exponent(form: Form, fixed: Mapping[str, float]) -> Any:
-    if form.exponent is None or not fixed:
-        return form.exponent
-    try:
-        return float(form.get_exponent(fixed))  # what follows from fixed parameters alone is fixed, too
-    except KeyError:
-        return _also(form.exponent, fixed) if callable(form.exponent) else form.exponent
-
-
-def _completing(form: Form, fixed: Mapping[str, float]) -> Any:
-    given = form.complete
-    if given is None or not fixed:
-        return given
-    return lambda x, y, starts: {k: v for k, v in given(x, y, {**starts, **fixed}).items() if k not in fixed}
-
-
-def _tied(form: Form, tie: Mapping[str, str]) -> Form:
-    """`form` without the parameters in `tie`, each of which takes the value of another."""
+def _reduced(form: Form, fixed: Mapping[str, float], tie: Mapping[str, str]) -> Form:
+    """`form` without some parameters: those that are held at a value, and those that equal another."""
     linear = {p.name for p in form.parameters if p.linear}
     free = tuple(
         replace(p, linear=p.linear and all(n in linear for n, other in tie.items() if other == p.name))
         for p in form.parameters
-        if p.name not in tie
+        if p.name not in fixed and p.name not in tie
     )
-    names = [p.name for p in free]
+    names, given, derived = [p.name for p in free], form.complete, form.derived
 
     def everything(values: Mapping[str, Any]) -> dict[str, Any]:
-        return {**values, **{name: values[other] for name, other in tie.items() if other in values}}
-
-    def ordered(values: tuple[Any, ...]) -> list[Any]:
-        given = everything(dict(zip(names, values, strict=True)))
-        return [given[n] for n in form.names]
+        known = {**values, **fixed}
+        return known | {name: known[other] for name, other in tie.items() if other in known}
 
     def function(x: Any, *values: Any) -> Any:
-        return form.function(x, *ordered(values))
-
-    def gradient(x: Any, *values: Any) -> tuple[Any, ...]:
-        assert form.gradient is not None
-        columns = dict(zip(form.names, form.gradient(x, *ordered(values)), strict=True))
-        return tuple(columns[n] + sum(columns[m] for m, other in tie.items() if other == n) for n in names)
+        known = everything(dict(zip(names, values, strict=True)))
+        return form.function(x, *(known[name] for name in form.names))
 
     def complete(x: Any, y: Any, starts: Mapping[str, Any]) -> dict[str, Any]:
-        assert form.complete is not None
-        return {k: v for k, v in form.complete(x, y, everything(starts)).items() if k not in tie}
+        assert given is not None
+        return {k: v for k, v in given(x, y, everything(starts)).items() if k in names}
 
-    exponent = form.exponent
-    if isinstance(exponent, str):
-        exponent = tie.get(exponent, exponent)
-    derived = form.derived
     return replace(
-        form, parameters=free, function=function, gradient=gradient if form.gradient else None,
-        complete=complete if form.complete else None, tied={**form.tied, **tie},
-        exponent=(lambda v: form.get_exponent(everything(v))) if callable(exponent) else exponent,
-        derived=(lambda v: derived(everything(v))) if derived else None,
+        form, parameters=free, function=function, gradient=None, complete=complete if given else None,
+        exponent=_exponent(form, fixed, tie, everything),
+        derived=(lambda values: derived(everything(values))) if derived else None,
+        fixed={**form.fixed, **fixed}, tied={**form.tied, **tie},
     )  # fmt: skip
 
 
-def softplus(x: Any) -> Any:
-    """ln(1 + e^x), as `np.logaddexp(0, x)` and faster."""
-    return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
+def _exponent(
+    form: Form, fixed: Mapping[str, float], tie: Mapping[str, str],
+    everything: Callable[[Mapping[str, Any]], dict[str, Any]],
+) -> Any:  # fmt: skip
+    if isinstance(form.exponent, str):
+        return fixed.get(form.exponent, tie.get(form.exponent, form.exponent))
+    if not callable(whole := form.exponent):
+        return whole
+    try:
+        return float(whole(fixed))  # what follows from fixed parameters alone is fixed, too
+    except KeyError:
+        return lambda values: whole(everything(values))

@@ -27,19 +27,8 @@ def _error(x: Any, ceiling: Any, k: Any, gamma: Any) -> Any:
     return ceiling - k * np.exp(-gamma * x)
 
 
-def _error_gradient(x: Any, ceiling: Any, k: Any, gamma: Any) -> tuple[Any, ...]:
-    decay = np.exp(-gamma * x)
-    return np.ones_like(decay), -decay, k * x * decay
-
-
 def _score(x: Any, low: Any, span: Any, slope: Any, middle: Any) -> Any:
     return low + span * expit(-slope * (x - middle))
-
-
-def _score_gradient(x: Any, low: Any, span: Any, slope: Any, middle: Any) -> tuple[Any, ...]:
-    share = expit(-slope * (x - middle))
-    steep = span * share * (1 - share)
-    return np.ones_like(share), share, -steep * (x - middle), steep * slope
 
 
 def _inside(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -53,13 +42,6 @@ def _accuracy_from_loss(values: Mapping[str, float]) -> dict[str, float]:
 def _saturating(x: Any, low: Any, ceiling: Any, slope: Any, middle: Any) -> Any:
     share = expit(slope * (np.log(x) - np.log(middle)))
     return low * (1 - share) + ceiling * share
-
-
-def _saturating_gradient(x: Any, low: Any, ceiling: Any, slope: Any, middle: Any) -> tuple[Any, ...]:
-    far = np.log(x) - np.log(middle)
-    share = expit(slope * far)
-    steep = (ceiling - low) * share * (1 - share)
-    return 1 - share, share, steep * far, -steep * slope / middle
 
 
 def _pass_at_k(x: Any, a: Any, b: Any) -> Any:
@@ -77,7 +59,7 @@ register_form(Form(
     (Parameter("low", 0.0, 1.0, linear=True), Parameter("ceiling", 0.0, 1.0, linear=True),
      Parameter("slope", 0.01, 50.0, log=True, start=(0.3, 0.6, 1.0, 2.0, 4.0)),
      Parameter("middle", 0.0, log=True, start=lambda x, y: np.exp(_inside(np.log(x), y)))),
-    _saturating, gradient=_saturating_gradient,
+    _saturating,
     doc="Khatri et al. 2025; x is the compute, scores from 0 to 1; fit it with space='raw'",
 ))  # fmt: skip
 register_form(Form(
@@ -90,13 +72,13 @@ register_form(Form(
     "error_from_loss", "ceiling - k exp(-gamma L)",
     (Parameter("ceiling", 0.0, linear=True), Parameter("k", 0.0, linear=True, log=True),
      Parameter("gamma", 0.0, 20.0, start=(0.1, 0.3, 0.5, 0.7, 1.0, 1.5, 2.5, 4.0))),
-    _error, gradient=_error_gradient, doc="Gadre et al. 2024, eq. 5; x is the loss",
+    _error, doc="Gadre et al. 2024, eq. 5; x is the loss",
 ))  # fmt: skip
 register_form(Form(
     "score_from_loss", "low + span/(1 + exp(slope (L - middle)))",
     (Parameter("low", linear=True), Parameter("span", 0.0, linear=True, log=True),
      Parameter("slope", 0.01, 200.0, log=True, start=(0.5, 1.0, 2.0, 4.0, 8.0, 16.0)),
      Parameter("middle", start=_inside)),
-    _score, gradient=_score_gradient, derived=_accuracy_from_loss,
+    _score, derived=_accuracy_from_loss,
     doc="Bhagia et al. 2024, eq. 2; x is the loss",
 ))  # fmt: skip

@@ -41,10 +41,6 @@ def data_mixing(domains: Any = 5) -> Form:
     def function(x: Any, floor: Any, k: Any, *slopes: Any) -> Any:
         return floor + k * np.exp(sum(t * x[j] for j, t in enumerate(slopes)))
 
-    def gradient(x: Any, floor: Any, k: Any, *slopes: Any) -> tuple[Any, ...]:
-        base = np.exp(sum(t * x[j] for j, t in enumerate(slopes)))
-        return np.ones_like(base), base, *(k * base * x[j] for j in range(len(slopes)))
-
     slopes = tuple(
         Parameter(f"t_{j + 1}", -50.0, 50.0, start=(-2.0, 0.0) if count <= 6 else (-0.5,), prior=(0.0, 3.0))
         for j in range(count - 1)
@@ -53,7 +49,7 @@ def data_mixing(domains: Any = 5) -> Form:
     return Form(
         f"data_mixing_{count}", "c + k exp(Σ_j t_j r_j)",
         (Parameter("c", 0.0, linear=True), Parameter("k", 0.0, linear=True, log=True), *slopes), function,
-        gradient=gradient, variables=names, zeros=names, doc="Ye et al. 2024, eq. 7",
+        variables=names, zeros=names, doc="Ye et al. 2024, eq. 7",
     )  # fmt: skip
 
 
@@ -66,12 +62,6 @@ def mixture_power(domains: Any = 5) -> Form:
     def function(x: Any, floor: Any, a: Any, gamma: Any, *weights: Any) -> Any:
         worth = sum(t * x[j] for j, t in enumerate(weights))
         return floor + a * np.exp(-gamma * np.log(np.maximum(worth, 1e-12)))
-
-    def gradient(x: Any, floor: Any, a: Any, gamma: Any, *weights: Any) -> tuple[Any, ...]:
-        worth = np.maximum(sum(t * x[j] for j, t in enumerate(weights)), 1e-12)
-        base = np.exp(-gamma * np.log(worth))
-        each = -gamma * a * base / worth
-        return np.ones_like(base), base, -a * base * np.log(worth), *(each * x[j] for j in range(count))
 
     def starts(x: Any, y: Any, given: Mapping[str, Any]) -> dict[str, Any]:
         """The weights with which each domain alone would have the loss that a linear fit gives it."""
@@ -90,7 +80,7 @@ def mixture_power(domains: Any = 5) -> Form:
         f"mixture_power_{count}", "c + A (Σ_j t_j r_j)^-gamma",
         (Parameter("c", 0.0, linear=True), Parameter("A", 0.0, linear=True, log=True),
          Parameter("gamma", 0.0, 5.0, start=(0.05, 0.1, 0.2, 0.4), prior=(0.2, 0.2)), *weights), function,
-        gradient=gradient, complete=starts, variables=names, zeros=names,
+        complete=starts, variables=names, zeros=names,
         doc="a power law of the effective share of a domain",
     )  # fmt: skip
 

@@ -33,8 +33,9 @@ import numpy as np
 from scipy.special import expit
 
 from scalinglab.errors import BadInput
-from scalinglab.laws.forms.base import Form, Parameter, Start, softplus
+from scalinglab.laws.forms.base import Form, Parameter, Start
 from scalinglab.laws.forms.registry import family, register_form
+from scalinglab.laws.forms.slopes import plain, softplus
 from scalinglab.support.validation import checked
 
 # --- where fits start ----------------------------------------------------------------------------------
@@ -66,38 +67,16 @@ def _power(x: Any, amplitude: Any, exponent: Any) -> Any:
     return amplitude * np.exp(-exponent * np.log(x))
 
 
-def _power_gradient(x: Any, amplitude: Any, exponent: Any) -> tuple[Any, ...]:
-    log_x = np.log(x)
-    power = np.exp(-exponent * log_x)
-    return power, -amplitude * power * log_x
-
-
 def _power_offset(x: Any, offset: Any, amplitude: Any, exponent: Any) -> Any:
     return offset + _power(x, amplitude, exponent)
-
-
-def _power_offset_gradient(x: Any, offset: Any, amplitude: Any, exponent: Any) -> tuple[Any, ...]:
-    by_amplitude, by_exponent = _power_gradient(x, amplitude, exponent)
-    return np.ones_like(by_amplitude), by_amplitude, by_exponent
 
 
 def _shifted(x: Any, offset: Any, amplitude: Any, exponent: Any, shift: Any) -> Any:
     return offset + _power(x + shift, amplitude, exponent)
 
 
-def _shifted_gradient(x: Any, offset: Any, amplitude: Any, exponent: Any, shift: Any) -> tuple[Any, ...]:
-    first = _power_offset_gradient(x + shift, offset, amplitude, exponent)
-    return *first, -exponent * amplitude * first[1] / (x + shift)
-
-
 def _m3(x: Any, offset: Any, amplitude: Any, exponent: Any, saturation: Any) -> Any:
     return offset + _power(1 / (1 / x + saturation), amplitude, exponent)
-
-
-def _m3_gradient(x: Any, offset: Any, amplitude: Any, exponent: Any, saturation: Any) -> tuple[Any, ...]:
-    effective = 1 / (1 / x + saturation)
-    first = _power_offset_gradient(effective, offset, amplitude, exponent)
-    return *first, exponent * amplitude * first[1] * effective
 
 
 def _m4_state(x: Any, span: Any, shape: Any, amplitude: Any, exponent: Any) -> Any:
@@ -125,22 +104,11 @@ def _m4_state(x: Any, span: Any, shape: Any, amplitude: Any, exponent: Any) -> A
 
 
 def _m4(x: Any, offset: Any, span: Any, shape: Any, amplitude: Any, exponent: Any) -> Any:
-    return offset + span * expit(_m4_state(x, span, shape, amplitude, exponent))
-
-
-def _m4_gradient(
-    x: Any, offset: Any, span: Any, shape: Any, amplitude: Any, exponent: Any
-) -> tuple[Any, ...]:
-    u = _m4_state(x, span, shape, amplitude, exponent)
+    u = _m4_state(x, *map(plain, (span, shape, amplitude, exponent)))
     sigma, soft = expit(u), softplus(u)
-    by_target = span * sigma * (1 - sigma) / (1 - sigma + shape * sigma)
-    return (
-        np.ones_like(u),
-        sigma - by_target * (1 - shape) / span,
-        by_target * (np.log(span) - soft),
-        by_target / amplitude,
-        -by_target * np.log(x),
-    )
+    # one more step of Newton's, from where it is 0: its slopes are those of the solution
+    target = np.log(amplitude) - exponent * np.log(x) + (shape - 1) * (np.log(span) - soft)
+    return offset + span * expit(u + (target - u) / (1 - sigma + plain(shape) * sigma))
 
 
 def _m4_amplitude(x: Any, y: Any, starts: Mapping[str, Any]) -> dict[str, Any]:
@@ -165,23 +133,6 @@ def _damico_rescaled(v: Mapping[str, float], x: float, y: float) -> dict[str, fl
 def _damico(x: Any, offset: Any, amplitude: Any, gamma_1: Any, gamma_2: Any, p_minus: Any) -> Any:
     low = np.log(np.maximum(p_minus, 1e-300))
     return offset + amplitude * np.exp(-gamma_1 * np.logaddexp(gamma_2 * np.log(x), gamma_2 * low))
-
-
-def _damico_gradient(
-    x: Any, offset: Any, amplitude: Any, gamma_1: Any, gamma_2: Any, p_minus: Any
-) -> tuple[Any, ...]:
-    low, log_x = np.log(np.maximum(p_minus, 1e-300)), np.log(x)
-    log_sum = np.logaddexp(gamma_2 * log_x, gamma_2 * low)
-    power = np.exp(-gamma_1 * log_sum)
-    share = np.exp(gamma_2 * low - log_sum)  # of P- in the sum
-    curve = amplitude * power
-    return (
-        np.ones_like(power),
-        power,
-        -curve * log_sum,
-        -curve * gamma_1 * (log_x + share * (low - log_x)),
-        -curve * gamma_1 * gamma_2 * share / np.maximum(p_minus, 1e-300),
-    )
 
 
 def _damico_thresholds(values: Mapping[str, float]) -> dict[str, float]:
@@ -222,18 +173,6 @@ def broken_power_law(breaks: int = 1) -> Form:
             power = power - change * width * softplus((log_x - np.log(place)) / width)
         return offset + amplitude * np.exp(power)
 
-    def gradient(x: Any, offset: Any, amplitude: Any, exponent: Any, *bends: Any) -> tuple[Any, ...]:
-        log_x = np.log(x)
-        power, slopes = -exponent * log_x, []
-        for change, place, width in zip(bends[::3], bends[1::3], bends[2::3], strict=True):
-            along = (log_x - np.log(place)) / width
-            soft, turned = softplus(along), expit(along)
-            power = power - change * width * soft
-            slopes += [-width * soft, change * turned / place, -change * (soft - along * turned)]
-        base = np.exp(power)
-        curve = amplitude * base
-        return np.ones_like(base), base, -curve * log_x, *(curve * slope for slope in slopes)
-
     def last(values: Mapping[str, Any]) -> Any:
         return values["first_exponent"] + sum(values[f"change{number}"] for number in numbers)
 
@@ -245,8 +184,7 @@ def broken_power_law(breaks: int = 1) -> Form:
     return Form(
         "broken_power_law" + (f"_{breaks}" if breaks != 1 else ""),
         "E + A x^-c Π_i (1 + (x/x_i)^(1/f_i))^(-c_i f_i)",
-        tuple(parameters), function, exponent=last if breaks else "first_exponent", gradient=gradient,
-        rescale=rescaled,
+        tuple(parameters), function, exponent=last if breaks else "first_exponent", rescale=rescaled,
         doc="Caballero et al. 2023; its exponent is that after the last break",
     )  # fmt: skip
 
@@ -259,23 +197,23 @@ EXPONENT = Parameter("exponent", 0.0, 20.0, start=EXPONENTS)
 
 register_form(Form(
     "power_law", "A x^-c", (AMPLITUDE, Parameter("exponent", -20.0, 20.0, start=EXPONENTS)), _power,
-    gradient=_power_gradient, exponent="exponent", doc="Hestness et al. 2017",
+    exponent="exponent", doc="Hestness et al. 2017",
 ), "m1")  # fmt: skip
 register_form(Form(
     "power_law_offset", "E + A x^-c", (OFFSET, AMPLITUDE, EXPONENT), _power_offset,
-    gradient=_power_offset_gradient, exponent="exponent", doc="Rosenfeld et al. 2020",
+    exponent="exponent", doc="Rosenfeld et al. 2020",
 ), "m2")  # fmt: skip
 register_form(Form(
     "shifted_power_law", "E + A (x + x0)^-c",
     (OFFSET, AMPLITUDE, Parameter("exponent", 0.0, 20.0, start=EXPONENTS),
      Parameter("shift", 0.0, start=lambda x, y: np.r_[0, x.min() * np.array([0.3, 3.0, 30.0])])),
-    _shifted, gradient=_shifted_gradient, exponent="exponent", doc="Zhai et al. 2022",
+    _shifted, exponent="exponent", doc="Zhai et al. 2022",
 ))  # fmt: skip
 register_form(Form(
     "m3", "E + A (1/x + s)^c",
     (OFFSET, AMPLITUDE, EXPONENT,
      Parameter("saturation", 0.0, start=lambda x, y: np.r_[0, np.array([0.1, 1.0, 10.0]) / x.max()])),
-    _m3, gradient=_m3_gradient, exponent="exponent",
+    _m3, exponent="exponent",
     doc="Alabdulmohsin et al. 2022; Bansal et al. 2022 with E = 0",
 ))  # fmt: skip
 register_form(Form(
@@ -285,7 +223,7 @@ register_form(Form(
      Parameter("shape", 0.02, 20.0, log=True, start=(0.3, 1.0, 3.0)),
      Parameter("amplitude", 0.0, log=True),
      Parameter("exponent", 0.0, 20.0, start=COARSE)),
-    _m4, gradient=_m4_gradient, exponent="exponent", rescale=_m4_rescaled,
+    _m4, exponent="exponent", rescale=_m4_rescaled,
     derived=lambda v: {"ceiling": v["offset"] + v["span"]},
     complete=_m4_amplitude, doc="Alabdulmohsin et al. 2022",
 ))  # fmt: skip
@@ -300,7 +238,7 @@ register_form(Form(
     (OFFSET, AMPLITUDE,
      Parameter("gamma_1", 0.0, 20.0, start=COARSE), Parameter("gamma_2", 0.05, 20.0, start=(0.5, 1.0, 2.0)),
      Parameter("p_minus", 0.0, log=True, start=lambda x, y: x.min() * np.array([0.1, 1.0, 10.0]))),
-    _damico, gradient=_damico_gradient, exponent=lambda v: v["gamma_1"] * v["gamma_2"],
+    _damico, exponent=lambda v: v["gamma_1"] * v["gamma_2"],
     rescale=_damico_rescaled, derived=_damico_thresholds,
     doc="eq. 6 of D'Amico et al. 2025 with the thresholds P- and P+",
 ))  # fmt: skip

@@ -47,28 +47,12 @@ def sum_of_powers(
             found[text] = how(x) if callable(how) else np.log(values if how == 1.0 else values / how)
         return found
 
-    def parts(x: Any, values: tuple[Any, ...]) -> list[tuple[str, Any, list[tuple[str, Any]]]]:
-        """Of each term its scale, what multiplies it, and what its exponent has each parameter times."""
-        log, value, found = logs(x), dict(zip(names, values, strict=True)), []
+    def function(x: Any, *values: Any) -> Any:
+        log, value, total = logs(x), dict(zip(names, values, strict=True)), 0.0
         for term in terms:
             (scale,) = (base for base, _, exponent in term if not exponent)
-            slopes = [(exponent, sign * log[base]) for base, sign, exponent in term if exponent]
-            found.append((scale, np.exp(sum(value[p] * slope for p, slope in slopes)), slopes))
-        return found
+            slope = sum(value[exponent] * (sign * log[base]) for base, sign, exponent in term if exponent)
+            total = total + value[scale] * np.exp(slope)
+        return total
 
-    def function(x: Any, *values: Any) -> Any:
-        value = dict(zip(names, values, strict=True))
-        return sum(value[scale] * factor for scale, factor, _ in parts(x, values))
-
-    def gradient(x: Any, *values: Any) -> tuple[Any, ...]:
-        value = dict(zip(names, values, strict=True))
-        columns: dict[str, Any] = dict.fromkeys(names, 0.0)
-        found = parts(x, values)
-        shape = np.broadcast_shapes(*(np.shape(factor) for _, factor, _ in found))
-        for scale, factor, slopes in found:
-            columns[scale] = columns[scale] + np.broadcast_to(factor, shape)
-            for p, slope in slopes:
-                columns[p] = columns[p] + value[scale] * factor * slope
-        return tuple(columns[p] for p in names)
-
-    return Form(name, equation, parameters, function, gradient=gradient, variables=variables, **more)
+    return Form(name, equation, parameters, function, variables=variables, **more)

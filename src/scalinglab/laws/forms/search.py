@@ -181,18 +181,12 @@ def _form(
         total = sum(value * column for value, column in zip(values, basis(x), strict=True))
         return np.exp(total) if log else total
 
-    def gradient(x: Any, *values: Any) -> tuple[Any, ...]:
-        columns = basis(x)
-        outer = function(x, *values) if log else 1.0
-        return tuple(outer * column for column in columns)
-
     parameters = tuple(
         Parameter(f"c{k}", linear=not log, start=(float(value),)) for k, value in enumerate(coefficients)
     )
     text = " + ".join(["c0", *(f"c{k} {term.text}" for k, term in enumerate(terms, 1))])
     return Form(
-        "search", f"exp({text})" if log else text, parameters, function, gradient=gradient,
-        variables=variables,
+        "search", f"exp({text})" if log else text, parameters, function, variables=variables,
         zeros=tuple(name for name, share in zip(variables, shares, strict=True) if share),
         doc="found by a search of sums of powers, interactions and valleys", automatic=False,
     )  # fmt: skip

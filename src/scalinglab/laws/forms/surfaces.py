@@ -29,9 +29,10 @@ from typing import Any
 
 import numpy as np
 
-from scalinglab.laws.forms.base import Form, Parameter, softplus
+from scalinglab.laws.forms.base import Form, Parameter
 from scalinglab.laws.forms.powers import sum_of_powers
 from scalinglab.laws.forms.registry import register_form
+from scalinglab.laws.forms.slopes import softplus
 from scalinglab.support.validation import checked
 
 # search: starts of exponents, fewer where a form has several
@@ -55,83 +56,36 @@ def coupled(x: Any, floor: Any, a: Any, b: Any, alpha: Any, beta: Any, gamma: An
     return floor + (a * power(x[0], alpha) + b * power(x[1], beta)) ** gamma
 
 
-def coupled_gradient(
-    x: Any, floor: Any, a: Any, b: Any, alpha: Any, beta: Any, gamma: Any
-) -> tuple[Any, ...]:  # fmt: skip
-    """The derivatives of `coupled` by its parameters."""
-    log_n, log_d = np.log(x[0]), np.log(x[1])
-    by_a, by_b = np.exp(-alpha * log_n), np.exp(-beta * log_d)
-    inner = a * by_a + b * by_b
-    whole = inner**gamma
-    outer = gamma * whole / inner
-    return (
-        np.ones_like(inner), outer * by_a, outer * by_b, -outer * a * by_a * log_n, -outer * b * by_b * log_d,
-        whole * np.log(inner),
-    )  # fmt: skip
-
-
 # convention: parameters and examples at which E, A and beta of `farseer` are quoted
 QUOTED_AT = (1e9, 1e11)
 
 
-def _stretched(log_n: Any, stretch: Any) -> tuple[Any, Any]:
-    """(n^b - 1)/b, ln n at b = 0, and its derivative by b."""
+def _stretched(log_n: Any, stretch: Any) -> Any:
+    """(n^b - 1)/b, ln n at b = 0."""
     t = stretch * log_n
     small = np.abs(t) < 1e-4
-    b = np.where(small, 1.0, stretch)
-    grown = np.exp(t)
-    value = np.where(small, log_n * (1 + t / 2), (grown - 1) / b)
-    slope = np.where(small, log_n**2 * (0.5 + t / 3), (log_n * grown - value) / b)
-    return value, slope
+    return np.where(small, log_n * (1 + t / 2), np.expm1(t) / np.where(small, 1.0, stretch))
 
 
 def farseer(x: Any, floor: Any, a: Any, b: Any, scale: Any, c: Any, beta: Any, e: Any) -> Any:
     """E e^(-a (n^b - 1)/b) + A n^-c d^(-β n^e), n = N/1e9, d = D/1e11."""
     n, d = (np.log(values / size) for values, size in zip(x[:2], QUOTED_AT, strict=True))
-    return floor * np.exp(-a * _stretched(n, b)[0]) + scale * np.exp(-c * n - beta * np.exp(e * n) * d)
-
-
-def _farseer_gradient(
-    x: Any, floor: Any, a: Any, b: Any, scale: Any, c: Any, beta: Any, e: Any
-) -> tuple[Any, ...]:  # fmt: skip
-    n, d = (np.log(values / size) for values, size in zip(x[:2], QUOTED_AT, strict=True))
-    bent, slope = _stretched(n, b)
-    grown = np.exp(e * n)
-    below, above = np.exp(-a * bent), np.exp(-c * n - beta * grown * d)
-    low, high = floor * below, scale * above
-    by_beta = -high * grown * d
-    return below, -low * bent, -low * a * slope, above, -high * n, by_beta, by_beta * beta * n
+    return floor * np.exp(-a * _stretched(n, b)) + scale * np.exp(-c * n - beta * np.exp(e * n) * d)
 
 
 SHARPNESS = 4.0  # convention: of a break, which takes about a factor of three in size
 
 
-def _broken(broken: int) -> tuple[Any, Any]:
+def _broken(broken: int) -> Any:
     """A sum of two powers, of which that of variable `broken` has another exponent beyond a place."""
 
-    def parts(x: Any, values: tuple[Any, ...]) -> tuple[Any, ...]:
-        _, a, b, alpha, beta, change, at = values
-        ratio = SHARPNESS * (np.log(x[broken]) - np.log(at))
-        bent = softplus(ratio)
-        factor = np.exp(-change / SHARPNESS * bent)
+    def function(x: Any, floor: Any, a: Any, b: Any, alpha: Any, beta: Any, change: Any, at: Any) -> Any:
         terms = [a * power(x[0], alpha), b * power(x[1], beta)]
-        terms[broken] = terms[broken] * factor
-        return ratio, bent, terms
+        bent = softplus(SHARPNESS * (np.log(x[broken]) - np.log(at)))
+        terms[broken] = terms[broken] * np.exp(-change / SHARPNESS * bent)
+        return floor + sum(terms)
 
-    def function(x: Any, *values: Any) -> Any:
-        return values[0] + sum(parts(x, values)[2])
-
-    def gradient(x: Any, *values: Any) -> tuple[Any, ...]:
-        _, a, b, _, _, change, at = values
-        ratio, bent, terms = parts(x, values)
-        moved = terms[broken]
-        return (
-            np.ones_like(moved), terms[0] / a, terms[1] / b,
-            -terms[0] * np.log(x[0]), -terms[1] * np.log(x[1]),
-            -moved * bent / SHARPNESS, moved * change / (1 + np.exp(-ratio)) / at,
-        )  # fmt: skip
-
-    return function, gradient
+    return function
 
 
 def _inner_sizes(variable: int) -> Any:
@@ -208,7 +162,7 @@ register_form(Form(
     (Parameter("E", 0.0), Parameter("A", 0.0, log=True), Parameter("B", 0.0, log=True),
      Parameter("alpha", 0.0, 5.0, start=COARSE), Parameter("beta", 0.0, 5.0, start=COARSE),
      Parameter("gamma", 0.01, 5.0, start=(0.4, 1.0))),
-    coupled, complete=_split, gradient=coupled_gradient, variables=NAMES, doc="Busbridge et al. 2025, eq. 1",
+    coupled, complete=_split, variables=NAMES, doc="Busbridge et al. 2025, eq. 1",
 ))  # fmt: skip
 register_form(Form(
     "farseer", "E exp(-a (n^b - 1)/b) + A n^-c d^(-beta n^e), n = N/1e9, d = D/1e11",
@@ -217,19 +171,18 @@ register_form(Form(
      Parameter("A", 0.0, linear=True, log=True), Parameter("c", -2.0, 2.0, start=(0.0, 0.2)),
      Parameter("beta", 0.0, 3.0, start=(0.2, 0.35, 0.5)),
      Parameter("e", -0.5, 0.5, start=(-0.05, 0.0, 0.05))),
-    farseer, gradient=_farseer_gradient, variables=NAMES, doc="after Li et al. 2025 (Farseer)",
+    farseer, variables=NAMES, doc="after Li et al. 2025 (Farseer)",
 ))  # fmt: skip
 for _place, _name, _equation in (
     (0, "params", "E + A N^-alpha (1 + (N/at)^4)^(-change/4) + B D^-beta"),
     (1, "data", "E + A N^-alpha + B D^-beta (1 + (D/at)^4)^(-change/4)"),
 ):
-    _function, _gradient = _broken(_place)
     register_form(Form(
         f"broken_{_name}", _equation,
         (FLOOR, BY_PARAMS, BY_DATA, Parameter("alpha", 0.0, 5.0, start=COARSE),
          Parameter("beta", 0.0, 5.0, start=COARSE), Parameter("change", -0.5, 0.5, start=(-0.1, 0.1)),
          Parameter("at", 0.0, log=True, start=_inner_sizes(_place))),
-        _function, gradient=_gradient, variables=NAMES, doc="chinchilla with a break in one exponent",
+        _broken(_place), variables=NAMES, doc="chinchilla with a break in one exponent",
     ))  # fmt: skip
 register_form(Form(
     "rosenfeld", "e/√(1 + (e/guess)²), e = E + A N^-alpha + B D^-beta",

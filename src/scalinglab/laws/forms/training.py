@@ -25,9 +25,10 @@ from typing import Any
 
 import numpy as np
 
-from scalinglab.laws.forms.base import Form, Parameter, softplus
+from scalinglab.laws.forms.base import Form, Parameter
 from scalinglab.laws.forms.powers import sum_of_powers
 from scalinglab.laws.forms.registry import register_form
+from scalinglab.laws.forms.slopes import softplus
 from scalinglab.laws.forms.surfaces import (
     BY_DATA,
     BY_PARAMS,
@@ -36,7 +37,6 @@ from scalinglab.laws.forms.surfaces import (
     NAMES,
     SIZES,
     coupled,
-    coupled_gradient,
     power,
 )
 
@@ -57,27 +57,6 @@ def _rate_batch(
     # a positive semidefinite bend: the cross term is a share of what keeps it so
     cross = 2 * bend_both * np.sqrt(bend_rate * bend_batch)
     return best * (1 + bend_rate * u**2 + bend_batch * v**2 + cross * u * v)
-
-
-def _rate_batch_gradient(
-    x: Any, floor: Any, a: Any, b: Any, alpha: Any, beta: Any, both: Any, rate: Any, rate_params: Any,
-    rate_data: Any, batch: Any, batch_data: Any, bend_rate: Any, bend_batch: Any, bend_both: Any,
-) -> tuple[Any, ...]:  # fmt: skip
-    log_n, log_d = np.log(x[2] / PLACE[0]), np.log(x[3] / PLACE[1])
-    u = np.log(x[0] / rate) - rate_params * log_n - rate_data * log_d
-    v = np.log(x[1] / batch) - batch_data * log_d
-    by_a, by_b = np.exp(-alpha * log_n), np.exp(both * log_n - beta * log_d)
-    best = floor + a * by_a + b * by_b
-    root = np.sqrt(bend_rate * bend_batch)
-    bowl = 1 + bend_rate * u**2 + bend_batch * v**2 + 2 * bend_both * root * u * v
-    by_u = best * (2 * bend_rate * u + 2 * bend_both * root * v)
-    by_v = best * (2 * bend_batch * v + 2 * bend_both * root * u)
-    cross = bend_both * root * u * v
-    return (
-        bowl, bowl * by_a, bowl * by_b, -bowl * a * by_a * log_n, -bowl * b * by_b * log_d,
-        bowl * b * by_b * log_n, -by_u / rate, -by_u * log_n, -by_u * log_d, -by_v / batch, -by_v * log_d,
-        best * (u**2 + cross / bend_rate), best * (v**2 + cross / bend_batch), best * 2 * root * u * v,
-    )  # fmt: skip
 
 
 def _annealed(x: Any, floor: Any, a: Any, b: Any, c: Any, alpha: Any, beta: Any) -> Any:
@@ -132,26 +111,6 @@ def _distillation(
     return teacher + np.exp(log_gap + gamma * np.log(a * power(n, alpha) + b * power(d, beta)))
 
 
-def _distillation_gradient(
-    x: Any, c0: Any, c1: Any, d1: Any, f1: Any, a: Any, b: Any, alpha: Any, beta: Any, gamma: Any,
-    floor_s: Any, a_s: Any, b_s: Any, alpha_s: Any, beta_s: Any, gamma_s: Any,
-) -> tuple[Any, ...]:  # fmt: skip
-    n, d, teacher = x
-    of_student = (floor_s, a_s, b_s, alpha_s, beta_s, gamma_s)
-    student = coupled((n, d), *of_student)
-    ratio = np.log(teacher / (d1 * student)) / f1
-    soft, share = softplus(ratio), 1 / (1 + np.exp(-ratio))
-    by_a, by_b = power(n, alpha), power(d, beta)
-    inner = a * by_a + b * by_b
-    gap = np.exp(-c0 * np.log(teacher) - c1 * f1 * soft + gamma * np.log(inner))
-    outer, by_student = gap * gamma / inner, gap * c1 * share / student
-    return (
-        -gap * np.log(teacher), -gap * f1 * soft, gap * c1 * share / d1, gap * c1 * (share * ratio - soft),
-        outer * by_a, outer * by_b, -outer * a * by_a * np.log(n), -outer * b * by_b * np.log(d),
-        gap * np.log(inner), *(by_student * slope for slope in coupled_gradient((n, d), *of_student)),
-    )  # fmt: skip
-
-
 def _positive(name: str, *start: float) -> Parameter:
     return Parameter(name, 0.0, log=True, start=start or (1.0,))
 
@@ -188,7 +147,7 @@ register_form(Form(
      Parameter("rate_data", -3.0, 3.0, start=(0.2,)), _positive("batch", 300.0, 1500.0),
      Parameter("batch_data", -3.0, 3.0, start=(0.5,)), _positive("bend_rate", 0.01),
      _positive("bend_batch", 0.005), Parameter("bend_both", -0.999, 0.999, start=(-0.5,))),
-    _rate_batch, complete=_rate_batch_starts, gradient=_rate_batch_gradient,
+    _rate_batch, complete=_rate_batch_starts,
     variables=("learning_rate", "batch_size", *NAMES),
     doc="R the learning rate, S the batch; the optima of Li et al. 2025 (step law), a paraboloid around them",
 ))  # fmt: skip
@@ -226,6 +185,6 @@ register_form(Form(
      Parameter("beta", 0.0, 3.0, start=(0.45,)), Parameter("gamma", 0.01, 5.0, start=(0.6,)),
      Parameter("E_s", 0.0), _positive("A_s"), _positive("B_s"), Parameter("alpha_s", 0.0, 3.0),
      Parameter("beta_s", 0.0, 3.0), Parameter("gamma_s", 0.01, 5.0)),
-    _distillation, gradient=_distillation_gradient, variables=(*NAMES, "teacher_loss"),
+    _distillation, variables=(*NAMES, "teacher_loss"),
     doc="Busbridge et al. 2025, eq. 8; hold E_s … gamma_s at `coupled`, fitted without a teacher",
 ))  # fmt: skip
