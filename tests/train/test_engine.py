@@ -84,38 +84,39 @@ def test_steps_equal_a_plain_loop_with_torch_optim(name: str, network: str, besi
 
 def _indices(ours: Group, steps: int) -> list[torch.Tensor]:
     ours.stream.fill(0, 1)
-    return [ours.stream.indices[0, s].clone() for s in range(steps)]
+    return [*ours.stream.index(torch.tensor(0), steps)[:, 0].long()]
 
 
 def test_every_epoch_shows_every_example_once() -> None:
     subsets = [np.arange(100, 150), np.arange(37)]
-    stream = Stream(subsets, [0, 1], 8, torch.device("cpu"), longest=100)
+    stream = Stream(subsets, [0, 1], [8, 8], torch.device("cpu"), longest=100)
     stream.fill(0, 1)
-    first = stream.indices[0].flatten()[:150].view(3, 50)
+    seen = stream.index(torch.tensor(0), 20).transpose(0, 1).flatten(1)
+    first = seen[0, :150].view(3, 50)
     assert all(sorted(epoch.tolist()) == list(range(100, 150)) for epoch in first)
     assert not torch.equal(first[0], first[1])
-    second = stream.indices[1].flatten()[: 37 * 4].view(4, 37)
+    second = seen[1, : 37 * 4].view(4, 37)
     assert all(sorted(epoch.tolist()) == list(range(37)) for epoch in second)
 
 
-def test_blocks_of_the_stream_join_without_a_seam() -> None:
-    """The block from step k on begins with the epoch that step k−1 left unfinished."""
-    stream = Stream([np.arange(50)], [3], 8, torch.device("cpu"), longest=1 << 16)
-    n = stream.steps
-    stream.fill(0, 1)
-    before = stream.indices[0].flatten().clone()
-    stream.fill(n, n + 1)
-    after = stream.indices[0].flatten()
-    done = n * 8 % 50
-    joined = torch.cat([before[-done:], after[: 50 - done]])
-    assert sorted(joined.tolist()) == list(range(50))
+def test_windows_of_the_stream_join_without_a_seam() -> None:
+    """The steps after those that were drawn first begin with the epoch that these left unfinished."""
+    stream = Stream([np.arange(50)], [3], [8], torch.device("cpu"), longest=20)
+    seen, step = [], 0
+    while step < 50:  # 8 epochs
+        end = stream.fill(step, 50)
+        seen.append(stream.index(torch.tensor(step), end - step)[:, 0].flatten())
+        step = end
+    assert len(seen) > 1
+    assert all(sorted(epoch.tolist()) == list(range(50)) for epoch in torch.cat(seen).view(8, 50))
 
 
 def test_orders_of_different_seeds_are_independent_and_uniform() -> None:
     """Position of example 0 in 4,000 permutations of 8: χ² with 7 degrees of freedom stays below 24.3."""
     from scalinglab.train import random_numbers as rn
 
-    order = rn.permutations(rn.keys(list(range(40)), rn.ORDER), torch.arange(100), 8)
+    epochs = rn.mix(rn.keys(list(range(40)), rn.ORDER)[:, None], torch.arange(100))
+    order = rn.mix(epochs[..., None], torch.arange(8)).argsort(dim=-1)
     place = (order == 0).int().argmax(-1).flatten()
     counts = torch.bincount(place, minlength=8).double()
     assert float(((counts - 500) ** 2 / 500).sum()) < 24.3  # p = 0.001

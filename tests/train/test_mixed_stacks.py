@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from scalinglab.train import engine, jobs, replicas, run, run_many
-from scalinglab.train.batches import Ring, Stream
+from scalinglab.train.batches import Stream
 from scalinglab.train.kernels import fused_mlp
 from scalinglab.train.setting import Setting
 from tests.train.killed import begun, killed, watch
@@ -34,37 +34,44 @@ def ordered(curves):
 
 
 @pytest.mark.parametrize(("size", "batch"), [(50, 8), (50, 50), (37, 5), (100_000, 512)])
-def test_a_ring_shows_the_examples_of_a_stream(size: int, batch: int, monkeypatch) -> None:
-    """Beside a run with other batches, over several windows, and from anywhere (as after a resume)."""
+def test_a_run_beside_other_batches_sees_the_examples_of_the_run_by_itself(size, batch, monkeypatch) -> None:
+    """Over several windows, and from anywhere (as after a resume)."""
     monkeypatch.setattr("scalinglab.train.batches.AHEAD", 300)
     subsets = [np.random.default_rng(r).permutation(size + 10)[:size] for r in (0, 1)]
-    stream = Stream(subsets, [3, 4], batch, CPU, longest=1 << 16)
-    ring = Ring([*subsets[:1], np.arange(20), *subsets[1:]], [3, 9, 4], [batch, 20, batch], CPU)
-    assert ring.windows.tolist()[0] % size == 0
+    alone = Stream(subsets, [3, 4], [batch, batch], CPU, 1 << 16)
+    mixed = Stream([*subsets[:1], np.arange(20), *subsets[1:]], [3, 9, 4], [batch, 20, batch], CPU, 1 << 16)
+    assert mixed.windows.tolist()[0] % size == 0
     steps = [*range(60 if size < 1000 else 4), 500, 501, 7]
     for step in steps:
-        assert ring.fill(step, step + 1) == step + 1
-        stream.fill(step, step + 1)
-        found = ring.index(torch.tensor(step), 1)[0, :, :batch]
-        wanted = stream.indices[:, stream.position(step)]
+        assert mixed.fill(step, step + 1) == alone.fill(step, step + 1) == step + 1
+        found = mixed.index(torch.tensor(step))[0, ::2, :batch]
+        wanted = alone.index(torch.tensor(step))[0]
         if batch < size:
-            assert torch.equal(found[::2].long(), wanted)
+            assert torch.equal(found, wanted)
         else:  # a batch of all examples has no order
-            assert torch.equal(found[::2].long().sort(-1).values, wanted.sort(-1).values)
-    assert ring.live().sum(-1).tolist() == [batch, 20, batch]
-    ring.keep([2])
-    assert torch.equal(ring.index(torch.tensor(7), 3)[0, 0, :batch], found[2])
+            assert torch.equal(found.sort(-1).values, wanted.sort(-1).values)
+    assert alone.live is None
+    assert mixed.live.sum(-1).tolist() == [batch, 20, batch]
+    mixed.keep([2])
+    assert mixed.live is None
+    assert torch.equal(mixed.index(torch.tensor(7), 3)[0, 0], found[1])
 
 
-def test_a_ring_says_how_far_it_reaches() -> None:
-    ring = Ring([np.arange(30), np.arange(90)], [0, 1], [10, 3], CPU)
-    reach = ring.fill(0, 10**9)
-    assert reach == min(int(w) // b for w, b in zip(ring.windows, (10, 3), strict=True))
-    drawn = ring.orders.clone()
-    assert ring.fill(reach - 1, reach) == reach
-    assert torch.equal(drawn, ring.orders)  # nothing new was needed
-    ring.fill(reach - 1, reach + 1)
-    assert not torch.equal(drawn, ring.orders)
+def test_a_stream_says_how_far_it_reaches() -> None:
+    stream = Stream([np.arange(30), np.arange(90)], [0, 1], [10, 3], CPU, 1 << 16)
+    reach = stream.fill(0, 10**9)
+    assert reach == min(int(w) // b for w, b in zip(stream.windows, (10, 3), strict=True))
+    drawn = stream.orders.clone()
+    assert stream.fill(reach - 1, reach) == reach
+    assert torch.equal(drawn, stream.orders)  # nothing new was needed
+    stream.fill(reach - 1, reach + 1)
+    assert not torch.equal(drawn, stream.orders)
+
+
+def test_a_short_training_draws_few_epochs() -> None:
+    stream = Stream([np.arange(30)], [0], [10], CPU, longest=4)
+    assert stream.orders.shape == (1, 90)  # two epochs are needed
+    assert stream.fill(0, 4) == 4
 
 
 # --- the same runs -------------------------------------------------------------------------------

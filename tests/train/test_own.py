@@ -122,14 +122,14 @@ def plain_loop(model, data, setting, loss, make_optimizer, schedule=None, clip=N
     x, y, test_x, test_y = data
     (full,) = with_own([setting], {"model": model, "dataset": data, "loss": loss})
     subset = dataset_of(full).order(full.seed)[: full.n_data]
-    batches = Stream([subset], [full.seed], full.batch(full.n_data), torch.device("cpu"), 1 << 16)
+    batches = Stream([subset], [full.seed], [full.batch(full.n_data)], torch.device("cpu"), STEPS)
     torch.manual_seed(full.seed)
     network = model({}) if not isinstance(model, type) else model()
     optimizer = make_optimizer(network.parameters())
     rate, found = full.learning_rate, {}
     for step in range(STEPS):
         batches.fill(step, STEPS)
-        index = batches.indices[0, batches.position(step)]
+        index = batches.index(torch.tensor(step))[0, 0].long()
         for group in optimizer.param_groups:
             group["lr"] = rate * (schedule(step, STEPS) if schedule else 1.0)
         optimizer.zero_grad()
@@ -481,14 +481,14 @@ def test_averaged_weights_are_measured_and_not_trained() -> None:
     np.testing.assert_array_equal(plain["test_loss"], averaged.frame["test_loss"])
     (full,) = with_own([setting], {"model": Small, "dataset": data, "loss": "cross_entropy"})
     subset = dataset_of(full).order(1)[:60]
-    batches = Stream([subset], [1], BATCH, torch.device("cpu"), 1 << 16)
+    batches = Stream([subset], [1], [BATCH], torch.device("cpu"), STEPS)
     torch.manual_seed(1)
     network = Small()
     average = copy.deepcopy(network)
     optimizer = torch.optim.Adam(network.parameters(), lr=0.01)
     for step in range(STEPS):
         batches.fill(step, STEPS)
-        index = batches.indices[0, batches.position(step)]
+        index = batches.index(torch.tensor(step))[0, 0].long()
         optimizer.zero_grad()
         F.cross_entropy(network(data[0][index]), data[1][index]).backward()
         optimizer.step()

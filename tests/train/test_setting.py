@@ -124,7 +124,7 @@ def test_online_run_sees_every_example_once():
     assert setting.n_data == 320
     group = build([setting], torch.device("cpu"))
     group.stream.fill(0, 20)
-    seen = group.stream.indices[0, :20].flatten()
+    seen = group.stream.index(torch.tensor(0), 20).flatten()
     assert len(seen) == 320
     assert len(set(seen.tolist())) == 320
     longer = Setting.from_dict(ONLINE | {"steps": 40})

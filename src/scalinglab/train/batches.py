@@ -2,8 +2,7 @@
 
 The whole set lies on the device once, as stored (uint8), images with their channels last. A batch is a
 row of indices: step s of a run takes examples s·B … (s+1)·B − 1 of its endless stream, random permutation
-after random permutation of its subset. Where all runs of a group have batches of one size, `Stream` makes the
-indices of many steps at once; where sizes differ, `Ring` holds some epochs of each run.
+after random permutation of its subset.
 """
 
 from __future__ import annotations
@@ -205,103 +204,58 @@ def _affine(rows: Tensor, columns: Tensor, draws: Tensor) -> tuple[Tensor, Tenso
 
 
 class Stream:
-    """The indices that a group of runs train on, step after step.
+    """The examples that a group of runs train on, step after step; runs may differ in batch size.
+
+    Example number p of a run's stream lies in `orders` at p modulo its window, a whole number of epochs, read
+    in a circle. Epochs are drawn as steps come to need them: a run with small batches keeps its epoch while
+    others go through many.
 
     Args:
         subsets: for each run, the training examples it may use, in any order.
         seeds: for each run, the seed of its order.
-        batch: examples a step, the same for all runs.
-        longest: steps of the longest run.
-    """
-
-    def __init__(
-        self,
-        subsets: list[np.ndarray],
-        seeds: list[int],
-        batch: int,
-        device: torch.device,
-        longest: int,
-    ) -> None:
-        self.batch = batch
-        # large batches too draw many steps at once
-        self.steps = max(16, min(AHEAD // batch, longest))
-        self.full = all(len(subset) == batch for subset in subsets)
-        # a full batch is the same at every step: one row serves all
-        shape = (len(subsets), 1 if self.full else self.steps, batch)
-        self.indices = torch.zeros(shape, dtype=torch.int64, device=device)
-        self.key = rn.keys(seeds, rn.ORDER, device)
-        self.subsets = [torch.from_numpy(np.ascontiguousarray(s)).to(device) for s in subsets]
-        self.sizes = [len(s) for s in subsets]
-        self.first = -1  # the step at which `indices` begins
-        if self.full:
-            self.indices.copy_(torch.stack(self.subsets)[:, None])
-
-    def fill(self, step: int, end: int) -> int:
-        """Make `indices` hold the block of steps that contains `step`; returns its end, at most `end`."""
-        first = step // self.steps * self.steps
-        until = end if self.full else min(end, first + self.steps)
-        if self.full or first == self.first:
-            return until
-        start, stop = first * self.batch, (first + self.steps) * self.batch
-        for size in set(self.sizes):
-            rows = [r for r, n in enumerate(self.sizes) if n == size]
-            epochs = torch.arange(start // size, (stop - 1) // size + 1, device=self.key.device)
-            order = rn.permutations(self.key[rows], epochs, size).flatten(1)
-            offset = start - int(start // size) * size
-            order = order[:, offset : offset + stop - start]
-            for place, r in enumerate(rows):
-                self.indices[r] = self.subsets[r][order[place]].view(self.steps, self.batch)
-        self.first = first
-        return until
-
-    def position(self, step: int) -> int:
-        """Where in `indices` a step lies."""
-        return 0 if self.full else step - self.first
-
-    def keep(self, rows: list[int]) -> None:
-        """Go on with some of the runs."""
-        self.key, self.indices = self.key[rows], self.indices[rows].clone()
-        self.subsets, self.sizes = [self.subsets[r] for r in rows], [self.sizes[r] for r in rows]
-
-
-class Ring:
-    """The orders of runs whose batches differ in size: some epochs of each, read in a circle.
-
-    Example number p of a run's stream lies at p modulo its window, a whole number of epochs. Epochs are drawn
-    as steps come to need them: a run with small batches keeps its epoch while others go through many.
-
-    Args:
-        subsets, seeds: as in `Stream`.
         batches: for each run, examples a step; at most as many as its subset has.
+        longest: steps of the longest run.
 
     Attributes:
         orders: example numbers, (runs, largest window) int32.
         windows, batches: of each run, (runs,).
         most: the largest batch.
+        full: whether every step takes all examples: then they stay in their order.
     """
 
-    full = False
-
     def __init__(
-        self, subsets: list[np.ndarray], seeds: list[int], batches: list[int], device: torch.device
-    ) -> None:
+        self, subsets: list[np.ndarray], seeds: list[int], batches: list[int], device: torch.device,
+        longest: int,
+    ) -> None:  # fmt: skip
         self.sizes = [len(subset) for subset in subsets]
-        # one epoch more than is read ahead: a step may end in the epoch after the one it begins in
-        self._epochs = np.array([1 + max(1, -(-AHEAD // n)) for n in self.sizes])
-        windows = (self._epochs * self.sizes).tolist()
-        self._batches, self.most = np.array(batches), max(batches)
-        self.windows = torch.tensor(windows, device=device)
-        self.batches = torch.tensor(batches, dtype=torch.int32, device=device)
-        self.orders = torch.zeros((len(subsets), max(windows)), dtype=torch.int32, device=device)
+        self.full = self.sizes == batches
         self.key = rn.keys(seeds, rn.ORDER, device)
         self._table = torch.zeros((len(subsets), max(self.sizes)), dtype=torch.int64, device=device)
         for own, subset in zip(self._table, subsets):
             own[: len(subset)] = torch.from_numpy(np.ascontiguousarray(subset)).to(device)
         self._low = np.zeros(len(subsets), dtype=np.int64)  # epochs that are there: from low to below high
         self._high = self._low.copy()
+        # one epoch more than is read ahead: a step may end in the epoch after the one it begins in
+        ahead = [-(-min(AHEAD, longest * b) // n) for b, n in zip(batches, self.sizes)]
+        self._epochs = np.array([1 if self.full else 1 + max(1, epochs) for epochs in ahead])
+        windows = (self._epochs * self.sizes).tolist()
+        self.windows = torch.tensor(windows, device=device)
+        self.orders = torch.zeros((len(subsets), max(windows)), dtype=torch.int32, device=device)
+        if self.full:
+            self.orders.copy_(self._table)
+        self._hold(np.array(batches))
+
+    def _hold(self, batches: np.ndarray) -> None:
+        """Examples a step of the runs that are held."""
+        device = self.orders.device
+        self._batches, self.most = batches, int(batches.max())
+        self.batches = torch.tensor(batches, dtype=torch.int32, device=device)
+        self._number = torch.arange(self.most, device=device)
 
     def fill(self, step: int, end: int) -> int:
         """Draw what the steps from `step` need; returns the step before which it ends, at most `end`."""
+        if self.full:
+            return end
         sizes = np.array(self.sizes)
         first = step * self._batches // sizes
         stop = min(end, int(((first + self._epochs) * sizes // self._batches).min()))
@@ -318,42 +272,42 @@ class Ring:
 
     def _draw(self, pairs: list[tuple[int, int]], size: int) -> None:
         """Draw the order of some epochs, (run, epoch), of runs of one size."""
-        count, device = int(self._epochs[pairs[0][0]]), self.orders.device
+        counts, device = torch.from_numpy(self._epochs), self.orders.device
         number = torch.arange(size, device=device)
         at_once = max(1, DRAWN // size)
         for start in range(0, len(pairs), at_once):
             some = torch.tensor(pairs[start : start + at_once])
+            some = torch.cat([some, some[:, 1:] % counts[some[:, :1]] * size], 1)
             if device.type == "cuda":  # the host does not wait for the copy
                 some = some.pin_memory().to(device, non_blocking=True)
-            row, epoch = some.unbind(1)
+            row, epoch, place = some.unbind(1)
+            # of 64 random bits two are as good as never equal: no device decides about ties
             order = rn.mix(rn.mix(self.key[row], epoch)[:, None], number).argsort(dim=-1)
             drawn = self._table[row[:, None], order].to(torch.int32)
-            self.orders[row[:, None], (epoch % count * size)[:, None] + number] = drawn
+            self.orders[row[:, None], place[:, None] + number] = drawn
 
     @property
     def subsets(self) -> list[Tensor]:
         """The training examples of each run."""
         return [own[:n] for own, n in zip(self._table, self.sizes)]
 
-    def index(self, counter: Tensor, count: int) -> Tensor:
+    def index(self, counter: Tensor, count: int = 1) -> Tensor:
         """Example numbers of some steps from `counter` on, (count, runs, most), int32.
 
         Those beyond a run's batch belong to its later steps.
         """
-        device = self.orders.device
-        number, ahead = (torch.arange(n, device=device) for n in (self.most, count))
-        place = ((counter + ahead)[:, None, None] * self.batches[:, None] + number) % self.windows[:, None]
+        first = counter if count == 1 else counter + torch.arange(count, device=counter.device)
+        place = (first.view(-1, 1, 1) * self.batches[:, None] + self._number) % self.windows[:, None]
         return self.orders.expand(count, -1, -1).gather(2, place)
 
-    def live(self) -> Tensor:
-        """Which of the examples of `index` belong to the batch, (runs, most)."""
-        return torch.arange(self.most, device=self.orders.device) < self.batches[:, None]
+    @property
+    def live(self) -> Tensor | None:
+        """Which of the examples of `index` belong to the batch, (runs, most); None where all do."""
+        return None if len({*self._batches}) == 1 else self._number < self.batches[:, None]
 
     def keep(self, rows: list[int]) -> None:
         """Go on with some of the runs."""
-        self.key, self.orders = self.key[rows], self.orders[rows]
-        self.windows, self.batches = self.windows[rows], self.batches[rows]
+        self.key, self.orders, self.windows = self.key[rows], self.orders[rows], self.windows[rows]
         self._table, self.sizes = self._table[rows], [self.sizes[r] for r in rows]
-        self._batches, self._epochs = self._batches[rows], self._epochs[rows]
-        self._low, self._high = self._low[rows], self._high[rows]
-        self.most = int(self._batches.max())
+        self._epochs, self._low, self._high = self._epochs[rows], self._low[rows], self._high[rows]
+        self._hold(self._batches[rows])

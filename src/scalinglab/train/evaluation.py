@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from scalinglab.measure.evaluation import evaluating, logits_or_all
 from scalinglab.measure.network_norms.cuda_graphs import Arriving, Replays
 from scalinglab.train import memory
-from scalinglab.train.batches import Resident, Ring, Stream
+from scalinglab.train.batches import Resident, Stream
 from scalinglab.train.setting import Setting
 from scalinglab.train.training_step import Named, Program, is_large, precision
 
@@ -60,7 +60,7 @@ class Evaluator:
         captures: Whether evaluations of all runs are captured.
     """
 
-    def __init__(self, program: Program, stream: Stream | Ring, runs: int, captures: bool) -> None:
+    def __init__(self, program: Program, stream: Stream, runs: int, captures: bool) -> None:
         self.program, self.stream, self.runs = program, stream, runs
         self.replays = Replays(self.resident.device, captures, share_memory=True)
         # training examples that are looked at: where a captured evaluation reads them

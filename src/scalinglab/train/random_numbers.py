@@ -52,13 +52,6 @@ def uniform(key: Tensor, counter: Tensor) -> Tensor:
     return ((mix(key, counter) >> 40) & ((1 << 24) - 1)).to(torch.float32) * 2.0**-24
 
 
-def permutations(key: Tensor, epochs: Tensor, n: int) -> Tensor:
-    """The order of n examples in each epoch of each run: (runs, epochs, n) int64."""
-    of_epoch = mix(key[:, None], epochs[None, :])
-    # of 64 random bits two are as good as never equal: no device decides about ties
-    return mix(of_epoch[..., None], torch.arange(n, device=key.device)).argsort(dim=-1)
-
-
 class Dropout(nn.Dropout):
     """Dropout whose mask is a function of the buffer `key`, which the engine sets at every step."""
 

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from scalinglab.measure.network_norms.cuda_graphs import Arriving, captured
 from scalinglab.support.phases import phase
 from scalinglab.train import random_numbers as rn
-from scalinglab.train.batches import Resident, Ring, Stream
+from scalinglab.train.batches import Resident, Stream
 from scalinglab.train.evaluation import Evaluation, Evaluator
 from scalinglab.train.kernels import fused_mlp
 from scalinglab.train.modules.networks import put
@@ -63,10 +63,6 @@ def program(setting: Setting, resident: Resident, runs: int) -> Program:
         with phase("network"):
             _PROGRAMS[key] = Program(setting, resident, runs)
     return _PROGRAMS[key]
-
-
-def _takes_ring(setting: Setting, device: torch.device, batches: Sequence[int]) -> bool:
-    return len(set(batches)) > 1 or fused_mlp.suits(setting, device)
 
 
 class Snapshot:
@@ -109,10 +105,7 @@ class Group:
         self.totals = [s.total_steps(n) for s, n in zip(settings, self.sizes)]
         seeds = [s.seed_of("order") for s in settings]
         self.batches = [s.batch(size) for s, size in zip(settings, self.sizes)]
-        if _takes_ring(self.setting, self.device, self.batches):
-            self.stream: Stream | Ring = Ring(list(subsets), seeds, self.batches, self.device)
-        else:
-            self.stream = Stream(list(subsets), seeds, self.batches[0], self.device, max(self.totals))
+        self.stream = Stream(list(subsets), seeds, self.batches, self.device, max(self.totals))
         self.program = program(self.setting, resident, self.runs)
         initial = drawn(settings, self.program.model, resident) if initial is None else initial
         self.parameters = {
@@ -142,7 +135,6 @@ class Group:
         """Use the kernels for small networks where they suit."""
         self.fused: fused_mlp.FusedSteps | None = None
         if fused_mlp.suits(self.setting, self.device):
-            assert isinstance(self.stream, Ring)
             assert isinstance(self.program.rule, Rule)
             assert isinstance(self.moments, Moments)
             self.fused = fused_mlp.FusedSteps(
@@ -151,7 +143,7 @@ class Group:
             )  # fmt: skip
         self.unroll: tuple[int, ...] = FUSED_UNROLL if self.fused else UNROLL
         self.tick = FUSED_TICK if self.fused else TICK
-        self.live = self.stream.live() if isinstance(self.stream, Ring) else None
+        self.live = self.stream.live
 
     @property
     def runs(self) -> int:
@@ -172,10 +164,7 @@ class Group:
             for name in self.program.dropout:
                 # in place: a captured step reads its keys from this memory
                 self.buffers[name].copy_(step_key)
-        if isinstance(self.stream, Ring):
-            x, y = self.program.examples(self.stream.index(self.clock.counter, 1)[0].long(), step_key)
-        else:
-            x, y = self.program.batch(self.stream.indices, self.clock.position, step_key)
+        x, y = self.program.examples(self.stream.index(self.clock.counter)[0].long(), step_key)
         if self.program.random:  # the same numbers after a resume
             # of whole numbers: unlike that of text it is the same in every process
             seed = hash((self.settings[0].seed_of("order"), self.step)) % (1 << 63)
@@ -189,7 +178,7 @@ class Group:
         with torch.no_grad(), self._low_priority_stream():
             self.program.finish(
                 list(self.parameters.values()), list(self.working.values()), gradients, self.moments,
-                changed, losses, self.clock, not self.stream.full,
+                changed, losses, self.clock,
             )  # fmt: skip
             if self.setting.ema is not None:
                 for name, value in self.average.items():
@@ -237,8 +226,6 @@ class Group:
         with precision(self.setting, self.device), self._own_random_numbers():
             while self.step < end:
                 block = self.stream.fill(self.step, end)
-                if isinstance(self.stream, Stream):
-                    self.clock.position.fill_(self.stream.position(self.step))
                 while self.step < block:
                     count = next(n for n in self.unroll if n <= block - self.step) if self.captures else 1
                     if self._can_capture(count):
@@ -287,7 +274,6 @@ class Group:
     def _capture(self, steps: int) -> None:
         # the trial steps train the runs, which begin after them where they were before
         kept = [t.clone() for t in self.tensors()]
-        self.clock.position.zero_()  # the trial steps stay within the indices
         current = torch.cuda.current_stream(self.device)
         # Libraries keep a workspace for each stream, and a captured graph keeps the workspace of the
         # stream it was captured on. Graphs that run beside each other must not share one: they would
@@ -351,7 +337,7 @@ class Group:
         masters = [*self.parameters.values(), *self.buffers.values(), *self.moments.tensors()]
         masters += self.average.values()
         copies = [w for name, w in self.working.items() if w is not self.parameters[name]]
-        clock = (self.clock.position, self.clock.counter, self.clock.diverged_at)
+        clock = (self.clock.counter, self.clock.diverged_at)
         return [*(t.detach() for t in (*masters, *copies)), *clock]
 
     def state(self) -> Snapshot:

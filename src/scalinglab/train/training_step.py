@@ -46,23 +46,18 @@ class Clock:
     """Where the runs of a group stand, on the device.
 
     Attributes:
-        position: the row of indices that comes next.
         counter: steps done.
         diverged_at: for each run the step at which its loss was first not finite, −1 while it is.
     """
 
-    position: Tensor
     counter: Tensor
     diverged_at: Tensor
 
     @classmethod
     def at_start(cls, runs: int, device: torch.device) -> Clock:
         """Before the first step."""
-        position, counter, diverged_at = (
-            torch.full(shape, value, dtype=torch.int64, device=device)
-            for shape, value in (((1,), 0), ((), 0), ((runs,), -1))
-        )
-        return cls(position, counter, diverged_at)
+        counter = torch.zeros((), dtype=torch.int64, device=device)
+        return cls(counter, torch.full((runs,), -1, dtype=torch.int64, device=device))
 
 
 class Objective:
@@ -204,7 +199,6 @@ class Program:
             torch.cuda.current_stream(resident.device).synchronize()
         # the loss is differentiated by the stacked weights, which are put in its place at every call
         self.model.requires_grad_(False)
-        self.batch = self._compiled(self._batch)
         self.examples = self._compiled(self._examples)
         self.finish = self._compiled(self._finish)
         self.statistics = [
@@ -271,15 +265,11 @@ class Program:
         """
         return working if self.runs > 1 else {k: v.detach()[0].requires_grad_() for k, v in working.items()}
 
-    def _batch(self, indices: Tensor, position: Tensor, key: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Inputs and targets of a step, in the precision that the first layer takes.
-
-        indices are (runs, steps, examples); position says which step, key draws the augmentation.
-        """
-        return self._examples(indices.index_select(1, position)[:, 0], key)
-
     def _examples(self, index: Tensor, key: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Inputs and targets of examples (runs, examples)."""
+        """Inputs and targets of examples (runs, examples), in the precision that the first layer takes.
+
+        key draws the augmentation.
+        """
         stored, y = self.resident.batch(index, self.setting.augment, key)
         return self._halved_inputs(self._laid_out(self.resident.inputs(stored))), y
 
@@ -342,7 +332,6 @@ class Program:
     def _finish(
         self, masters: list[Tensor], working: list[Tensor], gradients: Sequence[Tensor],
         moments: Moments | TorchMoments, buffers: list[tuple[Tensor, Tensor]], losses: Tensor, clock: Clock,
-        moving: bool,
     ) -> None:  # fmt: skip
         """All that a step writes: parameters, buffers (old, new), and the clock."""
         for old, new in buffers:
@@ -354,8 +343,6 @@ class Program:
             gradients = [g[None] for g in gradients]
         self.rule.update(masters, working, gradients, moments)  # type: ignore[arg-type]
         clock.counter += 1
-        if moving:
-            clock.position += 1
 
     def logits(self, weights: Named, buffers: Named, x: Tensor, shared: bool) -> Any:
         """Outputs of any number of runs, (runs, examples, …), on their own inputs or on shared ones."""

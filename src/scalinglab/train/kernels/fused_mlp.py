@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from scalinglab.nets.layers import Dense
-from scalinglab.train.batches import Resident, Ring
+from scalinglab.train.batches import Resident, Stream
 from scalinglab.train.setting import Setting
 from scalinglab.train.updates.rules import Moments, Rule
 
@@ -99,7 +99,7 @@ class FusedSteps:
     """
 
     def __init__(
-        self, setting: Setting, model: nn.Module, rule: Rule, resident: Resident, stream: Ring,
+        self, setting: Setting, model: nn.Module, rule: Rule, resident: Resident, stream: Stream,
         parameters: dict[str, Tensor], moments: Moments, counter: Tensor, diverged_at: Tensor,
     ) -> None:  # fmt: skip
         from scalinglab.train.kernels import triton_mlp
