@@ -40,7 +40,8 @@ def test_rows_that_are_there_twice_are_found():
     assert found["duplicates"].rows == (45, 46)
     exports = pd.concat([table.assign(source_file="a.csv"), table.iloc[[3]].assign(source_file="b.csv")])
     assert kinds(exports)["duplicates"].rows == (45,)
-    settings = pd.concat([table.assign(optimizer="adam"), table.iloc[[3]].assign(optimizer="lion")])
+    other = table.iloc[[3]].assign(optimizer="lion", loss=lambda t: t.loss * (1 + 1e-8))
+    settings = pd.concat([table.assign(optimizer="adam"), other])
     assert "duplicates" not in kinds(settings)
 
 
@@ -278,6 +279,52 @@ def test_searches_at_widths_or_amounts_of_data_are_audited_too(size):
     lost = table.iloc[[3, 7]].assign(test_error=np.nan)
     table = pd.concat([table, lost, lost.assign(seed=1)], ignore_index=True)
     assert {kind: doubt.rows for kind, doubt in kinds(table).items()} == {"edge_of_grid": (8,)}
+
+
+def test_a_search_of_any_setting_is_seen_by_its_best_values_between_others():
+    """Of one size the best lies at the end; amounts of data, whose best is always the largest, are none."""
+    size, log_rate = (v.ravel() for v in np.meshgrid([1e7, 1e8, 1e9, 1e10], np.arange(-12, -6)))
+    best = np.where(size < 5e9, -9.3, -14.0)
+    loss = 3 * (size / 1e7) ** -0.05 * (1 + 0.01 * (log_rate - best) ** 2)
+    table = pd.DataFrame({"n_params": size, "log2_rate": log_rate, "loss": loss})
+    assert {kind: doubt.rows for kind, doubt in kinds(table).items()} == {"edge_of_grid": (3,)}
+    assert "edge_of_grid" not in kinds(table.assign(loss=size**-0.1 + 0.1 * 2.0**-log_rate))
+
+
+@pytest.mark.parametrize(("done", "planned"), [("iteration", "train_iters"), ("epoch", "num_train_epochs")])
+def test_runs_that_end_before_most_others_do_are_unfinished_whatever_the_columns_are_called(done, planned):
+    table = isoflops().assign(**{planned: 300, "warmup_iters": 20})
+    table[done] = np.where(table.index.isin([5, 30]), 200, 300)
+    assert kinds(table)["unfinished"].rows == (5, 30)
+    words = np.where(table.index == 4, "out of memory", "done").astype(object)
+    assert kinds(isoflops().assign(what_became_of_it=words))["unfinished"].rows == (4,)
+
+
+def test_copies_are_found_in_another_study_and_under_another_name():
+    table = pd.concat([isoflops(), isoflops(1)], ignore_index=True)
+    table["reference"] = ["one"] * 45 + ["two"] * 45
+    again = table.iloc[[3, 50]].assign(reference=["two", "one"])
+    assert {*sl.audit(pd.concat([table, again], ignore_index=True)).rows} == {90, 91}
+
+
+def test_counts_of_flops_that_follow_the_size_smoothly_are_not_those_of_single_rows():
+    """Attention adds a share that falls as networks grow; one run counts its forward passes alone."""
+    depth = np.arange(4.0, 40.0, 3)
+    n = 12 * depth * (96 * depth) ** 2
+    loss = (1.6 + 150 * n**-0.31) * np.exp(1e-3 * np.random.default_rng(0).standard_normal(len(n)))
+    flops = 120 * n**2 * (1 + 4 / depth)
+    table = pd.DataFrame({"n_params": n, "tokens": 20 * n, "loss": loss, "total_flops": flops})
+    assert kinds(table)["other_flops"].rows == ()
+    table.loc[6, "total_flops"] /= 3
+    assert kinds(table)["other_flops"].rows == (6,)
+
+
+def test_a_table_of_experts_is_audited_by_its_active_parameters():
+    n, d = (v.ravel() for v in np.meshgrid(5e7 * 2.0 ** np.arange(5), 2e9 * 3.0 ** np.arange(4)))
+    loss = 1.6 + 150 * n**-0.31 + 250 * d**-0.28
+    table = pd.DataFrame({"active_params": n, "total_params": 8 * n, "tokens": d, "loss": loss})
+    assert sl.audit(table.assign(compute=6 * n * d)).doubts == ()
+    assert "other_flops" in kinds(table.assign(compute=48 * n * d))
 
 
 def test_one_undertuned_size_is_found():

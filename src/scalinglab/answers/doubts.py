@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -48,16 +49,12 @@ OTHER_FLOPS = 0.1  # chosen: relative to 6 N D; less is rounding of budgets and 
 CERTAIN = 0.99  # chosen: a score above so much of what the other runs allow at its loss is better than that
 BETWEEN = 3  # chosen: runs on each side of a loss, between which a curve through them is known
 ENOUGH = 20  # chosen: runs of a surface off which one may lie: four for each of its parameters
-NEIGHBOURS = 9  # chosen: runs of the sizes around one that few share, for their usual FLOPs
 DIFFERENT_EXPONENT = 0.06  # chosen: relative, from which on two counts of parameters disagree
 ONE_LINE = 0.999  # chosen: the correlation of ln N and ln D from which on runs lie on one line
 UNFINISHED = 0.98  # chosen: of the planned steps
-# defined: what is done of a run, and columns of what was planned
-PLAN = r"(?:^|_)(?:total|max|planned|target|num|goal|budget(?:ed)?)"
-PLANNED = {
-    "step": rf"{PLAN}_(?:train_|training_)?(?:step|iter|iteration|update)s?$",
-    "tokens": rf"{PLAN}_(?:train_|training_)?tok(?:en)?s?$|(?:^|_)tok(?:en)?s?_(?:budget|target|goal)$",
-}
+# words of what is done of a run or planned, by unit; not of its beginning, its best point or distinct data
+UNITS_OF_RUNS = ("step|iter|update", "tok(?:en|s|$|_)", "epoch", "image", "sample|example|seen")
+NOT_OF_RUNS = r"warm|best|lowest|unique|distinct|batch|every|interval|freq|_per_|/|ratio|frac|share"
 ANSWERS = {
     "best_size": "the exponent of the best size",
     "loss": "the exponent of the best loss against size",
@@ -65,15 +62,16 @@ ANSWERS = {
 }
 # counts of parameters: words of a part of the network, and of all of it but the embeddings
 PART = r"head|wte|wpe|scalar|bias|norm|gate|expert|active"
-BODY = r"transformer|block|backbone|trunk|body|(?:non?|excl|without|wo)[a-z]*_?embed|no_embed"
-WHOLE = r"total|with_?embed|incl|all"
-COUNT = rf"param|^n$|^n_.*(?:{PART}|{BODY}|{WHOLE}|embed)"  # names of counts of parameters, or of a part
+EMBEDDING = r"(?:^|[^a-z])emb|nonemb"
+BODY = r"transformer|block|backbone|trunk|body|(?:non?|excl|without|wo)[a-z]*[_ ]?emb"
+WHOLE = r"total|with[_ ]?emb|incl|all"
+COUNT = rf"param|^n$|^n_.*(?:{PART}|{BODY}|{WHOLE}|emb)"  # names of counts of parameters, or of a part
 LEAST_COUNT = 10_000  # guard: less is a number of heads or layers, or a width
-ENDED_BADLY = ("running", "crashed", "failed", "killed", "preempted", "unfinished", "diverged")
+# what became of runs; any other word beside one of the first is no good end
 ENDED_WELL = ("finished", "completed", "complete", "done", "success", "successful", "succeeded", "ok")
+ENDED_BADLY = ("running", "crashed", "failed", "killed", "preempted", "unfinished", "diverged")
 # defined: columns that say where and when a run was kept
 KEPT = r"(?:^|_)(?:figure|panel|file(?:name)?|path|url|host|user|date|time(?:stamp)?|notes?|comments?|tags?)$"
-STATE = r"(?:^|_)(?:status|state)$"
 FINISHED = r"^(?:is_|pct_|percent_)?(?:finished|completed?|done|progress)$"
 # not its length, which follows the run's
 SCHEDULE = (
@@ -297,7 +295,9 @@ class Study:
         numbers = self.frame.select_dtypes("number")
         found = {c: self.frame[c] for c in self.columns(SCHEDULE)}
         for c in (c for c in self.columns(DECAY_LENGTH) if c in numbers):
-            done = next((d for d in PLANNED if d in numbers and d.rstrip("s") in c.lower()), self.data)
+            done = next(
+                (d for d in ("step", "tokens") if d in numbers and d.rstrip("s") in c.lower()), self.data
+            )
             ratio = (numbers[c] / numbers[done]).round(2) if done in numbers else numbers[c]
             found[c] = ratio if ratio.nunique() <= FEW_LENGTHS else numbers[c] > 0
         if "learning_rate" in numbers:
@@ -307,18 +307,50 @@ class Study:
             found |= {c: ratio.round(DIGITS_OF_COPIES) for c, ratio in ratios.items()}
         return found
 
-    @property
-    def planned(self) -> list[tuple[str, str]]:
-        """Columns of what is done of a run and of what was planned."""
-        numbers = self.frame.select_dtypes("number")
-        found = ((done, c) for done, words in PLANNED.items() for c in self.columns(words) if c in numbers)
-        return [(done, planned) for done, planned in found if done in numbers and planned != done]
+    def of_run(self, done: pd.Series) -> pd.Series:
+        """The most of each run, which may have several rows."""
+        return done.groupby(self.frame["run"]).transform("max") if "run" in self.frame else done
 
-    @property
+    @cached_property
+    def done(self) -> list[pd.Series]:
+        """Which part of its plan each run did: by two columns of one unit that agree for most runs."""
+        numbers, found = self.frame.select_dtypes("number"), list[pd.Series]()
+        for unit in UNITS_OF_RUNS:
+            names = [c for c in self.columns(unit) if c in numbers and not re.search(NOT_OF_RUNS, c.lower())]
+            for column, planned in permutations(names, 2):
+                part = self.of_run(numbers[column]) / numbers[planned]
+                if part.max() < 2 - UNFINISHED and (part > UNFINISHED).sum() > 0.5 * part.count():
+                    found.append(part)
+        return found
+
+    @cached_property
+    def ends(self) -> list[pd.Series]:
+        """Columns of words that say what became of the runs, in lower case."""
+        texts = self.frame.select_dtypes(exclude=["number", "bool"])
+        words = (texts[c].dropna().astype(str).str.lower() for c in texts)
+        return [w for w in words if len(w) and w.isin((*ENDED_WELL, *ENDED_BADLY)).mean() > 0.5]
+
+    @cached_property
     def searched(self) -> list[str]:
-        """Settings that the runs of a size vary."""
+        """Settings that the runs of a size vary: known ones, and others with a best value inside."""
         numbers = self.frame.select_dtypes("number")
-        return [c for c in SETTINGS if c in numbers and numbers[c].nunique() > 1]
+        known = [c for c in SETTINGS if c in numbers and numbers[c].nunique() > 1]
+        own = (self.loss, self.size, self.data, self.budget, *known, *self.scores, "run", "repeat", "__row")
+        progress = "|".join((*UNITS_OF_RUNS, KEPT))
+        for column in (c for c in numbers if c not in own and not is_seed(c)):
+            if 2 < numbers[column].nunique() <= len(numbers) // 3 and column not in self.columns(progress):
+                edges = [cell.edge[0] for _, cell in self.searches(column)]
+                if len(edges) > 1 and np.mean(edges) <= 0.5:
+                    known.append(column)
+        return known
+
+    def searches(self, column: str) -> Iterator[tuple[int, Cell]]:
+        """Of every size the row of the best run, and the runs by the value of a setting."""
+        known = self.frame.dropna(subset=[column, self.loss])
+        for _, rows in known.groupby(self.cell):
+            if rows[column].nunique() > 2:
+                values = rows[[column]].to_numpy(float), rows[self.loss].to_numpy(float)
+                yield int(rows.loc[rows[self.loss].idxmin(), "__row"]), Cell(np.zeros(0), *values)
 
     def computes(self, rows: pd.DataFrame) -> pd.Series:
         """The number of each row's compute; those that differ by rounding are one."""
@@ -409,28 +441,34 @@ class Study:
 # --- the checks: each gives doubts of one study -----------------------------------------------------------
 
 
-def duplicates(study: Study) -> Iterator[Doubt]:
+def copied(whole: Study) -> pd.Series:
     """Rows that repeat others, to five digits, in every setting and in the loss; not in where they were kept.
 
     The data of an isoFLOP study follow from compute and size, and differ by how they are counted.
     """
-    kept = ["__row", "run", "repeat", *study.columns(KEPT)]  # the reader numbers rows of the same settings
-    compared = study.frame.drop(columns=kept, errors="ignore")
-    if study.data is not None and study.isoflops:
+    kept = ["__row", "run", "repeat", *whole.columns(KEPT)]  # the reader numbers rows of the same settings
+    compared = whole.frame.drop(columns=kept, errors="ignore")
+    if whole.data is not None and whole.isoflops:
         compared = compared.drop(columns=[c for c in DATA if c in compared])
-    rounded = compared.select_dtypes("number").map(lambda v: f"{v:.{DIGITS_OF_COPIES}g}")
-    settings = compared.astype(str).assign(**rounded)
+    numbers = compared.select_dtypes("number")
+    settings = compared.astype(str).assign(**numbers.map(lambda v: f"{v:.{DIGITS_OF_COPIES}g}"))
     copies = settings.duplicated(keep="first")
     seeds = [c for c in compared if is_seed(c)]
-    # of other seeds the loss is another one: only all of its digits show that a row was copied
-    exact = settings.assign(**{study.loss: study.frame[study.loss].map(repr)}).drop(columns=seeds)
-    copies |= exact.duplicated(keep="first")
+    # of other seeds, or under another name, the loss is another one: all of its digits show a copy
+    loss = whole.frame[whole.loss].map(repr)
+    exact = settings[[*numbers]].assign(**{str(whole.loss): loss}).drop(columns=seeds, errors="ignore")
+    many = loss.str.replace(r"e.*|[^0-9]", "", regex=True).str.strip("0").str.len() >= DIGITS_OF_COPIES
+    copies |= exact.duplicated(keep="first") & many
     if not seeds:
-        for _, losses in study.frame[study.loss].groupby(
-            [settings[c] for c in settings if c != study.loss], sort=False
-        ):
+        others = [settings[c] for c in settings if c != whole.loss]
+        for _, losses in whole.frame[whole.loss].groupby(others, sort=False):
             copies[losses.index] |= printed_shorter(losses) if len(losses) > 1 else False
-    copies &= study.frame[study.loss].notna()  # runs that diverged are alike
+    return copies & whole.frame[whole.loss].notna()  # runs that diverged are alike
+
+
+def duplicates(study: Study) -> Iterator[Doubt]:
+    """Rows that are copies of others, of this study or another (`copied`)."""
+    copies = study.frame["__copy"]
     if copies.any():
         yield study.doubt("duplicates", study.positions(copies), count=int(copies.sum()))
 
@@ -496,11 +534,13 @@ def other_flops(study: Study) -> Iterator[Doubt]:
     ratio = FLOPS_PER_PARAM_EXAMPLE * frame[study.size] * frame[study.data] / frame[study.budget]
     if not ((ratio - 1).abs() > OTHER_FLOPS).any():
         return
-    same = ratio.groupby(frame[study.size])
-    order = frame[study.size].sort_values(kind="stable").index
-    near = ratio[order].rolling(NEIGHBOURS, center=True, min_periods=1).median()[frame.index]
-    usual = same.transform("median").where(same.transform("count") >= 3, near)
-    outlying = (ratio / usual - 1).abs() > OTHER_FLOPS
+    # attention and embeddings count for less as networks grow: constant, or a smooth curve of the size
+    size, same = np.log(frame[study.size].to_numpy(float)), ratio.to_numpy(float)
+    known = np.isfinite(size) & (same > 0)
+    powers = np.vander(size - size[known].mean(), 3)
+    smooth = np.exp(powers @ _least_absolute(powers[known], np.log(same[known])))
+    usual = (np.full(len(same), np.median(same[known])), smooth)
+    outlying = min((known & (np.abs(same / u - 1) > OTHER_FLOPS) for u in usual), key=np.sum)
     low, high = float(ratio.min()), float(ratio.max())
     yield study.doubt("other_flops", study.positions(outlying), low=low, high=high)
 
@@ -539,12 +579,12 @@ def counts_of_parameters(study: Study) -> dict[str, pd.Series]:
     called = {str(c): study.names.get(str(c), str(c)) for c in columns}
     counts, body, parts = dict[str, pd.Series](), list[str](), list[str]()
     for column, name in called.items():
-        words = name.lower()
+        words = name.lower().replace("w/o", "without").replace("w/", "with")
         if not re.search(COUNT, words) or "ratio" in words or study.frame[column].median() < LEAST_COUNT:
             continue
         if re.search(BODY, words):
             body.append(column)
-        elif not re.search(WHOLE, words) and re.search(PART + "|embed", words):
+        elif not re.search(WHOLE, words) and re.search(f"{PART}|{EMBEDDING}", words):
             parts.append(column)
             continue
         counts[name] = study.frame[column]
@@ -554,10 +594,12 @@ def counts_of_parameters(study: Study) -> dict[str, pd.Series]:
             counts[f"{called[column]} + {called[head]}"] = study.frame[column] + study.frame[head]
         if parts and not any(re.search(WHOLE, name.lower()) for name in counts):
             counts[f"{called[column]} + all parts"] = study.frame[[column, *parts]].sum(axis=1)
-    tokens = next((c for c in ("vocab_size", "n_vocab", "vocab") if c in numbers), None)
-    other = {called[c]: numbers[c] for c in parts if "embed" in called[c].lower()}
-    if tokens is not None and "width" in numbers:
-        other = {f"{tokens} × width": numbers[tokens] * numbers["width"]}
+    vocabulary = next((c for c in study.columns("vocab") if c in numbers and not re.search(COUNT, c)), None)
+    other = dict[str, pd.Series]()
+    if vocabulary is not None and "width" in numbers:
+        other = {f"{vocabulary} × width": numbers[vocabulary] * numbers["width"]}
+    elif any(re.search(EMBEDDING, called[c].lower()) for c in parts):
+        other = {" + ".join(called[c] for c in parts): numbers[parts].sum(axis=1)}
     if len(counts) == 1 and len(other) == 1:
         (name, given), (part, embeddings) = *counts.items(), *other.items()
         less = (given > embeddings).all()
@@ -578,33 +620,23 @@ def unfinished(study: Study) -> Iterator[Doubt]:
     """Runs that did not reach their planned end."""
     frame = study.frame
 
-    def ended(done: pd.Series) -> pd.Series:
-        return done.groupby(frame["run"]).transform("max") if "run" in frame else done
-
     stopped = pd.Series(False, index=frame.index)
-    for column in study.columns(STATE):
-        words = frame[column].astype(str).str.lower()
-        known = words.isin(ENDED_WELL).any() & frame[column].notna()
-        stopped |= words.isin(ENDED_BADLY) | (known & ~words.isin(ENDED_WELL))
+    for words in study.ends:
+        stopped[words.index] |= ~words.isin(ENDED_WELL)
     for column in study.columns(FINISHED):  # yes or no, or how much of it is
         words = frame[column].astype(str).str.lower().replace({"no": "0", "false": "0"})
-        done = ended(pd.to_numeric(words, errors="coerce"))
+        done = study.of_run(pd.to_numeric(words, errors="coerce"))
         stopped |= done < UNFINISHED * (100 if done.max() > 1 else 1)
-    for done, planned in study.planned:
-        stopped |= ended(frame[done]) < UNFINISHED * frame[planned]
+    for done in study.done:
+        stopped |= done < UNFINISHED
     if stopped.any():
         yield study.doubt("unfinished", study.positions(stopped), count=int(stopped.sum()))
 
 
 def edge_of_grid(study: Study) -> Iterator[Doubt]:
     """Searches whose best setting is the smallest or largest that was tried."""
-    known = study.frame.dropna(subset=[study.loss])
     for column in study.searched:
-        rows = [
-            int(group.loc[group[study.loss].idxmin(), "__row"])
-            for _, group in known.dropna(subset=[column]).groupby(study.cell)
-            if Cell(np.zeros(0), group[[column]].to_numpy(float), group[study.loss].to_numpy(float)).edge[0]
-        ]
+        rows = [best for best, cell in study.searches(column) if cell.edge[0]]
         if rows:
             yield study.doubt("edge_of_grid", rows, column=column, sizes=len(rows))
 
@@ -689,7 +721,7 @@ CHECKS: dict[str, Check] = {
     "compute of 6ND": (lambda s: s.size and s.data and s.budget not in (None, PRODUCT), other_flops),
     "counts of parameters": (lambda s: len(counts_of_parameters(s)) > 1, counted_parameters),
     "schedules": (lambda s: s.schedules, mixed_schedules),
-    "unfinished runs": (lambda s: s.columns(STATE) or s.columns(FINISHED) or s.planned, unfinished),
+    "unfinished runs": (lambda s: s.ends or s.columns(FINISHED) or s.done, unfinished),
     "edge of a grid": (lambda s: s.loss and s.size and s.searched, edge_of_grid),
     "undertuned size": (lambda s: s.loss and s.size, undertuned),
     "contaminated scores": (lambda s: s.loss and s.scores, contaminated),
@@ -759,7 +791,7 @@ def studies_of(curves: Curves) -> list[Study]:
         )
     names = {ours: theirs for theirs, ours in curves.names.items()}
     texts = frame.select_dtypes(exclude=["number", "bool"]).columns
-    known = re.compile("|".join((SCHEDULE, STATE, FINISHED, KEPT)), re.IGNORECASE)
+    known = re.compile("|".join((SCHEDULE, FINISHED, KEPT)), re.IGNORECASE)
     told = [c for c in texts if c != "run" and c not in KINDS and not known.search(str(c))]
     told = [
         c for c in told if size is None or frame.groupby(c)[size].nunique().min() > 1
@@ -769,7 +801,10 @@ def studies_of(curves: Curves) -> list[Study]:
     ]
     if "experiment" in kinds:
         kinds = ["experiment"]
+    whole = Study("", frame, loss, size, data, budget, names)
+    if loss and size:
+        whole = replace(whole, frame=frame.assign(__copy=copied(whole)))
     if not kinds:
-        return [Study("", frame, loss, size, data, budget, names)]
-    groups = frame.groupby(kinds, dropna=False, sort=False)
-    return [Study(" ".join(map(str, name)), rows, loss, size, data, budget, names) for name, rows in groups]
+        return [whole]
+    groups = whole.frame.groupby(kinds, dropna=False, sort=False)
+    return [replace(whole, name=" ".join(map(str, name)), frame=rows) for name, rows in groups]

@@ -23,7 +23,7 @@ import pandas as pd
 
 from scalinglab.curves import OUTCOME, PROGRESS, SETTING, Curves, is_seed
 from scalinglab.curves.columns import IDENTITY, is_numeric, unit_of_data
-from scalinglab.curves.names import bare
+from scalinglab.curves.names import aliases, bare, counted_twice
 from scalinglab.curves.parts import DROPPED, MOST_NUMBERS
 from scalinglab.curves.reading import ColumnRead, Reading, listed
 from scalinglab.readers.tables.naming import Naming
@@ -110,7 +110,9 @@ def understand(
     >>> curves["n_params"].tolist(), curves.data_unit
     ([19000000, 1300000000], 'tokens')
     """
-    asked = {ours: theirs for ours, theirs in (likely or {}).items() if theirs in frame and ours not in frame}
+    active, _ = counted_twice(aliases(frame.columns).get("n_params", ()))
+    called = dict(zip(("n_active",), active, strict=False)) | {c: c for c in frame}
+    asked = {ours: called[c] for ours, c in (likely or {}).items() if c in called and ours not in frame}
     settings, given = [*settings], asked | _ours(columns or {}, frame, names or {})
     naming = Naming(frame, given, origin, dict(names or {}), settings)
     asked_for = [naming.names.get(name, name) for name in settings]
