@@ -90,7 +90,6 @@ def simulation() -> None:
     for name, options in (
         ("plain, learning rate 0.1", {"steps": 20_000}),
         ("plain, learning rate 0.5", {"steps": 20_000, "learning_rate": 0.5}),
-        ("normalized, learning rate 0.1", {"steps": 5000, "method": "normalized"}),
         ("line search", {"steps": 5000, "method": "line_search"}),
     ):
         seconds, curves = timed(

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from scalinglab.errors import BadInput, NotConverged
-from scalinglab.measure.network_norms.lanczos import Space, begin, extend, extend_within, spectral_norm
+from scalinglab.measure.network_norms.lanczos import begin, extend, spectral_norm
 from scalinglab.measure.network_norms.operators import (
     ConvGeometry,
     _pad,
@@ -160,21 +160,6 @@ def test_the_basis_stays_orthonormal_where_the_spectrum_is_narrow():
     weight = torch.randn(1, 64, 8192, generator=torch.Generator().manual_seed(0))
     basis = extend(extend(begin(weight, None, None), 16), 16).basis[0]
     torch.testing.assert_close(basis @ basis.T, torch.eye(33), rtol=0, atol=1e-5)
-
-
-@pytest.mark.parametrize("geometry", [None, *GEOMETRIES[1:3]])
-def test_steps_in_a_space_that_stays_continue_the_iteration(geometry):
-    weight = torch.randn(2, 70, 90, dtype=torch.float64) if geometry is None else kernel(geometry, out=4)
-    first = extend(begin(weight, geometry, None), 4)
-    whole = extend(first, 12)
-    space = Space.like(first)
-    for _ in range(2):  # the second time over what the first one left
-        space.take(first)
-        for _ in range(3):
-            extend_within(first.weight, geometry, space)
-        torch.testing.assert_close(space.entries[:, :16], whole.entries)
-        torch.testing.assert_close(space.basis[:, :17], whole.basis)
-        assert not space.basis[:, 17:].any()
 
 
 @pytest.mark.slow

@@ -193,7 +193,6 @@ def test_every_method_follows_the_same_curve_of_error_against_norm():
     norms = np.array([0.5, 1.0, 2.0, 3.0])
     reference = errors_at(s.free_norm(problem, 2500, 0.05, checkpoints=120), norms)
     for options in (
-        {"method": "normalized", "steps": 400, "growth": 0.02, "learning_rate": 0.1},
         {"method": "line_search", "steps": 250},
         {"method": "sgd", "steps": 2500, "batch_size": 200, "learning_rate": 0.02},
     ):

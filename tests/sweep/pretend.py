@@ -28,7 +28,7 @@ def cost(setting):
     return float(setting["size"])
 
 
-def memory(setting):
+def memory(setting, device=None):
     return float(setting["size"])
 
 
@@ -44,7 +44,7 @@ def devices():
     return [None]
 
 
-def probe(settings):
+def probe(settings, device=None):
     return {"seconds": 2.0 * sum(map(cost, settings)), "flops": 10.0 * sum(map(cost, settings))}
 
 
@@ -52,7 +52,7 @@ def loss(setting, step):
     return setting["size"] / (1 + setting["seed"]) / (1 + step)
 
 
-def work(settings, store, experiment=None, device=None):
+def work(settings, store, experiment=None, device=None, group=()):
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     if (store.path / "full").exists():  # the limit on the size of files fails as a full disk does
         resource.setrlimit(resource.RLIMIT_FSIZE, (700, limits[1]))

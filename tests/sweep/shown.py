@@ -8,7 +8,7 @@ from tests.sweep import pretend
 from tests.sweep.pretend import *  # noqa: F403  all functions of a runner but `work`
 
 
-def work(settings, store, experiment=None, device=None):
+def work(settings, store, experiment=None, device=None, group=()):
     start = time.time()
     pretend.train(settings, store, experiment)
     seen = {

@@ -1,5 +1,6 @@
 """Both sides of every limit of a sweep: grids, plans, starts of workers, tokens, the live display."""
 
+import builtins
 import gc
 import io
 import itertools
@@ -11,7 +12,7 @@ import time
 from collections import defaultdict
 from contextlib import suppress
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import pytest
 
@@ -26,7 +27,7 @@ from scalinglab.sweep.display import Display
 from scalinglab.sweep.driver import Driver, grids_in
 from scalinglab.sweep.pools import engines, local_engine, preflight, worker
 from scalinglab.sweep.pools.local_engine import LocalPool
-from scalinglab.sweep.runner import Runner, load
+from scalinglab.sweep.runner import load
 from tests.sweep import pretend
 
 RUNNER = "tests.sweep.pretend"
@@ -124,22 +125,20 @@ def test_a_worker_times_a_task_that_has_no_store():
     assert found["probe"] == {"seconds": 6.0, "flops": 30.0}
 
 
-@pytest.mark.parametrize("takes", [True, False])
-def test_a_runner_is_told_the_device_where_it_asks_for_it(takes):
-    module = SimpleNamespace(
-        probe=(lambda settings, device: {"on": device}) if takes else (lambda settings: {"on": "any"}),
-        memory=(lambda setting, device: 2.0) if takes else (lambda setting: 1.0),
-    )
-    assert Runner("r", module).probe([{}], "cpu") == {"on": "cpu" if takes else "any"}
-    assert Runner("r", module).trials([[{}]], 1, "cpu", 0.0)["tasks"] == [{"on": "cpu" if takes else "any"}]
-    assert Runner("r", module).memory({}, "cpu") == (2.0 if takes else 1.0)
-
-
-def test_a_runner_prepares_where_it_can():
-    seen = []
-    Runner("r", SimpleNamespace(prepare=lambda *what: seen.append(what))).prepare([{"a": 1}], "cpu")
-    Runner("r", SimpleNamespace()).prepare([{"a": 1}], "cpu")
-    assert seen == [([{"a": 1}], "cpu")]
+def test_a_module_is_a_runner_with_the_functions_that_it_has(tmp_path, monkeypatch):
+    names = ("identity", "alike", "cost", "memory", "capacity", "memory_limit", "devices", "probe", "work")
+    text = "\n".join(f"def {name}(*what): return {name!r}, what" for name in names)
+    (tmp_path / "small_runner.py").write_text(text)
+    (tmp_path / "whole_runner.py").write_text(text + "\ndef prepare(*what): return 'ready'")
+    (tmp_path / "no_whole_runner.py").write_text(text.replace("def work(", "def works("))
+    monkeypatch.syspath_prepend(tmp_path)
+    small, whole = load("small_runner"), load("whole_runner")
+    assert small.memory({}, "cpu") == ("memory", ({}, "cpu"))
+    assert small.check_here([], None) is None
+    assert small.prepare is None
+    assert whole.prepare([], None) == "ready"
+    with pytest.raises(BadInput, match="lacks work"):
+        load("no_whole_runner")
 
 
 def test_the_cost_of_a_run_counts_steps_batch_width_and_depth():
@@ -178,23 +177,22 @@ def test_memory_is_that_of_the_machine_where_what_is_free_is_not_known(monkeypat
     assert training.memory_limit(None, 1) == pytest.approx(0.7 * 4 * 2**30)
 
 
-def test_a_worker_gets_ready_without_the_compiler_where_nothing_is_compiled(monkeypatch):
-    compiling = pytest.importorskip("scalinglab.train.kernels.compiling")
-    hashed = []
-    monkeypatch.setattr(compiling, "hash_ahead", lambda: hashed.append(1))
-    training.prepare([{"model": "mlp", "dataset": "digits", "n_data": 100, "epochs": 1}], None)
-    assert hashed == []
+@pytest.mark.parametrize("compiles", [False, True])
+def test_a_worker_loads_the_compiler_where_networks_are_compiled(compiles, monkeypatch):
+    seen = []
+    real = builtins.__import__
 
+    def watched(name, *rest):
+        if name.startswith(("torch._dynamo", "torch._inductor")):
+            seen.append(name)
+            return sys.modules["torch"]
+        return real(name, *rest)
 
-def test_a_worker_loads_the_compiler_where_networks_are_compiled(monkeypatch):
-    compiling = pytest.importorskip("scalinglab.train.kernels.compiling")
-    hashed = []
-    monkeypatch.setattr(compiling, "hash_ahead", lambda: hashed.append(1))
-    for name in ("torch._dynamo", "torch._inductor", "torch._inductor.compile_fx"):
-        monkeypatch.setitem(sys.modules, name, ModuleType(name))
-    setting = {"model": "mlp", "dataset": "digits", "n_data": 100, "epochs": 1, "compile": True}
+    setting = {"model": "mlp", "dataset": "digits", "n_data": 100, "epochs": 1, "compile": compiles}
+    training.prepare([{**setting, "compile": False}], "cpu")  # loads the rest
+    monkeypatch.setattr(builtins, "__import__", watched)
     training.prepare([setting], "cpu")
-    assert hashed == [1]
+    assert bool(seen) == compiles
 
 
 def test_only_the_data_of_the_runs_are_looked_for(monkeypatch):
@@ -239,8 +237,8 @@ def test_a_worker_is_started_early_for_a_gpu_alone(
 ):
     asked, killed, opened = [], [], []
     process = SimpleNamespace(kill=lambda: killed.append(1))
-    module = SimpleNamespace(prepare=None) if prepares else SimpleNamespace()
-    monkeypatch.setattr(driver, "load", lambda name: SimpleNamespace(module=module, devices=lambda: here))
+    runner = SimpleNamespace(prepare=print if prepares else None, devices=lambda: here)
+    monkeypatch.setattr(driver, "load", lambda name: runner)
     monkeypatch.setattr(driver, "start_early", lambda task: asked.append(task) or process)
 
     def open_pool(*given):

@@ -17,7 +17,6 @@ from scalinglab.sweep import Grid, Plan, Task, execute, make_plan, timing, train
 from scalinglab.sweep.display import Display
 from scalinglab.sweep.plan import keep_grid, keep_groups, kept_grids, part, split
 from scalinglab.sweep.pools import local_engine, worker
-from scalinglab.sweep.runner import Runner
 
 
 def test_the_first_ctrl_c_is_soon_the_second_now_and_the_handler_is_given_back():
@@ -103,15 +102,6 @@ def test_data_of_unknown_shape_count_as_colour_images_and_pooled_ones_are_smalle
     small = {"dataset": "mnist", "depth": 1, "model_options": {"hidden": hidden}}
     whole, pooled = (memory.sizes(perceptron(**small, pool=pool)) for pool in (1, 3))
     assert whole[0] - pooled[0] == hidden * (28 * 28 - 9 * 9)
-
-
-def test_a_runner_is_given_its_group_only_where_it_takes_one():
-    given = []
-    plain = SimpleNamespace(work=lambda settings, store, device=None: given.append((settings, device)))
-    Runner("plain", plain).work([1], None, group=[1, 2], device="cpu")
-    grouped = SimpleNamespace(work=lambda settings, store, group=(): given.append((settings, group)))
-    Runner("grouped", grouped).work([1], None, group=[1, 2])
-    assert given == [([1], "cpu"), ([1], [1, 2])]
 
 
 def test_there_is_one_worker_a_gpu_or_one_a_processor(monkeypatch):

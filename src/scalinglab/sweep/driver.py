@@ -182,7 +182,7 @@ def execute(
     grid, store = as_grid(grid), as_store(store)
     runner = load(grid.runner)
     early = None
-    if engine == "local" and device is None and hasattr(runner.module, "prepare"):
+    if engine == "local" and device is None and runner.prepare is not None:
         early = start_early({"runner": grid.runner, "settings": grid.settings()[:1]})
     if engine == "local" and device is None:
         devices: Sequence[str | None] = runner.devices()

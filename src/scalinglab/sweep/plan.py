@@ -15,7 +15,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -127,7 +126,11 @@ class Plan(Worded):
         beside = min(self.workers, cores())  # trials run on this machine, the sweep maybe on many
         count = beside * math.ceil(PROBES / beside)  # each has trials until the end
         chosen = sorted({round(k * (len(self.tasks) - 1) / (count - 1)) for k in range(count)})
-        trials = self.runner.trials([list(self.tasks[k].settings) for k in chosen], beside, device, loading)
+        settings = [list(self.tasks[k].settings) for k in chosen]
+        if self.runner.trials is not None:
+            trials = self.runner.trials(settings, beside, device, loading)
+        else:
+            trials = {"tasks": [self.runner.probe(one, device) for one in settings], "start_up": loading}
         timed = dict(zip(chosen, trials["tasks"], strict=True))
         cost = sum(self.tasks[k].cost for k in chosen)
         rate, flops = (sum(each[what] for each in timed.values()) / cost for what in ("seconds", "flops"))
@@ -176,7 +179,10 @@ def make_plan(
     if max_stacked is not None and max_stacked < 1:
         raise BadInput(f"max_stacked={max_stacked} must be at least 1")
     runner = runner or load(grid.runner)
-    memory = partial(runner.memory, device=device)
+
+    def memory(setting: Setting) -> float:
+        return runner.memory(setting, device)
+
     runs: dict[str, Setting] = {}
     for setting in grid.settings():
         full = plain(runner.identity(setting))

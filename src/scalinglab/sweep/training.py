@@ -1,12 +1,7 @@
 """The runner that trains networks with `scalinglab.train`.
 
-Any module with these functions is a runner: `identity` (a checked, complete setting), `alike` (runs that
-can go together), `cost` and `memory` of a run, `capacity` (runs a task), `memory_limit` (bytes a task),
-`devices` (of this machine), `probe` (time a few steps), `work` (do runs into a store). If they are there,
-`check_here` refuses what this machine lacks for runs, `prepare` loads what runs need while the sweep is being
-planned, and `trials` times some tasks as they will run, and the start of a worker. Where `work` has a
-parameter `group` it is given all runs that were planned together, those that are done included. Workers
-import it by its dotted name.
+Any module with these functions is a runner (`scalinglab.sweep.runner.Runner`); workers import it by its
+dotted name.
 """
 
 from __future__ import annotations
@@ -157,7 +152,6 @@ def prepare(settings: Sequence[Setting], device: str | None) -> None:
         import scalinglab.train.engine  # noqa: F401  (which `work` needs)
         from scalinglab.train.batches import dataset_of
         from scalinglab.train.jobs import resident_of
-        from scalinglab.train.kernels.compiling import hash_ahead
     setting = _setting(settings[0])
     reading = threading.Thread(target=_quietly, args=(dataset_of, setting), name="scalinglab-data")
     reading.start()
@@ -165,7 +159,6 @@ def prepare(settings: Sequence[Setting], device: str | None) -> None:
         with phase("importing the compiler"):
             import torch._dynamo
             import torch._inductor.compile_fx
-        hash_ahead()
     with phase("device"):
         place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         torch.zeros(1, device=place)

@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack
+from functools import lru_cache
 from typing import Any
 
 import pandas as pd
@@ -357,14 +358,7 @@ def _check_fit(s: Setting, dataset: Dataset) -> None:
         raise BadInput(f"augment={s.augment!r} is for images, {dataset.name} has vectors: leave it out")
 
 
-_RESIDENTS: dict[tuple[int, str], tuple[Any, Resident]] = {}
-
-
+@lru_cache(maxsize=4)
 def resident_of(dataset: Dataset, device: torch.device) -> Resident:
     """The data on the device, placed once for all groups; only the latest few sets stay."""
-    key = (id(dataset), str(device))
-    if key not in _RESIDENTS:
-        if len(_RESIDENTS) >= 4:
-            _RESIDENTS.pop(next(iter(_RESIDENTS)))
-        _RESIDENTS[key] = (dataset, Resident(dataset, device))
-    return _RESIDENTS[key][1]
+    return Resident(dataset, device)

@@ -25,8 +25,7 @@ import numpy as np
 from scalinglab.curves import run_name
 from scalinglab.data import NORMALIZATIONS, SOURCES, Dataset
 from scalinglab.errors import BadInput, nearest
-from scalinglab.train.own.data import own_data
-from scalinglab.train.own.references import KEYS, added, is_own, resolve, taken_in
+from scalinglab.train.own.references import KEYS, added, is_own, own_data, resolve, taken_in
 
 # data that functions of `scalinglab.data` make of `data_options`, and examples of each by default
 GENERATED = {"teacher_student": 10_000, "text": 4096}

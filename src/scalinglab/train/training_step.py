@@ -29,7 +29,6 @@ from scalinglab.nets.parameterization import Network, draw
 from scalinglab.train import random_numbers as rn
 from scalinglab.train.batches import Resident, dataset_of
 from scalinglab.train.kernels.blocks import compiled_blocks, repeats
-from scalinglab.train.kernels.compiling import compiled
 from scalinglab.train.modules import networks
 from scalinglab.train.modules.tracing import traced
 from scalinglab.train.setting import SEEDS, Setting
@@ -240,7 +239,7 @@ class Program:
             yield
 
     def _compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        return compiled(function) if self.setting.compile else function
+        return torch.compile(function, dynamic=False) if self.setting.compile else function
 
     def start_buffers(self, initial: Named) -> Named:
         """The runs' buffers before training, (runs, …); a linearised network keeps its initial weights."""

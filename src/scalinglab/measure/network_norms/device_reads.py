@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
@@ -30,16 +30,12 @@ from scalinglab.measure.network_norms.cuda_graphs import (
 )
 from scalinglab.measure.network_norms.graph import Graph, Layer, Stack, layer_weight, raw_weight
 from scalinglab.measure.network_norms.lanczos import (
-    CAPTURED_STEPS,
     FIRST,
-    LOOK,
     Floats,
     Krylov,
     Ritz,
-    Space,
     begin,
     extend,
-    extend_within,
     flat_coefficients,
     gram,
     is_small,
@@ -49,7 +45,6 @@ from scalinglab.measure.network_norms.lanczos import (
 from scalinglab.measure.network_norms.operators import ConvGeometry, rows_norm
 
 TRIAL = 2  # steps of the iteration that is not kept, before the one that is captured
-AHEAD = 4  # blocks that follow the first one unasked where an iteration starts from random vectors
 KINDS = 4  # shapes of stacks, of one network, whose graphs are kept
 # bytes of weights from which nothing is captured: there launching costs little and a copy costs much
 LARGEST = 1 << 30
@@ -212,10 +207,6 @@ class Reader:
         # of the iterated forms: where the iterations stand, and whether they began near singular vectors
         self.krylovs: list[Krylov] = []
         self.warm: list[bool] = []
-        self.spaces: list[Space] = []
-        self.inside = False  # whether the iterations have been put into `spaces`
-        self.ahead = 0  # steps that they have done there, and their entries on the host
-        self.entries: dict[str, Floats] = {}
         self.weights: Stack = {}  # the copies
         self.starts: list[Tensor] = []  # for each iterated form, (layers · replicas, size)
         self.start_of: Starts = {}  # the same by layers
@@ -271,7 +262,7 @@ class Reader:
         with self.measurement_stream(after_current=True):
             found = self.replays("read", partial(read, FIRST), trial=partial(read, TRIAL))
             self.arriving = Arriving(found.flat)
-        self.places, self.krylovs, self.inside = found.places, list(found.krylovs), False
+        self.places, self.krylovs = found.places, list(found.krylovs)
 
     def numbers(self) -> dict[str, Floats]:
         """All numbers of the reading, on the host; it may have to wait for them."""
@@ -336,52 +327,12 @@ class Reader:
 
     def more(self, wanted: dict[int, int]) -> dict[int, Floats]:
         """So many more steps for some of the iterated forms, by number; all their entries so far."""
-        within = [k for k, steps in wanted.items() if self._can_replay(k, steps)]
-        found: dict[int, Floats] = {}
-        if within:
-            if not self.inside:
-                self.replays("enter", self._enter)
-                self.inside, self.ahead, self.entries = True, self.krylovs[within[0]].steps, {}
-            if self.krylovs[within[0]].steps == self.ahead:
-                self._go_ahead(1 if all(self.warm) else AHEAD)
-            for k in within:
-                space, steps = self.spaces[k], self.krylovs[k].steps + LOOK
-                self.krylovs[k] = replace(
-                    self.krylovs[k], basis=space.basis, entries=space.entries[:, :steps]
-                )
-                found[k] = self.entries[str(k)][:, :steps]
         for k, steps in wanted.items():
-            if k not in found:
-                self.krylovs[k] = extend(self.krylovs[k], steps)
-                found[k] = self.krylovs[k].entries.double().cpu().numpy()
-        return found
-
-    def _go_ahead(self, blocks: int) -> None:
-        """So many blocks, or as many as there is memory for; the host waits once for all of them.
-
-        All forms go on, whichever need it: one graph serves, and takes as long as its longest branch.
-        """
-        for _ in range(min(blocks, (CAPTURED_STEPS - self.ahead) // LOOK)):
-            flat, places = self.replays("more", self._go_on)
-            self.ahead += LOOK
-        self.entries = _by_name(flat.cpu(), places)
-
-    def _can_replay(self, k: int, steps: int) -> bool:
-        return self.replays.captures and steps == LOOK and self.krylovs[k].steps + LOOK <= CAPTURED_STEPS
-
-    def _enter(self) -> None:
-        if not self.spaces:
-            self.spaces = [Space.like(krylov) for krylov in self.krylovs]
-        for space, krylov in zip(self.spaces, self.krylovs, strict=True):
-            space.take(krylov)
-
-    def _go_on(self) -> tuple[Tensor, Places]:
-        steps = [
-            partial(extend_within, krylov.weight, krylov.geometry, space)
-            for krylov, space in zip(self.krylovs, self.spaces, strict=True)
-        ]
-        side_by_side(steps, self.device)
-        return _flat({str(k): space.entries for k, space in enumerate(self.spaces)})
+            self.krylovs[k] = extend(self.krylovs[k], steps)
+        if not wanted:
+            return {}
+        flat, places = _flat({str(k): self.krylovs[k].entries for k in wanted})
+        return {int(k): entries for k, entries in _by_name(flat.cpu(), places).items()}
 
     def vectors(self, found: Sequence[Ritz]) -> Starts:
         """Singular vectors, the start of the next reading, from what was found for the iterated forms."""

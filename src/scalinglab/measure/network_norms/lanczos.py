@@ -1,7 +1,7 @@
 """Spectral norms by Lanczos iteration on AᵀA, for a stack of operators of one form at once.
 
 The iteration advances in blocks of a few steps. Nothing inside a block depends on what was found, so a GPU
-runs it without waiting for the host, and can replay it as a captured graph (`extend`). Between two blocks the
+runs it without waiting for the host, and can replay the first one as a captured graph. Between two blocks the
 host looks at the small tridiagonal matrices (`Ritz`). Their largest eigenvalue θ is a lower bound of ‖A‖².
 
 After a random start there is a proven upper bound as well (van Dorsselaer, Hochstenbach and van der Vorst
@@ -40,7 +40,6 @@ Floats = NDArray[np.float64]
 FIRST = 12  # steps before the first look: fewer could not find a singular vector that has overtaken the start
 LOOK = 4  # steps between two later looks
 MAX_STEPS = 400
-CAPTURED_STEPS = 64  # the most that an iteration takes by captured graphs
 _SMALL = 48  # up to this smaller side a dense matrix is diagonalised instead of iterated on
 _MIXED = 0.1  # the random part of a warm start
 FAILURE = 1e-4  # probability, over random starts, that a proven bound does not hold
@@ -145,7 +144,7 @@ class Krylov:
 
     Attributes:
         weight, geometry: The operators.
-        basis: (stack, steps + 1 or more, inputs); what follows the first steps + 1 does not count.
+        basis: (stack, steps + 1, inputs).
         entries: Diagonal and off-diagonal of the tridiagonal matrix, (stack, steps, 2); the last
             off-diagonal one is the length of what is left.
     """
@@ -193,7 +192,7 @@ def extend(krylov: Krylov, steps: int) -> Krylov:
     weight, done = krylov.weight, krylov.steps
     stack, _, size = krylov.basis.shape
     basis = torch.empty(stack, done + steps + 1, size, dtype=weight.dtype, device=weight.device)
-    basis[:, : done + 1] = krylov.basis[:, : done + 1]
+    basis[:, : done + 1] = krylov.basis
     entries: list[Tensor] = []
     for step in range(done + 1, done + steps + 1):
         known = basis[:, :step]
@@ -203,53 +202,6 @@ def extend(krylov: Krylov, steps: int) -> Krylov:
     found = torch.stack(entries, 1).view(stack, steps, 2)
     found = torch.cat([krylov.entries, found], 1) if done else found
     return replace(krylov, basis=basis, entries=found)
-
-
-@dataclass(frozen=True)
-class Space:
-    """Preallocated memory for `CAPTURED_STEPS` steps at a fixed address, zero where no vector is stored yet.
-
-    Every step in it is the same sequence of operations, wherever the iteration stands, so that one captured
-    graph serves all blocks: a start from random vectors takes ten of them.
-
-    Attributes:
-        basis, entries: As those of `Krylov`, with `CAPTURED_STEPS` steps.
-        position: Of the last vector, (1,).
-    """
-
-    basis: Tensor
-    entries: Tensor
-    position: Tensor
-
-    @staticmethod
-    def like(krylov: Krylov) -> Space:
-        """For a basis of this size."""
-        stack, _, size = krylov.basis.shape
-        basis = krylov.basis.new_zeros(stack, CAPTURED_STEPS + 1, size)
-        position = torch.zeros(1, dtype=torch.int64, device=basis.device)
-        return Space(basis, basis.new_zeros(stack, CAPTURED_STEPS, 2), position)
-
-    def take(self, krylov: Krylov) -> None:
-        """Put its steps here."""
-        done = krylov.steps
-        self.basis[:, : done + 1] = krylov.basis[:, : done + 1]
-        self.basis[:, done + 1 :] = 0.0
-        self.entries[:, :done] = krylov.entries
-        self.position.fill_(done)
-
-
-def extend_within(weight: Tensor, geometry: ConvGeometry | None, space: Space) -> None:
-    """As `extend`, in place, by `LOOK` steps."""
-    basis, position = space.basis, space.position
-    places = position + torch.arange(LOOK, device=position.device)
-    entries: list[Tensor] = []
-    for _ in range(LOOK):
-        image, inner, length = _step(weight, geometry, basis, basis.index_select(1, position)[:, 0])
-        entries += [inner.index_select(1, position)[:, 0], length]
-        position += 1
-        image /= length.clamp_min(torch.finfo(weight.dtype).tiny)[:, None]
-        basis.index_copy_(1, position, image[:, None])
-    space.entries.index_copy_(1, places, torch.stack(entries, 1).view(len(basis), LOOK, 2))
 
 
 def _step(

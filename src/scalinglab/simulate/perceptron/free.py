@@ -1,15 +1,14 @@
 """Students of free norm: gradient descent on the plain logistic loss, as in Fig. 1 of D'Amico et al. 2025.
 
 The loss is (N/P) Σ ln(1 + e^{−2Δ}), eq. 1 at λ = 1 without a constraint, so that the norm ‖w‖/√N of the
-student plays the part of the sharpness. Descent starts at zero and so begins along Hebb's rule. Four ways:
+student plays the part of the sharpness. Descent starts at zero and so begins along Hebb's rule. Three ways:
 
 - "gradient": plain gradient descent at a constant learning rate, the paper's 10⁶ steps;
 - "sgd": the same on batches drawn afresh at each step;
-- "normalized": the learning rate grows as the mean force falls;
 - "line_search": the learning rate doubles while the loss falls enough (Armijo) and halves where it does not.
 
-Gradient flow traces one path whatever its speed, so the last two follow the first to larger norms in fewer
-steps. They also start slowly: no step changes the norm by more than a share.
+Gradient flow traces one path whatever its speed, so the last one follows the first to larger norms in fewer
+steps. It also starts slowly: no step changes the norm by more than a share.
 
 Inputs are float32 as drawn, weights are double: late steps are far below the last digit of a float32 weight.
 """
@@ -32,7 +31,9 @@ if TYPE_CHECKING:
 
     from scalinglab.curves import Curves
 
-METHODS = ("gradient", "sgd", "normalized", "line_search")
+METHODS = ("gradient", "sgd", "line_search")
+# of "line_search": the largest relative change of the norm in a step, and the norm after the first one
+GROWTH, START = 0.05, 0.01
 
 
 @checked
@@ -43,8 +44,6 @@ def free_norm(
     *,
     method: str = "gradient",
     batch_size: int | None = None,
-    growth: float = 0.05,
-    start: float = 0.01,
     until: float = math.inf,
     checkpoints: int = 80,
 ) -> Curves:
@@ -54,10 +53,8 @@ def free_norm(
         problem: from `draw`.
         steps: steps at most.
         learning_rate: of the loss N·mean ln(1 + e^{−2Δ}); stable below 2α/(1+√α)².
-        method: "gradient", "sgd", "normalized" or "line_search".
+        method: "gradient", "sgd" or "line_search".
         batch_size: examples a step of "sgd".
-        growth: largest relative change of the norm in a step of "normalized" and "line_search".
-        start: norm after the first step of "normalized" and "line_search".
         until: stop when every seed's norm exceeds this.
         checkpoints: how many observations, evenly spaced in ln(step).
 
@@ -67,7 +64,7 @@ def free_norm(
     """
     from scalinglab.curves import Curves
 
-    _check(problem, steps, learning_rate, method, batch_size, growth)
+    _check(problem, steps, learning_rate, method, batch_size)
     import torch
 
     seeds, n_params = len(problem.seeds), problem.n_params
@@ -82,8 +79,7 @@ def free_norm(
     advance: dict[str, Any] = {
         "gradient": lambda: _gradient(problem, walk, learning_rate),
         "sgd": lambda: _stochastic(problem, walk, batch_size or 1),
-        "normalized": lambda: _normalized(problem, walk, learning_rate, growth, start),
-        "line_search": lambda: _line_search(problem, walk, growth, start),
+        "line_search": lambda: _line_search(problem, walk),
     }
     step, marks = 0, np.unique(np.geomspace(1, steps, checkpoints).round().astype(int))
     observed: list[dict[str, Any]] = []
@@ -151,21 +147,15 @@ def _stochastic(problem: Problem, walk: _Walk, batch_size: int) -> None:
     walk.time.add_(walk.rate)
 
 
-def _normalized(problem: Problem, walk: _Walk, learning_rate: float, growth: float, start: float) -> None:
-    import torch
-
-    force = (-2 * walk.margins).sigmoid().mean(dim=1, keepdim=True)
-    descent = _descent(problem, walk.margins)
-    rate = torch.minimum(learning_rate / (2 * force), _allowed(walk, descent, growth, start))
-    _move(walk, descent, rate, problem.margins(descent).double())
-
-
-def _line_search(problem: Problem, walk: _Walk, growth: float, start: float) -> None:
+def _line_search(problem: Problem, walk: _Walk) -> None:
     import torch
 
     descent = _descent(problem, walk.margins)
     square = (descent**2).sum(dim=1, keepdim=True)
-    allowed = _allowed(walk, descent, growth, start)
+    # the rate at which the norm changes by the share GROWTH, or becomes START at first
+    norm = walk.weights.norm(dim=1, keepdim=True)
+    first = START * math.sqrt(descent.shape[1])
+    allowed = torch.where(norm > 0, GROWTH * norm, first) / descent.norm(dim=1, keepdim=True)
     begun = walk.time > 0
     rate = torch.where(begun, torch.minimum(2 * walk.rate, allowed), allowed)
     change = problem.margins(descent).double()
@@ -177,16 +167,9 @@ def _line_search(problem: Problem, walk: _Walk, growth: float, start: float) -> 
             break
         rate = torch.where(poor, rate / 2, rate)
     walk.rate = rate
-    _move(walk, descent, rate, change)
-
-
-def _allowed(walk: _Walk, descent: Tensor, growth: float, start: float) -> Tensor:
-    """The learning rate at which the norm changes by the share `growth`, or becomes `start` at first."""
-    import torch
-
-    norm = walk.weights.norm(dim=1, keepdim=True)
-    first = start * math.sqrt(descent.shape[1])
-    return torch.where(norm > 0, growth * norm, first) / descent.norm(dim=1, keepdim=True)
+    walk.weights.add_(descent * rate)
+    walk.margins = walk.margins + change * rate  # made exact again at every checkpoint
+    walk.time.add_(rate)
 
 
 def _loss(problem: Problem, margins: Tensor) -> Tensor:
@@ -195,15 +178,7 @@ def _loss(problem: Problem, margins: Tensor) -> Tensor:
     return torch.nn.functional.softplus(-2 * margins).mean(dim=1, keepdim=True) * problem.n_params
 
 
-def _move(walk: _Walk, descent: Tensor, rate: Tensor, change: Tensor) -> None:
-    walk.weights.add_(descent * rate)
-    walk.margins = walk.margins + change * rate  # made exact again at every checkpoint
-    walk.time.add_(rate)
-
-
-def _check(
-    problem: Problem, steps: int, learning_rate: float, method: str, batch_size: int | None, growth: float
-) -> None:
+def _check(problem: Problem, steps: int, learning_rate: float, method: str, batch_size: int | None) -> None:
     if method not in METHODS:
         raise BadInput(f"no method {method!r}; {nearest(method, METHODS)}")
     if steps < 1:
@@ -214,5 +189,3 @@ def _check(
         raise BadInput("batch_size goes with method='sgd', and only with it")
     if batch_size is not None and not 1 <= batch_size <= problem.n_data:
         raise BadInput(f"batch_size={batch_size} must lie between 1 and the {problem.n_data} examples")
-    if not 0 < growth < 1:
-        raise BadInput(f"growth={growth:g} must lie between 0 and 1")

@@ -13,6 +13,7 @@ to form it, so it is formed in the precision of the examples.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,13 +55,9 @@ def fixed_norm(problem: Problem, sharpness: Any, tolerance: float = 1e-8, most: 
     import torch
 
     double = problem.to(dtype=torch.float64)
-    weights = _hebb(double)
     observed = []
-    for value in track(path(wanted), "fixed norm"):
-        asked = value in wanted
-        allowed = tolerance if asked else max(tolerance, 0.05)  # a stop on the way need not be a minimum
-        weights, certificate, steps = minimise(double, problem.examples, weights, float(value), allowed, most)
-        if asked:
+    for value, weights, certificate, steps in _on_the_way(double, problem.examples, wanted, tolerance, most):
+        if value in wanted:
             margins = double.margins(weights)
             loss = torch.nn.functional.softplus(-2 * value * margins).mean(dim=1) / value
             found = observe(double, weights, margins) | {"norm": value, "sharpness": value}
@@ -75,11 +72,19 @@ def minimisers(problem: Problem, sharpness: float) -> Tensor:
     import torch
 
     double = problem.to(dtype=torch.float64)
-    weights = _hebb(double)
-    for value in path(np.array([sharpness])):
-        allowed = 1e-8 if value == sharpness else 0.05
-        weights, _, _ = minimise(double, problem.examples, weights, float(value), allowed, 100)
+    *_, (_, weights, _, _) = _on_the_way(double, problem.examples, np.array([sharpness]), 1e-8, 100)
     return weights
+
+
+def _on_the_way(
+    double: Problem, examples: Tensor, wanted: np.ndarray, tolerance: float, most: int
+) -> Iterator[tuple[float, Tensor, Tensor, int]]:
+    """The minimisers at the sharpnesses of `path`, each started from the one before."""
+    weights = _hebb(double)
+    for value in track(path(wanted), "fixed norm"):
+        allowed = tolerance if value in wanted else max(tolerance, 0.05)  # on the way it need be no minimum
+        weights, certificate, steps = minimise(double, examples, weights, float(value), allowed, most)
+        yield float(value), weights, certificate, steps
 
 
 def path(wanted: np.ndarray) -> np.ndarray:

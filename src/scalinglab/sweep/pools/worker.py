@@ -67,7 +67,8 @@ def prepare(task: dict[str, Any]) -> Runner:
         from scalinglab.sweep.runner import load
 
         runner = load(task["runner"])
-    runner.prepare(task["settings"], task["device"])
+    if runner.prepare is not None:
+        runner.prepare(task["settings"], task["device"])
     return runner
 
 

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from functools import cache
 from typing import TypeVar
 
+import torch
 from torch import Tensor, nn
 
 from scalinglab.nets.transformers import Block
-from scalinglab.train.kernels.compiling import compiled
 
 Model = TypeVar("Model", bound=nn.Module)
 
@@ -45,4 +45,4 @@ class CompiledBlock(Block):
 
 @cache
 def _program() -> Callable[[Block, Tensor], Tensor]:
-    return compiled(Block.forward)
+    return torch.compile(Block.forward, dynamic=False)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 import warnings
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -227,3 +228,38 @@ def call(
             f"{what} takes no {unused[0]!r}; {nearest(unused[0], names) if names else 'leave it out'}"
         )
     return function(**{name: value for name, value in offered.items() if name in names})
+
+
+# --- data, loaded once for all runs that name them ---------------------------------------------------
+
+MOST = 8  # sets that stay in memory
+_LOADED: OrderedDict[str, Dataset] = OrderedDict()
+
+
+def own_data(name: str, stamp: str | None, options: Mapping[str, Any], found: Callable[[], Any]) -> Dataset:
+    """The data that a setting names; a function is called with `data_options`, once.
+
+    Args:
+        name: in the setting.
+        stamp: what stands for the code: its fingerprint or version.
+        options: `data_options`.
+        found: gives the function, or the data themselves.
+    """
+    key = run_name({"name": name, "stamp": stamp, "options": dict(options)})
+    if key not in _LOADED:
+        while len(_LOADED) >= MOST:
+            _LOADED.popitem(last=False)
+        _LOADED[key] = as_dataset(_made(name, options, found()), name)
+    return _LOADED[key]
+
+
+def _made(name: str, options: Mapping[str, Any], found: Any) -> Any:
+    if not callable(found):
+        if options:
+            raise BadInput("data_options are for a function that makes data; these are there already")
+        return found
+    what = f"dataset = {name!r} with data_options"
+    try:
+        return call(found, options, what, must=options, whole=False)
+    except TypeError as error:
+        raise BadInput(f"{what} = {dict(options)}: {error}") from error
