@@ -37,6 +37,7 @@ def is_there(module: str, name: str) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_what_benchmarks_import_exists() -> None:
     found = {(path.name, *name) for path in BENCHMARKS.rglob("*.py") for name in imported(path)}
     assert len(found) > 50

@@ -44,6 +44,7 @@ def test_sequence_stops_where_nothing_is_worth_its_cost():
     assert len(set(done.index)) == len(done.index), "each at most once"
 
 
+@pytest.mark.slow
 def test_sequence_refits_after_a_part_of_what_is_left():
     """A batch takes a quarter of what is left, or one run that costs more if no cheaper one is worth it."""
     batches = []
@@ -73,6 +74,7 @@ def test_pilot_covers_the_pool_for_half_of_the_budget():
     assert SIZES[batches[0]].max() > 30 * SIZES[batches[0]].min()
 
 
+@pytest.mark.slow
 def test_sequence_goes_on_where_it_began():
     first = sequence("power_law_offset", SIZES, SIZES, [1e6], measure, budget=2e4)
     more = sequence(

@@ -110,6 +110,7 @@ def test_six_runs_get_a_reason_and_no_number():
     assert poor.optimal is None
 
 
+@pytest.mark.slow
 def test_a_grid_too_small_for_a_surface_gets_a_command_that_answers(tmp_path: Path, monkeypatch):
     """A curve with the other size held; runs that share no size have none, and get the report."""
     monkeypatch.chdir(tmp_path)
@@ -218,6 +219,7 @@ def test_the_same_table_gives_the_same_answers_on_every_road(tmp_path: Path):
         assert road.optimal.n_params_interval.high == pytest.approx(first.n_params_interval.high, rel=0.02)
 
 
+@pytest.mark.slow
 def test_command_prints_sentences_or_json(found, tmp_path: Path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     asked: list[float | None] = []
@@ -363,6 +365,7 @@ def test_runs_that_diverged_are_left_out_and_counted():
         sl.answer(table.assign(val_loss=np.nan, train_loss=1.0), y="test_loss")
 
 
+@pytest.mark.slow
 def test_commands_read_the_table_as_the_answer_did(tmp_path: Path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     table = curve().rename(columns={"n_data": "train images"}).assign(optimizer="sgd")

@@ -230,6 +230,7 @@ def test_failed_runs_stand_there_with_their_reason(tmp_path):
     assert "ValueError: &lt;b&gt;no&lt;/b&gt; gradient" in page  # as text, not as markup
 
 
+@pytest.mark.slow
 def test_a_store_without_rows_and_one_with_a_damaged_file_get_a_page(tmp_path):
     store = Store(tmp_path / "runs")
     store.start({"n_data": 1}).close()

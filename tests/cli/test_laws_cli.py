@@ -269,6 +269,7 @@ def test_plans_answer_from_a_csv(curves: Path, surface: Path):
     assert "2 parabolas" in run("plan", "approaches", surface, "--compute", "1e23")
 
 
+@pytest.mark.slow
 def test_extrapolate_from_a_csv(curves: Path):
     said = json.loads(run("laws", "extrapolate", curves, "--at", "2e5", "--json"))
     assert said["low"][0] < said["test_error"][0] < said["high"][0]

@@ -84,6 +84,7 @@ def test_cli_report_and_api_tell_of_the_same_collapse(tmp_path):
     assert page.count("from 2,000 examples up (5 of 7 sizes)") == 2  # in words and beside the figure
 
 
+@pytest.mark.slow
 def test_extrapolate_predicts_from_a_csv(tmp_path):
     path, figure = tmp_path / "curve.csv", tmp_path / "further.png"
     n = np.geomspace(100, 10_000, 20)

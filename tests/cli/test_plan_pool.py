@@ -104,6 +104,7 @@ def one_plan(tmp_path: Path, seed: int) -> None:
             assert other[column] == pytest.approx(one[column], rel=1e-6)
 
 
+@pytest.mark.slow
 def test_runs_that_are_generated_and_given_make_one_plan(tmp_path):
     one_plan(tmp_path, 0)
 

@@ -170,6 +170,7 @@ def unused(command: Command, lines: list[set[str]]) -> list[str]:
     return missing
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["test", "page"])
 def test_every_option_is_used(used: dict[str, list[set[str]]], where: str):
     missing = {name: unused(command, used[where]) for name, command in COMMANDS.items()}

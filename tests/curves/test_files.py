@@ -112,6 +112,7 @@ def test_cells_that_a_spreadsheet_would_execute_are_quoted_and_come_back(tmp_pat
     assert sl.Curves.read(path)["model"].tolist() == [text, "b"]
 
 
+@pytest.mark.slow
 def test_a_table_of_a_million_columns_is_refused_at_once(tmp_path):
     path = tmp_path / "wide.csv"
     names = ",".join(f"c{k}" for k in range(1_000_000))

@@ -31,6 +31,7 @@ def following() -> tuple[sl.Curves, Forecast]:
     return table, forecast.predict(table, 1280)
 
 
+@pytest.mark.slow
 def test_the_prediction_holds_what_follows_the_law_and_leaves_out_what_does_not(following):
     above = curves(3 * 1280**-0.5)
     first, second = following[1], forecast.predict(above, 1280)

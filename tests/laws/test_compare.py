@@ -77,6 +77,7 @@ def test_points_of_one_run_are_resampled_together():
     assert together.high / together.low > 1.15 * apart.high / apart.low
 
 
+@pytest.mark.slow
 def test_points_that_are_dropped_count_nowhere():
     """Neither in the range that both recipes cover, nor in the note on what lies beyond the runs."""
     compute, loss = recipe(1.3, compute=np.geomspace(1e18, 1e21, 6))

@@ -274,6 +274,7 @@ def test_exact_runs_and_few_runs_are_not_widened():
     assert FormError(many.law.solution).chance == 0
 
 
+@pytest.mark.slow
 def test_runs_of_a_table_hold_in_forecasts_of_ten_times_the_compute():
     """Gemstones (McLeish et al. 2025): fitted to 1e20 FLOPs, every run from 1e21 on lies outside of the
     intervals that assume the form, and inside of those that count with its error."""

@@ -58,6 +58,7 @@ def test_experts_have_an_optimum_by_active_and_by_all_parameters():
     assert found.learning_rate.exponents == pytest.approx(expected, abs=0.03)
 
 
+@pytest.mark.slow
 def test_of_active_and_all_parameters_none_is_chosen_unasked(tmp_path):
     """n_params may be either, in a frame and in a file; each is taken where it is asked for by name."""
     runs = searches(noise=1e-5, settings=1).drop(columns="batch_size")

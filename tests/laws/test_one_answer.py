@@ -70,7 +70,7 @@ def test_fit_extrapolate_plan_and_python_give_the_same_prediction(table):
     assert planned["runs"][-1]["half_width"] == pytest.approx(answered.after[-1], rel=1e-6)
 
 
-@pytest.mark.parametrize("count", [4, 6])
+@pytest.mark.parametrize("count", [4, pytest.param(6, marks=pytest.mark.slow)])
 def test_a_curve_that_flattens_is_not_taken_for_a_power_law(count):
     hits = 0
     for seed in range(6):

@@ -105,6 +105,7 @@ def test_intervals_of_the_optimum_hold_the_truth_in_most_samples(exact):
     assert hits >= 6  # P(fewer | 95 %) < 0.006
 
 
+@pytest.mark.slow
 def test_three_approaches_agree_on_a_known_surface(fitted):
     found = plan.approaches(*runs(0, 0.002), compute=1e23, draws=60)
     assert [row.name[0] for row in found.rows] == ["1", "2", "3"]
@@ -270,7 +271,12 @@ def test_no_plan_is_made_without_an_estimate_of_the_noise():
 
 
 @pytest.mark.parametrize(
-    ("form", "bounds"), [("chinchilla", {}), ("chinchilla", {"E": (1.8, 1.8)}), ("rosenfeld", {})]
+    ("form", "bounds"),
+    [
+        ("chinchilla", {}),
+        ("chinchilla", {"E": (1.8, 1.8)}),
+        pytest.param("rosenfeld", {}, marks=pytest.mark.slow),
+    ],
 )
 def test_the_optimum_is_the_same_in_any_unit_of_size(form, bounds):
     n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 1e10, 7), np.geomspace(1e9, 1e12, 7)))
@@ -329,6 +335,7 @@ def test_a_run_that_buys_nothing_is_not_worth_it(fitted):
     assert much.after[-1] <= 0.8 * much.before
 
 
+@pytest.mark.slow
 def test_a_plan_costs_no_more_than_it_is_worth(fitted):
     """A budget a thousand times larger does not buy a plan that narrows the interval by less than a tenth."""
     small = plan.next_runs(fitted, budget=1e22, compute=1e24, most=2)
@@ -337,6 +344,7 @@ def test_a_plan_costs_no_more_than_it_is_worth(fitted):
     assert not dearer or large.after[-1] < 0.95 * small.after[-1]
 
 
+@pytest.mark.slow
 def test_envelope_and_parabolas_of_few_model_sizes_have_intervals_that_hold():
     n, c = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 1e10, 7), np.geomspace(1e19, 1e22, 5)))
     d = c / (6 * n)

@@ -23,6 +23,7 @@ def test_the_best_tokens_per_parameter_are_where_the_overtrained_law_is_lowest()
     assert np.log(part[0] / part[1]) / np.log(2) == pytest.approx(derived["alpha"], abs=1e-9)
 
 
+@pytest.mark.slow
 def test_intervals_of_the_optimum_split_the_same_compute():
     n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e7, 1e9, 4), np.geomspace(1e9, 1e11, 4)))
     noise = np.exp(0.003 * np.random.default_rng(0).standard_normal(n.size))

@@ -40,7 +40,7 @@ def test_an_accuracy_and_its_error_are_those_of_the_same_rows():
 
 @pytest.mark.parametrize(
     "repeats",
-    [lambda rate: 1, lambda rate: 5 if rate == 0 else 1],
+    [lambda rate: 1, pytest.param(lambda rate: 5 if rate == 0 else 1, marks=pytest.mark.slow)],
     ids=["1", "5 of one"],
 )
 def test_recipes_that_differ_by_noise_alone_are_not_chosen_from(repeats):

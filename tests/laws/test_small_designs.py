@@ -157,6 +157,7 @@ def test_many_runs_keep_the_bootstrap_and_the_usual_threshold():
     assert few.law.solution.delta > 1e-3
 
 
+@pytest.mark.slow
 def test_optimum_tells_how_far_beyond_the_runs_it_is():
     n, d = design(4, 4)
     best = surface.fit(n, d, measured(n, d, 0)).compute_optimal(6 * 1e10 * 2e11 * 5)

@@ -123,6 +123,7 @@ def test_an_end_at_a_bound_is_open_but_for_a_natural_zero():
     assert closed(factor, 0.0, 3.0) == (-np.inf, 3.0)
 
 
+@pytest.mark.slow
 def test_intervals_come_from_resampled_runs_from_ten_runs_a_parameter_on():
     # of three sizes nothing can be shared: the intervals are those of the refits
     few, many = (surface.fit(*grid(3, count), form="chinchilla") for count in (16, 17))

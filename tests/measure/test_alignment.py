@@ -75,6 +75,7 @@ def test_tracker_reads_kernels_too(tmp_path):
     assert set(sl.Store(tmp_path).arrays(tracker.writer.run)) == {1, 2}
 
 
+@pytest.mark.slow
 def test_setting_that_names_the_kernel_reads_it_and_counts_drift_from_the_initial_weights(tmp_path):
     setting = SETTING | {"measure": ["kernel"], "steps": 10}
     frame = sl.train.run(setting, store=tmp_path, progress=False).frame

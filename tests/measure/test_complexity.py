@@ -517,6 +517,7 @@ def test_arguments_after_the_input_keep_their_defaults():
     assert found.assumptions == ()
 
 
+@pytest.mark.slow
 def test_the_network_inside_a_wrapper_is_measured():
     model = nets.build("mlp", (4,), 3, width=0.1, seed=0)
     expected = measure.norms(model, (4,))

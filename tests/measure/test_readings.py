@@ -136,7 +136,7 @@ def test_gradient_noise_equals_the_covariance_of_single_gradients():
 def test_dimension_of_a_flat_cloud_in_a_larger_space(method, d):
     rng = np.random.default_rng(d)
     rotation = np.linalg.qr(rng.normal(size=(20, 20)))[0][:d]
-    points = rng.uniform(size=(4000, d)) @ rotation
+    points = rng.uniform(size=(1500, d)) @ rotation
     found = measure.dimension(points, method=method)
     # the border lowers it a little, more in higher dimension
     assert d * (0.98 - 0.02 * d) - 4 * found.stderr < found.value < d + 4 * found.stderr

@@ -140,14 +140,14 @@ def test_the_error_of_differences_holds_the_truth_as_often_as_it_says():
 def test_the_next_order_is_no_other_exponent():
     """7/x + 20/x² on sizes from 10 on: a power law through them is steeper, with the next order it is 1."""
     random, found = np.random.default_rng(5), []
-    for _ in range(200):
+    for _ in range(100):
         noise = random.normal(size=(40, len(SIZES))) * 0.3 / SIZES
         found.append(exponents.with_next_order(SIZES, 7 / SIZES + 2 * SIZES[0] / SIZES**2 + noise))
     inside = [abs(one.value - 1) < 1.96 * one.stderr for one in found if one is not None]
-    assert len(inside) == 200
-    assert np.mean(inside) == pytest.approx(0.95, abs=0.047)  # three standard errors
+    assert len(inside) == 100
+    assert np.mean(inside) == pytest.approx(0.95, abs=0.066)  # three standard errors
     spread = np.std([one.value for one in found if one is not None])
-    assert np.mean([one.stderr for one in found if one is not None]) == pytest.approx(spread, rel=0.16)
+    assert np.mean([one.stderr for one in found if one is not None]) == pytest.approx(spread, rel=0.22)
     pure = exponents.of_differences(SIZES, 7 / SIZES + 2 * SIZES[0] / SIZES**2 + noise)
     assert pure is not None
     assert pure.value - 1 > 3 * pure.stderr

@@ -388,6 +388,7 @@ def test_longer_training_judges_classes_shapes_and_metrics(
         assert found[f"{name}: exponent of best error less that of best loss"] == "agrees"
 
 
+@pytest.mark.slow
 def test_shapes_are_compared_where_the_smallest_network_is_missing(train_as: TrainAs):
     train_as(planted(lambda one: 0.5 if one["depth"] == 16 else 0.4))
     shapes = (10, 0.5), (16, 0.25)

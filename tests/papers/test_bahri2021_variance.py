@@ -66,7 +66,9 @@ def test_kernel_steps_are_gradient_descent_on_the_linearised_network(loss: str):
     assert len(set(found)) == 3
 
 
-@pytest.mark.parametrize(("loss", "activation"), [("mse", "erf"), ("cross_entropy", "relu")])
+@pytest.mark.parametrize(
+    ("loss", "activation"), [pytest.param("mse", "erf", marks=pytest.mark.slow), ("cross_entropy", "relu")]
+)
 def test_networks_of_a_stack_train_as_the_engine_trains_them(loss: str, activation: str):
     base = replace(WIDE, loss=loss, model_options={"hidden": 16, "activation": activation})
     settings = [replace(base, seed=seed) for seed in (0, 1)] + [replace(base, steps=9)]

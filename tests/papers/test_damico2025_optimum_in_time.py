@@ -22,6 +22,7 @@ def test_gamma_2_settles_at_its_value_once_every_size_has_passed_its_optimum():
     assert first["gamma_2"] == pytest.approx(0.5, abs=0.05)
 
 
+@pytest.mark.slow
 def test_before_the_optimum_gamma_2_measures_how_long_was_trained():
     found = optimum_in_time(valleys(1.2))  # the smallest optimum is at epoch 1.6
     assert found.slopes["counted"].max() == 0

@@ -206,6 +206,7 @@ def test_a_larger_size_is_predicted_from_a_third_of_it_where_three_sizes_are_tha
     assert beyond.smaller_sizes([runs[0], runs[1], runs[1]]) == [runs[0], runs[1]]
 
 
+@pytest.mark.slow
 def test_rates_are_judged_by_the_first_norm_and_the_curve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     grid = study.parts("gpu")["ResNet CIFAR10, search"]
     epochs = np.array([1.25, 2.0, 4.0])

@@ -601,6 +601,7 @@ def test_reading_loads_none_of_the_libraries(logs: Path):
     )
 
 
+@pytest.mark.slow
 def test_the_command_line_takes_logs_in(logs: Path, tmp_path: Path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = json.loads(run("read", logs, "--store", "runs", "--kind", "wandb", "--json"))

@@ -59,6 +59,7 @@ def test_the_lines_the_figure_and_the_slider_give_the_prediction_of_extrapolate(
     assert ends == pytest.approx([ahead.low[0], ahead.high[0]], rel=5e-3)
 
 
+@pytest.mark.slow
 def test_a_table_that_is_refused_says_why_and_shows_its_points():
     curves = sl.read(curve(2))
     section = card.section(curves, card.answered(curves))

@@ -96,6 +96,7 @@ def test_theory_lies_within_the_error_bars_of_simulation_in_each_regime(n_data, 
     assert (np.abs(losses.mean(0) - expected) < 3.5 * error + 0.3 / small * expected).all()
 
 
+@pytest.mark.slow
 def test_excess_loss_in_the_variance_limited_regimes_falls_with_exponent_one():
     """The slope of the simulated excess over the exact limit, from nested draws: 1 within its error."""
     pool = feature_pool(rows=400, columns=40, data="replace", features="replace")

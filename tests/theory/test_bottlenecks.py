@@ -43,6 +43,7 @@ def test_the_frontier_has_the_predicted_slopes(a, b):
     assert time == pytest.approx(found.optimal_time, abs=0.01)
 
 
+@pytest.mark.slow
 def test_the_frontier_is_the_minimum_of_the_solved_loss():
     spectrum, budget = sl.Spectrum.power_law(1.5, 1.25, 10**6), 1e5
     found = bottlenecks.compute_optimal(spectrum, [budget])

@@ -66,6 +66,7 @@ def test_noisy_labels_are_learnt_in_the_end_as_the_lazy_model_learns_them(noise:
     assert found.test_loss[-1] == pytest.approx(expected, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_as_many_examples_as_modes_lie_between_one_more_and_one_less() -> None:
     """There rates reach down to 0, and no slowest one sets the contour."""
     spectrum = Spectrum.power_law(1.5, 1.25, 60)

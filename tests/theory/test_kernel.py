@@ -106,6 +106,7 @@ def test_two_levels_far_apart_descend_three_times():
     assert second == 330
 
 
+@pytest.mark.slow
 def test_theory_lies_within_the_error_bars_of_simulated_kernel_regression():
     """Gaussian features, 400 draws: loss and single modes, with ridge and noise."""
     rng = np.random.default_rng(2)

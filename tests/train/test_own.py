@@ -590,6 +590,7 @@ def test_a_killed_run_resumes_to_the_same_curve(case: str, tmp_path, monkeypatch
 # --- the store ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_what_is_done_is_not_trained_again_and_a_change_is_told(tmp_path) -> None:
     data, calls = classes(), []
 

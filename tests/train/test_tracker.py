@@ -325,6 +325,7 @@ def test_an_evaluation_after_the_end_does_not_disturb(tmp_path) -> None:
     assert sl.Store(tmp_path).curves()["train_loss"].tolist() == [1.0]  # sealed as it was
 
 
+@pytest.mark.slow
 def test_the_network_inside_a_compiled_one_is_followed() -> None:
     model = small()
     compiled = torch.compile(model, backend="eager")
