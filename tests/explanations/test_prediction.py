@@ -22,7 +22,7 @@ SETTING = {
 
 @pytest.fixture(scope="module")
 def explained() -> sl.explanations.Explanation:
-    return sl.explain(SETTING, samples=300)
+    return sl.explain(SETTING, samples=240)
 
 
 @pytest.mark.slow
@@ -46,8 +46,8 @@ def test_without_a_correction_it_is_descent_with_the_kernel_on_drawn_examples(ex
     rng = np.random.default_rng(5)
     losses = []
     for _ in range(12):  # gradient descent written out, on other draws
-        chosen = rng.permutation(300)[:100]
-        left = np.setdiff1d(np.arange(300), chosen)
+        chosen = rng.permutation(240)[:100]
+        left = np.setdiff1d(np.arange(240), chosen)
         function = np.zeros_like(kernel.residual)
         for _ in range(30):
             error = function[chosen] - kernel.residual[chosen]
@@ -83,7 +83,7 @@ def test_beyond_the_sample_the_loss_is_solved(explained) -> None:
 
 def test_runs_of_other_sizes_give_the_correction_its_slope(explained) -> None:
     """Losses that leave the kernel's by a power of the examples, the more the longer; as ridge regression."""
-    steps, asked = explained.case.steps, np.array([16, 140])
+    steps, asked = explained.case.steps, np.array([16, 110])
 
     def apart(n_data: float | np.ndarray, when: np.ndarray = steps) -> np.ndarray:
         return (np.log(0.5) + 0.2 * np.log(n_data / 48)) * np.log(when) / np.log(60)

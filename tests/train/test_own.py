@@ -187,7 +187,17 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES)
+SLOW = (
+    "own schedule",
+    "rmsprop",
+    "scheduler of all steps",
+    "partial",
+)  # of a mechanism that others show, too
+
+
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=[pytest.mark.slow] * (case in SLOW)) for case in CASES]
+)
 def test_the_curve_is_that_of_a_plain_loop(case: str) -> None:
     own, optimizer, schedule, clip = CASES[case]
     if case == "factory":
@@ -372,7 +382,7 @@ def compiled(setting):
         (compiled, "cross_entropy"),
     ],
 )
-@pytest.mark.parametrize("seeds", [1, 2])
+@pytest.mark.parametrize("seeds", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_a_network_is_the_same_however_it_is_wrapped(model, loss, seeds: int) -> None:
     settings = [{**SHORT, "optimizer": "adam", "seed": seed} for seed in range(seeds)]
     found = run_many(settings, model=model, data=classes(), loss=loss).frame
