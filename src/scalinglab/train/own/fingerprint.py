@@ -2,7 +2,8 @@
 
 A fingerprint covers the source of a function or class without comments and layout, its defaults, the values
 that it captures, and in turn whatever of the user's own code it refers to. Installed packages count by name.
-Where there is no source (a prompt without history, say) the compiled code takes its place.
+Where there is no source of its own (of a lambda, or at a prompt without history) the compiled code takes its
+place.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ import enum
 import functools
 import hashlib
 import inspect
-import linecache
 import logging
 import sys
 import textwrap
@@ -203,7 +203,7 @@ def _globals(code: types.CodeType) -> list[str]:
 def _source(value: Any) -> str | None:
     """The source without comments, layout and documentation; None where there is none."""
     if isinstance(value, types.FunctionType) and value.__name__ == "<lambda>":
-        return _lambda(value)
+        return None  # a line may hold several, and Python says of none where it ends
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(value)))
     except (OSError, TypeError, SyntaxError, IndentationError):
@@ -215,35 +215,6 @@ def _source(value: Any) -> str | None:
             if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
                 node.body = body[1:] or [ast.Pass()]
     return ast.unparse(tree)
-
-
-def _lambda(function: types.FunctionType) -> str | None:
-    """The source of a lambda alone, and not of the line that it stands in."""
-    code = function.__code__
-    text = "".join(linecache.getlines(code.co_filename, function.__globals__))
-    try:
-        tree = ast.parse(text)
-    except SyntaxError:
-        return None
-    columns = {
-        (line, column)
-        for line, _, column, _ in code.co_positions()
-        if line is not None and column is not None and (line, column) != (code.co_firstlineno, 0)
-    }
-    found = [
-        node for node in ast.walk(tree)
-        if isinstance(node, ast.Lambda) and node.lineno == code.co_firstlineno
-        and all(_within(node, place) for place in columns)
-    ]  # fmt: skip
-    if not found or (len(found) > 1 and not columns):
-        return None  # Python 3.12 says no place of a lambda that returns a constant: of two on a line, none
-    # of lambdas inside each other the innermost that holds all of the code
-    return ast.unparse(max(found, key=lambda node: (node.lineno, node.col_offset)))
-
-
-def _within(node: ast.Lambda, place: tuple[int, int]) -> bool:
-    start, end = (node.lineno, node.col_offset), (node.end_lineno or 0, node.end_col_offset or 0)
-    return start <= place <= end
 
 
 def _bytecode(code: types.CodeType) -> str:
