@@ -4,7 +4,6 @@ import builtins
 import gc
 import io
 import itertools
-import json
 import os
 import subprocess
 import sys
@@ -221,25 +220,20 @@ class Stop(Exception):
 
 
 @pytest.mark.parametrize(
-    ("engine", "device", "prepares", "here", "early", "devices"),
+    ("engine", "device", "here", "devices"),
     [
-        ("local", None, True, ["cuda:0"], "kept", ["cuda:0"]),
-        ("local", None, True, [None], "killed", [None]),
-        ("local", None, True, ["cpu"], "killed", ["cpu"]),
-        ("local", "cpu", True, ["cuda:0"], "none", ["cpu"]),
-        ("local", None, False, ["cuda:0"], "none", ["cuda:0"]),
-        ("ray", None, True, ["cuda:0"], "none", [None]),
-        ("ray", "cuda", True, ["cpu"], "none", ["cuda"]),
+        ("local", None, ["cuda:0"], ["cuda:0"]),
+        ("local", None, [None], [None]),
+        ("local", "cpu", ["cuda:0"], ["cpu"]),
+        ("ray", None, ["cuda:0"], [None]),
+        ("ray", "cuda", ["cpu"], ["cuda"]),
     ],
 )
-def test_a_worker_is_started_early_for_a_gpu_alone(
-    tmp_path, monkeypatch, engine, device, prepares, here, early, devices
+def test_a_pool_gets_the_devices_of_this_machine_or_those_that_are_asked_for(
+    tmp_path, monkeypatch, engine, device, here, devices
 ):
-    asked, killed, opened = [], [], []
-    process = SimpleNamespace(kill=lambda: killed.append(1))
-    runner = SimpleNamespace(prepare=print if prepares else None, devices=lambda: here)
-    monkeypatch.setattr(driver, "load", lambda name: runner)
-    monkeypatch.setattr(driver, "start_early", lambda task: asked.append(task) or process)
+    opened = []
+    monkeypatch.setattr(driver, "load", lambda name: SimpleNamespace(devices=lambda: here))
 
     def open_pool(*given):
         opened.extend(given)
@@ -248,11 +242,7 @@ def test_a_worker_is_started_early_for_a_gpu_alone(
     monkeypatch.setattr(driver, "open_pool", open_pool)
     with pytest.raises(Stop):
         execute(Grid(axes={"size": [1, 2]}, runner=RUNNER), tmp_path, engine=engine, device=device)
-    assert bool(asked) == (early != "none")
-    assert [len(task["settings"]) for task in asked] == [1] * len(asked)
-    assert bool(killed) == (early == "killed")
     assert opened[3] == devices
-    assert (opened[6] is process) == (early == "kept")
 
 
 @pytest.fixture
@@ -403,13 +393,6 @@ def test_a_pool_is_opened_as_asked(monkeypatch):
     assert engines.open_pool("ray", None, None, [None], 2, 0.5) == (None, None, 2, 0.5)
 
 
-def test_a_worker_that_started_early_is_ended_with_its_pool():
-    stdin = io.StringIO()
-    early = SimpleNamespace(stdin=stdin, stdout=io.StringIO(), wait=lambda timeout: 0)
-    LocalPool(1, started=early).close()
-    assert stdin.closed
-
-
 def test_processors_are_those_that_this_process_may_use(monkeypatch):
     monkeypatch.setattr(os, "cpu_count", lambda: 5)
     here = {0: {0, 1, 2}}  # 0 is this process
@@ -432,22 +415,6 @@ def test_a_worker_has_its_own_session_and_its_threads(monkeypatch):
     assert how["start_new_session"], "Ctrl-C must not reach a worker"
     assert how["text"]
     assert {how["env"][f"{name}_NUM_THREADS"] for name in ("OMP", "OPENBLAS", "MKL")} == {"3"}
-
-
-def test_a_worker_that_starts_early_is_told_what_to_load(monkeypatch):
-    process = SimpleNamespace(stdin=io.StringIO())
-    monkeypatch.setattr(local_engine, "start_worker", lambda threads: process)
-    monkeypatch.setattr(Path, "exists", lambda self: True)
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
-    assert local_engine.start_early({"runner": "train"}) is process
-    text = process.stdin.getvalue()
-    assert text.endswith("\n")
-    assert json.loads(text) == {"device": "cuda:0", "runner": "train"}
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    assert local_engine.start_early({"runner": "train"}) is None
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
-    monkeypatch.setattr(Path, "exists", lambda self: False)
-    assert local_engine.start_early({"runner": "train"}) is None
 
 
 def test_the_thread_that_listens_to_a_worker_does_not_keep_python_alive(monkeypatch):

@@ -85,28 +85,14 @@ def test_trials_of_a_slow_network_stay_short() -> None:
     assert timing.enough_steps(short, longer, 2.5) == int(2.5 / (8 * 0.002))
 
 
-@pytest.mark.parametrize(
-    ("ready", "expected"), [(4.0, 4.0 + 3.0), (62.0, 60.0 + 3.0)], ids=["beside the trials", "after them"]
-)
-def test_a_start_beside_the_trials_does_not_count_them(monkeypatch, ready, expected) -> None:
-    assert _start("cuda:0", ready, monkeypatch) == pytest.approx(expected)
-
-
-def test_a_start_after_the_trials_counts_from_there(monkeypatch) -> None:
-    assert _start("cuda:0", None, monkeypatch) == pytest.approx(3.0)
-
-
-def _start(device: str, ready: float | None, monkeypatch) -> float:
-    """Seconds of a start, of a worker whose task takes 3, with trials of 60 before it is asked for.
-
-    It is ready so long after it was started, or could not start before (None).
-    """
+@pytest.mark.parametrize(("loading", "driver"), [(1.5, 1.5), (60.0, 3.0)])
+def test_on_a_gpu_a_start_is_timed_after_the_trials(monkeypatch, loading, driver) -> None:
+    """Of a worker whose task takes 3 seconds; the driver loads no more than a worker."""
     clock = SimpleNamespace(now=1000.0, closed=False)
-    early = None if ready is None else "a worker"
 
-    class Workers:
-        def __init__(self, workers, devices, started=None):
-            assert (workers, devices, started) == (1, [device], early)
+    class Worker:
+        def __init__(self, workers, devices):
+            assert (workers, devices) == (1, ["cuda:0"])
 
         def submit(self, task):
             (short,) = task["settings"]
@@ -114,19 +100,22 @@ def _start(device: str, ready: float | None, monkeypatch) -> float:
             clock.now += 3.0
 
         def wait(self, seconds):
-            return [{"ok": True, "ready": 1000.0 + (ready or 61.0)}]
+            return [{"ok": True}]
 
         def close(self):
             clock.closed = True
 
-    monkeypatch.setattr(timing, "LocalPool", Workers)
-    monkeypatch.setattr(timing, "start_early", lambda task: early)
-    monkeypatch.setattr(timing.time, "time", lambda: clock.now)
-    with timing.starting(GRID[0], device) as seconds:
+    def probed(settings, device):
         clock.now += 60.0
-        found = seconds()
+        return {"seconds": 1.0, "flops": 2.0}
+
+    monkeypatch.setattr(timing, "LocalPool", Worker)
+    monkeypatch.setattr(timing, "probe", probed)
+    monkeypatch.setattr(timing.time, "time", lambda: clock.now)
+    found = timing.trials_on_a_gpu([[GRID[0]], [GRID[1]]], "cuda:0", loading)
     assert clock.closed
-    return found
+    assert found["start_up"] == pytest.approx(driver + 3.0)
+    assert len(found["tasks"]) == 2
 
 
 class Workers:

@@ -41,7 +41,7 @@ from scalinglab.sweep.plan import (
     split,
 )
 from scalinglab.sweep.pools.engines import open_pool
-from scalinglab.sweep.pools.local_engine import start_early, take_turns
+from scalinglab.sweep.pools.local_engine import take_turns
 from scalinglab.sweep.pools.pool import CRASHED, DIED, Answer, Pool
 from scalinglab.sweep.runner import load
 
@@ -181,22 +181,16 @@ def execute(
     start = time.monotonic()
     grid, store = as_grid(grid), as_store(store)
     runner = load(grid.runner)
-    early = None
-    if engine == "local" and device is None and runner.prepare is not None:
-        early = start_early({"runner": grid.runner, "settings": grid.settings()[:1]})
     if engine == "local" and device is None:
         devices: Sequence[str | None] = runner.devices()
     else:  # of other machines it is only known whether they have GPUs
         devices = [device or ("cuda" if gpus else None)]
-    if early is not None and not (devices[0] or "").startswith("cuda"):  # PyTorch cannot use what is here
-        early.kill()
-        early = None
     # before planning: runs of damaged files are missing
     quarantined = store.repair() if Store.is_store(store.path) else {}
     for path, reason in quarantined.items():
         warnings.warn(f"{reason}; moved to {path}; lost runs are done again", SweepWarning, stacklevel=2)
     with requests() as interrupt:
-        pool = open_pool(engine, workers, address, devices, cpus, gpus, early, partition, hours)
+        pool = open_pool(engine, workers, address, devices, cpus, gpus, partition, hours)
         if engine == "local" and take_turns(pool.slots, devices):
             warnings.warn(
                 f"{pool.slots} workers on {counted(len(devices), 'GPU')} compute in turns: start CUDA's MPS "

@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ import numpy as np
 from scalinglab.errors import ScalinglabError
 from scalinglab.support import phases
 from scalinglab.sweep.pools.engines import open_pool
-from scalinglab.sweep.pools.local_engine import LocalPool, start_early
+from scalinglab.sweep.pools.local_engine import LocalPool
 
 Setting = dict[str, Any]
 TIME = ("epochs", "steps", "min_epochs", "min_steps", "reference_learning_rate")
@@ -122,38 +121,27 @@ def trials_side_by_side(
     return {"tasks": [found[number] for number in range(len(tasks))], "start_up": min(loading, ready) + ready}
 
 
-def trials_on_a_gpu(tasks: Sequence[Sequence[Setting]], device: str | None) -> dict[str, Any]:
-    """What `probe` finds of some tasks one after another, and the start of a worker that finds their code."""
-    with starting(tasks[0][0], device) as started:
-        found = [probe(settings, "cuda") for settings in tasks]
-        return {"tasks": found, "start_up": started()}  # after the trials: what they compiled is on disk
+def trials_on_a_gpu(tasks: Sequence[Sequence[Setting]], device: str | None, loading: float) -> dict[str, Any]:
+    """What `probe` finds of some tasks one after another, and the start of a worker that finds their code.
 
-
-@contextmanager
-def starting(setting: Setting, device: str | None) -> Iterator[Callable[[], float]]:
-    """Gives a function: the seconds that a worker takes to its first result, compiled code being on disk.
-
-    The worker loads what it needs during the trials: it then only does a step more.
+    Args:
+        tasks: settings of their runs.
+        device: where they compute.
+        loading: seconds that the driver of a sweep takes before it starts its workers.
     """
-    short = [shortened(setting, 1, 1)]
-    begun, early = time.time(), start_early({"runner": "train", "settings": short})
-    pool = LocalPool(1, [device], started=early)
-
-    def seconds() -> float:
-        with tempfile.TemporaryDirectory() as folder:
-            task = {"runner": "train", "settings": short, "group": short, "store": folder}
-            sent = time.time()
-            pool.submit({"task": 1, "experiment": None, "device": device, **task})
-            while not (answers := pool.wait(1.0)):
-                pass
-            took = time.time() - sent
-            ready = answers[0].get("ready", sent)  # when it had loaded everything
-            return took if early is None else took + min(ready, sent) - begun
-
+    found = [probe(settings, "cuda") for settings in tasks]
+    short = [shortened(tasks[0][0], 1, 1)]
+    begun, pool = time.time(), LocalPool(1, [device])
     try:
-        yield seconds
+        with tempfile.TemporaryDirectory() as folder:  # after the trials: what they compiled is on disk
+            task = {"runner": "train", "settings": short, "group": short, "store": folder}
+            pool.submit({"task": 1, "experiment": None, "device": device, **task})
+            while not pool.wait(1.0):
+                pass
+            start = time.time() - begun
     finally:
         pool.close()
+    return {"tasks": found, "start_up": min(loading, start) + start}
 
 
 def shortened(setting: Mapping[str, Any], steps: int, per_decade: int) -> Setting:

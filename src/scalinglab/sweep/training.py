@@ -137,7 +137,7 @@ def trials(
     from scalinglab.sweep import timing
 
     if _cuda(device):
-        return timing.trials_on_a_gpu(tasks, device)
+        return timing.trials_on_a_gpu(tasks, device, loading)
     return timing.trials_side_by_side(tasks, workers, device, loading)
 
 

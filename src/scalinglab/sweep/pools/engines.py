@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Sequence
 
 from scalinglab.errors import BadInput, nearest
@@ -15,10 +14,9 @@ ENGINES = ("local", "ray", "slurm")
 
 def open_pool(
     engine: str, workers: int | None, address: str | None, devices: Sequence[str | None],
-    cpus: float = 1, gpus: float = 0, started: subprocess.Popen[str] | None = None,
-    partition: str | None = None, hours: float | None = None,
+    cpus: float = 1, gpus: float = 0, partition: str | None = None, hours: float | None = None,
 ) -> Pool:  # fmt: skip
-    """The pool of an engine; `started` is a worker of this machine that is on its way."""
+    """The pool of an engine."""
     if workers is not None and workers < 1:
         raise BadInput(f"workers={workers} must be at least 1")
     if engine not in ENGINES:
@@ -36,4 +34,4 @@ def open_pool(
 
         return RayPool(address, workers, cpus, gpus)
     count = workers or default_workers(devices)
-    return LocalPool(count, devices, max(1, cores() // count), started)
+    return LocalPool(count, devices, max(1, cores() // count))

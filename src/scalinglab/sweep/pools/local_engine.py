@@ -29,17 +29,9 @@ class LocalPool(Pool):
         workers: how many tasks at a time.
         devices: where the workers compute, dealt out in turn.
         threads: the number of threads of each worker's numerical libraries.
-        started: a worker that is on its way already, on the first of the devices.
     """
 
-    def __init__(
-        self,
-        workers: int,
-        devices: Sequence[str | None] = (None,),
-        threads: int = 1,
-        started: subprocess.Popen[str] | None = None,
-    ) -> None:
-        self._started = started
+    def __init__(self, workers: int, devices: Sequence[str | None] = (None,), threads: int = 1) -> None:
         self._slots = workers
         self._devices = devices
         self._threads = threads
@@ -102,8 +94,6 @@ class LocalPool(Pool):
 
     def close(self) -> None:
         """Close the workers' stdin, which ends them."""
-        if self._started is not None:
-            self._hire()
         for number in list(self._workers):
             self._dismiss(number)
 
@@ -119,7 +109,7 @@ class LocalPool(Pool):
         return [process.pid for process in self._workers.values()]
 
     def _hire(self) -> int:
-        process, self._started = self._started or start_worker(self._threads), None
+        process = start_worker(self._threads)
         number, self._count = self._count, self._count + 1
         self._workers[number] = process
         taken = [self._places[other] for other in self._workers if other != number]
@@ -159,22 +149,6 @@ def start_worker(threads: int) -> subprocess.Popen[str]:
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment,
         start_new_session=True,  # the driver handles Ctrl-C
     )  # fmt: skip
-
-
-def start_early(task: Task) -> subprocess.Popen[str] | None:
-    """Start a worker early, with the imports that the task needs, if the machine appears to have a GPU.
-
-    Both the driver of a sweep and its worker take seconds to load PyTorch: they do so at the same time.
-    """
-    hidden = os.environ.get("CUDA_VISIBLE_DEVICES") == ""
-    if hidden or not Path("/proc/driver/nvidia/version").exists():
-        return None
-    process = start_worker(cores())
-    assert process.stdin is not None
-    with contextlib.suppress(OSError):
-        process.stdin.write(json.dumps({"device": "cuda:0", **task}) + "\n")
-        process.stdin.flush()
-    return process
 
 
 def cause_of_death(code: int | None) -> Answer:

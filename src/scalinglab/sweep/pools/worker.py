@@ -127,13 +127,12 @@ def main() -> None:
         prepare(task)
         ready["ready"] = time.time()
     while True:
-        if "task" in task:  # and not only to get ready, while the driver makes its plan
-            try:
-                answer = execute(task)
-            except KeyboardInterrupt:  # asked to end, by SIGTERM; the states of the runs are saved
-                end_by_sigterm()
-                raise
-            answers.write(json.dumps({"task": task["task"], **answer, **ready}) + "\n")
+        try:
+            answer = execute(task)
+        except KeyboardInterrupt:  # asked to end, by SIGTERM; the states of the runs are saved
+            end_by_sigterm()
+            raise
+        answers.write(json.dumps({"task": task["task"], **answer, **ready}) + "\n")
         task = tasks.get()
 
 
