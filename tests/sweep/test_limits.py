@@ -194,15 +194,6 @@ def test_a_worker_loads_the_compiler_where_networks_are_compiled(compiles, monke
     assert bool(seen) == compiles
 
 
-def test_only_the_data_of_the_runs_are_looked_for(monkeypatch):
-    from scalinglab import data
-
-    asked = []
-    monkeypatch.setattr(data, "available", lambda name: asked.append(name) or "here")
-    training.check_here([{"dataset": "mnist"}, {"dataset": "a set of one's own"}], None)
-    assert asked == ["mnist"]
-
-
 @pytest.mark.parametrize(
     ("gpu", "device", "runs"),
     [(True, None, 256), (True, "cuda:1", 256), (True, "cpu", 16), (False, None, 16), (False, "cuda", 256)],
@@ -348,22 +339,6 @@ def test_curves_come_back_with_a_warning_of_failures_and_not_after_ctrl_c(
     else:
         with pytest.warns(SweepWarning, match="1 failed"):
             driver.run({}, tmp_path)
-
-
-def test_no_more_tasks_are_sent_than_there_are_slots(tmp_path):
-    most = []
-    tasks = tuple(Task((pretend.identity({"seed": k}),), cost=1.0, memory=1.0) for k in range(4))
-    plan = SimpleNamespace(tasks=tasks, runner=SimpleNamespace(name=RUNNER))
-    found = Driver(plan, SimpleNamespace(experiment=None), Store(tmp_path), None, 2, Request())
-
-    def wait(seconds):
-        most.append(len(found.running))
-        return [{"task": next(iter(found.running)), "ok": True}]
-
-    found.pool = SimpleNamespace(slots=2, submit=lambda message: None, wait=wait)
-    found.deal = lambda task, answer: None
-    found.drive(SimpleNamespace(update=lambda ending: None))
-    assert most == [2, 2, 2, 1]
 
 
 # --- workers ---------------------------------------------------------------------------------------

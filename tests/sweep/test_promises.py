@@ -77,11 +77,7 @@ def test_steps_of_the_longer_trial_take_two_and_a_half_seconds():
     assert timing.enough_steps((1.0, [1, 2, 4]), (0.9, [1, 12, 4]), long) == pytest.approx(2.5e6, rel=1e-6)
 
 
-def test_a_task_on_a_cpu_holds_sixteen_runs_and_its_share_of_the_memory(monkeypatch):
-    assert training.capacity("cpu") == 16
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(training, "_cuda", lambda device: True)
-        assert training.capacity("cuda") == 256, "docs/cluster.md"
+def test_a_task_on_a_cpu_has_its_share_of_the_memory(monkeypatch):
     monkeypatch.setattr(Path, "read_text", lambda self: "MemTotal: 9 kB\nMemAvailable:   1000 kB\n")
     assert training.memory_limit("cpu", 1) == pytest.approx(0.7 * 1000 * 1024)
     assert training.memory_limit("cpu", 4) == pytest.approx(0.7 * 1000 * 1024 / 4)
@@ -118,20 +114,6 @@ def test_what_cannot_be_built_for_data_of_unknown_shape_is_estimated_and_else_re
     assert memory.sizes(perceptron(**impossible, dataset="teacher_student")) == memory.UNKNOWN
     with pytest.raises(BadInput):
         memory.sizes(perceptron(**impossible, dataset="cifar10"))
-
-
-@pytest.mark.parametrize(
-    ("code", "kind", "message"),
-    [
-        (-9, "died", "the worker was killed by signal 9 (out of memory?)"),
-        (-15, "died", "the worker was killed by signal 15"),
-        (-11, "crashed", "the worker was killed by signal 11"),
-        (3, "crashed", "the worker ended with status 3"),
-        (0, "died", "the worker ended with status 0"),
-    ],
-)
-def test_the_cause_of_a_dead_worker_names_its_signal_or_status(code, kind, message):
-    assert local_engine.cause_of_death(code) == {"kind": kind, "message": message}
 
 
 def test_an_estimate_is_the_start_and_the_end_of_the_last_worker(monkeypatch):
