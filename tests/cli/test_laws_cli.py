@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import scalinglab as sl
 from scalinglab.cli import app
-from scalinglab.errors import BadInput, NotDetermined
+from scalinglab.errors import BadInput
 
 
 def run(*words: object) -> str:
@@ -59,14 +59,6 @@ def test_a_prior_counts_in_the_prediction_too(curves: Path):
 
 
 @pytest.mark.slow
-def test_fit_in_one_line_prints_a_table_and_draws(curves: Path):
-    said = run("laws", "fit", curves, "--x", "n_data", "--y", "test_error")
-    assert "power_law_offset" in said
-    assert "exponent" in said
-    assert (curves.parent / "curves-law.png").stat().st_size > 10_000
-
-
-@pytest.mark.slow
 def test_bounds_keep_a_parameter_within_them_or_hold_it(curves: Path):
     words = ("laws", "fit", curves, "--form", "power_law_offset", "--no-figure", "--json")
     (bounded,) = json.loads(run(*words, "--bounds", "offset=0:0.03"))["laws"]
@@ -111,105 +103,6 @@ def test_fit_as_json_is_one_document(curves: Path):
     assert law["identified"] is True
     (prediction,) = document["predictions"]
     assert prediction["low"] < 0.05 + 3 * 1e6**-0.6 < prediction["high"]
-
-
-def test_best_row_of_every_run_counts_where_runs_have_many(tmp_path: Path):
-    rows = [
-        {"n_data": n, "step": step, "test_error": n**-0.5 * (1 + 1 / step) + 1e-4 * step}
-        for n in (100, 200, 400, 800, 1600) for step in range(1, 50)
-    ]  # fmt: skip
-    pd.DataFrame(rows).to_csv(tmp_path / "logs.csv", index=False)
-    said = run("laws", "fit", tmp_path / "logs.csv", "--form", "power_law", "--no-figure")
-    assert "used the lowest test_error of each run (5 of 245 rows)" in said
-    assert "5 points at 5 sizes" in said
-    assert "245 points" in run(
-        "laws", "fit", tmp_path / "logs.csv", "--form", "power_law", "--no-figure", "--reduce", "all"
-    )
-
-
-def test_diverged_runs_are_mentioned(tmp_path: Path):
-    rows = [(n, "diverged" if n == 200 else "done", n**-0.5) for n in (100, 200, 400, 800)]
-    table = pd.DataFrame(rows, columns=["n_data", "status", "test_error"]).assign(run=list("abcd"))
-    table.to_csv(tmp_path / "logs.csv", index=False)
-    words = ("laws", "fit", tmp_path / "logs.csv", "--form", "power_law", "--no-figure")
-    assert "3 points at 3 sizes" in run(*words)  # what it measured counts no more
-    assert "3 points at 3 sizes" in run(*words, "--where", "status=done")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "command",
-    [
-        "laws fit {} --form power_law --no-figure", "plan size-for {} --target 0.02",
-        "plan next {} --x n_data --y test_error --form power_law --at 1e4 --budget 1e4",
-    ],
-)  # fmt: skip
-def test_points_that_differ_in_their_recipe_are_those_of_the_best(tmp_path: Path, command: str):
-    rows = [
-        {"n_data": n, "learning_rate": rate, "test_error": n**-0.5 * (1 + rate)}
-        for n in (100, 200, 400, 800, 1600, 3200) for rate in (0.1, 0.2)
-    ]  # fmt: skip
-    pd.DataFrame(rows).to_csv(tmp_path / "logs.csv", index=False)
-    words = [tmp_path / "logs.csv" if word == "{}" else word for word in command.split()]
-    tuned, one = run(*words), run(*words, "--where", "learning_rate=0.1")
-    assert "only the runs with the best learning_rate are used, 6 of 12" in " ".join(tuned.split())
-    assert "at each size" not in one
-    assert {*one.splitlines()} <= {*tuned.splitlines()}  # the same numbers
-
-
-@pytest.mark.parametrize("name", ["Seed #", "data_seed"])
-def test_seeds_count_as_runs_however_the_column_is_spelt(tmp_path: Path, name: str):
-    rows = [
-        {"Train Size": n, name: seed, "iter": step, "err": n**-0.5 * (1 + 0.1 * seed + 1 / step)}
-        for n in (100, 200, 400, 800) for seed in range(3) for step in range(1, 5)
-    ]  # fmt: skip
-    pd.DataFrame(rows).to_csv(tmp_path / "logs.csv", index=False)
-    said = run("laws", "fit", tmp_path / "logs.csv", "--x", "Train Size", "--y", "err", "--no-figure")
-    assert "the lowest test_error of each run (12 of 48 rows)" in " ".join(said.split())
-    assert f"runs identified by n_data, {'seed' if name == 'Seed #' else name}" in " ".join(said.split())
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (lambda t: t.assign(test_error=np.r_[0.0, t.test_error[1:]]), "y = 0 is not positive"),
-        (lambda t: t.assign(n_data=100), "same size"),
-        (lambda t: t.rename(columns={"test_error": "a"}).assign(b=t.test_error), "no column 'test_error'"),
-        (lambda t: t.assign(model=["a"] * 18 + ["b"] * 18), "mix 2 values of model.*--where model=a"),
-        (lambda t: t.assign(test_error="high"), "must hold numbers, not 'high'"),
-    ],
-)
-def test_bad_data_get_a_clear_message(curves: Path, change, said: str):
-    change(pd.read_csv(curves)).to_csv(curves, index=False)
-    with pytest.raises(BadInput, match=said):
-        run("laws", "fit", curves, "--no-figure")
-
-
-def test_rows_read_twice_are_mentioned_and_equal_errors_of_two_seeds_are_not(curves: Path):
-    table = pd.read_csv(curves)
-    table.assign(test_error=table.test_error.round(2)).to_csv(curves, index=False)
-    assert "copies" not in run("laws", "fit", curves, "--no-figure")
-    pd.concat([table, table[:5]]).to_csv(curves, index=False)
-    found = json.loads(run("laws", "fit", curves, "--no-figure", "--json"))
-    assert [note["rows"] for note in found["notes"] if note["code"] == "copies_counted_once"] == [5]
-
-
-def test_rows_are_selected_and_bad_ones_dropped(curves: Path):
-    table = pd.read_csv(curves)
-    other = table.assign(model="other", test_error=0.5)
-    pd.concat([table.assign(model="net"), other]).to_csv(curves, index=False)
-    assert "36 points" in run("laws", "fit", curves, "--where", "model=net", "--no-figure")
-    table.assign(test_error=np.r_[0.0, table.test_error[1:]]).to_csv(curves, index=False)
-    assert "1 of 36 points dropped" in run("laws", "fit", curves, "--drop-bad", "--no-figure")
-
-
-def test_what_was_not_measured_is_left_out_and_counted_as_in_an_answer(curves: Path):
-    table = pd.read_csv(curves)
-    words = ["", "high", "diverged"]
-    table.assign(test_error=[*words, *map(str, table.test_error[3:])]).to_csv(curves, index=False)
-    found = json.loads(run("laws", "fit", curves, "--no-figure", "--json"))
-    assert next(note for note in found["notes"] if note["code"] == "left_out_value")["runs"] == 3
-    assert "33 points" in run("laws", "fit", curves, "--no-figure")
 
 
 def test_out_writes_by_the_ending(curves: Path):
@@ -269,65 +162,9 @@ def test_plans_answer_from_a_csv(curves: Path, surface: Path):
     assert "2 parabolas" in run("plan", "approaches", surface, "--compute", "1e23")
 
 
-@pytest.mark.slow
-def test_extrapolate_from_a_csv(curves: Path):
-    said = json.loads(run("laws", "extrapolate", curves, "--at", "2e5", "--json"))
-    assert said["low"][0] < said["test_error"][0] < said["high"][0]
-    assert Path(said["figure"]).exists()
-
-
 def test_a_misspelt_bound_of_an_automatic_form_is_named(curves: Path):
     with pytest.raises(BadInput, match=r"power_law_offset.*'offset'"):
         run("laws", "fit", curves, "--no-figure", "--bounds", "ofset=0:0.1")
-
-
-def test_an_automatic_form_is_shown_beside_the_other(curves: Path):
-    said = " ".join(run("laws", "fit", curves, "--no-figure").split())
-    assert "the form is power_law_offset; without its floor the exponent would be" in said
-    three = curves.parent / "three.csv"
-    pd.read_csv(curves).groupby("n_data").head(1).head(3).to_csv(three, index=False)
-    said = run("laws", "fit", three, "--no-figure")
-    said = " ".join(said.split())
-    assert "the form is power_law, without a floor: three sizes or fewer" in said
-
-
-@pytest.mark.parametrize(
-    ("column", "asked", "left"),
-    [
-        (lambda table: table["seed"] + 100_000, "100001", 12),
-        (lambda table: table["seed"] * 1e-9, "0", 12),
-        (lambda table: table["seed"] == 2, "False", 24),
-    ],
-)
-def test_where_takes_no_neighbour_for_the_value_asked_for(curves: Path, column, asked: str, left: int):
-    table = pd.read_csv(curves)
-    table.assign(kind=column(table)).to_csv("kinds.csv", index=False)
-    words = ("laws", "fit", "kinds.csv", "--where", f"kind={asked}", "--form", "power_law", "--no-figure")
-    assert f"{left} points" in run(*words)
-
-
-def test_logs_with_nested_or_empty_columns_are_read(curves: Path):
-    rows = pd.read_csv(curves).to_dict("records")
-    nested = [json.dumps({**row, "config": {"layers": [1, 2]}}) for row in rows]
-    Path("nested.jsonl").write_text("\n".join(nested))
-    Path("empty.jsonl").write_text("\n".join(json.dumps({**row, "test_error": None}) for row in rows))
-    assert "36 points" in run("laws", "fit", "nested.jsonl", "--no-figure")
-    with pytest.raises(BadInput, match="test_error"):
-        run("laws", "fit", "empty.jsonl", "--no-figure")
-
-
-@pytest.mark.slow
-def test_checkpoints_of_a_run_are_not_points_of_a_surface(surface: Path):
-    table = pd.read_csv(surface)
-    logs = [table.assign(step=step, loss=table.loss * (1 + 3 / step)) for step in (1, 10, 100)]
-    pd.concat(logs).to_csv("logs.csv", index=False)
-    logs[-1].to_csv("last.csv", index=False)
-    found, last = (
-        json.loads(run("laws", "surface", file, "--no-figure", "--json")) for file in ("logs.csv", "last.csv")
-    )
-    assert found["parameters"] == pytest.approx(last["parameters"])
-    note = found["notes"][0]
-    assert (note["code"], note["rows"], note["of"]) == ("best_rows", 48, 144)
 
 
 @pytest.mark.nightly
@@ -346,19 +183,6 @@ def test_a_missing_loss_is_left_out_and_counted(surface: Path, command: str):
     for more in ((), ("--drop-highest", "1")):  # a missing loss is not a high one
         notes = json.loads(run(*words, *more, "--json"))["notes"]
         assert next(note for note in notes if note["code"] == "left_out_value")["runs"] == 1
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "command",
-    ["laws surface {} --no-figure --compute 1e22", "plan inference {} --loss 2.5 --used 1e12"],
-)
-def test_few_runs_of_which_one_does_not_follow_the_others_have_no_optimum(surface: Path, command: str):
-    table = pd.read_csv(surface)
-    table.loc[20, "loss"] *= 1.5
-    table.to_csv("odd.csv", index=False)
-    with pytest.raises(NotDetermined, match="one run looks wrong"):
-        run(*command.format("odd.csv").split())
 
 
 @pytest.mark.parametrize(
@@ -381,17 +205,6 @@ def test_dropped_points_are_counted_on_the_screen_and_in_json(curves: Path, comm
     assert [(why["code"], why["value"]) for why in dropped["why"]] == [("value_not_positive", 0)]
 
 
-def test_a_run_without_any_value_is_left_out_with_a_note(tmp_path: Path):
-    rows = [
-        {"n_data": n, "step": step, "test_error": None if n == 400 else n**-0.5 * (1 + 1 / step)}
-        for n in (100, 200, 400, 800, 1600) for step in (1, 2)
-    ]  # fmt: skip
-    pd.DataFrame(rows).to_csv(tmp_path / "logs.csv", index=False)
-    words = ("laws", "fit", tmp_path / "logs.csv", "--form", "power_law", "--no-figure", "--json")
-    notes = json.loads(run(*words))["notes"]
-    assert [note["runs"] for note in notes if note["code"] == "left_out_value"] == [1]
-
-
 @pytest.mark.slow
 def test_a_surface_without_compute_writes_its_parameters(surface: Path):
     run("laws", "surface", surface, "--no-figure", "--out", "surface-law.csv")
@@ -399,26 +212,6 @@ def test_a_surface_without_compute_writes_its_parameters(surface: Path):
     assert list(written.index) == ["E", "A", "B", "alpha", "beta"]
     assert (written["low"] < written["value"]).all()
     assert (written["value"] < written["high"]).all()
-
-
-def test_a_mean_of_one_run_has_no_error_and_still_counts(curves: Path):
-    table = pd.read_csv(curves)
-    sl.Curves(table).average().write("means.csv")
-    sl.Curves(table.iloc[2:]).average().write("gap.csv")  # one seed is left of the smallest size
-    assert "points are weighted by test_error_stderr" in run("laws", "fit", "means.csv", "--no-figure")
-    said = run("laws", "fit", "gap.csv", "--no-figure")
-    assert "test_error_stderr is missing or zero in 1 of 12 rows" in said
-    assert "12 points at 12 sizes" in said
-
-
-@pytest.mark.slow
-def test_losses_below_zero_are_drawn_on_a_linear_axis(curves: Path):
-    table = pd.read_csv(curves)
-    table.assign(test_error=table.test_error - 2).to_csv("below.csv", index=False)
-    words = ("--form", "power_law_offset", "--space", "raw", "--bounds", "offset=-5:5")
-    (law,) = json.loads(run("laws", "fit", "below.csv", *words, "--json", "--figure", "below.png"))["laws"]
-    assert law["parameters"]["offset"] == pytest.approx(-1.95, abs=0.01)
-    assert Path("below.png").stat().st_size > 10_000
 
 
 @pytest.mark.nightly
@@ -502,16 +295,6 @@ def test_each_law_of_an_accuracy_predicts_the_accuracy(accuracies, monkeypatch):
     words = drawn[0]
     assert [float(p.value[0]) for p in words["predicted"]] == pytest.approx([1 - truth, truth], abs=0.15)
     assert words["y"] == "test_accuracy, or 1 - test_accuracy"
-
-
-@pytest.mark.slow
-def test_laws_of_an_accuracy_and_of_what_it_lacks_are_drawn_over_their_own_points(accuracies):
-    table = pd.read_csv(accuracies[0])
-    laws = [sl.laws.fit(f, table["n_data"], table["test_accuracy"]) for f in ("auto", "power_law")]
-    top = sl.figures.laws.law(*laws).axes[0]
-    measured = [line.get_ydata() for line in top.lines if len(line.get_xdata()) == len(table)]
-    y = table["test_accuracy"].to_numpy()
-    assert np.sort(np.concatenate(measured)) == pytest.approx(np.sort([*y, *(1 - y)]))
 
 
 def test_no_plan_takes_an_accuracy_beyond_one(accuracies):

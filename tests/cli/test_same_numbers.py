@@ -66,18 +66,6 @@ def test_fits_of_the_rows_asked_for(curves, words, rows):
     assert [str(note) for note in law.points.notes] == [note["text"] for note in told["notes"]]
 
 
-def test_rows_differ_by_how_they_are_reduced(curves):
-    table = sl.read(curves)
-    counts = {
-        reduce: len(sl.laws.fit("power_law", table, reduce=reduce, where={"model": "mlp"}).points.y)
-        for reduce in ("auto", "last", "all")
-    }
-    assert counts == {"auto": 24, "last": 24, "all": 72}
-    low = sl.laws.fit("power_law", table, reduce="best", where={"model": "mlp"})
-    last = sl.laws.fit("power_law", table, reduce="last", where={"model": "mlp"})
-    assert last.points.y == pytest.approx(1.2 * low.points.y)
-
-
 def test_auto_says_which_form_it_took_and_why():
     x = np.geomspace(10, 1e4, 12)
     law = sl.laws.fit("auto", x, 0.05 + 3 * x**-0.4)

@@ -13,7 +13,7 @@ import scalinglab as sl
 from scalinglab.answers import Answers
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.figures import collapse, laws, noise, results, style
-from scalinglab.figures.style import PALETTE, panels
+from scalinglab.figures.style import panels
 from scalinglab.results import Finding, Reason, Status
 from tests.figures.test_drawn_numbers import (
     bars,
@@ -22,7 +22,6 @@ from tests.figures.test_drawn_numbers import (
     fitted_surface,
     legend,
     line,
-    measured,
     search,
     title,
 )
@@ -37,31 +36,12 @@ def axis() -> Axes:
 # --- panels ----------------------------------------------------------------------------------------------
 
 
-def test_a_figure_is_as_large_as_its_panels_together():
-    figure, axes = panels(2, 3, size=(2.0, 1.5))
-    assert axes.shape == (2, 3)
-    assert figure.get_size_inches().tolist() == [6.0, 3.0]
-
-
 @pytest.mark.parametrize(("count", "across", "inches"), [(5, 3, [6, 2]), (2, 3, [4, 1]), (3, 3, [6, 1])])
 def test_panels_are_counted_and_those_left_over_are_empty(count: int, across: int, inches: list[int]):
     figure, axes = style.panels_for(count, across, size=(2.0, 1.0))
     assert len(axes) == count
     assert figure.get_size_inches().tolist() == inches
     assert [one.axison for one in figure.axes] == [k < count for k in range(len(figure.axes))]
-
-
-def test_a_slope_is_written_at_its_point(axis):
-    style.slope(axis, 10, 0.5, "−0.35", color="red")
-    (text,) = axis.texts
-    assert (text.xy, text.get_text(), text.get_color()) == ((10, 0.5), "−0.35", "red")
-
-
-def test_a_legend_has_the_options_that_are_asked_for(axis):
-    axis.plot([1, 2], label="a law")
-    style.legend(axis, title="forms", fontsize=6)
-    assert (axis.get_legend().get_title().get_text(), axis.get_legend().get_frame_on()) == ("forms", False)
-    assert [text.get_fontsize() for text in axis.get_legend().get_texts()] == [6]
 
 
 # --- ticks and labels --------------------------------------------------------------------------------------
@@ -81,20 +61,6 @@ def test_plain_numbers_are_for_axes_between_a_thousandth_and_a_hundred_thousand(
 def test_ticks_between_powers_of_ten_are_labelled_where_these_are_few(axis, high, label):
     style.loglog(axis, "x", "y").set_ylim(1.0, high)
     assert axis.yaxis.get_minor_formatter().format_ticks([2.0]) == [label]
-
-
-@pytest.mark.parametrize(("high", "labels"), [(29.0, ["", "2", "", "5"]), (30.0, [""] * 4)])
-def test_a_log_x_axis_has_labels_at_2_and_5_up_to_a_factor_of_30(axis, high, labels):
-    style.log_x(axis, xlim=(1.0, high))
-    assert [axis.xaxis.get_minor_formatter()(x) for x in (1.0, 2.0, 3.0, 5.0)] == labels
-
-
-@pytest.mark.parametrize(("high", "places"), [(59.0, [1, 2, 5, 10, 20, 50]), (60.0, [1, 3, 10, 30])])
-def test_sparse_labels_are_at_1_2_5_or_at_1_3(axis, high, places):
-    axis.set(xscale="log", xlim=(1.0, high))
-    style.sparse(axis.xaxis)
-    assert [tick for tick in axis.get_xticks() if 1 <= tick <= high] == pytest.approx(places)
-    assert axis.xaxis.get_major_formatter()(2.0) == "2"
 
 
 @pytest.mark.parametrize(
@@ -120,14 +86,6 @@ def test_plain_ticks_at_the_limits_of_their_ranges(axis, ends, places):
     assert axis.yaxis.get_major_formatter() is not untouched
 
 
-@pytest.mark.parametrize("ends", [(1, 300), (5e3, 1e6), (-1, 1)])
-def test_other_axes_keep_their_ticks(axis, ends):
-    axis.set(xscale="log" if ends[0] > 0 else "linear", xlim=ends)
-    before = axis.xaxis.get_major_locator()
-    collapse.plain_ticks(axis, "x")
-    assert axis.xaxis.get_major_locator() is before
-
-
 # --- several sizes -----------------------------------------------------------------------------------------
 
 
@@ -139,37 +97,7 @@ def test_no_master_curve_is_drawn_where_no_size_belongs_to_it(axis):
     assert axis.get_legend() is None
 
 
-def test_sizes_stand_beside_their_curves_and_predictions_have_the_colours_of_what_they_come_from():
-    curves, place, height = collapse.dynamical(*measured(), x="norm", size="n_data").axes
-    assert curves.get_legend().get_title().get_text() == "n_data"
-    assert [a.get_legend().get_title().get_text() for a in (place, height)] == ["", ""]
-    assert [(d.get_color(), d.get_linestyle()) for d in height.lines if "γ₁γ₂" in d.get_label()] == [
-        (PALETTE[2], ":"), (PALETTE[1], "--"),
-    ]  # fmt: skip
-    assert (line(place, "collapse").get_color(), line(place, "optimum").get_color()) == (
-        PALETTE[1], PALETTE[0],
-    )  # fmt: skip
-    assert [a.get_xlabel() for a in (curves, place, height)] == ["norm", "n_data", "n_data"]
-
-
 # --- laws --------------------------------------------------------------------------------------------------
-
-
-def test_a_setting_of_two_points_is_drawn_and_one_of_a_single_point_is_not(axis):
-    x = np.array([[1, 1, 2, 2, 3], [4, 8, 4, 8, 4.0]])
-    which, with_several = laws.settings_of(x, 1)
-    assert which.tolist() == [0, 0, 1, 1, 2]
-    assert with_several == [0, 1]
-
-
-def test_losses_of_a_factor_of_four_have_a_linear_axis_with_room_for_the_legend():
-    left = laws.sections(several([4, 8, 16], losses=4.0)).axes[0]
-    drawn = [np.ravel(d.get_ydata()) for d in left.lines]
-    low, high = np.concatenate(drawn).min(), np.concatenate(drawn).max()
-    bottom, top = left.get_ylim()
-    margin = low - bottom
-    assert left.get_yscale() == "linear"
-    assert top - (high + margin) == pytest.approx(0.6 * (high - low + 2 * margin))
 
 
 def test_of_many_settings_six_are_drawn_from_the_first_to_the_last():
@@ -245,29 +173,12 @@ def test_answers_are_drawn_as_the_fit_that_they_rest_on(axis, basis):
 # --- SGD noise ---------------------------------------------------------------------------------------------
 
 
-def test_searches_stand_left_and_their_optima_right():
-    left, right = noise.noise(search()).axes
-    assert (left.get_ylabel(), right.get_ylabel()) == ("test accuracy", "optimal noise scale g")
-    assert ("p = " in title(right), title(left)) == (True, "")
-
-
 @pytest.mark.parametrize(("off", "best"), [(5e-7, [2, 4]), (1e-5, [])])
 def test_levels_belong_to_the_best_interval_up_to_rounding(axis, off, best):
     ends = {"low": np.array([2 * (1 + off)] * 2), "high": np.array([4 * (1 - off)] * 2)}
     noise.draw_searches(axis, search(**ends))
     thick = [d.get_xdata().tolist() for d in axis.lines if d.get_linewidth() == 3.5]
     assert thick == [best] * 2
-
-
-@pytest.mark.parametrize(
-    ("accuracy", "stderr", "below"),
-    [([0.62, 0.6], 0.001, 0.08), ([0.62, 0.62], 0.002, 0.02), ([0.62, 0.62], 0.0001, 0.005)],
-)
-def test_the_axis_of_accuracies_shows_the_maxima_and_never_less_than_half_a_percent(
-    axis, accuracy, stderr, below
-):
-    noise.draw_searches(axis, search(accuracy=np.array(accuracy), stderr=np.full(2, stderr)))
-    assert axis.get_ylim() == (pytest.approx(0.62 - below), pytest.approx(0.62 + 0.15 * below))
 
 
 def test_an_optimum_without_a_power_has_points_and_the_proportional_line_alone(axis):
@@ -280,17 +191,6 @@ def test_an_optimum_without_a_power_has_points_and_the_proportional_line_alone(a
     assert bars(axis) == [[[2.0, 4.0], [4.0, 8.0]]]
     noise.draw_optimum(axis, search(power=estimate(0.75)))
     assert not [c for c in axis.collections if not isinstance(c, LineCollection)], "no interval, no band"
-
-
-def test_schemes_have_colours_of_their_own():
-    one = SimpleNamespace(
-        width=np.array([1.0, 2.0]), failed=np.array([[0.0, 1.0], [0.0, 1.0]]), rates=np.array([0.1, 1.0]),
-        width_column="width", exponent=estimate(-0.5, -0.6, -0.4), largest=np.array([1.0, 0.7]),
-        largest_interval=np.array([[0.8, 0.6], [1.5, 0.9]]),
-    )  # fmt: skip
-    last = noise.stability({"standard": one, "ntk": one}).axes[-1]
-    assert [d.get_color() for d in last.lines if d.get_marker() == "o"] == list(PALETTE[:2])
-    assert (last.get_xscale(), last.get_yscale()) == ("log", "log")
 
 
 def test_an_open_interval_of_a_law_is_cut_and_not_drawn_far_below_its_points(axis):
@@ -312,35 +212,3 @@ def test_three_ways_to_the_optimal_size_are_drawn_to_a_hundred_times_the_first_c
     (axis,) = laws.approaches(SimpleNamespace(rows=[row], compute=2e19), fitted_surface()).axes
     drawn = line(axis, "envelope").get_xdata()
     assert (drawn[0], drawn[-1], len(drawn)) == (pytest.approx(1e18), pytest.approx(1e20), 40)
-
-
-def test_both_sizes_of_an_optimum_have_colours_of_their_own(axis):
-    nothing = np.full(2, np.nan)
-    found = SimpleNamespace(
-        compute=np.array([1e18, 1e20]), n_params=np.array([1e8, 1e9]), n_data=np.array([2e9, 2e10]),
-        n_params_interval=(nothing, nothing), n_data_interval=(nothing, nothing),
-    )  # fmt: skip
-    results.optimal(axis, found)
-    lines = [d for d in axis.lines if d.get_marker() == "None" and len(d.get_xdata()) == 2]
-    assert [(d.get_color(), d.get_ydata()[0]) for d in lines] == [(PALETTE[0], 1e8), (PALETTE[1], 2e9)]
-
-
-def test_optima_have_the_first_colour_and_those_of_another_set_their_own(axis):
-    noise.draw_optimum(axis, search())
-    assert line(axis, "a w").get_color() == PALETTE[0]
-    noise.draw_optimum(axis, search(), PALETTE[2], "CIFAR-10")
-    assert axis.lines[-1].get_color() == PALETTE[2]
-
-
-def test_headroom_is_a_quarter_by_default(axis):
-    style.loglog(axis, "x", "y").set_ylim(0.01, 1.0)
-    style.headroom(axis)
-    low, high = np.log(axis.get_ylim())
-    assert (np.log(1.0) - low) / (high - low) == pytest.approx(0.75)
-
-
-def test_a_legend_below_stands_under_the_axes(axis):
-    axis.plot([1, 2], label="a law")
-    style.legend_below(axis)
-    axis.figure.draw_without_rendering()
-    assert axis.get_legend().get_window_extent().y1 < axis.get_window_extent().y0

@@ -35,23 +35,6 @@ def test_predictions_are_drawn_where_they_were_asked_for():
     assert top.get_xlim()[1] > 1e8
 
 
-@pytest.mark.slow
-def test_isoflop_curves_have_the_colours_of_the_colour_bar():
-    n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 3e9, 4), np.geomspace(2e9, 6e10, 4)))
-    loss = 1.8 + 480 * n**-0.35 + 2100 * d**-0.37
-    fitted = sl.laws.surface.fit(n, d, loss * np.exp(0.003 * np.random.default_rng(0).standard_normal(16)))
-    figure = figures.surface(fitted)
-    left = figure.axes[0]
-    runs = left.collections[0]
-    ends = [runs.cmap(runs.norm(6 * value)) for value in (np.min(n * d), np.max(n * d))]
-    assert [left.lines[0].get_color(), left.lines[5].get_color()] == ends
-    assert sorted(axis.get_ylabel() for axis in figure.axes[2:]) == ["FLOPs", "n_params"]
-    figure.draw_without_rendering()
-    labels = [t.get_text() for t in left.get_yticklabels(which="both") if t.get_text()]
-    assert len(labels) >= 3
-    assert all(float(label) for label in labels)  # 2.4, not 2.4 × 10⁰
-
-
 def precision_surface(bits):
     n, d, p = (v.ravel() for v in np.meshgrid([1e8, 3e8, 1e9], [2e9, 6e9, 2e10], bits))
     loss = 1.8 + 480 * (n * (1 - np.exp(-p / 2.5))) ** -0.35 + 2100 * d**-0.37
@@ -70,16 +53,6 @@ def test_a_law_of_several_variables_is_drawn_along_the_one_that_is_no_size():
     assert len(shown) == 6
     assert set(np.concatenate(shown)) <= set(fitted.law.points.y)
     assert len(right.lines[1].get_ydata()) == 45
-
-
-def test_settings_that_were_run_once_are_drawn_against_the_law():
-    shares = np.random.default_rng(0).dirichlet(np.ones(3), size=12).T
-    fitted = sl.laws.surface.fit(
-        loss=1.2 + 0.8 * np.exp(-shares[0]), form="data_mixing_3",
-        variables=dict(zip(("share_1", "share_2", "share_3"), shares, strict=True)),
-    )  # fmt: skip
-    left = figures.sections(fitted).axes[0]
-    assert (left.get_xlabel(), left.get_ylabel()) == ("loss of the law", "loss measured")
 
 
 def test_a_rate_that_grows_with_data_is_drawn_without_a_compute_optimal_line():
