@@ -22,7 +22,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     found = Clock()
-    monkeypatch.setattr(shared, "time", found)
+    monkeypatch.setattr(trained, "time", found)
     return found
 
 
@@ -49,10 +49,10 @@ def networks(clock: Clock) -> Callable[[str], list[str]]:
 def test_an_entry_counts_what_an_earlier_one_has_computed(clock: Clock, networks: Callable):
     taken = []
     for drawing in (1, 2):
-        with trained.counted() as runs, shared.counted("a figure") as work:
+        with trained.counted("a figure") as work:
             assert networks("smoke") is networks("smoke")
             clock.now += drawing
-        taken.append((work.seconds, runs))
+        taken.append((work.seconds, work.runs))
     assert taken == [(14.0, {"probe", "run"}), (15.0, {"probe", "run"})]
     assert clock.now == 16, "computed once"
 

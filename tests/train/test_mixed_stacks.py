@@ -70,7 +70,7 @@ def test_a_stream_says_how_far_it_reaches() -> None:
 
 def test_a_short_training_draws_few_epochs() -> None:
     stream = Stream([np.arange(30)], [0], [10], CPU, longest=4)
-    assert stream.orders.shape == (1, 90)  # two epochs are needed
+    assert stream.orders.shape == (1, 60)  # two epochs are needed
     assert stream.fill(0, 4) == 4
 
 

@@ -25,7 +25,6 @@ from scalinglab.errors import BadInput, require
 from scalinglab.store import Store
 from scalinglab.studies import trained
 from scalinglab.studies.registry import RECORDS, SCALES, Reproduction, entry, extension_of
-from scalinglab.studies.shared import counted
 from scalinglab.studies.verdict import Row
 from scalinglab.support.validation import checked
 from scalinglab.support.whole_files import write_text_whole
@@ -64,7 +63,7 @@ def run(key: str, scale: str) -> tuple[Reproduction, float]:
     if found.built and scale not in found.scales:
         raise BadInput(f"{key} does not run at scale {scale!r}; it has: {', '.join(found.scales)}")
     try:
-        with counted(key) as work:
+        with trained.counted(key) as work:
             made = found.function()(scale)
     except ModuleNotFoundError as error:
         if error.name == "torch":  # only entries that train need it: they import it when they run

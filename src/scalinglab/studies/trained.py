@@ -9,10 +9,11 @@ several short sittings: `RunStorage` restricts what is trained now.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -42,20 +43,41 @@ class RunStorage:
     minutes: float | None = None
 
 
+@dataclass
+class Work:
+    """What an entry or a shared result took.
+
+    Attributes:
+        parts: seconds of each shared result that it used, whenever that was computed, and of itself; none
+            includes another.
+        nested: seconds of the shared results that were computed within it.
+        runs: behind it.
+    """
+
+    parts: dict[Hashable, float] = field(default_factory=dict)
+    nested: float = 0.0
+    runs: set[str] = field(default_factory=set)
+
+    @property
+    def seconds(self) -> float:
+        """With all that it used, each once."""
+        return sum(self.parts.values())
+
+
 IN_MEMORY = RunStorage()
 _STORAGE: ContextVar[RunStorage] = ContextVar("where runs are kept", default=IN_MEMORY)
-_COUNTED: ContextVar[set[str] | None] = ContextVar("runs behind a figure", default=None)
+_WORK: ContextVar[Work | None] = ContextVar("what is being counted", default=None)
 
 
 @contextmanager
 def storing_in(store: Path | None, only: Sequence[str] = (), minutes: float | None = None) -> Iterator[None]:
     """Context in which `runs` reads and continues this store; None keeps nothing."""
-    token, behind = _STORAGE.set(RunStorage(store, tuple(only), minutes)), _COUNTED.set(set())
+    token = _STORAGE.set(RunStorage(store, tuple(only), minutes))
     try:
-        yield
+        with counted("all that is kept there"):
+            yield
     finally:
         _STORAGE.reset(token)
-        _COUNTED.reset(behind)
 
 
 def run_storage() -> RunStorage:
@@ -105,20 +127,31 @@ def _tabulated(settings: Sequence[Mapping[str, Any]], table: Path) -> Curves:
 
 def count(runs: Iterable[str]) -> None:
     """Count these runs among those behind the figure that is being made."""
-    if (known := _COUNTED.get()) is not None:
-        known.update(runs)
+    if (work := _WORK.get()) is not None:
+        work.runs.update(runs)
 
 
 @contextmanager
-def counted() -> Iterator[set[str]]:
-    """The runs that are counted inside; they count outside, too."""
-    found: set[str] = set()
-    token = _COUNTED.set(found)
+def counted(name: Hashable) -> Iterator[Work]:
+    """Count what is done inside, under this name; what encloses it counts the same parts and runs."""
+    work, around, start = Work(), _WORK.get(), time.perf_counter()
+    token = _WORK.set(work)
     try:
-        yield found
+        yield work
     finally:
-        _COUNTED.reset(token)
-        count(found)
+        _WORK.reset(token)
+        elapsed = time.perf_counter() - start
+        work.parts[name] = elapsed - work.nested
+        if around is not None:
+            around.nested += elapsed
+            include(work)
+
+
+def include(work: Work) -> None:
+    """Count what was done, now or earlier, among what is being counted."""
+    if (around := _WORK.get()) is not None:
+        around.parts |= work.parts
+        around.runs |= work.runs
 
 
 CPU = "CPU"
@@ -148,7 +181,8 @@ def training(figure: Curves) -> Training | None:
     """
     from scalinglab.store import Store
 
-    behind, store = {*(_COUNTED.get() or ()), *figure.runs}, run_storage().store
+    counting, store = _WORK.get(), run_storage().store
+    behind = {*figure.runs, *(counting.runs if counting else ())}
     if store is None or not store.is_dir():
         return None
     records = [record for name, record in Store(store).records().items() if name in behind]

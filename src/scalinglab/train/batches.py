@@ -236,8 +236,8 @@ class Stream:
         self._low = np.zeros(len(subsets), dtype=np.int64)  # epochs that are there: from low to below high
         self._high = self._low.copy()
         # one epoch more than is read ahead: a step may end in the epoch after the one it begins in
-        ahead = [-(-min(AHEAD, longest * b) // n) for b, n in zip(batches, self.sizes)]
-        self._epochs = np.array([1 if self.full else 1 + max(1, epochs) for epochs in ahead])
+        ahead = [(1 + -(-AHEAD // n), -(-longest * b // n)) for b, n in zip(batches, self.sizes)]
+        self._epochs = np.array([1 if self.full else min(epochs) for epochs in ahead])
         windows = (self._epochs * self.sizes).tolist()
         self.windows = torch.tensor(windows, device=device)
         self.orders = torch.zeros((len(subsets), max(windows)), dtype=torch.int32, device=device)
