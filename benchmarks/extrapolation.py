@@ -233,7 +233,7 @@ def form_errors(curves: list[Curve]) -> None:
             x, y = np.append(c.x, c.at), np.append(c.y, c.truth)
             kept = np.unique(np.linspace(0, x.size - 1, 60).round().astype(int))
             law = sl.laws.fit("power_law_offset", x[kept], y[kept])
-            found.append(form_error.FormError(law.solution).chance)
+            found.append(form_error.FormError(law).chance)
         print(f"{title:<12}{len(found):>4} curves: {np.mean(found):.2f}", flush=True)
 
 

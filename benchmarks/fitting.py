@@ -96,9 +96,7 @@ def exactness() -> None:
         start = time.perf_counter()
         law = sl.laws.fit(form, x, y)
         seconds = time.perf_counter() - start
-        print(
-            f"  {name:<22} {np.max(np.abs(law.solution.values / np.array(values) - 1)):8.1e} {seconds:8.3f} s"
-        )
+        print(f"  {name:<22} {np.max(np.abs(law.values / np.array(values) - 1)):8.1e} {seconds:8.3f} s")
 
 
 POINTS, SPREAD, NOISE = 500, 30.0, 0.005

@@ -51,7 +51,7 @@ def judged(names: tuple[str, ...], parts: list[Part]) -> tuple[float, str]:
     for x, y, asked, _ in parts:
         form = found_form(names, x, y)
         law = sl.laws.fit(form, tuple(x), y, space="log" if y.min() > 0 else "raw")
-        predicted.append(law.solution.predict(tuple(asked)))
+        predicted.append(law.at(tuple(asked)))
         equations.append(form.equation)
     truth, values = np.concatenate([part[3] for part in parts]), np.concatenate(predicted)
     score = 1 - np.sum((truth - values) ** 2) / np.sum((truth - truth.mean()) ** 2)

@@ -153,7 +153,7 @@ def predictions(form: str, options: dict[str, Any], group: Group, index: np.ndar
     for output in group.y[index].T:
         try:
             law = fit(chosen, tuple(group.x[index].T), output, starts=STARTS, **options)
-            columns.append(law.solution.predict(tuple(group.target.T)))
+            columns.append(law.at(tuple(group.target.T)))
         except ScalinglabError:
             columns.append(np.full(len(group.target), np.nan))
     return np.stack(columns, axis=1)
@@ -209,7 +209,7 @@ def run(
                     start=None if before is None else (before.index, before.values),
                 )  # fmt: skip
             mine = score(truth, [
-                np.stack([law.solution.predict(tuple(g.target.T)) for law in s.laws], axis=1) if s.laws
+                np.stack([law.at(tuple(g.target.T)) for law in s.laws], axis=1) if s.laws
                 else np.full(g.truth.shape, np.nan) for s, g in zip(ours, data, strict=True)
             ])  # fmt: skip
             seconds = time.perf_counter() - started

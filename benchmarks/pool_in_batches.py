@@ -178,7 +178,7 @@ def _run_pilots(done: _Done, measure: Callable[[np.ndarray], Any], budget: float
 
 def _next_batch(done: _Done, laws: tuple[Law, ...], cheapest: float, tolerance: float) -> np.ndarray:
     """The best experiments for `SHARE` of what is left, else the best one for all of it; empty where none."""
-    states = [after_fit(law.solution, done.pool, done.targets) for law in laws]
+    states = [after_fit(law, done.pool, done.targets) for law in laws]
     choose = partial(best_plan, states, done.costs, tolerance=tolerance, allowed=done.free)
     spend = max(SHARE * done.left, cheapest)
     found = choose(spend)

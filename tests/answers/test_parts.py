@@ -173,7 +173,7 @@ def test_whether_a_surface_holds(
 ):  # fmt: skip
     points = SimpleNamespace(y=np.exp(np.linspace(0, 1, 16)), blocked=blocked)
     fitted: Any = SimpleNamespace(
-        law=SimpleNamespace(solution=SimpleNamespace(rms_residual=noise), points=points), bend=bends.Bend(p),
+        law=SimpleNamespace(rms_residual=noise, points=points), bend=bends.Bend(p),
         parameters={"alpha": 0.3, "beta": 0.3}, sharing=sharing, others_weigh=(),
         weights={"chinchilla": weight, "broken_params": 1 - weight},
         parameter_intervals=lambda: {"alpha": (0.2, 0.4), "beta": (0.2, widest)},

@@ -21,7 +21,7 @@ def power_law(y: Any = (0.4, 0.2, 0.1), error: Any = None, log: bool = True, **m
         "points": SimpleNamespace(x=X, y=np.array(y), error=error),
         "residuals": np.array([-0.02, 0.01, 0.04]),
         "predict": lambda x: 0.4 * (x / 1e3) ** -0.3, "unidentified": None, "exponent": 0.3,
-        "solution": SimpleNamespace(log=log),
+        "log": log,
         "interval": lambda x, level: (np.full_like(x, -np.inf), np.full_like(x, np.inf)),
         "form": SimpleNamespace(name="power_law", exponent="exponent"),
         "parameter_intervals": {"exponent": (0.2, 0.45)},
@@ -108,7 +108,7 @@ def several(bits: Any, losses: float = 10.0, log: bool = True) -> Any:
     law = SimpleNamespace(
         points=SimpleNamespace(x=x, y=y),
         form=form,
-        solution=SimpleNamespace(log=log),
+        log=log,
         residuals=np.full(len(y), 0.01),
     )
     return SimpleNamespace(law=law, predict=lambda at: at["n_params"] / 1e8 + at["n_data"] / 1e9 + at["bits"])

@@ -97,7 +97,7 @@ def test_a_floor_is_half_the_f_test_of_the_law_with_one():
         )
         squares = [np.sum(law.residuals**2) for law in (line, floored)]
         ratio = (squares[0] - squares[1]) / (squares[1] / 3)
-        found = bend.of_floor(line.solution, floored.solution)
+        found = bend.of_floor(line, floored)
         assert found.pvalue == pytest.approx(
             stats.f.sf(ratio, 1, 3) / 2 if floored.parameters["offset"] > 0 else 1.0
         )

@@ -43,8 +43,8 @@ def test_residuals_of_a_run_are_flipped_together():
     x = np.tile(np.geomspace(100, 1e5, 8), 3)
     y = 3 * x**-0.4 * np.exp(0.03 * rng.standard_normal(24))
     law = sl.laws.fit("power_law", x, y, runs=np.repeat([0, 1, 2], 8))
-    moved, runs = np.log(redrawn(law.solution, 60, rng) / law.predict(law.points.x)), law.points.runs
-    signs = moved / (law.residuals / np.sqrt(1 - leverage(law.solution)))
+    moved, runs = np.log(redrawn(law, 60, rng) / law.predict(law.points.x)), law.points.runs
+    signs = moved / (law.residuals / np.sqrt(1 - leverage(law)))
     assert np.abs(signs) == pytest.approx(1, abs=1e-6)
     assert all(np.ptp(signs[:, runs == run], axis=1).max() < 1e-6 for run in runs)
     assert len(np.unique(np.round(signs), axis=0)) == 8, "every choice of signs of three runs"

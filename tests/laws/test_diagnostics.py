@@ -227,7 +227,7 @@ def test_exponents_interval_counts_with_the_noise_too():
     laws = [fitted(0.03 * autocorrelated(rng, 32)) for _ in range(40)]
     holds = lambda ends: ends["exponent"].low <= 0.4 <= ends["exponent"].high  # noqa: E731
     assert np.mean([holds(law.parameter_intervals) for law in laws]) >= 0.85
-    assert np.mean([holds(of_parameters(law.solution, method="profile")) for law in laws[:24]]) < 0.75
+    assert np.mean([holds(of_parameters(law, method="profile")) for law in laws[:24]]) < 0.75
 
 
 @pytest.mark.slow
@@ -235,7 +235,7 @@ def test_many_points_are_judged_in_blocks():
     rng = np.random.default_rng(10)
     x = np.geomspace(100, 1e5, 20_000)
     law = sl.laws.fit("power_law", x, 3 * x**-0.4 * np.exp(0.03 * rng.standard_normal(x.size)))
-    assert len(LinearFit(law.solution).logs) == MOST_POINTS
+    assert len(LinearFit(law).logs) == MOST_POINTS
     low, high = law.interval(1e6)
     ratio = np.log(high / low) / np.ptp(np.log(law.interval(1e6, method="profile")))
     assert ratio == pytest.approx(1, abs=0.25)
@@ -256,7 +256,7 @@ def squares_left(*columns):
     return rest @ rest
 
 
-LINEAR = LinearFit(LINE.solution)
+LINEAR = LinearFit(LINE)
 RESIDUALS = Residuals.of(LINEAR.measured, LINEAR.design)
 HINGES = Family(RESIDUALS, bend.hinges(LOGS, LOGS[2:-2])[..., None])
 HAT = FULL @ np.linalg.inv(FULL.T @ FULL) @ FULL.T
@@ -409,7 +409,7 @@ def test_a_direction_that_is_in_the_span_of_the_others_is_not_free():
 
 def widened(law, quantity, ends, level, measured=False):
     where = None if quantity.places is None else (quantity.places.sizes[0], quantity.places.weight)
-    centre = quantity.at(law.solution.values[None])[0]
+    centre = quantity.at(law.values[None])[0]
     return law.diagnosis.noise.widened(
         lambda values: quantity.at(values[None])[0], centre, ends, level, where, measured
     )
@@ -419,7 +419,7 @@ def widened(law, quantity, ends, level, measured=False):
 def test_widened_ends_of_the_usual_interval_are_those_of_the_average(measured):
     """Whatever the interval, it is scaled by average over usual: so the usual one becomes the average's."""
     models, at = LINE.diagnosis.noise, np.exp(np.array([4.0, 13.0]))
-    quantity, rows, centre = intervals.law_at(LINE.solution, at[None]), gradient(at), np.log(LINE.predict(at))
+    quantity, rows, centre = intervals.law_at(LINE, at[None]), gradient(at), np.log(LINE.predict(at))
     inside = np.clip(np.log(at), LOGS[0], LOGS[-1])  # noise beyond the points is that of the nearest one
     half = LINEAR.half_width(rows, 0.9, measured)
     below, above = models.average.ends(rows[None], 0.9, inside if measured else None)
@@ -432,10 +432,10 @@ def test_widened_ends_of_the_usual_interval_are_those_of_the_average(measured):
 
 def test_a_ratio_and_parameters_are_widened_by_the_same_average():
     models, at = LINE.diagnosis.noise, np.exp(np.array([4.0, 13.0]))
-    ratio = intervals.sum_of_logs(LINE.solution, Places(at[None, None], np.array([[-1.0, 1.0]])))
+    ratio = intervals.sum_of_logs(LINE, Places(at[None, None], np.array([[-1.0, 1.0]])))
     rows = {"ratio": np.diff(gradient(at), axis=0), "parameters": np.eye(2)[[0, 1, 1]] / LINEAR.scale}
-    for name, quantity in (("ratio", ratio), ("parameters", intervals.parameters_of(LINE.solution))):
-        centre, half = quantity.at(LINE.solution.values[None])[0], LINEAR.half_width(rows[name], 0.9, False)
+    for name, quantity in (("ratio", ratio), ("parameters", intervals.parameters_of(LINE))):
+        centre, half = quantity.at(LINE.values[None])[0], LINEAR.half_width(rows[name], 0.9, False)
         below, above = models.average.ends(rows[name][None], 0.9)
         low, high = widened(LINE, quantity, (centre - half, centre + half), 0.9)
         np.testing.assert_allclose(low - centre, below, rtol=1e-6)
@@ -448,8 +448,8 @@ def test_with_a_bend_the_interval_holds_both_continuations():
     models, at = law.diagnosis.noise, np.exp(np.array([13.0]))
     assert law.diagnosis.bend.change == pytest.approx(-0.3, abs=0.02)
     linear, quantity, centre = (
-        LinearFit(law.solution),
-        intervals.law_at(law.solution, at[None]),
+        LinearFit(law),
+        intervals.law_at(law, at[None]),
         np.log(law.predict(at)),
     )
     rows = linear.slopes(lambda values: np.log(law.form.function(at, *values)), 1)
@@ -478,7 +478,7 @@ def test_correlation_is_judged_by_the_residuals_of_each_fit():
     assert found.noise.average.correlation.max() > 0
     both, line = (
         law.parameter_intervals["exponent"],
-        of_parameters(law.solution, method="profile")["exponent"],
+        of_parameters(law, method="profile")["exponent"],
     )
     assert both.low < 0.1 < line.low < line.high < 0.4 < both.high  # before and after the bend
 

@@ -144,13 +144,13 @@ def test_a_score_is_the_density_of_what_was_not_seen():
     noise[order[20:]] += 0.01  # a level that the cheaper runs do not have: one error that all share
     held = {"E": (0.0, 0.0), "alpha": (0.1, 0.1), "beta": (1.0, 1.0), "B": (0.0, 0.0)}
     law = surface.fit(n, d, 10 * n**-0.1 * np.exp(noise), bounds=held, form="chinchilla").law
-    found = form_choice.log_density_of(law.solution, law.points, 20, 26)
+    found = form_choice.log_density_of(law, law.points, 20, 26)
     early, late = noise[order[:20]], noise[order[20:26]]
     level, variance = early.mean(), early.var(ddof=1)
     spread = np.eye(6) + np.ones((6, 6)) / 20
     expected = stats.multivariate_t.logpdf(late, np.full(6, level), variance * spread, df=19)
     assert found == pytest.approx(expected, abs=1e-6)
-    first = form_choice.log_density_of(law.solution, law.points, 0, 20)
+    first = form_choice.log_density_of(law, law.points, 0, 20)
     deviation = np.sqrt(variance)
     levels = level + deviation * np.linspace(-2, 2, 201)
     sizes = np.log(deviation) + np.linspace(-1.5, 2.5, 401)
@@ -167,7 +167,7 @@ def test_a_form_at_a_bound_is_judged_by_what_it_can_be():
     loss = (10 * n**-0.1 - 0.5) * np.exp(0.001 * rng.standard_normal(n.size))
     held = {"alpha": (0.1, 0.1), "beta": (1.0, 1.0), "B": (0.0, 0.0)}
     free, none = (
-        surface.fit(n, d, loss, bounds=held | floor, form="chinchilla").law.solution
+        surface.fit(n, d, loss, bounds=held | floor, form="chinchilla").law
         for floor in ({}, {"E": (0.0, 0.0)})
     )
     assert free.certificate.at_bound == ("E",)

@@ -50,7 +50,7 @@ def field_covariance(law, x: np.ndarray, field) -> np.ndarray:
     p = law.parameters
     falls = p["alpha"] * p["A"] * x[0] ** -p["alpha"], p["beta"] * p["B"] * x[1] ** -p["beta"]
     moved = list(field.along)
-    slope = np.sqrt(np.mean(np.square(falls)[moved], axis=0)) / law.solution.predict(tuple(x))
+    slope = np.sqrt(np.mean(np.square(falls)[moved], axis=0)) / law.at(tuple(x))
     return matern(np.log(x[moved]), np.log(x[moved]), field.range) * np.outer(slope, slope)
 
 
@@ -59,12 +59,12 @@ def gradient(law, x: np.ndarray) -> np.ndarray:
     p, (n, d) = law.parameters, x
     big, many = n ** -p["alpha"], d ** -p["beta"]
     rows = [np.ones_like(n), big, many, -p["A"] * big * np.log(n), -p["B"] * many * np.log(d)]
-    return np.array(rows).T / law.solution.predict((n, d))[:, None]
+    return np.array(rows).T / law.at((n, d))[:, None]
 
 
 def test_every_model_is_kriging_by_generalised_least_squares(law):
     """Against the textbook's formulas, whose parameters are fitted anew with each covariance of δ."""
-    error = FormError(law.solution)
+    error = FormError(law)
     asked = Places.values(FAR)
     x = np.concatenate([law.points.x, FAR], axis=1)
     design = gradient(law, x)
@@ -114,15 +114,15 @@ def test_every_model_is_kriging_by_generalised_least_squares(law):
 
 def test_the_best_split_moves_as_a_search_on_the_changed_surface_finds(law):
     """ln L + s ln n_params has its minimum where −s/(d² ln f/dt²) says, for small s."""
-    best = best_split(law.form, law.solution.values[None], np.array([1e21, 1e23]))[0]
-    asked = FormError(law.solution).optimum(best[:2])
+    best = best_split(law.form, law.values[None], np.array([1e21, 1e23]))[0]
+    asked = FormError(law).optimum(best[:2])
     s = 1e-4
     linear = np.sum(asked.weight * s * np.log(asked.sizes[0]), axis=1)[:2]
-    there = np.log(law.solution.predict(tuple(asked.sizes[:, 2:])))
+    there = np.log(law.at(tuple(asked.sizes[:, 2:])))
     assert np.sum(asked.weight[2:] * there, axis=1) == pytest.approx(np.log(best[2])), "and the loss there"
     steps = np.linspace(-0.1, 0.1, 20001)[:, None]
     n = best[0] * np.exp(steps)
-    changed = np.log(law.solution.predict((n, best[0] * best[1] / n))) + s * np.log(n)
+    changed = np.log(law.at((n, best[0] * best[1] / n))) + s * np.log(n)
     assert linear == pytest.approx(steps[changed.argmin(axis=0), 0], rel=0.02)
 
 
@@ -132,7 +132,7 @@ def test_ends_are_those_of_the_average_of_student_distributions(law, monkeypatch
     as wide the error of the form counts half, too."""
     monkeypatch.setattr(form_error, "MISSED", 1.0)
     monkeypatch.setattr(form_error, "LOWER", 0.0)
-    error, asked = FormError(law.solution), Places.values(FAR)
+    error, asked = FormError(law), Places.values(FAR)
     assert error.chance < RULED_OUT, "so that no end is nearer than that of the form"
     shares = error._shares(asked)
     fit, quantile = np.sum(shares**2, axis=1), stats.t.ppf(0.975, error.dof)
@@ -161,7 +161,7 @@ def test_an_end_that_shared_errors_moved_to_the_fit_leaves_room_for_the_error_of
     n, d = np.repeat(np.geomspace(1e7, 1e9, 7), 6), np.tile(np.geomspace(3e8, 3e10, 6), 7)
     errors = np.repeat(0.02 * rng.standard_normal(7), 6) + 0.02 * np.sin(np.log(d / 1e10))
     loss = (1.7 + 400 * n**-0.34 + 410 * d**-0.28) * np.exp(errors + 0.003 * rng.standard_normal(42))
-    law = sl.laws.fit("chinchilla", (n, d), loss, loss="squared").solution
+    law = sl.laws.fit("chinchilla", (n, d), loss, loss="squared")
     error, asked = FormError(law, SharedErrors(law)), Places.values(np.array([[5e9], [2e11]]))
     assert error.chance < RULED_OUT
     assert error.shared > 0.95
@@ -176,7 +176,7 @@ def test_where_the_form_errs_losses_beyond_the_runs_are_less_known_than_residual
     bend = np.exp(0.02 * np.sin(np.log(D / 1e10)))
     noise = np.exp(0.002 * np.random.default_rng(3).standard_normal(N.size))
     law = sl.laws.fit("chinchilla", (N, D), losses(N, D) * bend * noise, loss="squared")
-    error = FormError(law.solution)
+    error = FormError(law)
     assert error.chance > 0.95
     places = Places.values(np.array([[1e9, 1e10, 1e11], [2e10, 2e12, 2e13]]))
     best = error.optimum(np.array([[3e10], [1e12]]))
@@ -233,7 +233,7 @@ def test_the_level_asked_for_does_not_decide_whether_the_form_is_ruled_out(power
     """A form that errs more likely than not, but not surely, keeps the width that takes misfit for noise."""
     noise = np.exp(0.002 * np.random.default_rng(0).standard_normal(N.size))
     truth = 1.5 + (1.2 * (N / 1e8) ** (-0.3 / power) + 0.9 * (D / 2e9) ** (-0.25 / power)) ** power
-    error = FormError(sl.laws.fit("chinchilla", (N, D), truth * noise, loss="squared").solution)
+    error = FormError(sl.laws.fit("chinchilla", (N, D), truth * noise, loss="squared"))
     assert error.chance > 0.5
     assert (error.chance > 0.95) == ruled_out
     asked = Places.values(np.array([[1e9, 2e10], [2e10, 4e11]]))
@@ -255,7 +255,7 @@ def test_an_outlier_is_no_error_of_the_form_and_a_bend_is_no_outlier():
         ("squares", spoilt, "squared"),
         ("bent", bent, "huber"),
     ):
-        error = FormError(sl.laws.fit("chinchilla", (N, D), y, loss=loss).solution)
+        error = FormError(sl.laws.fit("chinchilla", (N, D), y, loss=loss))
         found[name] = np.sqrt(error.run_variance)
         assert (error.chance > RULED_OUT) == (name == "bent")
     assert found["bent"] == pytest.approx(0.002, rel=0.35)
@@ -269,9 +269,9 @@ def test_exact_runs_and_few_runs_are_not_widened():
     nearly = surface.fit(
         N, D, losses(N, D) * np.exp(1e-12 * np.random.default_rng(1).standard_normal(N.size))
     )
-    assert FormError(nearly.law.solution).chance == 0, "rounding is no noise"
+    assert FormError(nearly.law).chance == 0, "rounding is no noise"
     many = surface.fit(N, D, losses(N, D), space="raw")
-    assert FormError(many.law.solution).chance == 0
+    assert FormError(many.law).chance == 0
 
 
 @pytest.mark.slow
@@ -340,6 +340,6 @@ def test_offsets_of_sizes_are_no_error_of_the_form():
     noisy = losses(n, d) * np.exp(0.002 * rng.standard_normal(n.size) + offsets)
     fitted = surface.fit(n, d, noisy, form="chinchilla")
     assert fitted.sharing > 0.95
-    solution = fitted.law.solution
+    solution = fitted.law
     assert FormError(solution).chance > 0.9, "which a smooth error would explain, too"
     assert FormError(solution, SharedErrors(solution)).chance < 0.6

@@ -42,14 +42,14 @@ def test_a_fit_with_a_parameter_held_at_the_end_of_its_profile_is_worse_by_stude
     y = noisy(1) * np.where(np.arange(X.size) == 3, 1.2, 1.0)  # an outlier, which Huber's function bounds
     law = sl.laws.fit("power_law_offset", X, y, loss=loss)
     quantile = stats.t.ppf(0.95, X.size - 3)
-    options = {"loss": loss, "delta": law.solution.delta if loss == "huber" else None}
-    found = intervals.of_parameters(law.solution, 0.9, "profile")
+    options = {"loss": loss, "delta": law.delta if loss == "huber" else None}
+    found = intervals.of_parameters(law, 0.9, "profile")
     assert set(found) == {"offset", "amplitude", "exponent"}
     for name, ends in found.items():
         assert ends.low < law.parameters[name] < ends.high
         for end in ends:
             held = sl.laws.fit("power_law_offset", X, y, bounds={name: (end, end)}, **options)
-            worse = 2 * (held.objective - law.objective) / law.solution.scale
+            worse = 2 * (held.objective - law.objective) / law.scale
             assert np.sqrt(worse) == pytest.approx(quantile, rel=3e-3)
 
 
@@ -69,27 +69,27 @@ def test_with_every_parameter_at_a_bound_the_walk_still_finds_the_end():
     y, bounds = 1.9 * x**-0.4, {"amplitude": (2.0, 9.0), "exponent": (0.1, 0.3)}
     law = sl.laws.fit("power_law", x, y, bounds=bounds, loss="squared")
     assert set(law.certificate.at_bound) == {"amplitude", "exponent"}
-    low, high = intervals.of_parameters(law.solution, 0.9, "profile")["amplitude"]
+    low, high = intervals.of_parameters(law, 0.9, "profile")["amplitude"]
     assert low == 2.0
     held = sl.laws.fit("power_law", x, y, bounds={**bounds, "amplitude": (high, high)}, loss="squared")
-    worse = 2 * (held.objective - law.objective) / law.solution.scale
+    worse = 2 * (held.objective - law.objective) / law.scale
     assert np.sqrt(worse) == pytest.approx(stats.t.ppf(0.95, 4), rel=3e-3)
 
 
 def test_one_function_makes_the_interval_of_the_law_of_a_ratio_and_with_what_the_form_may_miss():
     law = sl.laws.fit("power_law_offset", X, noisy(3))
     at = np.array([1e3, 1e6])
-    low, high = intervals.interval(law.solution, intervals.law_at(law.solution, at[None]), 0.9, "profile")
+    low, high = intervals.interval(law, intervals.law_at(law, at[None]), 0.9, "profile")
     assert np.array([low, high]) == pytest.approx(np.array(law.interval(at, 0.9, method="profile")))
-    ratio = intervals.sum_of_logs(law.solution, Places(at[None, None], np.array([[-1.0, 1.0]])))
-    assert ratio.at(law.solution.values[None])[0] == pytest.approx(np.diff(np.log(law.predict(at))))
-    (low,), (high,) = intervals.interval(law.solution, ratio, 0.9, "profile")
+    ratio = intervals.sum_of_logs(law, Places(at[None, None], np.array([[-1.0, 1.0]])))
+    assert ratio.at(law.values[None])[0] == pytest.approx(np.diff(np.log(law.predict(at))))
+    (low,), (high,) = intervals.interval(law, ratio, 0.9, "profile")
     assert low < law.predict(1e6) / law.predict(1e3) < high
     drawn = sl.laws.bootstrap(law, draws=500)
-    (first,), (last,) = intervals.interval(law.solution, ratio, 0.9, drawn=drawn)
+    (first,), (last,) = intervals.interval(law, ratio, 0.9, drawn=drawn)
     curves = drawn.predict(at)
     assert (first, last) == pytest.approx(np.quantile(curves[:, 1] / curves[:, 0], drawn.tails(0.9)))
-    wider = law.interval(1e6, of="measurement", form_error=FormError(law.solution))
+    wider = law.interval(1e6, of="measurement", form_error=FormError(law))
     assumed = law.interval(1e6, of="measurement")
     assert wider.low <= assumed.low < assumed.high <= wider.high
     assert np.log(wider.high / wider.low) > 1.01 * np.log(assumed.high / assumed.low)

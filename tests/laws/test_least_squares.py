@@ -107,8 +107,8 @@ def test_prior_on_an_exponent_is_ridge_regression():
     y = 3 * X**-0.5 * np.exp(0.05 * RNG.standard_normal(9))
     law = sl.laws.fit("power_law", X, y, loss="squared", priors={"exponent": (0.8, 0.02)})
     design = np.column_stack([np.ones(9), -np.log(X)])
-    rows = np.vstack([design, [0, law.solution.noise / 0.02]])
-    expected = np.linalg.lstsq(rows, np.r_[np.log(y), law.solution.noise * 0.8 / 0.02], rcond=None)[0]
+    rows = np.vstack([design, [0, law.noise / 0.02]])
+    expected = np.linalg.lstsq(rows, np.r_[np.log(y), law.noise * 0.8 / 0.02], rcond=None)[0]
     assert law.exponent == pytest.approx(expected[1], rel=1e-6)
     assert np.log(law.parameters["amplitude"]) == pytest.approx(expected[0], rel=1e-6)
     assert law.dof == 9 - 2 + 1

@@ -103,7 +103,7 @@ def test_an_offset_that_is_fitted_as_zero_is_not_ruled_out():
     assert law.certificate.at_bound == ("offset",)
     # two parameters were estimated from four points: Student's quantile with two degrees of freedom
     r = np.log(y) - np.polyval(np.polyfit(np.log(x), np.log(y), 1), np.log(x))
-    assert law.solution.quantile(0.95) * law.residual_std == pytest.approx(
+    assert law.quantile(0.95) * law.residual_std == pytest.approx(
         stats.t.ppf(0.975, 2) * np.sqrt(r @ r / 2), rel=1e-4
     )
     flattened = 0.19 + (0.31 - 0.19) * (x / 1e3) ** -1.0

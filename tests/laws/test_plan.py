@@ -89,7 +89,7 @@ def test_search_agrees_with_the_closed_form(exact):
     form = exact.law.form
     product = np.geomspace(1e17, 1e23, 5)
     closed, searched = (
-        optimum.best_split(f, exact.law.solution.values[None], product)[0, 0]
+        optimum.best_split(f, exact.law.values[None], product)[0, 0]
         for f in (form, replace(form, name="other"))
     )
     assert searched == pytest.approx(closed, rel=1e-6)

@@ -1,6 +1,6 @@
 """Plans and comparisons, each against a second way to the same number."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pandas as pd
@@ -60,7 +60,7 @@ class Tenth(sl.laws.Law):
 
 
 def with_tenths(law):
-    return Tenth(law.solution)
+    return Tenth(**{field.name: getattr(law, field.name) for field in fields(law)})
 
 
 def inverse(law, y):
@@ -167,14 +167,14 @@ def left_open(law, targets, made=()):
     `SharedErrors`; derivatives are by differences. Runs whose errors were given scatter in proportion to them
     around the noise of a typical one, and share as much; runs to come are typical.
     """
-    error, points, targets = FormError(law.solution), np.atleast_2d(law.points.x).T, np.atleast_2d(targets)
+    error, points, targets = FormError(law), np.atleast_2d(law.points.x).T, np.atleast_2d(targets)
     known = np.vstack([points, np.reshape(made, (-1, points.shape[1]))])
 
     def log_law(values, x):
         return np.log(law.form.function(x if x.shape[0] > 1 else x[0], *values))
 
     def slopes(x):
-        at = law.solution.values
+        at = law.values
         steps = 1e-6 * np.maximum(np.abs(at), 1e-3)
         moves = np.diag(steps)
         return np.array([
@@ -184,7 +184,7 @@ def left_open(law, targets, made=()):
     trend, there = slopes(known), slopes(targets)
     size = np.linalg.norm(trend, axis=1, keepdims=True)
     trend, there = trend / size, there / size
-    shared, own = SharedErrors(law.solution), error.run_variance
+    shared, own = SharedErrors(law), error.run_variance
     seen = error.covariance(known.T, known.T)
     relative = np.ones(len(known))
     if law.points.error is not None:
@@ -229,7 +229,7 @@ def test_runs_count_by_their_given_errors_in_what_is_left_open(shared):
     form = "chinchilla" if shared else "power_law_offset"
     law = sl.laws.fit(form, x, y, error=error * y, loss="squared")
     made = np.atleast_2d(law.points.x).max(axis=1) * [[0.7], [2.0]]
-    found = posterior.after_fit(law.solution, made, targets)
+    found = posterior.after_fit(law, made, targets)
     left = [left_open(law, targets, made[:count])[0] for count in range(3)]
     told = [found.variance, found.with_run(0).variance, found.with_run(0).with_run(1).variance]
     assert told == pytest.approx(left, rel=1e-4)
@@ -264,7 +264,7 @@ def test_a_plan_counts_a_parameter_at_its_bound_as_its_law_does():
     held = sl.laws.fit("power_law_offset", X, 3 * X**-0.4 * np.exp(0.03 * NOISE))
     assert held.certificate.at_bound == ("offset",)
     student = stats.t.ppf(0.975, held.dof + 1) * np.sqrt(held.dof / (held.dof + 1))
-    assert held.solution.quantile(0.95) == pytest.approx(student)
+    assert held.quantile(0.95) == pytest.approx(student)
     found = plan.next_runs(held, budget=3e6, at=1e7, most=1)
     low, high = held.interval(1e7)
     assert found.before == pytest.approx((high - low) / 2 / held.predict(1e7))
@@ -281,7 +281,7 @@ def test_a_plan_without_a_form_narrows_the_printed_prediction_by_what_runs_tell(
     assert found.before == pytest.approx((printed.high - printed.low)[0] / 2 / printed.mean[0])
     law = sl.laws.fit("power_law_offset", X, y)
     now, then = left_open(law, [[1e6]]), left_open(law, [[1e6]], made_by(found))
-    narrowed = min(law.solution.quantile(0.95) * np.sqrt(now[0]), found.before)
+    narrowed = min(law.quantile(0.95) * np.sqrt(now[0]), found.before)
     saved = narrowed**2 * (1 - then[0] / now[0])
     assert found.before**2 - found.after[-1] ** 2 == pytest.approx(saved, rel=1e-3)
 
@@ -426,7 +426,7 @@ def test_a_run_of_a_size_whose_others_err_together_tells_less():
 
     def told(shared):
         fitted = sl.laws.fit("chinchilla", (n, d), law * np.exp(own + shared), loss="squared")
-        state = posterior.after_fit(fitted.solution, places, target)
+        state = posterior.after_fit(fitted, places, target)
         there = state.with_run(0).with_run(1).own, state.with_run(1).with_run(0).own
         assert there[0] == pytest.approx(there[1], rel=1e-6)
         return state.saved()

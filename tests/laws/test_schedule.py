@@ -245,7 +245,7 @@ def test_a_band_joins_the_fit_its_misfit_its_rival_and_what_lies_beyond(fitted):
     expected = 0.15 * falls / fitted.predict(longer, [60000.0])[0] * np.log(area / largest)
     assert np.sqrt(beyond) == pytest.approx([0.0, expected], rel=1e-3)
     # one prediction over three thresholds of Huber's loss
-    assert sorted(law.solution.delta for law in (fitted.law, *fitted.others)) == [2.5e-4, 5e-4, 1e-3]
+    assert sorted(law.delta for law in (fitted.law, *fitted.others)) == [2.5e-4, 5e-4, 1e-3]
     each = [replace(fitted, law=law, others=()) for law in (fitted.law, *fitted.others)]
     assert loss**3 == pytest.approx(np.prod([one.predict(plan, steps) for one in each], axis=0))
     with pytest.raises(BadInput, match="group='large'"):

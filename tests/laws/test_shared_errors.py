@@ -22,7 +22,7 @@ def fitted(offset: float, seed: int = 0, sizes: int = 8) -> surface.Surface:
 
 
 def test_parts_are_weighed_by_the_density_of_the_residuals():
-    shared = SharedErrors(fitted(0.003).law.solution)
+    shared = SharedErrors(fitted(0.003).law)
     design, measured = shared.linear.design, shared.linear.measured
     n, p = design.shape
     contrasts = np.linalg.qr(design, mode="complete")[0][:, p:]
@@ -58,9 +58,9 @@ def test_an_offset_of_every_size_is_seen_and_widens_intervals():
 def test_independent_errors_keep_their_intervals_and_three_sizes_say_nothing():
     one = fitted(0.0, seed=1)
     ends = (np.full(1, -1.0), np.full(1, 1.0))
-    low, high = SharedErrors(one.law.solution).widened(lambda values: values[[3]], np.zeros(1), ends, 0.95)
+    low, high = SharedErrors(one.law).widened(lambda values: values[[3]], np.zeros(1), ends, 0.95)
     assert 0.9 < (high - low)[0] / 2 < 1.3
-    three = SharedErrors(fitted(0.01, sizes=3).law.solution)
+    three = SharedErrors(fitted(0.01, sizes=3).law)
     assert not three.shows
     assert three.chance == 0.0
     assert three.widened(lambda values: values[[3]], np.zeros(1), ends, 0.95) is ends

@@ -151,10 +151,10 @@ def test_checkpoints_of_few_runs_do_not_count_as_runs():
 def test_many_runs_keep_the_bootstrap_and_the_usual_threshold():
     n, d = design(8, 8)
     fitted = surface.fit(n, d, measured(n, d, 0), form="chinchilla")
-    assert (fitted.method, fitted.law.solution.delta) == ("bootstrap", 1e-3)
+    assert (fitted.method, fitted.law.delta) == ("bootstrap", 1e-3)
     few = surface.fit(*(v[:30] for v in (n, d, measured(n, d, 0))), form="chinchilla")
     assert few.method == "profile"
-    assert few.law.solution.delta > 1e-3
+    assert few.law.delta > 1e-3
 
 
 @pytest.mark.slow

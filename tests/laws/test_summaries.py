@@ -144,7 +144,7 @@ def test_points_of_one_run_are_not_independent():
     loss = loss * np.exp(0.001 * np.random.default_rng(1).standard_normal(48))
     repeated = np.tile(np.arange(16), 3)
     alone, runs = (surface.fit(n, d, loss, runs=r, form="chinchilla") for r in (None, repeated))
-    solved, law = (surface.profiled(fitted.law.solution) for fitted in (alone, runs))
+    solved, law = (surface.profiled(fitted.law) for fitted in (alone, runs))
     assert (solved.dof, law.dof) == (48 - 5, 16 - 5)
     rest = np.clip(law.residuals, -law.delta, law.delta)
     sums = pd.Series(rest).groupby(law.points.runs).sum()

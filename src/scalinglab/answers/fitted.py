@@ -104,7 +104,7 @@ class Chosen:
         columns = dict(zip(surface.law.form.variables, self.units.values(), strict=True))
         note = fitting.outlier_note(surface.law, self.y, **columns)
         notes = _once((*self.table.notes, *surface.law.points.notes), note)
-        law = Law(replace(surface.law.solution, points=replace(surface.law.points, notes=notes)))
+        law = replace(surface.law, points=replace(surface.law.points, notes=notes))
         return Fit(self, law, replace(surface, law=law), form in ("auto", "search"), notes)
 
 

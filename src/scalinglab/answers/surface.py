@@ -163,7 +163,7 @@ def find_exponents(
 
 def find_shape(fitted: Surface, command: Command) -> Finding:
     """Whether a sum of two power laws follows the runs."""
-    points, scatter, p = fitted.law.points, float(fitted.law.solution.rms_residual), fitted.bend.pvalue
+    points, scatter, p = fitted.law.points, float(fitted.law.rms_residual), fitted.bend.pvalue
     spread = float(np.std(np.log(points.y)))
     ends = fitted.parameter_intervals()
     wide = any(

@@ -108,10 +108,10 @@ def draw_curve(axis: Axes, curve: Curve, ends: tuple[float, float], *, color: st
 def _draw_residuals(axis: Axes, laws: Sequence[Law], x: str) -> None:
     """The residuals of every law; in its colour where there are several."""
     data, first = laws[0].points, laws[0]
-    unit, factor = ("residual / %", 100.0) if first.solution.log else ("residual", 1.0)
+    unit, factor = ("residual / %", 100.0) if first.log else ("residual", 1.0)
     spread = None
     if data.error is not None:
-        spread = factor * (data.error / data.y if first.solution.log else data.error)
+        spread = factor * (data.error / data.y if first.log else data.error)
     axis.axhline(0, color=PALETTE[0] if len(laws) == 1 else MUTED, linewidth=1)
     limit = 1e-12
     for one, color in zip(laws, cycle(PALETTE)):
@@ -190,7 +190,7 @@ def sections(fitted: Surface, *, loss: str = "loss") -> Figure:
     left, right = axes[0]
     expected = draw_sections(left, fitted, loss=loss)
     right.axhline(0, color=MUTED, linewidth=1)
-    unit, factor = ("residual / %", 100.0) if law.solution.log else ("residual", 1.0)
+    unit, factor = ("residual / %", 100.0) if law.log else ("residual", 1.0)
     points(right, expected, factor * law.residuals, color=INK, markersize=3)
     right.set(xlabel=f"{loss} of the law", ylabel=unit, title="measured minus law")
     return figure
@@ -246,7 +246,7 @@ def _draw_along(axis: Axes, fitted: Surface, place: int) -> None:
     axis.set_xlabel(names[place])
     if wide:
         log_x(axis, xlabel=names[place])
-    if fitted.law.solution.log and y.max() > 4 * y.min():
+    if fitted.law.log and y.max() > 4 * y.min():
         axis.set_yscale("log")
         headroom(axis, 0.35)
     else:

@@ -87,7 +87,7 @@ class Speedup(NotebookResult):
         spent, (seen, _, places) = np.asarray(compute, float), self.law.points.x
         start = np.log(seen).max() - places.max()  # from which the change of the factor is counted
         place = np.zeros_like(spent) if self.parallel else np.maximum(np.log(spent) - start, 0.0)
-        return self.law.solution.predict((spent, np.full_like(spent, recipe == "A"), place))
+        return self.law.at((spent, np.full_like(spent, recipe == "A"), place))
 
     @property
     def remarks(self) -> Iterator[Remark]:
@@ -140,12 +140,12 @@ def speedup(
     factor = Quantity(lambda parameters, _: parameters @ weights, np.array([True]))
     # drawing runs may leave a recipe without any; flipping their residuals does not
     drawn = bootstrap(law, draws, scheme="wild") if law.points.resampled else None
-    (low,), (high,) = interval(law.solution, factor, level, drawn=drawn)
+    (low,), (high,) = interval(law, factor, level, drawn=drawn)
     first, last = compute.min(), compute.max()
     notes: tuple[Reason, ...] = ()
     if min(place) < first or max(place) > last:
         notes = (Reason("beyond_the_runs", first=float(first), last=float(last)),)
-    value = float(np.exp(law.solution.values @ weights))
+    value = float(np.exp(law.values @ weights))
     return Speedup(value, float(low), float(high), level, place, law, parallel, notes)
 
 

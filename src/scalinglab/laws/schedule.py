@@ -295,11 +295,11 @@ class ScheduleLaw(Worded):
         return schedules.bind(kernel, [run], shifts=False), np.arange(1, len(at) + 1)
 
     def _covariance(self) -> np.ndarray:
-        solution = self.law.solution
-        jacobian = solution.problem.jacobian(solution.coordinates[None])[0]
+        law = self.law
+        jacobian = law.problem.jacobian(law.coordinates[None])[0]
         size = np.maximum(np.linalg.norm(jacobian, axis=0), 1e-300)
         inverse = np.linalg.pinv((jacobian / size).T @ (jacobian / size))
-        return np.asarray(solution.noise**2 * inverse / np.outer(size, size))
+        return np.asarray(law.noise**2 * inverse / np.outer(size, size))
 
 
 def _values(form: Form, law: Law) -> np.ndarray:
@@ -367,7 +367,7 @@ def _fit(name: str, runs: Sequence[Run], data: points.Points, threshold: float) 
     start = None
     if len(groups) > 1:
         start = _joined(name, form, runs, data, groups, threshold)
-    return Law(fit_points(form, data, delta=threshold, starts=4, noise=NOISE, start=start))
+    return fit_points(form, data, delta=threshold, starts=4, noise=NOISE, start=start)
 
 
 def _joined(

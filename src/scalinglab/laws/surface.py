@@ -142,7 +142,7 @@ class Surface(NotebookResult):
         """
         if not self.average:
             return self.law.predict(at, **sizes)
-        log = self.law.solution.log
+        log = self.law.log
         mean = sum(w * _inner(each.law.predict(at, **sizes), log) for w, each in self.average)
         return np.exp(mean) if log else mean
 
@@ -151,7 +151,7 @@ class Surface(NotebookResult):
     @of_law
     def bend(self) -> Bend:
         """Whether residuals bend with size in a way that the form lacks."""
-        law, points = self.law.solution, self.law.points
+        law, points = self.law, self.law.points
         with np.errstate(divide="ignore"):
             sizes = shared_errors.groups(law, np.log(points.x).T)
         return of_surface(
@@ -170,12 +170,12 @@ class Surface(NotebookResult):
     def form_error(self) -> FormError:
         """What the form may miss, by how the residuals move together."""
         with one_thread():
-            return FormError(self.law.solution, self._shared)
+            return FormError(self.law, self._shared)
 
     @of_law
     def _shared(self) -> SharedErrors:
         """What runs of one size have in common."""
-        return SharedErrors(self.law.solution)
+        return SharedErrors(self.law)
 
     @property
     def sharing(self) -> float:
@@ -198,28 +198,28 @@ class Surface(NotebookResult):
             sizes = {name: options[name] for name in self.law.form.variables if name in options}
             parts = [each.interval(at, **kept) for _, each in self.average]
             middles = [each.median(at, assume_form=assume_form, **sizes) for _, each in self.average]
-            return self._mixed(middles, parts, level, self.law.solution.log)
+            return self._mixed(middles, parts, level, self.law.log)
         sizes = {name: options.pop(name) for name in self.law.form.variables if name in options}
         x = by_name(self.law.form, at, sizes)
         form_error = None if assume_form else self.form_error
         if options or of != "law":
             return interval_engine.of_law(
-                self.law.solution, x, level, of=of, shared=self._shared, form_error=form_error, **options
+                self.law, x, level, of=of, shared=self._shared, form_error=form_error, **options
             )
         inputs = sizes_of(self.law.form, x)
-        quantity = interval_engine.law_at(self.law.solution, inputs.reshape(len(inputs), -1))
+        quantity = interval_engine.law_at(self.law, inputs.reshape(len(inputs), -1))
         ends = self._ends(quantity, level, form_error, self._shared)
         return interval_engine.shaped(*ends, inputs.shape[1:])
 
     def median(self, at: Any = None, *, assume_form: bool = False, **sizes: Any) -> Any:
         """The median of the loss at sizes by name, with what the form may miss; of several the mean of ln."""
         if self.average:
-            log = self.law.solution.log
+            log = self.law.log
             parts = [(w, each.median(at, assume_form=assume_form, **sizes)) for w, each in self.average]
             mean = sum(w * _inner(middle, log) for w, middle in parts)
             return np.exp(mean) if log else mean
         x = sizes_of(self.law.form, by_name(self.law.form, at, sizes))
-        quantity = interval_engine.law_at(self.law.solution, x.reshape(len(x), -1))
+        quantity = interval_engine.law_at(self.law, x.reshape(len(x), -1))
         found = self._middle(quantity, None if assume_form else self.form_error)
         return float(found[0]) if x.ndim == 1 else found.reshape(x.shape[1:])
 
@@ -227,7 +227,7 @@ class Surface(NotebookResult):
         """(count,) the medians of numbers whose intervals are `_ends`."""
         allowed: dict[str, Any] = {"shared": self._shared, "form_error": form_error}
         if self.method == "bootstrap":
-            return interval_engine.median(self.law.solution, quantity, drawn=self._bootstrap, **allowed)
+            return interval_engine.median(self.law, quantity, drawn=self._bootstrap, **allowed)
         return interval_engine.median(self._profiled, quantity, "profile", **allowed)
 
     def _mixed(self, middles: Sequence[Any], parts: Sequence[Interval], level: float, log: bool) -> Interval:
@@ -246,20 +246,18 @@ class Surface(NotebookResult):
         """The ends of the interval of every number, by the surface's `method`."""
         allowed: dict[str, Any] = {"shared": shared, "form_error": form_error}
         if self.method == "bootstrap":
-            return interval_engine.interval(
-                self.law.solution, quantity, level, drawn=self._bootstrap, **allowed
-            )
+            return interval_engine.interval(self.law, quantity, level, drawn=self._bootstrap, **allowed)
         return interval_engine.interval(self._profiled, quantity, level, "profile", **allowed)
 
     @of_law
     def _bootstrap(self) -> Bootstrap:
         """400 refits on resampled runs."""
         with one_thread():
-            return bootstrap(self.law.solution, draws=400, seed=self.seed)
+            return bootstrap(self.law, draws=400, seed=self.seed)
 
     @of_law
     def _profiled(self) -> Solution:
-        return profiled(self.law.solution)
+        return profiled(self.law)
 
     def parameter_intervals(self, level: float = 0.95) -> dict[str, Interval]:
         """The interval of every free parameter; an infinite end is not determined by the runs."""
@@ -274,9 +272,9 @@ class Surface(NotebookResult):
         parameters = self.law.form.parameters
         if self.method == "profile" and self._profiled.dof < 1:
             return {p.name: Interval(-np.inf, np.inf) for p in parameters}
-        quantity = interval_engine.parameters_of(self.law.solution)
+        quantity = interval_engine.parameters_of(self.law)
         low, high = (quantity.inner(end) for end in self._ends(quantity, level))
-        centre = quantity.at(self.law.solution.values[None])[0]
+        centre = quantity.at(self.law.values[None])[0]
         wide = self._shared.widened(lambda values: quantity.at(values[None])[0], centre, (low, high), level)
         alone, widened = (np.array([quantity.natural(end) for end in ends]).T for ends in ((low, high), wide))
         found = {}
@@ -297,7 +295,7 @@ class Surface(NotebookResult):
         found = {name: self.parameters[name] for name in self.law.form.names}
         if self.method == "profile" and self._profiled.dof < 1:
             return found
-        middle = self._middle(interval_engine.parameters_of(self.law.solution), None)
+        middle = self._middle(interval_engine.parameters_of(self.law), None)
         ends = self.parameter_intervals()
         for p, median in zip(self.law.form.parameters, middle, strict=False):
             fitted, median, low, high = found[p.name], float(np.clip(median, *ends[p.name])), *ends[p.name]
@@ -326,7 +324,7 @@ class Surface(NotebookResult):
         Of a profile that of a Gaussian with the same 95 % interval, whatever the degrees of freedom.
         """
         if self.method == "bootstrap":
-            alone, values = self._bootstrap.errors(), self.law.solution.values
+            alone, values = self._bootstrap.errors(), self.law.values
             half = np.array([*alone.values()])
             low, high = self._shared.widened(lambda v: v, values, (values - half, values + half), 0.95)
             return {name: float(error) for name, error in zip(alone, (high - low) / 2, strict=True)}
@@ -407,7 +405,7 @@ class Surface(NotebookResult):
         """The optimum of `law` alone."""
         total = np.asarray(compute, float)
         flat = total.ravel()
-        product, values = flat / flops_per_param_example, self.law.solution.values[None]
+        product, values = flat / flops_per_param_example, self.law.values[None]
         best = best_split(self.law.form, values, product)[0]
         if (np.abs(np.log(best[0] / best[1])) > 1.9 * REACH).any():
             idle = int(best[0, 0] > best[1, 0])
@@ -442,7 +440,7 @@ class Surface(NotebookResult):
         def quantity(parameters: np.ndarray, _: np.ndarray) -> np.ndarray:
             return np.asarray(parameters[:, beta] / (parameters[:, alpha] + parameters[:, beta]))
 
-        value = float(quantity(self.law.solution.values[None], np.zeros(1))[0])
+        value = float(quantity(self.law.values[None], np.zeros(1))[0])
         self._require_scatter()
         low, high = self._ends(Quantity(quantity, np.zeros(1, bool)), level, shared=self._shared)
         return value, Interval(float(low[0]), float(high[0]))
@@ -708,7 +706,7 @@ def forms_of(
 
 def _averaged(law: Law, others: Sequence[Form], fitted: Callable[[Form], Law], seed: int) -> Surface:
     """The surface of a law and of the other forms that backtests do not rule out."""
-    if law.solution.rms_residual < ROUNDING * law.solution.unit:  # it passes through: nothing to choose
+    if law.rms_residual < ROUNDING * law.unit:  # it passes through: nothing to choose
         return Surface(law, seed)
     laws = {law.form.name: law}
     runs = len(np.unique(law.points.runs))
@@ -718,9 +716,7 @@ def _averaged(law: Law, others: Sequence[Form], fitted: Callable[[Form], Law], s
                 laws[form.name] = fitted(form)
             except ScalinglabError:  # too few sizes for it
                 continue
-    weights = (
-        form_choice.weights({name: each.solution for name, each in laws.items()}) if len(laws) > 1 else {}
-    )
+    weights = form_choice.weights(laws) if len(laws) > 1 else {}
     if REFERENCE not in laws and weights:
         law = laws[max(weights, key=lambda name: weights[name])]
     if not weights or set(weights) == {law.form.name}:

@@ -43,7 +43,7 @@ def law_of(data: Points, **options: Any) -> Law:
     """
     if data.sizes < FEWEST_FOR_AN_OFFSET:
         raise NotDetermined(Reason("few_sizes", sizes=data.sizes, needed=FEWEST_FOR_AN_OFFSET))
-    law = Law(fit_points(registry.get(OFFSET_FORM), data, **options))
+    law = fit_points(registry.get(OFFSET_FORM), data, **options)
     repeated = data.sizes < len(data.y) or data.error is not None
     if law.residual_std > MOST_SCATTER and not repeated:
         scatter = float(law.residual_std)
@@ -55,8 +55,8 @@ def ends(data: Points, at: np.ndarray, level: float) -> tuple[np.ndarray, np.nda
     """The law at `at` and the ends of the interval of one more run, each (at,); open ends 0 and infinity."""
     law = law_of(data)
     refuse_beginnings(data, at)
-    shared = SharedErrors(law.solution)
-    allowed: dict[str, Any] = {"shared": shared, "form_error": FormError(law.solution, shared)}
+    shared = SharedErrors(law)
+    allowed: dict[str, Any] = {"shared": shared, "form_error": FormError(law, shared)}
     low, high = law.interval(at, level, of="measurement", **allowed)
     mean, determined = np.asarray(law.predict(at)), at <= furthest(data)
     low, high = widened(data.means()[0], at, mean, low, high)

@@ -320,7 +320,7 @@ def _with_law(stack: Extrapolation, share: float, errors: FormError | None) -> E
     noise = bands.HIDDEN if np.all(np.diff(errors.law.points.y) < 0) else 1.0
     shares = (0.5, 0.5 - level / 2, 0.5 + level / 2)
     found = errors.quantiles(Places.values(once[None]), shares, noise**2)
-    by_law = [np.interp(np.log(at), np.log(once), part) for part in found] + np.log(errors.law.predict(at))
+    by_law = [np.interp(np.log(at), np.log(once), part) for part in found] + np.log(errors.law.at(at))
     middles, *ends = np.stack([by_law, np.log([stack.mean, stack.low, stack.high])], axis=1)
     weight = np.array([share, 1 - share])
     low, high = (np.exp(end) for end in mixture_ends(middles, np.stack(ends, axis=1), weight, level))
@@ -350,7 +350,7 @@ def law_beside(log_sizes: bytes, values: bytes) -> tuple[float, FormError | None
     x = np.exp(log_x)
     try:
         few_points.refuse_steepening(points.check(x, y))
-        whole = few_points.law_of(points.check(x, y), loss="squared", starts=1).solution
+        whole = few_points.law_of(points.check(x, y), loss="squared", starts=1)
     except NotDetermined:
         return 0.0, None
     errors, form = FormError(whole), whole.form
@@ -369,7 +369,7 @@ def law_beside(log_sizes: bytes, values: bytes) -> tuple[float, FormError | None
         early = FormError(replace(whole, points=data), noise=np.eye(count))
         if not early.shows:
             return -np.inf
-        off = np.log(y[later] / whole.predict(x[later]))
+        off = np.log(y[later] / whole.at(x[later]))
         return float(np.sum(early.log_density(Places.values(x[None, later]), off)))
 
     prior = np.array([np.log(bands.PRIOR / cuts) - special.logit(errors.chance), 0.0])

@@ -116,13 +116,13 @@ def fit(
     solved = fit_points(found, usable, loss=loss, delta=delta, log=space == "log", starts=starts, noise=noise)
     names = dict(zip(solved.form.variables, table.names, strict=False))  # arrays have none
     notes = (*usable.notes, *_outlier_notes(solved, table.measured, names))
-    return Law(replace(solved, points=replace(usable, notes=notes)))
+    return replace(solved, points=replace(usable, notes=notes))
 
 
 def refit(law: Law, form: Form, **options: Any) -> Law:
     """The points of a law by another form, with the options of `fit_points`; notes are those of the law."""
     _enough(form, law.points)
-    return Law(fit_points(form, law.points, log=law.solution.log, **options))
+    return fit_points(form, law.points, log=law.log, **options)
 
 
 def _check_options(loss: str, space: str, delta: float | None, starts: int, noise: float | None) -> None:
@@ -222,14 +222,14 @@ def _why(name: str, table: Table, options: Mapping[str, Any]) -> Reason:
         pure = fit("power_law", table.x, table.y, **others)
     except ScalinglabError:
         return Reason("form", form=name)
-    beside = {"exponent": pure.parameters["exponent"], "scatter": pure.solution.rms_residual}
+    beside = {"exponent": pure.parameters["exponent"], "scatter": pure.rms_residual}
     return Reason("form_beside_power_law", form=name, **beside)
 
 
 def aicc(law: Law) -> float:
     """Akaike's criterion for few points, of a fit of squares; infinite where they are too few to judge it."""
     n, k = len(law.points.y), len(law.form.parameters) + 1
-    squares = 2 * max(law.objective, 1e-28 * law.solution.unit**2)
+    squares = 2 * max(law.objective, 1e-28 * law.unit**2)
     penalty = 2 * k + 2 * k * (k + 1) / (n - k - 1) if n > k + 1 else np.inf
     return float(n * np.log(squares / n) + penalty)
 
@@ -254,8 +254,8 @@ def fit_points(
     starts: int = 8,
     noise: float | None = None,
     start: np.ndarray | None = None,
-) -> Solution:
-    """The solution of `fit` for points that are already checked.
+) -> Law:
+    """The law of `fit` for points that are already checked.
 
     Args:
         start: (starts, parameters), values to start from instead of the form's grid.
@@ -311,7 +311,7 @@ def _stayed(solved: Solution, problem: least_squares.Problem, nodes: np.ndarray)
 DIGITS = 11  # guard: of the logarithms of standardised data: the same in whatever units they were given
 
 
-def _in_standard_units(form: Form, data: Points, **options: Any) -> Solution:
+def _in_standard_units(form: Form, data: Points, **options: Any) -> Law:
     """Fit y/b over x/a, with a and b the geometric means, and turn the parameters back.
 
     Forms with valleys that the data hardly close (m4, broken power laws) come to rest at places that depend
@@ -357,7 +357,7 @@ def _polished(problem: least_squares.Problem, minimum: least_squares.Minimum) ->
     return least_squares.Minimum(z, objective, converged)
 
 
-def _solution(problem: least_squares.Problem, data: Points, minimum: least_squares.Minimum) -> Solution:
+def _solution(problem: least_squares.Problem, data: Points, minimum: least_squares.Minimum) -> Law:
     index = int(np.argmin(minimum.objective))
     z, objective = minimum.z[index], float(minimum.objective[index])
     form = problem.form
@@ -378,7 +378,7 @@ def _solution(problem: least_squares.Problem, data: Points, minimum: least_squar
     dof = len(data.y) - len(form.parameters) + len(problem.priors)
     parameters = dict(zip(form.names, map(float, values), strict=True))
     scale = scale_of(problem, z, dof)
-    return Solution(
+    return Law(
         form, form.expand(parameters), data, certificate, problem.log, problem.delta, scale, dof,
         problem.noise,
     )  # fmt: skip

@@ -24,60 +24,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from scalinglab.laws.fitting.data.points import Points
-    from scalinglab.laws.forms.base import Form
 
 __all__ = ["Certificate", "Interval", "Law"]
 
 
 @dataclass(frozen=True, repr=False)
-class Law(NotebookResult):
-    """A fitted form with its uncertainty; made by `fit`.
-
-    Attributes:
-        solution: the numbers of the fit that intervals and plans are made from.
-    """
-
-    solution: Solution
-
-    @property
-    def form(self) -> Form:
-        """The family of curves."""
-        return self.solution.form
-
-    @property
-    def parameters(self) -> dict[str, float]:
-        """The fitted values by name."""
-        return self.solution.parameters
-
-    @property
-    def points(self) -> Points:
-        """What was fitted."""
-        return self.solution.points
-
-    @property
-    def certificate(self) -> Certificate:
-        """Evidence that the optimum was found."""
-        return self.solution.certificate
-
-    @property
-    def dof(self) -> int:
-        """Points minus parameters, those with a prior not counted."""
-        return self.solution.dof
-
-    @property
-    def objective(self) -> float:
-        """Σ w ρ(r) at the optimum."""
-        return self.solution.objective
-
-    @property
-    def residuals(self) -> np.ndarray:
-        """Measured minus law, of logarithms where the fit is in logs; not weighted."""
-        return self.solution.residuals
-
-    @property
-    def residual_std(self) -> float:
-        """The standard deviation of one (weighted) residual; robust where the loss is."""
-        return self.solution.residual_std
+class Law(Solution, NotebookResult):
+    """A fitted form with its uncertainty; made by `fit`."""
 
     def predict(self, x: Any = None, **sizes: Any) -> Any:
         """The law at sizes: a number or an array of one variable, several by name, ``n_params=1e9, …``.
@@ -85,7 +38,7 @@ class Law(NotebookResult):
         Args:
             x: the sizes, of one variable; or a mapping or frame with the variables by name.
         """
-        return self.solution.predict(by_name(self.form, x, sizes))
+        return self.at(by_name(self.form, x, sizes))
 
     @property
     def exponent(self) -> float:
@@ -114,19 +67,19 @@ class Law(NotebookResult):
         """
         sizes = {name: options.pop(name) for name in self.form.variables if name in options}
         return intervals.of_law(
-            self.solution, by_name(self.form, x, sizes), level, method, of,
+            self, by_name(self.form, x, sizes), level, method, of,
             diagnosis=lambda: self.diagnosis, **options,
         )  # fmt: skip
 
     @cached_property
     def diagnosis(self) -> Diagnosis:
         """Whether residuals are what the fit assumes: independent, without a break, of one size."""
-        return diagnose(self.solution)
+        return diagnose(self)
 
     @cached_property
     def parameter_intervals(self) -> dict[str, Interval]:
         """95 % interval of every parameter and of `exponent`; infinite ends are not determined."""
-        return intervals.of_parameters(self.solution, diagnosis=lambda: self.diagnosis)
+        return intervals.of_parameters(self, diagnosis=lambda: self.diagnosis)
 
     @cached_property
     def _identified(self) -> dict[str, bool]:
@@ -193,7 +146,7 @@ class Law(NotebookResult):
         else:
             yield Reason("fitted_curve", **counts, first=x.min(), last=x.max())
         yield from (row.remark for row in self._rows)
-        scatter = "scatter_of_logs" if self.solution.log else "scatter_of_values"
+        scatter = "scatter_of_logs" if self.log else "scatter_of_values"
         yield Reason(scatter, std=self.residual_std, dof=self.dof)
 
     def notebook_table(self) -> pd.DataFrame:
@@ -242,7 +195,7 @@ def bootstrap(law: Law, draws: int = 1000, seed: int = 0, scheme: str = "auto") 
             corrected), for runs that sit at one size each, where drawing runs would lose sizes; "auto"
             takes the one that fits. With ten runs a parameter and more, sizes are not lost.
     """
-    return resampling.bootstrap(law.solution, draws, seed, scheme)
+    return resampling.bootstrap(law, draws, seed, scheme)
 
 
 def known_parameters(law: Law) -> dict[str, float]:

@@ -91,7 +91,7 @@ def find(law: Solution, refit: Callable[[Points], Solution]) -> Outlier | None:
     place, others = min(((i, refit(data.keep(rows != i))) for i in tried), key=lambda one: one[1].objective)
     ratio = (whole.objective / max(others.objective, 1e-24) - 1) * dof
     at = data.x[..., place]
-    expected = float(np.ravel(others.predict(tuple(at) if data.x.ndim > 1 else at))[0])
+    expected = float(np.ravel(others.at(tuple(at) if data.x.ndim > 1 else at))[0])
     off = abs(np.log(data.y[place] / expected))
     if not unlikely(np.sqrt(max(ratio, 0.0)), len(data.y), dof) or off < MOST_SCATTER:
         return None

@@ -106,8 +106,8 @@ class Solution:
     dof: int
     noise: float = 0.0
 
-    def predict(self, x: Any) -> Any:
-        """The law at x (an array, or a pair of arrays for a surface)."""
+    def at(self, x: Any) -> Any:
+        """The law at x (an array, or a tuple of arrays for a surface)."""
         check_sizes(x, self.form)
         return _at(self.form, x, self.values)
 
@@ -124,7 +124,7 @@ class Solution:
     @property
     def residuals(self) -> np.ndarray:
         """Measured minus law, of logarithms where the fit is in logs; not weighted."""
-        law = self.predict(self.points.x)
+        law = self.at(self.points.x)
         return np.log(self.points.y / law) if self.log else self.points.y - law
 
     @property

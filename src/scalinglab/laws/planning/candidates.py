@@ -72,7 +72,7 @@ def plausible_runs(law: Law, *, optimum: bool) -> np.ndarray:
     grid = grid[_tried_shapes(x[:, law.points.ends_of_runs], grid)]  # of runs, not of their checkpoints
     if len(x) > 2 or not optimum:
         return grid
-    best = best_split(law.form, law.solution.values[None], grid[:, 0] * grid[:, 1])[0, 0]
+    best = best_split(law.form, law.values[None], grid[:, 0] * grid[:, 1])[0, 0]
     plausible = np.abs(np.log(grid[:, 0] / best)) <= np.log(WIDE)
     return grid[plausible] if plausible.any() else grid
 

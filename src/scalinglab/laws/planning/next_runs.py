@@ -216,7 +216,7 @@ def next_runs(
             f"no candidate costs {budget:.3g} {unit} or less; the cheapest candidate costs {prices.min():.3g}"
         )
     error = fitted.leading.form_error if isinstance(fitted, Surface) else None
-    posterior = after_fit(law.solution, places, targets, error)
+    posterior = after_fit(law, places, targets, error)
     limits: dict[str, Any] = {"seeds": seeds, "most": most, "tolerance": tolerance}
     plan = best_plan([posterior], prices, budget, **limits)
     deviations = np.sqrt(np.maximum(posterior.own[len(places) :], 0.0))
@@ -252,9 +252,9 @@ def _stated_variance(law: Law, stated: _Prediction, variance: float) -> float:
     Of several points of a run the planner counts the last alone, so that runs of one length leave it an
     exponent that their checkpoints determine: what a run tells of that is known already.
     """
-    if not (law.solution.log and law.points.blocked):
+    if not (law.log and law.points.blocked):
         return variance
-    return min(variance, float(np.mean((stated.narrowed / law.solution.quantile(0.95)) ** 2)))
+    return min(variance, float(np.mean((stated.narrowed / law.quantile(0.95)) ** 2)))
 
 
 @dataclass(frozen=True)
@@ -293,7 +293,7 @@ def _extrapolated(law: Law, found: Extrapolation, deviations: np.ndarray) -> _Pr
     if law.unidentified:
         raise NotDetermined(Reason("law_open"))
     half = (found.high - found.low) / 2 / found.mean
-    return _Prediction(found.mean, half, np.minimum(law.solution.quantile(0.95) * deviations, half))
+    return _Prediction(found.mean, half, np.minimum(law.quantile(0.95) * deviations, half))
 
 
 def _of_the_form(fitted: Law | Surface, law: Law, targets: np.ndarray, deviations: np.ndarray) -> _Prediction:
@@ -302,11 +302,11 @@ def _of_the_form(fitted: Law | Surface, law: Law, targets: np.ndarray, deviation
     sizes = dict(zip(law.form.variables, columns, strict=True))
     prediction = np.ravel(fitted.predict(sizes))
     # values of logarithms are relative already; raw ones may have any sign, and few of many be near 0
-    scale = prediction if law.solution.log else np.sqrt(np.mean(prediction**2))
-    half = law.solution.quantile(0.95) * deviations / (1.0 if law.solution.log else scale)
+    scale = prediction if law.log else np.sqrt(np.mean(prediction**2))
+    half = law.quantile(0.95) * deviations / (1.0 if law.log else scale)
     if len(columns) == 1 or isinstance(fitted, Surface):
         low, high = (np.ravel(end) for end in fitted.interval(sizes))
-        closed = np.isfinite(low) & np.isfinite(high) & ((low > 0) | (not law.solution.log))
+        closed = np.isfinite(low) & np.isfinite(high) & ((low > 0) | (not law.log))
         half = np.where(closed, (high - low) / 2 / scale, half)
     return _Prediction(prediction, half, half)
 
@@ -321,7 +321,7 @@ def _require_plannable(law: Law) -> None:
             f"{len(law.points.y)} points for {len(law.form.parameters)} parameters leave no noise to plan "
             "with: measure one more point, or take a form with fewer parameters"
         )
-    if len(law.form.variables) == 1 and law.solution.log and law.diagnosis.bend.located:
+    if len(law.form.variables) == 1 and law.log and law.diagnosis.bend.located:
         place = float(law.diagnosis.bend.place)
         raise NotDetermined(Reason("plan_of_a_bend", equation=law.form.equation, at=place))
 

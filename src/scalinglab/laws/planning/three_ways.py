@@ -131,7 +131,7 @@ def approaches(
     dense = np.geomspace(slices.min(), slices.max(), 60)
     optimal = fitted.compute_optimal(compute, flops_per_param_example=flops_per_param_example, level=level)
     true = np.array([optimal.exponent, np.log(optimal.n_params)])
-    drawn = resampling.redrawn(fitted.law.solution, draws, np.random.default_rng(seed))
+    drawn = resampling.redrawn(fitted.law, draws, np.random.default_rng(seed))
     found = []
     for name, grid, pick in (("1 envelope", dense, lowest), ("2 parabolas", slices, vertex)):
         best = np.array([pick(*p) for p in isoflop(n, spent, known.y, grid)])

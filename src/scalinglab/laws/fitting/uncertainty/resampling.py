@@ -99,7 +99,7 @@ def redrawn(law: Solution, draws: int, rng: np.random.Generator) -> np.ndarray:
     labels, which = np.unique(law.points.runs, return_inverse=True)
     flips = rng.choice([-1.0, 1.0], size=(draws, len(labels)))[:, which]
     noise = flips * law.residuals / np.sqrt(np.maximum(1 - leverage(law), 0.05))
-    fitted = law.predict(law.points.x)
+    fitted = law.at(law.points.x)
     return np.asarray(fitted * np.exp(noise) if law.log else fitted + noise)
 
 
