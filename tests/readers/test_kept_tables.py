@@ -55,6 +55,15 @@ LANGUAGE = {
         f"2025-01-0{k} 10:00:01 INFO done N={n} D={d} val loss: {y}\n" for k, (n, d, y) in enumerate(RUNS, 1))},
     "settings above results": {"README.md": "| Setting | Value |\n|---|---|\n| lr | 0.1 |\n| steps | 9 |\n\n| Params | Tokens | Val loss ↓ |\n|---|---|---|\n"
                                + "".join(f"| {n} | {d} | {y} |\n" for n, d, y in RUNS)},
+    "pairs behind a clock": {"metrics.log": "".join(
+        f"2026-01-08T0{k}:00:00Z INFO final model_params={n:,}, train_tokens={d:,}, eval_loss={y}, mfu=0.4\n" for k, (n, d, y) in enumerate(RUNS))},
+    "aligned names of several words": {"out.txt": pd.DataFrame(
+        {"Parameters": [f"{n:,}" for n in N], "Tokens": [float(d) for d in D], "validation cross-entropy": LOSS}).to_string()},
+    "TOML": {"runs.toml": "".join(f"[[run]]\nnonembedding_params = {n:_}\ntokens = {d}\nfinal_eval_loss = {y}\n" for n, d, y in RUNS)},
+    "runs that a fit is tested on": {"points.csv": csv(params=N, tokens=D, loss=LOSS, split=["train"] * 3 + ["holdout"])},
+    "a title above cells in quotes": {"results.csv": "Sweep of January\n\nparams,GPU hours,tokens [B],train loss,final loss\n" + "".join(
+        f'"{n:,}",{10 + k},{d / 1e9:g},{y - 0.1:.2f},{y}\n' for k, (n, d, y) in enumerate(RUNS))},
+    "weights": {"runs.csv": csv(**{"# weights (M)": [n / 1e6 for n in N], "tokens": D, "val_loss": LOSS})},
     "letters and file names": {f"curve_N{n}_D{d}.csv": csv(loss=[y + 1, y], step=[1, 2]) for n, d, y in RUNS},
 }  # fmt: skip
 DATA = {
@@ -74,6 +83,10 @@ DATA = {
                            f"{k}/metrics.json": json.dumps({"test_error": e, "epoch": 9})}.items()},
     "lines beside a share": {f"r{n}.json": json.dumps({"data_fraction": n / 8000, "n_train_lines": n, "val_cer": 0.5, "test_cer": e})
                              for n, e in zip(SIZES, ERRORS)},
+    "columns of a frame in JSON": {"df.json": pd.DataFrame({"n_labeled": SIZES, "probe_err": ERRORS}).to_json()},
+    "lists beside each other": {"curve.json": json.dumps({"n": SIZES, "status": ["done"] * 4, "err": ERRORS})},
+    "thousands below decimal commas": {"lauf.csv": "seed;train set size;error [%]\n" + "".join(
+        f"0;{n:,};{100 * e:.1f}\n".replace(".", ",") for n, e in zip(SIZES, ERRORS))},
     "settings in cells": {"tidy.csv": csv(experiment="mlp", setting=[f"n={n}" for n in SIZES], metric="test_error", value=ERRORS)},
     "hours": {"asr.csv": csv(Hours=SIZES, **{"WER (%)": [100 * e for e in ERRORS]})},
     "shares of success": {"bc.csv": csv(**{"# demos": SIZES, "success rate (%)": [100 * (1 - e) for e in ERRORS]})},

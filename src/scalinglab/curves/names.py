@@ -173,7 +173,7 @@ _OF_MEASUREMENTS = {
 }  # fmt: skip
 _OF_MEASUREMENTS |= {"pct", "percent", "nats", "data"}
 _OF_ANY_SIZE = {
-    "d", "c", "n", "num", "number", "no", "nr", "of", "count", "counts", "total", "the", "all", "in",
+    "d", "c", "n", "num", "number", "no", "nr", "nb", "of", "count", "counts", "total", "the", "all", "in",
     "config",
 }  # fmt: skip
 _OF_ANY_SIZE |= {
@@ -181,9 +181,9 @@ _OF_ANY_SIZE |= {
 }  # fmt: skip
 _EMBEDDING = {"embedding", "emb", "embed", "vocab", "vocabulary"}
 # of each size its nouns, and the words that change nothing in them
-_NOUNS: dict[str, tuple[set[str], set[str]]] = {
+NOUNS: dict[str, tuple[set[str], set[str]]] = {
     "n_params": (
-        {"params", "parameters", "param", "parameter", "nparams"},
+        {"params", "parameters", "param", "parameter", "nparams", "weights"},
         {"model", "size", "dense", "active", "activated", "non", "nonembedding", *_EMBEDDING, "excl",
          "excluding", "without", "backbone", "trainable", "learnable", "network", "net", "llm", "lm",
          "transformer", "decoder", "encoder"},
@@ -455,8 +455,8 @@ def size_by_words(column: str) -> list[tuple[str, int]]:
     [[('n_params', 52)], [], []]
     """
     words = _size_words(column)
-    certain = [ours for ours in _NOUNS if likely_size(column, ours) == CERTAIN]
-    return [(ours, _BY_RULE + len([w for w in words if w not in _NOUNS[ours][0]])) for ours in certain[:1]]
+    certain = [ours for ours in NOUNS if likely_size(column, ours) == CERTAIN]
+    return [(ours, _BY_RULE + len([w for w in words if w not in NOUNS[ours][0]])) for ours in certain[:1]]
 
 
 CERTAIN = 4  # the fit of a name in which every word says the same
@@ -478,9 +478,9 @@ def likely_size(column: str, ours: str) -> int:
     [4, 0]
     """
     words = _size_words(column)
-    nouns, allowed = _NOUNS[ours]
+    nouns, allowed = NOUNS[ours]
     rest = [word for word in words if word not in nouns]
-    if "/" in column and len(rest) < len(words) and any({*rest} & _NOUNS[other][0] for other in _NOUNS):
+    if "/" in column and len(rest) < len(words) and any({*rest} & NOUNS[other][0] for other in NOUNS):
         return 0  # Tokens/Parameter
     embedded = ours == "n_params" and bool(_EMBEDDING & {*rest})
     if {*rest} & _OF_SPEED or (embedded and not {*rest} & _MAKE_IT_OWN[ours]):
@@ -493,7 +493,8 @@ def likely_size(column: str, ours: str) -> int:
         own = {*rest} & (_MAKE_IT_OWN["n_data"] | {"seen", "consumed"})  # train_clicks, nucleotides_seen
         unknown = [w for w in unknown if w not in own]
         of_training = own and unknown and unknown[0].endswith("s")
-        counted = ours == "n_data" and len(unknown) == 1 and ({*rest} & _COUNT_WORDS or of_training)
+        alone = len(unknown) == 1 or (own and not unknown)  # n_labeled
+        counted = ours == "n_data" and alone and ({*rest} & _COUNT_WORDS or of_training)
         return int(bool(counted) and not {*unknown} & (_OF_OTHERS | _NO_DATA) and quantity(column) is None)
     if {*unknown} & _OF_OTHERS or any(len(word) == 1 for word in unknown):  # a letter may be a unit
         return 0

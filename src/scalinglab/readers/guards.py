@@ -51,6 +51,7 @@ TOKENS_OF_A_PARAM = (0.05, 1e5)  # in the median run of a study; single ones hav
 LARGEST_LOSS = 14.0  # nats: ln of a vocabulary of a million; more is a perplexity, a percentage or a sum
 FEWEST_TO_FOLLOW = 5  # points, of which chance alone makes few follow
 LEAST_FOLLOWED = 0.3  # of the variance of y's ranks that its sizes explain where they are sizes at all
+LESS_CLOSELY = 0.1  # by which a rank correlation may be lower than that of the column that was taken
 SAME_RESULT = 0.05  # in the median, by which a mean differs from its seeds
 FEWEST_STEPS = 5  # rows of a run from which on numbers that rise in each are its steps
 FEWEST_LOST, MOST_LOST = 3, 0.1  # results of a text that the table lacks: how many, and as a share
@@ -63,7 +64,7 @@ _MARKS = re.compile(
     r"|(?<=[ _])(?:in )?(?:[kKMBGT]|MM|bn|mio|mil|mln|mrd|tsd)\.?$",
     re.IGNORECASE,
 )
-_RESULT = re.compile(r"(?<![\w.,:-])\d+\.\d{2,}(?![\w.,:])")  # not 1.2 or 0.001s
+_RESULT = re.compile(r"(?<![\w.,:-])\d+\.\d{2,}(?![\w:]|[.,]\d)")  # not 1.2 or 0.001s
 _MULTIPLE = re.compile(r"[x×*/] ?1(?:0+\b|e)|‰|\b1e[-+]?\d", re.IGNORECASE)  # of a result
 
 
@@ -88,13 +89,18 @@ class Question:
     lost: int = 0
 
     def column(self, name: str) -> ColumnRead | None:
-        """How a column was read; None where it was not read here."""
+        """How a column was read, an error that of its accuracy; None where it was not read here."""
         columns = () if self.curves.reading is None else self.curves.reading.columns
-        return next((c for c in columns if c.ours == name and c.theirs), None)
+        names = (name, name.replace("error", "accuracy"))
+        return next((c for each in names for c in columns if c.ours == each and c.theirs), None)
 
     def is_guessed(self, name: str) -> bool:
         """Whether values alone say what a column is."""
         return (found := self.column(name)) is not None and not found.sure
+
+    def in_percent(self, name: str) -> bool:
+        """Whether a column is named as one of percent, as scores are."""
+        return (found := self.column(name)) is not None and header(found.theirs).percent
 
     @cached_property
     def others(self) -> list[str]:
@@ -110,6 +116,10 @@ class Question:
         """How closely one column follows another."""
         frame = self.curves.frame
         return abs(rank_correlation(frame[one], frame[other]))
+
+    def follows(self, column: str) -> float:
+        """How closely a column follows the size that it follows most."""
+        return max(self.rank(column, name) for name in self.sizes)
 
     def restates(self, column: str, by: float = SAME_RESULT) -> bool:
         """Whether a column has the result again, as the mean of the seeds beside each of them."""
@@ -197,10 +207,10 @@ def other_size(asked: Question) -> Doubts:
         if not asked.is_guessed(name):
             continue
         own = asked.rank(name, asked.y)
+        close = max(CLEAR_RANK, own - LESS_CLOSELY)
         rivals = [
-            c for c in asked.others
-            if asked.curves.frame[c].min() >= 0 and asked.rank(c, asked.y) > max(CLEAR_RANK, own - 0.1)
-        ]  # fmt: skip
+            c for c in asked.others if asked.curves.frame[c].min() >= 0 and asked.rank(c, asked.y) > close
+        ]
         if rivals:
             yield _choice("other_size", name, rivals, asked)
 
@@ -208,10 +218,12 @@ def other_size(asked: Question) -> Doubts:
 def other_result(asked: Question) -> Doubts:
     """Another column that follows the sizes as a result does, beside one that no name makes the result."""
     if asked.is_guessed(asked.y) or quantity(asked.y) is None:
-        rivals = [c for c in asked.others if max(asked.rank(c, name) for name in asked.sizes) > CLEAR_RANK]
+        own = asked.follows(asked.y)
+        rivals = [c for c in asked.others if asked.follows(c) > max(CLEAR_RANK, own - LESS_CLOSELY)]
+        rivals = [c for c in rivals if (asked.curves.frame[c] % 1 > 0).any()]  # no counts
         own = _of_test(asked.y if (found := asked.column(asked.y)) is None else found.theirs)
-        rivals = [c for c in rivals if _of_test(c) <= own and not asked.restates(c)]
-        if rivals:
+        rivals = [c for c in rivals if _of_test(c) <= own or asked.in_percent(c)]
+        if rivals := [c for c in rivals if not asked.restates(c)]:
             yield _choice("other_result", asked.y, rivals, asked)
 
 

@@ -1,4 +1,4 @@
-"""Tables in files: CSV, JSON, Parquet, Excel, YAML, Markdown, LaTeX, HTML; text also compressed with gzip.
+"""Tables in files: CSV, JSON, Parquet, Excel, YAML, TOML, Markdown, LaTeX, HTML; text also as .gz.
 
 The separator (comma, semicolon, tab, bar) is read off the file. Files that `Curves.write` wrote come back as
 they were.
@@ -13,11 +13,12 @@ import gzip
 import io
 import json
 import re
+import tomllib
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from itertools import groupby, islice, takewhile
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
@@ -26,11 +27,13 @@ import pandas as pd
 
 from scalinglab.curves.columns import is_numeric
 from scalinglab.curves.files import SAMPLE, SPACES, errors_named, read_table, read_text, width, with_rows
-from scalinglab.curves.names import aliases, quantity
+from scalinglab.curves.names import quantity
 from scalinglab.curves.numbers import has_dots_for_thousands, number
 from scalinglab.curves.parts import Droppable
 from scalinglab.errors import BadInput, require
-from scalinglab.readers.tables.grid import begins_with_names, is_name, table_of_cells, without_strays
+from scalinglab.readers.tables.aligned import aligned
+from scalinglab.readers.tables.grid import begins_with_names, names_quantity, table_of_cells, without_strays
+from scalinglab.readers.tables.headers import CHECKPOINT, roles
 from scalinglab.readers.tables.lines import (
     holds_rows,
     literal,
@@ -67,6 +70,7 @@ FIRST_LINES = 30  # of a text file, to see where its names stand
 _COMMA = re.compile(r"\s*[-+−]?\d+,\d+(?:e[-+]?\d+)?\s*%?\s*", re.IGNORECASE)
 _LOGS = (".txt", ".log", ".out", ".md")
 _TABLES = (".csv", ".tsv", ".tab", ".json", ".jsonl", ".ndjson", ".xlsx", ".parquet")  # in a folder
+_YAML = (".yaml", ".yml")
 _COMMENT = ("#", "%", "//")
 _PROMPT = re.compile(r"^(?:(?:>>>|In \[\d*\]:|\$ ).*(?:\n|$)|Out\[\d*\]:[ \t]*)", re.MULTILINE)
 # of a script: RESULTS = {…}, or a list of rows
@@ -77,8 +81,12 @@ _Reader: TypeAlias = Callable[[Path, bool, Droppable], pd.DataFrame]
 
 def is_table(path: Path, logs: bool = False) -> bool:
     """Whether a file's ending is one of a table, or of a text that a training may have printed."""
-    ending = (Path(path.stem).suffix if path.suffix.lower() == ".gz" else path.suffix).lower()
-    return path.is_file() and ending in (_LOGS if logs else _TABLES)
+    return path.is_file() and _ending(path) in (_LOGS if logs else _TABLES)
+
+
+def _ending(path: Path) -> str:
+    """The ending of a file's name, without that of gzip."""
+    return (Path(path.stem).suffix if path.suffix.lower() == ".gz" else path.suffix).lower()
 
 
 def read_file(path: Path, wanted: Collection[str] = ()) -> tuple[pd.DataFrame, tuple[str, ...]]:
@@ -89,8 +97,7 @@ def read_file(path: Path, wanted: Collection[str] = ()) -> tuple[pd.DataFrame, t
     """
     if not path.exists():
         raise BadInput(f"{path} does not exist")
-    packed = path.suffix.lower() == ".gz"
-    ending = Path(path.stem).suffix.lower() if packed else path.suffix.lower()
+    packed, ending = path.suffix.lower() == ".gz", _ending(path)
     if not packed and ending == ".parquet":
         return read_table(path, unknown(wanted))
     if not path.stat().st_size:
@@ -110,17 +117,17 @@ def _reader_of_text(path: Path, packed: bool, ending: str) -> _Reader:
             raise BadInput(f"{path}: unknown ending {ending or path.name!r} and no text; use {known}")
     with _text(path, packed) as text:
         sample = text.read(SAMPLE)
-    if ending in (".yaml", ".yml"):
-        return _read_yaml
+    if ending in (*_YAML, ".toml"):
+        return _read_document
     if ending in (".jsonl", ".ndjson"):
         return _read_lines
     if (_SCRIPT.search if ending == ".py" else _SCRIPT.match)(sample):
-        return _read_json
+        return _read_document
     if ending == ".json" or re.match(r"\s*(?:\{(?!\|)|\[\s*[\[{])", sample):
         first = [line for line in sample.splitlines() if line.strip()][:2]
         if len(first) > 1 and all(map(_is_object, first)):  # also as Python prints them
             return _read_csv if first[0].lstrip().startswith("{'") else _read_lines
-        return _read_notebook if '"nbformat"' in sample or ending == ".ipynb" else _read_json
+        return _read_notebook if '"nbformat"' in sample or ending == ".ipynb" else _read_document
     if path.stat().st_size <= MOST_OF_CELLS:
         for read, tables in _MARKUP.items():
             if tables(sample):
@@ -194,11 +201,13 @@ def _separator(sample: str, path: Path) -> str:
     if ".tsv" in path.suffixes:
         return "\t"
     lines = _rows(sample.splitlines())[:40]
-    counts = {mark: Counter(width(line, mark) - 1 for line in lines) for mark in SEPARATORS}
+    thousands = not any(re.search(r",(?!\d{3}(?!\d))", line) for line in lines)
+    marks = [mark for mark in SEPARATORS if mark != "," or not thousands]
+    counts = {mark: Counter(width(line, mark) - 1 for line in lines) for mark in marks}
     usual = {mark: max(n, key=lambda k: (n[k], k)) for mark, n in counts.items() if n}
     share = {mark: counts[mark][n] / len(lines) for mark, n in usual.items() if n}
     if not share or max(share.values()) <= 0.5:
-        worded = [line for line in lines if len(line.split()) > 1 and not any(m in line for m in SEPARATORS)]
+        worded = [line for line in lines if len(line.split()) > 1 and not any(m in line for m in marks)]
         spaced = len(lines) > 1 and len(worded) > 0.5 * len(lines)
         return SPACES if spaced else max(SEPARATORS, key=lambda mark: width(lines[0], mark) if lines else 0)
     regular = [mark for mark, part in share.items() if part >= 0.9 * max(share.values())]
@@ -227,9 +236,14 @@ def _names_columns(comment: str, line: str) -> bool:
     """Whether a comment has a name for each value of the line below it."""
     for mark in SEPARATORS:
         names, values = (_fields(text, mark) for text in (comment, line))
-        if len(names) == len(values) > 1 and any(map(is_name, names)) and not any(map(is_name, values)):
+        if len(names) == len(values) > 1 and _are_names(names, values):
             return True
     return False
+
+
+def _are_names(names: list[str], values: list[str]) -> bool:
+    """Whether something known is named in the first of two lines alone."""
+    return any(map(names_quantity, names)) and not any(map(names_quantity, values))
 
 
 def _refuse_titles(lines: Iterable[str], path: Path) -> None:
@@ -261,8 +275,8 @@ def _read_csv(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
     if separator == SPACES and not named:
         with _text(path, packed) as file:
             whole = _rows(file) if small else []
-        for gap in (r"\s{2,}|\t", r"\s+"):
-            if (spaced := _with_numbers(_spaced(whole, gap), path)) is not None:
+        for rows_of_cells in aligned(whole):
+            if (spaced := _with_numbers(rows_of_cells, path)) is not None:
                 return spaced
         if measured := [row for row in rows_of_pairs(whole) if any(quantity(key) for key in row)]:
             return table_of_rows(measured, path, droppable)  # the size may be in the name of the file
@@ -299,44 +313,6 @@ def _with_units(frame: pd.DataFrame, comments: list[str]) -> pd.DataFrame:
     return frame.rename(columns={name: f"{name} ({unit})" for name, unit in units})
 
 
-def _spaced(lines: list[str], gap: str) -> list[list[str]]:
-    """Names and lines as cells with such gaps, between titles and footnotes; none where names are missing.
-
-    R and pandas number rows and do not name that.
-    """
-    cells = _with_index([[c for c in re.split(gap, line.strip()) if c != "..."] for line in lines])
-    blocks = [[*block] for _, block in groupby(range(len(cells)), lambda k: len(cells[k]))]
-    last = max(blocks, key=len, default=[-1])[-1]
-    below = (" ".join(row).split() for row in cells[last + 1 :])
-    if any(len(words) > 1 and sum(number(word) is None for word in words) < 2 for words in below):
-        return []  # rows of another length
-    cells = cells[: last + 1]
-    usual = len(cells[-1]) if cells else 0
-    first = next((k for k, row in enumerate(cells) if len(row) == usual), 0)
-    unnamed = first > 0 and not any(map(is_name, cells[first]))
-    numbered = unnamed and len(cells[first - 1]) == usual - 1
-    names = ["", *cells[first - 1]] if numbered else cells[first] if cells else []
-    rows = cells[first + (not numbered) :]
-    if usual < 2 or len(rows) < 2 or {*map(len, rows)} != {usual}:
-        return []
-    plain = all(number(text) is not None for row in rows for text in row)
-    plain = plain and not any(number(name) is not None for name in names)
-    if not any(map(is_name, names)) and not plain:  # size, seed 0, seed 1
-        return []
-    titles = [[" ".join(row)] for row in cells[: first - numbered]]
-    return [*titles, names, *rows]
-
-
-def _with_index(cells: list[list[str]]) -> list[list[str]]:
-    """Lines with the name of the index, which pandas prints alone below the names, among these."""
-    for k in range(1, len(cells) - 1):
-        above, (index, *more), below = cells[k - 1 : k + 2]
-        if not more and 1 < len(above) in (len(below), len(below) - 1) and is_name(index):
-            corner = f"{index} \\ {above[0]}" if len(above) == len(below) else index
-            return [*cells[: k - 1], [corner, *above[len(above) - len(below) + 1 :]], *cells[k + 1 :]]
-    return cells
-
-
 def _of_words(
     path: Path, packed: bool, rows: list[str], cells: list[list[str]], separator: str, droppable: Droppable
 ) -> pd.DataFrame | None:
@@ -358,15 +334,16 @@ def _of_words(
 def _names_pairs(names: set[str]) -> bool:
     """Whether names are those of a result with its size, or with its step: the file may name the size."""
     return names_a_result(names) or (
-        any(map(quantity, names)) and bool({"step", "epoch"} & {*aliases(names), *names})
+        any(map(quantity, names)) and any({*CHECKPOINT} & {*roles(name)} for name in names)
     )
 
 
 def _has_header(cells: list[list[str]], separator: str) -> bool:
-    """Whether the first line has a known name, and as many columns as most lines."""
-    usual = Counter(map(len, cells[1:])).most_common(1)
-    regular = separator != SPACES and bool(usual) and len(cells[0]) == usual[0][0] > 1
-    return regular and any(is_name(name) and not holds_number(name) for name in cells[0])
+    """Whether a line has a known name, and the first as many columns as most lines."""
+    (usual, _), *_ = Counter(map(len, cells[1:])).most_common(1) or [(0, 0)]
+    first = next((row for row in cells if len(row) == usual), [])
+    regular = separator != SPACES and usual > 1
+    return regular and any(names_quantity(name) and not holds_number(name) for name in first)
 
 
 def _cells_of(path: Path, packed: bool, separator: str) -> list[list[str]]:
@@ -479,7 +456,7 @@ def _names(comments: list[str], rows: list[str], separator: str) -> list[str] | 
         _fields(line, separator) for line in (re.sub(r"^(?:#+|%+|//)\s*(?=\w)", "", comments[-1]), rows[0])
     )
     numbers = [number(value, decimal_comma=separator != ",") is not None for value in values]
-    named = all(numbers) or (any(numbers) and any(map(is_name, names)) and not any(map(is_name, values)))
+    named = all(numbers) or (any(numbers) and _are_names(names, values))
     fits = named and len(names) == len(values) > 1 - all(numbers)
     return [name or f"Unnamed: {k}" for k, name in enumerate(names)] if fits else None
 
@@ -499,17 +476,31 @@ def _read_lines(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
         return table_of_lines(file, path, droppable)
 
 
-def _read_json(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
+def _read_document(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
+    return _table_of_document(_document(path, packed), path, droppable)
+
+
+def _document(path: Path, packed: bool = False) -> Any:
+    """What a file says in YAML or TOML, by its ending, in JSON or in Python."""
     with _text(path, packed) as file:
         text = file.read()
+    ending = _ending(path)
+    if ending in _YAML:
+        yaml = require("yaml", "readers", "reading YAML files")
+        try:
+            documents = [each for each in yaml.safe_load_all(text) if each is not None]
+        except yaml.YAMLError as error:
+            raise BadInput(f"{path} is no YAML: {str(error).splitlines()[0]}") from error
+        return documents if len(documents) != 1 else documents[0]
     try:
-        return _table_of_document(loads(text), path, droppable)
+        return tomllib.loads(text) if ending == ".toml" else loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(f"{path} is no TOML: {error}") from error
     except json.JSONDecodeError as error:
         try:
-            document = _of_python(text.strip())
+            return _of_python(text.strip())
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             raise error from None
-        return _table_of_document(document, path, droppable)
 
 
 def _of_python(text: str) -> Any:
@@ -525,29 +516,10 @@ def _of_python(text: str) -> Any:
         return found
 
 
-def _read_yaml(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
-    yaml = require("yaml", "readers", "reading YAML files")
-    with _text(path, packed) as file:
-        try:
-            documents = [each for each in yaml.safe_load_all(file) if each is not None]
-            document = documents if len(documents) > 1 else documents[0] if documents else None
-            return _table_of_document(document, path, droppable)
-        except yaml.YAMLError as error:
-            raise BadInput(f"{path} is no YAML: {str(error).splitlines()[0]}") from error
-
-
 def row_of_document(path: Path) -> dict[str, Any]:
     """What a JSON or YAML file says, nested names joined: the settings of a run."""
-    with errors_named(path), _text(path, False) as file:
-        text = file.read()
-        if path.suffix == ".json":
-            document = loads(text)
-        else:
-            yaml = require("yaml", "readers", "reading YAML files")
-            try:
-                document = yaml.safe_load(text)
-            except yaml.YAMLError as error:
-                raise BadInput(f"{path} is no YAML: {str(error).splitlines()[0]}") from error
+    with errors_named(path):
+        document = _document(path)
     return row_of(document) if isinstance(document, dict) else {}
 
 

@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.curves.columns import is_missing, is_numeric
-from scalinglab.curves.names import aliases, quantity
+from scalinglab.curves.names import quantity
 from scalinglab.curves.numbers import MULTIPLIERS, cell
 from scalinglab.errors import BadInput
-from scalinglab.readers.tables.headers import header
+from scalinglab.readers.tables.headers import is_name, roles
 from scalinglab.readers.tables.markup import are_types
 from scalinglab.readers.tables.remarks import NOTES
 from scalinglab.support.words import counted
@@ -78,7 +78,7 @@ def _has_levels(rows: list[list[Any]]) -> bool:
         return False
     measured, key, index = rows[:3]
     alone = isinstance(index[0], str) and all(value is None for value in index[1:])
-    named = measured[0] is None and all(map(is_name, measured[1:]))
+    named = measured[0] is None and all(map(names_quantity, measured[1:]))
     return alone and named and None not in key[1:]
 
 
@@ -142,16 +142,13 @@ def _first_row_of_names(rows: list[list[Any]]) -> int | None:
     values = next((i for i in wide if sum(map(_is_number, rows[i])) > 0.5 * _count(rows[i])), len(rows))
     below = (i for i in wide if i - 1 in wide and not any(map(_is_number, rows[i - 1])))
     first = next((i for i in below if any(map(_is_number, rows[i]))), len(rows))  # below names not known
-    known = (i for i in wide if i <= values and i < first and any(map(is_name, rows[i])))
+    known = (i for i in wide if i <= values and i < first and any(map(names_quantity, rows[i])))
     return next(known, next(iter(wide), None))
 
 
-def is_name(value: Any) -> bool:
-    """Whether a cell names a quantity that is known."""
-    if not isinstance(value, str) or _is_number(value):
-        return False
-    rows = value.partition(" \\ ")[0]  # the name of rows in a corner
-    return quantity(value) is not None or bool(aliases([header(rows).name]))
+def names_quantity(value: Any) -> bool:
+    """Whether a cell names a quantity that is known; in a corner, "N \\ D", that of the rows."""
+    return isinstance(value, str) and not _is_number(value) and is_name(value.partition(" \\ ")[0])
 
 
 def _names(rows: list[list[Any]], start: int) -> tuple[list[str], int]:
@@ -167,10 +164,18 @@ def _names(rows: list[list[Any]], start: int) -> tuple[list[str], int]:
             ]
             return names, below + 1
         if not any(map(_is_number, rows[start])):
-            return [_joined(group, name) for group, name in zip(_filled(names), second)], below + 1
+            return _with_names_of_groups(names, second), below + 1
     above = [_text(value) for value in rows[start - 1]] if start else []
     groups = sum(map(bool, above)) >= FEWEST_OF_A_TITLE and not any(map(_is_number, above))
-    return [_joined(g, n) for g, n in zip(_filled(above), names)] if groups else names, below
+    return _with_names_of_groups(above, names) if groups else names, below
+
+
+def _with_names_of_groups(groups: list[str], names: list[str]) -> list[str]:
+    """Names with those of their groups, where these say more, or where two columns have one name."""
+    filled = _filled(groups)
+    joined = [_joined(group, name) for group, name in zip(filled, names)]
+    twice = {name for name, count in Counter(joined).items() if count > 1}
+    return [f"{g}/{n}" if g and n and j in twice else j for g, n, j in zip(filled, names, joined)]
 
 
 def _text(value: Any) -> str:
@@ -193,8 +198,7 @@ def _joined(group: str, name: str) -> str:
     if not name or not group:
         return name or group
     alone, both = quantity(name), quantity(f"{group}/{name}")
-    certain = bool(aliases([header(name).name]))
-    if certain and not (both and both.split and (alone is None or not alone.split)):
+    if roles(name) and not (both and both.split and (alone is None or not alone.split)):
         return name
     return f"{group}/{name}"
 

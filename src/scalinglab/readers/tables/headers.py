@@ -1,12 +1,18 @@
-"""Units in the names of columns: "Params (M)", "Data, B tokens", "acc (%)", log10_params, PF-days."""
+"""What names of columns say: their units, "Params (M)", "acc (%)", log10_params, PF-days, and their roles."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
+from scalinglab.curves.names import aliases, quantity
 from scalinglab.curves.numbers import MULTIPLIERS, POWERS
+
+DATA = ("n_data", "tokens", "examples")
+SIZES = ("n_params", *DATA, "compute", "width")
+CHECKPOINT = ("step", "epoch")
 
 _NOUN = r"(?:params?|parameters?|tokens?|toks?|examples?|images?|samples?|flops?|steps?|points?)"
 _TEN = r"(?:[x×*]\s*)?(?:10\s*(?:\^|\*\*)\s*|1?e\+?)(?P<ten>\d{1,2})"
@@ -81,6 +87,32 @@ def header(column: str) -> Header:
     if (compute := _compute(column)) is not None:
         return compute
     return replace(_scaled(column), unit=loss_unit(column))
+
+
+@lru_cache(maxsize=1 << 14)
+def roles(column: Any) -> tuple[str, ...]:
+    """The standard names that a name may stand for, whatever its unit, the most certain first.
+
+    >>> roles("Params (M)"), roles("Data, B tokens"), roles("gpu")
+    (('n_params',), ('tokens',), ())
+    """
+    column = str(column)
+    return tuple(dict.fromkeys((*aliases([header(column).name]), *aliases([column]))))
+
+
+def role_of(column: str) -> str:
+    """The most certain of these; empty for none."""
+    return next(iter(roles(column)), "")
+
+
+def is_name(text: Any) -> bool:
+    """Whether a text names a quantity that is known."""
+    return quantity(text) is not None or bool(roles(text))
+
+
+def is_size(text: Any) -> bool:
+    """Whether a text names a size."""
+    return not {*SIZES}.isdisjoint(roles(text))
 
 
 def loss_unit(column: str) -> str:

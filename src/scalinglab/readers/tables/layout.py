@@ -14,32 +14,43 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.curves.columns import PROGRESS, is_numeric, is_seed, tidy
-from scalinglab.curves.names import SPREADS, TEST, TRAIN, aliases, bare, quantity
+from scalinglab.curves.names import SPREADS, TEST, TRAIN, bare, quantity
 from scalinglab.curves.numbers import cell
 from scalinglab.errors import BadInput, NotDetermined
-from scalinglab.readers.tables.headers import header
-from scalinglab.readers.tables.meanings import FEWEST_PARAMS, FEWEST_TOKENS, model_sizes, names_sizes
+from scalinglab.readers.tables.headers import CHECKPOINT, DATA, SIZES, role_of, roles
 from scalinglab.readers.tables.remarks import GUESSED, NOTES
-from scalinglab.support.words import counted
+from scalinglab.readers.tables.sizes import (
+    FEWEST_PARAMS,
+    FEWEST_TOKENS,
+    model_sizes,
+    names_sizes,
+    role_of_letter,
+    sized,
+)
 
 LIST_OF_RUNS = ("Name", "State", "Runtime")
-_ABOUT = (
-    "State", "Notes", "User", "Tags", "Created", "Runtime", "Sweep", "Group", "Job Type", "Commit",
-    "Hostname", "Command", "Github", "GPU Count", "GPU Type", "End Time", "Start Time", "Updated", "Host",
-    "Project", "ID",
+# what tools export: the columns that it is told by, and those that say nothing of the runs
+_EXPORTS = (
+    (LIST_OF_RUNS, r"State|Notes|User|Tags|Created|Runtime|Sweep|Group|Job Type|Commit|Hostname|Command"
+     r"|Github|GPU Count|GPU Type|End Time|Start Time|Updated|Host|Project|ID"),  # W&B's runs
+    (("_step", "_timestamp"), "_(?!step$).*"),  # the history of one
+    (("number", "state", "value"), "number|duration|state|datetime_.*|system_attrs_.*"),  # Optuna
+    (("Wall time", "Step", "Value"), "Wall time"),  # TensorBoard
+    (("count", "mean", "std"), r"count|min|max|median|\d+(?:\.\d+)?%"),  # pandas' describe, of groups
 )  # fmt: skip
+_OF_EXPORTS = {"std": "mean_std"}
 _CHART = re.compile(r"(?P<run>.+) - (?P<metric>.+?)(?P<range>__MIN|__MAX)?")
 _AXES = ("Step", "_step", "step", "epoch", "Epoch", "trainer/global_step", "Relative Time (Process)")
 _METRICS = ("metric", "metrics", "metric_name", "key", "name", "variable", "quantity", "measure")
 _VALUE = ("value", "val", "score", "result", "metric_value")
 _SEEDS = {"seed", "run", "rep", "repeat", "replicate", "trial", "fold", "split", "s", "r"}
 _WHOLE = re.compile(r"(?<![\d.])\d{1,3}(?![\d.])")
-_SIZED = re.compile(r"(?P<word>.*?[a-z])[\s_=:@/-]+(?P<number>[~≈]?\d[\d.,]*(?:e-?\d+)?\s*[kmbt]?)", re.I)
-_PAIR = re.compile(r"\s*(?P<name>[A-Za-z_]+)\s*=\s*(?P<number>\d[\d.,]*(?:e\d+)?\s*[kmbt]?)\s*", re.I)
 _TITLE_PARTS = r"[,;:|()\[\]]| (?:vs\.?|by|for|of|on|after|against|over|as) "
 _CORNER = re.compile(r"\s*[\\/|↓→×]+\s*")
 _STATES = ("status", "state", "outcome", "run_state", "run status")
-_FAILED = r"(?i)\s*(?:diverged?|crashed|failed?|killed|oom|time ?out|aborted|running|queued|pending)\b.*"
+_FAILED = (
+    r"(?i)\s*(?:diverged?|crashed|failed?|killed|oom|time ?out|aborted|pruned|running|queued|pending)\b.*"
+)
 _REMARKS = ("comment", "comments", "note", "notes", "remark", "remarks")
 _NOT_TO_USE = (
     r"(?is)(?:.*\b(?:(?:do not|don['’]?t|not to) use|discard(?:ed)?|(?:ignore|exclude) (?:this|it))\b.*"
@@ -49,7 +60,6 @@ _NUMBERS = r"[\[(]?\s*\d+\.\d+(?:e-?\d+)?(?:[\s,;/]+\d+\.\d+(?:e-?\d+)?)+\s*[\])
 MOST_ATTRIBUTES = 40  # rows of a table that has its quantities in rows
 SAME_MEAN = 5e-3  # of seeds, rounded
 MOST_SEEDS = 50  # values in a list that are repeats of a measurement
-_SIZES = ("n_params", "tokens", "n_data", "examples", "compute", "width")
 _RECIPE = ("learning_rate", "batch_size", "weight_decay", "momentum")
 _OF_UNITS = {"tokens": "tokens", "parameters": "n_params", "examples": "n_data", "FLOPs": "compute"}
 
@@ -74,17 +84,9 @@ def rows_of(frame: pd.DataFrame, origin: str = "the table") -> pd.DataFrame:
     attrs = dict(frame.attrs)
     named = frame.set_axis([" ".join(str(c).split()) for c in frame.columns], axis=1)
     named, failed = _without_failed(tidy(_with_pairs(_from_lists(named))))
+    named = _without_bookkeeping(named)
     attrs = attrs | ({NOTES: [*attrs.get(NOTES, ()), *failed]} if failed else {})
-    for find in (
-        _from_wandb,
-        _from_optuna,
-        _from_description,
-        _from_chart,
-        _from_tensorboard,
-        _from_attributes,
-        _from_names_and_values,
-        _from_splits,
-    ):
+    for find in (_from_chart, _from_attributes, _from_names_and_values, _from_splits):
         if (found := find(named)) is not None:
             rows, note = found
             break
@@ -125,27 +127,28 @@ def _list(value: object) -> list[float]:
 
 
 def _with_pairs(frame: pd.DataFrame) -> pd.DataFrame:
-    """Cells such as n=1000 or seed=3 as a column n or seed."""
+    """Cells such as n=1000 or seed=3 as a column n_data or seed."""
     for column in [c for c in frame if not is_numeric(frame[c])]:
-        pairs = [_PAIR.fullmatch(str(text)) for text in frame[column]]
-        names = {found["name"] for found in pairs if found}
-        if not all(pairs) or len(names) != 1 or (name := next(iter(names))) in frame:
+        pairs = [sized(text) for text in map(str, frame[column]) if "=" in text]
+        found = [pair for pair in pairs if pair]
+        if len(found) < len(frame) or len({word for word, _, _ in found}) > 1:
             continue
-        if name == "n" or _role(name) in (*_SIZES, "seed"):
-            values = [found["number"] for found in pairs if found]
-            called = "n_data" if name == "n" else name
-            frame = frame.rename(columns={column: called}).assign(**{called: values})
+        word, values = found[0][0], [value for _, value, _ in found]
+        name = role_of_letter(word, max(values)) or word
+        if name not in frame and role_of(name) in (*SIZES, "seed"):
+            frame = frame.rename(columns={column: name}).assign(**{name: values})
     return frame
 
 
 def _without_failed(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     """Without the measurements of runs that did not end or are not to be used, each row one; and notes."""
-    if any({*PROGRESS[:2]} & {*aliases([c])} for c in frame):
+    if any({*CHECKPOINT} & {*roles(c)} for c in frame):
         return frame, []
     texts = [c for c in frame if not is_numeric(frame[c])]
     patterns = {c: _FAILED for c in texts if c.lower() in _STATES}
     patterns |= {c: _NOT_TO_USE for c in texts if bare(c) in _REMARKS}
-    measured = [c for c in frame if quantity(c) is not None and (c not in texts or _reads(frame[c]))]
+    measured = [c for c in frame if quantity(c) is not None or c in _VALUE]
+    measured = [c for c in measured if c not in texts or _reads(frame[c])]
     notes = []
     for column, pattern in patterns.items() if measured else ():
         failed = frame[column].astype(str).str.fullmatch(pattern).to_numpy(bool)
@@ -159,50 +162,21 @@ def _without_failed(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     return frame, notes
 
 
-def _from_wandb(frame: pd.DataFrame) -> Found:
-    """W&B's list of runs, or the history of one, without its bookkeeping."""
-    if {*LIST_OF_RUNS} <= {*frame.columns}:
-        again = frame.groupby("Name", dropna=False).cumcount()  # names need not be unique, rows are runs
-        names = (
-            frame["Name"]
-            .astype(str)
-            .where(again == 0, frame["Name"].astype(str) + " #" + (again + 1).astype(str))
-        )
-        return frame.assign(Name=names).drop(columns=[c for c in _ABOUT if c in frame]), ""
-    if "_step" in frame and "_timestamp" in frame:
-        return frame.drop(columns=[c for c in frame if c.startswith("_") and c != "_step"]), ""
-    return None
-
-
-def _from_optuna(frame: pd.DataFrame) -> Found:
-    """Optuna's list of trials: settings begin with params_, and the value is what was asked for."""
-    if not {"number", "state"} <= {*frame} or not any(
-        c.startswith(("params_", "user_attrs_")) for c in frame
-    ):
-        return None
-    about = [c for c in frame if c in ("number", "duration") or c.startswith(("datetime_", "system_attrs_"))]
-    done = frame[frame["state"].astype(str) == "COMPLETE"] if (frame["state"] == "COMPLETE").any() else frame
-    table = done.drop(columns=[*about, "state"]).reset_index(drop=True)
-    names = {c: re.sub(r"^(params|user_attrs)_", "", c) for c in table}
-    left_out = len(frame) - len(done)
-    note = f"left out: {counted(left_out, 'trial')} that did not complete" if left_out else ""
-    return (table.rename(columns=names), note) if len({*names.values()}) == len(names) else None
-
-
-def _from_description(frame: pd.DataFrame) -> Found:
-    """What pandas' describe gives of groups: the mean is the measurement."""
-    if not {"count", "mean", "std"} <= {*frame}:
-        return None
-    others = [
-        c for c in frame if c in ("count", "min", "max", "median") or re.fullmatch(r"\d+(?:\.\d+)?%", c)
-    ]
-    table = frame.drop(columns=others).rename(columns={"std": "mean_std"})
-    return table, "the mean of each group"
+def _without_bookkeeping(frame: pd.DataFrame) -> pd.DataFrame:
+    """What a tool exported, without its bookkeeping; names of runs that recur are numbered."""
+    told, about = next((each for each in _EXPORTS if {*each[0]} <= {*frame}), ((), ""))
+    if told == LIST_OF_RUNS:
+        again = frame.groupby("Name", dropna=False).cumcount()
+        names = frame["Name"].astype(str)
+        frame = frame.assign(Name=names.where(again == 0, names + " #" + (again + 1).astype(str)))
+    kept = frame[[c for c in frame if not (told and re.fullmatch(about, c))]]
+    names = {c: _OF_EXPORTS.get(c, re.sub(r"^(params|user_attrs)_", "", c)) for c in kept} if told else {}
+    return kept.rename(columns=names) if len({*names.values()}) == len(names) else kept
 
 
 def _from_chart(frame: pd.DataFrame) -> Found:
     """W&B's chart: a column a run."""
-    axis = next((c for c in frame if c in _AXES or {*aliases([c])} & {*PROGRESS}), None)
+    axis = next((c for c in frame if c in _AXES or {*roles(c)} & {*PROGRESS}), None)
     cells = {c: found for c in frame if c != axis and (found := _CHART.fullmatch(c))}
     if axis is None or not cells or len(cells) != len(frame.columns) - 1:
         return None
@@ -217,11 +191,6 @@ def _from_chart(frame: pd.DataFrame) -> Found:
     return pd.concat(parts, ignore_index=True), f"one column per run, {len(runs)} runs"
 
 
-def _from_tensorboard(frame: pd.DataFrame) -> Found:
-    """TensorBoard's download of a scalar."""
-    return (frame.drop(columns="Wall time"), "") if {*frame} == {"Wall time", "Step", "Value"} else None
-
-
 def _from_attributes(frame: pd.DataFrame) -> Found:
     """A row for each quantity and a column for each run."""
     if len(frame.columns) < 3 or len(frame) > MOST_ATTRIBUTES or is_numeric(frame.iloc[:, 0]):
@@ -230,15 +199,13 @@ def _from_attributes(frame: pd.DataFrame) -> Found:
         return None
     first, values = frame.columns[0], [*frame.iloc[:, 0].astype(str)]
     measured = [v for v in values if quantity(v) is not None]
-    sizes = [v for v in (first, *values) if _role(v) in _SIZES]
-    across = not sizes and all(
-        _sized(c) is not None for c in frame.columns[1:]
-    )  # 19M, 70M, … over the values
-    known = sum(quantity(v) is not None or bool(_role(v)) for v in values)
+    sizes = [v for v in (first, *values) if role_of(v) in SIZES]
+    across = not sizes and all(sized(c) is not None for c in frame.columns[1:])  # 19M, 70M, … over the values
+    known = sum(quantity(v) is not None or bool(role_of(v)) for v in values)
     if not measured or not (sizes or across) or len({*values}) < len(values) or known < 0.7 * len(values):
         return None
     table = pd.DataFrame(frame.iloc[:, 1:].T.to_numpy(), columns=values)
-    name = first if _role(first) else "size" if across else "run"
+    name = first if role_of(first) else "size" if across else "run"
     table.insert(0, name, [*frame.columns[1:]])
     return table.infer_objects(), "one column per run, one row per quantity"
 
@@ -274,6 +241,9 @@ def _from_splits(frame: pd.DataFrame) -> Found:
         keys = [c for c in frame if c not in (column, *measured)]
         if not keys or frame.duplicated([*keys, column]).any() or frame[column].isna().any():
             continue
+        of_runs = [c for c in keys if role_of(c) not in CHECKPOINT]
+        if of_runs and not frame.duplicated(of_runs).any():  # a split of runs: those that a fit is tested on
+            continue
         wide = frame.pivot(index=keys, columns=column, values=measured)
         wide.columns = [f"{kinds[str(split)]}_{name}" for name, split in wide.columns]
         return wide.reset_index(), f"one row per split, named in {column}"
@@ -297,7 +267,7 @@ def _from_wide(frame: pd.DataFrame, origin: str, notes: Sequence[str]) -> tuple[
     title = next((full for u in units if u and _is_measured(full := f"{title} {u[1]}")), title)
     words = parts[-1].split()  # lr_sweep_val_loss.csv
     parts += [" ".join(words[k:]) for k in range(1, len(words))]
-    size = next((role for part in parts if (role := _role(part)) in _SIZES), "")
+    size = next((role for part in parts if (role := role_of(part)) in SIZES), "")
     frame = _without_log(frame)
     first = str(frame.columns[0])
     if quantity(first) is not None and not is_numeric(frame[first]) and not _reads(frame[first]):
@@ -353,12 +323,6 @@ def _without_log(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.set_axis([log[1] + log[3], *powers], axis=1)
 
 
-def _role(name: str) -> str:
-    """The size, setting or progress that a name alone says."""
-    short = header(name).name
-    return next(iter(aliases([short])), "")
-
-
 def _others(frame: pd.DataFrame, columns: Sequence[str]) -> list[str] | None:
     """The columns beside these; None where one of them is a measurement already, or these are no numbers."""
     others = [c for c in frame if c not in columns]
@@ -377,7 +341,7 @@ def _reads(column: pd.Series) -> bool:
 def _seeds(frame: pd.DataFrame) -> Spread | None:
     """Columns seed0, seed1, …; run 1, run 2, …; test_err_s0, …; fold0_accuracy, …; 0, 1, 2 beside a size."""
     found = {c: seed for c in frame if (seed := _seed(c)) is not None and (seed[2] or quantity(seed[0]))}
-    if not found and _role(str(frame.columns[0])) in _SIZES:  # as a pivot by seed has them
+    if not found and role_of(str(frame.columns[0])) in SIZES:  # as a pivot by seed has them
         found = {c: seed for c in frame.columns[1:] if (seed := _seed(c)) is not None and not seed[0]}
         found = found if len(found) == len(frame.columns) - 1 else {}
     numbers = sorted(number for _, number, _ in found.values())
@@ -403,11 +367,11 @@ def _seed(name: str) -> tuple[str, int, bool] | None:
 def _numbers(frame: pd.DataFrame, origin: str, of_title: str = "") -> Spread | None:
     """Columns whose names are sizes: 19M, 125M; loss_19M; n_train=1000; 1B tokens; or settings: lr=0.001."""
     named = {c for c in frame if (q := quantity(c)) is not None and not q.others}  # val top-1
-    found = {c: sized for c in frame if c not in named and (sized := _sized(c)) is not None}
+    found = {c: each for c in frame if c not in named and (each := sized(c)) and each[1] > 0}
     sizes = {c: size for c, (_, size, _) in found.items()}
     shown, first = ", ".join([*found][:3]), next(iter(found), "")
     alike = len({(word, unit) for word, _, unit in found.values()}) == 1
-    known = any(_role(c) or quantity(c) is not None for c in frame if c not in found)
+    known = any(role_of(c) or quantity(c) is not None for c in frame if c not in found)
     values = not alike and not known and 2 * len(found) >= len(frame.columns)
     if len(found) > 1 and (values or len(found) == len(frame.columns)):
         raise BadInput(
@@ -421,14 +385,14 @@ def _numbers(frame: pd.DataFrame, origin: str, of_title: str = "") -> Spread | N
         return None
     corner: tuple[str, str] | None = None
     measured = word if word and quantity(word) is not None else ""
-    role = _role(word) if word and not measured else _OF_UNITS.get(unit, "")
-    if word == "n" and "=" in first and max(sizes.values()) < FEWEST_TOKENS:
-        role = "n_data"  # n=1000
+    role = role_of(word) if word and not measured else _OF_UNITS.get(unit, "")
+    if "=" in first:  # n=1000
+        role = role_of_letter(word, max(sizes.values())) or role
     of_recipe = role in _RECIPE and all("=" in c for c in found)  # lr=0.0003
-    if (word or unit) and not measured and role not in _SIZES and not of_recipe:
+    if (word or unit) and not measured and role not in SIZES and not of_recipe:
         return None
     if not role and (corner := _corner(others) or _corner_of_text(frame, others)):
-        role = _role(corner[1])
+        role = role_of(corner[1])
     if measured and "@" in first and max(sizes.values()) < FEWEST_TOKENS:
         role = "step"  # val_loss@1000
     key = role or _size_beside(others, frame, [*sizes.values()], measured != "") or of_title
@@ -442,26 +406,17 @@ def _numbers(frame: pd.DataFrame, origin: str, of_title: str = "") -> Spread | N
     return Spread(dict(sizes), key, measured)
 
 
-def _sized(name: str) -> tuple[str, float, str] | None:
-    """The word, the size and the unit of a header that has a size: loss_19M, 1B tokens."""
-    found = None if (read := cell(name)) else _SIZED.fullmatch(name)
-    read = cell(found["number"]) if found else read
-    if read is None or read.word or not np.isfinite(read.value) or read.value <= 0:
-        return None
-    return found["word"] if found else "", read.value, read.unit
-
-
 def _corner(others: Sequence[str]) -> tuple[str, str] | None:
     """The names of rows and of columns in the corner of a table: "N \\ D"."""
     parts = _CORNER.split(others[0].strip()) if others else []
-    rows, columns = map(_role, parts) if len(parts) == 2 else ("", "")
-    return (parts[0], parts[1]) if rows in _SIZES and columns in (*_SIZES, *_RECIPE) else None
+    rows, columns = map(role_of, parts) if len(parts) == 2 else ("", "")
+    return (parts[0], parts[1]) if rows in SIZES and columns in (*SIZES, *_RECIPE) else None
 
 
 def _corner_of_text(frame: pd.DataFrame, others: Sequence[str]) -> tuple[str, str] | None:
     """The name of the columns in the corner, where rows are seeds or runs: n_train over "seed 0"."""
     name = others[0] if others else ""
-    if _role(name) not in _SIZES or is_numeric(frame[name]) or _reads(frame[name]):
+    if role_of(name) not in SIZES or is_numeric(frame[name]) or _reads(frame[name]):
         return None
     return _kind_of_rows(frame[name]), name
 
@@ -476,22 +431,21 @@ def _size_beside(
     others: Sequence[str], frame: pd.DataFrame, sizes: list[float], measured: bool
 ) -> str | None:
     """What sizes in headers are beside these columns; empty where that is not certain, None for no sizes."""
-    roles = {role for c in others for role in aliases([header(c).name])}
-    texts = [c for c in others if not is_numeric(frame[c]) and _role(c) not in _SIZES]
-    named = [c for c in texts if names_sizes(frame[c])]
-    if "n_params" in roles or named:
+    beside = {each for c in others for each in roles(c)}
+    texts = [c for c in others if not is_numeric(frame[c]) and role_of(c) not in SIZES]
+    if "n_params" in beside or any(names_sizes(frame[c]) for c in texts):
         return "tokens" if max(sizes) >= FEWEST_TOKENS else "n_data"
     large = min(sizes) >= FEWEST_PARAMS
-    if roles & {"tokens", "n_data", "examples"}:
+    if beside & {*DATA}:
         return "n_params" if large else ""
-    if roles & {*PROGRESS}:
+    if beside & {*PROGRESS}:
         return "n_params" if min(sizes) >= 1e6 else ""
     return "" if measured or any(is_seed(c) for c in others) else None
 
 
 def _names(frame: pd.DataFrame) -> Spread | None:
     """Columns named by models with their sizes: Pythia-70M, Pythia-160M."""
-    columns = [c for c in frame if len(model_sizes(c)) == 1 and not _role(c)]
+    columns = [c for c in frame if len(model_sizes(c)) == 1 and not role_of(c)]
     families = {c.replace(model_sizes(c)[0], "") for c in columns}
     if len(columns) < 2 or len(families) > 1 or _others(frame, columns) is None:
         return None

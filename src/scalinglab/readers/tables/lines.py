@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -19,21 +18,18 @@ import pandas as pd
 
 from scalinglab.curves.columns import is_numeric
 from scalinglab.curves.files import json_line
-from scalinglab.curves.names import TEST, TRAIN, aliases, likely_size, quantity
+from scalinglab.curves.names import TEST, TRAIN, likely_size, quantity
 from scalinglab.curves.numbers import cell
 from scalinglab.curves.parts import Droppable, frame_of_rows
 from scalinglab.errors import BadInput
-from scalinglab.readers.tables.headers import header
-from scalinglab.readers.tables.meanings import model_sizes
+from scalinglab.readers.tables.headers import SIZES, is_name, is_size, roles
 from scalinglab.readers.tables.remarks import LEFT_OUT, NOTES, is_long, shortened
+from scalinglab.readers.tables.sizes import model_sizes, role_of_letter, sized
 
 MOST_VALUES = 50  # of an array
 FEWEST_BY_SIZE = 3  # numbers under names that are sizes
-# a key that is a size, or names one: 1000, n=1000
-_SIZED = re.compile(r"(?:(?P<word>[A-Za-z_]+) ?[=:] ?)?(?P<number>\d[\d.,_]*(?:e\d+)?\s?[kKmMbB]?)")
 DEEPEST_OBJECT = 8  # levels of a JSON object
-_SIZES = {"n_params", "n_data", "tokens", "examples", "compute", "width"}
-_OF_RUNS = {*_SIZES, "seed", "learning_rate", "batch_size", "depth", "model", "run"}
+_OF_RUNS = {*SIZES, "seed", "learning_rate", "batch_size", "depth", "model", "run"}
 
 
 def table_of_lines(lines: Iterable[str], path: Path, droppable: Droppable) -> pd.DataFrame:
@@ -160,8 +156,8 @@ def records_of(document: Any) -> list[dict[str, Any]]:
         tables.setdefault(path, []).append(row)
     several = [rows for _, rows in sorted(tables.items(), key=lambda found: len(found[0])) if len(rows) > 1]
     ranked = [rows for rows in several if _varies(rows) and _measures(rows)]
-    one = [row for row in tables.get((), []) if any(map(_is_known, row))]
-    if one and (not several or (_measures(one) and any(map(_names_size, one[0])))):
+    one = [row for row in tables.get((), []) if any(map(is_name, row))]
+    if one and (not several or (_measures(one) and any(map(is_size, one[0])))):
         ranked.append(one)
     return next(iter([*ranked, *filter(_measures, several), *several, one]))
 
@@ -182,10 +178,10 @@ def _records(
     alike = _alike(node) if not columns else {}
     inner = {k: v for k, v in node.items() if k not in alike and k not in columns and _has_rows(v)}
     plain = dict(unfolded({k: v for k, v in node.items() if not (k in alike or k in columns or k in inner)}))
-    settings = above | {k: v for k, v in plain.items() if _OF_RUNS & {*aliases([header(k).name])}}
+    settings = above | {k: v for k, v in plain.items() if not _OF_RUNS.isdisjoint(roles(k))}
     if plain:
         yield path, above | plain
-    counted = any(map(_names_size, columns)) or {"epoch", "step", "size"} & {*aliases(columns), *columns}
+    counted = any(quantity(c) is None and "learning_rate" not in roles(c) for c in columns)
     for epoch, values in enumerate(zip(*columns.values()), 1):
         yield (
             (*path, "columns"),
@@ -203,26 +199,27 @@ def _records(
 def _columns_of(node: dict[str, Any], name: str = "value") -> dict[str, list[Any]]:
     """Lists of equal length, the objects by row number that pandas writes, or numbers by size, as columns."""
     if len(node) >= FEWEST_BY_SIZE and all(map(_is_measured, node.values())):
-        pairs = [_SIZED.fullmatch(str(key)) for key in node]
-        if all(pairs) and len(words := {found["word"] for found in pairs if found}) == 1:
-            sizes = [found["number"] for found in pairs if found]
-            return {
-                {"n": "n_data"}.get(word := words.pop(), word or "size"): sizes,
-                name if quantity(name) else "value": [*node.values()],
-            }
+        sizes = [found for key in node if (found := sized(str(key))) is not None]
+        if len(sizes) == len(node) and len({word for word, _, _ in sizes}) == 1:
+            values = [size for _, size, _ in sizes]
+            word = sizes[0][0] or "size"
+            key = role_of_letter(word, max(values)) or word
+            return {key: values, name if quantity(name) else "value": [*node.values()]}
     if node and all(isinstance(v, dict) and {"steps", "values"} <= {*v} for v in node.values()):  # Sacred
         steps = [*dict.fromkeys(step for log in node.values() for step in log["steps"])]
         logs = {name: dict(zip(log["steps"], log["values"])) for name, log in node.items()}
         return {"step": steps} | {name: [log.get(step) for step in steps] for name, log in logs.items()}
     inner = [v for v in node.values() if isinstance(v, dict)]
-    if len(inner) > 1 and len(inner) == len(node) and sum(map(_is_known, node)) > 1:
+    if len(inner) > 1 and len(inner) == len(node):
         rows = [*inner[0]]
-        if all([*v] == rows for v in inner) and not any(map(_is_known, rows)):
+        numbered = rows == [*map(str, range(len(rows)))]
+        alike = all([*v] == rows for v in inner) and not any(map(is_name, rows))
+        if alike and (numbered or sum(map(is_name, node)) > 1):
             return {name: [*v.values()] for name, v in node.items()}
     lists = {
         k: v for k, v in node.items() if isinstance(v, list) and not any(isinstance(each, dict) for each in v)
     }
-    lengths = [len(v) for k, v in lists.items() if _is_known(k)]
+    lengths = [len(v) for k, v in lists.items() if is_name(k)]
     length = max(lengths, key=lengths.count) if lengths else 0
     found = {k: v for k, v in lists.items() if len(v) == length}
     return found if length > 1 and len(found) > 1 else {}
@@ -249,7 +246,7 @@ def _alike(node: dict[str, Any]) -> dict[str, Any]:
     found = {k: node[k] for k, keys in inner.items() if len(shared & keys) > 0.5 * len(keys)}
     if all(str(k).lower() in (*TRAIN, *TEST) and _holds_values(v) for k, v in found.items()):
         return {}  # what was measured of one run, in training and test
-    return found if len(found) > 1 and not any(map(_is_known, found)) else {}
+    return found if len(found) > 1 and not any(map(is_name, found)) else {}
 
 
 def _holds_values(value: Any) -> bool:
@@ -277,23 +274,17 @@ def holds_rows(row: dict[str, Any]) -> bool:
     return any(_has_rows(value) and _measures(value) for value in row.values() if isinstance(value, list))
 
 
-def _is_known(name: Any) -> bool:
-    return quantity(name) is not None or bool(aliases([header(str(name)).name]))
-
-
-def _names_size(name: Any) -> bool:
-    return bool(_SIZES & {*aliases([header(str(name)).name])})
-
-
 def names_a_result(columns: Iterable[Any]) -> bool:
     """Whether names say both a size and a measurement."""
     names = [str(name) for name in columns]
-    sized = any(_names_size(n) or likely_size(n, "n_data") > 1 or model_sizes(n) for n in names)
+    sized = any(
+        is_size(n) or n in ("n", "d") or likely_size(n, "n_data") > 1 or model_sizes(n) for n in names
+    )
     return sized and _measures([dict.fromkeys(names)])
 
 
 def _varies(rows: list[dict[str, Any]]) -> bool:
-    sizes = [name for name in rows[0] if _names_size(name)]
+    sizes = [name for name in rows[0] if is_size(name)]
     return any(len({str(row.get(name)) for row in rows}) > 1 for name in sizes)
 
 

@@ -7,17 +7,18 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from html.parser import HTMLParser
+from itertools import chain
 from string import ascii_uppercase
 from typing import Any
 
-from scalinglab.curves.names import KINDS, aliases, quantity
+from scalinglab.curves.names import KINDS, quantity
 from scalinglab.curves.numbers import LATEX, cell
+from scalinglab.readers.tables.headers import CHECKPOINT, SIZES, is_name, is_size, roles
 
-_COUNTS = {"n_params", "tokens", "n_data", "compute"}
 # words are bounded and never given back, so that time grows with a text and not with its square
 _WORD = r"[A-Za-z#][\w/.#()-]{0,80}+"
 _NAME = rf"((?:{_WORD} ){{0,2}}{_WORD})"
-_PAIR = re.compile(_NAME + r"\s*[=:]\s*(\d{1,3}(?:,\d{3})+(?![\d,])|(?![A-Za-z]\w*=)[^\s,;|]+)")
+_PAIR = re.compile(_NAME + r"\s*[=:]\s*(\d{1,3}(?:,\d{3})+(?!,?\d)|(?![A-Za-z]\w*=)[^\s,;|]+)")
 # "val loss 3.2", without a mark: where the words are a known name
 _SPACED = re.compile(_NAME + r" +([-+]?\d[\d.,]*(?:[eE][-+]?\d+)?[KMBTkmbt]?%?|[nN]a[nN])(?![\w.])")
 # a number in a line of words: 19M, 3.2 ± 0.1, 71.3%; not that of gpt2, 10:32 or 2024-05-01
@@ -64,22 +65,22 @@ def rows_of_pairs(lines: Iterable[str]) -> list[dict[str, str]]:
     {'step': '9', 'val loss': '3.9', 'number of parameters': '10.65M'}
     """
     found = [_pairs(line) for line in lines]
-    counts = {(k, v) for row in found for k, v in row.items() if _COUNTS & {*aliases([k])}}
+    counts = {(k, v) for row in found for k, v in row.items() if is_size(k)}
     varied = {k for k, v in counts if (k, v) != next(each for each in counts if each[0] == k)}
     whole = any({*row} & varied and any(map(quantity, row)) for row in found)
-    if varied and not whole and any({"epoch", "step"} & {*aliases(row)} for row in found):
+    if varied and not whole and any({*CHECKPOINT} & {*roles(k)} for row in found for k in row):
         found = _sections(found)
-    elif max(map(len, found), default=0) == 1 or (
-        varied and not whole
-    ):  # a size and its result in several lines
+    elif max(map(len, found), default=0) == 1 or (varied and not whole):  # a size above its result
         found = _blocks(found)
-    keys = Counter(tuple(row) for row in found if len(row) > 1)
+    known = {name for row in found for name in row if is_name(name)}
+    keys = Counter(tuple(k for k in row if k in known or not known) for row in found if len(row) > 1)
     tested = {each for each in keys if any((q := quantity(n)) and q.split == "test" for n in each)}
     usual = {*max(keys, key=lambda each: (each in tested, keys[each], len(each)))} if keys else set()
     rows = [row for row in found if usual and {*row} >= usual]
     above = [(k, v) for row in found if not {*row} >= usual for k, v in row.items() if k not in usual]
-    once = {k: v for k, v in above if len({w for j, w in above if j == k}) == 1 and _COUNTS & {*aliases([k])}}
-    return [row | once for row in rows]
+    once = {k: v for k, v in above if is_size(k) and len({w for j, w in above if j == k}) == 1}
+    often = {k for k, n in Counter(chain(*rows)).items() if 2 * n > len(rows)}  # no T09 of T09:30
+    return [{k: v for k, v in row.items() if k in often} | once for row in rows]
 
 
 def _sections(pairs: list[dict[str, str]]) -> list[dict[str, str]]:
@@ -89,7 +90,7 @@ def _sections(pairs: list[dict[str, str]]) -> list[dict[str, str]]:
         if any(map(quantity, pair)):
             rows.append(above | pair)
         else:
-            above |= {k: v for k, v in pair.items() if {*_COUNTS, "epoch", "step"} & {*aliases([k])}}
+            above |= {k: v for k, v in pair.items() if {*SIZES, *CHECKPOINT} & {*roles(k)}}
     return rows
 
 
@@ -129,11 +130,15 @@ def _pairs(line: str) -> dict[str, str]:
         return {"run": of_file[1]} | _pairs(line[of_file.end() :])
     if (item := _ITEM.fullmatch(line)) is not None:  # of a list: its whole name
         return {item[1]: item[2]}
-    spaced = {name: value for words, value in _SPACED.findall(line) if _is_name(name := _name(words))}
+    spaced = {name: value for words, value in _SPACED.findall(line) if is_name(name := _name(words))}
     if not any(map(quantity, spaced)):  # "Training with 500 examples"
         spaced |= {_SIZES[unit]: value for value, unit in _counts_of(line)}
     begun = {name.split()[0] for name in spaced}  # a mark in front of a pair gives no value
-    marked = {_name(words): value for words, value in _PAIR.findall(line) if value not in begun}
+    marked = {
+        _name(words): value
+        for words, value in _PAIR.findall(line)
+        if value not in begun and value.strip("=-")
+    }
     found = {**{k: v.rstrip(".,") for k, v in spaced.items() if k not in marked}, **marked}
     return {k: v if quantity(k) else _PLAIN.sub(r"\1", v) for k, v in found.items()}
 
@@ -147,11 +152,7 @@ def _counts_of(line: str) -> list[tuple[str, str]]:
 def _name(words: str) -> str:
     """The words before a mark that name something: "val loss" of "finished val loss"."""
     parts = words.split()
-    return next((n for k in range(len(parts)) if _is_name(n := " ".join(parts[k:]))), parts[-1])
-
-
-def _is_name(words: str) -> bool:
-    return quantity(words) is not None or bool(aliases([words]))
+    return next((n for k in range(len(parts)) if is_name(n := " ".join(parts[k:]))), parts[-1])
 
 
 def holds_number(text: str) -> bool:
@@ -217,14 +218,14 @@ def _is_worded(between: str) -> bool:
 def _unit_of(behind: str) -> str:
     """The word behind a number that says what it counts: a known one, or things, before a mark."""
     unit = re.match(r"\s*([A-Za-z]+)(\s*[:,;|=>→-])?", behind)
-    counted = unit and (_COUNTS & {*aliases([unit[1]])} or (unit[2] and unit[1].endswith("s")))
+    counted = unit and (is_size(unit[1]) or (unit[2] and unit[1].endswith("s")))
     return unit[1] if unit and counted and quantity(unit[1]) is None else ""
 
 
 def _name_of(before: str, behind: str) -> str:
     """What a number between these words is."""
     words = re.findall(_WORD, before.strip().removeprefix(_unit_of(before)))[-3:]
-    named = (name for k in range(len(words)) if _is_name(name := " ".join(words[k:])))
+    named = (name for k in range(len(words)) if is_name(name := " ".join(words[k:])))
     return _unit_of(behind) or next(named, "")
 
 

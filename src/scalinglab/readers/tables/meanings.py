@@ -32,6 +32,7 @@ from scalinglab.curves.columns import (
 from scalinglab.curves.names import (
     CERTAIN,
     HYPERPARAMETERS,
+    NOUNS,
     OTHER_ERROR,
     SPREADS,
     TEST,
@@ -46,11 +47,17 @@ from scalinglab.curves.names import (
     size_by_words,
 )  # fmt: skip
 from scalinglab.curves.numbers import Numbers
+from scalinglab.readers.tables.headers import DATA, SIZES
+from scalinglab.readers.tables.sizes import (
+    FEWEST_PARAMS,
+    FEWEST_TOKENS,
+    OF_SETS,
+    counts_examples,
+    names_sizes,
+)
 from scalinglab.readers.tables.values import TEXT
 
 STANDARD = (*IDENTITY, *SETTING, *PROGRESS, *OUTCOME, *MEASURES, *ACCURACIES, "norm")
-SIZES = ("n_params", "n_data", "tokens", "examples", "compute")
-DATA = ("n_data", "tokens", "examples")
 TRAINED = ("train_loss", "train_error", "train_accuracy")
 MEASURED = ("test_loss", "test_error", "test_accuracy", "loss", "accuracy")
 PARTS = (("n_params",), DATA, ("compute",), MEASURED)
@@ -63,18 +70,11 @@ CONSTANT = 1.0  # less for a size or measurement that does not vary
 CONSISTENT = 1.0  # more where compute is that of parameters and tokens
 CLOSE = 0.05  # assignments that differ by less leave the choice open
 MOST_KEPT = 300  # assignments that are followed up
-FEWEST_TOKENS = 1e7  # a D below this counts examples
-FEWEST_PARAMS = 1e3  # of an n beside tokens; a smaller one counts repeats
 # d, c and n are tokens, compute and parameters where they are so large; else a dimension, an index, examples
 LETTERS = {"d": ("tokens", FEWEST_TOKENS), "c": ("compute", 1e12), "n": ("n_params", 1e7)}
 SUBSCRIPT = re.compile(r"[ND]_[A-Za-z][A-Za-z_]{2,}")  # of some kind; parameters where they are so many:
 FEWEST_OF_N = 1e6
 MOST_PARAMS = 1e14  # whatever counts more is no model
-# sizes within names: Pythia-160M, opt_1.3b, N19M_D1B, 10Btok, but not gpt2
-SIZE_IN_NAME = re.compile(
-    r"(?:(?<![A-Za-z])(?:(?P<d>d)|[nlp])[=_-]?)?(?<![\d.])(?P<n>\d+(?:\.\d+)?) ?"
-    r"(?P<letter>[KMBT])(?:[-_ ]?(?P<tokens>tokens?|toks?)\b|(?:[-_ ]?params?\b)?(?![A-Za-z0-9]))", re.I,
-)  # fmt: skip
 MOST_PERCENT = 101
 SAME_LOSS = 2e-3  # of a loss from the logarithm of its perplexity, both rounded
 SAME_FLOPS = 0.1  # spread of ln(compute / (6 n_params tokens)) that is one way of counting
@@ -89,41 +89,9 @@ NO_RESULT |= {"date", "seconds", "secs", "sec", "ms", "latency", "elapsed", "ene
 _VALUES = {"value", "values", "mean", "avg", "average", "score", "metric", "objective", "result", "y", "0"}
 _COUNTING = {"n", "num", "size", "count", "samples", "examples", "time", "sec", "seconds", "step", "steps"}
 _COUNTING |= {"epoch", "epochs", "every", "interval", "batch", "batches", "freq", "lines", "seqs", "tokens"}
-# words of which the name of a column of training sets is made: "Training set", "subset size", "data"
-_OF_SETS = {"train", "training", "trainset", "set", "data", "dataset", "subset", "size", "amount", "used"}
-_OF_SETS |= {"of", "n", "num", "number", "labelled", "labeled", "the"}
-_SHARED = {*_OF_SETS, "pct", "percent"} - {*TRAIN}  # cells in percent under such a name are shares of data
+_SHARED = {*OF_SETS, "pct", "percent"} - {*TRAIN}  # cells in percent under such a name are shares of data
 _WITHOUT = {"non", "nonembedding", "excl", "excluding", "without"}
 _OF_SPEECH = {"audio", "speech", "transcribed"}
-
-
-def counts_examples(name: str) -> bool:
-    """Whether a name counts images, samples or sentence pairs, or names a training set."""
-    words = {*bare(name).split("_")}
-    is_set = words <= _OF_SETS and bool(
-        words & {"train", "training", "trainset", "data", "dataset", "subset"}
-    )
-    return not aliases([name]) and (is_set or likely_size(name, "n_data") >= 3)
-
-
-def names_sizes(column: pd.Series) -> bool:
-    """Whether each text of a column names one size, as Pythia-160M does.
-
-    >>> names_sizes(pd.Series(["Pythia-70M", "Pythia-160M"])), names_sizes(pd.Series(["gpt2", "gpt3"]))
-    (True, False)
-    """
-    names = [*column.dropna().astype(str).unique()]
-    return bool(names) and all(len(model_sizes(name)) == 1 for name in names)
-
-
-def model_sizes(name: str) -> list[str]:
-    """The sizes of models in a name, as they are written there.
-
-    >>> model_sizes("Pythia-160M, 10Btok, ctx-2k")
-    ['160M']
-    """
-    found = SIZE_IN_NAME.finditer(name)
-    return [m[0] for m in found if m["letter"] in "MBmb" and not m["tokens"] and not m["d"]]
 
 
 @dataclass(frozen=True)
@@ -267,7 +235,7 @@ class _Table:
                     yield Meaning(column, role, fit - CERTAIN, followed=fit == 1 and not large)
             words = {*bare(column).split("_")}
             of_data = words & {*_OF_SPEECH, "labelled", "labeled", "data"} or speech
-            hours = words & {"hours", "hrs"} and words <= {"hours", "hrs"} | _OF_SETS | _OF_SPEECH
+            hours = words & {"hours", "hrs"} and words <= {"hours", "hrs"} | OF_SETS | _OF_SPEECH
             if hours and of_data and is_numeric(self.frame[column]):
                 yield Meaning(column, "n_data", -0.5, unit="hours")
 
@@ -294,6 +262,8 @@ class _Table:
             elif not q.split:
                 evidence = -order[q.kind] - 0.06 * q.rank
                 beside = q.kind in roles and f"train_{bare(column)}" in map(bare, self.frame)  # train_top1
+                alone = sum(not other.split for other in found.values()) == 1
+                beside |= alone and bare(column) != "loss"  # final loss beside train loss
                 yield Meaning(column, roles.get(q.kind, "loss"), evidence, without=() if beside else TRAINED)
             elif ln:
                 yield Meaning(column, q.name, BY_NAME - 1 - 0.06 * q.rank)
@@ -303,7 +273,7 @@ class _Table:
             if len(alike) == 1:  # `val` beside `loss`
                 yield Meaning(column, f"test_{alike[0]}", BY_NAME - 1)
         for column in (c for c in self.others if re.fullmatch(r"L(_(min|opt|best|final|val|test))?", c)):
-            if is_numeric(self.frame[column]) and not found:
+            if is_numeric(self.frame[column]) and all(q.split == "train" for q in found.values()):
                 yield Meaning(column, "loss", -4.0)
         plain = [c for c in self.others if is_numeric(self.frame[c]) and not is_seed(c)]
         plain = [c for c in plain if quantity(c) is None and not {*bare(c).split("_")} & NO_MEASUREMENT]
@@ -323,8 +293,7 @@ class _Table:
         for column in (c for c in self.others if c in numeric and c not in taken and not is_seed(c)):
             words = {*bare(column).split("_")}
             if words & {"hours", "days"} and len(words) > 1 and self._is_count(column):  # GPU hours
-                sizes = (*SIZES, "width")
-                yield Meaning(column, "compute", BY_VALUES - 2, without=sizes, followed=True, unit=column)
+                yield Meaning(column, "compute", BY_VALUES - 2, without=SIZES, followed=True, unit=column)
             if quantity(column) is not None or words & (NO_MEASUREMENT | NO_RESULT):
                 continue
             if any(likely_size(column, size) for size in ("n_params", "tokens", "n_data")):
@@ -343,8 +312,7 @@ class _Table:
                 named = re.fullmatch(r"[A-Za-z][\w /-]{2,}", column) and not words & {"size", "value"}
                 large = large and values.max() < MOST_PARAMS
                 role, unit = ("n_params", "") if large else ("n_data", column if named else "")
-                sizes = (*SIZES, "width")
-                yield Meaning(column, role, BY_VALUES - 2, without=sizes, followed=True, unit=unit)
+                yield Meaning(column, role, BY_VALUES - 2, without=SIZES, followed=True, unit=unit)
 
     # --- values ------------------------------------------------------------------------------------
 
@@ -389,7 +357,11 @@ class _Table:
             for c in self.frame
             if (q := measured(self.frame, c)) and q.kind == "loss" and q.split != "train"
         ]
-        return any(np.allclose(logs, self.frame[c], rtol=SAME_LOSS, equal_nan=True) for c in losses)
+        both = [np.isfinite(logs) & self.frame[c].notna() for c in losses]
+        return any(
+            known.sum() > 1 and np.allclose(logs[known], self.frame[c][known], rtol=SAME_LOSS)
+            for c, known in zip(losses, both)
+        )
 
     def _is_like(self, one: str, other: str) -> bool:
         """Whether two columns may measure the same, on other data: in the median within a factor of two."""
@@ -412,7 +384,7 @@ class _Table:
 
     def _counts_alone(self, column: str) -> bool:
         """Whether a measurement follows a column, and no other counts anything."""
-        others = [c for c in self.others if any(likely_size(c, s) for s in SIZES if s != "examples")]
+        others = [c for c in self.others if any(likely_size(c, size) for size in NOUNS)]
         letters = [c for c in self.frame if len(c) == 1 and c != column and self.frame[c].nunique() > 1]
         return not others and not letters and self._is_count(column) and self._is_followed(column)
 

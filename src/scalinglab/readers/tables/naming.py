@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,20 +15,23 @@ from scalinglab.curves.names import ERROR, HYPERPARAMETERS, aliases, bare, likel
 from scalinglab.curves.numbers import number
 from scalinglab.curves.reading import listed
 from scalinglab.errors import BadInput, NotDetermined
-from scalinglab.readers.tables.headers import Header, header
+from scalinglab.readers.tables.headers import SIZES, Header, header, roles
 from scalinglab.readers.tables.meanings import (
     BY_VALUES,
-    FEWEST_PARAMS,
-    FEWEST_TOKENS,
     LETTERS,
-    SIZE_IN_NAME,
-    SIZES,
     STANDARD,
     SUBSCRIPT,
     Meaning,
-    counts_examples,
     meanings,
     measured,
+)
+from scalinglab.readers.tables.sizes import (
+    FEWEST_OF_A_FAMILY,
+    FEWEST_PARAMS,
+    counts_examples,
+    families,
+    numbers_in_names,
+    sizes_of_names,
 )  # fmt: skip
 from scalinglab.readers.tables.values import COUNTS, TEXT, Values
 from scalinglab.support.words import counted
@@ -37,8 +40,6 @@ from scalinglab.support.words import counted
 _COUNTED = {*COUNTS, "compute"}
 MOST_OF_A_UNIT = 1e5  # a larger count is in ones, whatever its suffix
 MOST_OF_A_SIZE = 1e17  # parameters or tokens: a larger count has its unit twice
-FEWEST_OF_A_FAMILY = 3  # runs whose names differ in numbers alone
-FEWEST_IN_A_NAME = 50  # examples: a smaller number may count layers, or trials
 SAME_LENGTH = 0.01  # sequences are of one length up to this share
 _STEPS_IN_ALL = (
     "max_steps", "total_steps", "num_train_steps", "train_steps", "n_steps", "num_steps", "max_iters",
@@ -54,13 +55,6 @@ _RATIO = re.compile(
     r"(?:train(?:ing)?_)?(?:tokens?|data|d)(?:_(?:per|to|over))?_(?:param|params|parameters?|n)(?:_ratio)?|tpp"
 )
 _KNOWN = {*STANDARD, *HYPERPARAMETERS, *LETTERS}
-_IN_NAME = re.compile(
-    r"(?:^|[_\-. ])([A-Za-z]+(?:_[a-z]+)*)[=\-_]?(\d+(?:\.\d+)?(?:e\d+)?[kKMBT]?)(?![A-Za-z0-9])"
-)
-# sizes alone, or behind a word that counts nothing: 800, history_600
-_ALONE = re.compile(r"(?:(?:history|hist|log|metrics|results?|curve|train(?:ing)?)[_-])?(\d+k?)")
-_POWERS = {"k": 3, "m": 6, "b": 9, "t": 12}
-_FEWEST_IN_NAME = 1e6  # parameters: ctx-2k is no model
 
 
 def is_known(column: Any) -> bool:
@@ -72,71 +66,7 @@ def is_known(column: Any) -> bool:
     short = header(str(column)).name
     measured = quantity(short)
     known = {short, bare(short)} & _KNOWN or (measured and not measured.others and not measured.is_spread)
-    return bool(known or is_seed(short) or aliases([short]) or counts_examples(short))
-
-
-def sizes_of_names(names: Collection[str]) -> dict[str, dict[str, tuple[float, str]]]:
-    """Parameters and tokens in names, by role and name: the size, and how it is written there.
-
-    A number of tokens says so, N124M_D2B or 124M-2Btok. Of several other numbers those count that differ
-    between names; of two of these the second, where it is always the larger, is the tokens.
-
-    >>> found = sizes_of_names(["N19M_D1B", "N70M_D1B"])
-    >>> {role: [size for size, _ in sizes.values()] for role, sizes in found.items()}
-    {'n_params': [19000000.0, 70000000.0], 'tokens': [1000000000.0, 1000000000.0]}
-    """
-    parts = {name: [*SIZE_IN_NAME.finditer(name)] for name in names}
-    counts = {len(found) for found in parts.values()}
-    if len(counts) != 1:
-        return {}
-    columns = [*zip(*parts.values())]
-    read = [[float(f"{m['n']}e{_POWERS[m['letter'].lower()]}") for m in column] for column in columns]
-    of_tokens = [all(m["tokens"] or m["d"] for m in column) for column in columns]
-    large = [min(values) >= _FEWEST_IN_NAME for values in read]
-    others = [k for k, named in enumerate(of_tokens) if not named and large[k]]
-    varying = [k for k in others if len({*read[k]}) > 1] if len(others) > 1 else others
-    tokens = [k for k, named in enumerate(of_tokens) if named]
-    if len(varying) == 2 and not tokens and all(a < b for a, b in zip(*(read[k] for k in varying))):
-        tokens = [varying.pop()]
-    chosen = {"n_params": varying, "tokens": tokens}
-    return {
-        role: {name: (size, m[0]) for name, size, m in zip(parts, read[each[0]], columns[each[0]])}
-        for role, each in chosen.items() if len(each) == 1
-    }  # fmt: skip
-
-
-def numbers_in_names(names: Sequence[str]) -> dict[str, list[str]]:
-    """Sizes and seeds in names of files or runs that all have them, by role: trainsize1000_seed0, N19M_D1e9.
-
-    >>> numbers_in_names(["n800/seed0", "n2400/seed1", "n800/seed1"])
-    {'n_data': ['800', '2400', '800'], 'seed': ['0', '1', '1']}
-    """
-    found = [dict(_IN_NAME.findall(name.replace("/", " "))) for name in names]
-    shared = set.intersection(*({*each} for each in found)) if len(found) > 1 else set()
-    roles = {}
-    for key in sorted(shared):
-        values = [each[key] for each in found]
-        role = _role_in_name(key.strip("_-="), values)
-        if role in ("n_params", "n_data", "tokens", "compute", "width", "seed") and len({*values}) > 1:
-            roles[role] = values
-    alone = [_ALONE.fullmatch(name.rpartition("/")[2]) for name in names]
-    if not roles and len(names) >= FEWEST_OF_A_FAMILY and all(alone):
-        values = [found[1] for found in alone if found]
-        if len({*values}) == len(values) and _role_in_name("train", values) == "n_data":
-            roles["n_data"] = values
-    return roles
-
-
-def _role_in_name(key: str, texts: Sequence[str]) -> str:
-    """What a number in names counts, by the words in front of it or the last of them."""
-    last = key.rpartition("_")[2]
-    found = next(iter({**aliases([key]), **aliases([last])}), "seed" if is_seed(last) else "")
-    values = [number(text) or 0.0 for text in texts]
-    index = min(values) < FEWEST_IN_A_NAME or any(text[0] == "0" for text in texts)  # train_00001, n12
-    if found or index or last.lower() not in ("n", "d"):
-        return found or ("n_data" if counts_examples(last) and not index else "")
-    small = max(values) < FEWEST_TOKENS
-    return ("n_data" if small else "n_params") if last.lower() == "n" else "" if small else "tokens"
+    return bool(known or is_seed(short) or roles(short) or counts_examples(short))
 
 
 class Naming:
@@ -230,7 +160,7 @@ class Naming:
             self._doubt_percent(theirs, found.name, values, origin)
             self._changed(column, "percent, divided by 100")
             return values / 100
-        counted = bool(_COUNTED & {column, *aliases([found.name])}) or counts_examples(found.name)
+        counted = bool(_COUNTED & {column, *roles(found.name)}) or counts_examples(found.name)
         counted = counted or SUBSCRIPT.fullmatch(found.name) is not None
         counted = counted or any(likely_size(found.name, size) for size in ("n_params", "tokens", "n_data"))
         if found.is_suffix and not (counted and self._has_suffix(found.name, values)):
@@ -241,7 +171,7 @@ class Naming:
         if own is not None and own[values.notna()].all():
             return values
         scaled = values * found.scale if own is None else values.where(own, values * found.scale)
-        if counted and scaled.max() > MOST_OF_A_SIZE and "compute" not in (column, *aliases([found.name])):
+        if counted and scaled.max() > MOST_OF_A_SIZE and "compute" not in (column, *roles(found.name)):
             raise BadInput(
                 f"{origin}: {theirs} has values up to {values.max():g}, in ones or times {found.scale:g}? "
                 "Rename the column without its unit, or divide"
@@ -250,39 +180,23 @@ class Naming:
         return scaled
 
     def _of_logarithm(self, column: str, theirs: str, found: Header, origin: str) -> pd.Series | None:
-        """The sizes of which a column has the logarithms."""
-        values = self.frame[column]
-        base = found.log
-        if (kind := quantity(found.name)) is not None and not kind.is_spread:
-            return self._of_logarithmic_result(column, theirs, base, origin)
-        if not {*SIZES} & {column, *aliases([found.name])} or values.max() > 80:
+        """The sizes or measurements of which a column has the logarithms; a log loss is none."""
+        values, base = self.frame[column], found.log
+        lowest, highest = float(values.min()), float(values.max())
+        is_result = (kind := quantity(found.name)) is not None and not kind.is_spread
+        is_size = bool({*SIZES} & {column, *roles(found.name)}) and highest <= 80
+        if not (is_size or is_result) or (is_result and base == 1 and lowest >= 0):
             return None
-        if base == 1:  # log N: by its values, where one base is not possible
-            lowest, highest = float(values.min()), float(values.max())
-            if lowest < np.log(FEWEST_PARAMS):
-                base = 10
-            elif highest > 17:
-                base = 0
-            else:
-                raise BadInput(
-                    f"{origin}: {theirs} from {lowest:g} to {highest:g} may be log10 or ln: name it "
-                    "log10_… or ln_…"
-                )
-        self._changed(column, f"{base or 'e'} to the power of {theirs}")
-        power = 10.0**values if base == 10 else 2.0**values if base == 2 else np.exp(values)
-        return pd.Series(power).round(0) if power.min() >= FEWEST_PARAMS else pd.Series(power)
-
-    def _of_logarithmic_result(
-        self, column: str, theirs: str, base: int | None, origin: str
-    ) -> pd.Series | None:
-        """The measurements of which a column has the logarithms; a log loss is none."""
-        values = self.frame[column]
-        if base == 1 and values.min() >= 0:
-            return None
+        if base == 1 and not is_result:  # log N: by its values, where one base is not possible
+            base = 10 if lowest < np.log(FEWEST_PARAMS) else 0 if highest > 17 else 1
         if base == 1:
-            raise BadInput(f"{origin}: {theirs} may be log10 or ln: name it log10_… or ln_…")
+            raise BadInput(
+                f"{origin}: {theirs} from {lowest:g} to {highest:g} may be log10 or ln: name it log10_… "
+                "or ln_…"
+            )
         self._changed(column, f"{base or 'e'} to the power of {theirs}")
-        return pd.Series(np.power(float(base or np.e), values))
+        power = pd.Series(np.power(float(base or np.e), values))
+        return power.round(0) if not is_result and power.min() >= FEWEST_PARAMS else power
 
     def _mark_percent(self, column: str, name: str) -> None:
         """Keep that errors and accuracies were in percent, in which they are answered."""
@@ -444,8 +358,7 @@ class Naming:
         if "run" not in self.frame or is_numeric(self.frame["run"]) or "family" in self.frame:
             return
         names = self.frame["run"].astype(str)
-        number = r"(?<![\d.])\d[\d.]*(?:e-?\d+)?(?:x\d+)*[kKmMbBtT]?(?![a-z\d.])"  # also 1024x28
-        family = names.str.replace(number, "", regex=True).str.strip(" -_/.")
+        family = names.map(families(names.unique()))
         counts = family[~names.duplicated()].value_counts()
         if len(counts) > 1 and counts.min() >= FEWEST_OF_A_FAMILY:
             self.frame["family"] = family

@@ -10,10 +10,10 @@ import pandas as pd
 from scalinglab.curves import OUTCOME, PROGRESS, SETTING, is_seed
 from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE, IDENTITY, is_numeric, run_names, unit_of_data
 from scalinglab.curves.names import HYPERPARAMETERS, bare, quantity
-from scalinglab.readers.tables.meanings import FEWEST_TOKENS
+from scalinglab.readers.tables.headers import DATA
+from scalinglab.readers.tables.sizes import FEWEST_TOKENS
 from scalinglab.support.words import counted
 
-DATA = ("n_data", "tokens", "examples")  # how much data a model has seen
 FEWEST_SEEN = 1e4  # examples of a training
 CHECKPOINTS = ("step", "epoch", "examples", "time")  # a column of these says that rows are checkpoints
 FEWEST_CHECKPOINTS = 8  # rows in which data grow with the step before they count as one run

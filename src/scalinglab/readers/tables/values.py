@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from scalinglab.curves.columns import IDENTITY, is_numeric, is_seed
-from scalinglab.curves.names import aliases, quantity
+from scalinglab.curves.names import quantity
 from scalinglab.curves.numbers import (
     Numbers,
     has_decimal_comma,
@@ -16,6 +16,8 @@ from scalinglab.curves.numbers import (
     number,
     numbers,
 )
+from scalinglab.readers.tables.headers import roles
+from scalinglab.readers.tables.sizes import counts_examples
 
 TEXT = (*IDENTITY, "model", "dataset", "optimizer", "parameterization", "status")  # never read as numbers
 COUNTS = ("n_data", "n_params", "step", "examples", "tokens", "batch_size")  # whole: 1,000 is a thousand
@@ -42,7 +44,7 @@ class Values:
 
     def __post_init__(self) -> None:
         texts = [c for c in self.frame.columns if not is_numeric(self.frame[c])]
-        texts = [c for c in texts if not {c, *aliases([c])} & {*TEXT}]
+        texts = [c for c in texts if not {c, *roles(c)} & {*TEXT}]
         certain = self.decimal_comma and any(has_decimal_comma(self.frame[c]) for c in texts)
         for column in texts:
             values = self.frame[column]
@@ -81,7 +83,7 @@ class Values:
 
     def _keeps_commas(self, column: str) -> bool:
         """Whether commas separate thousands, in a table with decimal commas: in counts, but not in 1.000."""
-        is_count = column in COUNTS or bool({*COUNTS} & {*aliases([column])})
+        is_count = column in COUNTS or bool({*COUNTS} & {*roles(column)}) or counts_examples(column)
         return is_count and not has_dots_for_thousands([*self.frame[column].dropna().astype(str)])
 
     def wrong(self, column: str) -> pd.Series:
