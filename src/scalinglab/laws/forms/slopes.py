@@ -30,7 +30,7 @@ def softplus(x: Any) -> Any:
     return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
 
 
-# of every elementary step the slopes by its inputs; None where it is 1
+# defined: of every elementary step the slopes by its inputs; None where it is 1
 RULES: dict[Any, tuple[Slope | None, ...]] = {
     np.add: (None, None),
     np.subtract: (None, lambda y, a, b: -1.0),
