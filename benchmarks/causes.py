@@ -421,6 +421,39 @@ def excess_by_spectrum(draws: int = 6000) -> Numbers:
     return found
 
 
+def norm_by_initial_weights(inputs: int = 100, seeds: int = 2) -> Numbers:
+    """Fig. 9e: norm of the tangent kernel over that after the first step, at the end and where it is lowest.
+
+    Digits, even against odd, Wide ResNets without normalisation, with He's initial weights as in the record
+    and with PyTorch's, which are smaller, each at a rate and for as long as it needs to learn.
+    """
+    from scalinglab import measure
+    from scalinglab.data import load
+    from scalinglab.studies import trained
+
+    data, found = load("digits"), {}
+    x, y = data.inputs("test")[:inputs], 2.0 * (data.test_y[:inputs] % 2) - 1
+    for name, own in (
+        ("he", {"learning_rate": 0.005, "steps": 100}),
+        ("pytorch", {"learning_rate": 0.05, "steps": 300, "initialization": "torch"}),
+    ):
+        ends, lowest = [], []
+        for seed in range(seeds):
+            setting = {
+                "dataset": "digits", "superclass": [k % 2 for k in range(10)], "loss": "mse",
+                "optimizer": "sgd", "momentum": 0.9, "batch_size": 64, "checkpoints_per_decade": 2,
+                "measure": [], "seed": seed, "test_size": inputs, "evaluate_at_most": 100,
+                "model": "wide_resnet", "width": 0.5, "depth": 10, "batch_norm": False, **own,
+            }  # fmt: skip
+            reading = measure.KernelReading(x, y - y.mean())
+            frame = trained.runs([setting], "after-kernels", extra=reading).frame.sort_values("step")
+            norms = frame["kernel_norm"].to_numpy(float)
+            ends.append(norms[-1] / norms[0])
+            lowest.append(norms.min() / norms[0])
+        found[name], found[f"{name}_lowest"] = float(np.mean(ends)), float(np.mean(lowest))
+    return found
+
+
 def initial_decay_by_setting(inputs: int = 200, seeds: int = 2) -> Numbers:
     """Fig. 9a: b of the tangent kernel before training, which is 2.0 in the paper and 1.4 in our networks.
 
@@ -605,8 +638,8 @@ CHECKS: dict[str, Callable[[], Numbers]] = {
         plateau_of_guessing,
         optima_of_mean_curves, margins_after_the_last_error, what_falls_in_resnets, exponents_by_domain,
         local_interpolation, features_to_choose_from, sizes_next_to_the_features, scatter_between_checkpoints,
-        frontier_of_one_width, excess_by_spectrum,
-        task_power_of_mean_kernels, initial_decay_by_setting, narrow_perceptrons,
+        frontier_of_one_width, excess_by_spectrum, task_power_of_mean_kernels, norm_by_initial_weights,
+        initial_decay_by_setting, narrow_perceptrons,
         gain_at_fixed_noise_in_time, schemes_in_time, curvature_and_failures,
     )
 }  # fmt: skip

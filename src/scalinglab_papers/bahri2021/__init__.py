@@ -8,9 +8,6 @@ ENTRIES = listed(
           make="variance.data:fig1_top_left", scales=UP_TO_PAPER, gpu_hours=0.5),
     Entry("fig1-top-right", "resolution-limited scaling with data of Wide ResNets; smaller networks below "
           "scale paper", make="images:fig1_top_right", scales=UP_TO_PAPER, gpu_hours=40.0),
-    Entry("fig1-top-right-cnn", "stand-in, the CNN of damico2025 in place of Wide ResNets: "
-          "resolution-limited scaling with data; loss and error, final and best",
-          make="distributions:fig1_top_right_cnn", scales=("gpu",)),
     Entry("fig1-bottom-left", "resolution-limited scaling with width of ResNets; smaller networks below "
           "scale paper", make="images:fig1_bottom_left", scales=UP_TO_PAPER, gpu_hours=20.0),
     Entry("fig1-bottom-right", "variance-limited scaling with width of over-parameterized networks: "
@@ -30,9 +27,6 @@ ENTRIES = listed(
           "the measured constants", make="students:theorems_network", laptop_minutes=8.8),
     Entry("fig2-right", "the exponents of student networks, of a CNN and of a Wide ResNet against the "
           "dimension of the data", make="distributions:fig2_right", scales=UP_TO_PAPER, gpu_hours=45.0),
-    Entry("fig2-right-cnn", "stand-in, the CNN of damico2025 in place of the CNN of table 1 and Wide "
-          "ResNets: 4/α_D against the dimension, for students and for images (inputs only)",
-          make="distributions:fig2_right_cnn", scales=("gpu",)),
     Entry("fig2-right-kernels", "stand-in, kernels on spheres in place of networks: the exponent falls as "
           "t/d with the dimension of the data manifold, 4/d for t = 4",
           make="manifold:fig2_right", laptop_minutes=8.4),

@@ -10,7 +10,6 @@ nearest neighbour as published, and by TwoNN). Table 1: the CNNs. Scales are tho
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,13 +17,12 @@ import pandas as pd
 
 from scalinglab import measure
 from scalinglab.curves import Curves
-from scalinglab.data import available, load
+from scalinglab.data import load
 from scalinglab.figures import style
 from scalinglab.studies import trained
-from scalinglab.studies.draws import by_draw
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.verdict import Row
-from scalinglab_papers.bahri2021 import exponents, images, students
+from scalinglab_papers.bahri2021 import images, students
 from scalinglab_papers.bahri2021.exponents import Exponent
 from scalinglab_papers.bahri2021.learned_features import penultimate
 
@@ -308,52 +306,6 @@ def dimensions_of(dataset: str, points: int) -> Reading:
         return own | columns("hidden", penultimate(model, data.inputs("test")[:points]))
 
     return reading
-
-
-# --- networks that were trained for another paper ----------------------------------------------------
-
-# students of figS2 at scale gpu: the best checkpoint of each run, trained on one H200
-STUDENT_RUNS = Path(__file__).with_name("students_in_data.csv")
-# last and best checkpoint of the runs of damico2025/fig3's CNN (gpu), trained on one H200
-CNN_RUNS = Path(__file__).with_name("cnn_in_data.csv")
-
-
-def cnn_scans() -> list[images.Scan]:
-    """The CNN of damico2025 against D, one scan a data set."""
-    found = []
-    for name, part in pd.read_csv(CNN_RUNS).groupby("dataset"):
-        tables = {m: by_draw(part, "n_data", m.replace(" ", "_")) for m in images.METRICS}
-        values = {metric: losses for metric, (_, losses) in tables.items()}
-        found.append(images.Scan(str(name), tables[images.BEST][0], values))
-    return found
-
-
-def fig1_top_right_cnn(scale: str) -> Reproduction:
-    """Loss against D of the CNN of damico2025, whose parameters outnumber the examples 200 times and more."""
-    found = cnn_scans()
-    figure, axes = style.panels(1, len(found), size=(4.4, 3.8))
-    rows: list[Row] = []
-    for axis, scan in zip(axes[0], found):
-        alpha, alike = images.draw_metrics(axis, scan, f"CNN of damico2025 on {scan.name}")
-        rows += [images.between_0_and_1(scan, alpha, "α_D", "CNN of damico2025, Adam"), *alike]
-    curves = Curves(pd.read_csv(CNN_RUNS).assign(model="cnn"), source="train")
-    return Reproduction(curves, figure, tuple(rows))
-
-
-def fig2_right_cnn(scale: str) -> Reproduction:
-    """The same for students and for the CNN of damico2025, from the tables of their runs, on the inputs."""
-    curves = Curves(pd.read_csv(STUDENT_RUNS).assign(model="mlp"), settings=["dimension"], source="train")
-    found = {}
-    for d, part in curves.frame.groupby("dimension"):
-        found[int(str(d))] = exponents.of_losses(*by_draw(part, "n_data"))
-    places = {}
-    for scan in cnn_scans():
-        if available(scan.name):
-            x = load(scan.name).inputs("train", slice(0, IMAGES_SEEN))
-            own = {method: measure.dimension(x, method, max_points=QUERIES) for method in METHODS}
-            places[scan.name] = scan.exponent(), {"inputs": own}
-    figure, rows = against_dimension(found, places)
-    return Reproduction(curves, figure, rows)
 
 
 # --- Table 1 -----------------------------------------------------------------------------------------

@@ -63,10 +63,6 @@ ENTRIES = listed(
     Entry("published-settings", "norms after one epoch and curves at the settings behind the published ones: "
           "learning rates, batch sizes, initial scales",
           make="against_published:published_settings", scales=("gpu",)),
-    Entry("fixed-complexity", "beyond the paper: networks trained at a fixed complexity",
-          make="beyond:fixed_complexity", scales=UP_TO_GPU),
-    Entry("width", "beyond the paper: a master curve over widths at fixed data",
-          make="beyond:width", scales=UP_TO_GPU),
     Entry("stop-by-norm", "beyond the paper: the optimal norm of small sizes says where a larger one should "
           "stop", make="beyond:stop_by_norm", scales=UP_TO_PAPER, gpu_hours=176),
 )  # fmt: skip

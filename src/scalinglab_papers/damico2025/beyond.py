@@ -1,8 +1,5 @@
-"""Beyond the paper: training at a fixed complexity, width at fixed data, when to stop, how long to train.
+"""Beyond the paper: when to stop, how long to train.
 
-- `fixed_complexity`: a network held at the complexity R (`checkpoints.projection`) is what the perceptron
-  at fixed norm is. Does it reach the error that free training has when it passes R, and the optimum at R_opt?
-- `width`: at fixed data, do the curves of networks of several widths fall on one master curve?
 - `stop_by_norm`: is the optimal norm, extrapolated from sizes up to a third of the largest, where the largest
   should stop?
 - `optimal_norm_in_time`: eq. 4 is about the norm of the smallest test error, which lies near the elbow for a
@@ -21,126 +18,19 @@ from matplotlib.ticker import NullFormatter
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
-from scalinglab.figures.collapse import draw_collapse, plain_ticks, sizes_legend
-from scalinglab.figures.style import INK, PALETTE, colors, headroom, loglog, panels, panels_for
-from scalinglab.laws.learning_curves.collapse import collapse
+from scalinglab.figures.collapse import plain_ticks, sizes_legend
+from scalinglab.figures.style import INK, PALETTE, colors, headroom, loglog, panels_for
 from scalinglab.laws.learning_curves.dynamical import stopping_point
 from scalinglab.laws.learning_curves.mean_curves import FEWEST_POINTS, SizeCurve, size_curves
 from scalinglab.laws.learning_curves.shape import optimum
 from scalinglab.results.estimate import FEWEST, Estimate, slope
 from scalinglab.studies import trained
-from scalinglab.studies.draws import loglog_figure
 from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.verdict import Row, mean
-from scalinglab_papers.damico2025.curves import DEVIATES, analysed, small_print
+from scalinglab.studies.verdict import Row
+from scalinglab_papers.damico2025.curves import analysed, small_print
 from scalinglab_papers.damico2025.pairs import OURS, Pair, pairs, together
 
-SETTING = {"model": "cnn", "initialization": "customary", "measure": ["norm"]}
-# data, training set, epochs, batch, rate, width, seeds
-SCALES = {
-    "smoke": {"dataset": "digits", "n_data": 160, "epochs": 8, "batch_size": 64, "learning_rate": 1e-2,
-              "width": 0.0625, "checkpoints_per_decade": 5, "evaluate_at_most": 160, "test_size": 200},
-    "laptop": {"dataset": "mnist", "n_data": 750, "epochs": 60, "batch_size": 128, "learning_rate": 1e-3,
-               "width": 0.125, "checkpoints_per_decade": 6, "test_size": 2000},
-    "gpu": {"dataset": "cifar10", "n_data": 8000, "epochs": 20, "batch_size": 128, "learning_rate": 1e-3,
-            "width": 1.0, "precision": "bf16", "graphs": True, "checkpoints_from": 1.0,
-            "evaluate_at_most": 2000},
-}  # fmt: skip
-TARGETS = {"smoke": 2, "laptop": 4, "gpu": 5}  # complexities
-SEEDS = {"smoke": 2, "laptop": 2, "gpu": 3}
-WIDTHS = {
-    "smoke": [0.03125, 0.0625, 0.125], "laptop": [0.0625, 0.125, 0.25], "gpu": [0.25, 0.5, 1.0, 2.0],
-}  # fmt: skip
 SAME = 0.1  # a relative difference of errors that would matter
-
-
-# --- a fixed complexity ----------------------------------------------------------------------------------
-
-
-def fixed_complexity(scale: str) -> Reproduction:
-    """Error of networks trained at several fixed complexities against the curve of free training."""
-    base = {**SETTING, **SCALES[scale]}
-    free = trained.runs([{**base, "seed": s} for s in range(SEEDS[scale])], "free complexity")
-    reached = free.frame.groupby("run").tail(1)["norm"].median()
-    start = free.frame.groupby("run").head(1)["norm"].median()
-    targets = np.geomspace(start, reached, TARGETS[scale] + 1)[1:]
-    fixed = trained.runs(
-        [{**base, "seed": s, "complexity": float(f"{r:.3g}")} for r in targets for s in range(SEEDS[scale])],
-        "fixed complexity",
-    )
-    figure, axis = loglog_figure(
-        "spectral complexity R", "test error", "free and fixed complexity", size=(5.2, 3.8)
-    )
-    for _, run in free.frame.groupby("run"):
-        axis.plot(run["norm"], run["test_error"], "-", color=PALETTE[0], linewidth=1)
-    ends = fixed.frame.groupby("run").tail(1).sort_values(["complexity", "seed"])
-    axis.plot(ends["norm"], ends["test_error"], "o", color=PALETTE[1], label="trained at fixed R")
-    axis.plot([], [], color=PALETTE[0], label="free training")
-    axis.legend()
-    best = free.frame.groupby("seed")["test_error"].min().to_numpy()  # pairs are those of one seed
-    rows = []
-    for place, (complexity, part) in enumerate(ends.groupby("complexity"), start=1):
-        passing = [_at(run, float(complexity)) for _, run in free.frame.groupby("seed")]
-        change = np.log(part["test_error"].to_numpy() / np.array(passing))
-        rows.append(
-            _ratio(f"R {place} of {len(targets)}: ln of its error over that of free training there", change,
-                   f"R = {complexity:.3g}; 0 where a fixed complexity is as good as passing it")
-        )  # fmt: skip
-    lowest = ends.groupby("complexity")["test_error"].mean().idxmin()
-    reached_best = ends[ends["complexity"] == lowest]["test_error"].to_numpy()
-    name = "best R: ln of its error over the smallest of free training"
-    note = f"R = {lowest:.3g}; 0 where fixed complexity reaches the optimum"
-    rows.append(_ratio(name, np.log(reached_best / best), note))
-    return Reproduction(_both(free, fixed), figure, tuple(rows))
-
-
-def _both(free: Curves, fixed: Curves) -> Curves:
-    return Curves(pd.concat([free.frame, fixed.frame], ignore_index=True), settings=fixed.settings)
-
-
-def _at(run: pd.DataFrame, norm: float) -> float:
-    """Test error of a run where it passes a norm, between its checkpoints."""
-    run = run.sort_values("step")
-    return float(np.interp(np.log(norm), np.log(run["norm"]), run["test_error"]))
-
-
-def _ratio(name: str, change: np.ndarray, note: str) -> Row:
-    found = mean(change)
-    return found.row(name, expected=0.0, resolution=SAME, note=note)
-
-
-# --- width -----------------------------------------------------------------------------------------------
-
-
-def width(scale: str) -> Reproduction:
-    """Curves of several widths at one training set, rescaled by their optima."""
-    base = {**SETTING, **SCALES[scale]}
-    curves = trained.runs(
-        [{**base, "width": w, "seed": s} for w in WIDTHS[scale] for s in range(SEEDS[scale])], "width"
-    )
-    found = collapse(curves, by="optimum", size="width")
-    figure, axes = panels(1, 2, size=(4.2, 3.4))
-    left = loglog(axes[0, 0], "spectral complexity R", "test error", f"P = {base['n_data']:,}")
-    for shade, one in zip(colors(WIDTHS[scale]), WIDTHS[scale], strict=True):
-        for _, run in curves.select(width=one).frame.groupby("run"):
-            left.plot(run["norm"], run["test_error"], color=shade, linewidth=1)
-    sizes_legend(left, np.array(WIDTHS[scale]), "width", loc="lower left")
-    draw_collapse(axes[0, 1], found, "R", "test error", "rescaled by the optima")
-    plain_ticks(axes[0, 1], "y")
-    number = mean(found.deviation[np.isfinite(found.deviation)])
-    best = curves.frame.groupby(["width", "seed"])["test_error"].min()
-    largest, smallest = best[max(WIDTHS[scale])], best[min(WIDTHS[scale])]
-    gain = np.log(largest.to_numpy() / smallest.to_numpy())
-    each = ", ".join(f"{value:.3g} at {width:g}" for width, value in best.groupby("width").mean().items())
-    rows = (
-        number.row(
-            "rms deviation of the widths from one master curve", expected=DEVIATES, relation="<",
-            note="relative; rescaled by the optima; n counts the widths",
-        ),
-        Row("ln of the smallest error, widest over narrowest", mean(gain).value, mean(gain).stderr, len(gain),
-            note=f"below 0 where width helps at fixed data; smallest errors, by width: {each}"),
-    )  # fmt: skip
-    return Reproduction(curves, figure, rows)
 
 
 # --- when to stop ----------------------------------------------------------------------------------------
