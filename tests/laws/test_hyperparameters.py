@@ -212,3 +212,39 @@ def test_the_command_prints_what_the_function_gives(tmp_path):
     (row,) = json.loads(done.stdout)["settings"]
     assert (row["value"], row["low"], row["high"]) == pytest.approx((found.value, found.low, found.high))
     assert (tmp_path / "h.png").stat().st_size > 10_000
+
+
+def of_sizes(count, kinds=(1.0,), **columns):
+    """Rates at some sizes, 20 tokens a parameter, for every kind of runs, whose losses differ by a factor."""
+    n, rate, kind = (
+        v.ravel() for v in np.meshgrid(3e7 * 2.0 ** np.arange(count), np.geomspace(3e-4, 3e-2, 8), kinds)
+    )
+    noise = np.exp(3e-4 * np.random.default_rng(0).standard_normal(len(n)))
+    loss = kind * (1.8 + 900 * n**-0.35) * (1 + 0.01 * np.log(rate / 3e-3 * (n / 1e8) ** 0.2) ** 2) * noise
+    return pd.DataFrame({"n_params": n, "n_data": 20 * n, "learning_rate": rate, "loss": loss, **columns})
+
+
+def test_sizes_on_one_line_need_no_more_searches_than_one_size():
+    both, one = {"n_params": 1e9, "n_data": 2e10}, {"n_params": 1e9}
+    found = sl.laws.hyperparameters(of_sizes(4), at=both)
+    alone = sl.laws.hyperparameters(of_sizes(4).drop(columns="n_data"), at=one)
+    assert found.learning_rate.value == pytest.approx(alone.learning_rate.value, rel=0.02)
+    assert found.learning_rate.low < 3e-3 * 0.1**0.2 < found.learning_rate.high
+    with pytest.raises(NotDetermined, check=because("few_searches", searches=3, needed=4)):
+        sl.laws.hyperparameters(of_sizes(3), at=both)
+
+
+def test_a_setting_that_follows_the_size_is_not_searched():
+    table = of_sizes(5).assign(warmup_steps=lambda t: t.n_data // 5e7)
+    assert {*sl.laws.hyperparameters(table, at={"n_params": 1e9}).settings} == {"learning_rate"}
+
+
+def test_runs_of_other_kinds_have_searches_of_their_own():
+    """Of two schedules each has its own losses, and rates that the other has not."""
+    table = of_sizes(5, kinds=(1.0, 1.2))
+    table["schedule"] = np.where(np.arange(len(table)) % 2, "constant", "cosine")
+    left_out = (table.schedule == "cosine") & (table.learning_rate > 9e-3)
+    mixed = sl.laws.hyperparameters(table[~left_out], at={"n_params": 1e9})
+    assert len(mixed.valleys.cells) == 10
+    assert mixed.valleys.noise < 1e-3
+    assert mixed.learning_rate.low < 3e-3 * 0.1**0.2 < mixed.learning_rate.high

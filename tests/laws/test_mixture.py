@@ -224,3 +224,14 @@ def test_the_command_proposes_what_the_function_does(tmp_path, fitted):
     assert fitted.plot().get_ylabel() == "measured loss"
     refused = CliRunner().invoke(app, [*words, "--bounds", "web=0.999:1"])
     assert isinstance(refused.exception, NotDetermined)
+
+
+def test_tokens_of_domains_are_shares_and_one_missing_share_is_the_rest():
+    runs = np.random.default_rng(0).dirichlet(np.ones(3), 20)
+    table = pd.DataFrame(runs, columns=["web", "code", "d"])
+    loss = np.exp(1.0 - 0.3 * np.sqrt(runs) @ [1.0, 0.4, 0.6])
+    plain = sl.laws.mixture(table.assign(loss=loss), shares=["web", "code", "d"])
+    tokens = sl.laws.mixture((table * 5e9).assign(loss=loss), shares=["web", "code", "d"])
+    np.testing.assert_allclose(tokens.runs, plain.runs, rtol=1e-9)
+    gaps = table.mask(np.eye(20, 3).astype(bool)).assign(loss=loss)
+    np.testing.assert_allclose(sl.laws.mixture(gaps, shares=["web", "code", "d"]).runs, plain.runs, atol=1e-9)

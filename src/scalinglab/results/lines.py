@@ -149,8 +149,8 @@ LINES = {
     "powers": "{powers:;}",
     "not_certified": "not tested: too few searches are left where the largest sizes are held out",
     "certified": (
-        "{verdict}: of {sizes} largest sizes, each predicted from sizes {factor:.3g} times smaller or more "
-        "in {along: ·}, "
+        "{verdict}: of the largest {sizes:#size}, each predicted from sizes {factor:.3g} times smaller or "
+        "more in {along: ·}, "
         "{covered} of {values} best values lie inside; a run at the proposal was {regret:.2f} % above the "
         "best, one with the best settings of the largest size below {copied:.2f} %"
     ),

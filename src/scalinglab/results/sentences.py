@@ -41,9 +41,12 @@ REASONS = {
         "factor of two apart"
     ),
     "few_searches": (
-        "{searches} searches over {settings} have their best run inside the grid, and {needed} are needed "
-        "({edge} have it at the edge): search at more sizes, three values of each setting or more, and widen "
-        "the grids whose best run lies at their edge"
+        "{searches} of the searches over {settings} have their best run inside the grid, and {needed} are "
+        "needed: search at more sizes, three values of each setting or more{widen}"
+    ),
+    "widen_grids": (
+        "; widen the grid of {settings}, the best of which lies at its end, or name the other settings alone "
+        "(--settings)"
     ),
     "searches_at_edge": (
         "{searches} of {of} searches have their best run at the edge of the grid and are left out: their "

@@ -329,12 +329,15 @@ def mixture(
     names = tuple(dict.fromkeys(shares))
     if len(names) < 2:
         raise BadInput(f"shares={list(shares)!r}: name the columns of two domains or more")
-    frame = under_names(getattr(table, "frame", table), SIZES)
+    frame = getattr(table, "frame", table)
     columns = [str(c) for c in getattr(frame, "columns", ())]
     if missing := [name for name in names if name not in columns]:
         raise BadInput(f"no column {missing[0]!r}; {nearest(missing[0], columns)}")
-    sizes = tuple(s for s in SIZES if s in columns and frame[s].nunique() > 1)
-    filled = frame.assign(**{name: frame[name].fillna(0.0) for name in names})
+    frame = under_names(frame.drop(columns=[*names]), SIZES).assign(
+        **frame[[*names]]
+    )  # a domain d is no size
+    sizes = tuple(s for s in SIZES if s in frame and frame[s].nunique() > 1)
+    filled = frame.assign(**_filled(frame[[*names]]))
     points, usable = losses_of_runs(filled, (*names, *sizes), y, sizes, reduce=reduce, where=where)
     values, loss = np.asarray(points.x, float), np.asarray(points.y, float)
     notes = list(points.notes)
@@ -357,14 +360,29 @@ def mixture(
     )  # fmt: skip
 
 
+def _filled(shares: pd.DataFrame) -> pd.DataFrame:
+    """Missing shares as zero; one that a run lacks of the sum of all complete runs is the rest of it."""
+    missing = shares.isna()
+    known = shares.sum(axis=1)
+    whole = known[~missing.any(axis=1)]
+    if len(whole) < 2 or np.ptp(whole) > SUM * whole.median():
+        return shares.fillna(0.0)
+    left = (whole.median() - known).where(missing.sum(axis=1) == 1, 0.0).clip(lower=0.0)
+    return shares.apply(lambda column: column.fillna(left))
+
+
 def _whole(shares: np.ndarray) -> np.ndarray:
-    """Shares that sum to one, with a last domain for what is left where something is."""
+    """Shares that sum to one, with a last domain for what is left where something is.
+
+    In percent they sum to a hundred or less; more are tokens of the domains.
+    """
     if (shares < -1e-9).any():
         raise BadInput("a share is negative: shares lie between 0 and 1")
     shares = np.maximum(shares, 0.0)
     total = shares.sum(axis=1)
-    if len(total) and np.median(total) > 50:  # percent
-        shares, total = shares / 100, total / 100
+    if len(total) and np.median(total) > 50:
+        unit = 100.0 if total.max() <= 100 * (1 + SUM) else np.maximum(total, 1e-300)
+        shares, total = (shares.T / unit).T, total / unit
     if (total > 1 + SUM).any() or not (total > 0).all():
         worst = total.max() if (total > 1 + SUM).any() else total.min()
         raise BadInput(f"the shares of a run sum to {worst:.3g}: they must sum to one, or to less")

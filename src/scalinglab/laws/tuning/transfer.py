@@ -17,8 +17,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import stats
 
+from scalinglab.curves import OUTCOME, PROGRESS
+from scalinglab.curves.columns import IDENTITY, is_seed
+from scalinglab.curves.names import quantity
 from scalinglab.errors import BadInput, NotDetermined, nearest
-from scalinglab.laws.fitting.data.from_curves import losses_of_runs, under_names
+from scalinglab.laws.fitting.data.from_curves import Table, losses_of_runs, under_names
 from scalinglab.laws.fitting.statistics import WIDE, check_level
 from scalinglab.laws.tuning import movement, valleys
 from scalinglab.laws.tuning.valleys import Cell
@@ -44,6 +47,7 @@ HELD_OUT, ENOUGH = 12, 6
 # convention: of as many misses, were every interval right; then it does not transfer
 IMPROBABLE = 0.05 + 1e-9
 DRAWS = 4000  # search: draws behind the regret
+MOST_KINDS = 40  # search: of runs, by values of what is neither size nor setting
 
 
 @dataclass(frozen=True)
@@ -235,10 +239,12 @@ def hyperparameters(
     cells, sizes, names, notes = _cells(table, at, y, settings, where, reduce)
     target = np.log([float(at[name]) for name in sizes])
     usable, edge = [c for c in cells if not c.edge.any()], [c for c in cells if c.edge.any()]
-    needed = len(sizes) + FEWEST
+    needed = _needed(cells)
     if len(usable) < needed:
-        raise NotDetermined(
-            Reason("few_searches", searches=len(usable), needed=needed, edge=len(edge), settings=names)
+        ends = np.any([c.edge for c in cells], axis=0)
+        at_end = tuple(name for name, out in zip(names, ends, strict=True) if out)
+        raise _few(
+            len(usable), names, needed, len(edge), Reason("widen_grids", settings=at_end) if edge else ""
         )
     fitted = _Law(usable, names)
     lines = fitted.settings(target, sizes, level)
@@ -314,7 +320,9 @@ def _certificate(
     On a grid of sizes the smaller products have runs on both sides of a leap along one size, which widens
     their intervals until they hold it.
     """
-    along = [np.ones(len(sizes)), *(np.eye(len(sizes)) if len(sizes) > 1 else ())]
+    each = list(np.eye(len(sizes)))
+    on_a_line = not len(usable) or _needed(usable) == 1 + FEWEST  # then one size stands for all
+    along = each[:1] if on_a_line else [np.ones(len(sizes)), *each]
     found = [_backtest(usable, names, sizes, level, target, one) for one in along]
     worst = min(found, key=lambda one: np.nan_to_num(one.probability, nan=1.0))
     if not worst.probability * len(found) <= IMPROBABLE:
@@ -330,7 +338,7 @@ def _backtest(
     ordered = sorted(usable, key=lambda c: float(c.size @ along))
     products = np.array([c.size @ along for c in ordered])
     beyond = float(target @ along - products[-1]) if len(products) else 0.0
-    needed, gap = len(sizes) + FEWEST, float(np.clip(beyond, np.log(NEAR), np.log(WIDE)))
+    needed, gap = _needed(usable) if usable else 0, float(np.clip(beyond, np.log(NEAR), np.log(WIDE)))
 
     def below(left_out: int, gap: float) -> int:
         return int(np.searchsorted(products, products[left_out] - gap + 1e-9, side="right"))
@@ -384,31 +392,53 @@ def _cells(
         )
     if missing := [name for name in (*at, *names) if name not in columns]:
         raise BadInput(f"no column {missing[0]!r}; {nearest(missing[0], columns)}")
-    names = tuple(n for n in names if settings or frame[n].nunique() > 2)
+    with np.errstate(all="ignore"):  # a warm-up that follows the size is not searched
+        own = frame.groupby([np.log(frame[size].astype(float)).round(SAME) for size in at])
+    names = tuple(n for n in names if settings or own[n].nunique().max() > 2)
     if not names:
         raise NotDetermined(Reason("nothing_searched", settings=tuple(s for s in SETTINGS if s in columns)))
-    points, usable = losses_of_runs(table, (*at, *names), y, tuple(at), reduce=reduce, where=where)
-    values, loss = np.asarray(points.x, float), np.asarray(points.y, float)
-    z = np.array([_logarithm(n, v) for n, v in zip(names, values[len(at) :], strict=True)])
-    usable &= np.isfinite(z).all(axis=0)
-    notes = list(points.notes)
-    if lost := int((~usable).sum()):
-        notes.append(Reason("runs_not_counted", runs=lost))
-    if not usable.any():
-        raise BadInput("no run has a positive loss, size and setting: all three are taken as logarithms")
-    log_sizes = np.log(values[: len(at)][:, usable])
-    z, log_loss = z[:, usable], np.log(loss[usable])
-    sizes = tuple(at)
-    varies = [len(np.unique(np.round(row, SAME))) > 1 for row in log_sizes]
-    for name, row, moves in zip(sizes, log_sizes, varies, strict=True):
-        if not moves and abs(np.log(float(at[name])) - row[0]) > 10**-SAME:
+
+    def searched(where: Mapping[str, Any] | None) -> tuple[list[Cell], int, list[Reason]]:
+        found, usable = losses_of_runs(table, (*at, *names), y, tuple(at), reduce=reduce, where=where)
+        cells, few, lost = _searches(found, usable, names)
+        return cells, few, [*found.notes, *lost]
+
+    cells, few, notes = searched(where)
+    # runs that differ in something else have losses of their own: each kind has its searches
+    known = (*at, *names, *PROGRESS, *OUTCOME, *IDENTITY)
+    free = [c for c in columns if c not in known and not is_seed(c) and quantity(c) is None]
+    others = [c for c in free if own[c].nunique().max() > 1 and 3 * frame[c].nunique() <= len(frame)]
+    kinds = frame[others].dropna().drop_duplicates().astype(object).to_dict("records") if others else []
+    if 1 < len(kinds) <= MOST_KINDS:
+        apart = [searched({**(where or {}), **kind}) for kind in kinds]
+        several = [cell for found, *_ in apart for cell in found]
+        if 2 * sum(len(c.y) for c in several) > sum(len(c.y) for c in cells):
+            cells, few = several, sum(one[1] for one in apart)
+    if few:
+        notes.append(Reason("sizes_not_searched", sizes=few))
+    if not cells:
+        raise _few(0, names)
+    log_sizes = np.array([cell.size for cell in cells])
+    varies = np.ptp(log_sizes, axis=0) > 10**-SAME
+    for name, value, moves in zip(at, log_sizes[0], varies, strict=True):
+        if not moves and abs(np.log(float(at[name])) - value) > 10**-SAME:
             raise NotDetermined(
-                Reason("one_size_searched", size=name, value=float(np.exp(row[0])), at=float(at[name]))
+                Reason("one_size_searched", size=name, value=float(np.exp(value)), at=float(at[name]))
             )
-    kept = tuple(name for name, moves in zip(sizes, varies, strict=True) if moves)
-    if not kept:
-        raise NotDetermined(Reason("few_searches", searches=1, needed=1 + FEWEST, edge=0, settings=names))
-    log_sizes = log_sizes[np.array(varies)]
+    if not varies.any():
+        raise _few(1, names)
+    kept = tuple(name for name, moves in zip(at, varies, strict=True) if moves)
+    return [replace(cell, size=cell.size[varies]) for cell in cells], kept, names, tuple(notes)
+
+
+def _searches(
+    points: Table, usable: np.ndarray, names: Sequence[str]
+) -> tuple[list[Cell], int, list[Reason]]:
+    """The searches of one kind of runs, how many sizes have too few of them, and the runs without a value."""
+    values, loss = np.asarray(points.x, float), np.asarray(points.y, float)
+    z = np.array([_logarithm(n, v) for n, v in zip(names, values[-len(names) :], strict=True)])
+    usable = usable & np.isfinite(z).all(axis=0)
+    log_sizes, z, log_loss = np.log(values[: -len(names), usable]), z[:, usable], np.log(loss[usable])
     groups, which = np.unique(np.round(log_sizes, SAME), axis=1, return_inverse=True)
     cells = []
     for k in range(groups.shape[1]):
@@ -419,9 +449,23 @@ def _cells(
         cell = Cell(log_sizes[:, own].mean(axis=1), places.T, mean)
         if cell.varied.any() and len(mean) > 1 + cell.varied.sum():
             cells.append(cell)
-    if few := groups.shape[1] - len(cells):
-        notes.append(Reason("sizes_not_searched", sizes=few))
-    return cells, kept, names, tuple(notes)
+    lost = int((~usable).sum())
+    return cells, groups.shape[1] - len(cells), [Reason("runs_not_counted", runs=lost)] if lost else []
+
+
+def _few(
+    searches: int, names: Sequence[str], needed: int = 1 + FEWEST, edge: int = 0, widen: Reason | str = ""
+) -> NotDetermined:
+    settings = tuple(names)
+    return NotDetermined(
+        Reason("few_searches", searches=searches, needed=needed, edge=edge, settings=settings, widen=widen)
+    )
+
+
+def _needed(cells: Sequence[Cell]) -> int:
+    """How many searches a law takes: sizes on one line, such as N with D = 20 N, are one."""
+    sizes = np.array([c.size for c in cells])
+    return int(np.linalg.matrix_rank(sizes - sizes.mean(axis=0), tol=0.01 * np.sqrt(len(sizes)))) + FEWEST
 
 
 def _logarithm(name: str, values: np.ndarray) -> np.ndarray:
