@@ -160,12 +160,13 @@ def test_intervals_of_refits_leave_out_those_without_an_optimum():
 # --- what one more run saves ------------------------------------------------------------
 
 
-def left_open(law, targets, made=()):
+def left_open(law, targets, made=(), weights=1.0):
     """(targets,) variance of what is not known there after runs `made`: universal kriging in one system.
 
     The error of the form has the kernel and the noise of `FormError`, and what runs of one size share that of
     `SharedErrors`; derivatives are by differences. Runs whose errors were given scatter in proportion to them
-    around the noise of a typical one, and share as much; runs to come are typical.
+    around the noise of a typical one, and share as much; a run of weight w scatters as the mean of w runs;
+    runs to come are typical.
     """
     error, points, targets = FormError(law), np.atleast_2d(law.points.x).T, np.atleast_2d(targets)
     known = np.vstack([points, np.reshape(made, (-1, points.shape[1]))])
@@ -193,7 +194,9 @@ def left_open(law, targets, made=()):
     if shared.shows:
         seen = seen + shared.between(known.T, known.T) * np.outer(relative, relative)
         own = own * shared.alone
-    seen = seen + own * np.diag(relative**2)
+    alone = relative**2
+    alone[: len(points)] /= weights
+    seen = seen + own * np.diag(alone)
     system = np.block([[seen, trend.T], [trend, np.zeros((len(trend),) * 2)]])
     with_targets = np.vstack([error.covariance(known.T, targets.T), there])
     return error.variance(targets.T) - np.sum(with_targets * np.linalg.solve(system, with_targets), axis=0)
@@ -234,6 +237,15 @@ def test_runs_count_by_their_given_errors_in_what_is_left_open(shared):
     told = [found.variance, found.with_run(0).variance, found.with_run(0).with_run(1).variance]
     assert told == pytest.approx(left, rel=1e-4)
     assert np.ptp(np.log(left)) > 0.01, "the runs tell something"
+
+
+def test_runs_count_by_their_weights_in_what_is_left_open():
+    weights = np.array([1.0, 4.0, 1.0, 2.0, 9.0, 1.0, 3.0, 1.0, 5.0, 1.0])
+    law = sl.laws.fit("power_law", X, 3 * X**-0.4 * np.exp(0.1 * NOISE), weights=weights, loss="squared")
+    found = posterior.after_fit(law, np.array([[1e4]]), np.array([[2e4]]))
+    left = [left_open(law, [[2e4]], made, weights)[0] for made in ((), [[1e4]])]
+    assert [found.variance, found.with_run(0).variance] == pytest.approx(left, rel=1e-4)
+    assert left[0] != pytest.approx(left_open(law, [[2e4]])[0], rel=0.01), "weights matter"
 
 
 def test_several_targets_count_by_their_mean_variance():

@@ -11,8 +11,7 @@ from scalinglab.errors import BadInput
 from scalinglab.laws.noise.runs import Search
 from scalinglab.results.estimate import Estimate
 from scalinglab.studies import entries
-from scalinglab.studies.shared import counted
-from scalinglab.studies.trained import storing_in
+from scalinglab.studies.trained import counted, storing_in
 from scalinglab.train import Setting
 from scalinglab_papers.park2019 import appendices, rows, scales, searches
 from scalinglab_papers.park2019.design import EXPERIMENTS, TABLE_1
