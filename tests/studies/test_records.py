@@ -162,7 +162,9 @@ def test_a_changed_claim_in_a_call_is_named_and_its_place_is_none(
 @pytest.mark.parametrize(
     "after",
     ["sizes = {'smoke': 8, 'gpu': 512}[scale] - 1", "sizes = {'smoke': 8, 'gpu': 256}[scale] * 1.5",
-     "sizes = {'smoke': 8, 'gpu': 256}[scale] - 2", "sizes = train(scale, rate=0.1)"],
+     "sizes = {'smoke': 8, 'gpu': 256}[scale] - 2", "sizes = train(scale, rate=0.1)",
+     "sizes = {'smoke': 8, 'gpu': 256}[scale] - 1 if scale > 2 else None",
+     "sizes = train({'smoke': 8, 'gpu': 256}[scale] - 1, depth=2)"],
 )  # fmt: skip
 def test_a_changed_number_in_a_function_is_named_and_its_place_and_looks_are_none(
     after: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
