@@ -401,7 +401,7 @@ class Study:
             law = fit_points(forms.get("chinchilla"), known_points, delta=USUAL_DELTA)
         except ScalinglabError:
             return pd.Series(dtype=float)
-        return pd.Series(np.log(loss) - np.log(law.predict((size, data))), known["__row"])
+        return pd.Series(np.log(loss) - np.log(law.predict(n_params=size, n_data=data)), known["__row"])
 
     def best_losses(self, without: Sequence[int] = ()) -> pd.DataFrame:
         """The run with the lowest loss of every size, and of every amount of data where that varies."""
