@@ -130,7 +130,8 @@ def test_one_variable_gets_the_law_and_the_prediction_of_extrapolate():
     found = sl.answer(table)
     further = sl.laws.extrapolate(table.n_data, table.test_error, at=1e6)
     value = found["ten times"].values["test_error"]
-    assert (value.value, value.low, value.high) == (further.mean[0], further.low[0], further.high[0])
+    expected = (further.mean[0], further.low[0], further.high[0])
+    assert (value.value, value.low, value.high) == pytest.approx(expected, rel=1e-9)
     assert found["ten times"].facts == {"x": "n_data", "at": pytest.approx(1e6), "unit": "examples"}
     assert found["exponent"].values["offset"].high == found.law.parameter_intervals["offset"].high
     assert found["compute-optimal"].status is Status.REFUSED
@@ -539,3 +540,31 @@ def test_the_optimum_of_the_quoted_form_is_told_where_the_average_of_forms_is_el
     told = best["n_params_if_the_form_holds"]
     assert told.value == pytest.approx(held.n_params_median, rel=0.02)
     assert abs(np.log(told.value / best["n_params"].value)) > np.log(1.5)
+
+
+def test_a_run_whose_learning_rate_falls_is_not_continued():
+    step = np.arange(1, 60) * 100.0
+    loss = 2.5 + 4 * step**-0.3
+    falling = pd.DataFrame({"step": step, "lr": 1e-3 * (1 - 0.9 * step / step.max()), "loss": loss})
+    found = sl.answer(falling)["ten times"]
+    assert found.status is Status.NOT_DETERMINED
+    assert found.reasons[0].code == "rate_falls"
+    assert found.reasons[0].details["part"] == pytest.approx(0.1 / (1 - 0.9 / 59), rel=1e-3)
+    assert sl.answer(falling.assign(lr=1e-3))["ten times"].status is Status.DETERMINED
+
+
+def test_a_surface_of_negative_values_asks_for_the_loss():
+    n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e7, 1e9, 4), np.geomspace(1e9, 1e11, 4)))
+    table = pd.DataFrame({"n_params": n, "n_data": d, "loss": 480 * n**-0.35 + 2100 * d**-0.37 - 9})
+    found = sl.answer(table)
+    (reason,) = found["exponent"].reasons
+    assert (reason.code, reason.details["points"]) == ("never_positive", 16)
+
+
+def test_an_optimum_that_the_runs_leave_open_over_six_decades_is_refused():
+    draw = np.random.default_rng(0)
+    n, d = (v.ravel() for v in np.meshgrid(np.geomspace(2e8, 1.3e9, 4), np.geomspace(4e9, 2.5e11, 4)))
+    error = (0.73 - 0.015 * np.log(n / 2e8) * np.log(d / 4e9) / 3) * np.exp(0.003 * draw.standard_normal(16))
+    found = sl.answer(pd.DataFrame({"n_params": n, "n_data": d, "test_error": error}))["compute-optimal"]
+    size = found.values.get("n_params")
+    assert size is None or size.high < 1e6 * size.low

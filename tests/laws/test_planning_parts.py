@@ -283,19 +283,60 @@ def test_a_plan_counts_a_parameter_at_its_bound_as_its_law_does():
 
 
 def test_a_plan_without_a_form_narrows_the_printed_prediction_by_what_runs_tell():
-    """Printed is also one more run's scatter, which stays: squares of widths differ by what runs save."""
+    """The part of the law by what runs tell of it, the rest as much as they bring the target nearer."""
     y = (0.05 + 3 * X**-0.4) * np.exp(0.02 * NOISE)
     found = plan.next_runs(
         pd.DataFrame({"n_data": X, "test_error": y}), x="n_data", budget=1e6, at=1e6, most=3
     )
-    printed = sl.laws.extrapolate(X, y, at=1e6)
-    assert found.prediction == pytest.approx(printed.mean)
-    assert found.before == pytest.approx((printed.high - printed.low)[0] / 2 / printed.mean[0])
+    times = max(found.runs.max() / X.max(), 1.0)
+    printed = sl.laws.extrapolate(X, y, at=[1e6 / times, 1e6])
+    nearer, half = (printed.high - printed.low) / 2 / printed.mean
+    assert found.prediction == pytest.approx(printed.mean[1])
+    assert found.before == pytest.approx(half)
     law = sl.laws.fit("power_law_offset", X, y)
     now, then = left_open(law, [[1e6]]), left_open(law, [[1e6]], made_by(found))
-    narrowed = min(law.quantile(0.95) * np.sqrt(now[0]), found.before)
-    saved = narrowed**2 * (1 - then[0] / now[0])
-    assert found.before**2 - found.after[-1] ** 2 == pytest.approx(saved, rel=1e-3)
+    narrowed = min(law.quantile(0.95) * np.sqrt(now[0]), half)
+    left = narrowed**2 * then[0] / now[0]
+    rest = (half**2 - narrowed**2) * (nearer / half) ** 2
+    assert found.after[-1] ** 2 == pytest.approx(left + rest, rel=0.02)  # sizes between are interpolated
+
+
+def test_a_run_narrows_a_continued_curve_as_much_as_its_plan_says():
+    ratios, sizes = [], np.geomspace(1e3, 1e5, 10)
+    for seed in range(4):
+        draw = np.random.default_rng(seed)
+        y = (0.05 + 3 * sizes**-0.4) * np.exp(0.01 * draw.standard_normal(10))
+        table = pd.DataFrame({"n_data": sizes, "test_error": y})
+        planned = plan.next_runs(table, x="n_data", budget=4e5, at=1e6, candidates=[[4e5]], seeds=1)
+        further = (0.05 + 3 * 4e5**-0.4) * np.exp(0.01 * draw.standard_normal())
+        made = sl.laws.extrapolate(np.append(sizes, 4e5), np.append(y, further), at=1e6)
+        ratios.append(float(planned.after[-1] / ((made.high - made.low)[0] / 2 / made.mean[0])))
+    assert 0.7 < np.exp(np.mean(np.log(ratios))) < 2.0
+
+
+def test_without_a_budget_a_plan_takes_the_least_that_is_worth_it():
+    y = (0.05 + 3 * X**-0.4) * np.exp(0.02 * NOISE)
+    law = sl.laws.fit("power_law_offset", X, y)
+    found = plan.next_runs(law, at=10 * X.max())
+    tried = {times: plan.next_runs(law, at=10 * X.max(), budget=times * X.max()) for times in (1, 2, 4)}
+    worth = [times for times, each in tried.items() if each.worth_it]
+    assert found.budget == (worth[0] if worth else 4) * X.max()
+    assert found.after.tolist() == tried[worth[0] if worth else 4].after.tolist()
+
+
+def test_the_cheapest_plan_has_no_run_that_it_does_not_need():
+    y = (0.05 + 3 * X**-0.4) * np.exp(0.02 * NOISE)
+    law = sl.laws.fit("power_law_offset", X, y)
+    whole = plan.next_runs(law, at=1e7, budget=1e6)
+    part = plan.next_runs(law, at=1e7, budget=1e6, share=0.8)
+    known, left = (found**2 for found in (whole.before, whole.after[-1]))
+    enough = left + 0.2 * (known - left)
+    assert part.after[-1] ** 2 <= enough * 1.001
+    for each in range(len(part.runs)):
+        others = [run for i, run in enumerate(part.runs) for _ in range(part.seeds[i]) if i != each]
+        if others:
+            then = left_open(law, [[1e7]], np.array(others))[0] / left_open(law, [[1e7]])[0]
+            assert then * known > enough * 0.999
 
 
 @pytest.mark.slow

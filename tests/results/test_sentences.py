@@ -235,15 +235,21 @@ def test_a_compute_optimal_model(beyond: float, below: float, far: str):
 def test_a_compute_optimal_model_that_is_open_or_refused():
     facts = {"compute": 1e21, "beyond": 0.5, "below": 0.5}
     held = {f"{name}_if_the_form_holds": BEST[name] for name in ("n_params", "n_data")}
+    facts |= {"form": "chinchilla", "contradicted": False, "more_loss": 0.012}
     wide = found("compute-optimal", Status.RANGE, values=BEST | held, facts=facts)
     assert wide.text == (
-        "Best model for 1e21 FLOPs: 1.5B parameters (95 %: 1B to 2B) on 30B tokens (20B to 40B); if the form "
-        "holds, 1.5B (1B to 2B) on 30B tokens."
+        "Best model for 1e21 FLOPs: 1.5B parameters (95 %: 1B to 2B) on 30B tokens (20B to 40B); if a sum of "
+        "two power laws holds, 1.5B (1B to 2B) on 30B tokens, at 1.2 % more loss."
+    )
+    ruled_out = found("compute-optimal", values=BEST | held, facts=facts | {"contradicted": True})
+    assert ruled_out.text.endswith(
+        "(20B to 40B); a sum of two power laws, which these runs contradict, has 1.5B (1B to 2B) on 30B tokens, "
+        "at 1.2 % more loss."
     )
     none = found("compute-optimal", Status.NOT_DETERMINED, values=BEST | held, facts=facts)
     assert none.text == (
         "Best model for 1e21 FLOPs: not determined, 1B to 2B parameters on 20B to 40B tokens are likely (95 %); "
-        "if the form holds, 1.5B (1B to 2B) on 30B tokens."
+        "if a sum of two power laws holds, 1.5B (1B to 2B) on 30B tokens, at 1.2 % more loss."
     )
     far = Reason("too_far", smallest=1e18, largest=1e20, compute=1e40, reach=1e3)
     other = found("compute-optimal", Status.NOT_DETERMINED, values=BEST, facts=facts, reasons=(far,))
@@ -281,6 +287,9 @@ def test_the_next_runs_are_named_up_to_three_with_their_seeds():
     ("narrows_little", {"saved": 0.1, "needed": 0.2, "budget": "1e20 FLOPs"},
      "Runs within 1e20 FLOPs would narrow the prediction of ± 2 % by only 10 %, less than the 20 % that "
      "make a run worth it; a larger budget may do more: plan next --budget."),
+    ("narrows_little_at_most", {"saved": 0.1, "needed": 0.2, "budget": "4e20 FLOPs"},
+     "Even runs within 4e20 FLOPs would narrow the prediction of ± 2 % by only 10 %, less than the 20 % that "
+     "make a run worth it."),
     ("stays_open", {"size": Column("n_data"), "covered": 8.0},
      "Even the best, for 3e19 FLOPs, would leave the prediction at ± 100 % or more: first train sizes over a "
      "wider range (now a factor of 8 in tokens)."),

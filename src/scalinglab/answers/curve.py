@@ -9,17 +9,19 @@ import numpy as np
 
 from scalinglab.answers.fitted import Chosen
 from scalinglab.answers.result import FURTHER, MOST_OF_THE_GAIN, Answers, find_points, next_run, of_accuracy
-from scalinglab.curves import Curves
+from scalinglab.curves import PROGRESS, Curves
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.laws.extrapolation.stacking import extrapolate
 from scalinglab.laws.fitting.law import Law, scatter_caution
 from scalinglab.laws.planning import questions
+from scalinglab.laws.planning.next_runs import nearer
 from scalinglab.laws.planning.questions import Bend
 from scalinglab.results.estimate import Estimate, slope
 from scalinglab.results.findings import ADD_UP, Finding
 from scalinglab.results.sentences import Column
 from scalinglab.results.types import Command, Reason, Status, reason_of
 
+FALLEN = 0.5  # convention: of its highest, a learning rate at the end below which a run is not continued
 OF_THE_FIT = ("form", "form_beside_power_law", "form_without_a_floor", "complement")  # notes of `fit` alone
 NEEDS_BOTH = Finding("compute-optimal", Status.REFUSED, reasons=(Reason("needs_both_sizes"),))
 
@@ -66,32 +68,48 @@ def _add_prediction(found: Answers, curves: Curves, chosen: Chosen, asked: Seque
     """With what ten times as much gives, and the next run."""
     x, y, law, table, unit = found.x, found.y, found.law, chosen.table, chosen.units[found.x]
     assert law is not None
-    budget, at = float(table.x.max()), FURTHER * float(table.x.max())
-    further = extrapolate(table.x, table.y, at=at)
-    value = chosen.measured(further.mean[0], further.low[0], further.high[0])
+    at = FURTHER * float(table.x.max())
+    if falling := _falling_rate(curves, chosen):
+        refused = Finding(
+            "ten times", Status.NOT_DETERMINED, reasons=(falling,), command=Command("laws schedule")
+        )
+        return replace(found, findings=(*found.findings, refused))
+    further = extrapolate(table.x, table.y, at=nearer(at))
+    value = chosen.measured(further.mean[-1], further.low[-1], further.high[-1])
     facts = {"x": x, "at": at, "unit": unit, **of_accuracy(curves, y)}
     tenfold = Finding(
         "ten times", Status.DETERMINED, {y: value}, scatter_caution(law.dof, law.points), facts,
         Command("laws extrapolate", *asked, "--at", f"{at:g}"),
     )  # fmt: skip
     found = replace(found, findings=(*found.findings, tenfold), extrapolation=further)
-    command = Command(
-        "plan next", *asked, "--at", f"{at:g}", "--budget", f"{budget:g}", "--share", f"{MOST_OF_THE_GAIN:g}"
-    )
+    command = Command("plan next", *asked, "--at", f"{at:g}", "--share", f"{MOST_OF_THE_GAIN:g}")
     if len(np.unique(table.runs)) == 1 < len(table.y):  # checkpoints: there is no shorter run to add
         last = Finding("next run", Status.NOT_DETERMINED, reasons=(Reason("one_run"),), command=command)
         return replace(found, findings=(*found.findings, last))
     try:
-        known = extrapolate(law.points.x, law.points.y, at=at) if law.points.complement else further
-        planned = questions.next_runs(law, budget=budget, at=at, share=MOST_OF_THE_GAIN, continued=known)
+        points = law.points
+        known = extrapolate(points.x, points.y, at=nearer(at)) if points.complement else further
+        planned = questions.next_runs(law, at=at, share=MOST_OF_THE_GAIN, continued=known)
     except ScalinglabError as error:
-        refused = Finding("next run", Status.NOT_DETERMINED, reasons=(reason_of(error),), command=command)
+        refused = Finding(
+            "next run", Status.NOT_DETERMINED, reasons=(reason_of(error),), command=command, names={"x": unit}
+        )
         return replace(found, findings=(*found.findings, refused))
     # sizes of networks do not add up to a cost
     quantity = f"1 - {y}" if law.points.complement else ""
     planned = replace(planned, variables=(x,), unit=unit if unit in ADD_UP else "", quantity=quantity)
     plan = next_run(planned, {x: unit}, command)
     return replace(found, findings=(*found.findings, plan), next_runs=planned)
+
+
+def _falling_rate(curves: Curves, chosen: Chosen) -> Reason | None:
+    """Why the curve of one run does not continue: its learning rate falls, and a longer run has another."""
+    (x,), frame = chosen.x, curves.frame
+    if x not in PROGRESS or "current_learning_rate" not in frame or len(np.unique(chosen.table.runs)) > 1:
+        return None
+    last = float(frame.loc[frame[x].idxmax(), "current_learning_rate"])
+    part = last / float(frame["current_learning_rate"].max())
+    return Reason("rate_falls", part=part) if part < FALLEN else None
 
 
 def find_exponent(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -30,6 +31,7 @@ FEWEST_OF_A_CURVE = 3  # sizes, from which on an exponent has an interval
 GROW_TOGETHER = 0.99  # rank correlation of parameters and data that makes their runs one curve
 EXACT = 1e-9  # standard deviation of ln y, below which a table has no noise
 APART = 1.5  # between the sizes of the average and of the quoted form, from which on both are said
+NARROWER = 0.6  # convention: of the width of an interval in logarithms, below which another says more
 OPEN = 100.0  # convention: between the ends of a best size, from which on it is not determined
 MOST_SCATTER = 0.3  # of the spread of ln y, beyond which the form is not seen to hold
 
@@ -42,9 +44,11 @@ def answer_surface(curves: Curves, selected: Chosen, compute: float | None) -> A
     notes = (*table.notes, *doubts(curves))
     read = find_points(selected)
     try:
+        if not (table.y > 0).any():
+            raise NotDetermined(Reason("never_positive", points=len(table.y), y=Column(y)))
         fit = selected.fit()
     except ScalinglabError as error:
-        curve = _longest_curve(table)
+        curve = _longest_curve(table) if (table.y > 0).any() else ()
         command = Command("answer", *curve, "--y", y) if curve else Command("report")
         refused = Finding(
             "exponent", Status.NOT_DETERMINED, reasons=(reason_of(error),), command=command, names=names
@@ -74,8 +78,7 @@ def _add_optimum(
     largest = float(spent.max())
     far = None if compute is None else too_far(compute, spent)
     target = float(compute) if compute is not None and far is None else FURTHER * largest
-    plan = Command("plan next", *chosen, "--budget", f"{largest:.2g}", "--compute", f"{target:.3g}",
-                   "--share", f"{MOST_OF_THE_GAIN:g}")  # fmt: skip
+    plan = Command("plan next", *chosen, "--compute", f"{target:.3g}", "--share", f"{MOST_OF_THE_GAIN:g}")
     try:
         best = fitted.compute_optimal([*dict.fromkeys((largest, FURTHER * largest, target))])
     except NotDetermined as error:
@@ -86,37 +89,51 @@ def _add_optimum(
         )
         return replace(found, findings=(*found.findings, *refused))
     asked = [*best.compute].index(target)
-    assumed = _if_the_form_holds(fitted, best, asked)
+    contradicted = found["power law"].facts["verdict"] == "not quite"
+    assumed = _if_the_form_holds(fitted, best, asked, contradicted)
+    form: dict[str, Any] = {"form": fitted.law.form.name, "contradicted": contradicted}
+    if assumed is not None:
+        there = {name: getattr(assumed, f"{name}_median")[0] for name in ("n_params", "n_data")}
+        form["more_loss"] = max(float(fitted.median(there) / best.loss_median[asked]) - 1, 0.0)
     tenfold = Command("laws surface", *chosen, "--compute", f"{best.compute[1]:.3g}")
     optimal = Command("plan optimal", *chosen, "--compute", f"{target:.3g}")
     findings = (
         *found.findings,
         _ten_times(best, found, of_accuracy(curves, found.y), tenfold),
-        find_optimum(best, asked, names, optimal, () if far is None else (far,), assumed),
+        find_optimum(best, asked, names, optimal, () if far is None else (far,), assumed, form),
     )
     runs = None
     try:
         at = (best.n_params[asked], best.n_data[asked])
-        runs = questions.next_runs(fitted, budget=largest, at=at, share=MOST_OF_THE_GAIN)
+        runs = questions.next_runs(fitted, at=at, share=MOST_OF_THE_GAIN)
         last = next_run(runs, names, plan)
     except ScalinglabError as error:
         last = Finding("next run", Status.NOT_DETERMINED, {}, (reason_of(error),), {}, plan, names)
     return replace(found, findings=(*findings, last), optimal=best, next_runs=runs)
 
 
-def _if_the_form_holds(fitted: Surface, best: Optimal, i: int) -> Optimal | None:
+def _if_the_form_holds(fitted: Surface, best: Optimal, i: int, contradicted: bool) -> Optimal | None:
     """The i-th optimum by the form whose exponents are quoted, alone; None where it says no more.
 
-    It does beside a wide interval, and where the average of forms is elsewhere.
+    It does where the average of forms is elsewhere, and beside a wide interval where it has a narrower one.
+
+    Args:
+        contradicted: whether the runs rule this form out.
     """
     alone, compute = fitted.alone, best.compute[[i]]
     try:
         of_form = alone.compute_optimal(compute, intervals=False).n_params[0]
         apart = abs(np.log(of_form / best.n_params_median[i])) > np.log(APART)
-        low, high = (end[i] for end in best.n_params_interval)
-        return alone.compute_optimal(compute, assume_form=True) if apart or high > WIDE * low else None
+        wide = np.log([end[i] for end in best.n_params_interval])
+        if not apart and np.ptp(wide) <= np.log(WIDE):
+            return None
+        assumed = alone.compute_optimal(compute, assume_form=True)
     except NotDetermined:
         return None
+    width = np.ptp(np.log([end[0] for end in assumed.n_params_interval]))
+    if apart:
+        return assumed if width <= np.log(WIDE) or not contradicted else None
+    return assumed if width <= NARROWER * np.ptp(wide) else None
 
 
 def _longest_curve(table: Table) -> tuple[str, ...]:
@@ -213,7 +230,7 @@ def _sizes(best: Optimal, i: int, names: dict[str, str]) -> dict[str, Estimate]:
 
 def find_optimum(
     best: Optimal, i: int, names: dict[str, str], command: Command, far: tuple[Reason, ...] = (),
-    assumed: Optimal | None = None,
+    assumed: Optimal | None = None, form: Mapping[str, Any] = {},
 ) -> Finding:  # fmt: skip
     """The best model of the i-th compute.
 
@@ -221,6 +238,7 @@ def find_optimum(
         far: why the compute that was asked for is refused, and another one is answered.
         assumed: the one of this compute if the form holds, which is said beside a wide interval, or where it
             differs.
+        form: its name, whether the runs contradict it, and what its best model costs in loss.
     """
     values = _sizes(best, i, names)
     n, d = values["n_params"], values["n_data"]
@@ -235,7 +253,8 @@ def find_optimum(
         fixed = _sizes(assumed, 0, names)
         values |= {f"{name}_if_the_form_holds": value for name, value in fixed.items()}
     facts = {
-        "compute": float(best.compute[i]), "beyond": float(best.beyond[i]), "below": float(best.below[i])
+        "compute": float(best.compute[i]), "beyond": float(best.beyond[i]), "below": float(best.below[i]),
+        **(form if assumed is not None else {}),
     }  # fmt: skip
     status = Status.NOT_DETERMINED if far else status
     return Finding("compute-optimal", status, values, far, facts, command, names)

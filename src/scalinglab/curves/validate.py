@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.curves.columns import ACCURACIES, MEASURES, NUMBERS, is_numeric, no_number, varying_columns
+from scalinglab.curves.reading import listed
 from scalinglab.errors import BadInput
 
 
@@ -40,6 +41,7 @@ def validate(frame: pd.DataFrame, roles: Roles) -> None:
             f"no column of {_listed(frame)} says how large a run is, or how far it has come: if one does, "
             "say which (--column n_data=ITS_NAME, sl.read(file, n_data='its name')); also n_params, tokens, "
             "compute, step"
+            + ("; 'plan mixture' fits mixtures of data" if any("share" in str(c) for c in frame) else "")
         )
     if frame["run"].isna().any():
         raise BadInput(
@@ -112,4 +114,4 @@ def _in_order(run: pd.Series, step: pd.Series) -> bool:
 
 
 def _listed(frame: pd.DataFrame) -> str:
-    return ", ".join(str(c) for c in frame.columns if c != "run")
+    return listed([str(c) for c in frame.columns if c != "run"])

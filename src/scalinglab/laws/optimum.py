@@ -27,6 +27,7 @@ from scalinglab.results.types import Reason, Remark, noted
 if TYPE_CHECKING:
     import pandas as pd
 
+FARTHEST = 1e6  # convention: between the ends of a best size, from which on nothing is said of it
 REACH = 60.0  # search: of ln n_params on both sides, a factor of 1e26: no optimum lies farther out
 # measured: `benchmarks/chosen.py optimum --most 30`: of 4 × 4 runs that follow the form, intervals of the
 # best size hold 97 % at every distance, and their ends differ by 12, 43 and 158 times at 10, 100 and 1000;

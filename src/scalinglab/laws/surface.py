@@ -45,7 +45,7 @@ from scalinglab.laws.fitting.uncertainty.shared_errors import SharedErrors
 from scalinglab.laws.forms import search, surfaces
 from scalinglab.laws.forms.base import Form
 from scalinglab.laws.forms.surfaces import NAMES
-from scalinglab.laws.optimum import REACH, Optimal, best_split, rises_with, too_far, why_no_optimum
+from scalinglab.laws.optimum import FARTHEST, REACH, Optimal, best_split, rises_with, too_far, why_no_optimum
 from scalinglab.results import fits
 from scalinglab.results.fits import ParameterRow
 from scalinglab.results.notebook import NotebookResult
@@ -482,7 +482,7 @@ class Surface(NotebookResult):
 
         quantity = Quantity(value, np.ones(2 * count, bool), self.form_error.optimum(best[:2]))
         low, high = (end.reshape(2, count) for end in self._ends(quantity, level, form_error, self._shared))
-        if not (low[0] > 0).all() or not np.isfinite(high[0]).all():
+        if not (high[0] < FARTHEST * low[0]).all():
             raise NotDetermined(Reason("any_size_fits", size=Column("n_params")))
         middle = self._middle(quantity, form_error).reshape(2, count)
         return (

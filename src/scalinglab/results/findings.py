@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scalinglab.results.estimate import Estimate
-from scalinglab.results.sentences import listed, spoken
+from scalinglab.results.sentences import fill, in_words, listed, spoken
 from scalinglab.results.types import SOME_TABLE, Command, Reason, Status, noted
 from scalinglab.support.words import count, counted, flops, two_digits, without_nan
 
@@ -204,7 +204,7 @@ def _ten_times(found: Finding) -> tuple[str, str]:
 
 
 def _compute_optimal(found: Finding) -> tuple[str, str]:
-    """values: n_params, n_data and n_data per parameter, also if the form holds; facts: compute, how far."""
+    """values: n_params, n_data and their ratio, also if the form holds; facts: compute, how far, the form."""
     f = found.facts
     refused = f"not determined. {paragraph(_why(found))}" if found.reasons else ""
     if not found.values:
@@ -222,10 +222,10 @@ def _compute_optimal(found: Finding) -> tuple[str, str]:
         text = f"{count(n.value)} parameters (95 %: {count(n.low)} to {count(n.high)}) {on}"
     if (fixed := found.values.get("n_params_if_the_form_holds")) is not None:
         data = found.values["n_data_if_the_form_holds"]
-        text += (
-            f"; if the form holds, {count(fixed.value)} ({count(fixed.low)} to {count(fixed.high)}) on "
-            f"{count(data.value)} {data.unit}."
-        )
+        form = in_words(f["form"])
+        text += f"; {form}, which these runs contradict, has" if f["contradicted"] else f"; if {form} holds,"
+        text += f" {count(fixed.value)} ({count(fixed.low)} to {count(fixed.high)}) on {count(data.value)}"
+        text += f" {data.unit}, at {fill('{more:%%}', {'more': f['more_loss']})} more loss."
     else:
         per = f"{two_digits(ratio.value)} {ratio.unit} ({two_digits(ratio.low)} to {two_digits(ratio.high)})"
         text += f", {per}."

@@ -9,6 +9,7 @@ with these formats as well:
     {p:p}           p = 0.012, or p < 0.001 below what tests by draws resolve
     {notes:;}       a; b; c for a tuple, {names:,} a, b, c, {powers: ·} a · b · c
     {sizes:,.10g}   1,000, 2,000 for a tuple of numbers, {sizes:….3g} 1e+03 … 2e+03
+    {form:form}     a sum of two power laws, for chinchilla
     {at:count}      n_params = 1.33B, n_data = 2B for sizes by column
     {error: ± .3f}  text before a number, both left out where the number is None or 0
 
@@ -149,6 +150,10 @@ REASONS = {
     "unusable": (
         "{points:#point} cannot be used ({named:;}): drop them (nan_policy='drop', on the command line "
         "--drop-bad) or correct them"
+    ),
+    "never_positive": (
+        "all {points} values of {y} are zero or negative, and a law of powers is one of positive values: "
+        "give the loss itself, or allow a floor below zero (laws surface --space raw --bounds E=-10:0)"
     ),
     "unusable_y": (
         "{points:#point} cannot be used ({named:;}): drop them (nan_policy='drop', on the command line "
@@ -364,12 +369,12 @@ REASONS = {
     ),
     "another_form_predicts": "another form predicts the largest runs better than a sum of two power laws",
     "other_forms_weigh": (
-        "these are the exponents of {form}; the predictions average several forms ({weights:,}), weighted by "
-        "how well each predicts the largest runs"
+        "these are the exponents of {form:form}; the predictions average several forms ({weights:,}), "
+        "weighted by how well each predicts the largest runs"
     ),
     "other_form_weighs": (
-        "these are the exponents of {form}; the predictions are those of {other}, which predicts the largest "
-        "runs better"
+        "these are the exponents of {form:form} ({form}); the predictions are those of {other:form} "
+        "({other}), which predicts the largest runs better"
     ),
     "mostly_scatter": (
         "the runs scatter by {scatter:%%} around a sum of two power laws, but differ from each other by only "
@@ -412,6 +417,10 @@ REASONS = {
     "law_along_a_line": (
         "{data} = {factor:.3g} · parameters^{power:.3g} in every run, so the law holds along that line; "
         "runs off it would separate parameters from {data}"
+    ),
+    "rate_falls": (
+        "the learning rate falls to {part:%%} of its highest along this run, and that of a longer run would "
+        "fall later, so this curve does not continue; laws schedule predicts the loss of other schedules"
     ),
     # an optimum
     "needs_both_sizes": "this needs runs in which both parameters and data vary",
@@ -613,6 +622,10 @@ REASONS = {
         "range (now a factor of {covered:two} in {size})"
     ),
     "narrow_already": "the {what} is already known to ± {before:%%}",
+    "narrows_little_at_most": (
+        "even runs within {budget} would narrow the {what} of ± {before:%%} by only {saved:%%}, less than "
+        "the {needed:%%} that make a run worth it"
+    ),
     "narrows_little": (
         "runs within {budget} would narrow the {what} of ± {before:%%} by only {saved:%%}, less than the "
         "{needed:%%} that make a run worth it; a larger budget may do more: plan next --budget"
@@ -622,11 +635,25 @@ REASONS = {
         "sizes"
     ),
     "plan_of_a_bend": (
-        "the points bend away from {equation} near x = {at:count}, so this form cannot tell which run would "
-        "help: choose one that fits (form=, --form broken_power_law), or measure more sizes beyond the bend"
+        "the points bend away from {equation} near {size} = {at:count}, so this form cannot tell which run "
+        "would help: choose one that fits (form=, --form broken_power_law), or measure more sizes beyond the "
+        "bend"
     ),
     "no_optimum": "these runs do not determine the compute-optimal model",
 }
+
+
+# of a surface; the others are called by their names
+FORMS = {
+    "chinchilla": "a sum of two power laws", "coupled": "a power of a sum of power laws",
+    "broken_params": "two power laws with a break in that of parameters",
+    "broken_data": "two power laws with a break in that of data",
+}  # fmt: skip
+
+
+def in_words(form: str) -> str:
+    """What a form is called in a sentence."""
+    return FORMS.get(form, form)
 
 
 def listed(words: Sequence[str], last: str = "and") -> str:
@@ -700,5 +727,5 @@ class _Sentences(Formatter):
             return f"p = {value:.2g}" if value >= LEAST_P else f"p < {LEAST_P:g}"
         if spec == "%%":
             return f"{two_digits(100 * value)} %" if not 0 < abs(value) < LEAST_SHARE else "0.01 % or less"
-        formats = {"count": count, "two": two_digits}
+        formats = {"count": count, "two": two_digits, "form": in_words}
         return formats[spec](value) if spec in formats else format(value, spec)

@@ -254,4 +254,6 @@ def of_surface(
     size = np.log(np.abs(np.einsum("kpp->kp", columns))).sum(axis=1)
     chance = prior - size - dof / 2 * np.log([family.squares_left for family in families])
     plausible = np.flatnonzero(np.exp(chance - chance.max()) > SIGNIFICANT)
+    if not len(plausible):  # of raw values that the fit does not scale
+        return CANNOT_TELL
     return Bend(max(families[k].pvalue() for k in plausible), dof=dof)

@@ -20,7 +20,7 @@ from scalinglab.laws.fitting.data.from_curves import Rows, is_table
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.fitting.solution import check_sizes
 from scalinglab.laws.forms.base import Form
-from scalinglab.laws.planning.candidates import checked_costs, large_enough, plausible_runs, price_of
+from scalinglab.laws.planning.candidates import BEYOND, checked_costs, large_enough, plausible_runs, price_of
 from scalinglab.laws.planning.fitted import law_or_surface
 from scalinglab.laws.planning.posterior import TOLERANCE, Plan, after_fit, best_plan, cheapest_plan
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 # chosen: a plan is worth it that narrows the interval by a fifth and by 0.1 % of the prediction
 WORTH, NOTICEABLE = 0.8, 1e-3
+TIMES = (1.0, 2.0, 4.0)  # chosen: the cost of the largest run, tried as budgets where none is given
 AHEAD = 10.0  # chosen: times the largest run, where a prediction matters unless asked otherwise
 USELESS = 1.0  # defined: an interval of ± 100 % of the prediction reaches 0
 
@@ -60,6 +61,8 @@ class NextRuns(NotebookResult):
             not add up.
         notes: what was done to the points of the fit.
         quantity: what is predicted where that is not y itself, such as 1 - y of an accuracy.
+        largest: cost of the largest run at hand.
+        widened: whether no budget was given, and so up to four times `largest` was tried.
     """
 
     variables: tuple[str, ...]
@@ -76,6 +79,8 @@ class NextRuns(NotebookResult):
     unit: str = "FLOPs"
     notes: tuple[Reason, ...] = ()
     quantity: str = ""
+    largest: float = np.inf
+    widened: bool = False
 
     @property
     def worth_it(self) -> bool:
@@ -93,19 +98,29 @@ class NextRuns(NotebookResult):
     def verdict(self) -> Reason:
         """What the plan narrows; of one that is not worth it why, and what would help."""
         about: dict[str, Any] = {"what": self._predicted, "before": self.before}
+        times = self.budget / self.largest
+        size = "the largest size so far" if times == 1 else f"{times:g} times the largest size so far"
+        budget = amount(self.budget, self.unit) if self.unit else size
         if not len(self.after):
-            return Reason("nothing_narrows", **about, budget=amount(self.budget, self.unit))
-        then, spent = float(self.after[-1]), amount(float(self.cost.sum()), self.unit)
+            return Reason("nothing_narrows", **about, budget=budget)
+        then, cost = float(self.after[-1]), float(self.cost.sum())
+        spent = amount(cost, self.unit)
         about |= {"after": then, "cost": f", for {spent}," if self.unit else ""}
         if self.worth_it:
-            whole = f"its {spent}" if self.seeds.sum() == 1 else f"{spent} in all"
-            return Reason("narrows", **about | {"cost": whole if self.unit else "they"})
+            beyond = f"{cost / self.largest:.2g} times the largest run" if cost > self.largest else ""
+            if self.seeds.sum() > 1:
+                whole = f"{spent} in all" if self.unit else "they"
+            elif len(self.variables) == 1 and self.unit in ("", "examples", "tokens"):  # the size is the cost
+                whole, beyond = f"at {beyond} it" if beyond else "it", ""
+            else:
+                whole = f"its {spent}"
+            whole += f", {beyond}," if beyond and self.unit else ""
+            return Reason("narrows", **about | {"cost": whole})
         if then >= USELESS:
-            covered, size = min(zip(self.covered, self.variables, strict=True))
-            return Reason("stays_open", **about, covered=covered, size=Column(size))
-        saved = 1 - then / self.before
-        budget = amount(self.budget, self.unit) if self.unit else "the largest size so far"
-        little = Reason("narrows_little", **about, saved=saved, needed=1 - WORTH, budget=budget)
+            covered, variable = min(zip(self.covered, self.variables, strict=True))
+            return Reason("stays_open", **about, covered=covered, size=Column(variable))
+        code = "narrows_little_at_most" if self.widened else "narrows_little"
+        little = Reason(code, **about, saved=1 - then / self.before, needed=1 - WORTH, budget=budget)
         known = self.before < NOTICEABLE or then <= WORTH * self.before
         return Reason("narrow_already", **about) if known else little
 
@@ -162,7 +177,8 @@ def next_runs(
     Args:
         given: a `Law`, a `Surface`, or a table of curves, to which one is fitted: a law of the column x, a
             surface of several.
-        budget: what may be spent, in the unit of `cost`; by default the cost of the largest run at hand.
+        budget: what may be spent, in the unit of `cost`; by default the cost of the largest run at hand, or
+            twice or four times that where only this makes runs worth it.
         at: where the prediction matters: a size, the values of the form's variables in their order, or
             several such rows, (targets, variables); by default ten times the largest size or compute.
         compute: instead of `at`, for a surface: its compute-optimal point for these FLOPs.
@@ -182,7 +198,7 @@ def next_runs(
         x, y, reduce, rows: columns of a table and which rows of it count, as in `scalinglab.laws.fit`.
         form: any registered form, or a `Form`; by default "auto" of one column x, else those of
             surfaces, averaged, of which the heaviest says what a run would tell.
-        continued: of a law whose form was not named, what `extrapolate` gives for its points at `at`.
+        continued: of a law whose form was not named, what `extrapolate` gives for its points at `nearer(at)`.
 
     The prediction and its interval are those of `extrapolate` for a table of one column x without a form, and
     those of the law or surface otherwise.
@@ -203,47 +219,55 @@ def next_runs(
     places = np.asarray(candidates, float).reshape(-1, len(names))
     check_sizes(tuple(places.T) if len(names) > 1 else places[:, 0], law.form)
     price, unit = price_of(names, flops_per_param_example) if cost is None else (cost, "of that cost")
-    if budget is None:
-        if not callable(price):
-            raise BadInput("give budget= (--budget), what may be spent of the costs of these candidates")
-        budget = float(np.max(price(*np.atleast_2d(law.points.x))))
-    prices = checked_costs(price(*places.T) if callable(price) else price, len(places), budget)
+    if budget is None and not callable(price):
+        raise BadInput("give budget= (--budget), what may be spent of the costs of these candidates")
+    largest = float(np.max(price(*np.atleast_2d(law.points.x)))) if callable(price) else np.inf
+    budgets = [times * largest for times in TIMES] if budget is None else [float(budget)]
+    prices = checked_costs(price(*places.T) if callable(price) else price, len(places), max(budgets))
     if generated and callable(price) and isinstance(fitted, Surface):
-        kept = large_enough(places, prices, float(np.max(price(*law.points.x))), budget)
+        kept = large_enough(places, prices, largest, budgets[0])
         places, prices = places[kept], prices[kept]
-    if not (prices <= budget).any():
+    if not (prices <= budgets[0]).any():
         raise BadInput(
-            f"no candidate costs {budget:.3g} {unit} or less; the cheapest candidate costs {prices.min():.3g}"
+            f"no candidate costs {budgets[0]:.3g} {unit} or less; the cheapest candidate costs "
+            f"{prices.min():.3g}"
         )
     error = fitted.leading.form_error if isinstance(fitted, Surface) else None
     posterior = after_fit(law, places, targets, error)
     limits: dict[str, Any] = {"seeds": seeds, "most": most, "tolerance": tolerance}
-    plan = best_plan([posterior], prices, budget, **limits)
     deviations = np.sqrt(np.maximum(posterior.own[len(places) :], 0.0))
     if continued is None and is_table(given) and named is None and len(names) == 1:
-        continued = extrapolate(law.points.x, law.points.y, at=targets[:, 0])
+        continued = extrapolate(law.points.x, law.points.y, at=nearer(targets[:, 0]))
     if continued is not None:
-        stated = _extrapolated(law, continued, deviations)
+        stated = _extrapolated(law, continued, targets[:, 0], deviations)
     else:
         stated = _of_the_form(fitted, law, targets, deviations)
-    known = _stated_variance(law, stated, plan.before)
+    known = _stated_variance(law, stated, posterior.variance)
     notes = law.notes + (fitted.others_weigh if isinstance(fitted, Surface) else ())
-
     covered = tuple(float(each.max() / each.min()) for each in np.atleast_2d(law.points.x))
 
-    def in_full(chosen: Plan) -> NextRuns:
-        return NextRuns(
-            names, places[chosen.index], chosen.index, chosen.seeds, prices[chosen.index] * chosen.seeds,
-            targets, stated.prediction, stated.before, stated.after(np.minimum(chosen.after / known, 1.0)),
-            float(budget), covered, unit, notes, "1 - y" if law.points.complement else "",
-        )  # fmt: skip
+    def within(limit: float) -> NextRuns:
+        def in_full(chosen: Plan) -> NextRuns:
+            reach = np.maximum.accumulate(places[chosen.index, 0]) / law.points.x.max(axis=-1).flat[0]
+            after = stated.after(np.minimum(chosen.after / known, 1.0), np.maximum(reach, 1.0))
+            return NextRuns(
+                names, places[chosen.index], chosen.index, chosen.seeds, prices[chosen.index] * chosen.seeds,
+                targets, stated.prediction, stated.before, after, limit, covered, unit, notes,
+                "1 - y" if law.points.complement else "", largest, budget is None,
+            )  # fmt: skip
 
-    whole = in_full(plan)
-    if share == 1 or not len(plan.index):
-        return whole
-    enough = plan.after[-1] + (1 - share) * (known - plan.after[-1])
-    cheapest = in_full(cheapest_plan([posterior], prices, budget, enough, plan, **limits))
-    return whole if whole.worth_it and not cheapest.worth_it else cheapest
+        plan = best_plan([posterior], prices, limit, **limits)
+        whole = in_full(plan)
+        if share == 1 or not len(plan.index):
+            return whole
+        enough = plan.after[-1] + (1 - share) * (known - plan.after[-1])
+        cheapest = in_full(cheapest_plan([posterior], prices, limit, enough, plan, **limits))
+        return whole if whole.worth_it and not cheapest.worth_it else cheapest
+
+    most_expensive = within(budgets[-1])
+    if not most_expensive.worth_it:  # nor is less
+        return most_expensive
+    return next((found for found in map(within, budgets[:-1]) if found.worth_it), most_expensive)
 
 
 def _stated_variance(law: Law, stated: _Prediction, variance: float) -> float:
@@ -257,6 +281,11 @@ def _stated_variance(law: Law, stated: _Prediction, variance: float) -> float:
     return min(variance, float(np.mean((stated.narrowed / law.quantile(0.95)) ** 2)))
 
 
+def nearer(targets: Any) -> np.ndarray:
+    """Sizes of a curve, and those that lie as far beyond its largest as they will beyond larger new runs."""
+    return np.unique(np.divide.outer(np.atleast_1d(targets), np.geomspace(1, BEYOND, 5)))
+
+
 @dataclass(frozen=True)
 class _Prediction:
     """Predictions as they are printed, and what runs can narrow of them.
@@ -264,36 +293,56 @@ class _Prediction:
     Attributes:
         prediction: (targets,) of y.
         half_width: (targets,) of their 95 % intervals, as a fraction of the prediction.
-        narrowed: (targets,) the part of `half_width` that runs narrow; the rest adds to it in squares and
-            stays.
+        narrowed: (targets,) the part of `half_width` that runs narrow by what they tell of the law. The rest
+            adds to it in squares.
+        shrink: (targets,) for a run so many times the largest: the half-width as far beyond that run over
+            `half_width`. The rest narrows as much; without it, it stays.
     """
 
     prediction: np.ndarray
     half_width: np.ndarray
     narrowed: np.ndarray
+    shrink: Callable[[float], np.ndarray] | None = None
 
     @property
     def before(self) -> float:
         """Root mean square of the half-widths."""
         return float(np.sqrt(np.mean(self.half_width**2)))
 
-    def after(self, left: np.ndarray) -> np.ndarray:
-        """Their root mean square once `left` (runs,) is left of the variance that runs narrow."""
-        return np.asarray(np.sqrt(self.before**2 - np.mean(self.narrowed**2) * (1 - left)))
+    def after(self, left: np.ndarray, times: np.ndarray) -> np.ndarray:
+        """Their root mean square once `left` (runs,) is left of the variance that runs narrow.
+
+        Args:
+            times: (runs,) the largest size then over that of now.
+        """
+        rest = self.half_width**2 - self.narrowed**2
+        kept = [1.0 if self.shrink is None else self.shrink(each) ** 2 for each in times]
+        return np.array([
+            np.sqrt(np.mean(rest * part + self.narrowed**2 * share))
+            for part, share in zip(kept, left, strict=True)
+        ])  # fmt: skip
 
 
-def _extrapolated(law: Law, found: Extrapolation, deviations: np.ndarray) -> _Prediction:
+def _extrapolated(law: Law, found: Extrapolation, targets: np.ndarray, deviations: np.ndarray) -> _Prediction:
     """The predictions of `extrapolate`, which every command prints where no form is named.
 
-    Their intervals also hold the scatter of one more run and what the form may miss, which stay.
+    Their intervals also hold the scatter of one more run and what the form may miss, of which a run shows no
+    more than that it brings the target nearer.
 
     Raises:
         NotDetermined: a prediction that is none, or a law without an exponent.
     """
     if law.unidentified:
         raise NotDetermined(Reason("law_open"))
-    half = (found.high - found.low) / 2 / found.mean
-    return _Prediction(found.mean, half, np.minimum(law.quantile(0.95) * deviations, half))
+    halves = (found.high - found.low) / 2 / found.mean
+
+    def at(sizes: np.ndarray) -> np.ndarray:
+        return np.asarray(np.interp(np.log(sizes), np.log(found.at), halves))
+
+    half = at(targets)
+    narrowed = np.minimum(law.quantile(0.95) * deviations, half)
+    mean = found.mean[np.searchsorted(found.at, targets)]
+    return _Prediction(mean, half, narrowed, lambda times: at(targets / times) / half)
 
 
 def _of_the_form(fitted: Law | Surface, law: Law, targets: np.ndarray, deviations: np.ndarray) -> _Prediction:
@@ -323,7 +372,7 @@ def _require_plannable(law: Law) -> None:
         )
     if len(law.form.variables) == 1 and law.log and law.diagnosis.bend.located:
         place = float(law.diagnosis.bend.place)
-        raise NotDetermined(Reason("plan_of_a_bend", equation=law.form.equation, at=place))
+        raise NotDetermined(Reason("plan_of_a_bend", equation=law.form.equation, size=Column("x"), at=place))
 
 
 def _targets(

@@ -194,13 +194,9 @@ def best_plan(
     (thrifty, left), (thorough, less) = (_greedy(posteriors, *limits, per_cost) for per_cost in (True, False))
     chosen = thorough if less < NARROWER**2 * left else thrifty
     index = list(dict.fromkeys(chosen))
-    now, after = posteriors, []
-    for i in index:
-        for _ in range(chosen.count(i)):
-            now = [posterior.with_run(i) for posterior in now]
-        after.append(_variance(now))
-    repeats = np.array([chosen.count(i) for i in index], int)
-    return Plan(np.array(index, int), repeats, _variance(posteriors), np.array(after))
+    repeats = [chosen.count(i) for i in index]
+    after = _left(posteriors, list(zip(index, repeats, strict=True)))
+    return Plan(np.array(index, int), np.array(repeats, int), _variance(posteriors), np.array(after))
 
 
 def cheapest_plan(
@@ -218,14 +214,30 @@ def cheapest_plan(
         if part * budget >= least:
             plan = best_plan(posteriors, costs, part * budget, **limits)
             if len(plan.after) and plan.after[-1] <= enough:
-                return _as_far_as(plan, enough)
-    return _as_far_as(otherwise, enough)
+                return _needed(plan, enough, posteriors)
+    return _needed(otherwise, enough, posteriors)
 
 
-def _as_far_as(plan: Plan, enough: float) -> Plan:
-    """The first runs of a plan, up to the one that leaves a variance of at most `enough`."""
+def _needed(plan: Plan, enough: float, posteriors: Sequence[Posterior]) -> Plan:
+    """The runs of a plan without which more than the variance `enough` would be left."""
     count = int(np.argmax(plan.after <= enough)) + 1
-    return Plan(plan.index[:count], plan.seeds[:count], plan.before, plan.after[:count])
+    runs = list(zip(plan.index[:count].tolist(), plan.seeds[:count].tolist(), strict=True))
+    for run in tuple(runs):
+        others = [each for each in runs if each != run]
+        if others and _left(posteriors, others)[-1] <= enough:
+            runs = others
+    index, seeds = np.array(runs, int).T
+    return Plan(index, seeds, plan.before, np.array(_left(posteriors, runs)))
+
+
+def _left(posteriors: Sequence[Posterior], runs: Sequence[tuple[int, int]]) -> list[float]:
+    """The variance that is left after all seeds of each run, (place, seeds)."""
+    after = []
+    for place, seeds in runs:
+        for _ in range(seeds):
+            posteriors = [posterior.with_run(place) for posterior in posteriors]
+        after.append(_variance(posteriors))
+    return after
 
 
 def _greedy(
