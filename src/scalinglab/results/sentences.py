@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from string import Formatter
 from typing import Any
 
@@ -727,5 +727,5 @@ class _Sentences(Formatter):
             return f"p = {value:.2g}" if value >= LEAST_P else f"p < {LEAST_P:g}"
         if spec == "%%":
             return f"{two_digits(100 * value)} %" if not 0 < abs(value) < LEAST_SHARE else "0.01 % or less"
-        formats = {"count": count, "two": two_digits, "form": in_words}
+        formats: dict[str, Callable[[Any], str]] = {"count": count, "two": two_digits, "form": in_words}
         return formats[spec](value) if spec in formats else format(value, spec)
