@@ -169,6 +169,13 @@ def test_nanochats_three_counts_of_parameters_are_told_and_its_parts_are_no_coun
     assert f"params_transformer + all parts: {told['params_total']}" in without.what.details["exponents"]
 
 
+def test_a_part_that_some_runs_do_not_have_is_still_a_part():
+    table = nanochat()
+    table.loc[table.depth == 6, "params_lm_head"] = 0.0  # tied
+    counted = kinds(table)["counted_parameters"].what.details["exponents"]
+    assert "params_transformer + params_lm_head" in {one.rsplit(": ", 1)[0] for one in counted}
+
+
 def ladder() -> pd.DataFrame:
     """One run of each depth, whose loss falls as the power -0.08 of the parameters without embeddings."""
     depth = np.arange(10, 21)

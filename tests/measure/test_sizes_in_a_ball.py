@@ -163,6 +163,19 @@ def test_attention_of_tokens_in_a_ball(options: dict, scale: float, groups: int)
     assert bound(Of(attend)) == pytest.approx(expected, rel=3e-4)
 
 
+def test_batch_norm_moves_by_what_is_left_of_the_bias_before_it() -> None:
+    """s (Wx + b - mean) + β: one layer of slope ‖sW‖, whose entries are moved by s (b - mean) + β."""
+    norm = nn.BatchNorm1d(5, eps=0.0).eval()
+    scale, mean, shift = (torch.tensor(v) for v in (
+        [0.5, -2.0, 1.0, 0.1, 1.5], [0.1, 0.4, -0.3, 0.0, 0.2], [0.2, 0.1, -0.7, 0.0, 0.3]
+    ))  # fmt: skip
+    norm.load_state_dict({**norm.state_dict(), "weight": scale, "bias": shift, "running_mean": mean})
+    slope = float(torch.linalg.matrix_norm((scale[:, None] * WEIGHT).double(), 2))
+    entry = R * slope + float((scale * (BIAS - mean) + shift).abs().max())
+    found = bound(Of(lambda y: y * y, nn.Sequential(affine(), norm)).eval(), (6,))
+    assert found == pytest.approx(2 * slope * entry, rel=3e-4)
+
+
 def test_a_norm_has_the_length_of_its_gain_and_the_slope_of_its_epsilon() -> None:
     layer = nn.LayerNorm(6, eps=0.01)
     gain, shift = torch.tensor([0.5, -2.0, 1.0, 0.1, 0.3, 1.5]), torch.tensor([0.2, 0.1, -0.7, 0.0, 0.3, 0.4])

@@ -74,6 +74,16 @@ def test_vit_sizes_follow_damico2025():
         assert sum(isinstance(m, nets.Attention) for m in body.modules()) == depth
 
 
+def test_a_decoder_has_two_blocks_of_64_with_four_heads():
+    """Weights of a block: 4 d² of attention and 8 d² of the mlp; with biases, embeddings and norms."""
+    d, context, vocabulary = 64, 16, 50
+    model = nets.build("decoder", (context,), vocabulary)
+    block = (4 * d * d + 4 * d) + (8 * d * d + 5 * d) + 2 * 2 * d
+    ends = (vocabulary + context) * d + 2 * d + (d * vocabulary + vocabulary)
+    assert n_parameters(model) == 2 * block + ends
+    assert [m.heads for m in model.modules() if isinstance(m, nets.Attention)] == [4, 4]
+
+
 def test_heavy_mlps_have_the_widths_of_equation_18():
     widths = {"bottom_heavy": [512, 256, 128], "top_heavy": [128, 512, 512]}
     for shape, expected in widths.items():

@@ -4,15 +4,17 @@ from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from scalinglab.curves import Curves
 from scalinglab.figures import style
 from scalinglab.simulate.random_features import nested_loss
 from scalinglab.spectrum import Spectrum
 from scalinglab.spectrum.samples import population_eigenvalues, unresolved_eigenvalue
 from scalinglab.studies import entry
 from scalinglab.studies.verdict import Row
-from scalinglab_papers.bahri2021 import learned_features, linear, targets
+from scalinglab_papers.bahri2021 import learned_features, linear, random_features, targets
 from tests.papers.smoke_records import recorded
 
 
@@ -140,3 +142,21 @@ def assert_exponents_of_the_theorems(rows: Collection[Row]) -> None:
     for row in rows:
         assert row.measured == pytest.approx(row.paper, abs=4 * row.stderr)
         assert row.stderr < 0.03 * row.paper
+
+
+def test_an_exponent_that_is_limited_by_variance_leaves_the_smallest_size_out():
+    """There the 1/size² term bends the curve; where resolution limits, every size counts."""
+    sizes = np.array([16, 32, 64, 128])
+    excess = 1 / sizes + np.where(sizes == 16, 1.0, 0.0)
+    for regime, expected in (
+        (random_features.VARIANCE[0], 1.0),
+        (random_features.RESOLUTION[0], -np.polyfit(np.log(sizes), np.log(excess), 1)[0]),
+    ):
+        losses = pd.DataFrame(
+            [{"regime": regime, "pool": 1, "draw": draw, "n_data": size, "test_loss": excess[k]}
+             for draw in range(4) for k, size in enumerate(sizes)]
+        )  # fmt: skip
+        found = random_features.exponents_of(
+            Curves(losses, settings=["pool", "regime", "draw"]), regime, (1,)
+        )
+        assert found[1].value == pytest.approx(expected)

@@ -191,3 +191,18 @@ def test_constants_of_the_papers_are_those_of_their_records():
 def test_an_unknown_paper_is_named():
     with pytest.raises(BadInput, match="nobody2030"):
         list(check("nobody2030"))
+
+
+def test_of_limited_minutes_the_quickest_entries_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    sys.modules.pop("fake_study.paper", None)
+    given = [Entry(f"paper/{name}", "a claim", scales=("smoke",), make="fake_study:make") for name in "abc"]
+    package = fake_study.install(monkeypatch, tmp_path, given, make=lambda scale: made(ROW))
+    list(check("paper", write=True))
+    kept = package / "smoke" / "paper.json"
+    document = _read(kept)
+    for name, seconds in (("a", 9.0), ("b", 1.0), ("c", 5.0)):
+        document["entries"][f"paper/{name}"]["seconds"] = seconds
+    kept.write_text(json.dumps(document), encoding="utf-8")
+    assert [one.key for one in check("paper")][1:] == ["paper/a", "paper/b", "paper/c"]
+    assert [one.key for one in check("paper", minutes=10)][1:] == ["paper/b", "paper/c", "paper/a"]
+    assert [one.key for one in check("paper", minutes=0)][1:] == []

@@ -213,6 +213,19 @@ def test_what_nobody_has_begun_is_withdrawn_and_what_waits_in_the_queue_is_cance
     assert not (tmp_path / ".slurm").exists()
 
 
+def test_jobs_that_are_told_of_the_end_are_let_end(slurm_of, tmp_path, monkeypatch):
+    monkeypatch.setattr(slurm_engine, "END", 1.0)
+    pool = pool_with(tmp_path, 1)
+    tasks = pool.tasks
+
+    def states(_):
+        return {"0_0": "COMPLETED" if tasks.says(CLOSED) else "RUNNING"}
+
+    monkeypatch.setattr(SlurmPool, "_states", states)
+    pool.close()
+    assert slurm_of.cancelled == []
+
+
 def test_submissions_that_slurm_refuses_are_one_sentence(slurm_of, tmp_path):
     def refuse(folder):
         raise RuntimeError(
