@@ -393,3 +393,9 @@ def test_the_authors_weight_decay_and_sgd_are_parts_of_every_kind_of_network():
         plain, decayed = (study.parts("gpu")[name].setting for name in (pair, f"{pair}, L2"))
         assert decayed["weight_decay"] > 0
         assert decayed["learning_rate"] == plain["learning_rate"]
+
+
+def test_settings_that_no_run_shares_with_the_published_curves_are_refused(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(against_published, "published_curves", lambda name, version: [])
+    with storing_in(tmp_path / "nothing"), pytest.raises(BadInput, match="data get damico2025-curves"):
+        against_published.published_settings("gpu")
