@@ -29,16 +29,6 @@ def test_a_prediction_of_the_law_of_an_accuracys_complement_is_of_the_accuracy(t
     assert row["beyond"] == pytest.approx(2)
 
 
-def test_forms_of_one_variable_come_first_and_others_name_their_variables():
-    forms = json.loads(run("laws", "forms", "--json"))["forms"]
-    several = ["," in form["variables"] for form in forms]
-    assert several == sorted(several)
-    assert any(several)
-    said = run("laws", "forms")
-    assert "of n_params, n_data; " in said
-    assert "of x; " not in said
-
-
 def test_a_file_has_every_column_of_a_solved_model_and_the_screen_those_that_fit(tmp_path: Path):
     words = ("theory", "dmft", "--n-params", "20", "--times", "1,2")
     head = next(line for line in run(*words).splitlines() if "test_loss" in line)

@@ -3,7 +3,6 @@
 import json
 
 import numpy as np
-import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -25,13 +24,6 @@ def test_dmft_prints_the_solved_losses_as_one_document():
     solved = sl.theory.dmft.solve(sl.Spectrum.power_law(1.5, 1.25), np.geomspace(1, 1e6, 100), 64, 128)
     np.testing.assert_allclose(found["test_loss"], solved.test_loss, rtol=1e-14)
     np.testing.assert_allclose(found["train_loss"], solved.train_loss, rtol=1e-14)
-
-
-def test_dmft_writes_every_column(tmp_path):
-    out = tmp_path / "losses.csv"
-    result = CliRunner().invoke(app, ["theory", "dmft", *SIZES, "--times", "1,10", "--out", str(out)])
-    assert result.exit_code == 0
-    assert {"time", "test_loss", "variance_both"} <= set(pd.read_csv(out).columns)
 
 
 @pytest.mark.parametrize("words", [["--n-params", "-1"], ["--times", "x"]])

@@ -112,13 +112,6 @@ def test_out_writes_by_the_ending(curves: Path):
     assert json.loads(Path("law.json").read_text())["laws"][0]["form"] == "power_law_offset"
 
 
-def test_forms_are_listed():
-    said = json.loads(run("laws", "forms", "--json"))
-    names = {row["form"] for row in said["forms"]}
-    assert {"power_law", "m4", "broken_power_law", "damico", "chinchilla", "data_constrained"} <= names
-    assert "((n_scale/N)^(alpha/beta) + d_scale/D)^beta" in run("laws", "forms")
-
-
 @pytest.mark.nightly
 def test_surface_and_optimum_from_a_csv(surface: Path):
     said = json.loads(run("laws", "surface", surface, "--compute", "1e23", "--json"))

@@ -6,13 +6,10 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
 from scalinglab import cli
-from scalinglab.cli import screen
-from scalinglab.cli.commands import files
 from scalinglab.cli.tables import Surface
 from scalinglab.errors import BadInput, NotDetermined, ScalinglabError
 from scalinglab.laws import forms
@@ -59,16 +56,6 @@ def test_a_warning_is_one_line_without_debug(monkeypatch, capsys, debug):
             assert capsys.readouterr().err == "scalinglab: warning: two runs are lost\n"
 
 
-@pytest.mark.parametrize(
-    ("width", "digits"),
-    [(23, "0.123457"), (22, "0.12346"), (21, "0.12346"), (20, "0.1235"), (18, "0.123"), (1, "0.123")],
-)
-def test_digits_are_rounded_off_one_by_one_until_a_table_fits(width: int, digits: str):
-    table = pd.DataFrame({"a": [0.123456789], "b": [0.123456789]})
-    _, cells = screen.fitted_cells(table, [True, True], width)
-    assert cells == [[digits], [digits]]
-
-
 def test_a_variable_that_a_form_does_not_have_is_refused():
     table = Surface(file=Path("runs.csv"), n_params="N", n_data="D")
     form = forms.get("chinchilla")
@@ -91,12 +78,6 @@ def test_forms_of_one_variable_are_listed_first():
     several = [", " in row["variables"] for row in listed]
     assert several == sorted(several)
     assert {row["form"] for row in listed} == set(forms.FORMS)
-
-
-@pytest.mark.parametrize(("total", "said"), [(170_500_000, "\r12 of 170 MB"), (None, "\r12 MB")])
-def test_a_download_shows_how_much_is_there(capsys, total, said):
-    files._show_progress(12_300_000, total)
-    assert capsys.readouterr().err == said
 
 
 def test_reading_into_a_store_says_how_the_table_was_understood_in_json_too(tmp_path: Path):

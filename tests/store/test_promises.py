@@ -282,18 +282,6 @@ def test_a_known_footer_stands_for_the_file_it_was_read_from_and_no_other(tmp_pa
     assert list(parquet.read(two, footer)[0].records) == [two.stem]
 
 
-def test_footers_are_kept_of_files_that_are_there(tmp_path):
-    store = Store(tmp_path)
-    fill(store, 1, 2, 3)
-    sealed = store._sealed
-    for files, moved in ((3, 3), (1, 0)):
-        store.records()
-        kept = {name for name, *_ in sealed._footers}
-        assert kept == {path.name for path in (tmp_path / "sealed").iterdir()}
-        assert len(kept) == files
-        assert store.compact() == moved
-
-
 def test_a_store_shows_how_many_runs_ended_how(tmp_path):
     store = Store(tmp_path)
     assert repr(store) == f"Store {tmp_path}: no runs yet"
