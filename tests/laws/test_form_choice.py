@@ -10,6 +10,7 @@ from scalinglab.answers.surface import find_shape
 from scalinglab.errors import BadInput
 from scalinglab.laws import form_choice, forms, plan, surface, weighing
 from scalinglab.laws.fitting.statistics import mixture_ends
+from scalinglab.laws.fitting.uncertainty.form_error import FormError
 from scalinglab.results.types import Command
 
 N, D = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 1e10, 6), np.geomspace(2e9, 2e11, 6)))
@@ -197,3 +198,24 @@ def test_a_candidate_that_is_far_behind_is_not_asked_again():
     assert found[:2] == pytest.approx(np.exp([3.0, 3.3]) / np.exp([3.0, 3.3]).sum())
     assert found[2] == 0.0
     assert [each for each in asked if each[0] == 2] == [(2, 5, 7)]
+
+
+def test_an_error_that_both_forms_may_have_does_not_choose_between_them():
+    """A smooth wave on a sum of two powers: taken for exact, the forms that follow more of it count alone."""
+    wave = 0.004 * np.sin(1.1 * np.log(N / 1e8)) * np.cos(0.9 * np.log(D / 1e10))
+    rng = np.random.default_rng(3)
+    loss = measured("chinchilla", 0) * np.exp(wave + 5e-4 * rng.standard_normal(N.size))
+    laws = {name: surface.fit(N, D, loss, form=name).law for name in ("chinchilla", "coupled", "farseer")}
+    data, count = laws["chinchilla"].points, N.size
+    missed = {count: FormError(replace(laws["chinchilla"], points=data.keep(data.by_size)))}
+    exact, erring = (
+        np.ptp([form_choice.log_density_of(law, data, 0, count, errors) for law in laws.values()])
+        for errors in (None, missed)
+    )
+    assert erring < 0.3 * exact
+
+
+def test_outliers_do_not_choose_a_form():
+    loss = measured("chinchilla", 1e-3, seed=2)
+    loss[np.argsort(N * D)[[1, 4, 7]]] *= 1.1
+    assert surface.fit(N, D, loss).weights["chinchilla"] > 0.95

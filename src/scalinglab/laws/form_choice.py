@@ -9,9 +9,13 @@ degrees of freedom, that is Student's distribution with ν degrees of freedom an
 
     s² (1 + H (JᵀJ)⁻¹ Hᵀ).
 
-Errors that runs of one size share are averaged over (`shared_errors`): an offset of a size is no bend. The
-product of these densities is what the cheaper half leaves to say of each form (`weighing.by_backtests`). How
-well it fits that half counts, too, with a prior of the parameters that tells as much as one run (Kass and
+Errors that runs of one size share are averaged over (`shared_errors`): an offset of a size is no bend. So is
+what the form may miss, with the prior that its intervals have (`form_error`; ρ is part of the slopes of the
+first form, the same for all): forms that all err are not told apart as if one of them were exact. What no
+such error explains is an outlier, and is drawn in.
+
+The product of these densities is what the cheaper half leaves to say of each form (`weighing.by_backtests`).
+How well it fits that half counts, too, with a prior of the parameters that tells as much as one run (Kass and
 Wasserman 1995): of a runs every parameter costs √a. Without it, forms that backtests do not tell apart were
 told apart by their number of parameters alone, whatever the cheaper half said.
 """
@@ -29,6 +33,7 @@ from scalinglab.laws.fitting.fit import fit_points
 from scalinglab.laws.fitting.solution import ROUNDING, Solution
 from scalinglab.laws.fitting.statistics import average_of
 from scalinglab.laws.fitting.uncertainty import shared_errors
+from scalinglab.laws.fitting.uncertainty.form_error import FormError
 from scalinglab.laws.fitting.uncertainty.linear import independent
 from scalinglab.laws.forms.base import Form
 
@@ -61,18 +66,26 @@ def weights(solutions: Mapping[str, Solution]) -> dict[str, float]:
     if len(able) < 2:
         return {}
     cuts = np.r_[0, weighing.cuts(len(data.y), max(len(form.parameters) for form in able) + 2)]
+    laws = [solutions[form.name] for form in able]
+    order = data.by_size
+    errors = {count: FormError(replace(laws[0], points=data.keep(order[:count]))) for count in cuts[1:]}
 
     def density(one: int, seen: int, until: int) -> float:
-        return log_density_of(solutions[able[one].name], data, seen, until)
+        return log_density_of(laws[one], data, seen, until, errors)
 
     share = weighing.by_backtests(np.zeros(len(able)), density, cuts, NEGLIGIBLE)
     return {form.name: float(w) for form, w in zip(able, share, strict=True) if w > 0}
 
 
-def log_density_of(law: Solution, data: Points, seen: int, until: int) -> float:
+def log_density_of(
+    law: Solution, data: Points, seen: int, until: int, errors: Mapping[int, FormError] | None = None
+) -> float:
     """ln of the density that the form, fitted to the `seen` cheapest runs, gives those up to `until`.
 
     With none seen, that of the first `until` runs, with a prior that tells as much as one of them.
+
+    Args:
+        errors: by count of the cheapest runs, what forms may miss of these; by default nothing.
     """
     order, seen, first = data.by_size, seen or until, not seen
     noise = law.noise or None
@@ -91,7 +104,14 @@ def log_density_of(law: Solution, data: Points, seen: int, until: int) -> float:
         sizes, places = shared_errors.groups(both, np.log(both.points.x).T)
 
     def evidence(count: int) -> float:
-        white, prior, *_ = shared_errors.whitened(values[:count], sizes[:count], places[:count])
+        shown, missed = values[:count].copy(), None if errors is None else errors[count]
+        if missed is not None and missed.shows:
+            shown[:, -1] -= missed.measured - missed.residuals  # outliers, which would pass for noise
+        white, prior, *_ = shared_errors.whitened(shown, sizes[:count], places[:count])
+        if missed is not None and missed.shows:
+            # before the residuals, a form that errs is as likely as one that holds
+            further, less = missed.whitened(shown)
+            white, prior = np.concatenate([white, further]), np.r_[prior, less] - np.log(2)
         return average_of(white[..., :-1], white[..., -1], prior, robust=False).evidence
 
     if not first:

@@ -259,23 +259,59 @@ class FormError:
         return kept
 
     @cached_property
-    def _shapes(self) -> tuple[list[tuple[float, tuple[int, ...], np.ndarray]], np.ndarray, np.ndarray]:
-        """Range, sizes and covariance of every field; then their variances and axes, one below the other."""
-        found, variances, axes, count = [], [], [], int(self.varied.sum())
+    def _covariances(self) -> list[tuple[float, tuple[int, ...], np.ndarray]]:
+        """Range, sizes and covariance at the runs of every field."""
+        found, count = [], int(self.varied.sum())
         alone = [(j,) for j in range(count)] if count > 1 else []
         for along in [tuple(range(count)), *alone]:
             unit = self.weight * _together(self.slopes_at_runs, along)
             for reach in RANGES:
                 at_runs = unit @ matern(self.logs, self.logs, reach, along) @ unit.T
-                variance, axis = np.linalg.eigh(self.contrasts.T @ at_runs @ self.contrasts)
                 found.append((reach, along, at_runs))
-                variances.append(np.maximum(variance, 0.0))
-                axes.append(axis)
-        return found, np.array(variances), np.array(axes)
+        return found
+
+    @cached_property
+    def _shapes(self) -> tuple[np.ndarray, np.ndarray]:
+        """Variances and axes of every field in the contrasts, one below the other."""
+        seen = np.array([self.contrasts.T @ at_runs @ self.contrasts for *_, at_runs in self._covariances])
+        variances, axes = np.linalg.eigh(seen)
+        return np.maximum(variances, 0.0), axes
+
+    def _share_of(self, along: tuple[int, ...]) -> float:
+        """The part of the prior of fields over these sizes.
+
+        Errors along one size move the best n_params most: with an even prior its interval is 1.6 times as
+        wide where the form holds.
+        """
+        several = int(self.varied.sum())
+        return SIGNIFICANT if len(along) < several else 1 - SIGNIFICANT * several * (several > 1)
+
+    @cached_property
+    def _whitening(self) -> tuple[np.ndarray, np.ndarray]:
+        """(k, n, n) the inverse root of every covariance with δ, and (k,) ln of its prior over |Ω|^(1/2)."""
+        roots, priors = [], []
+        rho = SLOPE_ERRORS[SLOPE_ERRORS <= LARGEST][::2]
+        for reach, along, at_runs in self._covariances:
+            variance, axes = np.linalg.eigh(at_runs)
+            ratio = (rho * reach / MATERN_SLOPE) ** 2 / self.run_variance
+            total = 1 + ratio[:, None] * np.maximum(variance, 0.0)
+            roots.append(axes.T / np.sqrt(total)[..., None])
+            share = self._share_of(along) / len(RANGES) / len(rho)
+            priors.append(np.log(share) - 0.5 * np.log(total).sum(axis=1))
+        return np.concatenate(roots), np.concatenate(priors)
+
+    def whitened(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Columns (runs, m) divided by the root of every covariance with an error of the form: (k, runs, m).
+
+        With (k,) the logarithm of the prior of each over the root of its determinant; ρ is part of the slope
+        of this law, whatever form the columns are of.
+        """
+        roots, prior = self._whitening
+        return roots @ values, prior
 
     def _weighed(self, seen: np.ndarray) -> list[Field]:
         """The fields with the weights that contrasts `seen` of the residuals give them."""
-        shapes, variance, axes = self._shapes
+        shapes, (variance, axes) = self._covariances, self._shapes
         # standard deviation of δ of ρ = 1
         unit = np.array([reach for reach, *_ in shapes])[:, None] / MATERN_SLOPE
         ratio = self.dof / np.sum(seen**2) * (unit * np.r_[0.0, SLOPE_ERRORS]) ** 2
@@ -285,11 +321,7 @@ class FormError:
         noise = np.sqrt(squares / self.dof)
         rho = np.sqrt(ratio[:, 1:]) * noise[:, 1:] / unit
         even = np.maximum(np.gradient(np.log(rho), axis=1), 0.0)  # in ln ρ
-        if (several := int(self.varied.sum())) > 1:
-            # errors along one size move the best n_params most: with an even prior its interval is 1.6
-            # times as wide where the form holds
-            single = np.array([len(along) == 1 for _, along, _ in shapes])[:, None]
-            even = even * np.where(single, SIGNIFICANT, 1 - SIGNIFICANT * several)
+        even = even * np.array([self._share_of(along) for _, along, _ in shapes])[:, None]
         share = np.zeros_like(ratio)
         share[:, 1:] = np.where(rho <= LARGEST, even, 0.0)
         share[0, 0] = share.sum()  # before the residuals, no error is as likely as all errors together
