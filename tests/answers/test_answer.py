@@ -493,6 +493,7 @@ def test_rows_that_may_be_checkpoints_are_doubted():
     assert not doubts(sl.read(shuffled)), "separate runs with their own batch sizes"
 
 
+@pytest.mark.slow
 def test_answers_print_as_sentences():
     found = sl.answer(curve())
     assert str(found) == found.summary()

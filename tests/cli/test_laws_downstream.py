@@ -53,6 +53,7 @@ def test_without_x_the_sizes_are_those_that_the_table_has(runs: Path):
     assert [*told[0].values()] == [*asked[0].values()]
 
 
+@pytest.mark.slow
 def test_same_numbers_as_python_and_the_truth_lies_in_the_interval(runs: Path):
     words = (runs, *SURFACE, "--score", "task_error", "--no-figure", "--json", "--reduce", "last")
     told = json.loads(run(*words, "--at", "4e9,1e11", "--level", 0.99, "--chance", 0.9))

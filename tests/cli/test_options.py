@@ -71,10 +71,10 @@ def test_exponents_of_a_surface_are_tied_and_its_threshold_set():
 def test_dynamical_laws_along_another_column():
     frame = family((500, 1000, 2000), 0.5, 1.0, noise=0.01, seeds=2)
     frame.to_csv("t.csv", index=False)
-    frame.rename(columns={"norm": "size_of_weights"}).to_csv("other.csv", index=False)
+    frame.rename(columns={"norm": "distance"}).to_csv("other.csv", index=False)
     ours, theirs = (
         run("laws dynamical t.csv --no-figure"),
-        run("laws dynamical other.csv --x size_of_weights --no-figure"),
+        run("laws dynamical other.csv --x distance --no-figure"),
     )
     assert theirs["gamma_1"] == ours["gamma_1"]
 

@@ -43,7 +43,7 @@ def varied() -> pd.DataFrame:
     )
 
 
-@pytest.mark.parametrize("ending", ["tsv", "jsonl", "csv.gz"])
+@pytest.mark.parametrize("ending", [pytest.param("tsv", marks=pytest.mark.slow), "jsonl", "csv.gz"])
 def test_a_table_of_many_parts_is_the_table_of_one(tmp_path: Path, ending: str, request):
     path, table = tmp_path / f"log.{ending}", varied()
     if ending == "jsonl":

@@ -109,6 +109,7 @@ def test_the_optimum_of_a_known_surface_is_found():
     assert theirs.learning_rate.value == found.learning_rate.value
 
 
+@pytest.mark.slow
 def test_order_and_units_do_not_matter():
     runs = searches(noise=5e-4)
     plain = sl.laws.hyperparameters(runs, at=AT, certify=False)

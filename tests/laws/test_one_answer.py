@@ -231,6 +231,7 @@ def test_the_only_measurement_is_fitted_whatever_its_name():
         sl.laws.fit("auto", table.assign(other=x[::-1]))
 
 
+@pytest.mark.slow
 def test_a_target_in_percent_of_an_error_is_refused():
     x = np.geomspace(1e3, 1e5, 6)
     table = pd.DataFrame({"n_data": x, "test_error": curve(x)})

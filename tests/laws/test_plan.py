@@ -248,6 +248,7 @@ def test_surface_errors_name_the_way_out(fitted):
     assert fitted.compute_optimal(1e40, intervals=False).below < 1e-15
 
 
+@pytest.mark.slow
 def test_needed_outside_what_the_law_spans_is_said_and_not_made_up():
     x = np.geomspace(100, 1e5, 12)
     noise = np.exp(0.02 * np.random.default_rng(0).standard_normal(12))

@@ -206,6 +206,7 @@ def test_a_tie_takes_one_exponent_for_both_and_keeps_the_optimum():
         surface.fit(n, d, loss, tie={"beta": "beta"})
 
 
+@pytest.mark.slow
 def test_a_prior_decides_what_few_noisy_points_do_not():
     random = np.random.default_rng(5)
     x = np.geomspace(1e3, 4e3, 6)

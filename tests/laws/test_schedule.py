@@ -93,6 +93,7 @@ def fitted():
     return schedule.fit(runs, law="multi_power")
 
 
+@pytest.mark.slow
 def test_other_schedules_are_predicted_from_three(fitted):
     steps = np.arange(4000, 15900, 500.0)
     inside = []

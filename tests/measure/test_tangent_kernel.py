@@ -48,7 +48,7 @@ def build(name, parameterization="ntk", n_classes=3):
     )
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", ["mlp", "cnn", pytest.param("resnet", marks=pytest.mark.slow), "vit"])
 def test_every_kind_of_kernel_equals_that_of_plain_jacobians(name):
     model, x = build(name)
     full = plain(model, x, x)
@@ -160,7 +160,7 @@ def test_kernel_of_a_linear_model_is_the_product_of_its_inputs():
     np.testing.assert_allclose(full, np.einsum("nm,ab->namb", expected, np.eye(3)), atol=1e-12)
 
 
-@pytest.mark.parametrize("depth", [1, 2])
+@pytest.mark.parametrize("depth", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_kernel_of_a_wide_network_is_the_closed_form(depth):
     """Mean over eight initialisations of 1,024 units against the kernel of infinite width."""
     torch.manual_seed(0)

@@ -52,6 +52,7 @@ def test_the_limit_is_that_of_kernel_steps_on_a_gaussian_process(activation: str
     assert error < 0.02 * losses.mean()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("activation", ["erf", "relu"])
 def test_wide_networks_have_the_loss_of_the_limit(activation: str):
     narrow, wide = (averages.width_excess(WIDE, activation, width, 20) for width in (16, 4096))

@@ -67,6 +67,7 @@ def test_compared_exponents_share_their_range_and_their_seeds():
     assert found.stderr < 0.2 * own.stderr
 
 
+@pytest.mark.slow
 def test_a_curve_that_bends_everywhere_is_called_so():
     bent = np.exp(-0.3 * np.log(SIZES) ** 2)
     found = exponents.of_losses(SIZES, noisy(bent, noise=0.001))

@@ -208,6 +208,7 @@ def test_the_exponent_grows_with_width_and_is_fixed_beyond_a_saturating_one(
     assert again["digits: α_D of WRN-10-4 less that of WRN-10-2"] == "disagrees"
 
 
+@pytest.mark.slow
 def test_a_student_is_compared_with_the_teacher_of_its_own_data(
     train_as: TrainAs, monkeypatch: pytest.MonkeyPatch
 ):

@@ -141,6 +141,7 @@ def test_widths_that_are_in_the_store_are_not_trained_again(tmp_path: Path, monk
     assert (again == both).all()
 
 
+@pytest.mark.slow
 def test_networks_that_share_their_initial_weights_are_those_trained_alone(monkeypatch: pytest.MonkeyPatch):
     drawn = linearized.drawn
     count: list[int] = []

@@ -51,10 +51,11 @@ def test_every_entry_of_the_paper_is_built():
 
 def test_batch_searches_take_the_time_of_equation_16():
     """MNIST, 1LP: E_min = 120 epochs of 55,000 or 80,000 steps."""
-    found = steps(scales.batch_search("mnist 1LP ntk", "paper"))
+    search = scales.batch_search("mnist 1LP ntk", "paper")
+    found = steps([one for one in search if one["seed"] == 0])
     assert found[10.0, 8] == 825_000
     assert found[10.0, 96] == 80_000
-    assert {one["seed"] for one in scales.batch_search("mnist 1LP ntk", "paper")} == set(range(20))
+    assert {one["seed"] for one in search} == set(range(20))
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,7 @@ def test_draws_have_the_median_and_the_ends():
     assert np.isfinite(open_end).all()
 
 
+@pytest.mark.slow
 def test_the_slider_of_a_surface_has_the_optimum(surface):
     curves, found = surface
     slider = card.section(curves, found).slider

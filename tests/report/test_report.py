@@ -59,6 +59,7 @@ def test_page_renders_every_figure_without_errors_or_requests(tmp_path: Path):
         assert browser.requests() == []
 
 
+@pytest.mark.slow
 @needs_browser
 @pytest.mark.browser
 def test_the_browser_would_see_an_error_and_a_request(tmp_path: Path):
@@ -260,6 +261,7 @@ def test_what_the_dynamical_laws_left_out_is_said():
     assert "N_data = 200 left out: fewer than 6 usable points." in page
 
 
+@pytest.mark.slow
 def test_an_open_interval_does_not_make_the_points_small():
     section = sections.size_law(
         sl.Curves({"n_data": [100, 300, 1000, 3000], "test_loss": [0.4, 0.3, 0.6, 0.2]})

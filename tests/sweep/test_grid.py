@@ -157,7 +157,11 @@ def test_a_wrong_file_is_named(tmp_path):
 GALLERY = sorted((Path(__file__).parents[2] / "examples" / "grids").glob("*.toml"))
 
 
-@pytest.mark.parametrize("path", GALLERY, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, marks=[pytest.mark.slow] * path.stem.startswith("park2019")) for path in GALLERY],
+    ids=lambda path: path.stem,
+)
 def test_every_grid_of_the_gallery_gives_settings_that_can_be_trained(path):
     pytest.importorskip("torch")
     from scalinglab.curves import run_name

@@ -92,7 +92,7 @@ def test_without_richness_it_is_the_lazy_model(n_params: float) -> None:
     assert np.all(found.rate == 1)
 
 
-@pytest.mark.parametrize(("task", "spectral"), [(1.3, 1.5), (2.6, 1.4)])
+@pytest.mark.parametrize(("task", "spectral"), [(1.3, 1.5), pytest.param(2.6, 1.4, marks=pytest.mark.slow)])
 def test_exponent_in_time(task: float, spectral: float) -> None:
     found = feature_learning.solve(Spectrum.power_law(task, spectral, 10**30), [1e7, 1e8]).test_loss
     beta = (task - 1) / spectral

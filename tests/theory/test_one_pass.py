@@ -84,7 +84,9 @@ def test_a_million_steps_agree_with_the_panels_of_mean_field_theory() -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-4)
 
 
-@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize(
+    "optimizer", [OPTIMIZERS[0], *(pytest.param(one, marks=pytest.mark.slow) for one in OPTIMIZERS[1:])]
+)
 def test_late_steps_continue_the_recursion(optimizer, monkeypatch) -> None:
     spectrum, steps = Spectrum.power_law(1.8, 1.3, 250), np.array([2500, 4000])
     found = one_pass.solve(spectrum, steps, optimizer).test_loss

@@ -43,7 +43,7 @@ def test_error_matches_adaptive_quadrature_of_the_plain_equations_to_1e_11(load,
     assert found.error == pytest.approx(slow, rel=1e-11)
 
 
-@pytest.mark.parametrize(("load", "sharpness"), [(0.05, 1e4), (0.7, 2e3)])
+@pytest.mark.parametrize(("load", "sharpness"), [(0.05, 1e4), pytest.param(0.7, 2e3, marks=pytest.mark.slow)])
 def test_solution_solves_the_plain_equations_where_x_overflows_doubles(load, sharpness):
     found = p.fixed_norm(load, sharpness)
     assert not np.isfinite(found.x)

@@ -20,7 +20,7 @@ def test_rectified_feature_against_drawn_numbers() -> None:
     assert abs(found - drawn.mean()) < 4 * drawn.std() / np.sqrt(len(x))
 
 
-@pytest.mark.parametrize("exponent", [0.0, 2.0])
+@pytest.mark.parametrize("exponent", [0.0, pytest.param(2.0, marks=pytest.mark.slow)])
 def test_strong_superposition_falls_as_one_over_the_dimension(exponent: float) -> None:
     given = zipf(3000, exponent)
     losses = [superposition.strong(given, m) for m in (1024, 4096)]
