@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from scalinglab.board import app, serve
-from scalinglab.board.state import state
+from scalinglab.board.state import outlook, state
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.store import Store, folder
 from scalinglab.sweep import Grid
@@ -71,6 +71,22 @@ def test_the_page_follows_the_store_as_runs_come_in(tmp_path):
     assert 'id="plot-0"' in page  # curves are drawn now
     status = board.get("/status.json").json()
     assert (status["done"], status["running"], status["going"]) == (3, 0, False)
+
+
+def test_runs_in_progress_are_drawn_and_their_time_left_is_said_but_they_are_in_no_law(tmp_path):
+    store = Store(tmp_path / "runs")
+    for n_data in (100, 200, 400, 800):
+        write(store, n_data, 0)
+    before = client(store).get("/").text
+    running = write(store, 1600, 0, seal=False)
+    running.append(step=64, test_error=0.5, seconds_left=90.0)
+    ahead = outlook(store)
+    assert (len(ahead), ahead["final loss"][0]) == (1, "no estimate yet")
+    page = client(store).get("/").text
+    assert "Where running runs are heading" in page
+    laws = re.compile(r"<caption>Exponents</caption>.*?</table>", re.DOTALL)
+    assert laws.findall(page) == laws.findall(before) != []
+    running.close()
 
 
 def test_runs_that_two_grids_share_are_counted_once(tmp_path):

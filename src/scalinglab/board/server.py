@@ -62,9 +62,10 @@ class Page:
         if not len(curves):
             return render(self.title, "no checkpoints yet", [first], refresh)
         try:
-            # while a sweep runs, one looks at the curves first and at the laws later
+            # while a sweep runs, one looks at the curves first and at the laws of finished runs later
             opening = [first, learning_curves(curves)] if found["going"] else [first]
-            return build(curves, self.title, refresh, [part for part in opening if part is not None])
+            going = [run for run, record in self.store.records().items() if record.status == "running"]
+            return build(curves, self.title, refresh, [part for part in opening if part is not None], going)
         except ScalinglabError as error:  # too early for a law, say: the counts are still worth a look
             return render(self.title, f"no figures yet: {error}", [first], refresh)
 

@@ -18,6 +18,7 @@ from scalinglab.sweep.display import clock
 from scalinglab.sweep.plan import kept_grids, planned_runs
 
 STATUSES = ("done", "running", "unfinished", "diverged", "failed")
+ESTIMATE = ("final_loss", "final_loss_low", "final_loss_high", "on_track")  # columns of a run in progress
 RECENT = 600.0  # seconds before a machine's latest run over which its throughput is measured
 
 
@@ -91,27 +92,28 @@ def section(store: Store, found: dict[str, Any]) -> Section:
     if problems := store.problems:
         names = ", ".join(Path(path).name for path in problems)
         paragraphs.append(f"These files cannot be read and are left out: {names}")
-    return Section("The sweep", paragraphs, (), tables)
+    return Section("Progress", paragraphs, (), tables)
 
 
 def outlook(store: Store) -> pd.DataFrame:
-    """Of every run in progress its latest estimate of the final loss, its 95 % band and the time left."""
+    """Of every run in progress with a schedule the time left, and its latest estimate of the final loss."""
     going = {run: record for run, record in store.records().items() if record.status == "running"}
     frame = store.curves(warn=False).frame if going else pd.DataFrame()
-    if "final_loss" not in frame:
+    if "seconds_left" not in frame:
         return pd.DataFrame()
-    known = frame[frame["run"].isin(going)].dropna(subset=["final_loss"]).sort_values("step")
+    frame = frame.reindex(columns=[*dict.fromkeys([*frame, *ESTIMATE])])
+    known = frame[frame["run"].isin(going)].dropna(subset=["seconds_left"]).sort_values("step")
     varied = varying(record.setting for record in going.values())
     rows = []
     for run, own in known.groupby("run"):
-        last = own.iloc[-1]
-        alarm = "has left its band" if last["on_track"] == 0 else "on track"
+        step, left = (own[name].iloc[-1] for name in ("step", "seconds_left"))
+        value, low, high, on_track = own[list(ESTIMATE)].ffill().iloc[-1]
         rows.append({
             "run": run, **{n: going[str(run)].setting.get(n) for n in sorted(varied)},
-            "step": int(last["step"]),
-            "final loss": f"{last['final_loss']:.4g}",
-            "95 % band": f"{last['final_loss_low']:.4g} … {last['final_loss_high']:.4g}",
-            "time left": clock(last["seconds_left"]), "state": alarm,
+            "step": int(step), "time left": clock(left),
+            "final loss": "no estimate yet" if pd.isna(value) else f"{value:.4g}",
+            "95 % band": "" if pd.isna(value) else f"{low:.4g} … {high:.4g}",
+            "state": "" if pd.isna(value) else "has left its band" if on_track == 0 else "on track",
         })  # fmt: skip
     return pd.DataFrame(rows)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,26 +35,44 @@ def build(
     title: str = "Learning curves",
     refresh: float | None = None,
     opening: Sequence[Section] = (),
+    going: Collection[str] = (),
 ) -> str:
-    """The report's page as text; with `refresh` (seconds) a page that loads itself again.
+    """The report's page as text.
 
-    `opening` are sections that come first, such as the state of a sweep, in place of those of the same title.
+    Args:
+        refresh: seconds after which a live page loads itself again.
+        opening: sections that come first, such as the state of a sweep, in place of those of the same title.
+        going: runs that have not ended: they are drawn, and no law is fitted to them.
     """
     from scalinglab.report import page, plots, sections
 
     if not len(curves):
         raise BadInput("there is nothing to report: these curves have no rows")
     with plots.counting(curves.data_unit):
-        found = _sections(curves, live=refresh is not None)
+        found = _sections(curves, going, live=refresh is not None)
     first = [section.title for section in opening]
     found = [*opening, *(section for section in found if section.title not in first)]
     return page.render(title, sections.counted(curves), found, refresh)
 
 
-def _sections(curves: Curves, live: bool) -> list[Section]:
+def _sections(curves: Curves, going: Collection[str], live: bool) -> list[Section]:
     """What the curves show: the card (not on a live page) and laws first, then the curves, then the runs."""
+    from scalinglab.report import explore, sections
+
+    ended = curves.select(run=lambda run: ~run.isin([*going])) if going else curves
+    found = [
+        *(_laws(ended, live) if len(ended) else ()),
+        sections.learning_curves(curves),
+        sections.against_norm(curves),
+        None if live else explore.section(curves),
+        sections.runs(curves),
+    ]
+    return [section for section in found if section is not None]
+
+
+def _laws(curves: Curves, live: bool) -> Sequence[Section | None]:
     from scalinglab.answers import Answers
-    from scalinglab.report import card, explore, sections, surface_sections
+    from scalinglab.report import card, sections, surface_sections
     from scalinglab.report.surface_numbers import frontier, is_surface
 
     answered = card.answered(curves) if is_surface(curves) or not live else None
@@ -63,12 +81,4 @@ def _sections(curves: Curves, live: bool) -> list[Section]:
     laws: Sequence[Section | None] = surface_sections.of_runs(curves, answered, best)
     if not laws:
         laws = sections.dynamical_laws(curves) or [sections.size_law(curves, answered)]
-    found = [
-        None if live or answered is None else card.section(curves, answered, best),
-        *laws,
-        sections.learning_curves(curves),
-        sections.against_norm(curves),
-        None if live else explore.section(curves),
-        sections.runs(curves),
-    ]
-    return [section for section in found if section is not None]
+    return [None if live or answered is None else card.section(curves, answered, best), *laws]

@@ -77,10 +77,9 @@ def against_norm(curves: Curves) -> Section | None:
     if found.x is not None:
         figure = by_size(found.started, found.x, "norm", found.by)
         plots.append(Plot(figure, "How the norm grows while the network trains."))
-    text = (
-        "The same runs against the norm of the network instead of time. Where curves of several data sizes "
-        "coincide early on, more data lets a run follow the same line further."
-    )
+    text = "The same runs against the norm of the network instead of time."
+    if found.by == "n_data" and found.curves.frame["n_data"].nunique() > 1:
+        text += " Where curves coincide early on, more data lets a run follow the same line further."
     return Section("Error against norm", [text], plots)
 
 
