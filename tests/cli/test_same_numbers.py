@@ -141,6 +141,7 @@ def test_arrays_and_a_table_of_them_give_the_same(surface):
     [
         (lambda: sl.laws.fit("power_law", [1.0, 2.0]), "give x and y"),
         (lambda: sl.laws.fit("power_law", [1, 2], [2, 1], reduce="best"), "choose rows of a table"),
+        (lambda: sl.laws.fit("power_law", [1, 2], [2, 1], where={"model": "a"}), "choose rows of a table"),
         (lambda: sl.laws.fit("power_law", pd.DataFrame({"n_data": [1]}), [2, 1]), "name its columns"),
         (lambda: sl.laws.surface.fit([1.0], [2.0]), "loss= is missing"),
         (lambda: sl.laws.plan.size_for([1.0], 0.1), "a list is not a law"),

@@ -202,6 +202,14 @@ def test_models_each_at_a_size_of_data_of_its_own_are_a_mixture():
         points_of(frame, "n_data", "loss")
 
 
+def test_two_models_are_sizes_of_one_where_both_names_say_a_size():
+    frame = pd.DataFrame({"n_params": [1e6, 1e7], "loss": [3.0, 2.0]})
+    assert len(points_of(frame.assign(model=["small", "large"]), "n_params", "loss").y) == 2
+    for other in (["resnet", "vit"], ["resnet", "vit-large"]):
+        with pytest.raises(BadInput, match="2 values of model"):
+            points_of(frame.assign(model=other), "n_params", "loss")
+
+
 @pytest.mark.parametrize("steps", [(-1, 0, 1), (-2, -1, 0, 1, 2)])
 def test_a_valley_that_moves_is_followed_where_sizes_share_only_the_ends_of_their_grids(steps):
     draw, rows = np.random.default_rng(0), []

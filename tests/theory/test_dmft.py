@@ -228,6 +228,10 @@ def test_the_curves_carry_the_setting():
     assert curves["n_params"].tolist() == [64, 64]
     assert curves["task_exponent"].tolist() == [1.5, 1.5]
     assert set(curves["source"]) == {"theory"}
+    batches = dmft.solve(LARGE, [1.0], 64, 128, 0.1, dmft.MultiPassSGD(0.01, 4)).curves()
+    assert {name: batches[name].tolist() for name in ("learning_rate", "batch_size")} == {
+        "learning_rate": [0.01], "batch_size": [4]
+    }  # fmt: skip
 
 
 def random_problem(seed):
