@@ -36,7 +36,7 @@ def test_a_factor_that_grows_with_compute_is_told_at_a_compute():
         assert found.factor == pytest.approx(expected, rel=1e-4)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_intervals_of_four_points_a_curve_hold():
     """30 data sets; benchmarks/speedup.py has the full study: 90 % intervals hold 88–92 %."""
     factor, hits = 1.3, 0

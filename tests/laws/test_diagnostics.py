@@ -483,7 +483,7 @@ def test_correlation_is_judged_by_the_residuals_of_each_fit():
     assert both.low < 0.1 < line.low < line.high < 0.4 < both.high  # before and after the bend
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_points_of_one_run_count_with_correlation_that_twelve_do_not_show():
     x, count = np.geomspace(100, 1e5, 12), np.zeros(2, int)
     for seed in range(20):
