@@ -31,11 +31,11 @@ def test_a_wrong_row_of_a_surface_is_named_and_nothing_is_answered_from_it(colum
     table.loc[6, column] *= factor
     fitted = surface.fit(table.params, table.tokens, table.loss)
     outlier = find_outlier(fitted.law)
-    assert outlier.sizes == {"n_params": table.params[6], "n_data": table.tokens[6]}
+    assert outlier.details["at"] == {"n_params": table.params[6], "n_data": table.tokens[6]}
     others = table.drop(6)
-    expected = surface.fit(others.params, others.tokens, others.loss).predict(outlier.sizes)
-    assert outlier.expected == pytest.approx(expected, rel=0.01 if column == "loss" else 0.5)
-    assert outlier.reason() in fitted.law.points.notes
+    expected = surface.fit(others.params, others.tokens, others.loss).predict(outlier.details["at"])
+    assert outlier.details["expected"] == pytest.approx(expected, rel=0.01 if column == "loss" else 0.5)
+    assert outlier in fitted.law.points.notes
     found = sl.answer(table)
     assert [reason.code for reason in found["exponent"].reasons] == ["outlier"]
     assert found.surface is None
@@ -94,8 +94,8 @@ def test_an_end_that_is_off_may_be_a_break():
     for place, may_break in ((0, True), (9, True), (8, False)):
         off = np.where(np.arange(10) == place, 0.7 * y, y)
         outlier = find_outlier(sl.laws.fit("power_law_offset", x, off))
-        assert outlier.sizes == {"x": x[place]}
-        assert outlier.reason().code == ("outlier_at_an_end" if may_break else "outlier")
+        assert outlier.details["at"] == {"x": x[place]}
+        assert outlier.code == ("outlier_at_an_end" if may_break else "outlier")
 
 
 def test_many_runs_outweigh_a_wrong_one():
@@ -114,7 +114,7 @@ def test_a_point_is_odd_where_three_others_and_more_determine_the_law_of_separat
     """Two parameters: of five points the other four leave two degrees of freedom, of four points one."""
     x = np.geomspace(1e3, 1e5, 5)
     y = 3 * x**-0.4 * np.where(np.arange(5) == 2, 1.5, 1.0)
-    assert find_outlier(sl.laws.fit("power_law", x, y)).sizes == {"x": x[2]}
+    assert find_outlier(sl.laws.fit("power_law", x, y)).details["at"] == {"x": x[2]}
     assert find_outlier(sl.laws.fit("power_law", x[:4], y[:4])) is None
     assert find_outlier(sl.laws.fit("power_law", x, y, space="raw")) is None
     assert find_outlier(sl.laws.fit("power_law", x, y, runs=[0, 0, 1, 2, 3])) is None, (

@@ -20,7 +20,6 @@ from scalinglab.laws.fitting.data import points, rising
 from scalinglab.laws.fitting.data.from_curves import Table, points_from
 from scalinglab.laws.fitting.data.points import Points
 from scalinglab.laws.fitting.law import Law
-from scalinglab.laws.fitting.outliers import Outlier
 from scalinglab.laws.fitting.solution import ROUNDING, Certificate, Solution, problem_of
 from scalinglab.laws.fitting.statistics import FEWEST_LEFT, robust_scale
 from scalinglab.laws.forms.base import Form
@@ -115,7 +114,9 @@ def fit(
     _enough(found, usable)
     solved = fit_points(found, usable, loss=loss, delta=delta, log=space == "log", starts=starts, noise=noise)
     names = dict(zip(solved.form.variables, table.names, strict=False))  # arrays have none
-    notes = (*usable.notes, *_outlier_notes(solved, table.measured, names))
+    outlier = find_outlier(solved)
+    odd = () if outlier is None else (outliers.renamed(outlier, table.measured, names),)
+    notes = (*usable.notes, *odd)
     return replace(solved, points=replace(usable, notes=notes))
 
 
@@ -147,8 +148,8 @@ def _squarable(y: np.ndarray) -> None:
         )
 
 
-def find_outlier(law: Solution) -> Outlier | None:
-    """The point that does not follow the others, or None."""
+def find_outlier(law: Solution) -> Reason | None:
+    """The point that does not follow the others, and what the others give there; or None."""
     return outliers.find(law, lambda data: fit_points(law.form, data, loss="squared"))
 
 
@@ -181,11 +182,6 @@ def table_outlier_note(table: Table, nan_policy: str = "raise") -> tuple[Reason,
     except ScalinglabError:  # without a law there is none to follow
         return ()
     return outlier_note(law, table.measured, x=table.names[0])
-
-
-def _outlier_notes(law: Solution, y: str, names: Mapping[str, str]) -> tuple[Reason, ...]:
-    outlier = find_outlier(law)
-    return () if outlier is None else (outlier.reason(y, **names),)
 
 
 LEAST_NOISE = 1e-4  # guard: of ln y, against which priors are weighed: points on a curve would outweigh any

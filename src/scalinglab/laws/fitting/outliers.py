@@ -13,7 +13,6 @@ An end of a curve may be off because the curve breaks there, which the reason sa
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from scipy import special
@@ -30,28 +29,6 @@ from scalinglab.results.types import Reason
 SUSPECT = 4.0
 TRIED = 6  # search: points that are left out, one by one: a fit each
 UNLIKELY = 1e-4  # convention: level of the test, the share of tables of Gaussian noise that have such a point
-
-
-@dataclass(frozen=True)
-class Outlier:
-    """A point that does not follow the others.
-
-    Attributes:
-        sizes: by variable.
-        measured, expected: y, and what the others give there.
-        end: whether it is the smallest or the largest size of a curve.
-    """
-
-    sizes: dict[str, float]
-    measured: float
-    expected: float
-    end: bool = False
-
-    def reason(self, y: str = "y", **names: str) -> Reason:
-        """What is wrong, and what to do; `names` of the variables, where they have others."""
-        at = {Column(names.get(name, name)): value for name, value in self.sizes.items()}
-        code = "outlier_at_an_end" if self.end else "outlier"
-        return Reason(code, at=at, y=Column(y), measured=self.measured, expected=self.expected)
 
 
 CODES = ("outlier", "outlier_at_an_end")
@@ -73,8 +50,8 @@ def unlikely(deviations: np.ndarray | float, number: int, dof: float = np.inf) -
     return np.asarray(number * 2 * special.stdtr(dof, -np.abs(deviations)) < UNLIKELY)
 
 
-def find(law: Solution, refit: Callable[[Points], Solution]) -> Outlier | None:
-    """The point that does not follow the others, or None.
+def find(law: Solution, refit: Callable[[Points], Solution]) -> Reason | None:
+    """The point that does not follow the others, and what the others give there; or None.
 
     Args:
         law: of any number of variables, fitted to logarithms of one point a run.
@@ -95,9 +72,10 @@ def find(law: Solution, refit: Callable[[Points], Solution]) -> Outlier | None:
     off = abs(np.log(data.y[place] / expected))
     if not unlikely(np.sqrt(max(ratio, 0.0)), len(data.y), dof) or off < MOST_SCATTER:
         return None
-    sizes = dict(zip(law.form.variables, map(float, np.atleast_1d(at)), strict=True))
-    end = data.x.ndim == 1 and at in (data.x[0], data.x[-1])
-    return Outlier(sizes, float(data.y[place]), expected, bool(end))
+    names = map(Column, law.form.variables)
+    sizes = dict(zip(names, map(float, np.atleast_1d(at)), strict=True))
+    code = "outlier_at_an_end" if data.x.ndim == 1 and at in (data.x[0], data.x[-1]) else "outlier"
+    return Reason(code, at=sizes, y=Column("y"), measured=float(data.y[place]), expected=expected)
 
 
 def _leverage(law: Solution) -> np.ndarray:
