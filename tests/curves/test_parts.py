@@ -119,7 +119,7 @@ def test_a_long_word_takes_no_longer_than_many_short_ones():
         assert rows_of_pairs([line]) == []
         spent.append(time.process_time() - start)
     assert spent[0] < 10 * spent[1] + 0.1  # 12 seconds where every letter of a word may begin a name
-    assert rows_of_pairs(["(N=1e7 D=1e9)"]) == [{"N": "1e7", "D": "1e9)"}]
+    assert rows_of_pairs(["(N=1e7 D=1e9)"]) == [{"N": "1e7", "D": "1e9"}]
 
 
 def test_long_texts_of_a_text_file_are_shortened_and_named(tmp_path: Path):

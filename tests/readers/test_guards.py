@@ -35,6 +35,7 @@ def code_of(table: dict[str, object], **named: str) -> str:
         ({"params": N, "loss": LOSS[[3, 0, 5, 2, 4, 1]]}, "does_not_follow"),
         ({"params": N, "train_loss": LOSS, "dev thing": LOSS + 0.1}, "other_result"),
         ({"Examples": N, "EM (%)": 90 - 9 * LOSS, "SQL valid (%)": 99 - 9 * LOSS}, "other_result"),
+        ({"train images": N, "accuracy gain": 0.5 - LOSS / 10}, "difference_as_result"),
         ({"budget C (FLOPs)": N * 1e10, "hidden": range(6), "L_min": LOSS}, ""),
         ({"n_train": N / 7e5, "error": LOSS / 10}, "small_sizes"),
         (

@@ -64,6 +64,24 @@ LANGUAGE = {
     "a title above cells in quotes": {"results.csv": "Sweep of January\n\nparams,GPU hours,tokens [B],train loss,final loss\n" + "".join(
         f'"{n:,}",{10 + k},{d / 1e9:g},{y - 0.1:.2f},{y}\n' for k, (n, d, y) in enumerate(RUNS))},
     "weights": {"runs.csv": csv(**{"# weights (M)": [n / 1e6 for n in N], "tokens": D, "val_loss": LOSS})},
+    "objects in a log": {"run.log": "".join(
+        f'10:0{k} metrics={{"n_params": {n}, "tokens": {d}, "val_loss": {y}}}\n' for k, (n, d, y) in enumerate(RUNS))},
+    "leaders of dots": {"out.txt": "".join(
+        f"model params ........ {n:,}\ntokens .............. {d:,}\nval loss ............ {y}\n---\n" for n, d, y in RUNS)},
+    "sizes in the name before a result": {"run.out": "".join(
+        f"[{k}/4] gpt-{n // 10**6}M-{d / 1e9:g}B ... done. eval_loss: {y}\n" for k, (n, d, y) in enumerate(RUNS, 1))},
+    "intervals in brackets": {"ci.csv": csv(params=N, tokens=D, loss=[f"{y} [{y - 0.1:.1f}, {y + 0.1:.1f}]" for y in LOSS])},
+    "events of a log": {"events.jsonl": "".join(
+        json.dumps({"event": "config", "run": k, "params": n, "train_tokens_total": d}) + "\n"
+        + "".join(json.dumps({"event": "eval", "run": k, "step": i, "val_loss": [9.0, y][i]}) + "\n" for i in (0, 1))
+        for k, (n, d, y) in enumerate(RUNS))},
+    "a name of all runs": {"sacred.json": json.dumps(
+        [{"_id": k, "experiment": {"name": "scale"}, "config": {"parameters": n, "tokens": d}, "result": y, "val_loss": y} for k, (n, d, y) in enumerate(RUNS)])},
+    "steps of each run in a chart": {"chart.csv": csv(**{
+        f"{name} - N{n // 10**6}M_D{d / 1e9:g}B": values for n, d, y in RUNS for name, values in (("step", [1, 2]), ("val_loss", [9.0, y]))})},
+    "units behind a bar": {"paper.csv": csv(**{"parameters / M": [n / 1e6 for n in N], "tokens / B": [d / 1e9 for d in D], "loss": LOSS})},
+    "runs flagged as diverged": {"flags.csv": csv(n_params=[*N, N[0]], n_tokens=[*D, D[1]], val_loss=[*LOSS, 11.0], diverged=[0, 0, 0, 0, 1])},
+    "an area beside a loss": {"ctr.csv": csv(total_params=N, tokens=D, test_logloss=LOSS, test_auc=[0.7, 0.8, 0.75, 0.85])},
     "letters and file names": {f"curve_N{n}_D{d}.csv": csv(loss=[y + 1, y], step=[1, 2]) for n, d, y in RUNS},
 }  # fmt: skip
 DATA = {
@@ -85,6 +103,8 @@ DATA = {
                              for n, e in zip(SIZES, ERRORS)},
     "columns of a frame in JSON": {"df.json": pd.DataFrame({"n_labeled": SIZES, "probe_err": ERRORS}).to_json()},
     "lists beside each other": {"curve.json": json.dumps({"n": SIZES, "status": ["done"] * 4, "err": ERRORS})},
+    "seeds below what was measured": {"curve.json": json.dumps(
+        {"train_sizes": SIZES, "test_error": {"seed0": ERRORS}})},
     "thousands below decimal commas": {"lauf.csv": "seed;train set size;error [%]\n" + "".join(
         f"0;{n:,};{100 * e:.1f}\n".replace(".", ",") for n, e in zip(SIZES, ERRORS))},
     "settings in cells": {"tidy.csv": csv(experiment="mlp", setting=[f"n={n}" for n in SIZES], metric="test_error", value=ERRORS)},

@@ -160,6 +160,7 @@ _OTHER_KINDS = {
     **dict.fromkeys(OTHER_ACCURACY, "accuracy"),
 }  # fmt: skip
 KINDS |= _OTHER_KINDS
+OF_TASKS = 5  # the rank of these
 SPREADS = {"std", "stdev", "sd", "stderr", "sem", "se", "ci", "ci95", "var", "variance", "spread", "stds"}
 SPREADS |= {"lower", "upper", "low", "high", "margin", "uncertainty"}
 # which of a run's values a measurement is, the most certain first
@@ -327,7 +328,8 @@ def quantity(column: Any) -> Quantity | None:
     known = {*KINDS, *_SPLITS, *_STATISTICS, *SPREADS, *_OF_MEASUREMENTS}
     others = tuple(word for word in words if word not in known)
     rank = max((_STATISTICS.get(word, 0) for word in words), default=0) + 4 * (kinds[0] == "bits")
-    rank += 4 * ("(bit" in str(column).lower().replace("[", "(")) + 5 * any(w in _OTHER_KINDS for w in words)
+    rank += 4 * ("(bit" in str(column).lower().replace("[", "("))
+    rank += OF_TASKS * any(word in _OTHER_KINDS for word in words)
     return Quantity(kinds[0], "".join(splits), rank, others, bool(SPREADS & {*words}))
 
 

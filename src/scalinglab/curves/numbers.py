@@ -36,6 +36,7 @@ _VALUE = (
 _SPREAD = (
     rf"(?:\s*(?:±|\+/-|\+-|\+−)\s*(?P<spread>{_DIGITS}(?:e[-+]?\d+)?)\s*(?P<both>%)?"
     rf"|\s*\(\s*(?:±|\+/-)?\s*(?P<bracket>{_DIGITS})\s*(?P<share>%)?\s*\)"
+    rf"|\s*[\[(]\s*(?P<low>{_DIGITS})\s*(?:[,;–]|-+|to)\s*(?P<high>{_DIGITS})\s*[\])]"  # 3.31 [3.29, 3.33]
     r"|\s*\(\s*(?:full|all|whole|everything)\s*\))"  # 50k (full) beside 1k (2%)
 )
 _UNIT = "|".join(pattern for _, pattern in UNITS)
@@ -143,6 +144,8 @@ def _power(text: str | None) -> int:
 
 def _spread(match: re.Match[str], power: int) -> float | None:
     """What stands behind ± or in brackets; in 3.2145(21) it counts the last digits."""
+    if match["low"]:  # half of an interval
+        return (float(_plain(match["high"])) - float(_plain(match["low"]))) / 2 * 10.0**power
     text = match["spread"] or match["bracket"]
     if text is None or (match["share"] and not match["percent"]):  # 1k (2%) is a size and its share of all
         return None

@@ -255,6 +255,8 @@ def no_result(asked: Question) -> Doubts:
     )
     if (is_loss and largest > LARGEST_LOSS) or (asked.is_guessed(asked.y) and low <= 0):
         yield Reason("no_loss", **ends)
+    if kind is not None and {*kind.others} & NO_MEASUREMENT:  # a gain over a baseline
+        yield Reason("difference_as_result", **ends)
     if found is not None and kind is None and is_setting(found.theirs):
         yield Reason("setting_as_result", **ends)
     if len(asked.values) >= FEWEST_TO_FOLLOW and asked.explained < LEAST_FOLLOWED:

@@ -128,6 +128,9 @@ REASONS = {
         "{y}, from {low:.4g} to {high:.4g}, cannot be a loss in nats per token: is it a perplexity, a "
         "percentage or a sum? Say so in the name of the column, or take it as it is with y= (--y)"
     ),
+    "difference_as_result": (
+        "which column is the result? {y} is a difference or a ratio: name what was measured with y= (--y)"
+    ),
     "setting_as_result": "which column is the result? {y} is a setting: name what was measured with y= (--y)",
     "does_not_follow": (
         "{y} hardly changes with {sizes} ({explained:.0%} of its ranking is explained): if these are the "

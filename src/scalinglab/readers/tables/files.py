@@ -332,10 +332,9 @@ def _of_words(
 
 
 def _names_pairs(names: set[str]) -> bool:
-    """Whether names are those of a result with its size, or with its step: the file may name the size."""
-    return names_a_result(names) or (
-        any(map(quantity, names)) and any({*CHECKPOINT} & {*roles(name)} for name in names)
-    )
+    """Whether names are those of a result with its size, its run or its step: names may have the size."""
+    known = {*CHECKPOINT, "run"}
+    return names_a_result(names) or (any(map(quantity, names)) and any(known & {*roles(n)} for n in names))
 
 
 def _has_header(cells: list[list[str]], separator: str) -> bool:

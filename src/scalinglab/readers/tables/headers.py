@@ -18,7 +18,7 @@ _NOUN = r"(?:params?|parameters?|tokens?|toks?|examples?|images?|samples?|flops?
 _TEN = r"(?:[x×*]\s*)?(?:10\s*(?:\^|\*\*)\s*|1?e\+?)(?P<ten>\d{1,2})"
 _SCALE = rf"(?:in\s+)?(?:(?P<word>{MULTIPLIERS})|{_TEN})(?:\s*(?:of\s+)?(?P<noun>{_NOUN}))?"
 _BRACKET = re.compile(r"\s*[\[(]\s*(?P<inside>[^\[\]()]*?)\s*[\])]\s*$")
-_AFTER_COMMA = re.compile(rf"(?:\s*,\s*|\s+(?=in\s)){_SCALE}\s*$", re.IGNORECASE)
+_AFTER_COMMA = re.compile(rf"(?:\s*,\s*|\s+/\s+|\s+(?=in\s)){_SCALE}\s*$", re.IGNORECASE)
 _BEFORE = re.compile(
     rf"^(?P<word>(?:thousand|million|billion|trillion)s?|(?-i:[KMBT]))\s*(?:of\s+)?(?P<noun>{_NOUN})$",
     re.IGNORECASE,

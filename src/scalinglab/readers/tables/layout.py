@@ -17,7 +17,7 @@ from scalinglab.curves.columns import PROGRESS, is_numeric, is_seed, tidy
 from scalinglab.curves.names import SPREADS, TEST, TRAIN, bare, quantity
 from scalinglab.curves.numbers import cell
 from scalinglab.errors import BadInput, NotDetermined
-from scalinglab.readers.tables.headers import CHECKPOINT, DATA, SIZES, role_of, roles
+from scalinglab.readers.tables.headers import CHECKPOINT, DATA, SIZES, is_name, role_of, roles
 from scalinglab.readers.tables.remarks import GUESSED, NOTES
 from scalinglab.readers.tables.sizes import (
     FEWEST_PARAMS,
@@ -51,6 +51,7 @@ _STATES = ("status", "state", "outcome", "run_state", "run status")
 _FAILED = (
     r"(?i)\s*(?:diverged?|crashed|failed?|killed|oom|time ?out|aborted|pruned|running|queued|pending)\b.*"
 )
+_FLAGS = ("diverged", "failed", "crashed", "unstable", "oom", "nan", "excluded", "outlier")
 _REMARKS = ("comment", "comments", "note", "notes", "remark", "remarks")
 _NOT_TO_USE = (
     r"(?is)(?:.*\b(?:(?:do not|don['’]?t|not to) use|discard(?:ed)?|(?:ignore|exclude) (?:this|it))\b.*"
@@ -84,8 +85,9 @@ def rows_of(frame: pd.DataFrame, origin: str = "the table") -> pd.DataFrame:
     attrs = dict(frame.attrs)
     named = frame.set_axis([" ".join(str(c).split()) for c in frame.columns], axis=1)
     named, failed = _without_failed(tidy(_with_pairs(_from_lists(named))))
-    named = _without_bookkeeping(named)
-    attrs = attrs | ({NOTES: [*attrs.get(NOTES, ()), *failed]} if failed else {})
+    named, of_tool = _without_bookkeeping(named)
+    if notes := [*failed, *of_tool]:
+        attrs = attrs | {NOTES: [*attrs.get(NOTES, ()), *notes]}
     for find in (_from_chart, _from_attributes, _from_names_and_values, _from_splits):
         if (found := find(named)) is not None:
             rows, note = found
@@ -147,6 +149,7 @@ def _without_failed(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     texts = [c for c in frame if not is_numeric(frame[c])]
     patterns = {c: _FAILED for c in texts if c.lower() in _STATES}
     patterns |= {c: _NOT_TO_USE for c in texts if bare(c) in _REMARKS}
+    patterns |= {c: r"(?i)1(?:\.0)?|true|yes" for c in frame if bare(c) in _FLAGS}
     measured = [c for c in frame if quantity(c) is not None or c in _VALUE]
     measured = [c for c in measured if c not in texts or _reads(frame[c])]
     notes = []
@@ -162,8 +165,8 @@ def _without_failed(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     return frame, notes
 
 
-def _without_bookkeeping(frame: pd.DataFrame) -> pd.DataFrame:
-    """What a tool exported, without its bookkeeping; names of runs that recur are numbered."""
+def _without_bookkeeping(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """What a tool exported, without its bookkeeping; names of runs that recur are numbered; and notes."""
     told, about = next((each for each in _EXPORTS if {*each[0]} <= {*frame}), ((), ""))
     if told == LIST_OF_RUNS:
         again = frame.groupby("Name", dropna=False).cumcount()
@@ -171,21 +174,25 @@ def _without_bookkeeping(frame: pd.DataFrame) -> pd.DataFrame:
         frame = frame.assign(Name=names.where(again == 0, names + " #" + (again + 1).astype(str)))
     kept = frame[[c for c in frame if not (told and re.fullmatch(about, c))]]
     names = {c: _OF_EXPORTS.get(c, re.sub(r"^(params|user_attrs)_", "", c)) for c in kept} if told else {}
-    return kept.rename(columns=names) if len({*names.values()}) == len(names) else kept
+    notes = ["the mean of each group"] if "mean" in told else []
+    return kept.rename(columns=names) if len({*names.values()}) == len(names) else kept, notes
 
 
 def _from_chart(frame: pd.DataFrame) -> Found:
-    """W&B's chart: a column a run."""
+    """A chart's columns: one for each run beside their steps, as W&B's, or one for each run's steps, too."""
     axis = next((c for c in frame if c in _AXES or {*roles(c)} & {*PROGRESS}), None)
     cells = {c: found for c in frame if c != axis and (found := _CHART.fullmatch(c))}
-    if axis is None or not cells or len(cells) != len(frame.columns) - 1:
+    turned = axis is None and all(is_name(found["run"]) for found in cells.values())  # step - run
+    if not cells or (axis is None and not turned) or len(cells) + (axis is not None) != len(frame.columns):
         return None
     runs: dict[str, dict[str, pd.Series]] = {}
     for column, found in cells.items():
         if found["range"] is None:
-            runs.setdefault(found["run"], {})[found["metric"]] = frame[column]
+            run, metric = found["metric" if turned else "run"], found["run" if turned else "metric"]
+            runs.setdefault(run, {})[metric] = frame[column]
+    steps = {} if axis is None else {axis: frame[axis]}
     parts = [
-        pd.DataFrame({"run": run, axis: frame[axis], **metrics}).dropna(subset=list(metrics), how="all")
+        pd.DataFrame({"run": run, **steps, **metrics}).dropna(subset=list(metrics), how="all")
         for run, metrics in runs.items()
     ]
     return pd.concat(parts, ignore_index=True), f"one column per run, {len(runs)} runs"

@@ -11,12 +11,13 @@ import ast
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import chain, permutations, product
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from scalinglab.curves.columns import is_numeric
+from scalinglab.curves.columns import is_numeric, is_seed
 from scalinglab.curves.files import json_line
 from scalinglab.curves.names import TEST, TRAIN, likely_size, quantity
 from scalinglab.curves.numbers import cell
@@ -216,13 +217,36 @@ def _columns_of(node: dict[str, Any], name: str = "value") -> dict[str, list[Any
         alike = all([*v] == rows for v in inner) and not any(map(is_name, rows))
         if alike and (numbered or sum(map(is_name, node)) > 1):
             return {name: [*v.values()] for name, v in node.items()}
+    seeds = {
+        f"{k} {seed}": each
+        for k, v in node.items() if isinstance(v, dict) and quantity(k)
+        for seed, each in v.items() if is_seed(str(seed).rstrip("0123456789_- "))
+    }  # fmt: skip
     lists = {
-        k: v for k, v in node.items() if isinstance(v, list) and not any(isinstance(each, dict) for each in v)
-    }
+        k: v for k, v in (node | seeds).items()
+        if isinstance(v, list) and not any(isinstance(each, dict) for each in v)
+    }  # fmt: skip
+    if grid := _grid(lists):
+        return grid
     lengths = [len(v) for k, v in lists.items() if is_name(k)]
     length = max(lengths, key=lengths.count) if lengths else 0
-    found = {k: v for k, v in lists.items() if len(v) == length}
-    return found if length > 1 and len(found) > 1 else {}
+    equal = {k: v for k, v in lists.items() if len(v) == length}
+    return equal if length > 1 and len(equal) > 1 else {}
+
+
+def _grid(lists: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """Sizes and what was measured at each two of them, in lists within a list, as columns; else nothing."""
+    sizes = {k: v for k, v in lists.items() if is_size(k)}
+    for (rows, down), (columns, across) in permutations(sizes.items(), 2):
+        for name, values in lists.items():
+            shape = len(values), {len(each) if isinstance(each, list) else 0 for each in values}
+            if shape == (len(down), {len(across)}) and len(down) != len(across):
+                pairs = [*product(down, across)]
+                return {
+                    rows: [each for each, _ in pairs], columns: [each for _, each in pairs],
+                    name: [*chain(*values)],
+                }  # fmt: skip
+    return {}
 
 
 def _are_sizes(names: Iterable[str]) -> bool:

@@ -14,11 +14,12 @@ from typing import Any
 from scalinglab.curves.names import KINDS, quantity
 from scalinglab.curves.numbers import LATEX, cell
 from scalinglab.readers.tables.headers import CHECKPOINT, SIZES, is_name, is_size, roles
+from scalinglab.readers.tables.sizes import model_sizes
 
 # words are bounded and never given back, so that time grows with a text and not with its square
 _WORD = r"[A-Za-z#][\w/.#()-]{0,80}+"
 _NAME = rf"((?:{_WORD} ){{0,2}}{_WORD})"
-_PAIR = re.compile(_NAME + r"\s*[=:]\s*(\d{1,3}(?:,\d{3})+(?!,?\d)|(?![A-Za-z]\w*=)[^\s,;|]+)")
+_PAIR = re.compile(_NAME + r"\s*[=:]\s*(\d{1,3}(?:,\d{3})+(?!,?\d)|(?![A-Za-z]\w*\s*[=:])[^\s,;|]+)")
 # "val loss 3.2", without a mark: where the words are a known name
 _SPACED = re.compile(_NAME + r" +([-+]?\d[\d.,]*(?:[eE][-+]?\d+)?[KMBTkmbt]?%?|[nN]a[nN])(?![\w.])")
 # a number in a line of words: 19M, 3.2 ± 0.1, 71.3%; not that of gpt2, 10:32 or 2024-05-01
@@ -28,9 +29,11 @@ _SLOT = re.compile(
 )  # fmt: skip
 # "Training with 500 examples"
 _COUNTED = re.compile(r"(?<![\w.,:/-])(\d[\d,.]*(?:e\d+)?\s?[kKMBT]?)\s(?:training |train )?[a-z]+\b")
+_BEFORE_A_SIZE = {"after", "at", "by", "for", "from", "in", "of", "on", "to", "with"}  # loss after 1B tokens
 _SIZES = {"tokens": "tokens", "parameters": "n_params", "examples": "n_data"}
 _LISTS = re.compile(r"^\s*[\"']?([A-Za-z]\w*)[\"']?\s*[=:]\s*(?:[\w.]+\()?[\[(]([^\])]*)[\])]", re.MULTILINE)
 _LABELLED = re.compile(rf"[-*•]?\s*([\w./=-]+)\s*(?:[:=]|-+>|→)\s*({_SLOT.pattern})", re.IGNORECASE)
+_QUOTES, _LEADER = re.compile(r"[*`\"'{}]+"), re.compile(r"\s*\.{4,}\s*")  # "tokens": 1e9; tokens ...... 1e9
 _PLAIN = re.compile(r"^(\d[\d.]*)(?:/\d+|ms|s|sec|min|h|[MG]i?B|(?:it|tok)/s)$")  # step:250/2500 time:40ms
 FEWEST_ALIKE = 3  # lines that differ in their numbers alone before they are a table
 _RULE = re.compile(r"(?=.*(?:--|:-|-:))\s*\|?\s*:?-+:?\s*(?:[|+]\s*:?-+:?\s*)*\|?\s*")
@@ -64,11 +67,12 @@ def rows_of_pairs(lines: Iterable[str]) -> list[dict[str, str]]:
     >>> rows_of_pairs(["number of parameters: 10.65M", "step 0: val loss 4.2", "step 9: val loss 3.9"])[1]
     {'step': '9', 'val loss': '3.9', 'number of parameters': '10.65M'}
     """
-    found = [_pairs(line) for line in lines]
-    counts = {(k, v) for row in found for k, v in row.items() if is_size(k)}
+    found = [_pairs(_LEADER.sub(": ", _QUOTES.sub(" ", line))) for line in lines]
+    counts = {(k, v) for row in found for k, v in row.items() if is_size(k) or k == "run"}
     varied = {k for k, v in counts if (k, v) != next(each for each in counts if each[0] == k)}
     whole = any({*row} & varied and any(map(quantity, row)) for row in found)
-    if varied and not whole and any({*CHECKPOINT} & {*roles(k)} for row in found for k in row):
+    apart = any(not any(k in row and any(map(quantity, row)) for row in found) for k in varied)
+    if apart and (whole or any({*CHECKPOINT} & {*roles(k)} for row in found for k in row)):
         found = _sections(found)
     elif max(map(len, found), default=0) == 1 or (varied and not whole):  # a size above its result
         found = _blocks(found)
@@ -90,7 +94,7 @@ def _sections(pairs: list[dict[str, str]]) -> list[dict[str, str]]:
         if any(map(quantity, pair)):
             rows.append(above | pair)
         else:
-            above |= {k: v for k, v in pair.items() if {*SIZES, *CHECKPOINT} & {*roles(k)}}
+            above |= {k: v for k, v in pair.items() if {*SIZES, *CHECKPOINT, "run"} & {*roles(k)}}
     return rows
 
 
@@ -130,7 +134,8 @@ def _pairs(line: str) -> dict[str, str]:
         return {"run": of_file[1]} | _pairs(line[of_file.end() :])
     if (item := _ITEM.fullmatch(line)) is not None:  # of a list: its whole name
         return {item[1]: item[2]}
-    spaced = {name: value for words, value in _SPACED.findall(line) if is_name(name := _name(words))}
+    spaced = {_name(words): value for words, value in _SPACED.findall(line)}
+    spaced = {k: v for k, v in spaced.items() if is_name(k) and k.split()[-1] not in _BEFORE_A_SIZE}
     if not any(map(quantity, spaced)):  # "Training with 500 examples"
         spaced |= {_SIZES[unit]: value for value, unit in _counts_of(line)}
     begun = {name.split()[0] for name in spaced}  # a mark in front of a pair gives no value
@@ -139,7 +144,11 @@ def _pairs(line: str) -> dict[str, str]:
         for words, value in _PAIR.findall(line)
         if value not in begun and value.strip("=-")
     }
-    found = {**{k: v.rstrip(".,") for k, v in spaced.items() if k not in marked}, **marked}
+    found = {k: v.rstrip(".,]" + ")" * ("(" not in v)) for k, v in (spaced | marked).items()}
+    heading = not found and len(line.split()) < 4
+    if heading or (any(map(quantity, found)) and not any(map(is_size, found))):  # gpt-19M: val loss 3.2
+        named = next((word for word in line.split() if "=" not in word and model_sizes(word)), None)
+        found = ({"run": named.strip("()[],:;")} if named else {}) | found
     return {k: v if quantity(k) else _PLAIN.sub(r"\1", v) for k, v in found.items()}
 
 
@@ -290,7 +299,9 @@ def _cells_of_bars(line: str) -> list[str]:
 def tables_of_latex(text: str) -> list[list[list[str]]]:
     """The tables of a text in LaTeX."""
     bodies = re.findall(
-        r"\\begin\{(?:tabular|longtable|tabularx)\*?\}(.*?)\\end\{(?:tabular|longtable|tabularx)", text, re.S
+        r"\\begin\{(?:tabular|longtable|tabularx|array)\*?\}(.*?)\\end\{(?:tabular|longtable|tabularx|array)",
+        text,
+        re.S,
     )
     return [
         [_cells_of_latex(row) for row in re.split(r"\\\\(?:\[[^\]]*\])?", body)]

@@ -47,7 +47,7 @@ from scalinglab.curves.names import (
     size_by_words,
 )  # fmt: skip
 from scalinglab.curves.numbers import Numbers
-from scalinglab.readers.tables.headers import DATA, SIZES
+from scalinglab.readers.tables.headers import CHECKPOINT, DATA, SIZES
 from scalinglab.readers.tables.sizes import (
     FEWEST_PARAMS,
     FEWEST_TOKENS,
@@ -80,7 +80,7 @@ SAME_LOSS = 2e-3  # of a loss from the logarithm of its perplexity, both rounded
 SAME_FLOPS = 0.1  # spread of ln(compute / (6 n_params tokens)) that is one way of counting
 UNITS = {"parameters": "params", "tokens": "tokens", "FLOPs": "flops", "examples": "train examples"}
 NO_MEASUREMENT = {"log", "scale", "weight", "coef", "coefficient", "fn", "function", "type", "gap", "time"}
-NO_MEASUREMENT |= {"ratio"}
+NO_MEASUREMENT |= {"ratio", "gain", "improvement", "delta", "diff", "difference", "change", "reduction"}
 NO_RESULT = {
     *HYPERPARAMETERS, "id", "index", "gpu", "gpus", "hours", "hrs", "minutes", "duration", "runtime",
 }  # fmt: skip
@@ -320,6 +320,8 @@ class _Table:
         """Whether values can have a role: a learning rate that decays is no setting."""
         values = self.frame[column]
         if role == "run":
+            if values.nunique() < 2 < len(values) and not any(c in self.names for c in CHECKPOINT):
+                return False  # the name of them all
             return bare(column) not in ("name", "job_name", "checkpoint_name") or self._identifies(column)
         if role in ("model", "dataset", "optimizer"):
             return not is_numeric(values)

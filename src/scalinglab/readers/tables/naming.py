@@ -11,7 +11,16 @@ import pandas as pd
 
 from scalinglab.curves import SETTING, rename
 from scalinglab.curves.columns import is_numeric, is_seed, tidy
-from scalinglab.curves.names import ERROR, HYPERPARAMETERS, aliases, bare, likely_size, quantity, spelt
+from scalinglab.curves.names import (
+    ERROR,
+    HYPERPARAMETERS,
+    OF_TASKS,
+    aliases,
+    bare,
+    likely_size,
+    quantity,
+    spelt,
+)
 from scalinglab.curves.numbers import number
 from scalinglab.curves.reading import listed
 from scalinglab.errors import BadInput, NotDetermined
@@ -422,6 +431,12 @@ class Naming:
                     self.units[name] = "%"
                 elif name in self._cells and self._cells[name].percent:
                     self.units[name] = "%"
+            theirs = next((t for t, ours in self.names.items() if ours == accuracy), accuracy)
+            of_task = (
+                kind := quantity(theirs)
+            ) is not None and kind.rank >= OF_TASKS  # an area, beside a loss
+            if of_task and "test_loss" in self.frame:
+                continue
             if accuracy in self.frame and error not in self.frame and is_numeric(self.frame[accuracy]):
                 self.frame[error] = 1 - self.frame[accuracy]
                 self._changed(error, f"= 1 − {accuracy}")

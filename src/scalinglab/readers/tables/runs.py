@@ -92,7 +92,8 @@ def find_runs(
     if "run" in frame:
         frame, notes = _data_of_runs(frame, frame["run"], names)
         frame, changed = constant_settings(frame)
-        return frame, [*notes, *changed]
+        frame, told = _without_settings_alone(frame)
+        return frame, [*notes, *changed, *told]
     step = next((c for c in CHECKPOINTS if c in frame and is_numeric(frame[c])), None)
     if step is not None and _rate_is_scheduled(frame, declared, step):
         keys = [c for c in setting_columns(frame, declared) if c != "learning_rate"]
@@ -106,6 +107,17 @@ def find_runs(
     if step is None and _norm_grows(frame, declared):
         step = "norm"
     return _by_row(frame, declared) if step is None else _by_setting(frame, declared, step, names)
+
+
+def _without_settings_alone(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Without rows of a run's settings in the log of its checkpoints: nothing was measured in them."""
+    measured = [c for c in frame if quantity(c) is not None and is_numeric(frame[c])]
+    steps = [c for c in CHECKPOINTS if c in frame]
+    alone = frame[[*measured, *steps]].isna().all(axis=1)
+    if not measured or not steps or not alone.any() or not (~alone).groupby(frame["run"]).any().all():
+        return frame, []
+    kept = frame[~alone].reset_index(drop=True)
+    return kept, [f"left out: {counted(int(alone.sum()), 'row')} of settings alone"]
 
 
 def _norm_grows(frame: pd.DataFrame, declared: list[str]) -> bool:
