@@ -115,7 +115,7 @@ def test_flat_data_do_not_identify_an_exponent():
     assert law.to_dict()["identified"] is False
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_law_with_more_than_the_data_can_tell_says_so():
     law = sl.laws.fit("broken_power_law", X, 3 * X**-0.4)  # noise-free, but no break to find
     assert law.parameter_intervals["break"] == (0, np.inf)
