@@ -73,15 +73,12 @@ ENDED_BADLY = ("running", "crashed", "failed", "killed", "preempted", "unfinishe
 # defined: columns that say where and when a run was kept
 KEPT = r"(?:^|_)(?:figure|panel|file(?:name)?|path|url|host|user|date|time(?:stamp)?|notes?|comments?|tags?)$"
 FINISHED = r"^(?:is_|pct_|percent_)?(?:finished|completed?|done|progress)$"
-# not its length, which follows the run's
+# of the rate along a run: the name of a schedule, the length or share of a part of it, the rate at its end
 SCHEDULE = (
-    r"^(?!.*(?:step|iter|iteration|token)s?$).*(?:schedul|anneal|cool_?down|warm_?down)"
-    r"|^(?:lr_|rate_)?decay(?:_(?:type|shape|style|name|share|ratio|frac(?:tion)?))?$"
+    r"^(?!.*(?:weight|w)_?decay).*(?:schedul|anneal|cool_?down|warm_?down|decay|cosine|cycle"
+    r"|(?:final|min|end|last)_?(?:lr|rate|learning_?rate)$|(?:lr|rate)_?(?:final|min|end)$)"
 )
-# the length of a decay, 0 where there is none, and the rate at its end
-DECAY_LENGTH = r"(?:decay|anneal|cool_?down|warm_?down|cosine|cycle).*(?:step|iter|iteration|token)s?$"
-FEW_LENGTHS = 3  # chosen: lengths of a decay, relative to the runs', that are kinds of schedules
-LAST_RATE = r"^(?:final|min|end|last)_?(?:lr|rate|learning_?rate)$|^(?:lr|learning_?rate)_?(?:final|min|end)$"
+FEW_KINDS = 3  # chosen: of numbers that tell kinds of schedules apart; more differ by being zero or not
 # defined: multiples of FLOPs in which a compute is written, from giga to zetta
 UNITS = (1.0, 1e9, 1e12, 1e15, 1e18, 1e21)
 SCORE = (
@@ -291,20 +288,19 @@ class Study:
 
     @cached_property
     def schedules(self) -> dict[str, pd.Series]:
-        """What columns say of the schedule, by row: its name, its length, the part of the rate at its end."""
-        numbers = self.frame.select_dtypes("number")
-        found = {c: self.frame[c] for c in self.columns(SCHEDULE)}
-        for c in (c for c in self.columns(DECAY_LENGTH) if c in numbers):
-            done = next(
-                (d for d in ("step", "tokens") if d in numbers and d.rstrip("s") in c.lower()), self.data
-            )
-            ratio = (numbers[c] / numbers[done]).round(2) if done in numbers else numbers[c]
-            found[c] = ratio if ratio.nunique() <= FEW_LENGTHS else numbers[c] > 0
-        if "learning_rate" in numbers:
-            ratios = {
-                c: numbers[c] / numbers["learning_rate"] for c in self.columns(LAST_RATE) if c in numbers
-            }
-            found |= {c: ratio.round(DIGITS_OF_COPIES) for c, ratio in ratios.items()}
+        """What columns say of the schedule, by row.
+
+        Numbers, to two digits, are relative to the steps, the tokens or the rate of the run, whichever leaves
+        the fewest kinds.
+        """
+        numbers, found = self.frame.select_dtypes("number"), dict[str, pd.Series]()
+        units = [numbers[c] for c in ("step", "tokens", self.data, "learning_rate") if c in numbers]
+        for column in self.columns(SCHEDULE):
+            found[column] = self.frame[column]
+            if column in numbers:
+                ratios = [(numbers[column] / unit).map("{:.2g}".format) for unit in (1.0, *units)]
+                fewest = min(ratios, key=lambda ratio: int(ratio.nunique()))
+                found[column] = fewest if fewest.nunique() <= FEW_KINDS else numbers[column] > 0
         return found
 
     def of_run(self, done: pd.Series) -> pd.Series:
