@@ -126,27 +126,23 @@ def test_no_line_joins_curves_of_different_learning_rates():
     assert "differ in learning rate: 1 solid, 2 dashed" in section.paragraphs[0]
 
 
-def test_the_law_of_size_is_that_of_fit_drawn_over_its_points_and_listed():
+def test_the_card_draws_the_law_of_fit_over_its_points_and_the_page_lists_it():
     curves = two_learning_rates()
-    section, fit = sections.size_law(curves), sl.fit(curves)
-    assert section is not None
-    measured, band, line = section.plots[0].figure.data
+    answered, fit = card.answered(curves), sl.fit(curves)
+    measured, line, *_ = card.section(curves, answered).plots[0].figure.data
     np.testing.assert_array_equal(measured.y, fit.law.points.y)
     np.testing.assert_allclose(line.y, fit.law.predict(line.x))
-    assert len(band.x) == 2 * len(line.x)
-    (law, parameters), (listed, table) = section.tables
-    assert (law, listed) == ("The law", "The points")
-    assert [*parameters["parameter"]] == [*fit.law.parameters]
-    np.testing.assert_allclose(table["test_error"], table["n_data"] ** -0.5 + 0.001)  # of the better rate
-
-
-def test_a_law_that_cannot_be_fitted_says_why_unless_the_card_has():
-    curves = sl.Curves({"n_data": [100, 300, 1000], "test_loss": [0.1, 0.5, 4.0]})
-    section = sections.size_law(curves)
+    section = sections.the_law(answered)
     assert section is not None
-    assert section.paragraphs[0].startswith("No law was fitted: test_loss rises with n_data")
-    assert section.plots == ()
-    assert sections.size_law(curves, card.answered(curves)) is None
+    ((_, parameters),) = section.tables
+    assert [*parameters["parameter"]] == [*fit.law.parameters]
+
+
+def test_of_a_law_that_cannot_be_fitted_only_the_card_says_why():
+    curves = sl.Curves({"n_data": [100, 300, 1000], "test_loss": [0.1, 0.5, 4.0]})
+    answered = card.answered(curves)
+    assert "test_loss rises with n_data" in "".join(f"{a}{b}" for a, b in card.section(curves, answered).card)
+    assert sections.the_law(answered) is None
 
 
 def one_seed_a_size(name: str) -> sl.Curves:
@@ -261,19 +257,6 @@ def test_what_the_dynamical_laws_left_out_is_said():
     assert "N_data = 200 left out: fewer than 6 usable points." in page
 
 
-@pytest.mark.slow
-def test_an_open_interval_does_not_make_the_points_small():
-    section = sections.size_law(
-        sl.Curves({"n_data": [100, 300, 1000, 3000], "test_loss": [0.4, 0.3, 0.6, 0.2]})
-    )
-    assert section is not None
-    assert "not determined by these points" in " ".join(section.paragraphs)
-    drawn = np.concatenate([np.asarray(trace.y, float) for trace in section.plots[0].figure.data])
-    assert np.isfinite(drawn).all()
-    assert drawn.min() > 0.2 / 31
-    assert drawn.max() < 31 * 0.6
-
-
 @pytest.mark.parametrize(("sizes", "listed"), [([0.01, 0.1], [0.01, 0.1]), ([1024.4, 2e4], [1024, 2e4])])
 def test_sizes_read_off_a_figure_are_rounded_and_shares_are_not(sizes: list[float], listed: list[float]):
     section = sections.runs(sl.Curves({"n_data": sizes, "test_error": [0.5, 0.4]}))
@@ -286,16 +269,6 @@ def test_a_run_that_diverged_at_its_first_step_is_listed_as_diverged():
     listed = sections.runs(sl.Curves({**table, **outcome})).tables[0][1]
     assert listed["status"].tolist() == ["diverged", "done"]
     assert listed["diverged at"].tolist()[0] == 0
-
-
-@pytest.mark.slow
-def test_long_tables_are_cut_and_say_so():
-    sizes = np.arange(100, 310)
-    section = sections.size_law(sl.Curves({"n_data": sizes, "test_loss": 3.0 * sizes**-0.5}))
-    assert section is not None
-    caption, table = section.tables[1]
-    assert caption == "The points, the first 200 of 210"
-    assert len(table) == 200
 
 
 def test_one_run_is_not_called_runs():

@@ -221,20 +221,10 @@ def test_isoflop_curves_without_runs_have_their_own_entry_in_the_legend(monkeypa
     assert "No minimum is marked: no optimum" in section.paragraphs[0]
 
 
-def test_runs_that_determine_no_surface_are_lines_of_as_many_data_in_the_order_of_their_parameters():
-    rows = [(n, d, 1 + 1e8 / n + 1e9 / d) for d in (1e10, 1e9) for n in (1e9, 1e8, 1e10)]
-    table = pd.DataFrame(rows, columns=["n_params", "n_data", "loss"]).assign(run=range(6))
-    section = surface_sections.the_losses(sl.Curves(table, settings=["n_params", "n_data"]), "loss", "tokens")
-    small, large = section.plots[0].figure.data
-    assert (small.name, large.name) == ("1B tokens", "10B tokens")
-    assert small.x.tolist() == [1e8, 1e9, 1e10]
-    assert small.y.tolist() == pytest.approx([3.0, 2.1, 2.01])
-
-
 # --- the page --------------------------------------------------------------------------------------------
 
 
-def test_a_live_page_has_no_answers_and_openings_stand_in_place_of_sections_of_their_title(monkeypatch):
+def test_openings_stand_in_place_of_sections_of_their_title(monkeypatch):
     titles: list[list[str]] = []
     monkeypatch.setattr(
         "scalinglab.report.page.render", lambda *a: titles.append([s.title for s in a[2]]) or ""
@@ -242,14 +232,14 @@ def test_a_live_page_has_no_answers_and_openings_stand_in_place_of_sections_of_t
     monkeypatch.setattr(card, "answered", lambda _: Reason("no_fall_seen"))
     monkeypatch.setattr(card, "section", lambda *_: sections.Section("The answer"))
     monkeypatch.setattr(explore, "section", lambda _: None)
-    monkeypatch.setattr(sections, "size_law", lambda *_: None)
+    monkeypatch.setattr(sections, "the_law", lambda *_: None)
     report.build(curves())
     report.build(curves(), refresh=2.0)
     report.build(curves(), opening=[sections.Section("Runs"), sections.Section("State")])
     monkeypatch.setattr(sections, "dynamical_laws", lambda _: [sections.Section("In words")])
     report.build(curves())  # the exponent of laws fit stands above that of the dynamical laws
     assert titles == [
-        ["The answer", "Learning curves", "Runs"], ["Learning curves", "Runs"],
+        ["The answer", "Learning curves", "Runs"], ["The answer", "Learning curves", "Runs"],
         ["Runs", "State", "The answer", "Learning curves"],
         ["The answer", "In words", "Learning curves", "Runs"],
     ]  # fmt: skip

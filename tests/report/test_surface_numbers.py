@@ -54,23 +54,6 @@ class Known:
         return {"E": (-np.inf, np.inf), "A": (300.0, np.inf), "alpha": (0.3, 0.4)}
 
 
-@pytest.mark.parametrize(
-    ("columns", "found"),
-    [
-        ({"n_params": [1, 2], "n_data": [1, 2]}, True),
-        ({"n_params": [1, 2], "n_data": [1, 1]}, False),
-        ({"n_params": [1, 1], "n_data": [1, 2]}, False),
-        ({"n_params": [1, 2], "n_data": [1, 1], "tokens": [1, 2]}, True),
-        ({"n_params": [1, 2], "n_data": [1, 1], "examples": [1, 2]}, True),
-        ({"n_params": [1, 2], "tokens": [1, 2]}, False),
-        ({"n_params": [1, 2], "n_data": [1, 2], "norm": [1, 2]}, False),
-    ],
-)
-def test_runs_make_a_surface_where_parameters_and_data_vary(columns: dict[str, list[int]], found: bool):
-    frame = pd.DataFrame(columns)
-    assert surface_numbers.is_surface(SimpleNamespace(frame=frame)) == found
-
-
 def named(figure: Any, name: str) -> Any:
     return next(trace for trace in figure.data if trace.name == name)
 

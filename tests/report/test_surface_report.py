@@ -35,7 +35,6 @@ def test_an_n_by_d_table_gets_answers_isoflops_frontier_backtest_and_fit(section
         "Compute-optimal frontier",
         "Backtest",
         "The fit",
-        "Loss against tokens",
     ]
     _, table, numbers = sections["Compute-optimal frontier"].tables[0]
     assert "tokens per parameter" in table.columns
@@ -45,18 +44,6 @@ def test_an_n_by_d_table_gets_answers_isoflops_frontier_backtest_and_fit(section
     assert any(name.endswith("FLOPs") for name in names)
     (minima,) = (trace for trace in drawn.data if trace.name == "minimum")
     assert len(minima.x) == sum(name.endswith("FLOPs") for name in names)
-
-
-@pytest.mark.slow
-def test_loss_curves_are_lines_of_one_model_size_over_tokens(sections):
-    lines = sections["Loss against tokens"].plots[0].figure.data
-    assert [trace.name for trace in lines] == [
-        f"{n} parameters" for n in ("100M", "316M", "1B", "3.16B", "10B")
-    ]
-    table = runs()
-    for trace, (_, own) in zip(lines, table.groupby("n_params"), strict=True):
-        assert list(trace.x) == sorted(own.tokens)
-        assert list(trace.y) == list(own.sort_values("tokens").loss)
 
 
 def test_the_page_says_what_was_assumed_of_isoflop_curves_and_names_no_path(tmp_path):
@@ -111,9 +98,8 @@ def test_backtest_predicts_the_expensive_runs_from_the_cheap_ones():
 def test_six_runs_are_reported_with_a_sentence_instead_of_an_optimum():
     curves = sl.read(runs(3, 2))
     found = sl.answer(curves)
-    (drawn,) = surface_sections.of_runs(curves, found)
+    assert surface_sections.of_runs(curves, found) == []
     assert any("only 2 different values of tokens" in said for _, said in card.section(curves, found).card)
-    assert [len(trace.x) for trace in drawn.plots[0].figure.data] == [3, 3], "a line for each data size"
 
 
 @pytest.mark.slow

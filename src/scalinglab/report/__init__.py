@@ -49,36 +49,40 @@ def build(
     if not len(curves):
         raise BadInput("there is nothing to report: these curves have no rows")
     with plots.counting(curves.data_unit):
-        found = _sections(curves, going, live=refresh is not None)
+        found = _sections(curves, going, picked=refresh is None)
     first = [section.title for section in opening]
     found = [*opening, *(section for section in found if section.title not in first)]
     return page.render(title, sections.counted(curves), found, refresh)
 
 
-def _sections(curves: Curves, going: Collection[str], live: bool) -> list[Section]:
-    """What the curves show: the card (not on a live page) and laws first, then the curves, then the runs."""
+def _sections(curves: Curves, going: Collection[str], picked: bool) -> list[Section]:
+    """What the curves show: the card and laws first, then the curves, then the runs.
+
+    Args:
+        picked: whether a reader may pick axes, which a page that loads itself again would forget.
+    """
     from scalinglab.report import explore, sections
 
     ended = curves.select(run=lambda run: ~run.isin([*going])) if going else curves
     found = [
-        *(_laws(ended, live) if len(ended) else ()),
+        *(_laws(ended) if len(ended) else ()),
         sections.learning_curves(curves),
         sections.against_norm(curves),
-        None if live else explore.section(curves),
+        explore.section(curves) if picked else None,
         sections.runs(curves),
     ]
     return [section for section in found if section is not None]
 
 
-def _laws(curves: Curves, live: bool) -> Sequence[Section | None]:
+def _laws(curves: Curves) -> Sequence[Section | None]:
     from scalinglab.answers import Answers
     from scalinglab.report import card, sections, surface_sections
-    from scalinglab.report.surface_numbers import frontier, is_surface
+    from scalinglab.report.surface_numbers import frontier
 
-    answered = card.answered(curves) if is_surface(curves) or not live else None
+    answered = card.answered(curves)
     surface = answered.surface if isinstance(answered, Answers) else None
     best = None if surface is None else frontier(surface)
     laws: Sequence[Section | None] = surface_sections.of_runs(curves, answered, best)
     if not laws:
-        laws = sections.dynamical_laws(curves) or [sections.size_law(curves, answered)]
-    return [None if live or answered is None else card.section(curves, answered, best), *laws]
+        laws = sections.dynamical_laws(curves) or [sections.the_law(answered)]
+    return [card.section(curves, answered, best), *laws]

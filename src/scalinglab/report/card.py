@@ -12,6 +12,7 @@ from scalinglab.answers import Answers, answer
 from scalinglab.answers.fitted import choose
 from scalinglab.curves import Curves
 from scalinglab.errors import ScalinglabError
+from scalinglab.figures.data import law_curve
 from scalinglab.figures.style import PALETTE
 from scalinglab.laws.extrapolation.stacking import Extrapolation, extrapolate
 from scalinglab.report.page import Plot, Section, Slider
@@ -78,8 +79,11 @@ def curve_figure(found: Answers) -> tuple[Plot | None, Slider | None]:
     """Runs and the continued curve."""
     assert found.fit is not None
     table, unit = found.fit.chosen.table, found.fit.chosen.units[found.x]
-    drawn = canvas(found.x, found.y)
+    drawn, law = canvas(found.x, found.y), found.fit.law
     points(drawn, table.x, table.y, name="runs")
+    if not (law.points.complement or law.diagnosis.bend.located):
+        curve = law_curve(law, table.x.max(), 0.95)
+        line(drawn, curve.x, curve.y, law.form.equation)
     try:
         inside = np.geomspace(table.x.min(), AHEAD * table.x.max(), STEPS)
         ahead = extrapolate(table.x, table.y, at=np.union1d(inside, table.x.max()))

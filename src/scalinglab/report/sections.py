@@ -12,17 +12,15 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from scalinglab.answers import Answers
-from scalinglab.answers.fitted import choose
 from scalinglab.curves import Curves, is_seed
-from scalinglab.errors import BadInput, ScalinglabError
-from scalinglab.figures.data import law_curve, laws_of_error, laws_of_norm, visible
+from scalinglab.errors import BadInput
+from scalinglab.figures.data import laws_of_error, laws_of_norm
 from scalinglab.figures.style import PALETTE
 from scalinglab.laws.learning_curves.collapse import Collapse
 from scalinglab.laws.learning_curves.dynamical import Dynamical, dynamical
 from scalinglab.report import numbers, reading
 from scalinglab.report.page import Plot, Section
 from scalinglab.report.plots import (
-    band,
     by_size,
     canvas,
     data_unit,
@@ -35,7 +33,7 @@ from scalinglab.report.plots import (
     worded,
 )
 from scalinglab.results.findings import paragraph
-from scalinglab.results.types import Reason, reason_of
+from scalinglab.results.types import Reason
 from scalinglab.support.words import counted as number_of
 
 if TYPE_CHECKING:
@@ -112,42 +110,20 @@ def runs(curves: Curves, limit: int = LISTED) -> Section:
     return Section("Runs", text, tables=[("", table.rename(columns=names), found.table)])
 
 
-def size_law(curves: Curves, answered: Answers | Reason | None = None) -> Section | None:
-    """The points of a law of one size, the law and its 95 % interval, as `answer` and `fit` have them.
-
-    Args:
-        answered: what the table answers; None where it was not asked.
-    """
-    try:
-        known = answered.fit if isinstance(answered, Answers) else None
-        fit = known or choose(curves).fit()
-    except ScalinglabError as error:
-        if answered or numbers.size_column(curves) is None:  # the card has said so, or no size varies
-            return None
-        return Section("The law", [f"No law was fitted: {reason_of(error)}."])
-    if fit.surface is not None:
+def the_law(answered: Answers | Reason) -> Section | None:
+    """The parameters of a law of one size, which the card draws, and what to know about them."""
+    if not isinstance(answered, Answers) or answered.fit is None or answered.fit.surface is not None:
         return None
-    law, (x,) = fit.law, fit.x
-    y = f"1 - {fit.y}" if law.points.complement else fit.y
-    title = f"{label(y)} against {label(x)}".capitalize()
-    figure, curve = canvas(x, y), law_curve(law, law.points.x.max(), 0.95)
-    points(figure, law.points.x, law.points.y, name="runs")
-    ends = visible(law.points.y, [curve])  # an open interval must not make the points small
-    band(figure, curve.x, np.clip(curve.low, *ends), np.clip(curve.high, *ends))
-    line(figure, curve.x, curve.y, f"{law.form.equation}")
-    text = [f"Note: {note}." for note in (*fit.chosen.lost, *law.notes)]
+    fit, law = answered.fit, answered.fit.law
+    text = [f"{law.form.stated()}."]
+    text += [f"Note: {note}." for note in (*fit.chosen.lost, *law.notes)]
     if law.unidentified:
         text.append(f"The exponent is not determined by these points: {law.unidentified}.")
     text += [paragraph(str(reason)) for reason in law.diagnosis.reasons]
-    plots = [Plot(finish(legend_above(figure)), f"{title}, with the fitted law and its 95 % interval.")]
-    table = pd.DataFrame({x: law.points.x, y: law.points.y})
-    listed = "The points" if len(table) <= LISTED else f"The points, the first {LISTED} of {len(table)}"
-    tables = [(listed, table.head(LISTED))]
-    if not law.diagnosis.bend.located:  # else these are not the parameters of this curve
-        tables.insert(
-            0, ("The law", numbers.parameter_table(law.parameters, law.parameter_intervals, law.undetermined))
-        )
-    return Section(title, text, plots, tables)
+    if law.diagnosis.bend.located:  # then these are not the parameters of this curve
+        return Section("The law", text)
+    table = numbers.parameter_table(law.parameters, law.parameter_intervals, law.undetermined)
+    return Section("The law", text, tables=[("The law", table)])
 
 
 def dynamical_laws(curves: Curves) -> list[Section]:
@@ -157,9 +133,7 @@ def dynamical_laws(curves: Curves) -> list[Section]:
     try:
         found = dynamical(curves)
     except BadInput as reason:
-        complaint = Section("The laws", [f"No dynamical law can be read off these curves: {reason}."])
-        plain = size_law(curves)
-        return [complaint, plain] if plain else [complaint]
+        return [Section("The laws", [f"No dynamical law can be read off these curves: {reason}."])]
     return [in_words(found), the_collapse(found), the_laws(found)]
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from scalinglab.curves import Curves
 from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.figures.data import Isoflop, isoflops
@@ -24,15 +23,6 @@ STEPS = 33  # places of the slider, and of a figure's line
 AHEAD = 10.0  # times the largest size or compute, to which figures and slider reach
 FARTHEST = 100.0  # times the largest compute, to which the compute-optimal sizes are drawn
 HELD_BACK = 10.0  # the backtest predicts runs of more than a tenth of the largest compute from the others
-
-
-def is_surface(curves: Curves) -> bool:
-    """Whether parameters vary, and with them the data or what each run has seen."""
-    frame = curves.frame
-    varies = {
-        c for c in ("n_params", "n_data", "tokens", "examples") if c in frame and frame[c].nunique() > 1
-    }
-    return "n_params" in varies and "n_data" in frame and len(varies) > 1 and "norm" not in frame
 
 
 def spent(fitted: Surface) -> np.ndarray:

@@ -12,7 +12,6 @@ from scalinglab.answers import Answers
 from scalinglab.curves import Curves
 from scalinglab.errors import ScalinglabError
 from scalinglab.figures.style import INK, PALETTE
-from scalinglab.laws.fitting.data.from_curves import points_of
 from scalinglab.laws.surface import Surface
 from scalinglab.report.numbers import parameter_table
 from scalinglab.report.page import Plot, Section
@@ -20,7 +19,6 @@ from scalinglab.report.plots import band, canvas, finish, label, legend_above, l
 from scalinglab.report.surface_numbers import (
     backtest,
     frontier,
-    is_surface,
     isoflops_of,
     minima_of,
     spent,
@@ -30,7 +28,6 @@ from scalinglab.results.findings import paragraph
 from scalinglab.results.types import Reason, reason_of
 from scalinglab.support.words import count
 
-MOST_LINES = 12  # of loss along one size, so that a legend holds them
 ENOUGH = 0.8  # share of runs that 95 % intervals hold below which a backtest has failed
 
 
@@ -43,42 +40,17 @@ def of_runs(
         found: what the table answers.
         best: the `frontier` of its surface; computed where it is not given.
     """
-    if not is_surface(curves) or not isinstance(found, Answers) or "n_params" not in found.x:
+    if not isinstance(found, Answers) or found.surface is None:
         return []
     unit = curves.data_unit
-    if found.surface is None:
-        return [the_losses(curves, found.y, unit)]
     sections = [isoflops(found.surface, found.y, unit)]
     best = frontier(found.surface) if best is None else best
     sections += [the_frontier(found.surface, best, found.y, unit), the_backtest(found, unit)]
-    sections.append(the_fit(found.surface, unit))
-    if len(curves) == len(curves.runs):  # of checkpoints there are learning curves
-        sections.append(the_losses(curves, found.y, unit, along="n_data"))
-    return sections
+    return [*sections, the_fit(found.surface, unit)]
 
 
 def _why(reason: Reason, unit: str) -> str:
     return f"{reason.sentence({'n_params': 'parameters', 'n_data': unit})}."
-
-
-def the_losses(curves: Curves, y: str, unit: str, along: str = "n_params") -> Section:
-    """Loss along one size, a line for each value of the other that several runs share."""
-    table, names = points_of(curves, ["n_params", "n_data"], y), {"n_params": "parameters", "n_data": unit}
-    place = [*names].index(along)
-    x, fixed, figure = table.x[place], table.x[1 - place], canvas(along, y)
-    shared, runs = np.unique(fixed, return_counts=True)
-    shared = shared[runs > 1]
-    shared = shared[np.linspace(0, len(shared) - 1, min(MOST_LINES, len(shared))).astype(int)]
-    shown, other = names[along], names[[*names][1 - place]]
-    for size, shade in zip(shared, shades(shared), strict=True):
-        own = np.flatnonzero(fixed == size)
-        own = own[np.argsort(x[own])]
-        line(figure, x[own], table.y[own], f"{count(size)} {other}", shade, mode="lines+markers")
-    single = ~np.isin(fixed, shared)
-    if single.any():
-        points(figure, x[single], table.y[single], name="other runs", color="#9aa1ad")
-    caption = f"{label(y).capitalize()} of every run; lines join runs with the same number of {other}."
-    return Section(f"{label(y).capitalize()} against {shown}", [], [Plot(finish(figure), caption)])
 
 
 # --- isoFLOP curves ------------------------------------------------------------------------------------
