@@ -97,7 +97,7 @@ def _slurm(draw):
 
     pool = open_pool(
         "slurm", draw.either(None, draw.whole(2)), None, [None], draw.number(-1, 2),
-        draw.either(0, draw.whole(1), draw.number(0, 1)), None, draw.either(None, "gpu"),
+        draw.either(0, draw.whole(1), draw.number(0, 1)), draw.either(None, "gpu"),
         draw.either(None, draw.number(-1, 2)),
     )  # fmt: skip
     return pool.script(Path("runs"), int(draw.random.integers(1, 100)))

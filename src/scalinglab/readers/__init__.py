@@ -22,11 +22,11 @@ from scalinglab.readers.guards import refuse_lost_numbers
 from scalinglab.readers.logs import ReadingWarning, table
 from scalinglab.readers.tables import Understood, understand
 from scalinglab.readers.tables.files import is_table, read_file, row_of_document, unpack
+from scalinglab.readers.tables.headers import numbers_in_names
 from scalinglab.readers.tables.layout import rows_of
 from scalinglab.readers.tables.meanings import STANDARD
 from scalinglab.readers.tables.remarks import LEFT_OUT, NOTES
 from scalinglab.readers.tables.runs import lacks_data_of_isoflops
-from scalinglab.readers.tables.sizes import numbers_in_names
 from scalinglab.support import extensions
 from scalinglab.support.lazy import lazily
 from scalinglab.support.progress import track

@@ -43,11 +43,11 @@ REASONS = {
     ),
     "few_searches": (
         "{searches} of the searches over {settings} have their best run inside the grid, and {needed} are "
-        "needed: search at more sizes, three values of each setting or more{widen}"
+        "needed: {widen}search at more sizes, three values of each setting or more"
     ),
     "widen_grids": (
-        "; widen the grid of {settings}, the best of which lies at its end, or name the other settings alone "
-        "(--settings)"
+        "widen the grid of {settings}, the best of which lies at its end, name the other settings alone "
+        "(--settings), or "
     ),
     "searches_at_edge": (
         "{searches} of {of} searches have their best run at the edge of the grid and are left out: their "

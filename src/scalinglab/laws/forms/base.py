@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from scalinglab.errors import BadInput, nearest
-from scalinglab.laws.forms.slopes import slopes
 from scalinglab.results.types import Reason
+from scalinglab.support.slopes import slopes
 
 Start = Callable[[np.ndarray, np.ndarray], Any]
 

@@ -35,7 +35,7 @@ from scipy.special import expit
 from scalinglab.errors import BadInput
 from scalinglab.laws.forms.base import Form, Parameter, Start
 from scalinglab.laws.forms.registry import family, register_form
-from scalinglab.laws.forms.slopes import plain, softplus
+from scalinglab.support.slopes import plain, softplus
 from scalinglab.support.validation import checked
 
 # --- where fits start ----------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ import numpy as np
 from scalinglab.laws.forms.base import Form, Parameter
 from scalinglab.laws.forms.powers import sum_of_powers
 from scalinglab.laws.forms.registry import register_form
-from scalinglab.laws.forms.slopes import softplus
+from scalinglab.support.slopes import softplus
 from scalinglab.support.validation import checked
 
 # search: starts of exponents, fewer where a form has several

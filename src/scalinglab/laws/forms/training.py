@@ -28,7 +28,6 @@ import numpy as np
 from scalinglab.laws.forms.base import Form, Parameter
 from scalinglab.laws.forms.powers import sum_of_powers
 from scalinglab.laws.forms.registry import register_form
-from scalinglab.laws.forms.slopes import softplus
 from scalinglab.laws.forms.surfaces import (
     BY_DATA,
     BY_PARAMS,
@@ -39,6 +38,7 @@ from scalinglab.laws.forms.surfaces import (
     coupled,
     power,
 )
+from scalinglab.support.slopes import softplus
 
 # --- learning rate and batch ---------------------------------------------------------------------------
 

@@ -31,8 +31,13 @@ from scalinglab.curves.names import quantity
 from scalinglab.curves.numbers import has_dots_for_thousands, number
 from scalinglab.curves.parts import Droppable
 from scalinglab.errors import BadInput, require
-from scalinglab.readers.tables.aligned import aligned
-from scalinglab.readers.tables.grid import begins_with_names, names_quantity, table_of_cells, without_strays
+from scalinglab.readers.tables.grid import (
+    aligned,
+    begins_with_names,
+    names_quantity,
+    table_of_cells,
+    without_strays,
+)
 from scalinglab.readers.tables.headers import CHECKPOINT, roles
 from scalinglab.readers.tables.lines import (
     holds_rows,

@@ -17,16 +17,21 @@ from scalinglab.curves.columns import PROGRESS, is_numeric, is_seed, tidy
 from scalinglab.curves.names import SPREADS, TEST, TRAIN, bare, quantity
 from scalinglab.curves.numbers import cell
 from scalinglab.errors import BadInput, NotDetermined
-from scalinglab.readers.tables.headers import CHECKPOINT, DATA, SIZES, is_name, role_of, roles
-from scalinglab.readers.tables.remarks import GUESSED, NOTES
-from scalinglab.readers.tables.sizes import (
+from scalinglab.readers.tables.headers import (
+    CHECKPOINT,
+    DATA,
     FEWEST_PARAMS,
     FEWEST_TOKENS,
+    SIZES,
+    is_name,
     model_sizes,
     names_sizes,
+    role_of,
     role_of_letter,
+    roles,
     sized,
 )
+from scalinglab.readers.tables.remarks import GUESSED, NOTES
 
 LIST_OF_RUNS = ("Name", "State", "Runtime")
 # what tools export: the columns that it is told by, and those that say nothing of the runs

@@ -23,9 +23,16 @@ from scalinglab.curves.names import TEST, TRAIN, likely_size, quantity
 from scalinglab.curves.numbers import cell
 from scalinglab.curves.parts import Droppable, frame_of_rows
 from scalinglab.errors import BadInput
-from scalinglab.readers.tables.headers import SIZES, is_name, is_size, roles
+from scalinglab.readers.tables.headers import (
+    SIZES,
+    is_name,
+    is_size,
+    model_sizes,
+    role_of_letter,
+    roles,
+    sized,
+)
 from scalinglab.readers.tables.remarks import LEFT_OUT, NOTES, is_long, shortened
-from scalinglab.readers.tables.sizes import model_sizes, role_of_letter, sized
 
 MOST_VALUES = 50  # of an array
 FEWEST_BY_SIZE = 3  # numbers under names that are sizes

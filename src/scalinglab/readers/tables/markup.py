@@ -13,8 +13,7 @@ from typing import Any
 
 from scalinglab.curves.names import KINDS, quantity
 from scalinglab.curves.numbers import LATEX, cell
-from scalinglab.readers.tables.headers import CHECKPOINT, SIZES, is_name, is_size, roles
-from scalinglab.readers.tables.sizes import model_sizes
+from scalinglab.readers.tables.headers import CHECKPOINT, SIZES, is_name, is_size, model_sizes, roles
 
 # words are bounded and never given back, so that time grows with a text and not with its square
 _WORD = r"[A-Za-z#][\w/.#()-]{0,80}+"

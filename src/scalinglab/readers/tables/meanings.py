@@ -47,11 +47,13 @@ from scalinglab.curves.names import (
     size_by_words,
 )  # fmt: skip
 from scalinglab.curves.numbers import Numbers
-from scalinglab.readers.tables.headers import CHECKPOINT, DATA, SIZES
-from scalinglab.readers.tables.sizes import (
+from scalinglab.readers.tables.headers import (
+    CHECKPOINT,
+    DATA,
     FEWEST_PARAMS,
     FEWEST_TOKENS,
     OF_SETS,
+    SIZES,
     counts_examples,
     names_sizes,
 )

@@ -24,7 +24,18 @@ from scalinglab.curves.names import (
 from scalinglab.curves.numbers import number
 from scalinglab.curves.reading import listed
 from scalinglab.errors import BadInput, NotDetermined
-from scalinglab.readers.tables.headers import SIZES, Header, header, roles
+from scalinglab.readers.tables.headers import (
+    FEWEST_OF_A_FAMILY,
+    FEWEST_PARAMS,
+    SIZES,
+    Header,
+    counts_examples,
+    families,
+    header,
+    numbers_in_names,
+    roles,
+    sizes_of_names,
+)  # fmt: skip
 from scalinglab.readers.tables.meanings import (
     BY_VALUES,
     LETTERS,
@@ -34,14 +45,6 @@ from scalinglab.readers.tables.meanings import (
     meanings,
     measured,
 )
-from scalinglab.readers.tables.sizes import (
-    FEWEST_OF_A_FAMILY,
-    FEWEST_PARAMS,
-    counts_examples,
-    families,
-    numbers_in_names,
-    sizes_of_names,
-)  # fmt: skip
 from scalinglab.readers.tables.values import COUNTS, TEXT, Values
 from scalinglab.support.words import counted
 

@@ -10,8 +10,7 @@ import pandas as pd
 from scalinglab.curves import OUTCOME, PROGRESS, SETTING, is_seed
 from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE, IDENTITY, is_numeric, run_names, unit_of_data
 from scalinglab.curves.names import HYPERPARAMETERS, bare, quantity
-from scalinglab.readers.tables.headers import DATA
-from scalinglab.readers.tables.sizes import FEWEST_TOKENS
+from scalinglab.readers.tables.headers import DATA, FEWEST_TOKENS
 from scalinglab.support.words import counted
 
 FEWEST_SEEN = 1e4  # examples of a training

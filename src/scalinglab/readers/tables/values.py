@@ -16,8 +16,7 @@ from scalinglab.curves.numbers import (
     number,
     numbers,
 )
-from scalinglab.readers.tables.headers import roles
-from scalinglab.readers.tables.sizes import counts_examples
+from scalinglab.readers.tables.headers import counts_examples, roles
 
 TEXT = (*IDENTITY, "model", "dataset", "optimizer", "parameterization", "status")  # never read as numbers
 COUNTS = ("n_data", "n_params", "step", "examples", "tokens", "batch_size")  # whole: 1,000 is a thousand
