@@ -196,7 +196,7 @@ def test_surfaces_give_their_parameters_back(name: str):
     }[name]
     x = {"kaplan_time": (n, t), "with_time": (n, d, t), "data_constrained": (n, d, unique)}.get(name, (n, d))
     form = forms.get(name)
-    third = {"time": t, "n_unique": unique}
+    third = {"with_time": {"time": t}, "data_constrained": {"n_unique": unique}}.get(name, {})
     fitted = sl.laws.surface.fit(*x[:2], form(np.array(x), *truth), form=name, **third)
     assert [fitted.parameters[k] for k in form.names] == pytest.approx(truth, rel=1e-7)
     assert np.allclose(fitted.predict(dict(zip(form.variables, x, strict=True))), form(np.array(x), *truth))

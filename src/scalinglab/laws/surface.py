@@ -593,8 +593,6 @@ def fit(
     reduce: str = "auto",
     form: str | Form | Sequence[str | Form] = "auto",
     variables: Mapping[str, Any] | None = None,
-    time: Any = None,
-    n_unique: Any = None,
     delta: float | str | None = "auto",
     runs: Any = None,
     bounds: Mapping[str, tuple[float, float]] | None = None,
@@ -620,7 +618,6 @@ def fit(
             parameters of chinchilla, or of the first, and take that alone.
         variables: the form's variables by name, ``{"n_experts": …}``; they may be given as keywords, too, and
             the first two as `n_params` and `n_data` whatever the form calls them.
-        time, n_unique: variables of "with_time" and "data_constrained".
         delta: Huber's threshold on the logarithm of the loss: "auto" is 1e-3, as is usual for such fits,
             from 10 runs a parameter on, and taken from the scatter below; None takes it from the scatter,
             infinity is least squares. Far below the scatter the fit is one of absolute values, whose
@@ -635,15 +632,15 @@ def fit(
     >>> round(surface.alpha, 8), round(surface.beta, 8)
     (0.35, 0.37)
     """
-    named = {**(variables or {}), **options, "time": time, "n_unique": n_unique}
-    given_names = variables or {} if form == "search" else [n for n, v in named.items() if v is not None]
+    named = variables or {} if form == "search" else {**(variables or {}), **options}
+    given_names = [n for n, v in named.items() if v is not None]
     tried = forms_of(form, given_names, x)
     chosen = tried[0]
     if len(chosen.variables) < 2:
         known = [n for n, f in forms.FORMS.items() if len(f.variables) > 1]
         way = f"laws.fit ('scalinglab laws fit') fits one variable; {nearest(chosen.name, known)}"
         raise BadInput(f"form={chosen.name!r} is not a surface: {way}")
-    keywords = {"time": time, "n_unique": n_unique, **options}
+    given_sizes = {n: v for n, v in options.items() if n in chosen.variables and v is not None}
     options = {n: v for n, v in options.items() if n not in chosen.variables}
     rows: dict[str, Any] = {"where": where, "drop_highest": drop_highest, "mixed": mixed, "reduce": reduce}
     if data and is_table(data[0]):
@@ -652,9 +649,8 @@ def fit(
         table = points_from(data, x, y, columns=columns, runs=runs, nan_policy=policy, **rows)
     else:
         given = dict(zip((*NAMES, "loss"), data, strict=False))
-        named = {n: keywords[n] for n in chosen.variables if keywords.get(n) is not None}
         first = given.get("n_params", n_params), given.get("n_data", n_data)
-        sizes = _by_name(chosen, {**(variables or {}), **named}, first)
+        sizes = _by_name(chosen, {**(variables or {}), **given_sizes}, first)
         loss = given.get("loss", loss)
         if loss is None:
             raise BadInput("loss= is missing: what was measured at every point")

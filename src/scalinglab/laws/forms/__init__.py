@@ -2,7 +2,8 @@
 
 `one_variable` has y = f(x), `surfaces` the loss over parameters, data and time, `architecture` experts, bits,
 vocabulary and streams, `training` over-training, learning rate, transfer and distillation, `mixtures` the
-shares of a data mixture, `downstream` scores from losses. Importing a module adds its forms to `FORMS`.
+shares of a data mixture, `downstream` scores from losses. Importing a module adds its forms to `FORMS`, which
+`scalinglab laws forms` prints with their equations.
 """
 
 from scalinglab.laws.forms import architecture, downstream, mixtures, surfaces, training

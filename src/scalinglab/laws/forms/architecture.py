@@ -1,19 +1,5 @@
 """Forms of what a network is made of: experts, bits, vocabulary, parallel streams.
 
-| name | equation | from |
-| --- | --- | --- |
-| `routed_experts` | ln L = a ln N + b ln Ê + c ln N ln Ê + d | Clark et al. 2022, eq. 1 |
-| `experts_with_floor` | E + A N^-α X^-β | X experts: the gain of more ends at a floor |
-| `active_experts` | E + A N_a^-α (N/N_a)^-δ + B D^-β | N_a active parameters of N, D tokens |
-| `sparsity` | E + A N^-α + B D^-β + C (1 - S)^-λ + F (1 - S)^-δ N^-γ | Abnar et al. 2025 |
-| `upcycled` | E + A d1^-α d2^(-β + κ ln d1) | Liew et al. 2025: D1 and D2 tokens over 1e9 |
-| `fine_grained_experts` | E + A N^-α + g G^-γ N^-α + B D^-β | Krajewski et al. 2024, eq. 8 |
-| `precision` | E + A N'^-α + B D^-β, N' = N (1 - e^(-P/γ)) | Kumar et al. 2024, eq. 3 |
-| `quantized_after_training` | C D^γ_D N^-γ_N e^(-P/γ) | Kumar et al. 2024, eq. 2 |
-| `vocabulary` | E + A N_nv^-α + A_v N_v^-α_v + B D^-β | Tao et al. 2024, eq. 5; E is negative there |
-| `vocabulary_size` | E + A N_nv^-α + A_v V^-α_v + B V^κ D^-β | the same, of the size V of the vocabulary |
-| `parallel_streams` | E + (A/(N (k ln S + 1)))^α | Chen et al. 2025, eq. 5 |
-
 In `routed_experts` the experts E count as Ê, which runs from `e_start` (one expert) to `e_max` (many):
 1/Ê = 1/(E - 1 + 1/(1/e_start - 1/e_max)) + 1/e_max. `vocabulary` is of the unigram-normalized loss, which is
 negative: fit it with space="raw". Its authors count D in tokens, and take α = β.

@@ -1,14 +1,7 @@
 """Forms from the loss of a model to its score on a task.
 
-| name | equation | from |
-| --- | --- | --- |
-| `error_from_loss` | ε - k e^(-γL) | Gadre et al. 2024, eq. 5: top-1 error, averaged over tasks |
-| `score_from_loss` | b + a/(1 + e^(k (L - L0))) | Bhagia et al. 2024, eq. 2; Llama 3, sec. 3.2.1 |
-| `saturating_score` | low + (ceiling - low)/(1 + (middle/C)^slope) | Khatri et al. 2025: against compute |
-| `pass_at_k` | e^(-a k^-b) | Brown et al. 2024: the share that one of k samples solves |
-
-The variable of the first two is the loss, and both are fitted in raw values (``space="raw"``).
-`laws.downstream` predicts scores from sizes, by an average over bounded curves.
+The variable of `error_from_loss` and `score_from_loss` is the loss, and both are fitted in raw values
+(``space="raw"``). `laws.downstream` predicts scores from sizes, by an average over bounded curves.
 """
 
 from __future__ import annotations
@@ -72,7 +65,7 @@ register_form(Form(
     "error_from_loss", "ceiling - k exp(-gamma L)",
     (Parameter("ceiling", 0.0, linear=True), Parameter("k", 0.0, linear=True, log=True),
      Parameter("gamma", 0.0, 20.0, start=(0.1, 0.3, 0.5, 0.7, 1.0, 1.5, 2.5, 4.0))),
-    _error, doc="Gadre et al. 2024, eq. 5; x is the loss",
+    _error, doc="Gadre et al. 2024, eq. 5: top-1 error, averaged over tasks; x is the loss",
 ))  # fmt: skip
 register_form(Form(
     "score_from_loss", "low + span/(1 + exp(slope (L - middle)))",
@@ -80,5 +73,5 @@ register_form(Form(
      Parameter("slope", 0.01, 200.0, log=True, start=(0.5, 1.0, 2.0, 4.0, 8.0, 16.0)),
      Parameter("middle", start=_inside)),
     _score, derived=_accuracy_from_loss,
-    doc="Bhagia et al. 2024, eq. 2; x is the loss",
+    doc="Bhagia et al. 2024, eq. 2; Llama 3, sec. 3.2.1; x is the loss",
 ))  # fmt: skip

@@ -1,16 +1,5 @@
 """Forms: the families of curves that a law can follow, y = f(x; parameters).
 
-| name | equation | from |
-| --- | --- | --- |
-| `power_law` (`m1`) | A x^-c | Hestness et al. 2017 |
-| `power_law_offset` (`m2`) | E + A x^-c | Rosenfeld et al. 2020 |
-| `shifted_power_law` | E + A (x + x0)^-c | Zhai et al. 2022 |
-| `m3` | E + A (1/x + s)^c | Alabdulmohsin et al. 2022; Bansal et al. 2022 with E = 0 |
-| `m4` | (y - E)/(C - y)^s = A x^-c | Alabdulmohsin et al. 2022 |
-| `broken_power_law`, `…_2`, … | E + A x^-c Π_i (1 + (x/x_i)^(1/f_i))^(-c_i f_i) | Caballero et al. 2023 |
-| `exponential` | E + A exp(-x/τ) | |
-| `damico` | E + A (x^g2 + P-^g2)^-g1 | eq. 6 of D'Amico et al. 2025 |
-
 A form is data: its parameters with bounds, which of them enter linearly, where a fit starts, and one
 function that broadcasts. `register_form` adds one:
 

@@ -1,18 +1,5 @@
 """Forms of two and more variables: the loss as a surface over parameters, data, time.
 
-| name | equation | from |
-| --- | --- | --- |
-| `chinchilla` | E + A N^-α + B D^-β | Hoffmann et al. 2022, eq. 2 |
-| `coupled` | E + (A N^-α + B D^-β)^γ | Busbridge et al. 2025, eq. 1 |
-| `farseer` | E e^(-a (n^b - 1)/b) + A n^-c d^(-β n^e) | after Li et al. 2025 (Farseer) |
-| `broken_params` | E + A N^-α (1 + (N/at)^4)^(-change/4) + B D^-β | chinchilla whose α becomes α + change |
-| `broken_data` | E + A N^-α + B D^-β (1 + (D/at)^4)^(-change/4) | chinchilla whose β becomes β + change |
-| `rosenfeld` | e/√(1 + (e/ε0)²), e = E + A N^-α + B D^-β | Rosenfeld et al. 2020, eq. 5 |
-| `kaplan` | ((Nc/N)^(α_N/α_D) + Dc/D)^α_D | Kaplan et al. 2020, eq. 1.5 |
-| `kaplan_time` | (Nc/N)^α_N + (Sc/S)^α_S | Kaplan et al. 2020, eq. 1.6 |
-| `with_time` | E + A N^-α + B D^-β + C t^-γ | the three bottlenecks of Bordelon et al. 2024 |
-| `data_constrained` | E + A N'^-α + B D'^-β | Muennighoff et al. 2023, eq. 5–6: repeated data counts less |
-
 N is `n_params`, D is `n_data`, n = N/1e9, d = D/1e11, S is `step`, t is `time`. In `data_constrained` the
 third variable is the number of unique examples U: with r = D/U - 1 repetitions
 D' = U + U R_D (1 - e^(-r/R_D)), and N' likewise beyond the size that is compute-optimal for U. Rosenfeld's

@@ -1,15 +1,5 @@
 """Forms of how a network is trained: over-training, learning rate and batch, transfer, distillation.
 
-| name | equation | from |
-| --- | --- | --- |
-| `overtrained` | E + a M^η C^-η + b M^-η C^-η | Gadre et al. 2024, eq. 4: α = β = 2η, M tokens a parameter |
-| `optimal_learning_rate` | c N^p D^q | Li et al. 2025 (step law), eq. 1 |
-| `optimal_batch_size` | c D^q | Li et al. 2025 (step law), eq. 1 |
-| `learning_rate_batch` | (E + A N^-α + B N^κ D^-β) (1 + bend(u, v)) | a paraboloid around the step law |
-| `data_transferred` | k D_F^α N^β | Hernandez et al. 2021, eq. 1.1 |
-| `transfer` | ((Nc/N)^(α/β) + Dc/D_E)^β | Hernandez et al. 2021, eq. 1.1, in Kaplan et al. 2020, eq. 1.5 |
-| `distillation` | L_T + g(L_T, L_S) (A N^-α + B D^-β)^γ | Busbridge et al. 2025, eq. 8 |
-
 In `learning_rate_batch` u = ln rate - ln rate*(N, D) and v = ln batch - ln batch*(D), both optima power laws
 as in the step law, and bend = h_r u² + h_b v² + 2 ρ √(h_r h_b) u v. In `transfer` D_E = D_F + p k D_F^δ N^ε:
 p is 1 for a pretrained model and 0 for one from scratch. In `distillation` the gap to the teacher has the
@@ -121,7 +111,7 @@ register_form(sum_of_powers(
      Parameter("eta", 0.0, 3.0, start=(0.04, 0.08, 0.12, 0.16, 0.2, 0.3, 0.5))),
     {"C": "compute", "M": "tokens_per_param"}, exponent="eta",
     derived=lambda v: {"alpha": 2 * v["eta"], "best_tokens_per_param": (v["b"] / v["a"]) ** (0.5 / v["eta"])},
-    doc="Gadre et al. 2024, eq. 4",
+    doc="Gadre et al. 2024, eq. 4: α = β = 2η, M tokens a parameter",
 ))  # fmt: skip
 BY_N = Parameter("by_params", -5.0, 5.0, start=(-1.0, -0.5, 0.0, 0.5))
 BY_D = Parameter("by_data", -5.0, 5.0, start=(-0.5, 0.0, 0.3, 0.6))
