@@ -122,7 +122,7 @@ def answer(
     found = answer_surface(curves, chosen, compute) if chosen.is_surface else answer_curve(curves, chosen)
     path = (os.fspath(table),) if isinstance(table, (str, os.PathLike)) else SOME_TABLE
     options = (word for ours, theirs in columns.items() for word in ("--column", f"{ours}={theirs}"))
-    findings = in_words(found.findings, curves, chosen)
+    findings = in_words(found.findings, chosen)
     found = replace(found, findings=findings, table=(*path, *options))
     if curves is table:
         return found

@@ -152,7 +152,7 @@ def find_shape(law: Law, bend: Bend | Reason, command: Command) -> Finding:
     """Whether the sizes lie on one power law, without a floor or with one."""
     if isinstance(bend, Reason):
         verdict, reason = "unknown", bend
-    elif bend.straight is None and law.unidentified and not falls(law):
+    elif law.unidentified and not (bend.steepens or falls(law)):
         verdict, reason = "unknown", Reason("no_fall_seen")
     else:
         verdict = {True: "yes", False: "no", None: "unknown"}[bend.straight]

@@ -28,6 +28,7 @@ from scalinglab.laws.surface import fit as fit_surface
 from scalinglab.readers.guards import Question, refuse_doubtful
 from scalinglab.results.estimate import Estimate
 from scalinglab.results.notebook import NotebookResult
+from scalinglab.results.sentences import spoken
 from scalinglab.results.types import Reason, Remark, noted
 from scalinglab.support.words import Share, count
 
@@ -53,6 +54,7 @@ class Chosen:
         table: the points; sizes that are not positive and values that are not finite are left out.
         lost: what was left out.
         unit: of y, where the table says it; "%": results are fractions, written in percent.
+        called: what sentences call y.
     """
 
     x: tuple[str, ...]
@@ -61,6 +63,7 @@ class Chosen:
     table: Table
     lost: tuple[Reason, ...] = ()
     unit: str = ""
+    called: str = ""
 
     def measured(self, value: Any, low: Any = np.nan, high: Any = np.nan) -> Estimate:
         """A value of y with its interval, written as the table writes it."""
@@ -155,7 +158,14 @@ def choose(
         lacking = sum(reason.details["points"] for reason in lost if reason.code == "left_out_size")
         question = Question(curves, sizes, measured, np.asarray(table.y), units, lacking)
         refuse_doubtful(question, sizes=x is None, result=y is None)
-    return Chosen(names, measured, units, table, lost, curves.unit_of(measured))
+    return Chosen(names, measured, units, table, lost, curves.unit_of(measured), _called(curves, measured))
+
+
+def _called(curves: Curves, y: str) -> str:
+    """The name of y in the table where its values were kept, else in words."""
+    columns = () if curves.reading is None else curves.reading.columns
+    theirs = (c.theirs for c in columns if c.ours == y and c.theirs not in ("", y) and not c.change)
+    return next(theirs, spoken(y))
 
 
 def _also_measured(curves: Curves, y: str) -> tuple[str, ...]:
@@ -414,7 +424,8 @@ class Prediction(NotebookResult):
                 row[self.y], low=row["low"], high=row["high"]
             )
             ends = {"value": found.value, "low": found.low, "high": found.high, "level": self.level}
-            yield Reason("predicted", y=self.y, place=place, far=far, assumed=assumed, **ends)
+            called = self.y if self.fit is None else self.fit.chosen.called or self.y
+            yield Reason("predicted", y=called, place=place, far=far, assumed=assumed, **ends)
         yield from noted(self.notes)
 
     def to_dict(self) -> dict[str, Any]:

@@ -148,11 +148,10 @@ def find_points(chosen: Chosen) -> Finding:
     return Finding("read", Status.DETERMINED, reasons=chosen.lost, facts=facts, command=Command("report"))
 
 
-def in_words(findings: tuple[Finding, ...], curves: Curves, chosen: Chosen) -> tuple[Finding, ...]:
-    """Findings with sizes called by what they count, and y by its name in the table where that was kept."""
+def in_words(findings: tuple[Finding, ...], chosen: Chosen) -> tuple[Finding, ...]:
+    """Findings with sizes called by what they count, and y as the table calls it."""
     names = {x: unit for x, unit in chosen.units.items() if unit not in ("", "FLOPs")}
-    columns = () if curves.reading is None else curves.reading.columns
-    names |= {c.ours: c.theirs for c in columns if c.ours == chosen.y and c.theirs and not c.change}
+    names[chosen.y] = chosen.called
     return tuple(replace(found, names={**names, **found.names}) for found in findings)
 
 

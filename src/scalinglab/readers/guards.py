@@ -365,7 +365,9 @@ def doubts(curves: Curves) -> list[Reason]:
         if abs(np.log(ratio)) > OTHER_COUNT:
             counts = {"per": FLOPS_PER_PARAM_EXAMPLE, "theirs": ratio * FLOPS_PER_PARAM_EXAMPLE}
             notes.append(Reason("other_flops", ratio=ratio, unit=unit, **counts))
-    if len(frame) == len(curves.frame) and _may_be_checkpoints(frame):
+    columns = () if curves.reading is None else curves.reading.columns
+    told_apart = any(column.ours == "run" and column.theirs for column in columns)
+    if len(frame) == len(curves.frame) and not told_apart and _may_be_checkpoints(frame):
         named = "model" if "model" in frame and frame["model"].nunique() == n.nunique() else "THEIR_COLUMN"
         notes.append(Reason("rows_as_runs", column=named))
     return notes
