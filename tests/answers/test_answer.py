@@ -562,6 +562,7 @@ def test_a_surface_of_negative_values_asks_for_the_loss():
     assert (reason.code, reason.details["points"]) == ("never_positive", 16)
 
 
+@pytest.mark.slow
 def test_an_optimum_that_the_runs_leave_open_over_six_decades_is_refused():
     draw = np.random.default_rng(0)
     n, d = (v.ravel() for v in np.meshgrid(np.geomspace(2e8, 1.3e9, 4), np.geomspace(4e9, 2.5e11, 4)))

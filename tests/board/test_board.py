@@ -73,6 +73,7 @@ def test_the_page_follows_the_store_as_runs_come_in(tmp_path):
     assert (status["done"], status["running"], status["going"]) == (3, 0, False)
 
 
+@pytest.mark.slow
 def test_runs_in_progress_are_drawn_and_their_time_left_is_said_but_they_are_in_no_law(tmp_path):
     store = Store(tmp_path / "runs")
     for n_data in (100, 200, 400, 800):

@@ -135,6 +135,7 @@ def test_page_shows_what_the_command_prints(tmp_path: Path, monkeypatch: pytest.
     assert shown.strip() in run(*shlex.split(line), "--no-figure")
 
 
+@pytest.mark.slow
 def test_a_narrow_interval_may_be_demanded(runs: Path):
     words = (runs, *SURFACE, "--score", "task_error", "--no-figure", "--json", "--at", "4e9,1e11")
     (row,) = json.loads(run(*words))["predictions"]

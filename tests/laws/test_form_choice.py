@@ -215,6 +215,7 @@ def test_an_error_that_both_forms_may_have_does_not_choose_between_them():
     assert erring < 0.3 * exact
 
 
+@pytest.mark.slow
 def test_outliers_do_not_choose_a_form():
     loss = measured("chinchilla", 1e-3, seed=2)
     loss[np.argsort(N * D)[[1, 4, 7]]] *= 1.1

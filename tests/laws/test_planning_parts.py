@@ -301,6 +301,7 @@ def test_a_plan_without_a_form_narrows_the_printed_prediction_by_what_runs_tell(
     assert found.after[-1] ** 2 == pytest.approx(left + rest, rel=0.02)  # sizes between are interpolated
 
 
+@pytest.mark.slow
 def test_a_run_narrows_a_continued_curve_as_much_as_its_plan_says():
     ratios, sizes = [], np.geomspace(1e3, 1e5, 10)
     for seed in range(4):

@@ -125,7 +125,7 @@ def _pairs(line: str) -> dict[str, str]:
     """The names and values of a line; a pair without a mark counts where its name is known.
 
     >>> _pairs("15M params: val loss 3.2, optimizer: adam")
-    {'val loss': '3.2', 'optimizer': 'adam'}
+    {'run': '15M', 'val loss': '3.2', 'optimizer': 'adam'}
     >>> _pairs("step:250/2500 time:40ms acc:42/50")
     {'step': '250', 'time': '40', 'acc': '42/50'}
     """
