@@ -78,6 +78,7 @@ SCHEDULE = (
     r"^(?!.*(?:weight|w)_?decay).*(?:schedul|anneal|cool_?down|warm_?down|decay|cosine|cycle"
     r"|(?:final|min|end|last)_?(?:lr|rate|learning_?rate)$|(?:lr|rate)_?(?:final|min|end)$)"
 )
+SAME_RATIO = 0.05  # chosen: lengths of a schedule over those of runs that differ by rounding, relative
 FEW_KINDS = 3  # chosen: of numbers that tell kinds of schedules apart; more differ by being zero or not
 # defined: multiples of FLOPs in which a compute is written, from giga to zetta
 UNITS = (1.0, 1e9, 1e12, 1e15, 1e18, 1e21)
@@ -246,6 +247,17 @@ def _least_absolute(design: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.asarray(found)
 
 
+def numbered(values: pd.Series, apart: float) -> pd.Series:
+    """The numbers of groups of values, from the smallest, that lie farther apart than a relative distance.
+
+    >>> numbered(pd.Series([0.2, 0.0, 0.201, 1.0]), 0.05).tolist()
+    [1.0, 0.0, 1.0, 2.0]
+    """
+    order = np.sort(values.dropna().unique())
+    groups = np.cumsum(np.r_[0.0, np.diff(np.log(np.maximum(order, 1e-300))) > apart])
+    return values.map(dict(zip(order, groups, strict=True)))
+
+
 def best_size_exponent(curves: Sequence[Parabola]) -> float:
     """The exponent a of N* ∝ C^a by a line through the minima; NaN of fewer than three."""
     inside = [c for c in curves if c.has_minimum]
@@ -290,15 +302,14 @@ class Study:
     def schedules(self) -> dict[str, pd.Series]:
         """What columns say of the schedule, by row.
 
-        Numbers, to two digits, are relative to the steps, the tokens or the rate of the run, whichever leaves
-        the fewest kinds.
+        Numbers are relative to the steps, the tokens or the rate of the run, which leaves the fewest kinds.
         """
         numbers, found = self.frame.select_dtypes("number"), dict[str, pd.Series]()
         units = [numbers[c] for c in ("step", "tokens", self.data, "learning_rate") if c in numbers]
         for column in self.columns(SCHEDULE):
             found[column] = self.frame[column]
             if column in numbers:
-                ratios = [(numbers[column] / unit).map("{:.2g}".format) for unit in (1.0, *units)]
+                ratios = [numbered(numbers[column] / unit, SAME_RATIO) for unit in (1.0, *units)]
                 fewest = min(ratios, key=lambda ratio: int(ratio.nunique()))
                 found[column] = fewest if fewest.nunique() <= FEW_KINDS else numbers[column] > 0
         return found
@@ -348,12 +359,6 @@ class Study:
                 values = rows[[column]].to_numpy(float), rows[self.loss].to_numpy(float)
                 yield int(rows.loc[rows[self.loss].idxmin(), "__row"]), Cell(np.zeros(0), *values)
 
-    def computes(self, rows: pd.DataFrame) -> pd.Series:
-        """The number of each row's compute; those that differ by rounding are one."""
-        order = np.sort(rows[self.budget].unique())
-        groups = np.cumsum(np.r_[0, np.diff(np.log(order)) > SAME_SIZE])
-        return rows[self.budget].map(dict(zip(order, groups, strict=True)))
-
     def parabolas(self, without: Sequence[int] = ()) -> list[Parabola]:
         """The isoFLOP curves without some rows, of three sizes or more; none where no compute is shared."""
         columns = [self.budget, self.loss, self.size]
@@ -363,7 +368,7 @@ class Study:
         kept = kept[(kept[columns] > 0).all(axis=1)]
         if kept.empty:
             return []
-        label = self.computes(kept)
+        label = numbered(kept[self.budget], SAME_SIZE)  # those that differ by rounding are one
         if self.data is not None and label.nunique() > kept[self.data].nunique():
             return []  # a grid of N and D, some of whose products agree
         found = []
@@ -485,7 +490,7 @@ def printed_shorter(losses: pd.Series) -> np.ndarray:
 def few_points(study: Study) -> Iterator[Doubt]:
     """IsoFLOP curves of too few sizes to show a minimum."""
     known = study.frame[(study.frame[[study.budget, study.size]] > 0).all(axis=1)]
-    computes = study.computes(known)
+    computes = numbered(known[study.budget], SAME_SIZE)
     few = known.groupby(computes)[study.size].transform("nunique").between(2, FEWEST - 1)  # one is no curve
     if few.any():
         rows = known["__row"][few].tolist()
@@ -791,16 +796,23 @@ def studies_of(curves: Curves) -> list[Study]:
     told = [c for c in texts if c != "run" and c not in KINDS and not known.search(str(c))]
     told = [
         c for c in told if size is None or frame.groupby(c)[size].nunique().min() > 1
-    ]  # no name of a size
-    kinds = [
-        k for k in (*KINDS, *told) if k in frame and 1 < frame[k].nunique(dropna=False) <= len(frame) // 6
-    ]
-    if "experiment" in kinds:
-        kinds = ["experiment"]
-    whole = Study("", frame, loss, size, data, budget, names)
-    if loss and size:
-        whole = replace(whole, frame=frame.assign(__copy=copied(whole)))
-    if not kinds:
-        return [whole]
-    groups = whole.frame.groupby(kinds, dropna=False, sort=False)
-    return [replace(whole, name=" ".join(map(str, name)), frame=rows) for name, rows in groups]
+    ]  # no names of sizes
+
+    def telling(columns: Sequence[str]) -> list[str]:
+        known = (c for c in columns if c in frame)
+        return [c for c in known if 1 < frame[c].nunique(dropna=False) <= len(frame) // 6]
+
+    def split(study: Study, kinds: list[str]) -> list[Study]:
+        if not kinds:
+            return [study]
+        groups = study.frame.groupby(kinds, dropna=False, sort=False)
+        return [
+            replace(study, name=" ".join([study.name, *map(str, name)]).strip(), frame=rows)
+            for name, rows in groups
+        ]
+
+    whole, kinds = Study("", frame, loss, size, data, budget, names), telling(KINDS)
+    declared = split(whole, ["experiment"] if "experiment" in kinds else kinds)
+    if loss and size:  # studies that are declared may share runs, such as those of two readers of one paper
+        declared = [replace(one, frame=one.frame.assign(__copy=copied(one))) for one in declared]
+    return [study for one in declared for study in split(one, telling(told))]
