@@ -89,7 +89,8 @@ def _add_optimum(
         )
         return replace(found, findings=(*found.findings, *refused))
     asked = [*best.compute].index(target)
-    contradicted = found["power law"].facts["verdict"] == "not quite"
+    ruled_out = fitted.weights.get(fitted.law.form.name, 0.0) < SIGNIFICANT
+    contradicted = ruled_out and found["power law"].facts["verdict"] == "not quite"
     assumed = _if_the_form_holds(fitted, best, asked, contradicted)
     form: dict[str, Any] = {"form": fitted.law.form.name, "contradicted": contradicted}
     if assumed is not None:

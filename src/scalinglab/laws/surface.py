@@ -62,6 +62,8 @@ REFERENCE = "chinchilla"  # the form whose parameters are quoted, where it is on
 USUAL_DELTA = 1e-3
 # convention: of the width of an interval; a fitted value farther from the median is not the one to quote
 ASIDE = 0.1
+# convention: resampled sets of runs; of a form that counts little its part of them, and at least so many
+DRAWS, FEWEST_DRAWS = 400, 100
 
 if TYPE_CHECKING:
     of_law = cached_property
@@ -83,11 +85,13 @@ class Surface(NotebookResult):
         seed: of the resampling behind the intervals.
         average: surfaces of several forms with their weights, of which predictions, optimum and intervals are
             the average; empty where `law` alone counts.
+        draws: how many resampled sets of runs the intervals of many runs come from.
     """
 
     law: Law
     seed: int = 0
     average: tuple[tuple[float, Surface], ...] = ()
+    draws: int = DRAWS
 
     def __getattr__(self, name: str) -> float:
         if name.startswith("_"):  # what notebooks and copies look for
@@ -251,9 +255,9 @@ class Surface(NotebookResult):
 
     @of_law
     def _bootstrap(self) -> Bootstrap:
-        """400 refits on resampled runs."""
+        """Refits on resampled runs."""
         with one_thread():
-            return bootstrap(self.law, draws=400, seed=self.seed)
+            return bootstrap(self.law, draws=self.draws, seed=self.seed)
 
     @of_law
     def _profiled(self) -> Solution:
@@ -717,7 +721,12 @@ def _averaged(law: Law, others: Sequence[Form], fitted: Callable[[Form], Law], s
         law = laws[max(weights, key=lambda name: weights[name])]
     if not weights or set(weights) == {law.form.name}:
         return Surface(law, seed)
-    return Surface(law, seed, tuple((w, Surface(laws[name], seed)) for name, w in weights.items()))
+    average = []
+    for name, weight in weights.items():
+        # the parameters of the first form are quoted; of the others a rough quantile moves the average less
+        draws = DRAWS if name == law.form.name else max(FEWEST_DRAWS, round(DRAWS * weight))
+        average.append((weight, Surface(laws[name], seed, draws=draws)))
+    return Surface(law, seed, tuple(average))
 
 
 def _variables(x: Sequence[str] | None, named: Collection[str]) -> tuple[str, ...]:

@@ -390,6 +390,7 @@ class Minimum:
     converged: np.ndarray
 
 
+MOST_SLOPES = 2**18  # derivatives at once: 2 MB
 CURVED = 0.5  # search: steps refused of late, each counting 0.8 of the next, from which on a valley is curved
 PROBE = 0.1  # search: part of a step over which its curvature is measured
 LARGEST_TURN = 0.375  # published: Transtrum and Sethna (2012), of half the acceleration over the step
@@ -410,7 +411,13 @@ def minimise(problem: Problem, z: np.ndarray, iterations: int = 200, tolerance: 
             break
         part = problem.take(rows)
         curved = refused[rows] >= CURVED
-        step, slope = _step(part, z[rows], r[rows], damping[rows], low, high, natural, curved)
+        # memory that is new at every step is slow: derivatives of many data sets are taken part by part
+        parts = np.array_split(rows, 1 + rows.size * z.shape[1] * r.shape[1] // MOST_SLOPES)
+        steps = [
+            _step(problem.take(p), z[p], r[p], damping[p], low, high, natural, refused[p] >= CURVED)
+            for p in parts
+        ]
+        step, slope = (np.concatenate(each) for each in zip(*steps, strict=True))
         trial = np.clip(z[rows] + step, low, high)
         r_trial = part.residuals(trial)
         cost_trial = part.objective(r_trial)
