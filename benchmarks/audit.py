@@ -1,6 +1,6 @@
 """What an audit finds in tables of common shapes, with one fault in each, and what it says of clean ones.
 
-    python benchmarks/audit.py [--rows] [--draws 3 --first 11] [--set february]
+    python benchmarks/audit.py [--rows] [--draws 3 --first 11] [--set march]
 
 Thirty tables have a fault, three of each kind that issue trackers of large studies name; ten more, one of
 each kind, were written after the audit was mended on the thirty; twenty have none.
@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from audit_parts import december, february, january  # noqa: F401  (registers its tables)
+from audit_parts import december, february, january, march  # noqa: F401  (registers its tables)
 from audit_parts.registry import CLEAN, FAULTS, Planted, Random, register
 
 from scalinglab.answers.doubts import audit
