@@ -157,7 +157,7 @@ EXPONENT = {"exponent": Estimate(0.5, low=0.4, high=0.6)}
 )
 def test_an_exponent_and_its_floor(floor: Estimate, text: str):
     assert found("exponent", values=EXPONENT | {"offset": floor}, facts=POWER).text == (
-        f"loss falls with exponent 0.500 in n_data (95 %: 0.400 to 0.600), towards {text}, if the form holds."
+        f"Loss falls with exponent 0.500 in n_data (95 %: 0.400 to 0.600), towards {text}, if the form holds."
     )
 
 
@@ -168,7 +168,7 @@ def test_an_exponent_without_a_floor_and_exponents_of_a_surface():
     values = {"alpha": Estimate(0.34, low=0.3, high=0.4), "beta": Estimate(0.28, low=0.2, high=0.3)}
     both = found("exponent", values=values, facts=surface, names=NAMES)
     assert both.text == (
-        "loss falls with exponent 0.340 in parameters (95 %: 0.300 to 0.400) and 0.280 in tokens (95 %: "
+        "Loss falls with exponent 0.340 in parameters (95 %: 0.300 to 0.400) and 0.280 in tokens (95 %: "
         "0.200 to 0.300)."
     )
     rises = Reason("rises_with", y=Column("loss"), size=Column("n_params"))
@@ -261,7 +261,7 @@ def test_a_compute_optimal_model_that_is_open_or_refused():
     none = found("compute-optimal", Status.NOT_DETERMINED, reasons=rises, names=NAMES)
     assert none.text.startswith("Best model: not determined. The loss rises with parameters, so no split")
     one = found("compute-optimal", Status.REFUSED, reasons=(Reason("needs_both_sizes"),))
-    assert one.text.startswith("Best model: not determined. This needs runs in which")
+    assert one.text == "Best model: needs runs in which both parameters and data vary."
 
 
 def plan(

@@ -153,7 +153,9 @@ def _exponent(found: Finding) -> tuple[str, str]:
         for name, x in f["along"].items()
         if (value := found.values.get(name)) is not None
     ]
-    text = f"{spoken(f['y'], found.names)} falls with exponent {' and '.join(powers)}"
+    y = spoken(f["y"], found.names)
+    begun = y.capitalize() if y.replace(" ", "").isalpha() else y  # words, but not the name of a column
+    text = f"{begun} falls with exponent {' and '.join(powers)}"
     if (floor := found.values.get(f["floor"])) is not None:
         text += f", towards {_floor(floor)}, if the form holds"
     return "", " ".join([f"{text}.", *filter(None, [paragraph(*_reasons(found))])])
@@ -206,6 +208,8 @@ def _ten_times(found: Finding) -> tuple[str, str]:
 def _compute_optimal(found: Finding) -> tuple[str, str]:
     """values: n_params, n_data and their ratio, also if the form holds; facts: compute, how far, the form."""
     f = found.facts
+    if found.status is Status.REFUSED:
+        return "Best model", f"{_why(found)}."
     refused = f"not determined. {paragraph(_why(found))}" if found.reasons else ""
     if not found.values:
         return "Best model", refused

@@ -426,7 +426,7 @@ REASONS = {
         "fall later, so this curve does not continue; laws schedule predicts the loss of other schedules"
     ),
     # an optimum
-    "needs_both_sizes": "this needs runs in which both parameters and data vary",
+    "needs_both_sizes": "needs runs in which both parameters and data vary",
     "no_fall_in_fit": (
         "the loss does not fall with {size} in this fit, so no split of compute is best: add runs over a "
         "wider range of {size}, or drop those that hide it"
