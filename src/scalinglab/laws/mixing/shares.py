@@ -393,20 +393,12 @@ def _whole(shares: np.ndarray) -> np.ndarray:
 
 def _shares(table: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
     """(rows, domains) of a frame; a domain that it does not have is zero."""
-    given = [name for name in names if name in table and name != REST]
-    if not given:
+    given = [name for name in names if name != REST]
+    if not {*given} & {*table}:
         raise BadInput(f"none of the domains {', '.join(names[:4])}, … in the table")
-    values = np.zeros((len(table), len(names)))
-    for j, name in enumerate(names):
-        if name in given:
-            values[:, j] = table[name].fillna(0.0).to_numpy(float)
-    if REST in names:
-        total = values.sum(axis=1)
-        values = values / 100 if len(total) and np.median(total) > 50 else values
-        values[:, -1] = np.maximum(1 - values.sum(axis=1), 0.0)
-    values = _whole(values)
+    values = _whole(table.reindex(columns=given).fillna(0.0).to_numpy(float))
     if values.shape[1] > len(names):
         raise BadInput(
             f"the shares of a mixture sum to less than one, and the runs' to one: {', '.join(names)}"
         )
-    return values
+    return np.pad(values, ((0, 0), (0, len(names) - values.shape[1])))
