@@ -128,8 +128,8 @@ def test_the_highest_losses_are_left_out(surface: Path):
     table = pd.read_csv(surface)
     wrong = table.loc[[3, 30]].assign(loss=50.0)  # two points no surface can meet
     pd.concat([wrong, table]).to_csv("wrong.csv", index=False)
-    words = ("laws", "surface", "wrong.csv", "--no-figure", "--json")
-    clean = json.loads(run("laws", "surface", surface, "--no-figure", "--json"))
+    words = ("laws", "surface", "wrong.csv", "--form", "chinchilla", "--no-figure", "--json")
+    clean = json.loads(run("laws", "surface", surface, *words[3:]))
     left_out = json.loads(run(*words, "--drop-highest", 2))
     assert left_out["points"] == len(table)
     assert left_out["parameters"] == pytest.approx(clean["parameters"], rel=1e-6)

@@ -131,9 +131,9 @@ def test_surfaces_and_their_plans(surface):
 def test_arrays_and_a_table_of_them_give_the_same(surface):
     table = pd.read_csv(surface)
     n, d, loss = (table[name].to_numpy() for name in ("n_params", "n_data", "loss"))
-    found = sl.laws.surface.fit(n, d, loss).parameters
-    assert sl.laws.surface.fit(table).parameters == found
-    assert sl.laws.surface.fit(n_params=n, n_data=d, loss=loss).parameters == found
+    found = sl.laws.surface.fit(n, d, loss, form="chinchilla").parameters
+    assert sl.laws.surface.fit(table, form="chinchilla").parameters == found
+    assert sl.laws.surface.fit(n_params=n, n_data=d, loss=loss, form="chinchilla").parameters == found
 
 
 @pytest.mark.parametrize(
