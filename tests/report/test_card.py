@@ -153,3 +153,12 @@ def test_the_slider_and_the_picked_axes_work_in_a_browser(tmp_path: Path, surfac
     with Browser(1400, 900) as browser:
         browser.open_report(path)
         assert len(re.findall(r"\S*\w\S*", browser.evaluate(ABOVE_THE_FOLD))) <= 120
+
+
+def test_a_curve_that_is_not_continued_has_no_prediction_and_no_slider():
+    step = np.arange(1, 60) * 100.0
+    rate = 1e-3 * (1 - 0.9 * step / step.max())
+    curves = sl.read(pd.DataFrame({"step": step, "lr": rate, "loss": 2.5 + 4 * step**-0.3}))
+    section = card.section(curves, card.answered(curves))
+    assert section.slider is None
+    assert "prediction" not in {trace.name for trace in section.plots[0].figure.data}

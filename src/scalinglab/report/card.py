@@ -84,12 +84,10 @@ def curve_figure(found: Answers) -> tuple[Plot | None, Slider | None]:
     if not (law.points.complement or law.diagnosis.bend.located):
         curve = law_curve(law, table.x.max(), 0.95)
         line(drawn, curve.x, curve.y, law.form.equation)
-    try:
-        inside = np.geomspace(table.x.min(), AHEAD * table.x.max(), STEPS)
-        ahead = extrapolate(table.x, table.y, at=np.union1d(inside, table.x.max()))
-    except ScalinglabError:  # the card says why there is no prediction
-        caption = f"{label(found.y)} of every run."
-        return Plot(finish(drawn), caption[0].upper() + caption[1:]), None
+    if found.extrapolation is None:  # the card says why there is no prediction
+        return Plot(finish(legend_above(drawn)), f"{label(found.y)} of every run.".capitalize()), None
+    inside = np.geomspace(table.x.min(), AHEAD * table.x.max(), STEPS)
+    ahead = extrapolate(table.x, table.y, at=np.union1d(inside, table.x.max()))
     later = ahead.at >= table.x.max()
     band(drawn, ahead.at[later], ahead.low[later], ahead.high[later], PALETTE[1], "95 % of further runs")
     line(drawn, ahead.at[later], ahead.mean[later], "prediction", PALETTE[1], dash="dash")
