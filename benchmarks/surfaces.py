@@ -10,6 +10,7 @@ Without `--form` nothing is told to the fit: it chooses and averages forms itsel
 
 - *runs*: public runs. The part of at most a fifth of the largest compute is fitted, the rest predicted; and
   subsets of 25 to 40 runs of at most a twentieth of it predict the runs of 5 to 20 times their own compute.
+- *noise drawn anew*: such subsets of one law, each with noise of its own; those of one table share it.
 - *drawn*: such subsets of another law in every draw, on Farseer's grid, with 0.1 to 0.5 % of noise: as
   Farseer's, with an exponent of D that moves with N, of four powers, with a smooth error, as Chinchilla's.
 - *simulated*: runs of a law that is known, with 0.3 % of noise: a law as Farseer's (Li et al. 2025),
@@ -144,6 +145,11 @@ DRAWN: dict[str, Callable[[np.random.Generator], Truth]] = {
     "farseer": drawn_farseer, "exponent of D by N": drawn_exponent, "four powers": drawn_powers,
     "smooth error": drawn_smooth, "chinchilla": drawn_chinchilla,
 }  # fmt: skip
+
+
+def of_noise(seed: int) -> dict[str, Any] | None:
+    """A subset of `farseer`, whose noise no other subset has; None where no runs lie beyond it."""
+    return subset(noisy(farseer, FARSEER_GRID, seed), np.random.default_rng([1, seed]))
 
 
 def of_drawn(name: str, seed: int) -> dict[str, Any] | None:
@@ -427,6 +433,8 @@ def main() -> None:
         if given.only in name and not (given.quick and "farseer" not in name):
             one = partial(_of_table, runs)
             _subset_lines(name, subsets(one, count))
+    if given.only in (name := "farseer, noise drawn anew"):
+        _subset_lines(name, subsets(of_noise, count))
     for name in DRAWN:
         if given.only in f"drawn {name}":
             _subset_lines(f"drawn {name}", subsets(partial(of_drawn, name), count))
