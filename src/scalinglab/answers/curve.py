@@ -81,7 +81,7 @@ def _add_prediction(found: Answers, curves: Curves, chosen: Chosen, asked: Seque
         "ten times", Status.DETERMINED, {y: value}, scatter_caution(law.dof, law.points), facts,
         Command("laws extrapolate", *asked, "--at", f"{at:g}"),
     )  # fmt: skip
-    found = replace(found, findings=(*found.findings, tenfold), extrapolation=further)
+    found = replace(found, findings=(*found.findings, tenfold), extrapolation=further.only(-1))
     command = Command("plan next", *asked, "--at", f"{at:g}", "--share", f"{MOST_OF_THE_GAIN:g}")
     if len(np.unique(table.runs)) == 1 < len(table.y):  # checkpoints: there is no shorter run to add
         last = Finding("next run", Status.NOT_DETERMINED, reasons=(Reason("one_run"),), command=command)

@@ -112,7 +112,7 @@ class Answers(NotebookResult):
         if self.optimal is not None:
             document["compute_optimal"] = self.optimal.table().to_dict("records")
         if self.extrapolation is not None:
-            document["extrapolation"] = self.extrapolation.notebook_table().tail(1).to_dict("records")
+            document["extrapolation"] = self.extrapolation.notebook_table().to_dict("records")
         if self.next_runs is not None:
             document["next_runs"] = self.next_runs.notebook_table().to_dict("records")
             document["worth_it"] = self.next_runs.worth_it

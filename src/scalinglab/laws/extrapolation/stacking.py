@@ -98,6 +98,13 @@ class Extrapolation(NotebookResult):
         """(n,) how many times the largest size measured each prediction lies."""
         return self.at / self.largest
 
+    def only(self, place: int) -> Extrapolation:
+        """At one of its sizes."""
+        kept = np.arange(self.at.size)[[place]]
+        ends = {name: getattr(self, name)[kept] for name in ("at", "mean", "low", "high", "trust")}
+        below = None if self.band.below is None else self.band.below[kept]
+        return replace(self, **ends, band=replace(self.band, scale=self.band.scale[kept], below=below))
+
     def log_score(self, y: Any) -> np.ndarray:
         """(n,) ln of the predicted density of y, one measured value for each of `at`."""
         values, mean = np.asarray(y, float), self.mean
