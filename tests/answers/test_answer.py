@@ -393,10 +393,8 @@ def test_a_table_that_was_pasted_twice_gives_the_same_answer():
 def test_the_plan_speaks_of_the_interval_that_was_printed():
     """Beyond seven sizes the interval of the prediction holds more than the noise that runs average out."""
     found = sl.answer(curve(12))
-    printed = (
-        float(found.extrapolation.high[0] - found.extrapolation.low[0]) / 2 / found.extrapolation.mean[0]
-    )
-    assert found.next_runs.before == pytest.approx(printed)
+    printed = found["ten times"].values["test_error"]
+    assert found.next_runs.before == pytest.approx((printed.high - printed.low) / 2 / printed.value)
     flat = curve().assign(test_error=[0.29, 0.31, 0.3, 0.285, 0.305, 0.295])
     assert sl.answer(flat, x="n_data", y="test_error")["next run"].status is Status.NOT_DETERMINED
 
