@@ -83,12 +83,12 @@ def load(name: str, normalize: str = "channel", labels: str = "fine") -> Dataset
 @lru_cache(maxsize=4)
 def load_files(name: str, place: Path | None) -> Dataset:
     """The data set of the files in a folder; the last four are kept."""
+    if name == "digits":
+        return _digits()
     source = SOURCES[name]
     if place is None:
         looked = ", ".join(str(base / name) for base in search_path())
         raise BadInput(f"{name} is not on this machine (looked in {looked}); run: {source.how()}")
-    if name == "digits":
-        return _digits()
     found = records.find(source, place) or {}
     with ThreadPoolExecutor() as reading:
         read = reading.map(lambda item: records.read(source, *item), found.items())

@@ -64,7 +64,8 @@ class Quantity:
 
     def natural(self, values: np.ndarray) -> np.ndarray:
         """Numbers (…, count) from what `value` gives."""
-        return np.where(self.log, np.exp(np.where(self.log, values, 0.0)), values * self.unit)
+        with np.errstate(over="ignore"):  # an end that is open is infinite
+            return np.where(self.log, np.exp(np.where(self.log, values, 0.0)), values * self.unit)
 
     def inner(self, numbers: np.ndarray) -> np.ndarray:
         """The inverse of `natural`."""
