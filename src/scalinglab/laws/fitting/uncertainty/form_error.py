@@ -42,7 +42,7 @@ from scalinglab.laws.fitting.statistics import (
     mixture_quantile,
     student_log_density,
 )
-from scalinglab.laws.fitting.uncertainty.linear import MOST_POINTS, LinearFit
+from scalinglab.laws.fitting.uncertainty.linear import MOST_POINTS, independent
 from scalinglab.laws.fitting.uncertainty.shared_errors import SharedErrors
 from scalinglab.laws.weighing import shares
 
@@ -132,16 +132,20 @@ class FormError:
         linear = np.array([name in law.form.zeros for name in law.form.variables])
         self.spread = np.where(linear & self.varied, np.std(sizes, axis=1), np.nan)
         self.logs = self.coordinates(sizes[:, rows])
+        problem, z = law.problem, law.coordinates[None]
         self.slopes_at_runs = self.slopes(sizes[:, rows])
-        self.linear = LinearFit(law, rows)
         variance, axes = np.linalg.eigh(np.eye(len(rows)) if noise is None else noise)
         white = (axes / np.sqrt(variance)) @ axes.T
-        self.weight = white * (law.problem.weight[0] * np.sqrt(law.problem.count[0]))[rows]
-        basis, triangle = np.linalg.qr(white @ self.linear.design, mode="complete")
-        p = triangle.shape[1]
+        self.weight = white * problem.weight[0][rows]
+        # a parameter at its bound is not estimated, and does not move
+        jacobian = np.where(law.at_bound, 0.0, white @ problem.jacobian(z)[0][rows])
+        self.free = independent(jacobian)
+        self.size = np.linalg.norm(jacobian[:, self.free], axis=0)
+        basis, triangle = np.linalg.qr(jacobian[:, self.free] / self.size, mode="complete")
+        p = int(self.free.sum())
         self.trend, self.contrasts, self.triangle = basis[:, :p], basis[:, p:], triangle[:p]
         self.dof = len(rows) - p
-        self.measured = white @ self.linear.measured
+        self.measured = -white @ problem.residuals(z)[0][rows]  # − law
         self.noise_of_runs, self.together = noise, shared
 
     @cached_property
@@ -497,12 +501,18 @@ class FormError:
 
     def _shares(self, asked: Places) -> np.ndarray:
         """(quantities, runs) what the fitted quantity takes over of each run's residual."""
-
-        def quantity(values: np.ndarray) -> np.ndarray:
-            return np.asarray(np.sum(self._link(asked.sizes, values) * asked.weight, axis=1))
-
-        gradient = self.linear.slopes(quantity, len(asked.weight))
+        problem, z, step = self.law.problem, self.law.coordinates, 1e-5
+        columns = []
+        for j in np.flatnonzero(self.free):
+            moved = np.array([z, z])
+            moved[:, j] += [step, -step]
+            up, down = (self._at(values, asked) for values in problem.to_parameters(moved))
+            columns.append((up - down) / (2 * step))
+        gradient = np.array(columns).T / self.size
         return np.asarray(np.linalg.solve(self.triangle.T, gradient.T).T @ self.trend.T)
+
+    def _at(self, values: np.ndarray, asked: Places) -> np.ndarray:
+        return np.asarray(np.sum(self._link(asked.sizes, values) * asked.weight, axis=1))
 
     def _link(self, x: np.ndarray, values: np.ndarray | None = None) -> np.ndarray:
         """(…) ln f at x (variables, …), or f in a fit of raw values; with the fitted or other parameters."""
