@@ -390,7 +390,7 @@ class Minimum:
     converged: np.ndarray
 
 
-MOST_SLOPES = 2**18  # derivatives at once: 2 MB
+MOST_SLOPES = 2**18  # search: derivatives taken at once, 2 MB, which stay in the cache
 CURVED = 0.5  # search: steps refused of late, each counting 0.8 of the next, from which on a valley is curved
 PROBE = 0.1  # search: part of a step over which its curvature is measured
 LARGEST_TURN = 0.375  # published: Transtrum and Sethna (2012), of half the acceleration over the step
