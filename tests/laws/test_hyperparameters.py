@@ -235,6 +235,12 @@ def test_sizes_on_one_line_need_no_more_searches_than_one_size():
         sl.laws.hyperparameters(of_sizes(3), at=both)
 
 
+def test_logarithms_of_settings_are_refused():
+    table = of_sizes(5).assign(log2_lr=lambda t: np.log2(t.learning_rate))
+    with pytest.raises(BadInput, match="log2_lr"):
+        sl.laws.hyperparameters(table, at={"n_params": 1e9}, settings=["log2_lr"])
+
+
 def test_a_setting_that_follows_the_size_is_not_searched():
     table = of_sizes(5).assign(warmup_steps=lambda t: t.n_data // 5e7)
     assert {*sl.laws.hyperparameters(table, at={"n_params": 1e9}).settings} == {"learning_rate"}

@@ -392,6 +392,8 @@ def _cells(
         )
     if missing := [name for name in (*at, *names) if name not in columns]:
         raise BadInput(f"no column {missing[0]!r}; {nearest(missing[0], columns)}")
+    if negative := [name for name in names if not frame[name].max() > 0]:
+        raise BadInput(f"{negative[0]} is never positive: give the values of a setting, not their logarithms")
     with np.errstate(all="ignore"):  # a warm-up that follows the size is not searched
         own = frame.groupby([np.log(frame[size].astype(float)).round(SAME) for size in at])
     names = tuple(n for n in names if settings or own[n].nunique().max() > 2)
