@@ -133,7 +133,7 @@ def test_intervals_come_from_resampled_runs_from_ten_runs_a_parameter_on():
     assert low < many.predict(n_params=1e9, n_data=1e10) < high
     assert many.errors == pytest.approx(drawn.errors())
     ends = many.parameter_intervals(0.9)
-    expected = np.quantile(drawn.values[:, 3], drawn.tails(0.9))
+    expected = drawn.ends(drawn.values[:, 3], 0.9)
     assert ends["alpha"] == pytest.approx(tuple(expected))
     assert "bootstrap over runs" in many.summary()
 

@@ -28,12 +28,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy.special import ndtri
 
 from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.explanations import theory
 from scalinglab.explanations.case import Case
 from scalinglab.explanations.theory import Kernel
+from scalinglab.laws.fitting.solution import Interval
+from scalinglab.laws.fitting.statistics import check_level, level_quantile
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.types import Reason, Remark
 
@@ -91,8 +92,7 @@ def predict(
         raise NotDetermined(
             f"nothing can be predicted from {found.name}, whose loss the theory does not give: {reasons}"
         )
-    if not 0 < level < 1:
-        raise BadInput(f"level = {level}: the probability of a band lies between 0 and 1, as 0.95")
+    check_level(level)
     if width is not None and (case.redraw is None or not case.width > 0):
         raise BadInput("width: the network of another width is known for settings only; leave it out")
     own = case.width if case.width > 0 else math.nan
@@ -116,11 +116,9 @@ def predict(
         away += 0.0 if math.isnan(wide) else abs(math.log(wide / own))
         spread = math.sqrt(scatter**2 + error**2 + (away * correction.slope) ** 2 + LEAST**2)
         rows[place] = log_kernel, shift, spread
-    log_mean, half = rows[:, 0] + rows[:, 1], ndtri(0.5 + level / 2) * rows[:, 2]
-    return Predicted(
-        examples, times, widths, np.exp(log_mean), np.exp(log_mean - half), np.exp(log_mean + half),
-        np.exp(rows[:, 0]), level,
-    )  # fmt: skip
+    mean = np.exp(rows[:, 0] + rows[:, 1])
+    ends = Interval.around(mean, level_quantile(level, np.inf) * rows[:, 2])
+    return Predicted(examples, times, widths, mean, *ends, np.exp(rows[:, 0]), level)
 
 
 class _Correction:

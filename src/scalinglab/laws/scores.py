@@ -49,7 +49,7 @@ from scalinglab.laws import surface as surfaces
 from scalinglab.laws.extrapolation.stacking import extrapolate
 from scalinglab.laws.fitting.data.from_curves import Table, is_table, points_from, under_names
 from scalinglab.laws.fitting.data.points import positive
-from scalinglab.laws.fitting.statistics import check_level
+from scalinglab.laws.fitting.statistics import between, check_level
 from scalinglab.laws.surface import Surface
 from scalinglab.laws.weighing import shares
 from scalinglab.results.estimate import Estimate
@@ -341,9 +341,7 @@ class Scores(NotebookResult):
                              highest=float(curve.loss.max()))  # fmt: skip
                 return np.nan, np.nan, np.nan, why
             normal = random.standard_normal(int(mine.sum()))
-            down, up = (np.log(middle / low), np.log(high / middle))
-            at = middle * np.exp(normal * np.where(normal < 0, down, up) / float(stats.norm.ppf(0.975)))
-            mean[mine], measured[mine] = curve.draw(at, random)
+            mean[mine], measured[mine] = curve.draw(between(middle, low, high, normal), random)
         value, scores = float(self.measured(np.median(mean))), self.measured(measured)
         outer, asked = (Estimate.from_draws(value, scores, each) for each in (0.95, level))
         if outer.high - outer.low > widest * abs(value if self.best == 1 else 1 - value):

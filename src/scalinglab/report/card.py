@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy import special
 
 from scalinglab.answers import Answers, answer
 from scalinglab.answers.fitted import choose
@@ -15,6 +15,7 @@ from scalinglab.errors import ScalinglabError
 from scalinglab.figures.data import law_curve
 from scalinglab.figures.style import PALETTE
 from scalinglab.laws.extrapolation.stacking import Extrapolation, extrapolate
+from scalinglab.laws.fitting.statistics import between
 from scalinglab.report.page import Plot, Section, Slider
 from scalinglab.report.plots import band, canvas, finish, label, legend_above, line, points
 from scalinglab.report.surface_numbers import AHEAD, STEPS, frontier, spent
@@ -151,14 +152,14 @@ def _budget(found: Answers, best: pd.DataFrame, total: np.ndarray) -> Slider:
 def draws(middle: Any, low: Any, high: Any) -> list[list[float]]:
     """(draws, places) curves whose median and 95 % interval at every place are these, in logarithms.
 
-    ln v = ln middle + z · (ln end − ln middle)/1.96 with one z a curve, evenly spaced in probability: the end
-    is `high` for z > 0 and `low` below. Ends that are open are drawn as far as the other one.
+    One normal number a curve, evenly spaced in probability. Ends that are open are drawn as far as the other.
     """
     middle, low, high = (np.asarray(v, float) for v in (middle, low, high))
     with np.errstate(divide="ignore", invalid="ignore"):
-        centre = np.log(middle)
-        down, up = centre - np.log(low), np.log(high) - centre
-    down, up = np.where(np.isfinite(down), down, up), np.where(np.isfinite(up), up, down)
-    z = stats.norm.ppf((np.arange(DRAWS) + 0.5) / DRAWS) / stats.norm.ppf(0.975)
-    curves = np.exp(centre + np.where(z[:, None] > 0, z[:, None] * up, z[:, None] * down))
+        low, high = (
+            np.where(np.isfinite(end) & (end > 0), end, middle**2 / other)
+            for end, other in ((low, high), (high, low))
+        )
+    z = special.ndtri((np.arange(DRAWS) + 0.5) / DRAWS)
+    curves = between(middle, low, high, z[:, None])
     return [[float(f"{v:.4g}") for v in row] for row in curves]

@@ -48,8 +48,9 @@ class Estimate:
         >>> round(found.stderr, 6), round(found.low, 6), round(found.high, 6)
         (1.0, 1.05, 2.95)
         """
-        low, high = np.quantile(draws, (0.5 - level / 2, 0.5 + level / 2))
-        return Estimate(float(value), float(np.std(draws, ddof=1)), float(low), float(high))
+        with np.errstate(invalid="ignore"):  # of draws that are infinite
+            stderr = float(np.std(draws, ddof=1))
+        return Estimate(float(value), stderr, *map(float, ends_of(draws, level)))
 
     def to_dict(self) -> dict[str, float | str | None]:
         """As plain values, for JSON; None where a number is not known."""
@@ -68,6 +69,19 @@ class Estimate:
         if self.stderr > 0:  # two digits of the error, but not those of rounding
             digits = min(max(0, 1 - math.floor(math.log10(self.stderr))), 6)
         return f"{self.value:.{digits}f} ± {self.stderr:.{digits}f}"
+
+
+def ends_of(draws: Any, level: float = 0.95) -> np.ndarray:
+    """(2, …) the ends of the interval of drawn values (draws, …); those that are NaN do not count.
+
+    >>> ends_of([1.0, 2.0, math.nan, 3.0]).round(6).tolist(), ends_of([1.0, math.inf, math.inf]).tolist()
+    ([1.05, 2.95], [1.0, inf])
+    """
+    values, tails = np.asarray(draws, float), (0.5 - level / 2, 0.5 + level / 2)
+    quantile: Any = np.nanquantile if np.isnan(values).any() else np.quantile
+    if np.isinf(values).any():  # there is nothing to interpolate between two of them, or beside one
+        return np.asarray(quantile(values, tails, axis=0, method="nearest"))
+    return np.asarray(quantile(values, tails, axis=0))
 
 
 HOLDS, FAILS, CANNOT_TELL = "holds", "fails", "cannot tell"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import special
@@ -166,6 +167,16 @@ def mixture_quantile(
         if np.all(np.abs(place - last) <= close + 1e-15 * np.abs(place)):
             break
     return np.asarray(place)
+
+
+def between(middle: Any, low: Any, high: Any, normal: np.ndarray, level: float = 0.95) -> np.ndarray:
+    """Positive values at standard normal numbers: of an interval's level those at its ends, in logarithms.
+
+    One Gaussian below the middle and another above; as in `mixture_ends`.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        side = np.where(normal < 0, np.log(middle / low), np.log(high / middle))
+        return np.asarray(middle * np.exp(normal * side / special.ndtri(0.5 + level / 2)))
 
 
 OPEN = 300.0  # guard: of a logarithm, in place of an infinite end

@@ -12,7 +12,7 @@ import numpy as np
 
 from scalinglab.errors import BadInput
 from scalinglab.laws.learning_curves.mean_curves import SizeCurve
-from scalinglab.results.estimate import FEWEST, Estimate, jitter_of, slope
+from scalinglab.results.estimate import FEWEST, Estimate, ends_of, jitter_of, slope
 
 # search: at which positions are read; about one a knot of the smoothed curve, which knows no more
 LEVELS = 64
@@ -38,7 +38,7 @@ def optimum(curve: SizeCurve, generator: np.random.Generator) -> Optimum:
     replicas = _replicas(curve, generator) @ smoothed.hat.T
     where = smoothed.knots[np.argmin(replicas, axis=1)]
     at = smoothed.lowest
-    low, high = np.quantile(where, [0.16, 0.84])
+    low, high = ends_of(where, 0.68)
     x = float(smoothed.knots[at])
     rise = smoothed.values[-1] - smoothed.values[at]
     error = float(replicas.min(axis=1).std())

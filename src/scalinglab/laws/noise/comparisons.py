@@ -35,7 +35,7 @@ from scalinglab.laws.noise.optimum import (
     statistic,
 )
 from scalinglab.laws.noise.runs import DRAWS, TRAINED_ABOVE, UNITS, ends
-from scalinglab.results.estimate import CANNOT_TELL, Estimate
+from scalinglab.results.estimate import CANNOT_TELL, Estimate, ends_of
 from scalinglab.results.types import Reason, Remark, TableRows, Worded
 
 
@@ -112,7 +112,7 @@ def stability(curves: Curves, *, trained_above: float | None = None) -> Stabilit
         shares = random.binomial(runs, chance, (DRAWS, len(runs))) / runs
         drawn[:, k] = half_fail(rates[tried], shares, random.uniform(-0.5, 0.5, DRAWS))
         if known[k]:
-            interval[:, k] = np.nanquantile(drawn[:, k], (0.025, 0.975))
+            interval[:, k] = ends_of(drawn[:, k])
     exponent = statistic(powers, widths[known], largest[known], drawn[:, known])
     return Stability(widths, found.width_column, rates, share, largest, interval, exponent)
 

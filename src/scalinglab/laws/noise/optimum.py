@@ -38,7 +38,7 @@ from scalinglab.laws.noise.runs import (
     resampled,
     select,
 )
-from scalinglab.results.estimate import CANNOT_TELL, FAILS, FEWEST, HOLDS, Estimate, slopes
+from scalinglab.results.estimate import CANNOT_TELL, FAILS, FEWEST, HOLDS, Estimate, ends_of, slopes
 from scalinglab.results.types import Reason, Remark, TableRows, Worded
 from scalinglab.support.validation import checked
 
@@ -213,7 +213,7 @@ def from_ends(found: Ends, *, claim: float | None = None, draws: int = DRAWS, se
     r_squared = 1 - rest @ rest / (spread @ spread) if spread.any() else np.nan
     failed = np.array([1 - sum(map(len, one.scores)) / one.tried.sum() for one in searches])
     sign = -1.0 if found.is_loss else 1.0
-    interval = np.quantile(drawn, (0.025, 0.975), axis=0) if repeated else np.full((2, len(widths)), np.nan)
+    interval = ends_of(drawn) if repeated else np.full((2, len(widths)), np.nan)
     return OptimalNoise(
         widths, found.multiple(), found.width_column, middle, interval, low, high, sign * best, stderr, edge,
         failed, used, bounded, a, p, float(r_squared), verdict, reason, claim,

@@ -10,7 +10,7 @@ noise cannot be reached. All intervals come from the resampled runs of `optimal_
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -236,8 +236,7 @@ def _critical(runs: Ends, scale: np.ndarray, power: np.ndarray) -> tuple[Estimat
     failed = bool(np.any((runs.level * batch)[~runs.trained] > largest))
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         values = np.where(power > 0, np.exp((np.log(largest) - scale) / power), np.inf)
-    low, high = np.quantile(values[1:], (0.025, 0.975), method="nearest")
-    return Estimate(float(values[0]), float("nan"), float(low), float(high)), failed
+    return replace(Estimate.from_draws(values[0], values[1:]), stderr=float("nan")), failed
 
 
 def _divided(number: Estimate, by: float) -> Estimate:

@@ -29,7 +29,7 @@ from scalinglab.laws.fitting.solution import Interval
 from scalinglab.laws.fitting.uncertainty import resampling
 from scalinglab.laws.planning.fitted import law_or_surface
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
-from scalinglab.results.estimate import FEWEST, slope
+from scalinglab.results.estimate import FEWEST, ends_of, slope
 from scalinglab.results.types import Reason, Remark, TableRows, Worded
 from scalinglab.support.validation import checked
 
@@ -160,7 +160,7 @@ def interval_from_errors(value: float, errors: np.ndarray, level: float) -> Inte
     known = np.isfinite(errors)
     if known.mean() < level:
         return Interval(np.nan, np.nan)
-    low, high = value - np.quantile(errors[known], [0.5 + level / 2, 0.5 - level / 2])
+    low, high = value - ends_of(errors[known], level)[::-1]
     return Interval(float(min(low, value)), float(max(high, value)))
 
 

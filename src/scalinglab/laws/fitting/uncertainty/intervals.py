@@ -11,7 +11,12 @@ the best model. Its interval is made in up to five steps:
    a bend; of curves;
 5. what the form may miss (`form_error`), unless the form is taken for true.
 
-From eight sizes on `extrapolate` rests on no law: its bands come from backtests (`extrapolation.bands`).
+What rests on no law of this kind has no profile and no residuals to resample, and brings its own spread:
+`extrapolate` from eight sizes on (backtests, `extrapolation.bands`), best settings (`tuning`: optima that
+scatter from size to size), mixtures (`mixing`: a Gaussian process, by runs left out), scores (`scores`: an
+average over curves) and runs in progress (`in_progress`: priors from earlier runs). Their ends are made where
+those here are: of draws by `results.estimate.ends_of`, of a spread in logarithms by `Interval.around` with
+`statistics.level_quantile`, of an average by `statistics.mixture_ends`.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from scalinglab.errors import BadInput
 from scalinglab.laws.fitting import least_squares
 from scalinglab.laws.fitting.solution import Interval, Solution, sizes_of
 from scalinglab.laws.fitting.statistics import level_quantile
-from scalinglab.results.estimate import FEWEST
+from scalinglab.results.estimate import FEWEST, ends_of
 
 
 @dataclass(frozen=True)
@@ -48,19 +48,15 @@ class Bootstrap:
 
     def ends(self, values: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
         """The ends (…) of what the refits give, values (draws, …), by expanded percentiles."""
-        low, high = np.quantile(values, self.tails(level), axis=0)
+        # resampling G runs understates spread by √(1 - 1/G) and uses Gaussian tails; Hesterberg (2015)
+        # widens the percentiles so that a mean of G values gets exactly Student's interval
+        wider = np.sqrt(self.runs / (self.runs - 1)) * level_quantile(level, self.runs - 1)
+        low, high = ends_of(values, 1 - 2 * float(special.ndtr(-wider)))
         return low, high
 
     def errors(self) -> dict[str, float]:
         """One standard error of every parameter."""
         return {n: float(np.std(self.values[:, j], ddof=1)) for j, n in enumerate(self.law.form.names)}
-
-    def tails(self, level: float) -> list[float]:
-        """The two percentiles, as fractions, between which the interval lies."""
-        # resampling G runs understates spread by √(1 - 1/G) and uses Gaussian tails; Hesterberg (2015)
-        # widens the percentiles so that a mean of G values gets exactly Student's interval
-        widened = special.ndtr(-np.sqrt(self.runs / (self.runs - 1)) * level_quantile(level, self.runs - 1))
-        return [float(widened), float(1 - widened)]
 
 
 def bootstrap(law: Solution, draws: int = 1000, seed: int = 0, scheme: str = "auto") -> Bootstrap:
