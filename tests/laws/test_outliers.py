@@ -7,7 +7,7 @@ import pytest
 import scalinglab as sl
 from scalinglab.errors import NotDetermined
 from scalinglab.laws import surface
-from scalinglab.laws.fitting.fit import find_outlier, outlier_note
+from scalinglab.laws.fitting.fit import find_outlier, fit, outlier_note, without_few
 from scalinglab.laws.fitting.uncertainty.linear import MOST_POINTS
 from scalinglab.results import reason_of
 
@@ -135,3 +135,49 @@ def test_a_point_is_odd_from_five_percent_on_however_small_the_noise(off: float,
     y = 3 * x**-0.4 * np.exp(1e-5 * np.random.default_rng(0).standard_normal(12))
     y[5] *= np.exp(off)
     assert (find_outlier(sl.laws.fit("power_law", x, y)) is not None) == named
+
+
+def chinchilla_runs(seed: int, low: int, noise: float = 0.005) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """100 runs of Hoffmann's law, and `low` more with few tokens, whose losses are 5 % to 30 % too high."""
+    random = np.random.default_rng(seed)
+    n = np.r_[random.uniform(7.5, 10, 100), random.uniform(9, 10, low)]
+    d = np.r_[random.uniform(9, 11.5, 100), random.uniform(8.3, 8.8, low)]
+    n, d = 10**n, 10**d
+    loss = 1.82 + 480 * n**-0.35 + 2100 * d**-0.37
+    raised = np.r_[np.zeros(100), np.linspace(0.05, 0.3, low)]
+    return n, d, loss * np.exp(noise * random.standard_normal(len(n)) + raised)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_several_runs_that_err_together_are_told_from_those_that_follow(seed: int):
+    n, d, loss = chinchilla_runs(seed, 8)
+    law = fit("chinchilla", (n, d), loss)
+    found = without_few(law)
+    assert found is not None
+    others, far = found
+    assert {*law.points.y[far]} == {*loss[100:]}
+    clean = fit("chinchilla", (n[:100], d[:100]), loss[:100])
+    for name, value in clean.parameters.items():
+        assert others.parameters[name] == pytest.approx(value, rel=1e-4)
+    assert abs(others.parameters["beta"] - 0.37) < 0.05 < abs(law.parameters["beta"] - 0.37)
+
+
+@pytest.mark.parametrize(("wrong", "found"), [(0, False), (9, True), (25, False)])
+def test_more_than_a_tenth_of_the_runs_is_more_than_few(wrong: int, found: bool):
+    n, d, loss = chinchilla_runs(0, 0)
+    far = np.random.default_rng(1).choice(100, wrong, replace=False)
+    loss[far] *= 1.2
+    others = without_few(fit("chinchilla", (n, d), loss))
+    assert (others is not None) == found
+    assert others is None or others[1].sum() == wrong
+
+
+def test_the_exponents_that_most_runs_show_are_beside_those_that_a_few_moved():
+    n, d, loss = chinchilla_runs(3, 8)
+    reasons = sl.answers.answer(pd.DataFrame({"params": n, "tokens": d, "loss": loss}))["exponent"].reasons
+    said = next(reason for reason in reasons if reason.code == "few_miss")
+    assert (said.details["count"], said.details["runs"]) == (8, 108)
+    assert said.details["alpha"] == pytest.approx(0.35, abs=0.02)
+    assert said.details["beta"] == pytest.approx(0.37, abs=0.04)
+    assert 0.03 < said.details["low"] < 0.07
+    assert 0.26 < said.details["high"] < 0.34

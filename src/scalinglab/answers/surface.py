@@ -14,6 +14,7 @@ from scalinglab.answers.result import FURTHER, MOST_OF_THE_GAIN, Answers, find_p
 from scalinglab.curves import Curves
 from scalinglab.curves.columns import rank_correlation
 from scalinglab.errors import NotDetermined, ScalinglabError
+from scalinglab.laws.fitting import fit as fitting
 from scalinglab.laws.fitting.bend import SIGNIFICANT
 from scalinglab.laws.fitting.data.from_curves import Table
 from scalinglab.laws.fitting.statistics import WIDE
@@ -174,6 +175,8 @@ def find_exponents(
     if hidden := tuple(Column(EXPONENTS[name]) for name in lost if name not in rising_with):
         reasons.append(Reason("fall_open", y=Column(y), sizes=hidden))
     reasons += fitted.others_weigh
+    if fitted.bend.seen and values:
+        reasons += _few_that_miss(fitted)
     facts = {"y": y, "along": EXPONENTS, "floor": "E"}
     status = Status.DETERMINED if values else Status.NOT_DETERMINED
     return Finding("exponent", status, values, tuple(reasons), facts, command, names)
@@ -209,6 +212,19 @@ def find_shape(fitted: Surface, command: Command) -> Finding:
         verdict, reason = "yes", Reason("follows", scatter=scatter, p=p)
     status = Status.NOT_DETERMINED if verdict == "unknown" else Status.DETERMINED
     return Finding("power law", status, {}, (reason,), {"verdict": verdict}, command)
+
+
+def _few_that_miss(fitted: Surface) -> tuple[Reason, ...]:
+    """The exponents that most runs show, where a few far off the law move them."""
+    found = fitting.without_few(fitted.law)
+    if found is None:
+        return ()
+    law, far = found
+    data = fitted.law.points
+    off = np.abs(np.log(data.y[far] / law.at(tuple(data.x[:, far]))))
+    about = {name: law.parameters[name] for name in EXPONENTS}
+    about |= {"count": int(far.sum()), "runs": len(far), "low": float(off.min()), "high": float(off.max())}
+    return (Reason("few_miss", sizes=tuple(map(Column, EXPONENTS.values())), **about),)
 
 
 def _ten_times(best: Optimal, found: Answers, accuracy: dict[str, bool], command: Command) -> Finding:

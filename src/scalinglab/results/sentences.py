@@ -370,6 +370,10 @@ REASONS = {
         "a sum of two power laws misses the runs by {scatter:%%}, and the misses change with size ({p:p}); "
         "intervals of predictions account for that, intervals of exponents do not"
     ),
+    "few_miss": (
+        "{count} of {runs} runs lie {low:%%} to {high:%%} off the law that the others follow; without them "
+        "the exponents are {alpha:.3f} and {beta:.3f} in {sizes}"
+    ),
     "another_form_predicts": "another form predicts the largest runs better than a sum of two power laws",
     "other_forms_weigh": (
         "these are the exponents of {form:form}; the predictions average several forms ({weights:,}), "

@@ -153,6 +153,13 @@ def find_outlier(law: Solution) -> Reason | None:
     return outliers.find(law, lambda data: fit_points(law.form, data, loss="squared"))
 
 
+def without_few(law: Solution) -> tuple[Solution, np.ndarray] | None:
+    """`outliers.without_few` of a law in logarithms."""
+    return outliers.without_few(
+        law, lambda data, start, loss: fit_points(law.form, data, loss=loss, start=start)
+    )
+
+
 def outlier_note(law: Law, y: str = "y", **names: str) -> tuple[Reason, ...]:
     """The note of `fit` on the run that does not follow the others; none where all do.
 

@@ -8,6 +8,8 @@ RSS the sum of squares of all n points and RSS_i that without point i,
 with p parameters. The most unlikely of the points is named where it is `unlikely`, one that Gaussian noise
 gives in less than a share `UNLIKELY` of all tables; heavy tails, or noise that changes with size, give more.
 An end of a curve may be off because the curve breaks there, which the reason says.
+
+Several that err together hide each other from this test: `without_few` finds them.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from scalinglab.laws.fitting.data.points import MOST_SCATTER, Points
 from scalinglab.laws.fitting.solution import Solution
 from scalinglab.laws.fitting.uncertainty.linear import MOST_POINTS
 from scalinglab.laws.fitting.uncertainty.resampling import leverage
+from scalinglab.results.estimate import median_scale
 from scalinglab.results.sentences import Column
 from scalinglab.results.types import Reason
 
@@ -29,7 +32,9 @@ from scalinglab.results.types import Reason
 SUSPECT = 4.0
 TRIED = 6  # search: points that are left out, one by one: a fit each
 UNLIKELY = 1e-4  # convention: level of the test, the share of tables of Gaussian noise that have such a point
-
+FAR = 5.0  # convention: of the scatter of most points, beyond which one does not follow the law of these
+FEW = 0.1  # convention: share of the points up to which the others are most
+ROUNDS = 20  # search: of leaving out what is far, until the same points are
 
 CODES = ("outlier", "outlier_at_an_end")
 
@@ -76,6 +81,43 @@ def find(law: Solution, refit: Callable[[Points], Solution]) -> Reason | None:
     sizes = dict(zip(names, map(float, np.atleast_1d(at)), strict=True))
     code = "outlier_at_an_end" if data.x.ndim == 1 and at in (data.x[0], data.x[-1]) else "outlier"
     return Reason(code, at=sizes, y=Column("y"), measured=float(data.y[place]), expected=expected)
+
+
+def without_few(
+    law: Solution, refit: Callable[[Points, np.ndarray, str], Solution]
+) -> tuple[Solution, np.ndarray] | None:
+    """The law that most points follow, and which do not; None where all do, or more than a few do not.
+
+    Several points that err together hide each other from the test of one, and bend the law towards them.
+    Least trimmed squares (Rousseeuw 1984) does without the farthest tenth, whichever they are: the fit to
+    those nearest to the fit before, until these are the same. It starts from all points and without the tenth
+    at either end of each size, where points that err together mostly lie. Those within `FAR` times the
+    scatter around the best of these fits count.
+
+    Args:
+        refit: fits the form to other points, from given values, with a loss.
+    """
+    data = law.points
+    most = int(np.ceil((1 - FEW) * len(data.y)))
+
+    def nearest(others: Solution, count: int | None) -> tuple[Solution, np.ndarray]:
+        kept = np.zeros(len(data.y), bool)
+        for _ in range(ROUNDS):
+            off = np.abs(np.log(data.y / others.at(tuple(data.x) if data.x.ndim > 1 else data.x)))
+            near = off <= (FAR * median_scale(off) if count is None else np.sort(off)[count - 1])
+            if (near == kept).all() or near.sum() < most:
+                return others, near
+            kept, others = near, refit(data.keep(near), others.values[None], "squared")
+        return others, kept
+
+    orders = [np.argsort(x, kind="stable") for x in np.atleast_2d(data.x)]
+    ends = [end for order in orders for end in (order[:most], order[-most:])]
+    starts = (law, *(refit(data.keep(end), law.values[None], "squared") for end in ends))
+    trimmed = min((nearest(start, most)[0] for start in starts), key=lambda one: one.objective)
+    others, kept = nearest(trimmed, None)
+    if kept.all() or kept.sum() < most:
+        return None
+    return refit(data.keep(kept), others.values[None], "huber"), ~kept
 
 
 def _leverage(law: Solution) -> np.ndarray:
