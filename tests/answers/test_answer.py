@@ -568,3 +568,22 @@ def test_an_optimum_that_the_runs_leave_open_over_six_decades_is_refused():
     found = sl.answer(pd.DataFrame({"n_params": n, "n_data": d, "test_error": error}))["compute-optimal"]
     size = found.values.get("n_params")
     assert size is None or size.high < 1e6 * size.low
+
+
+def test_without_a_best_split_ten_times_the_compute_grows_both_sizes_alike():
+    """Runs whose loss hardly depends on tokens: the law at √10 times both sizes of the largest is known."""
+    rng = np.random.default_rng(0)
+    n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e7, 1e9, 5), np.geomspace(1e9, 3e10, 4)))
+    loss = (1.8 + 400 * n**-0.35) * np.exp(0.004 * rng.standard_normal(20))
+    found = sl.answer(pd.DataFrame({"params": n, "tokens": d, "loss": loss}))
+    assert found["compute-optimal"].status is Status.NOT_DETERMINED
+    tenfold = found["ten times"]
+    root = np.sqrt(10)
+    assert tenfold.facts["sizes"] == pytest.approx({"n_params": 1e9 * root, "n_data": 3e10 * root})
+    assert tenfold.facts["compute"] == pytest.approx(1.8e21)
+    assert tenfold.facts["now"] == pytest.approx(1.8 + 400 * 1e9**-0.35, rel=0.01)
+    value = tenfold.values["loss"]
+    assert value.low < 1.8 + 400 * (1e9 * root) ** -0.35 < value.high
+    again = sl.predict(pd.DataFrame({"params": n, "tokens": d, "loss": loss}), at=tenfold.facts["sizes"])
+    assert (again.mean, again.low, again.high) == (value.value, value.low, value.high)
+    assert "as 3.16B parameters on 94.9B tokens" in tenfold.text

@@ -88,7 +88,10 @@ def _add_optimum(
             Finding("compute-optimal", Status.NOT_DETERMINED, {}, (reason_of(error),), {}, more, names),
             Finding("next run", Status.NOT_DETERMINED, {}, (Reason("no_optimum"),), {}, plan, names),
         )
-        return replace(found, findings=(*found.findings, *refused))
+        return replace(
+            found,
+            findings=(*found.findings, *_both_grown(found, spent, of_accuracy(curves, found.y)), *refused),
+        )
     asked = [*best.compute].index(target)
     ruled_out = fitted.weights.get(fitted.law.form.name, 0.0) < SIGNIFICANT
     contradicted = ruled_out and found["power law"].facts["verdict"] == "not quite"
@@ -234,6 +237,30 @@ def _ten_times(best: Optimal, found: Answers, accuracy: dict[str, bool], command
     now = measured(best.loss_median[0]).value
     facts = {"compute": float(best.compute[1]), "now": now, **accuracy}
     return Finding("ten times", Status.DETERMINED, values, (), facts, command)
+
+
+def _both_grown(found: Answers, spent: np.ndarray, accuracy: dict[str, bool]) -> tuple[Finding, ...]:
+    """What ten times the compute gives where its best split is not determined: both sizes grow alike."""
+    fit = found.fit
+    assert fit is not None
+    largest = dict(zip(fit.x, fit.chosen.table.x[:, spent.argmax()], strict=True))
+    sizes = {name: float(size * np.sqrt(FURTHER)) for name, size in largest.items()}
+    try:
+        now, then = fit.predict(largest), fit.predict(sizes)
+    except ScalinglabError:
+        return ()
+    if not 1 <= then.high / then.low <= WIDE:
+        return ()
+    measured = fit.chosen.measured
+    facts = {"compute": FURTHER * float(spent.max()), "now": measured(now.mean).value, "sizes": sizes}
+    at = ",".join(f"{name}={size:.3g}" for name, size in sizes.items())
+    command = Command("predict", "--y", fit.y, "--at", at)
+    value = measured(then.mean, then.low, then.high)
+    units = fit.chosen.units
+    found_there = Finding(
+        "ten times", Status.DETERMINED, {fit.y: value}, then.notes, {**facts, **accuracy}, command, units
+    )
+    return (found_there,)
 
 
 def _sizes(best: Optimal, i: int, names: dict[str, str]) -> dict[str, Estimate]:

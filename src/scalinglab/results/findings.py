@@ -182,7 +182,9 @@ def _power_law(found: Finding) -> tuple[str, str]:
 
 
 def _ten_times(found: Finding) -> tuple[str, str]:
-    """values: y; facts: x, its unit and where (`at`) of one size; compute and the best y now of two.
+    """values: y; facts: x, its unit and where (`at`) of one size; of two compute, y now, and which sizes.
+
+    Without sizes it is the best y of this compute.
 
     Also whether the table has the accuracy of which y is the complement.
     """
@@ -195,8 +197,11 @@ def _ten_times(found: Finding) -> tuple[str, str]:
     middle, low, high = (type(value.value)(1 - v) for v in (value.value, value.high, value.low))
     accuracy = f", an accuracy of {middle:.3g} ({low:.3g} to {high:.3g})," if f.get("of_accuracy") else ""
     if "compute" in f:
-        subject = f"Ten times the compute, {flops(f['compute'])}"
-        down = f"down from {f['now']:.4g} for the compute of the largest run."
+        sizes = [f"{count(size)} {found.names.get(name, name)}" for name, size in f.get("sizes", {}).items()]
+        subject = (
+            f"Ten times the compute, {flops(f['compute'])}{', as ' if sizes else ''}{' on '.join(sizes)}"
+        )
+        down = f"down from {f['now']:.4g} for the {'' if sizes else 'compute of the '}largest run."
         return subject, f"{y} {value.value:.4g}{unit} (95 %: {ends}){accuracy or ','} {down}"
     more = {"n_data": "data", "n_params": "parameters", "step": "steps"}.get(f["x"], f["x"])
     text = f"{y} {value.value:.4g}{unit} (95 % of runs: {ends}){accuracy} if the trend continues."
