@@ -319,7 +319,9 @@ def test_without_a_budget_a_plan_takes_the_least_that_is_worth_it():
     y = (0.05 + 3 * X**-0.4) * np.exp(0.02 * NOISE)
     law = sl.laws.fit("power_law_offset", X, y)
     found = plan.next_runs(law, at=10 * X.max())
-    tried = {times: plan.next_runs(law, at=10 * X.max(), budget=times * X.max()) for times in (1, 2, 4)}
+    tried = {
+        times: plan.next_runs(law, at=10 * X.max(), budget=times * X.max(), share=0.8) for times in (1, 2, 4)
+    }
     worth = [times for times, each in tried.items() if each.worth_it]
     assert found.budget == (worth[0] if worth else 4) * X.max()
     assert found.after.tolist() == tried[worth[0] if worth else 4].after.tolist()

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from scalinglab.answers.fitted import Chosen
-from scalinglab.answers.result import FURTHER, MOST_OF_THE_GAIN, Answers, find_points, next_run, of_accuracy
+from scalinglab.answers.result import FURTHER, Answers, find_points, next_run, of_accuracy
 from scalinglab.curves import PROGRESS, Curves
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.laws.extrapolation.stacking import extrapolate
@@ -82,14 +82,14 @@ def _add_prediction(found: Answers, curves: Curves, chosen: Chosen, asked: Seque
         Command("laws extrapolate", *asked, "--at", f"{at:g}"),
     )  # fmt: skip
     found = replace(found, findings=(*found.findings, tenfold), extrapolation=further.only(-1))
-    command = Command("plan next", *asked, "--at", f"{at:g}", "--share", f"{MOST_OF_THE_GAIN:g}")
+    command = Command("plan next", *asked, "--at", f"{at:g}")
     if len(np.unique(table.runs)) == 1 < len(table.y):  # checkpoints: there is no shorter run to add
         last = Finding("next run", Status.NOT_DETERMINED, reasons=(Reason("one_run"),), command=command)
         return replace(found, findings=(*found.findings, last))
     try:
         points = law.points
         known = extrapolate(points.x, points.y, at=nearer(at)) if points.complement else further
-        planned = questions.next_runs(law, at=at, share=MOST_OF_THE_GAIN, continued=known)
+        planned = questions.next_runs(law, at=at, continued=known)
     except ScalinglabError as error:
         refused = Finding(
             "next run", Status.NOT_DETERMINED, reasons=(reason_of(error),), command=command, names={"x": unit}

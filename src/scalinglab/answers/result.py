@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from scalinglab.curves import Curves
 
 CARD = ("ten times", "compute-optimal", "next run")  # questions of the decision card
-MOST_OF_THE_GAIN = 0.8  # of what the whole budget would narrow, for which the cheapest plan is stated
 FURTHER = 10.0  # how many times beyond the data the answers look
 
 

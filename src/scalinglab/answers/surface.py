@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.answers.fitted import Chosen
-from scalinglab.answers.result import FURTHER, MOST_OF_THE_GAIN, Answers, find_points, next_run, of_accuracy
+from scalinglab.answers.result import FURTHER, Answers, find_points, next_run, of_accuracy
 from scalinglab.curves import Curves
 from scalinglab.curves.columns import rank_correlation
 from scalinglab.errors import NotDetermined, ScalinglabError
@@ -79,7 +79,7 @@ def _add_optimum(
     largest = float(spent.max())
     far = None if compute is None else too_far(compute, spent)
     target = float(compute) if compute is not None and far is None else FURTHER * largest
-    plan = Command("plan next", *chosen, "--compute", f"{target:.3g}", "--share", f"{MOST_OF_THE_GAIN:g}")
+    plan = Command("plan next", *chosen, "--compute", f"{target:.3g}")
     try:
         best = fitted.compute_optimal([*dict.fromkeys((largest, FURTHER * largest, target))])
     except NotDetermined as error:
@@ -110,7 +110,7 @@ def _add_optimum(
     runs = None
     try:
         at = (best.n_params[asked], best.n_data[asked])
-        runs = questions.next_runs(fitted, at=at, share=MOST_OF_THE_GAIN)
+        runs = questions.next_runs(fitted, at=at)
         last = next_run(runs, names, plan)
     except ScalinglabError as error:
         last = Finding("next run", Status.NOT_DETERMINED, {}, (reason_of(error),), {}, plan, names)

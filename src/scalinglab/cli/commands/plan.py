@@ -106,7 +106,7 @@ def next_runs(
     cost: str | None = None,
     pool: Path | None = None,
     target: Path | None = None,
-    share: float = 1.0,
+    share: float | None = None,
 ) -> Output:
     """Find the runs, within a budget, that shrink the interval of a target prediction most.
 
@@ -139,12 +139,13 @@ def next_runs(
             costs. Default: cost.
         pool: choose from the runs of this table, one per row, e.g. pool.csv.
         target: target: predict at the sizes of this table, one per row, e.g. target.csv.
-        share: print the cheapest plan with this share of what the whole budget narrows, e.g. 0.8.
+        share: print the cheapest plan with this share of what the whole budget narrows, e.g. 0.8. Default:
+            all of it with --budget, else 0.8.
     """
     from scalinglab.answers.fitted import choose
     from scalinglab.laws import plan
 
-    if not 0 < share <= 1:
+    if share is not None and not 0 < share <= 1:
         raise BadInput(f"--share {share:g} must lie between 0 and 1, as in 0.8")
     if form in (None, "auto") and x is None and compute is None and (at is None or len(at) == 1):
         varying = choose(table.curves(printed=False), y=table.y).x

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 # chosen: a plan is worth it that narrows the interval by a fifth and by 0.1 % of the prediction
 WORTH, NOTICEABLE = 0.8, 1e-3
 TIMES = (1.0, 2.0, 4.0)  # chosen: the cost of the largest run, tried as budgets where none is given
+MOST_OF_THE_GAIN = 0.8  # chosen: of what the whole budget would narrow, where none is given
 AHEAD = 10.0  # chosen: times the largest run, where a prediction matters unless asked otherwise
 USELESS = 1.0  # defined: an interval of ± 100 % of the prediction reaches 0
 
@@ -168,7 +169,7 @@ def next_runs(
     most: int = 8,
     seeds: int = 3,
     tolerance: float = TOLERANCE,
-    share: float = 1.0,
+    share: float | None = None,
     continued: Extrapolation | None = None,
     **rows: Unpack[Rows],
 ) -> NextRuns:
@@ -194,7 +195,8 @@ def next_runs(
         seeds: how many runs at most of one candidate.
         tolerance: the least share of the interval that a run has to save.
         share: of what the whole budget would narrow, that the plan has to: below 1 it is the cheapest of the
-            plans for smaller budgets that does, unless only that of the whole budget is worth it.
+            plans for smaller budgets that does, unless only that of the whole budget is worth it. By default
+            all of a budget that is given, and `MOST_OF_THE_GAIN` where none is.
         x, y, reduce, rows: columns of a table and which rows of it count, as in `scalinglab.laws.fit`.
         form: any registered form, or a `Form`; by default "auto" of one column x, else those of
             surfaces, averaged, of which the heaviest says what a run would tell.
@@ -221,6 +223,7 @@ def next_runs(
     price, unit = price_of(names, flops_per_param_example) if cost is None else (cost, "of that cost")
     if budget is None and not callable(price):
         raise BadInput("give budget= (--budget), what may be spent of the costs of these candidates")
+    share = (MOST_OF_THE_GAIN if budget is None else 1.0) if share is None else share
     largest = float(np.max(price(*np.atleast_2d(law.points.x)))) if callable(price) else np.inf
     budgets = [times * largest for times in TIMES] if budget is None else [float(budget)]
     prices = checked_costs(price(*places.T) if callable(price) else price, len(places), max(budgets))
