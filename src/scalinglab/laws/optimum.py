@@ -50,7 +50,7 @@ class Optimal(NotebookResult):
         below: the smallest compute of these runs over `compute`.
         caution: what the form is seen to miss, for which intervals allow; None where nothing is.
         n_params_median, n_data_median, loss_median: the middles of the intervals, which allow for what the
-            form may miss; n_params, n_data and loss are the values if the form holds.
+            form may miss; n_params, n_data and loss are those of the fit as it is (of several forms, averaged).
     """
 
     compute: Any
@@ -94,19 +94,19 @@ class Optimal(NotebookResult):
 
     @property
     def remarks(self) -> Iterator[Remark]:
-        """What the summary says: medians, their intervals below them, then the values if the form holds."""
+        """What the summary says: medians, their intervals below them, then the fitted values."""
         sizes = {"n_params": Column("n_params"), "n_data": Column("n_data"), "loss": "loss"}
         yield Reason("optimum_head", head="compute", **{n: Reason("name", of=v) for n, v in sizes.items()})
         for row in self.table().to_dict("records"):
             ends = {name: (row[f"{name}_low"], row[f"{name}_high"]) for name in sizes}
             known = bool(np.isfinite([*ends.values()]).all())
-            form = {name: row[name] for name in sizes}
-            values = {name: row[f"{name}_median"] for name in sizes} if known else form
+            fitted = {name: row[name] for name in sizes}
+            values = {name: row[f"{name}_median"] for name in sizes} if known else fitted
             yield Reason("optimum_row", head=f"{row['compute']:.3g}", **values)
             if known:
                 spans = {name: Reason("span", low=low, high=high) for name, (low, high) in ends.items()}
                 yield Reason("optimum_ends", level=Reason("level", level=self.level), **spans)
-                yield Reason("optimum_row", head="form", **form)
+                yield Reason("optimum_row", head="fit", **fitted)
             ratio = values["n_data"] / values["n_params"]
             yield Reason("data_per_parameter", ratio=ratio, data=sizes["n_data"])
             if row["times_beyond"] > 1:
@@ -114,7 +114,7 @@ class Optimal(NotebookResult):
             if row["times_below"] > 1:
                 yield Reason("optimum_below", times=row["times_below"])
         if np.isfinite(self.n_params_median).all():
-            yield Reason("optimum_form")
+            yield Reason("optimum_fit")
         if self.caution and np.max(self.beyond) > 1:
             yield from noted([self.caution])
 

@@ -107,7 +107,9 @@ LINES = {
     "data_per_parameter": "          {ratio:.3g} {data} per parameter",
     "optimum_beyond": "          {times:.3g} times the largest compute measured",
     "optimum_below": "          {times:.3g} times less than the smallest compute measured",
-    "optimum_form": "form: the value if the form holds; above it the median and its interval",
+    "optimum_fit": (
+        "fit: the fitted law as it is; above it the median and its interval, which allow for what it may miss"
+    ),
     "inference": (
         "loss {loss:.4g} (95 %: {low:.4g} to {high:.4g}) and {used:.3g} {unit} of inference: "
         "{n_params:.3g} parameters on {n_data:.3g} {unit}, {cost:.3g} FLOPs in all{far}; the "
