@@ -32,11 +32,11 @@ def optimal(low=1e9, beyond=4.0, caution="it bends"):
 
 
 def test_an_optimum_is_printed_with_its_intervals_and_how_far_it_lies():
-    head, values, ends, form, ratio, far, legend, note = optimal().summary().splitlines()
+    head, values, ends, fitted, ratio, far, legend, note = optimal().summary().splitlines()
     assert head.split() == ["compute", "n_params", "n_data", "loss"]
     assert values.split() == ["1e+21", "4e+09", "3e+10", "2.12"], "the medians"
-    assert form.split() == ["form", "5e+09", "3.3e+10", "2.1"], "if the form holds"
-    assert "if the form holds" in legend
+    assert fitted.split() == ["fit", "5e+09", "3.3e+10", "2.1"], "as fitted"
+    assert legend.startswith("fit: ")
     assert ends.split()[:2] == ["90", "%"]
     assert [c.strip().split(" … ") for c in ends[10:].split("   ") if "…" in c] == [
         ["1e+09", "1e+10"], ["2e+10", "4e+10"], ["2", "2.2"]

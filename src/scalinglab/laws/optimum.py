@@ -50,7 +50,7 @@ class Optimal(NotebookResult):
         below: the smallest compute of these runs over `compute`.
         caution: what the form is seen to miss, for which intervals allow; None where nothing is.
         n_params_median, n_data_median, loss_median: the middles of the intervals, which allow for what the
-            form may miss; n_params, n_data and loss are those of the fit as it is (of several forms, averaged).
+            form may miss; n_params, n_data and loss are those of the fit as it is, of several forms averaged.
     """
 
     compute: Any
