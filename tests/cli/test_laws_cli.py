@@ -138,6 +138,17 @@ def test_the_highest_losses_are_left_out(surface: Path):
             run(*words, "--drop-highest", count)
 
 
+def test_a_size_for_an_accuracy_is_that_for_the_error_it_leaves(tmp_path: Path):
+    n = np.geomspace(100, 1e5, 8)
+    pd.DataFrame({"n_train": n, "accuracy": 100 - 200 * n**-0.3}).to_csv(tmp_path / "runs.csv", index=False)
+    asked = ("plan", "size-for", tmp_path / "runs.csv", "--json", "--target")
+    accurate, error = (json.loads(run(*asked, *more)) for more in (("0.95", "--y", "accuracy"), ("0.05",)))
+    assert accurate["value"] == pytest.approx(40 ** (1 / 0.3), rel=0.01)
+    assert accurate["value"] == pytest.approx(error["value"])
+    with pytest.raises(BadInput, match="--target 95"):
+        run(*asked, "95", "--y", "accuracy")
+
+
 @pytest.mark.nightly
 def test_plans_answer_from_a_csv(curves: Path, surface: Path):
     assert "for test error = 0.06" in " ".join(run("plan", "size-for", curves, "--target", "0.06").split())

@@ -39,6 +39,8 @@ MEASURED = ("loss", "validation_loss", "val_loss", "eval_loss", "accuracy")
 SIZES = ("n_data", "n_params", "tokens", "examples", "compute", "width")
 PAIR = ("n_params", "n_data")
 UNITS = {"compute": "FLOPs", "n_params": "parameters", "step": "steps", "epoch": "epochs"}
+LINES = ("law_at_a_ratio", "law_along_a_line")  # notes on parameters and data that grow together
+ON_THE_LINE = 0.1  # convention: of the data that belong to parameters, up to which others are these
 ONE_RATIO = 0.02  # of a power from one, within which runs have as much data for every parameter
 MOST_NAMED = 5  # columns in a refusal
 
@@ -150,7 +152,7 @@ def choose(
         names, unit = PAIR[:1], _unit(curves, PAIR[1], table)
         table, lost = points_of(curves, names[0], measured).finite()
         notes = (note for note in table.notes if note.code != "both_vary")
-        code = "law_at_a_ratio" if abs(line["power"] - 1) < ONE_RATIO else "law_along_a_line"
+        code = LINES[0 if abs(line["power"] - 1) < ONE_RATIO else 1]
         table = replace(table, notes=(*notes, Reason(code, data=unit, **line)))
     units = {name: _unit(curves, name, table) for name in names}
     if form == "auto":
@@ -320,9 +322,14 @@ class Fit(NotebookResult):
         else:
             shown = ", ".join(f"{name}=…" for name in self.x)
             raise BadInput(f"sizes are given by name, since a wrong order would not be seen: {shown}")
+        held = next((note for note in self.notes if note.code in LINES), None)
         counted = {unit: name for name, unit in self.chosen.units.items()}  # tokens for n_data
+        counted |= {} if held is None else {held.details["data"]: "n_data"}
         given = {n if n in self.x else counted.get(n, n): value for n, value in given.items()}
         wrong = [] if hasattr(at, "columns") else [name for name in given if name not in self.x]
+        if held is not None and {*PAIR} <= {*given}:
+            self._refuse_off_the_line(held, *(np.asarray(given[name], float) for name in PAIR))
+            wrong = [name for name in wrong if name not in PAIR]
         if wrong:
             raise BadInput(
                 f"{wrong[0]} is no size of this law of {' and '.join(self.x)}; {nearest(wrong[0], self.x)}"
@@ -335,6 +342,13 @@ class Fit(NotebookResult):
                 f"this is a law of {lost[0]}: give {lost[0]}=, or name another column with x= (--x)"
             )
         return given
+
+    def _refuse_off_the_line(self, held: Reason, n_params: np.ndarray, n_data: np.ndarray) -> None:
+        """Refuse data that are not those which the runs' line gives these parameters."""
+        line = held.details["factor"] * n_params ** held.details["power"]
+        if not np.allclose(n_data, line, rtol=ON_THE_LINE):
+            n, d = (count(np.ravel(values)[0]) for values in (n_params, line))
+            raise BadInput(f"{held}; here {n} parameters have {d} {held.details['data']}")
 
     def _at(
         self, places: Mapping[str, np.ndarray], level: float

@@ -348,6 +348,10 @@ REASONS = {
     ),
     # how much is needed
     "any_size": "any {x}, according to this form: {y} = {target:g} lies above {there:.4g} at {x} = {at:.3g}",
+    "any_size_of_error": (
+        "any {x}, according to this form: {y} = {target:g} lies above {there:.4g} at {x} = {at:.3g}; of an "
+        "accuracy give what it lacks to 1"
+    ),
     "size_for": "{x} = {value:.4g} ({level:%%}: {low:.4g} … {high:.4g}) for {y} = {target:g}",
     "size_beyond": (
         "{x} = {value:.4g} ({level:%%}: {low:.4g} … {high:.4g}) for {y} = {target:g}; {beyond:.3g} times "

@@ -117,13 +117,14 @@ def predict(wanted: WantedLaw, at: Sizes, level: float = 0.95) -> Output:
         at: where: 1e6; 7e9,6e10 (parameters, data); n_data=1e6; or a table with a row for each place.
     """
     from scalinglab import answers
+    from scalinglab.answers.fitted import LINES
 
     found, curves = wanted.fitted()
     if not isinstance(at, (dict, Path)) and len(found.x) > 1:
         if len(at) != len(found.x):
             raise BadInput(f"--at: give one value of each of {', '.join(found.x)}, or sizes by name")
         at = dict(zip(found.x, at[:, None], strict=True))
-    together = {note.code for note in found.notes} & {"law_at_a_ratio", "law_along_a_line"}
+    together = {note.code for note in found.notes} & {*LINES}
     if together and not isinstance(at, (dict, Path)) and len(at) > 1:  # sizes, or a size with its data?
         raise BadInput(
             "--at: data grow with n_params in these runs, so the law is of n_params alone: name it, as in "

@@ -338,13 +338,17 @@ def size_for(
     scalinglab plan size-for curves.csv --x n_data --y test_error --target 0.05
 
     Args:
-        target: the value of y to reach, e.g. 0.05.
+        target: the value of y to reach, e.g. 0.05; of an accuracy with --y, e.g. --y accuracy --target 0.95.
     """
     from scalinglab.laws import plan
 
     if not target > 0:
         raise BadInput(f"--target {target:g} must be positive: the value of {y or 'y'} to reach")
     query = table.query(x, y)
+    if query.y == "test_accuracy" and "test_error" in query.frame:
+        if not target < 1:
+            raise BadInput(f"--target {target:g}: an accuracy is a fraction below 1; give 0.95 for 95 %")
+        query, target = replace(query, y="test_error"), 1 - target
     found = plan.size_for(query.frame, target, form=form, **query.points)
     return _answered(query, found, f"{found.form}: {found.text}")
 

@@ -137,7 +137,8 @@ def size_for(
     ends = {"level": level, "low": float(first), "high": float(last)}
     if value <= grid[0]:
         value = 0.0
-        reason = Reason("any_size", **asked, at=float(grid[0]), there=float(curve[0]))
+        code = "any_size_of_error" if "error" in measured and 1 - target < curve[0] else "any_size"
+        reason = Reason(code, **asked, at=float(grid[0]), there=float(curve[0]))
     elif np.isfinite(value) and value > (largest := law.points.x.max()):
         reason = Reason("size_beyond", **asked, **ends, value=float(value), beyond=float(value / largest))
     elif np.isfinite(value):
