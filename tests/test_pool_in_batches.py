@@ -60,6 +60,7 @@ def test_sequence_refits_after_a_part_of_what_is_left():
         assert len(batch) == 1 or batch.sum() <= 0.25 * before * (1 + 1e-9)
 
 
+@pytest.mark.slow
 def test_pilot_covers_the_pool_for_half_of_the_budget():
     """One run more than the form has parameters, before the first fit."""
     batches = []

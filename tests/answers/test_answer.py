@@ -331,6 +331,7 @@ def test_settings_are_declared_as_in_read():
     assert sl.answer(curve().assign(clip=1.0), settings=["clip"]).y == "test_error"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unplanned")
 def test_a_size_of_any_name_and_a_share_of_the_data_are_asked_for():
     table = curve().rename(columns={"n_data": "GPU-days"})
@@ -459,6 +460,7 @@ def test_runs_on_one_line_get_the_law_along_it():
         sl.fit(line, x=["n_params", "n_data"])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unplanned")
 def test_a_loss_that_rises_with_parameters_is_said_to():
     n, d = (v.ravel() for v in np.meshgrid([1e6, 1e7, 1e8, 1e9], [1e6, 4e6, 1.6e7, 6.4e7]))
@@ -541,6 +543,7 @@ def test_the_optimum_of_the_quoted_form_is_told_where_the_average_of_forms_is_el
     assert abs(np.log(told.value / best["n_params"].value)) > np.log(1.5)
 
 
+@pytest.mark.slow
 def test_a_run_whose_learning_rate_falls_is_not_continued():
     step = np.arange(1, 60) * 100.0
     loss = 2.5 + 4 * step**-0.3

@@ -80,6 +80,7 @@ def test_a_curve_whose_minimum_is_at_an_end_is_found():
     assert found.after == pytest.approx(0.5, abs=0.05)
 
 
+@pytest.mark.slow
 def test_a_curve_that_rises_less_than_its_scatter_on_one_side_shows_no_minimum():
     """Of the largest compute one size below the best is left, 0.1 % above it, at a scatter of 0.3 %."""
     table = isoflops(noise=0.003)
@@ -99,6 +100,7 @@ def test_a_run_off_its_parabola_is_found_and_the_exponent_without_it_is_given():
     assert found["outlying"].after == pytest.approx(0.5, abs=0.02)
 
 
+@pytest.mark.slow
 def test_runs_far_from_the_minimum_that_bend_their_parabola_are_found():
     """Chinchilla's form, the four largest sizes of one compute too high, more and more."""
     random = np.random.default_rng(0)
@@ -113,6 +115,7 @@ def test_runs_far_from_the_minimum_that_bend_their_parabola_are_found():
     assert kinds(clean)["outlying"].rows == tuple(sorted(odd))
 
 
+@pytest.mark.slow
 def test_a_compute_that_counts_otherwise_is_found_and_rows_only_where_one_run_differs():
     table = isoflops().assign(budget=lambda t: t.budget / 1.35)
     assert kinds(table)["other_flops"].rows == ()
@@ -151,6 +154,7 @@ def nanochat() -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+@pytest.mark.slow
 def test_nanochats_three_counts_of_parameters_are_told_and_its_parts_are_no_counts():
     depth = np.linspace(4, 30, 2000)
     body, head = 12 * 64**2 * depth**3, 32768 * 64 * depth
@@ -169,6 +173,7 @@ def test_nanochats_three_counts_of_parameters_are_told_and_its_parts_are_no_coun
     assert f"params_transformer + all parts: {told['params_total']}" in without.what.details["exponents"]
 
 
+@pytest.mark.slow
 def test_a_part_that_some_runs_do_not_have_is_still_a_part():
     table = nanochat()
     table.loc[table.depth == 6, "params_lm_head"] = 0.0  # tied
@@ -229,6 +234,7 @@ def test_schedules_and_states_are_known_by_the_names_that_people_write(column, u
     assert found[kind].rows == (3, 8)
 
 
+@pytest.mark.slow
 def test_isoflops_are_known_without_a_column_of_compute_and_a_grid_with_one_is_none():
     table = isoflops().drop(columns="budget")
     table.loc[13, "loss"] *= 1.05
@@ -298,6 +304,7 @@ def test_a_search_of_any_setting_is_seen_by_its_best_values_between_others():
     assert "edge_of_grid" not in kinds(table.assign(loss=size**-0.1 + 0.1 * 2.0**-log_rate))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("done", "planned"), [("iteration", "train_iters"), ("epoch", "num_train_epochs")])
 def test_runs_that_end_before_most_others_do_are_unfinished_whatever_the_columns_are_called(done, planned):
     table = isoflops().assign(**{planned: 300, "warmup_iters": 20})
@@ -307,6 +314,7 @@ def test_runs_that_end_before_most_others_do_are_unfinished_whatever_the_columns
     assert kinds(isoflops().assign(what_became_of_it=words))["unfinished"].rows == (4,)
 
 
+@pytest.mark.slow
 def test_copies_are_found_in_another_study_and_under_another_name():
     table = pd.concat([isoflops(), isoflops(1)], ignore_index=True)
     table["reference"] = ["one"] * 45 + ["two"] * 45
@@ -383,6 +391,7 @@ def test_a_score_better_than_its_loss_allows_is_found():
     assert kinds(pd.concat([table.assign(task="a"), other]))["contaminated"].rows == (10,)
 
 
+@pytest.mark.slow
 def test_the_command_says_the_same(tmp_path):
     table = isoflops()
     table.loc[13, "loss"] *= 1.05

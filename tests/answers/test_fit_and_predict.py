@@ -169,6 +169,7 @@ def test_a_budget_may_be_called_flops(tmp_path: Path):
     assert found["optimal"][0]["compute"] == 1e22
 
 
+@pytest.mark.slow
 def test_a_table_in_percent_is_answered_in_percent():
     n = np.geomspace(1e3, 1e5, 7)
     share = 0.04 + 6 * n**-0.5
@@ -226,6 +227,7 @@ def repeated(count: int = 48) -> pd.DataFrame:
     return pd.DataFrame({"params": n, "tokens": tokens, "unique_tokens": unique, "val_loss": loss})
 
 
+@pytest.mark.slow
 def test_a_third_size_that_the_law_leaves_out_is_named_and_can_be_fitted():
     runs = repeated()
     plain = sl.fit(runs, form="chinchilla")

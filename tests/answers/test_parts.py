@@ -95,6 +95,7 @@ def test_whether_it_is_a_power_law(fitted: Any, bent: Any, verdict: str, code: s
     assert found.status is (Status.NOT_DETERMINED if verdict == "unknown" else Status.DETERMINED)
 
 
+@pytest.mark.slow
 def test_the_bend_of_the_answer_is_that_of_its_command():
     x = np.repeat(np.geomspace(500, 16000, 6), 3)
     y = (0.03 + 5 * x**-0.5) * np.exp(0.04 * np.random.default_rng(0).standard_normal(18))

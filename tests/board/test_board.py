@@ -237,6 +237,7 @@ def test_to_listen_for_other_machines_warns_and_prints_a_token(tmp_path):
         end(process)
 
 
+@pytest.mark.slow
 def test_failed_runs_stand_there_with_their_reason(tmp_path):
     store = Store(tmp_path / "runs")
     write(store, 100, 0)

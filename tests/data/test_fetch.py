@@ -40,7 +40,7 @@ def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, bytes]:
     files = {name: md5(c) for name, c in content.items()}
     monkeypatch.setitem(sources.SOURCES, "mnist", replace(sources.SOURCES["mnist"], files=files, routes=()))
     monkeypatch.setenv("SCALINGLAB_DATA", str(tmp_path / "data"))
-    monkeypatch.setattr(sources, "_cache", lambda: tmp_path / "cache")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     loading.load_files.cache_clear()
     return content
 
@@ -262,11 +262,11 @@ def test_sheets_of_the_package_give_the_official_records(tmp_path: Path) -> None
         assert np.array_equal(found_images, images)
 
 
+@pytest.mark.usefixtures("small")
 def test_a_read_only_folder_is_named(monkeypatch, tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
     monkeypatch.setenv("SCALINGLAB_DATA", str(blocked))
-    monkeypatch.setattr(fetch, "available", lambda name: None)
     with pytest.raises(ScalinglabError, match="SCALINGLAB_DATA"):
         data.get("mnist")
 

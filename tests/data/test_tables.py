@@ -45,8 +45,8 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     known = {"CNN_MNIST": tables.numbers(read_arrays(source / "CNN_MNIST.npy")), "ViT_MNIST": ""}
     changed = {"pairs": known, "raw": source.as_uri() + "/{pair}.npy", "commits": ("one", "two")}
     monkeypatch.setitem(TABLES, NAME, replace(TABLES[NAME], **changed))
-    monkeypatch.setattr(tables, "search_path", lambda: [tmp_path / "data"])
-    monkeypatch.setattr(tables, "folder", lambda: tmp_path / "data")
+    monkeypatch.setenv("SCALINGLAB_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path / "source"
 
 

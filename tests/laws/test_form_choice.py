@@ -200,6 +200,7 @@ def test_a_candidate_that_is_far_behind_is_not_asked_again():
     assert [each for each in asked if each[0] == 2] == [(2, 5, 7)]
 
 
+@pytest.mark.slow
 def test_an_error_that_both_forms_may_have_does_not_choose_between_them():
     """A smooth wave on a sum of two powers: taken for exact, the forms that follow more of it count alone."""
     wave = 0.004 * np.sin(1.1 * np.log(N / 1e8)) * np.cos(0.9 * np.log(D / 1e10))

@@ -29,6 +29,7 @@ def test_losses_in_any_unit_have_the_same_exponent_and_intervals(form, unit):
     assert np.array(other.interval(1e7)) / unit == pytest.approx(ends, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_a_surface_in_any_unit_has_the_same_exponents():
     n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e6, 1e8, 4), np.geomspace(1e8, 1e10, 4)))
     loss = 1.7 + 400 * n**-0.34 + 410 * d**-0.28

@@ -54,6 +54,7 @@ def test_a_step_down_to_a_floor_has_no_exponent():
     assert exponents.less(own, other).value == pytest.approx(-0.3, abs=0.05)
 
 
+@pytest.mark.slow
 def test_compared_exponents_share_their_range_and_their_seeds():
     straight, bent = SIZES**-0.4, SIZES**-0.4 * np.exp(0.3 * np.log(SIZES / SIZES[3]).clip(max=0) ** 2)
     steep = -0.4 + 0.1 * np.random.default_rng(2).standard_normal((12, 1))  # slopes that both curves share

@@ -147,6 +147,7 @@ def test_superclasses_leave_the_exponent_or_do_not(train_as: TrainAs, other: flo
     assert found["digits: α_D of 2 classes less that of 10 classes"] == verdict
 
 
+@pytest.mark.slow
 def test_noise_changes_the_exponent(train_as: TrainAs):
     train_as(planted(lambda one: 0.4 / (1 + one["input_noise"])))
     assert (

@@ -10,6 +10,7 @@ from scalinglab_papers.damico2025.beyond import optimum_in_time
 from tests.laws.synthetic import valleys
 
 
+@pytest.mark.slow
 def test_gamma_2_settles_at_its_value_once_every_size_has_passed_its_optimum():
     found = optimum_in_time(valleys(60.0))  # the largest optimum is at epoch 2.97
     last = found.slopes.iloc[-1]
@@ -39,6 +40,7 @@ def test_a_size_with_six_points_in_all_leaves_one_time_and_counts_every_size_onc
     assert np.isnan(found.drift().value)
 
 
+@pytest.mark.slow
 def test_slopes_in_time_are_of_all_sizes_and_of_those_that_count():
     """V-shaped curves whose error is smallest at x = 3, 5, 11 and 19 times 100, one step a place."""
     rows = []

@@ -126,6 +126,7 @@ def test_no_line_joins_curves_of_different_learning_rates():
     assert "differ in learning rate: 1 solid, 2 dashed" in section.paragraphs[0]
 
 
+@pytest.mark.slow
 def test_the_card_draws_the_law_of_fit_over_its_points_and_the_page_lists_it():
     curves = two_learning_rates()
     answered, fit = card.answered(curves), sl.fit(curves)

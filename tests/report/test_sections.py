@@ -1,5 +1,6 @@
 """Sections of the report, on results put in by hand: which points and lines, numbers in tables, words."""
 
+import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,17 +12,9 @@ import scalinglab as sl
 from scalinglab import report
 from scalinglab.errors import BadInput
 from scalinglab.figures.data import Isoflop
-from scalinglab.report import (
-    card,
-    explore,
-    numbers,
-    page,
-    plots,
-    reading,
-    sections,
-    surface_sections,
-)
+from scalinglab.report import numbers, page, plots, reading, sections, surface_sections
 from scalinglab.results import Estimate, Reason
+from tests.laws.synthetic import family
 from tests.report.test_numbers import curves
 from tests.report.test_surface_numbers import Known, named
 
@@ -224,25 +217,22 @@ def test_isoflop_curves_without_runs_have_their_own_entry_in_the_legend(monkeypa
 # --- the page --------------------------------------------------------------------------------------------
 
 
-def test_openings_stand_in_place_of_sections_of_their_title(monkeypatch):
-    titles: list[list[str]] = []
-    monkeypatch.setattr(
-        "scalinglab.report.page.render", lambda *a: titles.append([s.title for s in a[2]]) or ""
-    )
-    monkeypatch.setattr(card, "answered", lambda _: Reason("no_fall_seen"))
-    monkeypatch.setattr(card, "section", lambda *_: sections.Section("The answer"))
-    monkeypatch.setattr(explore, "section", lambda _: None)
-    monkeypatch.setattr(sections, "the_law", lambda *_: None)
-    report.build(curves())
-    report.build(curves(), refresh=2.0)
-    report.build(curves(), opening=[sections.Section("Runs"), sections.Section("State")])
-    monkeypatch.setattr(sections, "dynamical_laws", lambda _: [sections.Section("In words")])
-    report.build(curves())  # the exponent of laws fit stands above that of the dynamical laws
-    assert titles == [
-        ["The answer", "Learning curves", "Runs"], ["The answer", "Learning curves", "Runs"],
-        ["Runs", "State", "The answer", "Learning curves"],
-        ["The answer", "In words", "Learning curves", "Runs"],
-    ]  # fmt: skip
+def titles(found: sl.Curves, **options: Any) -> list[str]:
+    return re.findall("<h2>(.*?)</h2>", report.build(found, **options))
+
+
+def test_openings_stand_in_place_of_sections_of_their_title():
+    laws = ["The answer", "The law"]
+    assert titles(curves()) == [*laws, "Learning curves", "Pick axes and runs", "Runs"]
+    assert titles(curves(), refresh=2.0) == [*laws, "Learning curves", "Runs"]
+    opening = [sections.Section("Runs"), sections.Section("State")]
+    assert titles(curves(), refresh=2.0, opening=opening) == ["Runs", "State", *laws, "Learning curves"]
+
+
+@pytest.mark.slow
+def test_the_exponent_of_a_fit_stands_above_those_of_the_dynamical_laws():
+    runs = sl.Curves(family((500, 1000, 2000), 0.5, 1.0, noise=0.01, seeds=2))
+    assert titles(runs, refresh=2.0)[:4] == ["The answer", "In words", "The collapse", "The laws"]
 
 
 def test_the_unit_of_the_data_holds_inside_its_page_only():

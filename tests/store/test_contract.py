@@ -290,6 +290,7 @@ class TestStore:
             time.sleep(0.01)
         check(reader, [run_name({"number": number}) for number in numbers])
 
+    @pytest.mark.slow
     def test_compaction_beside_a_writer_and_a_reader_loses_nothing(self, store, nursery):
         numbers = list(range(30))
         nursery.send(store.path, "write_all", numbers, background=True)

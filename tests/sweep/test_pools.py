@@ -17,6 +17,7 @@ class TestLocalPool(PoolContract):
         yield pool
         pool.kill()
 
+    @pytest.mark.slow
     def test_closed_it_leaves_no_process(self, store):
         pool = LocalPool(1)
         pool.submit(task(1, store, seed=1))

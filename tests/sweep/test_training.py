@@ -56,8 +56,8 @@ def test_a_device_that_is_not_here_fails_no_run(tmp_path):
 
 
 def test_data_that_are_not_here_fail_no_run(tmp_path, monkeypatch):
-    monkeypatch.setattr("scalinglab.data.available", lambda name: None)
-    monkeypatch.setattr("scalinglab.data.loading.available", lambda name: None)
+    for variable in ("SCALINGLAB_DATA", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(variable, str(tmp_path / "nothing"))
     with pytest.raises(BadInput, match="scalinglab data get mnist"):
         sl.sweep.run(Grid({**BASE, "dataset": "mnist"}), tmp_path / "runs", workers=1)
     assert not (tmp_path / "runs").exists()

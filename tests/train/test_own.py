@@ -432,6 +432,7 @@ def test_stacked_attention_is_that_of_runs_one_by_one() -> None:
     np.testing.assert_allclose(stacked["test_loss"], alone["test_loss"], rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_regression_takes_the_mean_square_and_several_outputs_a_loss_of_their_own() -> None:
     x, _, test_x, _ = classes()
     data = (x, x.sum(1), test_x, test_x.sum(1))
@@ -510,6 +511,7 @@ def test_averaged_weights_are_measured_and_not_trained() -> None:
     assert averaged.frame["test_loss_ema"].iloc[-1] == pytest.approx(expected, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_a_network_that_draws_its_own_random_numbers_repeats_and_resumes(tmp_path) -> None:
     data, settings = classes(), [{**SHORT, "seed": seed} for seed in (0, 1)]
     torch.manual_seed(5)

@@ -28,6 +28,7 @@ def test_each_part_is_the_data_of_its_own_teacher():
     assert both.n_data == 100
 
 
+@pytest.mark.slow
 def test_runs_of_several_teachers_train_together_as_they_do_alone():
     together = sl.train.run_many(
         [{**STUDENT, "data_options": {**OPTIONS, "teachers": 3}, "seed": seed} for seed in (0, 1, 2, 4)],
