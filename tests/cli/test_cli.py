@@ -128,7 +128,7 @@ def test_every_command_teaches_by_example():
         (["report", "good.csv", "--where", "n_data"], "--where 'n_data': write COLUMN=VALUE"),
         (["report", "good.csv", "--where", "model=cnn"], "no column 'model' to select by"),
         (["report", "good.csv", "--where", "n_data=123"], "no row has n_data = 123"),
-        (["laws", "fit", "good.csv", "--level", "2"], "--level 2"),
+        (["laws", "fit", "good.csv", "--level", "2"], "level=2.0"),
         (["laws", "fit", "good.csv", "--at", "-5", "--no-figure"], "at=-5"),
         (["report", "nowhere"], "does not exist"),
         (["theory", "kernel", "--spectrum", "empty.csv"], "is empty"),

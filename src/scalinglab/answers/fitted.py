@@ -21,8 +21,9 @@ from scalinglab.laws.extrapolation.stacking import extrapolate
 from scalinglab.laws.fitting import fit as fitting
 from scalinglab.laws.fitting.data import rising
 from scalinglab.laws.fitting.data.from_curves import DATA_SEEN, Table, points_of
-from scalinglab.laws.fitting.data.points import line_of
+from scalinglab.laws.fitting.data.points import line_of, places_of, shaped
 from scalinglab.laws.fitting.law import Law, known_parameters
+from scalinglab.laws.fitting.statistics import check_level
 from scalinglab.laws.surface import Surface
 from scalinglab.laws.surface import fit as fit_surface
 from scalinglab.readers.guards import Question, refuse_doubtful
@@ -296,20 +297,15 @@ class Fit(NotebookResult):
         more run would fall. Of a surface it is the interval of the loss that runs have on average, with what
         the form may miss; of a form that was named for a curve, that of the law.
         """
-        if not 0 < level < 1:
-            raise BadInput(f"level={level:g} must lie between 0 and 1, as in 0.95")
+        check_level(level)
         given = self._sizes(at, sizes)
-        arrays = np.broadcast_arrays(*(np.asarray(given[name], float) for name in self.x))
-        places = {name: np.ravel(values) for name, values in zip(self.x, arrays, strict=True)}
-        for name, values in places.items():
-            if wrong := [v for v in values if not (np.isfinite(v) and v > 0)]:
-                raise BadInput(f"at {name}={wrong[0]:g}: a size must be positive and finite")
+        places, shape = places_of({name: given[name] for name in self.x})
         mean, low, high, notes = self._at(places, level)
         largest = np.prod(np.atleast_2d(self.chosen.table.x), axis=0).max()
-        shape, beyond = arrays[0].shape, np.prod([*places.values()], axis=0) / largest
+        beyond = np.prod([*places.values()], axis=0) / largest
         return Prediction(
-            {name: _shaped(values, shape) for name, values in places.items()}, self.y,
-            _shaped(mean, shape), _shaped(low, shape), _shaped(high, shape), level, _shaped(beyond, shape),
+            {name: shaped(values, shape) for name, values in places.items()}, self.y,
+            shaped(mean, shape), shaped(low, shape), shaped(high, shape), level, shaped(beyond, shape),
             self.chosen.units, notes, self,
         )  # fmt: skip
 
@@ -452,7 +448,3 @@ class Prediction(NotebookResult):
 
 def _sized(value: float, unit: str, name: str) -> str:
     return f"{name} = {value:.4g}" if unit == name else f"{count(value)} {unit}"
-
-
-def _shaped(values: np.ndarray, shape: tuple[int, ...]) -> Any:
-    return float(np.ravel(values)[0]) if shape == () else np.asarray(values).reshape(shape)

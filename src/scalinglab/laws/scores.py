@@ -32,6 +32,7 @@ True
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -48,7 +49,7 @@ from scalinglab.errors import BadInput, NotDetermined, nearest
 from scalinglab.laws import surface as surfaces
 from scalinglab.laws.extrapolation.stacking import extrapolate
 from scalinglab.laws.fitting.data.from_curves import Table, is_table, points_from, under_names
-from scalinglab.laws.fitting.data.points import positive
+from scalinglab.laws.fitting.data.points import places_of, shaped
 from scalinglab.laws.fitting.statistics import between, check_level
 from scalinglab.laws.surface import Surface
 from scalinglab.laws.weighing import shares
@@ -262,28 +263,25 @@ class Scores(NotebookResult):
         if self.unclear is not None:
             raise NotDetermined(self.unclear)
         given = self._given(at, sizes)
-        arrays = np.broadcast_arrays(*(np.asarray(values, float) for values in given.values()))
-        places = {name: np.ravel(values) for name, values in zip(given, arrays, strict=True)}
-        positive(**{str(name): values for name, values in places.items()})
-        losses = self._losses(places)
-        random, shape = np.random.default_rng(self.seed), arrays[0].shape
+        places, shape = places_of(given)
+        losses, random = self._losses(places), np.random.default_rng(self.seed)
         rows = [
             self._score([losses[c.name][:, i] for c in self.curves], level, widest, random)
-            for i in range(arrays[0].size)
+            for i in range(math.prod(shape))
         ]
         refused = tuple(row[-1] for row in rows)
         if all(refused):
             raise NotDetermined(refused[0])
-        mean, low, high = (_shaped(np.array([row[j] for row in rows]), shape) for j in range(3))
+        mean, low, high = (shaped(np.array([row[j] for row in rows]), shape) for j in range(3))
         leading = max(self.weights, key=lambda name: self.weights[name])
-        loss_low, loss, loss_high = (_shaped(end, shape) for end in losses[leading])
+        loss_low, loss, loss_high = (shaped(end, shape) for end in losses[leading])
         beyond = np.full(shape, np.nan)
         if {*places} == {*self.x}:
             largest = np.prod(np.atleast_2d(self.tables[0].x), axis=0).max()
             beyond = np.prod([*places.values()], axis=0).reshape(shape) / largest
         return ScorePrediction(
-            {name: _shaped(values, shape) for name, values in places.items()}, self.score, mean, low, high,
-            level, leading, loss, loss_low, loss_high, _shaped(beyond, shape), refused, self.notes, self,
+            {name: shaped(values, shape) for name, values in places.items()}, self.score, mean, low, high,
+            level, leading, loss, loss_low, loss_high, shaped(beyond, shape), refused, self.notes, self,
         )  # fmt: skip
 
     def optimal_sizes(self, compute: Any, *, flops_per_param_example: float = 6.0) -> dict[str, Any]:
@@ -633,7 +631,3 @@ def weighted_quantile(values: np.ndarray, weights: np.ndarray, levels: Sequence[
     order = np.argsort(values, kind="stable")
     place = np.searchsorted(np.cumsum(weights[order]), levels)
     return np.asarray(values[order][np.minimum(place, len(values) - 1)])
-
-
-def _shaped(values: np.ndarray, shape: tuple[int, ...]) -> Any:
-    return float(np.ravel(values)[0]) if shape == () else np.asarray(values).reshape(shape)

@@ -30,7 +30,7 @@ from scalinglab.laws import form_choice, forms
 from scalinglab.laws.fitting.bend import SIGNIFICANT, Bend, of_surface
 from scalinglab.laws.fitting.data import rising
 from scalinglab.laws.fitting.data.from_curves import is_table, points_from
-from scalinglab.laws.fitting.data.points import MANY, positive, two_dimensional
+from scalinglab.laws.fitting.data.points import MANY, positive, shaped, two_dimensional
 from scalinglab.laws.fitting.fit import fit as fit_form
 from scalinglab.laws.fitting.fit import fit_points, refit
 from scalinglab.laws.fitting.law import Law
@@ -213,7 +213,7 @@ class Surface(NotebookResult):
         inputs = sizes_of(self.law.form, x)
         quantity = interval_engine.law_at(self.law, inputs.reshape(len(inputs), -1))
         ends = self._ends(quantity, level, form_error, self._shared)
-        return interval_engine.shaped(*ends, inputs.shape[1:])
+        return Interval(*(shaped(end, inputs.shape[1:]) for end in ends))
 
     def median(self, at: Any = None, *, assume_form: bool = False, **sizes: Any) -> Any:
         """The median of the loss at sizes by name, with what the form may miss; of several the mean of ln."""
@@ -225,7 +225,7 @@ class Surface(NotebookResult):
         x = sizes_of(self.law.form, by_name(self.law.form, at, sizes))
         quantity = interval_engine.law_at(self.law, x.reshape(len(x), -1))
         found = self._middle(quantity, None if assume_form else self.form_error)
-        return float(found[0]) if x.ndim == 1 else found.reshape(x.shape[1:])
+        return shaped(found, x.shape[1:])
 
     def _middle(self, quantity: Quantity, form_error: FormError | None) -> np.ndarray:
         """(count,) the medians of numbers whose intervals are `_ends`."""
@@ -238,10 +238,8 @@ class Surface(NotebookResult):
         """The interval of the average, of the median and the interval that each form gives."""
         weight = np.array([w for w, _ in self.average])
         middle, ends = _inner(np.array(middles), log), _inner(np.array(parts), log)
-        shape = middle.shape[1:]
         found = mixture_ends(middle.reshape(len(weight), -1), ends.reshape(len(weight), 2, -1), weight, level)
-        low, high = (np.exp(end) if log else end for end in found)
-        return interval_engine.shaped(low, high, shape)
+        return Interval(*(shaped(np.exp(end) if log else end, middle.shape[1:]) for end in found))
 
     def _ends(
         self, quantity: Quantity, level: float, form_error: FormError | None = None,
@@ -407,8 +405,7 @@ class Surface(NotebookResult):
         self, compute: Any, flops_per_param_example: float, level: float, intervals: bool, assume_form: bool
     ) -> Optimal:
         """The optimum of `law` alone."""
-        total = np.asarray(compute, float)
-        flat = total.ravel()
+        flat = np.ravel(np.asarray(compute, float))
         product, values = flat / flops_per_param_example, self.law.values[None]
         best = best_split(self.law.form, values, product)[0]
         if (np.abs(np.log(best[0] / best[1])) > 1.9 * REACH).any():
@@ -423,14 +420,17 @@ class Surface(NotebookResult):
             if far := too_far(flat, spent):
                 raise NotDetermined(far)
             low, high, middle = self._optimum_ends(best, None if assume_form else self.form_error, level)
-        shaped = [_like(total, v) for v in (*best, *low, *high, *middle)]
-        exponent = _like(total, np.log(nearby[0] / best[0]) / np.log(1.01))
-        ends = [Interval(shaped[3 + i], shaped[6 + i]) for i in range(3)]
-        n_params, n_data, loss = shaped[:3]
+
+        def given(values: np.ndarray) -> Any:
+            return shaped(values, np.shape(compute))
+
+        ends = [Interval(given(first), given(last)) for first, last in zip(low, high, strict=True)]
+        n_params, n_data, loss = map(given, best)
+        exponent = given(np.log(nearby[0] / best[0]) / np.log(1.01))
         return Optimal(
-            _like(total, flat), n_params, n_data, loss, ends[0], ends[1], ends[2], exponent, level,
-            self.method if intervals else "", _like(total, flat / spent.max()),
-            _caution(self.bend) if intervals else None, _like(total, spent.min() / flat), *shaped[9:],
+            given(flat), n_params, n_data, loss, ends[0], ends[1], ends[2], exponent, level,
+            self.method if intervals else "", given(flat / spent.max()),
+            _caution(self.bend) if intervals else None, given(spent.min() / flat), *map(given, middle),
         )  # fmt: skip
 
     def allocation_exponent(self, level: float = 0.95) -> tuple[float, Interval]:
@@ -764,10 +764,6 @@ def _by_name(form: Form, named: Mapping[str, Any], first: tuple[Any, Any]) -> tu
             )
         found.append(value)
     return tuple(found)
-
-
-def _like(shape_of: np.ndarray, values: np.ndarray) -> Any:
-    return float(values[0]) if shape_of.ndim == 0 else values.reshape(shape_of.shape)
 
 
 __all__ = ["FLOPS_PER_PARAM_EXAMPLE", "Optimal", "Surface", "fit", "surfaces"]

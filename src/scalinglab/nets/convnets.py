@@ -45,7 +45,6 @@ def lenet(
 
     Args:
         input_shape: (channels, height, width); 28-pixel images are padded to 32 as in the original.
-        n_classes: Number of logits.
         width: The w of CNN_w in park2019.
         depth: Fixed by the architecture; leave it out.
         batch_norm: After every affine map but the last, before its ReLU (no biases then).
@@ -92,8 +91,6 @@ def cnn(
     """3×3 convolutions with ReLU and max-pooling, then dense layers.
 
     Args:
-        input_shape: (channels, height, width).
-        n_classes: Number of logits.
         width: Factor on all channels and hidden dense layers.
         depth: Fixed by the variant; leave it out.
         batch_norm: After every affine map but the last, before its ReLU (no biases then).
@@ -149,7 +146,6 @@ def myrtle(
 
     Args:
         input_shape: (channels, height, width), sides divisible by 8 and at least 8.
-        n_classes: Number of logits.
         width: Factor on `channels`.
         depth: 5, 7 or 10 layers with weights (5).
         batch_norm: After every convolution (no biases then).

@@ -41,7 +41,6 @@ def mlp(
 
     Args:
         input_shape: Shape of one input; it is flattened.
-        n_classes: Number of logits.
         width: Factor on `hidden`.
         depth: Hidden layers (2; 3 for the heavy shapes).
         batch_norm: Normalise pre-activations (no biases then).

@@ -73,8 +73,6 @@ def resnet(
     """A 3×3 stem, stages of basic blocks (all but the first halve the image), mean over pixels, readout.
 
     Args:
-        input_shape: (channels, height, width).
-        n_classes: Number of logits.
         width: Factor on all channels.
         depth: 18 for stages (2, 2, 2, 2), 34 for (3, 4, 6, 3); None takes 34 for 100 classes or more.
         batch_norm: After every convolution (the default; no biases then).
@@ -123,8 +121,6 @@ def wide_resnet(
     """The wide residual network d-k: depth d = 6N + 4, width k; its first layer is not widened.
 
     Args:
-        input_shape: (channels, height, width).
-        n_classes: Number of logits.
         width: k, the factor on the 16, 32 and 64 channels of the three groups.
         depth: d; None takes 16 (N = 2, the WRN_w of park2019).
         batch_norm: Before every activation (the default; no biases in convolutions then).

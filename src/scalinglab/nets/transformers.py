@@ -78,8 +78,6 @@ def vit(
     classes on (CIFAR-100).
 
     Args:
-        input_shape: (channels, height, width).
-        n_classes: Number of logits.
         width: Factor on `dim`; the number of heads stays.
         depth: Blocks.
         batch_norm: A transformer has none; leave it out.

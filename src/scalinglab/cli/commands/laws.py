@@ -57,9 +57,9 @@ def fit(
     from scalinglab.laws.fitting.data import rising
     from scalinglab.laws.fitting.data.points import positive
     from scalinglab.laws.fitting.law import known_parameters
+    from scalinglab.laws.fitting.statistics import check_level
 
-    if not 0 < level < 1:
-        raise BadInput(f"--level {level:g} must lie between 0 and 1, as in 0.95")
+    check_level(level)
     positive(at=1 if at is None else at)
     query = table.query(x, y, error=error)
     how: dict[str, Any] = {

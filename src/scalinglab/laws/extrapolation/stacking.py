@@ -50,7 +50,7 @@ from scalinglab.laws.fitting.data import points, rising
 from scalinglab.laws.fitting.data.from_curves import points_from
 from scalinglab.laws.fitting.data.points import FEWEST_FOR_AN_OFFSET, FEWEST_SIZES
 from scalinglab.laws.fitting.fit import table_outlier_note
-from scalinglab.laws.fitting.statistics import mixture_ends
+from scalinglab.laws.fitting.statistics import check_level, mixture_ends
 from scalinglab.laws.fitting.uncertainty.form_error import FormError, Places
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.types import Reason, Remark, noted, weighed
@@ -180,8 +180,7 @@ def extrapolate(
     if at is None and len(data) == 3:
         *data, at = data  # type: ignore[assignment]
     targets = _targets(at)
-    if not 0 < level < 1:
-        raise BadInput(f"level={level} must lie between 0 and 1, such as 0.95")
+    check_level(level)
     table = points_from(tuple(data), x, y, reduce=reduce, where=where, mixed=mixed)
     sizes_given, measured = (
         np.ravel(real_array(name, values)) for name, values in (("x", table.x), ("y", table.y))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -183,6 +184,19 @@ def positive(**values: Any) -> None:
         wrong = numbers[~((numbers > 0) & np.isfinite(numbers))]
         if len(wrong):
             raise BadInput(f"{name}={wrong[0]:g} must be positive and finite")
+
+
+def places_of(sizes: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], tuple[int, ...]]:
+    """Positive sizes that broadcast, each (places,), and the shape in which they were given."""
+    arrays = np.broadcast_arrays(*(np.asarray(values, float) for values in sizes.values()))
+    places = {name: np.ravel(values) for name, values in zip(sizes, arrays, strict=True)}
+    positive(**{str(name): values for name, values in places.items()})
+    return places, arrays[0].shape
+
+
+def shaped(values: Any, shape: tuple[int, ...]) -> Any:
+    """A number, or an array of this shape."""
+    return float(np.ravel(values)[0]) if shape == () else np.asarray(values).reshape(shape)
 
 
 def _column(values: Any, name: str) -> np.ndarray:

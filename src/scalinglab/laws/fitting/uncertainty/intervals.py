@@ -29,6 +29,7 @@ import numpy as np
 
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting import least_squares
+from scalinglab.laws.fitting.data.points import shaped
 from scalinglab.laws.fitting.solution import Interval, Solution, sizes_of
 from scalinglab.laws.fitting.statistics import level_quantile
 from scalinglab.laws.fitting.uncertainty import profile
@@ -243,12 +244,7 @@ def of_law(
     inputs = sizes_of(law.form, x)
     quantity = law_at(law, inputs.reshape(len(inputs), -1))
     ends = interval(law, quantity, level, method, measured=of == "measurement", **options)
-    return shaped(*ends, inputs.shape[1:])
-
-
-def shaped(low: np.ndarray, high: np.ndarray, shape: tuple[int, ...]) -> Interval:
-    """An interval of arrays of this shape, or of numbers."""
-    return Interval(*(float(end[0]) if shape == () else end.reshape(shape) for end in (low, high)))
+    return Interval(*(shaped(end, inputs.shape[1:]) for end in ends))
 
 
 def of_parameters(

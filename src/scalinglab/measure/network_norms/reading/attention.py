@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor, fx, nn
 
-from scalinglab.measure.network_norms.graph import RADIUS, WORST, Stack
+from scalinglab.measure.network_norms.graph import WORST, Stack
 from scalinglab.measure.network_norms.reading.extents import Extent, ExtentOf, Norms, Unbounded, log_sum
 from scalinglab.measure.network_norms.reading.layers import BATCH, PARTS, attention_layers, sequences
 from scalinglab.measure.network_norms.reading.nodes import given, log_length
@@ -84,21 +84,16 @@ class Attention(Normalising):
 
         self.graph.steps.append(step)
 
-        def make() -> ExtentOf:
-            inner = self.extent(sources[2])
+        def size(norms: Norms, inner: Extent) -> Extent:
+            value = inner.token + norms[f"{name}.value"]
+            if biases[1] is not None:
+                value = log_sum(value, norms[biases[1]])
+            token = value + 0.5 * math.log(heads) + norms[f"{name}.output"]
+            if biases[2] is not None:
+                token = log_sum(token, norms[biases[2]])
+            return Extent(token, token, token + 0.5 * math.log(windows * tokens))
 
-            def size(norms: Norms) -> Extent:
-                value = inner(norms).token + norms[f"{name}.value"]
-                if biases[1] is not None:
-                    value = log_sum(value, norms[biases[1]])
-                token = value + 0.5 * math.log(heads) + norms[f"{name}.output"]
-                if biases[2] is not None:
-                    token = log_sum(token, norms[biases[2]])
-                return self._settled(node, token, token, token + 0.5 * math.log(windows * tokens))
-
-            return size
-
-        self.made[node.name] = make
+        self._bound(node, [sources[2]], size)
 
     def _attention_biases(self, name: str, module: nn.Module, dim: int) -> list[str | None]:
         """Readings of log ‖b‖ of queries, values and outputs, where they have a bias."""
@@ -158,13 +153,9 @@ class Attention(Normalising):
         log_scale = math.log(abs(float(scale)) if scale is not None else 1 / math.sqrt(dim))
         long_q, long_k, long_v = (self.extent(n) for n in (q, k, v))
         self._add_up(node, [
-            (v, lambda norms: torch.full_like(norms[RADIUS], root + shared)),
+            (v, lambda norms: root + shared),
             (q, lambda norms: log_scale + long_v(norms).token + long_k(norms).token),
             (k, lambda norms: log_scale + long_v(norms).token + long_q(norms).token + root + shared),
         ])  # fmt: skip
         positions = 0.5 * math.log(max(1.0, math.prod(self.shapes[node.name][:-1]) / BATCH))
-        self.made[node.name] = lambda: (
-            lambda norms: self._settled(
-                node, (e := long_v(norms)).entry, e.token, e.token + positions
-            )
-        )  # fmt: skip
+        self._bound(node, [v], lambda norms, e: (e.entry, e.token, e.token + positions))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache, partial, reduce
 from typing import Any
 
 import torch
@@ -12,7 +13,6 @@ from scalinglab.measure.network_norms.graph import RADIUS
 from scalinglab.measure.network_norms.reading import extents
 from scalinglab.measure.network_norms.reading.extents import (
     Extent,
-    ExtentOf,
     Norms,
     Unbounded,
     log_of,
@@ -50,29 +50,25 @@ class Elementwise(Nodes):
         if extra is not None and name in ("leaky_relu", "elu"):
             slope = max(slope, abs(float(extra)))
         self._factor(node, source, slope, what)
-        self.made[node.name] = lambda: self._sized(node, source, name, slope)
-
-    def _sized(self, node: fx.Node, source: fx.Node, name: str, slope: float) -> ExtentOf:
-        """|f(x)| ≤ |f(0)| + slope |x|."""
-        inner, shape = self.extent(source), self.shapes[node.name]
+        shape = self.shapes[node.name]
         if self.shapes[source.name] != shape:
-            return lambda norms: extents.same(inner(norms), slope, shape, BATCH)
-        zero = self._at_zero(node)
-        last, each = (shape[-1] if shape else 1), max(1.0, math.prod(shape) / BATCH)
-        factor = 1.0 if name in SHRINKING else slope
+            self._bound(node, [source], lambda norms, inner: extents.moved(inner, math.log(slope)))
+            return
+        counts = (1, shape[-1] if shape else 1, max(1.0, math.prod(shape) / BATCH))
+        log_factor = 0.0 if name in SHRINKING else math.log(slope)
+        at_zero = cache(lambda: self._at_zero(node))
 
-        def size(norms: Norms) -> Extent:
-            counts, log_factor = (1, last, each), math.log(factor)
-            parts = []
-            for extent, count in zip(inner(norms), counts, strict=True):
-                shift = log_of(zero * math.sqrt(count), extent)
-                parts.append(log_sum(extent + log_factor, shift) if zero else extent + log_factor)
-            entry, token, length = parts
+        def size(norms: Norms, inner: Extent) -> Extent:
+            """|f(x)| ≤ |f(0)| + slope |x|."""
+            parts = [extent + log_factor for extent in inner]
+            if zero := at_zero():
+                shifts = [log_of(zero * math.sqrt(count), parts[0]) for count in counts]
+                parts = [*map(log_sum, parts, shifts)]
             if name in BOUNDS:
-                entry = torch.minimum(entry, log_of(BOUNDS[name], entry))
-            return self._settled(node, entry, token, length)
+                parts[0] = torch.minimum(parts[0], log_of(BOUNDS[name], parts[0]))
+            return Extent(*parts)
 
-        return size
+        self._bound(node, [source], size)
 
     def _at_zero(self, node: fx.Node) -> float:
         if node.op == "call_module":
@@ -95,11 +91,10 @@ class Elementwise(Nodes):
 
         def size(norms: Norms) -> Extent:
             one = torch.zeros_like(norms[RADIUS])
-            token = one if axis in (-1, len(shape) - 1) else one + rows
-            return self._settled(node, one, token, one + rows)
+            return Extent(one, one if axis in (-1, len(shape) - 1) else one + rows, one + rows)
 
         if not log:
-            self.made[node.name] = lambda: size
+            self._bound(node, [], size)
 
     def _softmax_function(self, node: fx.Node) -> None:
         name = node.meta["name"]
@@ -111,11 +106,7 @@ class Elementwise(Nodes):
         self._add_up(node, [(source, lambda norms: inner(norms).entry.exp())])
         each = 0.5 * math.log(max(1.0, math.prod(shape) / BATCH))
 
-        def size(norms: Norms) -> Extent:
-            entry = inner(norms).entry.exp()
-            return self._settled(node, entry, entry + each, entry + each)
-
-        self.made[node.name] = lambda: size
+        self._bound(node, [source], lambda norms, e: (x := e.entry.exp(), x + each, x + each))
 
     def _power(self, node: fx.Node) -> None:
         power = 2.0 if node.meta["name"] == "square" else given(node, ("input", "exponent"))[1]
@@ -124,13 +115,7 @@ class Elementwise(Nodes):
             raise Unbounded(f"the power {power} has no bounded slope")
         inner = self.extent(source)
         self._add_up(node, [(source, lambda norms: math.log(power) + (power - 1) * inner(norms).entry)])
-
-        def size(norms: Norms) -> Extent:
-            entry, token, length = inner(norms)
-            more = (power - 1) * entry
-            return self._settled(node, entry + more, token + more, length + more)
-
-        self.made[node.name] = lambda: size
+        self._bound(node, [source], lambda norms, e: [part + (power - 1) * e.entry for part in e])
 
     def _fill(self, node: fx.Node) -> None:
         """masked_fill(x, mask, value), and where(mask, x, y)."""
@@ -141,16 +126,5 @@ class Elementwise(Nodes):
         chosen = [n for n in (x, other) if isinstance(n, fx.Node) and self._depends(n)]
         self.graph.has_concatenation |= len(chosen) > 1
         self._in_quadrature(node, chosen)
-
-        def make() -> ExtentOf:
-            parts = [self._broadcast(part, node) for part in (x, other) if part is not None]
-
-            def size(norms: Norms) -> Extent:
-                total = parts[0](norms)
-                return self._settled(
-                    node, *(extents.added(total, parts[1](norms)) if len(parts) > 1 else total)
-                )
-
-            return size
-
-        self.made[node.name] = make
+        parts = [partial(self._broadcast, part, node) for part in (x, other) if part is not None]
+        self._bound(node, parts, lambda norms, *both: reduce(extents.added, both))

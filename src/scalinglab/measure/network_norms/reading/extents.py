@@ -62,11 +62,10 @@ def log_of(number: float, like: Tensor) -> Tensor:
     return torch.full_like(like.detach(), math.log(number) if number > 0 else -math.inf)
 
 
-def same(extent: Extent, number: float, shape: Sequence[int], examples: int) -> Extent:
+def moved(extent: Extent, log_factor: float = 0.0) -> Extent:
     """Everything times a number; entries may have moved, so that the last axis holds others."""
-    factor = log_of(number, extent.entry)
-    far = torch.full_like(extent.entry.detach(), math.inf)
-    return consistent(extent.entry + factor, far, extent.length + factor, shape, examples)
+    length = extent.length + log_factor
+    return Extent(extent.entry + log_factor, length, length)
 
 
 def spread_over(extent: Extent, before: Sequence[int], after: Sequence[int], copies: float) -> Extent:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-import torch
 from torch import Tensor, fx, nn
 
 from scalinglab.measure.network_norms.graph import Layer, Reading, Stack
 from scalinglab.measure.network_norms.operators import ConvGeometry
 from scalinglab.measure.network_norms.reading import extents
-from scalinglab.measure.network_norms.reading.extents import Extent, ExtentOf, Norms, Unbounded, log_sum
+from scalinglab.measure.network_norms.reading.extents import Extent, Norms, Unbounded, log_sum
 from scalinglab.measure.network_norms.reading.layers import BATCH, make_layer, pair, use_of
 from scalinglab.measure.network_norms.reading.nodes import given, owner, zero
 from scalinglab.measure.network_norms.reading.sums import Sums
@@ -45,26 +45,21 @@ class Linear(Sums):
         self.graph.layers.append(layer)
         self._add_up(node, [(source, lambda norms: norms[layer.name])])
 
-        def make() -> ExtentOf:
-            inner, shift = self.extent(source), None
-            if bias is not None and layer.norm is None:  # of a folded batch norm the shift is one number
-                shift = extents.reading(f"{layer.name} bias", bias, self.graph.readings)
-            dense, positions = layer.geometry is None, 0.5 * math.log(max(1, layer.applications))
+        dense, positions = layer.geometry is None, 0.5 * math.log(max(1, layer.applications))
 
-            def size(norms: Norms) -> Extent:
-                extent, norm = inner(norms), norms[layer.name]
-                token, length = (extent.token if dense else extent.length) + norm, extent.length + norm
-                entry = token
-                if shift is not None:
-                    constant = shift(norms).length
-                    entry = log_sum(entry, shift(norms).entry)
-                    token = log_sum(token, constant + (0.0 if dense else positions))
-                    length = log_sum(length, constant + positions)
-                return self._settled(node, entry, token, length)
+        def size(norms: Norms, inner: Extent, shift: Extent | None = None) -> Extent:
+            token, length = (part + norms[layer.name] for part in (inner.token, inner.length))
+            token = token if dense else length
+            if shift is None:
+                return Extent(token, token, length)
+            over = shift.length + positions  # all positions have the same bias
+            one = shift.length if dense else over
+            return Extent(log_sum(token, shift.entry), log_sum(token, one), log_sum(length, over))
 
-            return size
-
-        self.made[node.name] = make
+        shifts = []
+        if bias is not None and layer.norm is None:  # of a folded batch norm the shift is one number
+            shifts = [partial(extents.reading, f"{layer.name} bias", bias, self.graph.readings)]
+        self._bound(node, [source, *shifts], size)
 
     def _linear(self, node: fx.Node) -> None:
         """y = x Wᵀ + b as a function."""
@@ -137,10 +132,4 @@ class Linear(Sums):
         self._set(node, zero)
         rows = 0.5 * math.log(max(1.0, math.prod(self.shapes[node.name][:-1]) / BATCH))
 
-        def make() -> ExtentOf:
-            inner = self.extent(table)
-            return lambda norms: self._settled(
-                node, (e := inner(norms)).entry, e.token, torch.maximum(e.token + rows, e.token)
-            )
-
-        self.made[node.name] = make
+        self._bound(node, [table], lambda norms, e: (e.entry, e.token, e.token + rows))

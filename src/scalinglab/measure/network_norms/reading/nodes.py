@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -74,7 +75,7 @@ class Nodes:
 
         self.graph.steps.append(step)
 
-    def _add_up(self, node: fx.Node, terms: Sequence[tuple[fx.Node, Callable[[Norms], Tensor]]]) -> None:
+    def _add_up(self, node: fx.Node, terms: Sequence[tuple[fx.Node, Callable[[Norms], Any]]]) -> None:
         """log Σ over the sources of slope × their own constant; sources that are constant do not count."""
         terms = [(source, slope) for source, slope in terms if self._depends(source)]
 
@@ -90,19 +91,35 @@ class Nodes:
         log_factor = math.log(factor) if factor > 0 else -math.inf
         if factor != 1.0:
             self._say(node, what, factor)
-
-        def step(values: dict[str, Tensor | None], norms: Norms) -> None:
-            value = values[source.name]
-            values[node.name] = value + log_factor if value is not None and log_factor else value
-
-        self.graph.steps.append(step)
+        self._add_up(node, [(source, lambda norms: log_factor)])
 
     def _follow(self, node: fx.Node, source: fx.Node) -> None:
         """The same numbers."""
         self._factor(node, source, 1.0, "")
-        self.made[node.name] = lambda: self._reshaped(source, node)
+        old, new = ((self.shapes[n.name] or (1,))[-1] for n in (source, node))
+        lost = 0.0 if old % new == 0 else 0.5 * math.log(new / old) if new % old == 0 else math.inf
+        self._bound(node, [source], lambda norms, e: (e.entry, e.token + lost, e.length))
 
     # -- how large a node is --------------------------------------------------------------------------
+
+    def _bound(
+        self, node: fx.Node, sources: Sequence[fx.Node | Callable[[], ExtentOf]],
+        size: Callable[..., Iterable[Tensor]],
+    ) -> None:  # fmt: skip
+        """Say how large a node is, where a slope will depend on it: of some sources nothing is known.
+
+        Args:
+            sources: nodes, or functions that give an extent.
+            size: entry, token and length, from the norms and the extent of each source.
+        """
+
+        def make() -> ExtentOf:
+            known = [self.extent(one) if isinstance(one, fx.Node) else one() for one in sources]
+            # of several tensors that are returned each is a part, which has a shape
+            settle = partial(self._settled, node) if self.shapes[node.name] else Extent
+            return lambda norms: settle(*size(norms, *(extent(norms) for extent in known)))
+
+        self.made[node.name] = make
 
     def _ball(self, norms: Norms) -> Extent:
         return Extent(norms[RADIUS], norms[RADIUS], norms[RADIUS])
@@ -132,11 +149,8 @@ class Nodes:
         return lambda norms: Extent(*(log_of(size, norms[RADIUS]) for size in sizes))
 
     def _at_most_one(self, node: fx.Node) -> ExtentOf:
-        def size(norms: Norms) -> Extent:
-            one = torch.zeros_like(norms[RADIUS])
-            return self._settled(node, one, one + math.inf, one + math.inf)
-
-        return size
+        one = torch.zeros_like
+        return lambda norms: self._settled(node, z := one(norms[RADIUS]), z + math.inf, z + math.inf)
 
     def _from_weights(self, node: fx.Node) -> bool:
         return any(n in self.recording.weights for n in ancestors(node))
@@ -161,17 +175,6 @@ class Nodes:
 
     def _settled(self, node: fx.Node, entry: Tensor, token: Tensor, length: Tensor) -> Extent:
         return extents.consistent(entry, token, length, self.shapes[node.name], self._examples(node))
-
-    def _reshaped(self, source: fx.Node, node: fx.Node) -> ExtentOf:
-        """The same entries in another shape, in the same order."""
-        before, after = self.shapes[source.name], self.shapes[node.name]
-        old, new = (before[-1] if before else 1), (after[-1] if after else 1)
-        inner, lost = self.extent(source), math.inf
-        if old % new == 0:
-            lost = 0.0
-        elif new % old == 0:
-            lost = 0.5 * math.log(new / old)
-        return lambda norms: self._settled(node, (e := inner(norms)).entry, e.token + lost, e.length)
 
     def _broadcast(self, source: Any, node: fx.Node) -> ExtentOf:
         """An operand of an elementwise function, in the shape of its result; numbers are operands too."""
@@ -199,8 +202,8 @@ class Nodes:
         )
         return lambda norms: norms[name]
 
-    def _in_quadrature(self, node: fx.Node, sources: Sequence[fx.Node]) -> None:
-        copies = [0.5 * math.log(self._copies(source, node)) for source in sources]
+    def _in_quadrature(self, node: fx.Node, sources: Sequence[fx.Node], copied: bool = True) -> None:
+        copies = [0.5 * math.log(self._copies(source, node)) if copied else 0.0 for source in sources]
 
         def step(values: dict[str, Tensor | None], norms: Norms) -> None:
             found = [v + c for s, c in zip(sources, copies, strict=True) if (v := values[s.name]) is not None]

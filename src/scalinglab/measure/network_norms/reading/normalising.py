@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 from torch import Tensor, fx, nn
 
 from scalinglab.measure.network_norms.graph import WORST, Reading, Stack, batch_norm_scale
 from scalinglab.measure.network_norms.reading import extents
-from scalinglab.measure.network_norms.reading.extents import Extent, ExtentOf, Norms, Unbounded, log_sum
+from scalinglab.measure.network_norms.reading.extents import Extent, Norms, Unbounded, log_sum
 from scalinglab.measure.network_norms.reading.layers import BATCH
 from scalinglab.measure.network_norms.reading.linear import Linear
 from scalinglab.measure.network_norms.reading.nodes import given, is_call, parameter, stripped
@@ -38,23 +39,16 @@ class Normalising(Linear):
             value = center * batch_norm_scale(state, name, epsilon)
             return value + state[f"{name}.bias"].detach().double() if f"{name}.bias" in state else value
 
-        def make() -> ExtentOf:
-            inner = self.extent(source)
-            added = extents.reading(f"{name} shift", shift, self.graph.readings)
-            shape = self.shapes[node.name]
-            positions = 0.5 * math.log(max(1.0, math.prod(shape) / BATCH / shape[1]))
-            scale = None if layer is not None else f"{node.name} scale"
+        shape = self.shapes[node.name]
+        positions = 0.5 * math.log(max(1.0, math.prod(shape) / BATCH / shape[1]))
 
-            def size(norms: Norms) -> Extent:
-                extent, more = inner(norms), added(norms)
-                factor = 0.0 if scale is None else norms[scale]
-                length = log_sum(extent.length + factor, more.length + positions)
-                entry = log_sum(extent.entry + factor, more.entry)
-                return self._settled(node, entry, length, length)
+        def size(norms: Norms, inner: Extent, more: Extent) -> Extent:
+            factor = 0.0 if layer is not None else norms[f"{node.name} scale"]
+            length = log_sum(inner.length + factor, more.length + positions)
+            return Extent(log_sum(inner.entry + factor, more.entry), length, length)
 
-            return size
-
-        self.made[node.name] = make
+        added = partial(extents.reading, f"{name} shift", shift, self.graph.readings)
+        self._bound(node, [source, added], size)
 
     def _layer_norm(self, node: fx.Node, source: fx.Node, name: str, module: nn.Module) -> None:
         self._say(node, "layer norm", None)
@@ -104,25 +98,20 @@ class Normalising(Linear):
         gained = self._log_max(f"{node.name} scale", gain)
         self._add_up(node, [(source, lambda norms: gained(norms) + steepest * norms[WORST])])
 
-        def make() -> ExtentOf:
-            added = None if shift is None else extents.reading(f"{node.name} shift", shift, graph.readings)
-            shape, examples = self.shapes[node.name], self._examples(node)
-            blocks = 0.5 * math.log(max(1.0, math.prod(shape) / examples / size))
+        shape, examples = self.shapes[node.name], self._examples(node)
+        blocks = 0.5 * math.log(max(1.0, math.prod(shape) / examples / size))
 
-            def bound(norms: Norms) -> Extent:
-                token = gained(norms) + log_size
-                length = entry = token
-                if added is not None:
-                    more = added(norms)
-                    token, entry = log_sum(token, more.length), log_sum(entry, more.entry)
-                    length = token
-                if size % (shape[-1] or 1):  # a block is no set of tokens
-                    token = length + blocks
-                return self._settled(node, entry, token, length + blocks)
+        def bound(norms: Norms, *added: Extent) -> Extent:
+            entry = block = gained(norms) + log_size
+            for more in added:
+                entry, block = log_sum(entry, more.entry), log_sum(block, more.length)
+            whole = size % (shape[-1] or 1) == 0  # else a block is no set of tokens
+            return Extent(entry, block if whole else block + blocks, block + blocks)
 
-            return bound
-
-        self.made[node.name] = make
+        shifts = [] if shift is None else [
+            partial(extents.reading, f"{node.name} shift", shift, graph.readings)
+        ]  # fmt: skip
+        self._bound(node, shifts, bound)
 
     def _scale(self, node: fx.Node, source: fx.Node, scales: Reading) -> None:
         """A diagonal layer: its constant is the largest of its scales."""

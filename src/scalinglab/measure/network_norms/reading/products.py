@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, fx
 
 from scalinglab.measure.network_norms.graph import RADIUS, Layer
-from scalinglab.measure.network_norms.reading import extents
 from scalinglab.measure.network_norms.reading.attention import Attention
-from scalinglab.measure.network_norms.reading.extents import Extent, ExtentOf, Norms, Unbounded, log_of
+from scalinglab.measure.network_norms.reading.extents import Extent, Norms, Unbounded, log_of
 from scalinglab.measure.network_norms.reading.layers import BATCH, use_of
 
 
@@ -35,24 +35,16 @@ class Products(Attention):
         elif self._is_constant(first):
             self._scaled(node, second, first)
         else:
-            one, two = self.extent(first), self.extent(second)
             self._add_up(
                 node, [(first, self._grown(second, first, node)), (second, self._grown(first, second, node))]
             )
             self.graph.has_branches = True
-            shape = self.shapes[node.name]
 
-            def size(norms: Norms) -> Extent:
-                a, b = (
-                    extents.spread_over(extent(norms), self.shapes[n.name], shape, self._copies(n, node))
-                    for extent, n in ((one, first), (two, second))
-                )
-                return self._settled(
-                    node, a.entry + b.entry, torch.minimum(a.token + b.entry, a.entry + b.token),
-                    torch.minimum(a.length + b.entry, a.entry + b.length),
-                )  # fmt: skip
+            def size(norms: Norms, a: Extent, b: Extent) -> Extent:
+                token, length = (torch.minimum(a[k] + b.entry, a.entry + b[k]) for k in (1, 2))
+                return Extent(a.entry + b.entry, token, length)
 
-            self.made[node.name] = lambda: size
+            self._bound(node, [partial(self._broadcast, n, node) for n in (first, second)], size)
 
     def _grown(self, factor: Any, other: Any, node: fx.Node) -> Callable[[Norms], Tensor]:
         """log of how much a product with `factor` stretches a change of `other`."""
@@ -79,9 +71,8 @@ class Products(Attention):
                 raise Unbounded("a division by zero")
             number = 1 / size if inverse else size
             self._factor(node, source, number * copies, "scaling")
-            self.made[node.name] = lambda: self._multiplied(
-                node, source, lambda norms: log_of(number, norms[RADIUS])
-            )
+            log_number = math.log(number) if number else -math.inf
+            self._multiplied(node, source, lambda norms: log_number)
             return
         if not isinstance(factor, fx.Node):
             raise Unbounded(f"a product with {type(factor).__name__} has no rule")
@@ -90,17 +81,17 @@ class Products(Attention):
                 raise Unbounded("a quotient by what depends on the input has no bounded slope")
             inner = self.extent(factor)
             self._add_up(node, [(source, lambda norms: inner(norms).entry + math.log(copies))])
-            self.made[node.name] = lambda: self._multiplied(node, source, lambda norms: inner(norms).entry)
+            self._multiplied(node, source, lambda norms: inner(norms).entry)
             return
         value = self._computed(factor)
         scale = self._log_max(f"{node.name} scale", (lambda state: 1 / value(state)) if inverse else value)
         self._say(node, "scaling", None)
         self._add_up(node, [(source, lambda norms: scale(norms) + math.log(copies))])
-        self.made[node.name] = lambda: self._multiplied(node, source, scale)
+        self._multiplied(node, source, scale)
 
-    def _multiplied(self, node: fx.Node, source: fx.Node, factor: Callable[[Norms], Tensor]) -> ExtentOf:
-        inner = self._broadcast(source, node)
-        return lambda norms: self._settled(node, *(part + factor(norms) for part in inner(norms)))
+    def _multiplied(self, node: fx.Node, source: fx.Node, factor: Callable[[Norms], Any]) -> None:
+        inner = partial(self._broadcast, source, node)
+        self._bound(node, [inner], lambda norms, extent: [part + factor(norms) for part in extent])
 
     def _matrix_product(self, node: fx.Node) -> None:
         """A B: ‖d(AB)‖ ≤ ‖A‖ ‖dB‖ + ‖B‖ ‖dA‖, and a layer where one of them is a parameter."""
@@ -137,19 +128,12 @@ class Products(Attention):
         ])  # fmt: skip
         self.graph.has_branches = True
 
-        def size(norms: Norms) -> Extent:
-            a, b = one(norms), two(norms)
-            token = a.token + norm(b, rows[1])
-            return self._settled(
-                node,
-                token,
-                token,
-                torch.minimum(
-                    a.length + copies[0] + norm(b, rows[1]), norm(a, rows[0]) + b.length + copies[1]
-                ),
-            )
+        def size(norms: Norms, a: Extent, b: Extent) -> Extent:
+            left, right = norm(a, rows[0]), norm(b, rows[1])
+            length = torch.minimum(a.length + copies[0] + right, left + b.length + copies[1])
+            return Extent(a.token + right, a.token + right, length)
 
-        self.made[node.name] = lambda: size
+        self._bound(node, [first, second], size)
 
     def _fixed_matrix(self, node: fx.Node, source: Any, matrix: Any, right: bool) -> None:
         """A matrix that is no layer: constant, or one that mixes positions from the left."""
@@ -180,17 +164,12 @@ class Products(Attention):
             raise Unbounded(f"a product with weights of {here.ndim} axes has no rule")
         self._add_up(node, [(source, norm)])
 
-        def make() -> ExtentOf:
-            inner = self.extent(source)
+        def size(norms: Norms, inner: Extent) -> Extent:
+            token, length = (part + norm(norms) for part in (inner.token, inner.length))
+            token = token if right else length
+            return Extent(token, token, length)
 
-            def size(norms: Norms) -> Extent:
-                extent, grow = inner(norms), norm(norms)
-                token = extent.token if right else extent.length
-                return self._settled(node, token + grow, token + grow, extent.length + grow)
-
-            return size
-
-        self.made[node.name] = make
+        self._bound(node, [source], size)
 
     def _added_product(self, node: fx.Node) -> None:
         """addmm(bias, x, W), as in Conv1D of GPT-2."""

@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, fx, nn
 
-from scalinglab.measure.network_norms.graph import RADIUS
 from scalinglab.measure.network_norms.reading import extents
 from scalinglab.measure.network_norms.reading.elementwise import Elementwise
-from scalinglab.measure.network_norms.reading.extents import (
-    Extent,
-    ExtentOf,
-    Norms,
-    Unbounded,
-    log_of,
-    log_sum,
-)
-from scalinglab.measure.network_norms.reading.layers import BATCH
+from scalinglab.measure.network_norms.reading.extents import Extent, Norms, Unbounded, log_sum
 from scalinglab.measure.network_norms.reading.nodes import given
 
 MAXIMA = (nn.MaxPool1d, nn.MaxPool2d, nn.MaxPool3d)
@@ -48,69 +40,43 @@ class Sums(Elementwise):
         for operand, log in ((first, 0.0), (second, log_alpha)):
             if isinstance(operand, fx.Node):
                 grow = log + 0.5 * math.log(self._copies(operand, node))
-                terms.append((operand, lambda norms, grow=grow: torch.full_like(norms[RADIUS], grow)))
+                terms.append((operand, lambda norms, grow=grow: grow))
         self._add_up(node, terms)
-        self.made[node.name] = lambda: self._summed(node, [first, second], alpha)
+        self._summed(node, [first, second], log_alpha)
 
-    def _summed(self, node: fx.Node, operands: list[Any], alpha: float) -> ExtentOf:
-        one, two = (self._broadcast(operand, node) for operand in operands)
+    def _summed(self, node: fx.Node, operands: list[Any], log_alpha: float = 0.0) -> None:
+        def size(norms: Norms, one: Extent, two: Extent) -> Extent:
+            return extents.added(one, Extent(*(part + log_alpha for part in two)))
 
-        def size(norms: Norms) -> Extent:
-            other = two(norms)
-            if alpha != 1.0:
-                other = Extent(*(part + log_of(alpha, part) for part in other))
-            return self._settled(node, *extents.added(one(norms), other))
-
-        return size
+        self._bound(node, [partial(self._broadcast, operand, node) for operand in operands], size)
 
     def _larger(self, node: fx.Node) -> None:
         """The larger or smaller of two tensors; of one, along an axis, its largest entries."""
         if len(node.args) > 1 and isinstance(node.args[1], fx.Node):
             self._fill_pair(node)
         else:
-            self._factor(node, node.all_input_nodes[0], 1.0, "")
             source = node.all_input_nodes[0]
-            shape = self.shapes[node.name] or self.shapes[source.name]
-
-            def make() -> ExtentOf:
-                inner = self.extent(source)
-                return lambda norms: extents.same(inner(norms), 1.0, shape, BATCH)
-
-            self.made[node.name] = make
+            self._factor(node, source, 1.0, "")
+            self._bound(node, [source], lambda norms, inner: extents.moved(inner))
 
     def _fill_pair(self, node: fx.Node) -> None:
         parts = [a for a in node.args if isinstance(a, fx.Node)]
         self.graph.has_concatenation = True
         self._in_quadrature(node, [p for p in parts if self._depends(p)])
-        self.made[node.name] = lambda: self._summed(node, list(node.args[:2]), 1.0)
+        self._summed(node, list(node.args[:2]))
 
     def _concatenate(self, node: fx.Node) -> None:
         sources: list[fx.Node] = []
         fx.map_arg((node.args, node.kwargs), lambda n: sources.append(n))
         depending = [n for n in sources if self._depends(n)]
         self.graph.has_concatenation |= len(depending) > 1
+        self._in_quadrature(node, depending, copied=False)
 
-        def step(values: dict[str, Tensor | None], norms: Norms) -> None:
-            found = [v for s in depending if (v := values[s.name]) is not None]
-            values[node.name] = (
-                0.5 * log_sum(*(2 * v for v in found)) if len(found) > 1 else found[0] if found else None
-            )
+        def size(norms: Norms, *found: Extent) -> Extent:
+            token, length = (0.5 * log_sum(*(2 * e[part] for e in found)) for part in (1, 2))
+            return Extent(torch.stack([e.entry for e in found]).amax(0), token, length)
 
-        self.graph.steps.append(step)
-
-        def make() -> ExtentOf:
-            parts = [self.extent(n) for n in sources]
-
-            def size(norms: Norms) -> Extent:
-                found = [part(norms) for part in parts]
-                length = 0.5 * log_sum(*(2 * e.length for e in found))
-                token = 0.5 * log_sum(*(2 * e.token for e in found))
-                entry = torch.stack([e.entry for e in found]).amax(0)
-                return self._settled(node, entry, token, length)
-
-            return size
-
-        self.made[node.name] = make
+        self._bound(node, sources, size)
 
     def _reduction(self, node: fx.Node) -> None:
         """Sums and averages along axes."""
@@ -126,18 +92,7 @@ class Sums(Elementwise):
             factor = 1 / math.sqrt(max(1.0, count - 1))
         self._factor(node, source, factor, name)
         largest = {"mean": 1.0, "sum": count, "cumsum": factor}.get(name, math.sqrt(count))
-
-        def make() -> ExtentOf:
-            inner = self.extent(source)
-
-            def size(norms: Norms) -> Extent:
-                extent = inner(norms)
-                length = extent.length + log_of(factor, extent.length)
-                return self._settled(node, extent.entry + log_of(largest, extent.entry), length, length)
-
-            return size
-
-        self.made[node.name] = make
+        self._shortened(node, source, factor, largest)
 
     def _pooled(self, node: fx.Node) -> None:
         name, source = node.meta["name"], node.all_input_nodes[0]
@@ -189,20 +144,16 @@ class Sums(Elementwise):
     def _pooling(self, node: fx.Node, source: fx.Node, factor: float, largest: float, what: str) -> None:
         """A pool of this norm; no entry grows more than by the factor `largest`."""
         self._factor(node, source, factor, what)
-        shape = self.shapes[node.name]
+        self._shortened(node, source, factor, max(largest, 1.0))
 
-        def make() -> ExtentOf:
-            inner = self.extent(source)
+    def _shortened(self, node: fx.Node, source: fx.Node, factor: float, largest: float) -> None:
+        """An example is longer by at most a factor, and an entry larger by the factor `largest`."""
 
-            def size(norms: Norms) -> Extent:
-                extent = inner(norms)
-                length = extent.length + log_of(factor, extent.length)
-                entry = extent.entry + math.log(max(largest, 1.0))
-                return extents.consistent(entry, length, length, shape, BATCH)
+        def size(norms: Norms, inner: Extent) -> Extent:
+            length = inner.length + math.log(factor)
+            return Extent(inner.entry + math.log(largest), length, length)
 
-            return size
-
-        self.made[node.name] = make
+        self._bound(node, [source], size)
 
     # -- entries that are moved -----------------------------------------------------------------------
 
@@ -212,12 +163,7 @@ class Sums(Elementwise):
     def _part(self, node: fx.Node) -> None:
         source = node.all_input_nodes[0]
         self._factor(node, source, 1.0, "")
-
-        def make() -> ExtentOf:
-            inner = self.extent(source)
-            return lambda norms: self._settled(node, *inner(norms))
-
-        self.made[node.name] = make
+        self._bound(node, [source], lambda norms, inner: inner)
 
     def _move(self, node: fx.Node) -> None:
         source = node.all_input_nodes[0]
@@ -239,17 +185,5 @@ class Sums(Elementwise):
         before, after = self.shapes[source.name], self.shapes[node.name]
         copies, tokens = extents.movement(node.target, arguments, before, after)  # type: ignore[arg-type]
         self._factor(node, source, math.sqrt(copies), node.meta["name"])
-        grow, mixed = 0.5 * math.log(copies), 0.5 * math.log(copies * tokens)
-
-        def make() -> ExtentOf:
-            inner = self.extent(source)
-
-            def size(norms: Norms) -> Extent:
-                entry, token, length = inner(norms)
-                if not after:  # several tensors, each a part
-                    return Extent(entry, token + mixed, length)
-                return self._settled(node, entry, token + mixed, length + grow)
-
-            return size
-
-        self.made[node.name] = make
+        grow, mixed = 0.5 * math.log(copies) if after else 0.0, 0.5 * math.log(copies * tokens)
+        self._bound(node, [source], lambda norms, e: (e.entry, e.token + mixed, e.length + grow))
