@@ -228,3 +228,18 @@ def test_memory_format_does_not_change_the_function(name):
     expected = model(x)
     model.to(memory_format=torch.channels_last)
     torch.testing.assert_close(model(x.to(memory_format=torch.channels_last)), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_the_share_of_the_latest_batch_in_running_statistics_is_an_option_of_resnets():
+    images = torch.randn(16, 1, 8, 8)
+    means = {}
+    for momentum in (0.1, 0.5):
+        torch.manual_seed(0)
+        options = {"stages": (1,), "channels": (4,), "norm_momentum": momentum}
+        model = nets.build("resnet", (1, 8, 8), 10, **options)
+        model(images)
+        means[momentum] = [m.running_mean for m in model.modules() if isinstance(m, torch.nn.BatchNorm2d)]
+    assert len(means[0.5]) == 3
+    for slow, fast in zip(means[0.1], means[0.5], strict=True):
+        assert torch.allclose(fast, 5 * slow, rtol=1e-4, atol=1e-6)
+        assert fast.abs().max() > 0

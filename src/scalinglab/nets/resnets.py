@@ -12,20 +12,22 @@ from scalinglab.nets.layers import BatchNorm, Conv, Dense, GlobalAvgPool
 class BasicBlock(nn.Module):
     """relu(F(x) + shortcut(x)), F = two 3×3 convolutions, each normalised (He et al. 2016)."""
 
-    def __init__(self, n_in: int, n_out: int, stride: int, batch_norm: bool, dropout: float) -> None:
+    def __init__(
+        self, n_in: int, n_out: int, stride: int, batch_norm: bool, dropout: float, momentum: float
+    ) -> None:
         super().__init__()
         self.branch = nn.Sequential(
             Conv(n_in, n_out, 3, stride, 1, bias=not batch_norm),
-            *_norm(n_out, batch_norm),
+            *_norm(n_out, batch_norm, momentum),
             nn.ReLU(),
             *([nn.Dropout(dropout)] if dropout else []),
             Conv(n_out, n_out, 3, 1, 1, bias=not batch_norm),
-            *_norm(n_out, batch_norm),
+            *_norm(n_out, batch_norm, momentum),
         )
         self.shortcut: nn.Module = nn.Identity()
         if stride != 1 or n_in != n_out:
             self.shortcut = nn.Sequential(
-                Conv(n_in, n_out, 1, stride, bias=not batch_norm), *_norm(n_out, batch_norm)
+                Conv(n_in, n_out, 1, stride, bias=not batch_norm), *_norm(n_out, batch_norm, momentum)
             )
         self.activation = nn.ReLU()
 
@@ -69,6 +71,7 @@ def resnet(
     stages: tuple[int, ...] | None = None,
     channels: tuple[int, ...] | None = None,
     dropout: float = 0.0,
+    norm_momentum: float = 0.1,
 ) -> nn.Module:
     """A 3×3 stem, stages of basic blocks (all but the first halve the image), mean over pixels, readout.
 
@@ -80,6 +83,7 @@ def resnet(
         channels: Channels of each stage at width 1: (16, 32, 64, 128) for one-channel images, else
             (64, 128, 256, 512).
         dropout: Probability, inside the blocks.
+        norm_momentum: Share of the latest batch in the running statistics of batch normalisation.
     """
     n_in, _, _ = image_sides("resnet", input_shape)
     known = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3)}
@@ -98,13 +102,14 @@ def resnet(
         raise BadInput(f"channels = {channels} and stages = {stages} of a resnet must be equally long")
     norm = batch_norm is not False
     n_out = max(1, round(channels[0] * width))
-    layers: list[nn.Module] = [Conv(n_in, n_out, 3, 1, 1, bias=not norm), *_norm(n_out, norm), nn.ReLU()]
+    stem = Conv(n_in, n_out, 3, 1, 1, bias=not norm)
+    layers: list[nn.Module] = [stem, *_norm(n_out, norm, norm_momentum), nn.ReLU()]
     n_in = n_out
     for stage, (blocks, base) in enumerate(zip(stages, channels, strict=True)):
         n_out = max(1, round(base * width))
         for block in range(blocks):
             stride = 2 if stage > 0 and block == 0 else 1
-            layers.append(BasicBlock(n_in, n_out, stride, norm, dropout))
+            layers.append(BasicBlock(n_in, n_out, stride, norm, dropout, norm_momentum))
             n_in = n_out
     return nn.Sequential(*layers, GlobalAvgPool(), nn.Flatten(), Dense(n_in, n_classes))
 
@@ -143,5 +148,5 @@ def wide_resnet(
     return nn.Sequential(*layers, Dense(n_in, n_classes))
 
 
-def _norm(n: int, batch_norm: bool) -> list[nn.Module]:
-    return [BatchNorm(n)] if batch_norm else []
+def _norm(n: int, batch_norm: bool, momentum: float = 0.1) -> list[nn.Module]:
+    return [BatchNorm(n, momentum=momentum)] if batch_norm else []
