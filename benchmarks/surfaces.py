@@ -342,7 +342,7 @@ def optima(truth: Callable[..., np.ndarray], form: Form, draws: int) -> dict[str
         fitted = surface.fit(*runs, **FIXED)
         called = find_shape(fitted, Command("answer")).facts["verdict"] == "yes"
         knowing = surface.fit(*runs, form=form)
-        knowing = replace(knowing, law=replace(knowing.law, solution=fit_points(form, knowing.law.points)))
+        knowing = replace(knowing, law=fit_points(form, knowing.law.points))
         low, high = knowing.compute_optimal(compute, assume_form=True).n_params_interval
         oracle = float(np.log(high / low))
         try:

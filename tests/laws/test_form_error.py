@@ -1,5 +1,6 @@
 """What a surface may miss: kriging against dense linear algebra, intervals that hold on published runs."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -62,6 +63,11 @@ def gradient(law, x: np.ndarray) -> np.ndarray:
     return np.array(rows).T / law.at((n, d))[:, None]
 
 
+def predicted(error, asked, shares, field):
+    slopes = np.sqrt(np.mean(error.slopes(asked.sizes)[list(field.along)] ** 2, axis=0))
+    return error._predicted(error.coordinates(asked.sizes), asked.weight * slopes, shares, field)
+
+
 def test_every_model_is_kriging_by_generalised_least_squares(law):
     """Against the textbook's formulas, whose parameters are fitted anew with each covariance of δ."""
     error = FormError(law)
@@ -73,7 +79,7 @@ def test_every_model_is_kriging_by_generalised_least_squares(law):
     r, likelihood, deltas, slope_error = law.residuals, [], [], []
     shares = error._shares(asked)
     for field in error.fields:
-        middle, added = error._predicted(asked, shares, field)
+        middle, added = predicted(error, asked, shares, field)
         for k, ratio in enumerate(field.ratio):
             delta = ratio * field_covariance(law, x, field)
             seen, cross = np.eye(N.size) + delta[: N.size, : N.size], delta[N.size :, : N.size]
@@ -142,7 +148,7 @@ def test_ends_are_those_of_the_average_of_student_distributions(law, monkeypatch
         below, above = error.ends(asked, 0.95, np.array([stretch * usual] * 2))
         chance = np.zeros_like(grid)
         for field in error.fields:
-            middle, added = error._predicted(asked, shares, field)
+            middle, added = predicted(error, asked, shares, field)
             spread = field.noise[:, None] * np.sqrt(stretch**2 * fit + min(stretch, 1) ** 2 * added)
             parts = zip(field.weight, middle, spread, strict=True)
             chance += sum(w * stats.t.cdf((grid - m) / s, error.dof) for w, m, s in parts)
@@ -198,6 +204,24 @@ def test_where_the_form_errs_losses_beyond_the_runs_are_less_known_than_residual
     assert (inside, split) == (pytest.approx(0, abs=1e-9), pytest.approx(0, abs=1e-9))
     assert far < near < 0
     assert (found(2 * LOWER, 1.0)[1] - middle)[2] == pytest.approx(2 * far, rel=0.1)
+
+
+def test_the_last_digits_of_a_fit_decide_nothing():
+    """Errors are shared but for less than the last digit of 1, unless the form errs, which explains them."""
+    n, d = (v.ravel() for v in np.meshgrid(np.geomspace(5e7, 2e10, 14), np.geomspace(2e9, 4e11, 9)))
+    wave = 0.02 * np.sin(0.7 * np.log(n / 1e8)) * np.cos(0.6 * np.log(d / 1e10))
+    noise = 0.001 * np.random.default_rng(0).standard_normal(n.size)
+    law = surface.fit(
+        n, d, (1.8 + 482 * n**-0.348 + 2085 * d**-0.366) * np.exp(wave + noise), form="chinchilla"
+    ).law
+    middles = []
+    for moved in (0.0, 1e-9, 1e-8, 1e-7):
+        same = replace(law, parameters={name: value * (1 + moved) for name, value in law.parameters.items()})
+        error = FormError(same, SharedErrors(same))
+        assert error.shared == pytest.approx(1.0, abs=1e-15)
+        assert error._parts[0][0] > 0.99
+        middles.append(error.quantiles(Places.values(np.array([[1e11], [1e12]])), (0.5,))[0, 0])
+    assert np.ptp(middles) < 1e-6
 
 
 def test_a_parameter_at_its_bound_does_not_move_with_errors_that_runs_share():

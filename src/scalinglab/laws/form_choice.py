@@ -67,29 +67,29 @@ def weights(solutions: Mapping[str, Solution]) -> dict[str, float]:
     able = judged(len(data.y), [law.form for law in solutions.values()])
     if len(able) < 2:
         return {}
-    cuts = np.r_[0, weighing.cuts(len(data.y), max(len(form.parameters) for form in able) + 2)]
+    cuts = weighing.cuts(len(data.y), max(len(form.parameters) for form in able) + 2)
     laws = [solutions[form.name] for form in able]
     order = data.by_size
-    errors = {count: FormError(replace(laws[0], points=data.keep(order[:count]))) for count in cuts[1:]}
+    errors = {count: FormError(replace(laws[0], points=data.keep(order[:count]))) for count in cuts}
 
     def density(one: int, seen: int, until: int) -> float:
-        return log_density_of(laws[one], data, seen, until, errors)
+        return log_density_of(laws[one], data, seen, until, errors, first=seen == cuts[0])
 
     share = weighing.by_backtests(np.zeros(len(able)), density, cuts, NEGLIGIBLE)
     return {form.name: float(w) for form, w in zip(able, share, strict=True) if w > 0}
 
 
 def log_density_of(
-    law: Solution, data: Points, seen: int, until: int, errors: Mapping[int, FormError] | None = None
-) -> float:
+    law: Solution, data: Points, seen: int, until: int, errors: Mapping[int, FormError] | None = None,
+    first: bool = False,
+) -> float:  # fmt: skip
     """ln of the density that the form, fitted to the `seen` cheapest runs, gives those up to `until`.
-
-    With none seen, that of the first `until` runs, with a prior that tells as much as one of them.
 
     Args:
         errors: by count of the cheapest runs, what forms may miss of these; by default nothing.
+        first: that of the runs seen counts, too, with a prior that tells as much as one of them.
     """
-    order, seen, first = data.by_size, seen or until, not seen
+    order = data.by_size
     noise = law.noise or None
     early = fit_points(law.form, data.keep(order[:seen]), log=law.log, start=law.values[None], noise=noise)
     both = replace(early, points=data.keep(order[:until]))
@@ -120,7 +120,7 @@ def log_density_of(
         return evidence(until) - evidence(seen)
     # the prior where the form fits best has the density |XᵀX|^(1/2) (2π a s²)^(−p/2); directions that are
     # left out, which later runs see, cost as much as the others
-    root = np.abs(np.diag(np.linalg.qr(values[:, :-1], mode="r")))
-    variance = np.sum(values[:, -1] ** 2) / (until - len(root))
-    spent = 0.5 * len(law.form.parameters) * np.log(until)
+    root = np.abs(np.diag(np.linalg.qr(values[:seen, :-1], mode="r")))
+    variance = np.sum(values[:seen, -1] ** 2) / (seen - len(root))
+    spent = 0.5 * len(law.form.parameters) * np.log(seen)
     return evidence(until) + float(np.sum(np.log(root / np.sqrt(2 * np.pi * variance)))) - spent

@@ -160,7 +160,9 @@ class Surface(NotebookResult):
             sizes = shared_errors.groups(law, np.log(points.x).T)
         return of_surface(
             points,
-            lambda: fit_points(law.form, points, log=law.log),
+            lambda: fit_points(
+                law.form, points, log=law.log, start=law.values[None], noise=law.noise or None
+            ),
             lambda values: shared_errors.whitened(values, *sizes),
         )
 
@@ -362,7 +364,9 @@ class Surface(NotebookResult):
         if intervals or self.method == "profile":  # of few runs the profiles take no time
             self._require_exponents()
         options = (flops_per_param_example, level, intervals, assume_form)
-        return self._averaged_optimum(compute, *options) if self.average else self._optimum(compute, *options)
+        found = self._averaged_optimum if self.average else self._optimum
+        best = found(compute, *options)
+        return replace(best, caution=_caution(self.leading.bend)) if intervals else best
 
     def _averaged_optimum(
         self, compute: Any, flops_per_param_example: float, level: float, intervals: bool, assume_form: bool
@@ -398,7 +402,6 @@ class Surface(NotebookResult):
             loss=mean("loss"), n_params_interval=ends("n_params"), n_data_interval=ends("n_data"),
             loss_interval=ends("loss"), exponent=exponent, n_params_median=mean("n_params_median"),
             n_data_median=mean("n_data_median"), loss_median=mean("loss_median"),
-            caution=_caution(self.leading.bend) if intervals else None,
         )  # fmt: skip
 
     def _optimum(
@@ -429,8 +432,8 @@ class Surface(NotebookResult):
         exponent = given(np.log(nearby[0] / best[0]) / np.log(1.01))
         return Optimal(
             given(flat), n_params, n_data, loss, ends[0], ends[1], ends[2], exponent, level,
-            self.method if intervals else "", given(flat / spent.max()),
-            _caution(self.bend) if intervals else None, given(spent.min() / flat), *map(given, middle),
+            self.method if intervals else "", given(flat / spent.max()), None, given(spent.min() / flat),
+            *map(given, middle),
         )  # fmt: skip
 
     def allocation_exponent(self, level: float = 0.95) -> tuple[float, Interval]:

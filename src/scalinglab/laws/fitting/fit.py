@@ -150,7 +150,8 @@ def _squarable(y: np.ndarray) -> None:
 
 def find_outlier(law: Solution) -> Reason | None:
     """The point that does not follow the others, and what the others give there; or None."""
-    return outliers.find(law, lambda data: fit_points(law.form, data, loss="squared"))
+    start = law.values[None]
+    return outliers.find(law, lambda data: fit_points(law.form, data, loss="squared", start=start))
 
 
 def without_few(law: Solution) -> tuple[Solution, np.ndarray] | None:
@@ -284,7 +285,9 @@ def fit_points(
         minimum = least_squares.minimise(problem, nodes)
     else:
         problem = squares
-        minimum = least_squares.minimise(problem, nodes, iterations=40 if loss == "huber" else 200)
+        # the residuals of a start that is given show the scatter
+        most = 200 if loss != "huber" else 40 if start is None else 0
+        minimum = least_squares.minimise(problem, nodes, iterations=most)
         if loss == "huber":
             for _ in range(2):  # the threshold follows the scatter, and the scatter the fit
                 best = minimum.z[[np.argmin(minimum.objective)]]
@@ -352,9 +355,10 @@ def _polished(problem: least_squares.Problem, minimum: least_squares.Minimum) ->
     if not problem.robust or np.median(np.abs(residuals)) <= problem.delta:
         return minimum
     z, objective, converged = minimum.z.copy(), minimum.objective.copy(), minimum.converged.copy()
-    close = np.isclose(objective, objective[best], rtol=1e-6, atol=0)
-    near = (objective <= objective[best] * 1.01) & ~close
-    for i in [best, *np.flatnonzero(near)]:
+    order = np.argsort(minimum.objective)
+    near = order[minimum.objective[order] <= minimum.objective[best] * 1.01]
+    # of those that reached the same place the best
+    for i in near[np.diff(np.log(minimum.objective[near]), prepend=-np.inf) > 1e-6]:
         z[i], objective[i] = least_squares.polish(problem, z[i])
         converged[i] = True
     return least_squares.Minimum(z, objective, converged)

@@ -225,14 +225,14 @@ class Problem:
             columns = self.form.gradient_at(self.x, *inputs)
             if columns is None:
                 return self._differences(z)
-            by_parameter = np.empty((shape[0], values.shape[-1], shape[1]))  # whose rows are read together
-            for j, column in enumerate(columns):
-                by_parameter[:, j] = column
-            by_parameter *= np.where(self.logs, values, self.units)[..., None]
+            scale = self.weight
             if self.log:
                 curve = self.curve(z) if r is None else self.y * np.exp(r[:, : shape[1]] / self.weight)
-                by_parameter /= curve[:, None]
-            by_parameter *= self.weight[:, None]
+                scale = scale / curve
+            by_parameter = np.empty((shape[0], values.shape[-1], shape[1]))  # whose rows are read together
+            for j, column in enumerate(columns):
+                np.multiply(column, scale, out=by_parameter[:, j])
+            by_parameter *= np.where(self.logs, values, self.units)[..., None]
             if not np.abs(by_parameter).max(initial=0.0) < LARGEST_SLOPE:
                 by_parameter[~(np.abs(by_parameter) < LARGEST_SLOPE)] = 0.0
         slopes = by_parameter.transpose(0, 2, 1)
@@ -391,6 +391,9 @@ class Minimum:
 
 
 MOST_SLOPES = 2**18  # search: derivatives taken at once, 2 MB, which stay in the cache
+# search: curvature of Huber's ρ beyond the threshold over its weight; with 1, reweighting, steps are short,
+# with 0, Newton's, they fail where few residuals are within (O'Leary 1990)
+BEYOND = 0.5
 CURVED = 0.5  # search: steps refused of late, each counting 0.8 of the next, from which on a valley is curved
 PROBE = 0.1  # search: part of a step over which its curvature is measured
 LARGEST_TURN = 0.375  # published: Transtrum and Sethna (2012), of half the acceleration over the step
@@ -456,7 +459,8 @@ def _step(
     if problem.robust:
         weight = weight * np.minimum(1.0, problem.thresholds / np.maximum(np.abs(r), TINY))
     gradient = ((weight * r)[:, None] @ jacobian)[:, 0]
-    hessian = jacobian.transpose(0, 2, 1) @ (weight[..., None] * jacobian)
+    curvature = np.where(weight < problem.counts, BEYOND * weight, weight)
+    hessian = jacobian.transpose(0, 2, 1) @ (curvature[..., None] * jacobian)
     # a parameter at its bound whose step leads outside stays there
     fixed = ((z <= low) & (gradient > 0)) | ((z >= high) & (gradient < 0))
     diagonal = np.einsum("bpp->bp", hessian)

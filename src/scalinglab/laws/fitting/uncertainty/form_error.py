@@ -105,6 +105,11 @@ class Field:
     noise: np.ndarray
     weight: np.ndarray
 
+    @property
+    def counts(self) -> bool:
+        """Whether it has a part in the average."""
+        return bool(self.weight.sum() > ROUNDING)
+
 
 class FormError:
     """The average over errors of the form of one law, fitted to logarithms by Huber's loss or squares.
@@ -203,11 +208,12 @@ class FormError:
         An offset of a size and a bend explain the same residuals: each is as likely as it is without the
         other, over the probability that it leaves to a form that holds.
         """
-        if self.sharing is None:
+        if self.sharing is None or self.together is None:
             return [(1.0, self)]
-        odds = np.array([1 - self.shared, self.shared])
-        odds = odds / [max(float(part.fields[0].weight[0]), 1e-300) for part in (self, self.sharing)]
-        alone, sharing = (odds / odds.sum()).tolist()
+        # in logarithms: both may be far below the last digit of 1
+        odds = np.array([self.together.log_alone, np.log(self.shared)])
+        held = [max(float(part.fields[0].weight[0]), 1e-300) for part in (self, self.sharing)]
+        alone, sharing = shares(odds - np.log(held)).tolist()
         return [(alone, self), (sharing, self.sharing)]
 
     @property
@@ -250,7 +256,7 @@ class FormError:
         kept = residuals = self.measured
         for _ in range(ROUNDS):
             seen = self.contrasts.T @ kept
-            fields = self._weighed(seen)
+            fields = [field for field in self._weighed(seen) if field.counts]
             unexplained = [f.weight @ (1 / (1 + f.ratio[:, None] * f.variance)) for f in fields]
             left = sum(f.axes @ (u * (f.axes.T @ seen)) for f, u in zip(fields, unexplained, strict=True))
             explained = kept - self.contrasts @ left
@@ -287,18 +293,15 @@ class FormError:
         return SIGNIFICANT if len(along) < several else 1 - SIGNIFICANT * several * (several > 1)
 
     @cached_property
-    def _whitening(self) -> tuple[np.ndarray, np.ndarray]:
-        """(k, n, n) the inverse root of every covariance with δ, and (k,) ln of its prior over |Ω|^(1/2)."""
-        roots, priors = [], []
-        rho = SLOPE_ERRORS[SLOPE_ERRORS <= LARGEST][::2]
+    def _whitening(self) -> list[tuple[np.ndarray, np.ndarray, float]]:
+        """Of every field its axes at the runs (n, n), variances along them by ρ (k, n), and the prior."""
+        found, rho = [], SLOPE_ERRORS[SLOPE_ERRORS <= LARGEST][::2]
         for reach, along, at_runs in self._covariances:
             variance, axes = np.linalg.eigh(at_runs)
             ratio = (rho * reach / MATERN_SLOPE) ** 2 / self.run_variance
             total = 1 + ratio[:, None] * np.maximum(variance, 0.0)
-            roots.append(axes.T / np.sqrt(total)[..., None])
-            share = self._share_of(along) / len(RANGES) / len(rho)
-            priors.append(np.log(share) - 0.5 * np.log(total).sum(axis=1))
-        return np.concatenate(roots), np.concatenate(priors)
+            found.append((axes, total, self._share_of(along) / len(RANGES) / len(rho)))
+        return found
 
     def whitened(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Columns (runs, m) divided by the root of every covariance with an error of the form: (k, runs, m).
@@ -306,8 +309,9 @@ class FormError:
         With (k,) the logarithm of the prior of each over the root of its determinant; ρ is part of the slope
         of this law, whatever form the columns are of.
         """
-        roots, prior = self._whitening
-        return roots @ values, prior
+        white = [(axes.T @ values) / np.sqrt(total)[..., None] for axes, total, _ in self._whitening]
+        prior = [np.log(share) - 0.5 * np.log(total).sum(axis=1) for _, total, share in self._whitening]
+        return np.concatenate(white), np.concatenate(prior)
 
     def _weighed(self, seen: np.ndarray) -> list[Field]:
         """The fields with the weights that contrasts `seen` of the residuals give them."""
@@ -362,9 +366,7 @@ class FormError:
         """
         if not self.shows:
             return halves
-        fit, middle, added, noise, weight = self._average(asked, measured)
-        # of every part the first has no error of the form
-        first = np.arange(len(self._parts)) * (len(noise) // len(self._parts))
+        fit, middle, added, noise, weight, first = self._average(asked, measured)
         alone = np.array([1 - self.shared, self.shared][: len(first)])
         spreads = noise[first, None] * np.sqrt(fit[first])
         left = np.sqrt(weight @ noise**2 / (alone @ noise[first] ** 2)) if self.chance > RULED_OUT else 1.0
@@ -394,7 +396,7 @@ class FormError:
         """
         if not self.shows:
             return np.zeros((len(shares), len(asked.weight)))
-        fit, middle, added, size, weight = self._average(asked, noise)
+        fit, middle, added, size, weight, _ = self._average(asked, noise)
         spread = size[:, None] * np.sqrt(np.maximum(fit + added, 1e-300))
         kept = weight > NEGLIGIBLE / len(weight)
         parts = middle[kept], spread[kept], weight[kept] / weight[kept].sum()
@@ -402,7 +404,7 @@ class FormError:
 
     def log_density(self, asked: Places, above: np.ndarray) -> np.ndarray:
         """(quantities,) ln of the density of one more run `above` the fitted ln L of each place."""
-        fit, middle, added, noise, weight = self._average(asked, measured=True)
+        fit, middle, added, noise, weight, _ = self._average(asked, measured=True)
         spread = noise[:, None] * np.sqrt(fit + added)
         each = student_log_density((above - middle) / spread, self.dof) - np.log(spread)
         return np.asarray(special.logsumexp(each, b=weight[:, None], axis=0))
@@ -411,24 +413,28 @@ class FormError:
         """The average over errors of the form and noise: parts (k, quantities), their noise and weight (k,).
 
         The variance of the fitted quantities over that of the noise, the mean of each part and the variance
-        that δ adds to it.
+        that δ adds to it; and which have no error of the form.
         """
         found: list[tuple[np.ndarray, ...]] = []
+        first: list[int] = []
         # of levels: what slopes miss, on which the best split of compute rests, was not measured
         beyond = self._beyond(asked) * asked.weight.sum(axis=1)
         missed, lower = 1 + (MISSED - 1) * np.abs(beyond), LOWER * beyond
+        logs, slopes = self.coordinates(asked.sizes), self.slopes(asked.sizes)
         for share, part in self._parts:
             shares = part._shares(asked)
             fit = np.maximum(np.sum(shares**2, axis=1) + measured, 1e-300)
-            for field in part.fields:
-                middle, added = part._predicted(asked, shares, field)
+            first.append(sum(len(each[3]) for each in found))
+            for field in part.fields[:1] + [field for field in part.fields[1:] if field.counts]:
+                middle, added = part._predicted(
+                    logs, asked.weight * _together(slopes, field.along), shares, field
+                )
                 middle = middle + shares @ part.moved
                 wider = np.where(field.ratio[:, None] > 0, missed**2, 1.0)
                 added = added * wider
                 middle = middle - lower * field.noise[:, None] * np.sqrt(added)
                 found.append((fit * wider, middle, added, field.noise, share * field.weight))
-        fits, middle, added, noise, weight = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        return fits, middle, added, noise, weight
+        return *(np.concatenate(parts) for parts in zip(*found, strict=True)), np.array(first)
 
     def _beyond(self, asked: Places) -> np.ndarray:
         """(quantities,) from 0 at the runs to 1 at many times what was spent on the largest of them.
@@ -470,13 +476,13 @@ class FormError:
         """The variance of δ of every range, averaged over ρ."""
         return [float(f.weight @ (f.noise**2 * f.ratio)) for f in self.fields]
 
-    def _predicted(self, asked: Places, shares: np.ndarray, field: Field) -> tuple[np.ndarray, np.ndarray]:
+    def _predicted(
+        self, logs: np.ndarray, weight: np.ndarray, shares: np.ndarray, field: Field
+    ) -> tuple[np.ndarray, np.ndarray]:
         """(k, quantities) mean of quantity − fitted quantity, and the variance that δ adds over the noise's.
 
         That is δ at the places of the quantity less what the fit took over of δ at the runs.
         """
-        logs = self.coordinates(asked.sizes)
-        weight = asked.weight * _together(self.slopes(asked.sizes), field.along)
         at_runs, taken, seen = self._shared(logs, weight, shares, field)
         among = matern(logs, logs, field.range, field.along)
         at_places = np.einsum("qm,qmn,qn->q", weight, among, weight)

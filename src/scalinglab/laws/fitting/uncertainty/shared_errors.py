@@ -123,9 +123,16 @@ class SharedErrors:
         return bool(np.isfinite(self.law.delta))
 
     @property
+    def log_alone(self) -> float:
+        """ln of the probability that errors are independent; the average leaves out what is negligible."""
+        if not self.shows or not self.average.correlation.any():
+            return 0.0
+        return min(np.log(1 - several(self.sizes)) + self._independent.evidence - self.average.evidence, 0.0)
+
+    @property
     def chance(self) -> float:
         """The probability that runs of one size share an error."""
-        return float(self.average.weight @ (self.average.correlation > 0)) if self.shows else 0.0
+        return float(-np.expm1(self.log_alone))
 
 
 def groups(
