@@ -793,10 +793,9 @@ def studies_of(curves: Curves) -> list[Study]:
     names = {ours: theirs for theirs, ours in curves.names.items()}
     texts = frame.select_dtypes(exclude=["number", "bool"]).columns
     known = re.compile("|".join((SCHEDULE, FINISHED, KEPT)), re.IGNORECASE)
-    told = [c for c in texts if c != "run" and c not in KINDS and not known.search(str(c))]
-    told = [
-        c for c in told if size is None or frame.groupby(c)[size].nunique().min() > 1
-    ]  # no names of sizes
+    declaring = [c for c in texts if c != "run" and c not in KINDS and not known.search(str(c))]
+    if size is not None:  # no names of sizes
+        declaring = [c for c in declaring if frame.groupby(c)[size].nunique().min() > 1]
 
     def telling(columns: Sequence[str]) -> list[str]:
         known = (c for c in columns if c in frame)
@@ -815,4 +814,4 @@ def studies_of(curves: Curves) -> list[Study]:
     declared = split(whole, ["experiment"] if "experiment" in kinds else kinds)
     if loss and size:  # studies that are declared may share runs, such as those of two readers of one paper
         declared = [replace(one, frame=one.frame.assign(__copy=copied(one))) for one in declared]
-    return [study for one in declared for study in split(one, telling(told))]
+    return [study for one in declared for study in split(one, telling(declaring))]

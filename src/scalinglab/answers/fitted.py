@@ -318,13 +318,13 @@ class Fit(NotebookResult):
         else:
             shown = ", ".join(f"{name}=…" for name in self.x)
             raise BadInput(f"sizes are given by name, since a wrong order would not be seen: {shown}")
-        held = next((note for note in self.notes if note.code in LINES), None)
+        on_line = next((note for note in self.notes if note.code in LINES), None)
         counted = {unit: name for name, unit in self.chosen.units.items()}  # tokens for n_data
-        counted |= {} if held is None else {held.details["data"]: "n_data"}
+        counted |= {} if on_line is None else {on_line.details["data"]: "n_data"}
         given = {n if n in self.x else counted.get(n, n): value for n, value in given.items()}
         wrong = [] if hasattr(at, "columns") else [name for name in given if name not in self.x]
-        if held is not None and {*PAIR} <= {*given}:
-            self._refuse_off_the_line(held, *(np.asarray(given[name], float) for name in PAIR))
+        if on_line is not None and {*PAIR} <= {*given}:
+            self._refuse_off_the_line(on_line, *(np.asarray(given[name], float) for name in PAIR))
             wrong = [name for name in wrong if name not in PAIR]
         if wrong:
             raise BadInput(
@@ -339,12 +339,12 @@ class Fit(NotebookResult):
             )
         return given
 
-    def _refuse_off_the_line(self, held: Reason, n_params: np.ndarray, n_data: np.ndarray) -> None:
+    def _refuse_off_the_line(self, on_line: Reason, n_params: np.ndarray, n_data: np.ndarray) -> None:
         """Refuse data that are not those which the runs' line gives these parameters."""
-        line = held.details["factor"] * n_params ** held.details["power"]
+        line = on_line.details["factor"] * n_params ** on_line.details["power"]
         if not np.allclose(n_data, line, rtol=ON_THE_LINE):
             n, d = (count(np.ravel(values)[0]) for values in (n_params, line))
-            raise BadInput(f"{held}; here {n} parameters have {d} {held.details['data']}")
+            raise BadInput(f"{on_line}; here {n} parameters have {d} {on_line.details['data']}")
 
     def _at(
         self, places: Mapping[str, np.ndarray], level: float

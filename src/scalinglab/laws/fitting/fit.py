@@ -115,8 +115,8 @@ def fit(
     solved = fit_points(found, usable, loss=loss, delta=delta, log=space == "log", starts=starts, noise=noise)
     names = dict(zip(solved.form.variables, table.names, strict=False))  # arrays have none
     outlier = find_outlier(solved)
-    odd = () if outlier is None else (outliers.renamed(outlier, table.measured, names),)
-    notes = (*usable.notes, *odd)
+    outlying = () if outlier is None else (outliers.renamed(outlier, table.measured, names),)
+    notes = (*usable.notes, *outlying)
     return replace(solved, points=replace(usable, notes=notes))
 
 

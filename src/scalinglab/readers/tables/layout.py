@@ -172,14 +172,14 @@ def _without_failed(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
 
 def _without_bookkeeping(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     """What a tool exported, without its bookkeeping; names of runs that recur are numbered; and notes."""
-    told, about = next((each for each in _EXPORTS if {*each[0]} <= {*frame}), ((), ""))
-    if told == LIST_OF_RUNS:
+    export, about = next((each for each in _EXPORTS if {*each[0]} <= {*frame}), ((), ""))
+    if export == LIST_OF_RUNS:
         again = frame.groupby("Name", dropna=False).cumcount()
         names = frame["Name"].astype(str)
         frame = frame.assign(Name=names.where(again == 0, names + " #" + (again + 1).astype(str)))
-    kept = frame[[c for c in frame if not (told and re.fullmatch(about, c))]]
-    names = {c: _OF_EXPORTS.get(c, re.sub(r"^(params|user_attrs)_", "", c)) for c in kept} if told else {}
-    notes = ["the mean of each group"] if "mean" in told else []
+    kept = frame[[c for c in frame if not (export and re.fullmatch(about, c))]]
+    names = {c: _OF_EXPORTS.get(c, re.sub(r"^(params|user_attrs)_", "", c)) for c in kept} if export else {}
+    notes = ["the mean of each group"] if "mean" in export else []
     return kept.rename(columns=names) if len({*names.values()}) == len(names) else kept, notes
 
 

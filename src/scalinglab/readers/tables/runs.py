@@ -91,8 +91,8 @@ def find_runs(
     if "run" in frame:
         frame, notes = _data_of_runs(frame, frame["run"], names)
         frame, changed = constant_settings(frame)
-        frame, told = _without_settings_alone(frame)
-        return frame, [*notes, *changed, *told]
+        frame, apart = _without_settings_alone(frame)
+        return frame, [*notes, *changed, *apart]
     step = next((c for c in CHECKPOINTS if c in frame and is_numeric(frame[c])), None)
     if step is not None and _rate_is_scheduled(frame, declared, step):
         keys = [c for c in setting_columns(frame, declared) if c != "learning_rate"]

@@ -238,9 +238,9 @@ def register_fields(outputs: Any) -> None:
 
 def _fields(value: Any) -> tuple[list[Any], Any]:
     """The fields that hold something, and what puts them back."""
-    held = {field.name: getattr(value, field.name) for field in fields(value)}
-    held = {name: each for name, each in held.items() if each is not None}
-    return [*held.values()], tuple(held)
+    filled = {field.name: getattr(value, field.name) for field in fields(value)}
+    filled = {name: each for name, each in filled.items() if each is not None}
+    return [*filled.values()], tuple(filled)
 
 
 def _with_fields(kind: type) -> Callable[[Any, Any], Any]:
