@@ -22,6 +22,10 @@ class BadInput(ScalinglabError, ValueError):
     """A value that cannot be used: the message says which, why, and what to do instead."""
 
 
+class NoTable(BadInput):
+    """A file that can be read and holds no table."""
+
+
 class NotDetermined(BadInput):
     """A question that these data do not answer: the message says why in one sentence, and what would."""
 

@@ -1,3 +1,4 @@
+# ruff: noqa: E501  tables as they are written
 """Tables that are laid out unusually: read where that is certain, refused with the way out where not."""
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import pytest
 import scalinglab as sl
 from scalinglab.answers.fitted import choose
 from scalinglab.curves.names import spelt
-from scalinglab.errors import BadInput
+from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.laws.fitting.data.from_curves import points_of
 from scalinglab.readers import ReadingWarning
 
@@ -415,3 +416,79 @@ def test_what_is_missing_or_written_otherwise_is_said(tmp_path: Path):
 @pytest.mark.parametrize("name", ["n_samplers", "stores", "trailing_loss", "num_perimeters"])
 def test_other_words_are_no_slips(name: str):
     assert spelt(name) == name
+
+
+N, LOSS = [2e7, 7e7, 2e8, 7e8], [3.91, 3.52, 3.2, 2.97]
+SUBSETS, ERRORS = [400, 1200, 3600, 10800], [0.31, 0.22, 0.16, 0.12]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "column", "values"),
+    [
+        ("speech.csv", "Labelled data,WER (%)\n30 min,20.1\n1 h,15.2\n10h,8.1\n100 hours,5.0\n", "n_data", [0.5, 1, 10, 100]),
+        ("pretraining.csv", "Params,Pretrain set,error\n" + "".join(f"{n:g},{d} imgs,{1 / n + 1 / k}\n" for n in N for k, d in ((3, "300k"), (12, "1.2M"))), "n_data", [3e5, 1.2e6] * 4),
+        ("gpt.log", "".join(f"number of parameters: {n / 1e6:.0f}M\nnum decayed parameter tensors: 26, with {0.9 * n:,.0f} parameters\nstep 0: val loss 9.1\nstep 5: val loss {y}\n" for n, y in zip(N, LOSS)), "n_params", [n for n in N for _ in "ab"]),
+        ("keras.log", "".join(f"Total params: {n:,.0f}\nNon-trainable params: 1,024\nEpoch 1: val loss = {y} (3s)\n" for n, y in zip(N, LOSS)), "n_params", N),
+        ("folds.txt", "".join(f"== n_rows = {n:,} ==\nFold 1 | best_iter 9 | valid rmse {e}\nFold 2 | best_iter 8 | valid rmse {e}\n" for n, e in zip(SUBSETS, ERRORS)), "n_data", [n for n in SUBSETS for _ in "ab"]),
+        ("words.txt", "".join(f"{n / 1e6:g}M params, {d}B tokens: val loss {y}\n" for n, y in zip(N, LOSS) for d in (1, 4)), "n_data", [1e9, 4e9] * 4),
+        ("corner.md", "| tokens → / params ↓ | 1B | 4B |\n|---|---|---|\n" + "".join(f"| {n / 1e6:g}M | {y} | {y - 0.1} |\n" for n, y in zip(N, LOSS)), "n_params", [*N, *N]),
+        ("memory.md", "Validation loss of models, memory in brackets.\n\n| | 20M | 70M | 200M | 700M |\n|---|---|---|---|---|\n| Full | " + " | ".join(f"{y} (0.4G)" for y in LOSS) + " |\n| Training tokens | 1B | 2B | 4B | 8B |\n", "tokens", [1e9, 2e9, 4e9, 8e9]),
+        ("methods.csv", "Optimizer,60M,130M,350M,1B\nAdamW,3.9,3.5,3.2,2.9\n", "n_params", [6e7, 1.3e8, 3.5e8, 1e9]),
+    ],
+)  # fmt: skip
+def test_what_is_counted_is_read_where_it_stands(tmp_path, name, content, column, values):
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    assert sl.read(tmp_path / name)[column].tolist() == values
+
+
+@pytest.mark.parametrize(
+    "name", ["n{:05d}.csv", "history_{:05d}samples.csv", "{:06d}/history.csv", "N{}.csv"]
+)
+def test_sizes_in_names_of_files_count_whatever_lies_beside_them(tmp_path, name):
+    for n, error in zip(SUBSETS, ERRORS):
+        path = tmp_path / name.format(n)
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"epoch,val_loss\n0,2.3\n1,{error}\n")
+    (tmp_path / "machine.json").write_text('{"os": "Linux", "gpus": 8}')
+    curves = sl.read(tmp_path)
+    assert curves.frame.groupby("n_data")["test_loss"].min().to_dict() == dict(zip(SUBSETS, ERRORS))
+    assert [note for note in curves.reading.notes if "machine.json" in note]
+
+
+def test_checkpoints_with_numbers_in_their_names_are_no_sizes(tmp_path):
+    for n, error in zip((100, 200, 300, 400), ERRORS):
+        (tmp_path / f"train_{n:05d}.csv").write_text(f"epoch,val_loss\n0,2.3\n1,{error}\n")
+    with pytest.raises(BadInput, match="no size varies"):
+        choose(sl.read(tmp_path))
+
+
+def test_a_size_that_does_not_read_is_not_passed_over_for_one_by_its_values(tmp_path):
+    text = "Labelled data,WER (%),fine-tuning steps\nten,24,12000\n1 h,10.5,13000\n10 h,6.1,20000\n100 h,3.8,80000\n960 h,2.8,320000\n"
+    (tmp_path / "wer.csv").write_text(text)
+    with pytest.raises(NotDetermined) as refused:
+        choose(sl.read(tmp_path / "wer.csv"))
+    (reason,) = refused.value.args
+    assert (reason.code, reason.details["others"]) == ("size_unread", ("Labelled data",))
+
+
+def test_flags_and_constants_are_no_results():
+    rows = [
+        {"n_params": n, "results": {"qa": {"exact_match,x": 1 - e, "alias": "qa"}}, "higher_is_better": {"qa": {"exact_match": True}}, "n-shot": {"acc": 5}}
+        for n, e in zip(N, ERRORS)
+    ]  # fmt: skip
+    assert choose(sl.read([pd.json_normalize(row).iloc[0].to_dict() for row in rows])).y == "test_error"
+
+
+@pytest.mark.parametrize("setting", ["params_lr", "params_dropout", "params_alpha"])
+def test_of_the_trials_of_a_search_the_lowest_of_each_size_counts(tmp_path, setting):
+    draws = np.random.default_rng(0)
+    rows = ["number,value,datetime_start,user_attrs_n_params,state," + setting]
+    for n, loss in zip(N, LOSS):
+        values = [loss, *(loss * (1 + draws.uniform(0.01, 0.05, 5)))]
+        rows += [f"{k},{v:.4f},2026-01-01,{n:.0f},COMPLETE,{draws.uniform(0.01, 1):.5f}" for k, v in enumerate(draws.permutation(values))]  # fmt: skip
+        rows.append(f"6,{loss - 1},2026-01-01,{n:.0f},PRUNED,{draws.uniform(0.01, 1):.5f}")
+    (tmp_path / "trials.csv").write_text("\n".join(rows))
+    found = choose(sl.read(tmp_path / "trials.csv")).table
+    assert sorted(found.y) == sorted(LOSS)
+    note = next(note for note in found.notes if note.code == "lowest_of_search")
+    assert (note.details["runs"], note.details["of"]) == (4, 24)

@@ -14,7 +14,7 @@ import numpy as np
 
 from scalinglab.curves import PROGRESS, Curves
 from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE, is_numeric, is_seed
-from scalinglab.curves.names import quantity
+from scalinglab.curves.names import SPREADS, bare, quantity
 from scalinglab.errors import BadInput, NotDetermined, nearest
 from scalinglab.laws import forms
 from scalinglab.laws.extrapolation.stacking import extrapolate
@@ -27,6 +27,7 @@ from scalinglab.laws.fitting.statistics import check_level
 from scalinglab.laws.surface import Surface
 from scalinglab.laws.surface import fit as fit_surface
 from scalinglab.readers.guards import Question, refuse_doubtful
+from scalinglab.readers.tables.meanings import NO_MEASUREMENT, NO_RESULT
 from scalinglab.results.estimate import Estimate
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.sentences import spoken
@@ -207,8 +208,11 @@ def _measured(curves: Curves) -> str:
         if curves.resolve(name) in curves.frame and curves.frame[curves.resolve(name)].notna().any():
             return curves.resolve(name)
     measured = curves.measurement_columns
-    named = {name: found for name in measured if (found := quantity(name)) is not None}
-    likely = [name for name in named if named[name].split != "train"] or [*named] or measured
+    measured = [c for c in measured if curves.frame[c].nunique() > 1 and curves.frame[c].dtype != bool]
+    named = {c: found for c in measured if (found := quantity(c)) is not None and not found.is_spread}
+    no_result = {*NO_MEASUREMENT, *NO_RESULT, *SPREADS, "step", "steps"}
+    others = [c for c in measured if not {*bare(c).split("_")} & no_result] or measured
+    likely = [name for name in named if named[name].split != "train"] or [*named] or others
     if not likely:
         raise BadInput("no column has a loss, error or accuracy: name what was measured with y= (--y)")
     more = f" and {len(likely) - MOST_NAMED} more" if len(likely) > MOST_NAMED else ""

@@ -485,7 +485,9 @@ def likely_size(column: str, ours: str) -> int:
     if "/" in column and len(rest) < len(words) and any({*rest} & NOUNS[other][0] for other in NOUNS):
         return 0  # Tokens/Parameter
     embedded = ours == "n_params" and bool(_EMBEDDING & {*rest})
-    if {*rest} & _OF_SPEED or (embedded and not {*rest} & _MAKE_IT_OWN[ours]):
+    other = embedded and not {*rest} & _MAKE_IT_OWN[ours]
+    other |= ours == "n_params" and "non" in rest and not embedded  # non-trainable
+    if {*rest} & _OF_SPEED or other:
         return 0
     unknown = [w for w in rest if w not in allowed and w not in _OF_ANY_SIZE]
     bracket = re.search(r"[(\[]([^)\]]*)[)\]]", column)

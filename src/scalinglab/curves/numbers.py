@@ -23,7 +23,7 @@ UNITS = (  # words behind a number, by what they count
     ("tokens", r"tokens?|toks?"), ("parameters", r"parameters?|params?"), ("FLOPs", r"flops?"),
     ("examples", r"(?:training |train )?(?:examples?|images?|samples?|imgs?)"),
     ("nats", r"nats?(?:\s*(?:/|per )\s*(?:token|tok))?"),
-    ("hours", r"h|hrs?|hours?"), ("steps", r"steps?|iterations?"), ("epochs", r"epochs?"),
+    ("hours", r"h|hrs?|hours?|mins?|minutes?"), ("steps", r"steps?|iterations?"), ("epochs", r"epochs?"),
 )  # fmt: skip
 _DIGITS = (
     r"(?:\d{1,3}(?:[,'’_ \u00a0\u202f]\d{3})+(?:\.\d*)?|\d{1,3}(?:\.\d{3}){2,}(?:,\d+)?|\d+(?:\.\d*)?|\.\d+)"
@@ -37,7 +37,8 @@ _SPREAD = (
     rf"(?:\s*(?:±|\+/-|\+-|\+−)\s*(?P<spread>{_DIGITS}(?:e[-+]?\d+)?)\s*(?P<both>%)?"
     rf"|\s*\(\s*(?:±|\+/-)?\s*(?P<bracket>{_DIGITS})\s*(?P<share>%)?\s*\)"
     rf"|\s*[\[(]\s*(?P<low>{_DIGITS})\s*(?:[,;–]|-+|to)\s*(?P<high>{_DIGITS})\s*[\])]"  # 3.31 [3.29, 3.33]
-    r"|\s*\(\s*(?:full|all|whole|everything)\s*\))"  # 50k (full) beside 1k (2%)
+    r"|\s*\(\s*(?:full|all|whole|everything)\s*\)"  # 50k (full) beside 1k (2%)
+    rf"|\s*\(\s*{_DIGITS}\s*(?:g|[kmgt]i?b|h|hrs?|hours?|s|ms|gpus?|layers?|seeds?)\s*\))"  # 24.1 (0.4G)
 )
 _UNIT = "|".join(pattern for _, pattern in UNITS)
 _NUMBER = re.compile(rf"[~≈]?\s*{_VALUE}(?:{_SPREAD})?(?:\s*(?P<unit>{_UNIT}))?", re.IGNORECASE)
@@ -99,6 +100,8 @@ def cell(text: str, *, decimal_comma: bool = False) -> Cell | None:
 
     >>> cell("1.5B tokens"), cell("3.21 (2)").spread, cell("OOM").word
     (Cell(value=1500000000.0, spread=None, unit='tokens', percent=False, scaled=True, word=''), 0.02, 'OOM')
+    >>> cell("30 min").value, cell("30 min").unit
+    (0.5, 'hours')
     """
     text = text.strip()
     if len(text) > MOST_CHARACTERS:
@@ -126,8 +129,10 @@ def cell(text: str, *, decimal_comma: bool = False) -> Cell | None:
     power += POWERS[(match["suffix"] or "").lower().rstrip("s.")] - (2 if percent else 0)
     sign = "-" if match["sign"] in ("-", "−") else ""
     # one reading of all digits: 1.3 times 1e9 may differ from 1300000000 in the last of them
-    value = float(f"{sign}{_plain(match['digits'])}e{power}")
-    return Cell(value, _spread(match, power), _unit(match["unit"]), percent, bool(match["suffix"]))
+    value, unit = float(f"{sign}{_plain(match['digits'])}e{power}"), _unit(match["unit"])
+    if unit == "hours" and match["unit"].lower().startswith("m"):
+        value /= 60
+    return Cell(value, _spread(match, power), unit, percent, bool(match["suffix"]))
 
 
 def _plain(digits: str) -> str:

@@ -7,16 +7,17 @@ import tempfile
 import warnings
 from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pandas as pd
 
 from scalinglab.curves import Curves
-from scalinglab.curves.names import aliases
+from scalinglab.curves.names import aliases, quantity
 from scalinglab.curves.parts import DROPPED, frame_of
-from scalinglab.curves.reading import Reading
-from scalinglab.errors import BadInput, nearest
+from scalinglab.curves.reading import Reading, listed
+from scalinglab.errors import BadInput, NoTable, nearest
 from scalinglab.readers.folders import KINDS, Found, find, kind_of_file, read_all
 from scalinglab.readers.guards import refuse_lost_numbers
 from scalinglab.readers.logs import ReadingWarning, table
@@ -274,21 +275,34 @@ def _tables(folder: Path, wanted: Collection[str]) -> tuple[pd.DataFrame, tuple[
             f"{folder} holds neither a store nor logs nor tables: known are logs of {', '.join(KINDS)}, and "
             ".csv, .tsv, .json, .jsonl, .parquet and .xlsx files; where it does, say which with --kind"
         )
-    frames, declared = [], list[str]()
+    found, declared, beside = dict[Path, pd.DataFrame](), list[str](), list[Path]()
     settings = [path for path in paths if _is_config(path)]
     paths = [path for path in paths if path not in settings] or paths
     for path in track(paths, "reading tables"):
-        frame, own = read_file(path, wanted)
+        try:
+            frame, own = read_file(path, wanted)
+        except NoTable:
+            if not found and path == paths[-1]:
+                raise
+            beside.append(path)
+            continue
         frame = _with_config(rows_of(frame, path.name), path)
         if len(paths) > 1 and not aliases(frame.columns).get("run"):
             frame = frame.assign(run=path.relative_to(folder).with_suffix("").as_posix().replace("/", "-"))
-        frames.append(frame)
+        found[path] = frame
         declared += own
-    frames, paths = _one_row_a_folder(frames, paths)
+    frames, paths = _one_row_a_folder([*found.values()], [*found])
+    measured = [any(map(quantity, frame)) for frame in frames]
+    if any(measured) and not all(measured):  # what describes data or machines
+        beside += [path for path, has_result in zip(paths, measured) if not has_result]
+        frames, paths = ([*compress(each, measured)] for each in (frames, paths))
     frames = _with_names_of_files(
         frames, [path.relative_to(folder).with_suffix("").as_posix() for path in paths]
     )
     together = pd.concat(frames, ignore_index=True)
+    if beside:
+        names = listed([*dict.fromkeys(path.name for path in beside)])
+        frames[0].attrs[NOTES] = [*frames[0].attrs.get(NOTES, ()), f"not read, no results in them: {names}"]
     for mark in (LEFT_OUT, NOTES, DROPPED):
         together.attrs[mark] = [
             *dict.fromkeys(name for frame in frames for name in frame.attrs.get(mark, ()))

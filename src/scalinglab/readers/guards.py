@@ -35,7 +35,7 @@ from scalinglab.curves.columns import (
 from scalinglab.curves.names import SPREADS, TEST, aliases, bare, is_setting, quantity
 from scalinglab.curves.reading import ColumnRead
 from scalinglab.errors import NotDetermined
-from scalinglab.readers.tables.headers import header
+from scalinglab.readers.tables.headers import counts_examples, header, is_size
 from scalinglab.readers.tables.meanings import NO_MEASUREMENT, NO_RESULT
 from scalinglab.readers.tables.remarks import NOTES
 from scalinglab.readers.tables.runs import FEWEST_CHECKPOINTS
@@ -111,6 +111,13 @@ class Question:
         free = [c for c in dict.fromkeys(names) if c in frame and c not in taken and quantity(c) is None]
         free = [c for c in free if is_numeric(frame[c]) and not is_seed(c)]
         return [c for c in free if not {*bare(c).split("_")} & (NO_MEASUREMENT | NO_RESULT | SPREADS)]
+
+    @property
+    def unread(self) -> Iterator[str]:
+        """Columns that are called sizes and hold no numbers that can be read."""
+        columns, frame = () if self.curves.reading is None else self.curves.reading.columns, self.curves.frame
+        texts = (c for c in columns if c.varies and not (c.ours in frame and is_numeric(frame[c.ours])))
+        return (c.theirs for c in texts if c.theirs and (is_size(c.theirs) or counts_examples(c.theirs)))
 
     def rank(self, one: str, other: str) -> float:
         """How closely one column follows another."""
@@ -202,7 +209,7 @@ def lacking_sizes(asked: Question) -> Doubts:
 
 
 def other_size(asked: Question) -> Doubts:
-    """Another column that the result follows as closely as one that only its values make a size."""
+    """Another column, one that is called a size or that the result follows, beside a size by values alone."""
     for name in asked.sizes:
         if not asked.is_guessed(name):
             continue
@@ -213,6 +220,8 @@ def other_size(asked: Question) -> Doubts:
         ]
         if rivals:
             yield _choice("other_size", name, rivals, asked)
+        elif unread := next(asked.unread, ""):
+            yield _choice("size_unread", name, [unread], asked)
 
 
 def other_result(asked: Question) -> Doubts:

@@ -121,6 +121,10 @@ REASONS = {
         "which column is the size? By its values it may be {column} or {others:,}: choose one with x= "
         "(--x {first})"
     ),
+    "size_unread": (
+        "{others:,} is called a size and has values that do not read as numbers: correct them, or say that "
+        "{column} is the size: --x {first}"
+    ),
     "other_result": (
         "which column is the result? It may be {column} or {others:,}: choose one with y= (--y {first})"
     ),
@@ -201,6 +205,10 @@ REASONS = {
     "lowest_recipe": (
         "of each size only the runs with the lowest {y} along {recipe} are used, {runs} of {of} (all: "
         "mixed=True or laws fit --mixed)"
+    ),
+    "lowest_of_search": (
+        "every run has its own {recipe}, as in a search: of each size only the run with the lowest {y} is "
+        "used, {runs} of {of}, which by chance is a little too low (all: mixed=True or laws fit --mixed)"
     ),
     "other_measured": "{y} is fitted; also measured: {others:,} (--y {first})",
     "best_of_single_runs": (

@@ -30,7 +30,7 @@ from scalinglab.curves.files import SAMPLE, SPACES, errors_named, read_table, re
 from scalinglab.curves.names import quantity
 from scalinglab.curves.numbers import has_dots_for_thousands, number
 from scalinglab.curves.parts import Droppable
-from scalinglab.errors import BadInput, require
+from scalinglab.errors import BadInput, NoTable, require
 from scalinglab.readers.tables.grid import (
     aligned,
     begins_with_names,
@@ -411,7 +411,7 @@ def _only(tables: dict[str, pd.DataFrame], path: Path) -> pd.DataFrame:
         return joined
     results = results or tables
     if not tables:
-        raise BadInput(f"{path} holds no table with names and rows of numbers")
+        raise NoTable(f"{path} holds no table with names and rows of numbers")
     if len({tuple(table.columns) for table in results.values()}) > 1:
         shapes = "; ".join(
             f"{name}: {', '.join(map(str, t.columns[:4]))}" for name, t in [*results.items()][:3]
@@ -538,7 +538,7 @@ def _table_of_document(document: Any, path: Path, droppable: Droppable) -> pd.Da
         return table_of_cells(document, path)
     if rows := records_of(document):
         return table_of_rows(rows, path, droppable)
-    raise BadInput(
+    raise NoTable(
         f'{path} holds no table: write a list of objects, [{{"n_params": 1e6, "loss": 3.2}}, …], '
         "or an object of columns"
     )

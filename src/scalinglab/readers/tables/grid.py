@@ -17,16 +17,20 @@ import pandas as pd
 
 from scalinglab.curves.columns import is_missing, is_numeric
 from scalinglab.curves.names import quantity
-from scalinglab.curves.numbers import MULTIPLIERS, cell, number
-from scalinglab.errors import BadInput
+from scalinglab.curves.numbers import MULTIPLIERS, UNITS, cell, number
+from scalinglab.errors import BadInput, NoTable
 from scalinglab.readers.tables.headers import is_name, roles
 from scalinglab.readers.tables.markup import are_types
 from scalinglab.readers.tables.remarks import NOTES
 from scalinglab.support.words import counted
 
 FEWEST_OF_A_TITLE = 2  # cells of a row of names, whatever the table's width
+MOST_OF_A_TITLE = 200  # characters
 _UNIT = re.compile(rf"[\[(]?(?:in )?(?:%|{MULTIPLIERS}|nats?|bits?|tokens?|params?|parameters?|#|-"
                    r"|[GTPEZY]?flops?)(?:\s*(?:/|per)\s*\w+|\s+\w+)?[\])]?", re.IGNORECASE)  # fmt: skip
+_COUNT = re.compile(
+    rf"(?<=[\dKMBTk]) (?=(?:{'|'.join(pattern for _, pattern in UNITS)})(?!\S))", re.IGNORECASE
+)
 SECTION = "section"
 SAME_STATISTIC = 0.02  # relative difference of a rounded mean or deviation
 LAST_ROWS = 5  # of a table, in which means and totals may stand
@@ -45,7 +49,7 @@ def table_of_cells(rows: Iterable[Sequence[Any]], path: Path) -> pd.DataFrame:
     filled = _without_levels(filled)
     start = _first_row_of_names(filled)
     if start is None:
-        raise BadInput(f"{path} holds no table: a row of names and rows of numbers below it")
+        raise NoTable(f"{path} holds no table: a row of names and rows of numbers below it")
     names, below = _names(filled, start)
     body = _with_groups(filled[below:], names, filled[start - 1] if start else [])
     for k, name in enumerate(names):
@@ -56,7 +60,7 @@ def table_of_cells(rows: Iterable[Sequence[Any]], path: Path) -> pd.DataFrame:
     frame = _typed(frame)
     titles = [" ".join(str(v) for v in row if v is not None) for row in filled[:start]]
     if titles:
-        frame.attrs[NOTES] = [f"title: {'; '.join(titles)[:80]}", *frame.attrs.get(NOTES, ())]
+        frame.attrs[NOTES] = [f"title: {'; '.join(titles)[:MOST_OF_A_TITLE]}", *frame.attrs.get(NOTES, ())]
     return without_strays(frame)
 
 
@@ -330,9 +334,10 @@ def aligned(lines: list[str]) -> Iterator[list[list[str]]]:
     >>> next(aligned(["   params val loss", "0     1e6     3.12", "1     1e7     2.81"]))
     [['', 'params', 'val loss'], ['0', '1e6', '3.12'], ['1', '1e7', '2.81']]
     """
+    whole = [_COUNT.sub("\u2060", line) for line in lines]  # "14M images" is one cell
     for split in (_by_gaps, _by_place, _by_words):
-        if found := _table(split(lines)):
-            yield found
+        if found := _table(split(whole)):
+            yield [[text.replace("\u2060", " ") for text in row] for row in found]
 
 
 def _by_gaps(lines: list[str]) -> list[list[str]]:

@@ -21,6 +21,7 @@ from scalinglab.curves.numbers import MULTIPLIERS, POWERS, cell, number
 
 DATA = ("n_data", "tokens", "examples")
 SIZES = ("n_params", *DATA, "compute", "width")
+OF_UNITS = {"tokens": "tokens", "parameters": "n_params", "examples": "n_data", "FLOPs": "compute"}
 CHECKPOINT = ("step", "epoch")
 
 _NOUN = r"(?:params?|parameters?|tokens?|toks?|examples?|images?|samples?|flops?|steps?|points?)"
@@ -120,8 +121,8 @@ def is_name(text: Any) -> bool:
 
 
 def is_size(text: Any) -> bool:
-    """Whether a text names a size."""
-    return not {*SIZES}.isdisjoint(roles(text))
+    """Whether a text names a size, or what is counted in data: rows, images."""
+    return not {*SIZES}.isdisjoint(roles(text)) or likely_size(str(text), "n_data") > 1
 
 
 def loss_unit(column: str) -> str:
@@ -197,6 +198,9 @@ _WITH_LETTER = re.compile(
 _BEHIND_WORD = re.compile(
     r"(?:^|[_\-. ])([A-Za-z]+(?:_[a-z]+)*)[=\-_]?(\d+(?:\.\d+)?(?:e\d+)?[kKMBT]?)(?![A-Za-z0-9])"
 )
+_BEFORE_UNIT = re.compile(
+    rf"(?<![A-Za-z\d.])(\d+(?:\.\d+)?(?:e\d+)?[kKMBT]?[-_ ]?{_NOUN})(?![A-Za-z])"
+)  # 1B-tokens
 # sizes alone, or behind a word that counts nothing: 800, history_600
 _ALONE = re.compile(r"(?:(?:history|hist|log|metrics|results?|curve|train(?:ing)?)[_-])?(\d+k?)")
 _NUMBER = re.compile(r"(?<![\d.])\d[\d.]*(?:e-?\d+)?(?:x\d+)*[kKmMbBtT]?(?![a-z\d.])")  # also 1024x28
@@ -275,7 +279,7 @@ def numbers_in_names(names: Sequence[str]) -> dict[str, list[str]]:
     >>> numbers_in_names(["n800/seed0", "n2400/seed1", "n800/seed1"])
     {'n_data': ['800', '2400', '800'], 'seed': ['0', '1', '1']}
     """
-    found = [dict(_BEHIND_WORD.findall(name.replace("/", " "))) for name in names]
+    found = [dict(_BEHIND_WORD.findall(name.replace("/", " "))) | _counted(name) for name in names]
     shared = set.intersection(*({*each} for each in found)) if len(found) > 1 else set()
     by_role = {}
     for key in sorted(shared):
@@ -283,12 +287,19 @@ def numbers_in_names(names: Sequence[str]) -> dict[str, list[str]]:
         role = _role_behind(key.strip("_-="), values)
         if role in ("n_params", "n_data", "tokens", "compute", "width", "seed") and len({*values}) > 1:
             by_role[role] = values
-    alone = [_ALONE.fullmatch(name.rpartition("/")[2]) for name in names]
-    if not by_role and len(names) >= FEWEST_OF_A_FAMILY and all(alone):
-        values = [each[1] for each in alone if each]
-        if len({*values}) == len(values) and _role_behind("train", values) == "n_data":
-            by_role["n_data"] = values
+    if by_role.keys() - {"seed"} or len(names) < FEWEST_OF_A_FAMILY:
+        return by_role
+    for parts in zip(*(name.split("/")[::-1] for name in names)):  # of the file, then of its folders
+        values = [each[1] for part in parts if (each := _ALONE.fullmatch(part))]
+        if len(values) == len(names) and len({*values}) > 2 and _role_behind("train", values) == "n_data":
+            return by_role | {"n_data": values}
     return by_role
+
+
+def _counted(name: str) -> dict[str, str]:
+    """Numbers in a name with what they count behind them, by its role."""
+    read = ((m[1], cell(re.sub(r"[-_]", " ", m[1]))) for m in _BEFORE_UNIT.finditer(name))
+    return {OF_UNITS[c.unit]: f"{c.value:.15g}" for _, c in read if c is not None and c.unit in OF_UNITS}
 
 
 def _role_behind(word: str, texts: Sequence[str]) -> str:
@@ -296,7 +307,11 @@ def _role_behind(word: str, texts: Sequence[str]) -> str:
     last = word.rpartition("_")[2]
     values = [number(text) or 0.0 for text in texts]
     found = role_of(word) or role_of(last) or ("seed" if is_seed(last) else "")
-    if found or min(values) < FEWEST_IN_A_NAME or any(text[0] == "0" for text in texts):  # train_00001, n12
+    if last == "N" and max(values) < FEWEST_TOKENS:
+        found = ""
+    found = found or ("n_data" if likely_size(last, "n_data") > 1 else "")
+    counter = any(text[0] == "0" for text in texts) and len({*np.diff(sorted({*values}))}) < 2  # train_00100
+    if found or min(values) < FEWEST_IN_A_NAME or counter:  # n12
         return found
     return role_of_letter(last, max(values)) or ("n_data" if counts_examples(last) else "")
 

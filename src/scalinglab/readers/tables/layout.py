@@ -7,7 +7,7 @@ what they count, the table is refused and both readings are named.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,9 +20,12 @@ from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.readers.tables.headers import (
     CHECKPOINT,
     DATA,
+    FEWEST_OF_A_MODEL,
     FEWEST_PARAMS,
     FEWEST_TOKENS,
+    OF_UNITS,
     SIZES,
+    header,
     is_name,
     model_sizes,
     names_sizes,
@@ -31,6 +34,7 @@ from scalinglab.readers.tables.headers import (
     roles,
     sized,
 )
+from scalinglab.readers.tables.naming import is_known
 from scalinglab.readers.tables.remarks import GUESSED, NOTES
 
 LIST_OF_RUNS = ("Name", "State", "Runtime")
@@ -50,8 +54,9 @@ _METRICS = ("metric", "metrics", "metric_name", "key", "name", "variable", "quan
 _VALUE = ("value", "val", "score", "result", "metric_value")
 _SEEDS = {"seed", "run", "rep", "repeat", "replicate", "trial", "fold", "split", "s", "r"}
 _WHOLE = re.compile(r"(?<![\d.])\d{1,3}(?![\d.])")
-_TITLE_PARTS = r"[,;:|()\[\]]| (?:vs\.?|by|for|of|on|after|against|over|as) "
-_CORNER = re.compile(r"\s*[\\/|↓→×]+\s*")
+_TITLE_PARTS = r"[,;:|()\[\]]|\. | (?:vs\.?|by|for|of|on|after|against|over|as|is|are) "
+_CORNER = re.compile(r"(?:\s*[\\/|↓→×,]|\s+(?:vs\.?|by|x)(?=\s))+\s*")
+_ROUND = {"1", "2", "2.5", "3", "4", "5", "8"}  # first digits of sizes that are chosen: 10B, 25B, 50B
 _STATES = ("status", "state", "outcome", "run_state", "run status")
 _FAILED = (
     r"(?i)\s*(?:diverged?|crashed|failed?|killed|oom|time ?out|aborted|pruned|running|queued|pending)\b.*"
@@ -67,7 +72,6 @@ MOST_ATTRIBUTES = 40  # rows of a table that has its quantities in rows
 SAME_MEAN = 5e-3  # of seeds, rounded
 MOST_SEEDS = 50  # values in a list that are repeats of a measurement
 _RECIPE = ("learning_rate", "batch_size", "weight_decay", "momentum")
-_OF_UNITS = {"tokens": "tokens", "parameters": "n_params", "examples": "n_data", "FLOPs": "compute"}
 
 
 @dataclass(frozen=True)
@@ -178,7 +182,9 @@ def _without_bookkeeping(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
         names = frame["Name"].astype(str)
         frame = frame.assign(Name=names.where(again == 0, names + " #" + (again + 1).astype(str)))
     kept = frame[[c for c in frame if not (export and re.fullmatch(about, c))]]
-    names = {c: _OF_EXPORTS.get(c, re.sub(r"^(params|user_attrs)_", "", c)) for c in kept} if export else {}
+    short = {c: re.sub(r"^(params|user_attrs)_", "", c) for c in kept}
+    settings = {c: f"params.{s}" for c, s in short.items() if c == f"params_{s}" and not is_known(s)}
+    names = {c: _OF_EXPORTS.get(c, s) for c, s in (short | settings).items()} if export else {}
     notes = ["the mean of each group"] if "mean" in export else []
     return kept.rename(columns=names) if len({*names.values()}) == len(names) else kept, notes
 
@@ -285,14 +291,17 @@ def _from_wide(frame: pd.DataFrame, origin: str, notes: Sequence[str]) -> tuple[
     if quantity(first) is not None and not is_numeric(frame[first]) and not _reads(frame[first]):
         frame, title = frame.rename(columns={first: _kind_of_rows(frame[first])}), first
     frame, mean = _without_means(frame)
-    found = _seeds(frame) or _numbers(frame, origin, size) or _names(frame)
+    below, sizes_below = _without_sizes_in_rows(frame)
+    found = _seeds(below) or _numbers(below, origin, size, [*sizes_below.index]) or _names(below)
     if found is None:
         return frame, ""
+    frame = below
     index = [c for c in frame if c not in found.columns]
     corner = _corner(index) or _corner_of_text(frame, index)
     table = frame.rename(columns={index[0]: corner[0]}) if corner else frame
     index = [corner[0], *index[1:]] if corner else index
     rows = table.melt(index, [*found.columns], found.key, "__value")
+    rows = rows.assign(**{name: rows[found.key].map(values) for name, values in sizes_below.iterrows()})
     rows[found.key] = rows[found.key].map(found.columns)
     rows = rows[rows["__value"].notna()].reset_index(drop=True)
     if not found.measured and (named := _from_names_and_values(rows.rename(columns={"__value": "value"}))):
@@ -303,6 +312,15 @@ def _from_wide(frame: pd.DataFrame, origin: str, notes: Sequence[str]) -> tuple[
     rows = rows.rename(columns={"__value": measured})
     rows.attrs[GUESSED] = () if found.measured or mean or title else (measured,)
     return rows, note
+
+
+def _without_sizes_in_rows(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Without rows that have a size of each column, as "Training tokens" below losses; and these rows."""
+    labels = frame.iloc[:, 0].astype(str)
+    sizes = labels.map(role_of).isin(SIZES) & (labels.str.len() > 1) & ~labels.duplicated(keep=False)
+    if is_numeric(frame.iloc[:, 0]) or sizes.all():
+        return frame, frame[:0]
+    return frame[~sizes].reset_index(drop=True), frame[sizes].set_index(frame.columns[0])
 
 
 def _without_means(frame: pd.DataFrame) -> tuple[pd.DataFrame, str]:
@@ -376,8 +394,15 @@ def _seed(name: str) -> tuple[str, int, bool] | None:
     return (" ".join(rest), int(numbers[0]), len(rest) < len(words)) if len(numbers) == 1 else None
 
 
-def _numbers(frame: pd.DataFrame, origin: str, of_title: str = "") -> Spread | None:
-    """Columns whose names are sizes: 19M, 125M; loss_19M; n_train=1000; 1B tokens; or settings: lr=0.001."""
+def _numbers(
+    frame: pd.DataFrame, origin: str, of_title: str = "", in_rows: Sequence[str] = ()
+) -> Spread | None:
+    """Columns whose names are sizes: 19M, 125M; loss_19M; n_train=1000; 1B tokens; or settings: lr=0.001.
+
+    Args:
+        of_title: what sizes are by the title.
+        in_rows: other sizes of each column.
+    """
     named = {c for c in frame if (q := quantity(c)) is not None and not q.others}  # val top-1
     found = {c: each for c in frame if c not in named and (each := sized(c)) and each[1] > 0}
     sizes = {c: size for c, (_, size, _) in found.items()}
@@ -397,18 +422,24 @@ def _numbers(frame: pd.DataFrame, origin: str, of_title: str = "") -> Spread | N
         return None
     corner: tuple[str, str] | None = None
     measured = word if word and quantity(word) is not None else ""
-    role = role_of(word) if word and not measured else _OF_UNITS.get(unit, "")
+    role = role_of(word) if word and not measured else OF_UNITS.get(unit, "")
     if "=" in first:  # n=1000
         role = role_of_letter(word, max(sizes.values())) or role
     of_recipe = role in _RECIPE and all("=" in c for c in found)  # lr=0.0003
     if (word or unit) and not measured and role not in SIZES and not of_recipe:
         return None
     if not role and (corner := _corner(others) or _corner_of_text(frame, others)):
-        role = role_of(corner[1])
+        few = max(sizes.values()) < FEWEST_PARAMS
+        role = corner[1] if few and header(corner[1]).scale > 1 else role_of(corner[1])  # D (B) over 1, 3, 10
     if measured and "@" in first and max(sizes.values()) < FEWEST_TOKENS:
         role = "step"  # val_loss@1000
-    key = role or _size_beside(others, frame, [*sizes.values()], measured != "") or of_title
-    if key is None or (key in frame and not corner):
+    key = (
+        role
+        or _size_beside(others, in_rows, frame, [*sizes.values()])
+        or of_title
+        or _by_digits(sizes.values())
+    )
+    if key in frame and not corner:
         return None
     if not key:
         raise NotDetermined(
@@ -419,8 +450,11 @@ def _numbers(frame: pd.DataFrame, origin: str, of_title: str = "") -> Spread | N
 
 
 def _corner(others: Sequence[str]) -> tuple[str, str] | None:
-    """The names of rows and of columns in the corner of a table: "N \\ D"."""
-    parts = _CORNER.split(others[0].strip()) if others else []
+    """The names of rows and of columns in the corner of a table: "N \\ D", "tokens → / params ↓"."""
+    text = others[0].strip() if others else ""
+    parts = [part for part in _CORNER.split(text) if part]
+    if 0 <= text.find("→") < text.find("↓"):
+        parts.reverse()
     rows, columns = map(role_of, parts) if len(parts) == 2 else ("", "")
     return (parts[0], parts[1]) if rows in SIZES and columns in (*SIZES, *_RECIPE) else None
 
@@ -440,10 +474,10 @@ def _kind_of_rows(column: pd.Series) -> str:
 
 
 def _size_beside(
-    others: Sequence[str], frame: pd.DataFrame, sizes: list[float], measured: bool
-) -> str | None:
-    """What sizes in headers are beside these columns; empty where that is not certain, None for no sizes."""
-    beside = {each for c in others for each in roles(c)}
+    others: Sequence[str], in_rows: Sequence[str], frame: pd.DataFrame, sizes: list[float]
+) -> str:
+    """What sizes in headers are beside these columns; empty where that is not certain."""
+    beside = {each for c in (*others, *in_rows) for each in roles(c)}
     texts = [c for c in others if not is_numeric(frame[c]) and role_of(c) not in SIZES]
     if "n_params" in beside or any(names_sizes(frame[c]) for c in texts):
         return "tokens" if max(sizes) >= FEWEST_TOKENS else "n_data"
@@ -452,7 +486,13 @@ def _size_beside(
         return "n_params" if large else ""
     if beside & {*PROGRESS}:
         return "n_params" if min(sizes) >= 1e6 else ""
-    return "" if measured or any(is_seed(c) for c in others) else None
+    return ""
+
+
+def _by_digits(sizes: Collection[float]) -> str:
+    """Parameters where sizes are as those of models, 60M and 130M: examples and tokens are chosen round."""
+    digits = {f"{size:e}".partition("e")[0].rstrip(".0") for size in sizes}
+    return "n_params" if min(sizes) >= FEWEST_OF_A_MODEL and not digits <= _ROUND else ""
 
 
 def _names(frame: pd.DataFrame) -> Spread | None:

@@ -19,7 +19,7 @@ import pandas as pd
 
 from scalinglab.curves.columns import is_numeric, is_seed
 from scalinglab.curves.files import json_line
-from scalinglab.curves.names import TEST, TRAIN, likely_size, quantity
+from scalinglab.curves.names import TEST, TRAIN, quantity
 from scalinglab.curves.numbers import cell
 from scalinglab.curves.parts import Droppable, frame_of_rows
 from scalinglab.errors import BadInput
@@ -308,9 +308,7 @@ def holds_rows(row: dict[str, Any]) -> bool:
 def names_a_result(columns: Iterable[Any]) -> bool:
     """Whether names say both a size and a measurement."""
     names = [str(name) for name in columns]
-    sized = any(
-        is_size(n) or n in ("n", "d") or likely_size(n, "n_data") > 1 or model_sizes(n) for n in names
-    )
+    sized = any(is_size(n) or n in ("n", "d") or model_sizes(n) for n in names)
     return sized and _measures([dict.fromkeys(names)])
 
 

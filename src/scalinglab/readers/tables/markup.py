@@ -8,12 +8,18 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from html.parser import HTMLParser
 from itertools import chain
-from string import ascii_uppercase
 from typing import Any
 
 from scalinglab.curves.names import KINDS, quantity
 from scalinglab.curves.numbers import LATEX, cell
-from scalinglab.readers.tables.headers import CHECKPOINT, SIZES, is_name, is_size, model_sizes, roles
+from scalinglab.readers.tables.headers import (
+    CHECKPOINT,
+    OF_UNITS,
+    is_name,
+    is_size,
+    model_sizes,
+    roles,
+)
 
 # words are bounded and never given back, so that time grows with a text and not with its square
 _WORD = r"[A-Za-z#][\w/.#()-]{0,80}+"
@@ -27,9 +33,11 @@ _SLOT = re.compile(
     r"(?:\s?(?:±|\+/-)\s?[\d.]+%?)?(?![\w/]|[.:-]\d)", re.IGNORECASE,
 )  # fmt: skip
 # "Training with 500 examples"
-_COUNTED = re.compile(r"(?<![\w.,:/-])(\d[\d,.]*(?:e\d+)?\s?[kKMBT]?)\s(?:training |train )?[a-z]+\b")
+_COUNTED = re.compile(
+    r"(?<![\w.,:/+-])((\d[\d,.]*(?:e\d+)?\s?[kKMBT]?)\s(?:training |train )?[a-z]+)\b(?!\s?(?:/|per\b))"
+)
 _BEFORE_A_SIZE = {"after", "at", "by", "for", "from", "in", "of", "on", "to", "with"}  # loss after 1B tokens
-_SIZES = {"tokens": "tokens", "parameters": "n_params", "examples": "n_data"}
+_OF_A_PART = re.compile(r"non|frozen|(?:un)?decayed|embed|lora|adapter", re.IGNORECASE)  # of all parameters
 _LISTS = re.compile(r"^\s*[\"']?([A-Za-z]\w*)[\"']?\s*[=:]\s*(?:[\w.]+\()?[\[(]([^\])]*)[\])]", re.MULTILINE)
 _LABELLED = re.compile(rf"[-*•]?\s*([\w./=-]+)\s*(?:[:=]|-+>|→)\s*({_SLOT.pattern})", re.IGNORECASE)
 _QUOTES, _LEADER = re.compile(r"[*`\"'{}]+"), re.compile(r"\s*\.{4,}\s*")  # "tokens": 1e9; tokens ...... 1e9
@@ -67,11 +75,15 @@ def rows_of_pairs(lines: Iterable[str]) -> list[dict[str, str]]:
     {'step': '9', 'val loss': '3.9', 'number of parameters': '10.65M'}
     """
     found = [_pairs(_LEADER.sub(": ", _QUOTES.sub(" ", line))) for line in lines]
+    named = {role for row in found for k in row if k[0] != "_" for role in roles(k)}
+    found = [{k.lstrip("_"): v for k, v in row.items() if k[0] != "_" or k[1:] not in named} for row in found]
     counts = {(k, v) for row in found for k, v in row.items() if is_size(k) or k == "run"}
     varied = {k for k, v in counts if (k, v) != next(each for each in counts if each[0] == k)}
     whole = any({*row} & varied and any(map(quantity, row)) for row in found)
     apart = any(not any(k in row and any(map(quantity, row)) for row in found) for k in varied)
-    if apart and (whole or any({*CHECKPOINT} & {*roles(k)} for row in found for k in row)):
+    times = Counter(k for row in found for k in row if k in varied or quantity(k))
+    several = max(times.values(), default=0) > max((times[k] for k in varied), default=0)  # results of a size
+    if apart and (whole or several or any({*CHECKPOINT} & {*roles(k)} for row in found for k in row)):
         found = _sections(found)
     elif max(map(len, found), default=0) == 1 or (varied and not whole):  # a size above its result
         found = _blocks(found)
@@ -93,7 +105,7 @@ def _sections(pairs: list[dict[str, str]]) -> list[dict[str, str]]:
         if any(map(quantity, pair)):
             rows.append(above | pair)
         else:
-            above |= {k: v for k, v in pair.items() if {*SIZES, *CHECKPOINT, "run"} & {*roles(k)}}
+            above |= {k: v for k, v in pair.items() if is_size(k) or {*CHECKPOINT, "run"} & {*roles(k)}}
     return rows
 
 
@@ -124,8 +136,12 @@ def lists_by_name(text: str) -> dict[str, list[str]]:
 def _pairs(line: str) -> dict[str, str]:
     """The names and values of a line; a pair without a mark counts where its name is known.
 
-    >>> _pairs("15M params: val loss 3.2, optimizer: adam")
-    {'run': '15M', 'val loss': '3.2', 'optimizer': 'adam'}
+    A size that only its unit names begins with "_": where another line names that size, it does not count.
+
+    >>> _pairs("gpt-15M: val loss 3.2, optimizer: adam")
+    {'run': 'gpt-15M', 'val loss': '3.2', 'optimizer': 'adam'}
+    >>> _pairs("15M params on 1B tokens: val loss 3.2")
+    {'val loss': '3.2', '_n_params': '15M', '_tokens': '1B'}
     >>> _pairs("step:250/2500 time:40ms acc:42/50")
     {'step': '250', 'time': '40', 'acc': '42/50'}
     """
@@ -133,34 +149,37 @@ def _pairs(line: str) -> dict[str, str]:
         return {"run": of_file[1]} | _pairs(line[of_file.end() :])
     if (item := _ITEM.fullmatch(line)) is not None:  # of a list: its whole name
         return {item[1]: item[2]}
+    counts = {}
+    for counted, value in _COUNTED.findall(line):
+        of_pairs = re.search(rf"[:=]\s*{re.escape(counted)}\s*[:=]", line)  # params: 14M tokens: 1B
+        if not of_pairs and (read := cell(counted)) is not None and read.unit in OF_UNITS:
+            counts[f"_{OF_UNITS[read.unit]}"] = value
+            line = re.sub(rf"{re.escape(counted)}\s*[:=]*", ", ", line)  # 1B tokens: val loss 3.2
     spaced = {_name(words): value for words, value in _SPACED.findall(line)}
     spaced = {k: v for k, v in spaced.items() if is_name(k) and k.split()[-1] not in _BEFORE_A_SIZE}
-    if not any(map(quantity, spaced)):  # "Training with 500 examples"
-        spaced |= {_SIZES[unit]: value for value, unit in _counts_of(line)}
     begun = {name.split()[0] for name in spaced}  # a mark in front of a pair gives no value
     marked = {
         _name(words): value
         for words, value in _PAIR.findall(line)
         if value not in begun and value.strip("=-")
     }
-    found = {k: v.rstrip(".,]" + ")" * ("(" not in v)) for k, v in (spaced | marked).items()}
-    heading = not found and len(line.split()) < 4
-    if heading or (any(map(quantity, found)) and not any(map(is_size, found))):  # gpt-19M: val loss 3.2
-        named = next((word for word in line.split() if "=" not in word and model_sizes(word)), None)
+    if not any(cell(value.rstrip(",.")) and not is_name(name) for name, value in marked.items()):
+        spaced |= counts  # "Training with 500 examples", not "tensors: 26, with 3,227,400 parameters"
+    found = {k: v.rstrip(".,:]" + ")" * ("(" not in v)) for k, v in (spaced | marked).items()}
+    heading, sizes = not found and len(line.split()) < 4, {role for k in found for role in roles(k)}
+    if heading or (any(map(quantity, found)) and not sizes & {"n_params", "n_data"}):  # gpt-19M: val loss 3.2
+        words_of = re.sub(r"\S+ \w+(?:/| per )\w+", "", line).split()  # no 1.2M tokens/s
+        named = next((word for word in words_of if "=" not in word and model_sizes(word)), None)
         found = ({"run": named.strip("()[],:;")} if named else {}) | found
     return {k: v if quantity(k) else _PLAIN.sub(r"\1", v) for k, v in found.items()}
-
-
-def _counts_of(line: str) -> list[tuple[str, str]]:
-    """The numbers of a line that the words behind them make a size, with their units."""
-    read = ((m[1], cell(m[0])) for m in _COUNTED.finditer(line))
-    return [(number, found.unit) for number, found in read if found is not None and found.unit in _SIZES]
 
 
 def _name(words: str) -> str:
     """The words before a mark that name something: "val loss" of "finished val loss"."""
     parts = words.split()
-    return next((n for k in range(len(parts)) if is_name(n := " ".join(parts[k:]))), parts[-1])
+    known = (k for k in range(len(parts)) if is_name(" ".join(parts[k:])))
+    first = next(known, len(parts) - 1)
+    return words if first and _OF_A_PART.match(parts[first - 1]) else " ".join(parts[first:])
 
 
 def holds_number(text: str) -> bool:
@@ -195,7 +214,7 @@ def table_of_alike(lines: Iterable[str]) -> list[dict[str, str]]:
     columns = [*zip(*([v.strip() for v in _SLOT.findall(line)] for line in found[alike]))]
     counting = [[*map(str, range(first, first + len(labels)))] for first in (0, 1)]
     names = [name or ("index" if [*each] in counting else "") for name, each in zip(names, columns)]
-    keys = [name or f"value {letter}" for name, letter in zip(names, ascii_uppercase)]
+    keys = [name or f"Unnamed: {k}" for k, name in enumerate(names)]
     keys[-1] = names[-1] or "value"
     rows = [dict(zip(keys, (v.strip() for v in _SLOT.findall(line)))) for line in found[alike]]
     if len({*labels}) == 1 or all(re.fullmatch(r"\W*\d*\W*", each) for each in labels):
@@ -240,7 +259,7 @@ def _name_of(before: str, behind: str) -> str:
 def tables_of_markdown(text: str) -> list[list[list[str]]]:
     """The tables of a text with bars between cells, each below a line of names and one of dashes.
 
-    The heading that stands above a table comes first.
+    The heading that stands above a table comes first, and then the line of text right above it.
     """
     found: list[list[list[str]]] = []
     text = re.sub(
@@ -256,17 +275,18 @@ def tables_of_markdown(text: str) -> list[list[list[str]]]:
             and _RULE.fullmatch(line)
             and "|" in lines[k - 1]
         ):
-            rows = [_cells_of_bars(lines[k - 1])]
-            if k > 1 and are_types(rows[0]):
-                rows = [_cells_of_bars(lines[k - 2])]
-            end = k
+            first = k - 2 if k > 1 and are_types(_cells_of_bars(lines[k - 1])) else k - 1
+            rows, end = [_cells_of_bars(lines[first])], k
             for below in lines[k + 1 :]:
                 if "|" not in below:
                     break
                 end += 1
                 if not _RULE.fullmatch(below):
                     rows.append(_cells_of_bars(below))
-            found.append([[heading], *rows] if heading else rows)
+            caption = next(filter(str.strip, reversed(lines[:first])), "").replace("**", "").strip("*_ ")
+            caption = "" if "|" in caption or caption.startswith("#") else caption
+            titles = [[title] for title in dict.fromkeys((heading, caption)) if title]
+            found.append([*titles, *rows])
             heading = ""
     return found
 

@@ -53,9 +53,11 @@ from scalinglab.readers.tables.headers import (
     FEWEST_PARAMS,
     FEWEST_TOKENS,
     OF_SETS,
+    OF_UNITS,
     SIZES,
     counts_examples,
     names_sizes,
+    roles,
 )
 from scalinglab.readers.tables.values import TEXT
 
@@ -93,7 +95,9 @@ _COUNTING = {"n", "num", "size", "count", "samples", "examples", "time", "sec", 
 _COUNTING |= {"epoch", "epochs", "every", "interval", "batch", "batches", "freq", "lines", "seqs", "tokens"}
 _SHARED = {*OF_SETS, "pct", "percent"} - {*TRAIN}  # cells in percent under such a name are shares of data
 _WITHOUT = {"non", "nonembedding", "excl", "excluding", "without"}
-_OF_SPEECH = {"audio", "speech", "transcribed"}
+_HOURS, _OF_SPEECH = {"hours", "hrs"}, {"audio", "speech", "transcribed"}
+# of which units in cells count no data of a training: "Context: 2k tokens"
+_OF_ONE_STEP = {"batch", "context", "ctx", "seq", "sequence", "length", "window", "block", "vocab", "max"}
 
 
 @dataclass(frozen=True)
@@ -136,8 +140,8 @@ class Meanings:
 
 
 def measured(frame: pd.DataFrame, column: str) -> Quantity | None:
-    """What a column of numbers measures by its name; None for a spread, a weight, a gap."""
-    found = quantity(column) if is_numeric(frame[column]) else None
+    """What a column of numbers measures by its name; None for a spread, a weight, a gap, a flag."""
+    found = quantity(column) if is_numeric(frame[column]) and frame[column].dtype != bool else None
     return None if found is None or found.is_spread or {*found.others} & NO_MEASUREMENT else found
 
 
@@ -202,10 +206,13 @@ class _Table:
             words, cells = {*bare(name).split("_")} - {""}, self.cells[column]
             if cells.percent and cells.spread is None and words <= _SHARED:
                 yield Meaning(column, "n_data", -3.0, without=SIZES)
-            if unit == "hours" and counts_examples(name):
-                yield Meaning(column, "n_data", BY_UNIT, unit=unit)
             for role, _ in size_by_words(f"{name} {UNITS[unit]}") if unit in UNITS else ():
                 yield Meaning(column, role, BY_UNIT)
+            free = (
+                unit in OF_UNITS and not roles(name) and not words & _OF_ONE_STEP and self._is_count(column)
+            )
+            if free and likely_size(f"{name} {UNITS[unit]}", OF_UNITS[unit]) > 1:  # Pretrain set: 14M imgs
+                yield Meaning(column, OF_UNITS[unit], -0.5)
 
     def sizes(self) -> Iterable[Meaning]:
         """Letters, words that say a size less certainly, hours of speech: by their values, too."""
@@ -237,9 +244,10 @@ class _Table:
                     yield Meaning(column, role, fit - CERTAIN, followed=fit == 1 and not large)
             words = {*bare(column).split("_")}
             of_data = words & {*_OF_SPEECH, "labelled", "labeled", "data"} or speech
-            hours = words & {"hours", "hrs"} and words <= {"hours", "hrs"} | OF_SETS | _OF_SPEECH
+            cells = column in self.cells and self.cells[column].unit == "hours"
+            hours = (cells or words & _HOURS) and words <= _HOURS | OF_SETS | _OF_SPEECH
             if hours and of_data and is_numeric(self.frame[column]):
-                yield Meaning(column, "n_data", -0.5, unit="hours")
+                yield Meaning(column, "n_data", BY_UNIT if cells else -0.5, unit="hours")
 
     def measurements(self) -> Iterable[Meaning]:
         """Measurements of no named split, of a named data set, of a perplexity, of no known name.
@@ -249,6 +257,7 @@ class _Table:
         """
         found = {c: q for c in self.others if (q := measured(self.frame, c)) is not None}
         found = {c: q for c, q in found.items() if q.kind != "perplexity" or not self._is_of_loss(c)}
+        found = {c: q for c, q in found.items() if self.frame[c].nunique() > 1} or found
         roles = {"accuracy": "test_accuracy", "error": "test_error"}
         order = {"accuracy": 1.0, "loss": 2.0, "bits": 2.0, "perplexity": 2.9, "error": 3.0}
         for column, q in found.items():

@@ -9,7 +9,7 @@ import pandas as pd
 
 from scalinglab.curves import OUTCOME, PROGRESS, SETTING, is_seed
 from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE, IDENTITY, is_numeric, run_names, unit_of_data
-from scalinglab.curves.names import HYPERPARAMETERS, bare, quantity
+from scalinglab.curves.names import HYPERPARAMETERS, bare, is_setting, quantity
 from scalinglab.readers.tables.headers import DATA, FEWEST_TOKENS
 from scalinglab.support.words import counted
 
@@ -21,7 +21,9 @@ FEWEST_EVEN = 16  # rows in which tokens or examples grow in even steps before t
 
 def declared_settings(frame: pd.DataFrame, asked: Iterable[str]) -> list[str]:
     """Columns that are settings although they are not in the standard list: asked for, or known."""
-    known = [c for c in frame.columns if bare(c) in HYPERPARAMETERS]
+    known = [
+        c for c in frame.columns if bare(c) in HYPERPARAMETERS or (is_setting(c) and quantity(c) is None)
+    ]
     if "run" in frame and known:
         changes = frame.groupby("run", dropna=False)[known].nunique(dropna=False).max() > 1
         known = [c for c in known if not changes[c]]

@@ -275,7 +275,7 @@ def points_of(
     frame, done = rows.reduced(frame.assign(__run=runs), ["__run", *keys], y, reduce, identified_by)
     notes += done
     if not mixed:
-        recipe = compared(frame, names, fixed)
+        recipe = compared(frame, names, fixed, getattr(curves, "settings", ()))
         if not frame["__run"].duplicated().any():
             frame, done = best_recipes(frame, names, y, recipe, called)
             notes += done

@@ -16,11 +16,12 @@ taken: runs that diverge have no part in it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 import pandas as pd
 
+from scalinglab.curves import is_seed
 from scalinglab.laws.fitting.data.rows import cost, mixed, rises
 from scalinglab.laws.fitting.statistics import f_pvalue
 from scalinglab.results.estimate import FEWEST
@@ -49,10 +50,13 @@ def best_recipes(
         return frame, []
     size = frame.groupby(names, dropna=False).ngroup().to_numpy()
     tried = frame.groupby(varied, dropna=False).ngroup().to_numpy()
-    score = cost(frame[y], y).fillna(np.inf)
+    score, measured = cost(frame[y], y).fillna(np.inf), int(frame[y].notna().sum())
     valley = _valley(frame, names, varied)
     if not _differ(score.groupby(size).rank().to_numpy(), size, tried, valley):
-        return frame, [Reason("recipes_alike", recipe=tuple(varied), y=y, runs=len(frame))]
+        if not _is_search(frame, varied, size):
+            return frame, [Reason("recipes_alike", recipe=tuple(varied), y=y, runs=measured)]
+        kept = frame[score == score.groupby(size).transform("min")]
+        return kept, [Reason("lowest_of_search", recipe=tuple(varied), y=y, runs=len(kept), of=measured)]
     mean = score.groupby([size, tried]).transform("mean")
     rank = mean.groupby(size).rank("dense").where(np.isfinite(mean), np.inf).to_numpy()
     chosen, judged = chosen_recipes(rank, _log_cost(frame[y], y), size, tried, valley)
@@ -60,7 +64,7 @@ def best_recipes(
     if (rank[chosen] > 1).any() and len(varied) == 1 and _are_valleys(frame[varied[0]], rank, size):
         chosen, judged, code = rank == 1, np.full(len(rank), True), "lowest_recipe"
     kept, by_chance = frame[chosen], frame[chosen & ~judged]
-    counts = {"y": y, "runs": len(kept), "of": len(frame)}
+    counts = {"y": y, "runs": len(kept), "of": measured}
     notes = [Reason(code, recipe=tuple(varied), **counts)]
     for column in (c for c in varied if not pd.api.types.is_numeric_dtype(frame[c])):
         if kept[column].nunique() < frame[column].nunique():  # kinds, each with a curve of its own
@@ -70,14 +74,21 @@ def best_recipes(
     return kept, notes
 
 
-def compared(frame: pd.DataFrame, names: list[str], fixed: list[str]) -> list[str]:
+def compared(
+    frame: pd.DataFrame, names: list[str], fixed: list[str], settings: Collection[str] = ()
+) -> list[str]:
     """The parts of a recipe of which some size has several values, so that one of them can be the best.
 
     Args:
         frame, names: as of `best_recipes`.
         fixed: columns that do not vary within a run.
+        settings: others, which count where each run has its own, drawn from a range.
     """
-    recipe = [c for c in RECIPE if c in frame and c in fixed and c not in names]
+    size = frame.groupby(names, dropna=False).ngroup().to_numpy()
+    drawn = [
+        c for c in settings if not is_seed(c) and _is_search(frame, [c], size) and (frame[c] % 1 > 0).any()
+    ]
+    recipe = [c for c in dict.fromkeys((*RECIPE, *drawn)) if c in frame and c in fixed and c not in names]
     return [c for c in recipe if (frame.groupby(names)[c].nunique(dropna=False) > 1).any()]
 
 
@@ -98,6 +109,13 @@ def chosen_recipes(
     judged = (tried == 1) | pd.Series(np.isfinite(expected)).groupby(size).transform("any").to_numpy()
     choice = pd.Series(np.where(judged, expected, rank))
     return (choice <= choice.groupby(size).transform("min")).to_numpy(), judged
+
+
+def _is_search(frame: pd.DataFrame, varied: list[str], size: np.ndarray) -> bool:
+    """Whether every run has settings of its own, drawn from a range: these are trials, and no repeats."""
+    numbers = all(c in frame and pd.api.types.is_numeric_dtype(frame[c]) for c in varied)
+    few = np.unique(size, return_counts=True)[1].min() < FEWEST_OF_A_VALLEY
+    return numbers and not few and not frame.duplicated(varied).any()
 
 
 def _are_valleys(setting: pd.Series, rank: np.ndarray, size: np.ndarray) -> bool:
