@@ -344,7 +344,7 @@ def measurement(column: Any) -> str | None:
     return found.name if found and certain and found.kind != "perplexity" else None
 
 
-def _letter(column: str) -> str:
+def without_prefix(column: str) -> str:
     """The name without a logger's prefix, capitals kept: config/N is N."""
     prefix, _, rest = column.replace("/", ".").partition(".")
     return rest if prefix in _PREFIXES else column
@@ -440,7 +440,7 @@ def _roles(column: str) -> list[tuple[str, int]]:
     """The standard names that a column may have, a unit being a part of its name, each with its rank."""
     if is_share(column):
         return [("n_data", 2 * _BY_RULE)]
-    name, letter = _words(column), _letter(column)
+    name, letter = _words(column), without_prefix(column)
     return [
         (ours, rank)
         for ours, theirs in {**IDENTITY, **SETTINGS, **PROGRESS}.items()

@@ -20,6 +20,7 @@ from scalinglab.curves.names import (
     likely_size,
     quantity,
     spelt,
+    without_prefix,
 )
 from scalinglab.curves.numbers import number
 from scalinglab.curves.reading import listed
@@ -132,7 +133,10 @@ class Naming:
         self._doubt_errors(set(columns))
 
     def _read_spelling(self, asked: Collection[str]) -> None:
-        """Put names right that are known but for one letter: num_paramters."""
+        """Put names right that are known but for one letter, num_paramters, or have a prefix: config.n."""
+        for theirs in (c for c in self.frame.columns if c not in asked):
+            if (letter := without_prefix(theirs)) in LETTERS and letter not in self.frame:
+                self._rename(theirs, letter)
         for theirs in (c for c in self.frame.columns if c not in asked and not is_known(c)):
             if (meant := spelt(theirs)) not in (theirs, *self.frame) and is_known(meant):
                 self.notes.append(f"{theirs} read as {meant}")
