@@ -13,6 +13,7 @@ from scalinglab.errors import BadInput
 from scalinglab.figures import collapse, laws, noise, results
 from scalinglab.figures.style import MUTED, panels
 from scalinglab.results import Estimate, Reason
+from scalinglab_papers.park2019 import figures as park2019
 
 SIZES = np.array([100.0, 1000.0, 10_000.0])
 
@@ -413,7 +414,7 @@ def test_over_time_ratios_stop_before_the_end(axis):
         found=[SimpleNamespace(power=estimate(p, p - 0.2, p + 0.1), claim=1.0) for p in (0.8, 0.9, 1.0)],
         verdict="agrees",
     )  # fmt: skip
-    noise.draw_over_time(axis, found)
+    park2019.draw_over_time(axis, found)
     assert np.array(bars(axis)).ravel() == pytest.approx([1.2, 2.0, 0.9, 1.3])
     assert [text.get_text() for text in axis.get_xticklabels()] == ["1/4", "1/2", "1"]
     assert title(axis) == "from T/2 to T: agrees"
@@ -426,7 +427,7 @@ def test_stability_shows_failed_shares_and_the_largest_stable_rate_of_each_schem
         largest=np.array([1.0, 0.7]), largest_interval=np.array([[0.8, 0.6], [1.5, 0.9]]),
     )  # fmt: skip
     none = SimpleNamespace(**{**vars(one), "largest": np.full(2, np.nan)})
-    *schemes, last = noise.stability({"standard": one, "ntk": none}).axes
+    *schemes, last = park2019.stability({"standard": one, "ntk": none}).axes
     assert [d.get_ydata().tolist() for d in schemes[0].lines] == [[0, 0.5, 1], [0, 1]]
     assert [title(axis) for axis in schemes] == ["standard", "ntk"]
     assert legend(last) == ["standard: w^-0.50 [-0.60, -0.40]"]

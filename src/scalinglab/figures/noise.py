@@ -1,12 +1,10 @@
-"""Figures of the optimal SGD noise: searches by width, the optimum against width, over time, stability."""
+"""Figures of the optimal SGD noise: searches by width, the optimum against width, advice."""
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.ticker import NullLocator
 
 from scalinglab.figures.style import (
     MUTED,
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from scalinglab.laws.noise import OptimalNoise, OverTime, Stability
+    from scalinglab.laws.noise import OptimalNoise
     from scalinglab.laws.planning.sgd_noise_advice import NoiseAdvice
 
 NAMES = {
@@ -79,13 +77,6 @@ def _log_axis(axis: Axes, x: str, y: str) -> None:
     sparse(axis.xaxis)
 
 
-def _shares(axis: Axes, found: OverTime) -> None:
-    """Shares of the training time as fractions."""
-    axis.set(xscale="log", xlabel="share of the training time T")
-    axis.set_xticks(found.shares, [str(Fraction(share).limit_denominator(64)) for share in found.shares])
-    axis.xaxis.set_minor_locator(NullLocator())
-
-
 def draw_optimum(axis: Axes, found: OptimalNoise, color: str = PALETTE[0], name: str = "") -> None:
     """Optimum against width: best intervals thin, 95 % intervals of the middle thick, both lines."""
     w = found.width
@@ -116,43 +107,9 @@ def draw_optimum(axis: Axes, found: OptimalNoise, color: str = PALETTE[0], name:
     axis.legend(fontsize=7)
 
 
-def draw_over_time(axis: Axes, found: OverTime, color: str = PALETTE[0], name: str = "") -> None:
-    """Optimum over that at the end of training, with 95 % intervals."""
-    ratios = found.ratio[:-1]
-    values = np.array([e.value for e in ratios])
-    points(axis, found.shares[:-1], values, _around(ratios), color=color, label=name or None)
-    axis.axhline(1, color=MUTED, linestyle="--", linewidth=1)
-    _shares(axis, found)
-    axis.set(yscale="log", ylabel="optimum / optimum at T")
-    sparse(axis.yaxis)
-    axis.set_title(f"from T/2 to T: {found.verdict}")
-
-
-def _around(estimates: Any) -> np.ndarray:
+def around(estimates: Any) -> np.ndarray:
     """Distances from the value to both ends, for error bars."""
     return np.array([[e.value - e.low, e.high - e.value] for e in estimates]).clip(0).T
-
-
-def stability(found: dict[str, Stability]) -> Figure:
-    """Failure rates of each scheme, and the largest stable rate against width."""
-    figure, axes = panels(1, len(found) + 1, size=(3.6, 3.2))
-    last = axes[0, -1]
-    for axis, (name, one), color in zip(axes[0], found.items(), PALETTE, strict=False):
-        for width, share, shade in zip(one.width, one.failed, colors(one.width), strict=True):
-            seen = np.isfinite(share)
-            axis.plot(one.rates[seen], share[seen], "o-", color=shade, markersize=3, label=f"{width:g}")
-        axis.set(xscale="log", xlabel="learning rate", ylabel="failed runs")
-        axis.set_title(name)
-        axis.legend(title=one.width_column.replace("_", " "), fontsize=7)
-        c = one.exponent
-        if not np.isfinite(one.largest).any():
-            continue
-        points(last, one.width, one.largest, np.abs(one.largest_interval - one.largest), color=color,
-               label=f"{name}: w^{c.value:.2f} [{c.low:.2f}, {c.high:.2f}]")  # fmt: skip
-    if last.has_data():
-        loglog(last, label(next(iter(found.values())).width_column), "largest stable learning rate")
-        last.legend(fontsize=7)
-    return figure
 
 
 def advice(found: NoiseAdvice) -> Figure:
@@ -164,7 +121,7 @@ def advice(found: NoiseAdvice) -> Figure:
     units = found.widening_factor / found.width if np.isfinite(found.widening_factor) else 1.0
     w = found.width * units
     star = {"fmt": "*", "markersize": 11, "color": PALETTE[1]}
-    points(left, [w], [found.noise.value], _around([found.noise]), label=f"width {found.width:g}", **star)
+    points(left, [w], [found.noise.value], around([found.noise]), label=f"width {found.width:g}", **star)
     left.legend(fontsize=7)
     grows = 1.0 if found.scheme == "standard" else 0.0
     reach = found.critical_width.value * units
@@ -172,7 +129,7 @@ def advice(found: NoiseAdvice) -> Figure:
     grid = np.geomspace(optima.width[0], 1.5 * max(far, w), 60)
     batch = found.batch_size_there.value * (grid / w) ** (grows - optima.power.value)
     right.plot(grid, batch, color=PALETTE[0], label=f"at learning rate {found.learning_rate:g}")
-    points(right, [w], [found.batch_size_there.value], _around([found.batch_size_there]), **star)
+    points(right, [w], [found.batch_size_there.value], around([found.batch_size_there]), **star)
     right.axhline(1, color=MUTED, linestyle="--", linewidth=1)
     loglog(right, label(optima.width_column), "best batch size")
     right.set_title("below a batch of one the optimum is out of reach", fontsize=9)

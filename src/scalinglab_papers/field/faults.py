@@ -19,10 +19,9 @@ import numpy as np
 
 from scalinglab.answers.doubts import audit
 from scalinglab.curves import Curves
-from scalinglab.figures import decisions
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.verdict import Row, mean
-from scalinglab_papers.field import searches
+from scalinglab_papers.field import figures, searches
 from scalinglab_papers.field.scores import published as published_scores
 from scalinglab_papers.field.tables import share, table
 
@@ -52,7 +51,7 @@ def faults(scale: str) -> Reproduction:
     studies = [*drawn()] if scale == "smoke" else [*isoflops(), *searched(), *scored()]
     found = planted(studies)
     curves = Curves(studies[0].rows, source="read", experiment="field/audit")
-    return Reproduction(curves, decisions.faults(found), tuple(_rows(found)))
+    return Reproduction(curves, figures.faults(found), tuple(_rows(found)))
 
 
 def _rows(found: pd.DataFrame) -> list[Row]:

@@ -18,11 +18,11 @@ import numpy as np
 
 from scalinglab.curves import Curves
 from scalinglab.errors import NotDetermined
-from scalinglab.figures import decisions
 from scalinglab.laws import schedule
 from scalinglab.laws.in_progress import Study, final_loss
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.verdict import Row, mean
+from scalinglab_papers.field import figures
 from scalinglab_papers.field.tables import share, table
 from scalinglab_papers.theory.real_schedules import FITTED, HELD_OUT, plan
 
@@ -64,7 +64,7 @@ def while_it_trains(scale: str) -> Reproduction:
         final_loss(shown.step[known], shown.loss[known], schedule=shown.plan, like=shown.study)
         for part in np.arange(0.15, 1.0, 0.1) if (known := shown.step <= part * shown.plan.total).sum() > 2
     ]  # fmt: skip
-    figure = decisions.in_progress(shown.step, shown.loss, shown.plan.total, ahead, found)
+    figure = figures.in_progress(shown.step, shown.loss, shown.plan.total, ahead, found)
     return Reproduction(curves, figure, tuple(_rows(found)))
 
 

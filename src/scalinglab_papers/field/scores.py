@@ -19,10 +19,10 @@ import numpy as np
 
 from scalinglab.curves import Curves
 from scalinglab.errors import NotDetermined
-from scalinglab.figures import decisions
 from scalinglab.laws import scores as laws_of_scores
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.verdict import Number, Row, mean, rounded
+from scalinglab_papers.field import figures
 from scalinglab_papers.field.tables import share, table
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def scores(scale: str) -> Reproduction:
     found = predicted(asked)
     curves = Curves(asked[0][2], source="read", experiment="field/scores")
     shown = found[found["answered"]].replace({"study": NAMES})
-    return Reproduction(curves, decisions.scores(shown), tuple(_rows(found, len(asked))))
+    return Reproduction(curves, figures.scores(shown), tuple(_rows(found, len(asked))))
 
 
 def _rows(found: pd.DataFrame, asked: int) -> list[Row]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput, nearest
-from scalinglab.figures.noise import draw_optimum, draw_over_time, draw_searches
+from scalinglab.figures.noise import draw_optimum, draw_searches
 from scalinglab.figures.style import MUTED, PALETTE, loglog, panels
 from scalinglab.laws.noise import Compared, OptimalNoise, compare_searches, optimal_noise, over_time
 from scalinglab.studies.registry import Reproduction
@@ -15,6 +15,7 @@ from scalinglab.studies.trained import run_storage
 from scalinglab.studies.verdict import Row
 from scalinglab_papers.park2019 import scales
 from scalinglab_papers.park2019.design import EXPERIMENTS, STANDARD, TABLE_1, TABLE_3
+from scalinglab_papers.park2019.figures import draw_over_time
 from scalinglab_papers.park2019.rows import (
     estimate_row,
     gain_rows,
