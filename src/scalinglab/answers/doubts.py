@@ -116,7 +116,6 @@ class Doubt(Worded):
 
     @property
     def remarks(self) -> Iterator[Remark]:
-        """What the summary says, as data."""
         yield Reason("doubt", what=self.what)
         if np.isfinite(self.before) and np.isfinite(self.after):
             code = "doubt_changes" if self.rows else "doubt_changes_count"
@@ -162,7 +161,6 @@ class Audit(NotebookResult):
 
     @property
     def remarks(self) -> Iterator[Remark]:
-        """What the summary says, as data."""
         about = {"rows": len(self.rows), "of": self.n_rows, "checked": self.checked}
         code = "audit" if self.checked else "audit_of_nothing"
         yield Reason(code, doubts=len(self.doubts), **about)

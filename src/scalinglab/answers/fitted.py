@@ -427,7 +427,6 @@ class Prediction(NotebookResult):
 
     @property
     def remarks(self) -> Iterator[Remark]:
-        """What the summary says, as data."""
         named = self.fit is not None and self.fit.surface is None and not self.fit.automatic
         assumed = Reason("if_form_holds") if named else ""
         for row in self.notebook_table().to_dict("records"):

@@ -322,7 +322,6 @@ class Dataset(Worded):
 
     @property
     def remarks(self) -> Iterator[Remark]:
-        """What the summary says, as data."""
         classes = {"outputs": self.n_classes, "kind": "classes"}
         yield Reason(
             "dataset", name=self.name, n_data=self.n_data, n_test=len(self.test_x),

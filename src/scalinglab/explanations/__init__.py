@@ -172,7 +172,6 @@ class Explanation(NotebookResult):
 
     @property
     def remarks(self) -> tuple[Reason, ...]:
-        """What the summary says, as data."""
         of = f"{self.subject}, " if self.subject else ""
         run = Reason("run", run=self.name, subject=of, n_data=self.n_data, steps=float(self.steps[-1]))
         outside = [

@@ -72,7 +72,6 @@ class Predicted(NotebookResult):
 
     @property
     def remarks(self) -> Iterator[Remark]:
-        """What the summary says, as data."""
         for row in self.table().to_dict("records"):
             wide = None if math.isnan(row["width"]) else row["width"]
             yield Reason("explained", **{**row, "width": wide}, level=self.level)

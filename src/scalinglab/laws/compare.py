@@ -91,7 +91,6 @@ class Speedup(NotebookResult):
 
     @property
     def remarks(self) -> Iterator[Remark]:
-        """What the summary says, as data."""
         where = "" if self.parallel else Reason("at_compute", at=tuple(self.at))
         found = {"low": self.low, "high": self.high, "factor": self.factor}
         code = "speedup"

@@ -92,7 +92,6 @@ class FinalLoss(Worded):
 
     @property
     def remarks(self) -> Iterator[Remark]:
-        """What the summary says, as data."""
         yield Reason(
             "final_loss", value=self.value, low=self.low, high=self.high, level=self.level,
             fraction=self.fraction, remaining=self.remaining,

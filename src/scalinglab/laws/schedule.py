@@ -273,7 +273,6 @@ class ScheduleLaw(Worded):
 
     @property
     def remarks(self) -> Iterator[Remark]:
-        """What the summary says, as data."""
         form = self.law.form
         yield Reason("schedule_fit", form=form.name, equation=form.equation, doc=form.doc)
         yield Reason("schedule_points", points=len(self.law.points.y), runs=len(self.runs))

@@ -349,7 +349,6 @@ class Scores(NotebookResult):
 
     @property
     def remarks(self) -> Iterator[Remark]:
-        """What the summary says, as data."""
         runs = len(self.curves[0].loss)
         yield Reason("score_fit", score=self.score, chance=self.chance, best=self.best, runs=runs)
         for curve in self.curves:
@@ -418,7 +417,6 @@ class ScorePrediction(NotebookResult):
 
     @property
     def remarks(self) -> Iterator[Remark]:
-        """What the summary says, as data."""
         for row, why in zip(self.notebook_table().to_dict("records"), self.refused, strict=True):
             loss = "" if self.loss in self.at else Reason("score_loss", name=self.loss, value=row[self.loss])
             ends = {"low": row["low"], "high": row["high"], "level": self.level}

@@ -52,7 +52,6 @@ class Flops(Worded):
 
     @property
     def remarks(self) -> Iterator[Remark]:
-        """What the summary says, as data."""
         yield Reason("flops", n_params=self.n_params, forward=self.forward, step=self.step)
         for name, flops in self.layers.items():
             yield Reason("flops_layer", name=name, flops=flops)

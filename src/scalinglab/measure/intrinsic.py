@@ -46,7 +46,6 @@ class Dimension(Worded, Estimate):
 
     @property
     def remarks(self) -> Iterator[Remark]:
-        """What the summary says, as data."""
         yield Reason("dimension", value=self.value, stderr=self.stderr, method=self.method, points=self.n)
 
 

@@ -58,7 +58,6 @@ class Margins(Worded):
 
     @property
     def remarks(self) -> Iterator[Remark]:
-        """What the summary says, as data."""
         found = {"error": self.error, "log_complexity": self.log_complexity}
         yield Reason("margins", margins=len(self.raw), **found)
         raw = self.quantiles(normalized=False)

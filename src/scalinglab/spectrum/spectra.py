@@ -373,7 +373,6 @@ class MeasuredSpectrum(Worded, Spectrum):
 
     @property
     def remarks(self) -> Iterator[Remark]:
-        """What the summary says, as data."""
         exponents = {"eigenvalues": Reason("tail_b"), "target_power": Reason("tail_a")}
         if self.mean_square == 0:
             del exponents["target_power"]

@@ -86,7 +86,6 @@ class Outcome(Worded):
 
     @property
     def remarks(self) -> Iterator[Remark]:
-        """What the summary says, as data."""
         counts = tuple(
             Reason("status_count", runs=self.count(kind), status=kind)
             for kind in dict.fromkeys(self.status.values())

@@ -98,7 +98,6 @@ class Plan(Worded):
 
     @property
     def remarks(self) -> Iterator[Remark]:
-        """What the summary says, as data."""
         counts = {"done": len(self.done), "failed": len(self.failed), "missing": len(self.missing)}
         yield Reason("sweep_plan", runs=len(self.runs), **counts)
         if self.tasks:

@@ -61,7 +61,6 @@ class Exponents(Worded):
 
     @property
     def remarks(self) -> Iterator[Remark]:
-        """What the summary says, as data."""
         yield Reason("time_limited", power=self.time)
         yield Reason("data_limited", power=self.data)
         yield Reason("params_limited", power=self.params)

@@ -109,7 +109,6 @@ class LearningCurve(Worded):
 
     @property
     def remarks(self) -> Iterator[Remark]:
-        """What the summary says, as data."""
         modes = self.spectrum.n_modes
         if not self.loss.size:
             yield Reason("kernel_no_sizes", modes=modes)

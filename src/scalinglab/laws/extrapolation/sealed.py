@@ -111,7 +111,6 @@ class Tally(Worded):
 
     @property
     def remarks(self) -> Iterator[Remark]:
-        """What the summary says, as data."""
         yield Reason(
             "tally", scored=len(self.scores), level=float(np.mean([score.level for score in self.scores])),
             calibration=self.calibration, sharpness=self.sharpness, rmsle=self.rmsle,

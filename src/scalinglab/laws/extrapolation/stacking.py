@@ -127,7 +127,6 @@ class Extrapolation(NotebookResult):
 
     @property
     def remarks(self) -> Iterator[Remark]:
-        """What the summary says, as data."""
         for x, mean, low, high, times in zip(
             self.at, self.mean, self.low, self.high, self.beyond, strict=True
         ):

@@ -98,7 +98,6 @@ class Collapse(Worded):
 
     @property
     def remarks(self) -> Iterator[Remark]:
-        """What the summary says, as data."""
         yield Reason(f"collapse_by_{self.by}")
         holds = "collapse_holds" if self.outliers else "collapse_holds_all"
         yield Reason(holds, extent=self.extent(), outliers=self.outliers)

@@ -112,7 +112,6 @@ class Dynamical(NotebookResult):
 
     @property
     def remarks(self) -> Iterator[Remark]:
-        """What the summary says, as data."""
         yield Reason("gamma_1", value=self.gamma_1, sizes=int(self.table["resolved"].sum()))
         for name in ("gamma_2", "gamma_2_optimum", "gamma_measured"):
             yield Reason(name, value=getattr(self, name))

@@ -72,7 +72,6 @@ class Proposal(NotebookResult):
 
     @property
     def remarks(self) -> Iterator[Remark]:
-        """What the summary says, as data."""
         for name, share in sorted(self.shares.items(), key=lambda item: -item[1]):
             if share >= 5e-4:  # 0.1 % as it is written
                 yield Reason("share", name=name, share=100 * share)
@@ -293,7 +292,6 @@ class Mixture(NotebookResult):
 
     @property
     def remarks(self) -> Iterator[Remark]:
-        """What the summary says, as data."""
         sizes = Reason("and_sizes", sizes=tuple(self.sizes)) if self.sizes else ""
         yield Reason("mixtures", y=self.y, runs=len(self.loss), domains=len(self.shares), sizes=sizes)
         error = 100 * float(np.sqrt(np.mean(self.errors**2)))

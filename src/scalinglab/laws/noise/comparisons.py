@@ -63,7 +63,6 @@ class Stability(Worded):
 
     @property
     def remarks(self) -> Iterator[Remark]:
-        """What the summary says, as data."""
         rows = [
             {"w": w, "rate": rate,
              "ends": f"[{low:.3g}, {high:.3g}]" if np.isfinite(rate) else Reason("outside_search")}
@@ -155,7 +154,6 @@ class Compared(Worded):
 
     @property
     def remarks(self) -> Iterator[Remark]:
-        """What the summary says, as data."""
         yield Reason("by_batch")
         yield from self.batch.remarks
         yield from (Reason("blank"), Reason("by_rate"))
@@ -244,7 +242,6 @@ class OverTime(Worded):
 
     @property
     def remarks(self) -> Iterator[Remark]:
-        """What the summary says, as data."""
         rows = [
             {"share": share, "ratio": Reason("ends_short", of=ratio) if share < 1 else "1",
              "slope": one.slope, "p": one.power}

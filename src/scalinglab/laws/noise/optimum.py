@@ -126,7 +126,6 @@ class OptimalNoise(Worded):
 
     @property
     def remarks(self) -> Iterator[Remark]:
-        """What the summary says, as data."""
         both = self.width_column != "width" and bool(np.isfinite(self.multiple).any())
         rows = [
             {

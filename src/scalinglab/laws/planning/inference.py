@@ -52,7 +52,6 @@ class InferenceOptimal(Worded):
 
     @property
     def remarks(self) -> Iterator[Remark]:
-        """What the summary says, as data."""
         (n, d), (low, high) = self.compute_optimal, self.loss_interval
         yield Reason(
             "inference", loss=self.loss, low=low, high=high, used=self.used, unit=Column("n_data"),

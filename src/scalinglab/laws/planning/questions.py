@@ -60,7 +60,6 @@ class Answered(Worded):
 
     @property
     def remarks(self) -> Iterable[Remark]:
-        """What the summary says, as data."""
         return (self.reason,)
 
     @property
@@ -211,7 +210,6 @@ class Bend(Answered):
 
     @property
     def remarks(self) -> Iterable[Remark]:
-        """What the summary says, as data."""
         code = {True: "still_straight", False: "no_more_straight", None: "perhaps_straight"}[self.straight]
         return (Reason(code, why=self.reason),)
 

@@ -68,7 +68,6 @@ class NoiseAdvice(Worded):
 
     @property
     def remarks(self) -> Iterator[Remark]:
-        """What the summary says, as data."""
 
         def ends(of: Estimate) -> Reason:
             return Reason("ends", of=of)

@@ -79,7 +79,6 @@ class Approaches(Worded):
 
     @property
     def remarks(self) -> Iterator[Remark]:
-        """What the summary says, as data."""
         rows = [
             {"name": row.name, "exponent": row.exponent, "n_params": row.n_params, "n_data": row.n_data,
              "bias": f"{row.bias:+.3f}" if np.isfinite(row.bias) else "",

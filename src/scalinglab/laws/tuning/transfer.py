@@ -172,7 +172,6 @@ class Hyperparameters(NotebookResult):
 
     @property
     def remarks(self) -> Iterator[Remark]:
-        """What the summary says, as data."""
         far = Reason("beyond_search", times=self.beyond) if self.beyond > 1 else ""
         yield Reason("settings_at", at=self.at, far=far)
         rows = [

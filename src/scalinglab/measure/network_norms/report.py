@@ -85,7 +85,6 @@ class Report(Worded):
 
     @property
     def remarks(self) -> Iterator[Remark]:
-        """What the summary says, as data."""
         yield Reason("complexity", definition=self.definition, value=self.value, log=self.log_value)
         rows: list[dict[str, object]] = [
             {"name": layer.name, "kind": layer.kind, "spectral": f"{layer.spectral:.4g}",

@@ -123,7 +123,6 @@ class Solution(NotebookResult):
 
     @property
     def remarks(self) -> Iterator[Remark]:
-        """What the summary says, as data."""
         times, test, train = (np.ravel(x) for x in (self.times, self.test_loss, self.train_loss))
         sizes = {"n_params": self.n_params, "n_data": self.n_data, "noise": self.noise}
         yield Reason("random_features", spectrum=repr(self.spectrum), dynamics=self.dynamics, **sizes)

@@ -77,7 +77,6 @@ class MarginDistribution(Worded):
 
     @property
     def remarks(self) -> Iterator[Remark]:
-        """What the summary says, as data."""
         low, median, high = (np.ravel(self.quantile(p)) for p in (0.01, 0.5, 0.99))
         load, sharpness, mean, error = map(np.ravel, (self.load, self.sharpness, self.mean, self.train_error))
         for k in range(load.size):

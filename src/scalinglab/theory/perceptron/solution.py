@@ -53,7 +53,6 @@ class FixedNorm(Worded):
 
     @property
     def remarks(self) -> Iterator[Remark]:
-        """What the summary says, as data."""
         if not self.error.size:
             yield Reason("fixed_norm_none")
             return
@@ -155,7 +154,6 @@ class Optimum(Worded):
 
     @property
     def remarks(self) -> Iterator[Remark]:
-        """What the summary says, as data."""
         for load, sharpness, error in zip(
             np.ravel(self.load), np.ravel(self.sharpness), np.ravel(self.error), strict=True
         ):
