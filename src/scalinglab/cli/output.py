@@ -44,7 +44,8 @@ class Output:
 
     Attributes:
         document: the whole result, for JSON; arrays become lists, NaN and infinity null.
-        table: its tabular part, for .csv and .parquet; default: the document's longest arrays.
+        table: its tabular part, for .csv and .parquet, or rows or columns of it; default: the document's
+            longest arrays.
         text: what is printed; default: the numbers and words of the document, and the table.
         shown: a narrower table for the screen, which is printed beside a text, too.
         title: of the table on the screen.
@@ -54,7 +55,7 @@ class Output:
     """
 
     document: Mapping[str, Any]
-    table: pd.DataFrame | None = None
+    table: pd.DataFrame | Sequence[Mapping[str, Any]] | Mapping[str, Any] | None = None
     text: str | None = None
     shown: pd.DataFrame | None = None
     title: str = ""
@@ -82,7 +83,7 @@ def render(
         document = dict(found.document)
         if figure is not None and found.figure is not None:
             document["figure"] = _draw(found.figure(), figure)
-        table = _longest_arrays(document) if found.table is None else found.table
+        table = _table_of(document if found.table is None else found.table, longest=found.table is None)
         if out is not None:
             write(document, table, out)
         if as_json:
@@ -115,13 +116,16 @@ def print_document(command: str, document: Mapping[str, Any]) -> None:
     print(json.dumps(with_header(command, document), allow_nan=False))
 
 
-def _longest_arrays(document: Mapping[str, Any]) -> pd.DataFrame:
+def _table_of(given: Any, longest: bool) -> pd.DataFrame:
+    """A table from rows or columns; of a document its longest arrays."""
     import numpy as np
     import pandas as pd
 
-    arrays = {k: np.ravel(v) for k, v in document.items() if isinstance(v, (np.ndarray, list, tuple))}
-    size = max(map(len, arrays.values()), default=0)
-    return pd.DataFrame({k: v for k, v in arrays.items() if len(v) == size})
+    if longest:
+        arrays = {k: np.ravel(v) for k, v in given.items() if isinstance(v, (np.ndarray, list, tuple))}
+        size = max(map(len, arrays.values()), default=0)
+        given = {k: v for k, v in arrays.items() if len(v) == size}
+    return given if isinstance(given, pd.DataFrame) else pd.DataFrame(given)
 
 
 def _draw(figure: Any, path: Path) -> str:

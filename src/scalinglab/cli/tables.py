@@ -116,7 +116,7 @@ class TableQuery:
     def output(
         self,
         document: Mapping[str, Any],
-        table: pd.DataFrame,
+        table: pd.DataFrame | Sequence[Mapping[str, Any]],
         text: str,
         notes: Sequence[Reason],
         **more: Any,

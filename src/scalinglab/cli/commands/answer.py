@@ -188,8 +188,6 @@ def make(
         at: the size at which to predict, e.g. 1e6.
         seal: the file to write, such as forecast.json; never overwritten.
     """
-    import pandas as pd
-
     import scalinglab as sl
     from scalinglab.laws.extrapolation import sealed
 
@@ -198,7 +196,7 @@ def make(
     document = sealed.make(found, seal, what=f"{query.y} at {x} = {at:g}")
     row = {name: document[name] for name in ("at", "mean", "low", "high")}
     text = f"{found.summary()}\nsealed: {seal} (sha256 {document['sha256'][:12]})"
-    return Output(document, pd.DataFrame([row]), text)
+    return Output(document, [row], text)
 
 
 @command("forecast score")
@@ -212,8 +210,6 @@ def score(forecast: File, measured: float, tally: Path = Path("tally.jsonl")) ->
         measured: the measured value, e.g. 0.0312.
         tally: file of the scores, one line each, e.g. tally.jsonl.
     """
-    import pandas as pd
-
     from scalinglab.laws.extrapolation import sealed
 
     found = sealed.score(forecast, measured)
@@ -224,4 +220,4 @@ def score(forecast: File, measured: float, tally: Path = Path("tally.jsonl")) ->
     }  # fmt: skip
     verdict = "inside" if found.inside else "OUTSIDE"
     text = f"{found.what}: {verdict} the interval, error {found.error:+.3g} of ln y\n{kept.summary()}"
-    return Output(document, pd.DataFrame([document]), text)
+    return Output(document, [document], text)

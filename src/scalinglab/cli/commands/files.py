@@ -26,8 +26,6 @@ def list_sets() -> Output:
 
     scalinglab data list
     """
-    import pandas as pd
-
     from scalinglab.data import SOURCES, available, folder
     from scalinglab.data.tables import table_sets, tables_folder
 
@@ -43,7 +41,7 @@ def list_sets() -> Output:
         here = "here: " if row["here"] else ""
         lines += [f"{row['name']}\n  {row['what']}\n  {row['download_mb']} MB, {row['licence']}"]
         lines += [f"  {here}{row['get']}"]
-    return Output({"folder": str(folder()), "sets": rows}, pd.DataFrame(rows), "\n".join(lines))
+    return Output({"folder": str(folder()), "sets": rows}, rows, "\n".join(lines))
 
 
 @command("data get", out=False)
@@ -163,8 +161,6 @@ def verify(path: Place, repair: bool = False) -> Output:
         path: the folder of the store, e.g. runs/.
         repair: move damaged files into PATH/damaged; delete nothing.
     """
-    import pandas as pd
-
     store = _store(path)
     found = store.verify()
     moved = store.repair() if repair else {}
@@ -181,7 +177,7 @@ def verify(path: Place, repair: bool = False) -> Output:
         "moved": moved, "kinds": rows,
     }  # fmt: skip
     lines = [*map(str, problems.values()), *(f"moved: {place}" for place in moved)]
-    return Output(document, pd.DataFrame(rows), footer="\n".join(lines), status=1 if problems else 0)
+    return Output(document, rows, footer="\n".join(lines), status=1 if problems else 0)
 
 
 @command("store compact", out=False)

@@ -119,8 +119,6 @@ def forms() -> Output:
 
     scalinglab laws forms
     """
-    import pandas as pd
-
     from scalinglab.laws.forms import FORMS
 
     rows = [
@@ -132,7 +130,7 @@ def forms() -> Output:
     for row in rows:
         of = "" if row["variables"] == "x" else f"of {row['variables']}; "
         lines.append(f"{row['form']:<{wide}} {row['equation']}\n{'':<{wide}} {of}{row['from']}")
-    return Output({"forms": rows}, pd.DataFrame(rows), "\n".join(lines))
+    return Output({"forms": rows}, rows, "\n".join(lines))
 
 
 @command("laws surface", figure="surface")
@@ -236,8 +234,6 @@ def extrapolate(
     Args:
         at: sizes at which to predict: '1e6', '1e5,1e6' or 'low:high:n'.
     """
-    import pandas as pd
-
     import scalinglab as sl
 
     query = table.query(x, y)
@@ -248,7 +244,7 @@ def extrapolate(
         "notes": query.notes(found.notes),
     }  # fmt: skip
     return Output(
-        document, pd.DataFrame(columns), found.summary(),
+        document, columns, found.summary(),
         figure=lambda: found.plot(x=x, y=query.y, backtests=True).figure,
     )  # fmt: skip
 

@@ -74,8 +74,6 @@ def approaches(table: Surface, compute: float) -> Output:
     Args:
         compute: compute in FLOPs at which to compare, e.g. 5.76e23.
     """
-    import pandas as pd
-
     from scalinglab.figures import laws as figures
     from scalinglab.laws import plan
 
@@ -89,7 +87,7 @@ def approaches(table: Surface, compute: float) -> Output:
         for r in found.rows
     ]  # fmt: skip
     return query.output(
-        {"approaches": rows}, pd.DataFrame(rows), found.summary(query.names), found.notes,
+        {"approaches": rows}, rows, found.summary(query.names), found.notes,
         figure=lambda: figures.approaches(found, found.surface, **table.cost),
     )  # fmt: skip
 
@@ -354,12 +352,9 @@ def size_for(
 
 
 def _answered(query: TableQuery, found: Answer | Bend, text: str) -> Output:
-    import pandas as pd
-
     document = found.to_dict()
-    return query.output(
-        document, pd.DataFrame([document]).drop(columns=["notes", "reason"]), text, found.notes
-    )
+    row = {name: value for name, value in document.items() if name not in ("notes", "reason")}
+    return query.output(document, [row], text, found.notes)
 
 
 @command("plan bend")

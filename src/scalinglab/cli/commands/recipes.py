@@ -42,8 +42,6 @@ def speedup(
         at: compute in FLOPs, e.g. 1e21, or 'low,high', if the factor varies with compute.
         at_least: exit with status 1 unless the low end of the interval reaches this factor, e.g. 1.2.
     """
-    import pandas as pd
-
     import scalinglab as sl
     from scalinglab.laws.fitting.data.from_curves import points_of
 
@@ -64,9 +62,7 @@ def speedup(
         verdict = "passed" if document["passed"] else "not reached"
         text += f"\n{verdict}: the low end is {found.low:.3g}, asked for was {at_least:g}"
     row = {name: value for name, value in document.items() if name != "at"}
-    return Output(
-        document, pd.DataFrame([row]), text, figure=lambda: found.plot(x=x, y=y).figure, status=status
-    )
+    return Output(document, [row], text, figure=lambda: found.plot(x=x, y=y).figure, status=status)
 
 
 @command("laws schedule")
@@ -245,8 +241,6 @@ def plan_noise(rows: Searches, width: float, y: str | None = None, search: str =
         y: test_accuracy, test_error or a loss.
         search: use 'all' runs, or only those of the 'batch' or of the 'rate' search.
     """
-    import pandas as pd
-
     from scalinglab.figures import noise as figures
     from scalinglab.laws.planning import sgd_noise_advice as advising
 
@@ -258,4 +252,4 @@ def plan_noise(rows: Searches, width: float, y: str | None = None, search: str =
         for name, value in document.items()
         if isinstance(value, dict)
     ]
-    return Output(document, pd.DataFrame(quantities), advice.summary(), figure=lambda: figures.advice(advice))
+    return Output(document, quantities, advice.summary(), figure=lambda: figures.advice(advice))
