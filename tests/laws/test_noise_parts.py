@@ -15,6 +15,7 @@ from scalinglab.laws.noise import (
     stability,
 )
 from scalinglab.results.estimate import Estimate
+from scalinglab.results.types import Reason
 
 LEVELS = np.array([1.0, 2.0, 4.0, 8.0])
 SEARCH = runs.Search(
@@ -132,26 +133,30 @@ def estimate(low, high):
 
 
 @pytest.mark.parametrize(
-    ("interval", "claim", "closed", "repeated", "verdict", "said"),
+    ("interval", "claim", "closed", "repeated", "verdict", "why"),
     [
-        ((0.5, 1.5), 1.0, 3, True, "holds", "[0.5, 1.5], holds 1 and excludes 0"),
-        ((0.5, 0.9), 1.0, 3, True, "fails", "excludes 1"),
-        ((1.1, 1.9), 1.0, 3, True, "fails", "excludes 1"),
-        ((-0.1, 1.5), 1.0, 3, True, "cannot tell", "holds 1, and 0 as well: no dependence on width"),
-        ((-0.5, 0.5), 0.0, 3, True, "holds", "holds 0 and excludes -1 and 1"),
-        ((-0.5, 1.5), 0.0, 3, True, "cannot tell", "holds 0, and 1 as well"),
-        ((-1.5, 0.5), 0.0, 3, True, "cannot tell", "holds 0, and -1 as well"),
-        ((-1.5, -0.5), -1.0, 3, True, "holds", "holds -1 and excludes 0"),
-        ((0.5, 1.5), 1.0, 2, True, "cannot tell", "inside the search for 2 widths, and 3 are needed"),
-        ((0.5, 1.5), 1.0, 3, False, "cannot tell", "every setting was run once"),
-        ((0.5, 1.5), np.nan, 3, True, "cannot tell", "depends on the parameterization"),
-        ((np.nan, np.nan), 1.0, 3, True, "cannot tell", "there is one width only"),
+        ((0.5, 1.5), 1.0, 3, True, "holds",
+         Reason("noise_holds", low=0.5, high=1.5, claim=1.0, others=("0",))),
+        ((0.5, 0.9), 1.0, 3, True, "fails", Reason("noise_excludes", low=0.5, high=0.9, claim=1.0)),
+        ((1.1, 1.9), 1.0, 3, True, "fails", Reason("noise_excludes", low=1.1, high=1.9, claim=1.0)),
+        ((-0.1, 1.5), 1.0, 3, True, "cannot tell", "noise_holds_zero"),
+        ((-0.5, 0.5), 0.0, 3, True, "holds",
+         Reason("noise_holds", low=-0.5, high=0.5, claim=0.0, others=("-1", "1"))),
+        ((-0.5, 1.5), 0.0, 3, True, "cannot tell",
+         Reason("noise_holds_other", low=-0.5, high=1.5, claim=0.0, other=1.0)),
+        ((-1.5, 0.5), 0.0, 3, True, "cannot tell",
+         Reason("noise_holds_other", low=-1.5, high=0.5, claim=0.0, other=-1.0)),
+        ((-1.5, -0.5), -1.0, 3, True, "holds", "noise_holds"),
+        ((0.5, 1.5), 1.0, 2, True, "cannot tell", Reason("noise_few_inside", closed=2, needed=3)),
+        ((0.5, 1.5), 1.0, 3, False, "cannot tell", "noise_run_once"),
+        ((0.5, 1.5), np.nan, 3, True, "cannot tell", "noise_claim_unknown"),
+        ((np.nan, np.nan), 1.0, 3, True, "cannot tell", "noise_one_width"),
     ],
-)
-def test_verdicts_on_a_power(interval, claim, closed, repeated, verdict, said):
+)  # fmt: skip
+def test_verdicts_on_a_power(interval, claim, closed, repeated, verdict, why):
     found = optimum.verdict_on(estimate(*interval), claim, closed, repeated)
     assert found[0] == verdict
-    assert said in found[1]
+    assert why in (found[1], found[1].code)
 
 
 @pytest.mark.parametrize(

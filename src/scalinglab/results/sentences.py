@@ -629,6 +629,22 @@ REASONS = {
         "the runs cover {first:.3g} … {last:.3g}: beyond them the answer rests on the form of the law"
     ),
     "batch_below_one": "the batch size is below one: the optimum cannot be reached at this learning rate",
+    "noise_run_once": "every setting was run once: repeat them with other seeds",
+    "noise_one_width": "there is one width only",
+    "noise_claim_unknown": ("which power the paper claims depends on the parameterization (standard or ntk)"),
+    "noise_few_inside": (
+        "the optimum lies inside the search for {closed} widths, and {needed} are needed: search further, "
+        "repeat with more seeds, or add widths"
+    ),
+    "noise_excludes": "the 95 % interval of p, [{low:.3g}, {high:.3g}], excludes {claim:g}",
+    "noise_holds_zero": (
+        "the 95 % interval of p, [{low:.3g}, {high:.3g}], holds {claim:g}, and 0 as well: no dependence on "
+        "width"
+    ),
+    "noise_holds_other": (
+        "the 95 % interval of p, [{low:.3g}, {high:.3g}], holds {claim:g}, and {other:g} as well"
+    ),
+    "noise_holds": ("the 95 % interval of p, [{low:.3g}, {high:.3g}], holds {claim:g} and excludes {others}"),
     "power_of_the_runs": "p = 1 {verdict}: {why}; the power of the runs is used",
     "noise_with_batch_norm": (
         "with batch norm the noise scale is not defined; read the ratio of rate to batch alone"

@@ -64,7 +64,7 @@ class OptimalNoise(Worded):
         power: p of noise ∝ width^p, with its 95 % interval.
         r_squared: 1 - Σ(noise - a·width)²/Σ(noise - mean)². It is no test of the law: see the interval of p.
         verdict: "holds", "fails" or "cannot tell" of the claim p = `claim`.
-        reason: why, in a sentence.
+        reason: why.
         claim: the power that is claimed; 1 for the normalized noise scale, NaN where there is none.
         x, y: the columns that were searched and scored.
         draws: (draws, widths), optima of resampled runs.
@@ -90,7 +90,7 @@ class OptimalNoise(Worded):
     power: Estimate
     r_squared: float
     verdict: str
-    reason: str
+    reason: Reason
     claim: float
     x: str
     y: str
@@ -121,7 +121,7 @@ class OptimalNoise(Worded):
             "width_column": self.width_column, "x": self.x, "y": self.y, "runs": self.n_runs,
             "slope": self.slope, "slope_error": self.proportionality.stderr,
             "a": asdict(self.proportionality), "p": asdict(self.power),
-            "r_squared": self.r_squared, "verdict": self.verdict, "reason": self.reason,
+            "r_squared": self.r_squared, "verdict": self.verdict, "reason": str(self.reason),
         }  # fmt: skip
 
     @property
@@ -267,28 +267,22 @@ def in_common(one: OptimalNoise, other: OptimalNoise) -> tuple[np.ndarray, np.nd
     return widths, np.isin(one.width, widths), np.isin(other.width, widths)
 
 
-def verdict_on(p: Estimate, claim: float, closed: int, repeated: bool) -> tuple[str, str]:
+def verdict_on(p: Estimate, claim: float, closed: int, repeated: bool) -> tuple[str, Reason]:
     """Verdict on the claim from the interval of p, with the reason."""
     if not repeated:
-        return CANNOT_TELL, "every setting was run once: repeat them with other seeds"
+        return CANNOT_TELL, Reason("noise_run_once")
     if not np.isfinite(p.value):
-        return CANNOT_TELL, "there is one width only"
+        return CANNOT_TELL, Reason("noise_one_width")
     if not np.isfinite(claim):
-        return (
-            CANNOT_TELL,
-            "which power the paper claims depends on the parameterization (standard or ntk)",
-        )
+        return CANNOT_TELL, Reason("noise_claim_unknown")
     if closed < FEWEST:
-        return CANNOT_TELL, (
-            f"the optimum lies inside the search for {closed} widths, and {FEWEST} are needed: search "
-            "further, repeat with more seeds, or add widths"
-        )
+        return CANNOT_TELL, Reason("noise_few_inside", closed=closed, needed=FEWEST)
     others = (0.0,) if claim else (-1.0, 1.0)  # what must be excluded
     open_to = [other for other in others if p.low <= other <= p.high]
-    ends_of = f"the 95 % interval of p, [{p.low:.3g}, {p.high:.3g}],"
+    found = {"low": p.low, "high": p.high, "claim": claim}
     if not p.low <= claim <= p.high:
-        return FAILS, f"{ends_of} excludes {claim:g}"
+        return FAILS, Reason("noise_excludes", **found)
     if open_to:
-        more = ": no dependence on width" if claim else ""
-        return CANNOT_TELL, f"{ends_of} holds {claim:g}, and {open_to[0]:g} as well{more}"
-    return HOLDS, f"{ends_of} holds {claim:g} and excludes {' and '.join(f'{o:g}' for o in others)}"
+        code = "noise_holds_zero" if claim else "noise_holds_other"
+        return CANNOT_TELL, Reason(code, **found, other=open_to[0])
+    return HOLDS, Reason("noise_holds", **found, others=tuple(f"{other:g}" for other in others))
