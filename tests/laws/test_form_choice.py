@@ -177,6 +177,19 @@ def test_a_form_at_a_bound_is_judged_by_what_it_can_be():
         assert scores[0] + price == pytest.approx(scores[1], abs=1e-6)
 
 
+def test_a_parameter_that_is_told_costs_nothing():
+    """As much as one that is held, where a free one costs half of ln 20 and more."""
+    loss = measured("chinchilla", 2e-3, seed=4)
+    held = surface.fit(N, D, loss, form="chinchilla", bounds={"alpha": (0.35, 0.35)}).law
+    told = surface.fit(N, D, loss, form="chinchilla", priors={"alpha": (0.35, 1e-5)}).law
+    assert told.form.unknown == held.form.unknown == 4
+    for first in (True, False):
+        scores = [
+            form_choice.log_density_of(law, law.points, 20, N.size, first=first) for law in (held, told)
+        ]
+        assert scores[1] == pytest.approx(scores[0], abs=0.02)
+
+
 def test_shares_are_bayes_rule_and_leave_out_the_negligible():
     log = np.log([0.2, 0.1, 0.001]) - 2000.0
     assert weighing.shares(log) == pytest.approx(np.array([0.2, 0.1, 0.001]) / 0.301)
@@ -202,20 +215,22 @@ def test_a_candidate_that_is_far_behind_is_not_asked_again():
 
 @pytest.mark.slow
 def test_an_error_that_both_forms_may_have_does_not_choose_between_them():
-    """A smooth wave on a sum of two powers: taken for exact, the forms that follow more of it count alone."""
+    """A smooth wave on a sum of two powers: taken for exact, a form that follows more of it counts alone."""
     wave = 0.004 * np.sin(1.1 * np.log(N / 1e8)) * np.cos(0.9 * np.log(D / 1e10))
     rng = np.random.default_rng(3)
     loss = measured("chinchilla", 0) * np.exp(wave + 5e-4 * rng.standard_normal(N.size))
     laws = {name: surface.fit(N, D, loss, form=name).law for name in ("chinchilla", "coupled", "farseer")}
     data, count = laws["chinchilla"].points, N.size
     missed = {count: FormError(replace(laws["chinchilla"], points=data.keep(data.by_size)))}
-    exact, erring = (
-        np.ptp(
-            [form_choice.log_density_of(law, data, count, count, errors, first=True) for law in laws.values()]
-        )
-        for errors in (None, missed)
-    )
-    assert erring < 0.3 * exact
+    ahead = {}
+    for errors in (None, missed):
+        score = {
+            name: form_choice.log_density_of(law, data, count, count, errors, first=True)
+            for name, law in laws.items()
+        }
+        ahead[errors is None] = score["farseer"] - score["chinchilla"]
+    assert ahead[True] > 4
+    assert abs(ahead[False]) < 1.5
 
 
 @pytest.mark.slow

@@ -15,9 +15,9 @@ first form, the same for all): forms that all err are not told apart as if one o
 such error explains is an outlier, and is drawn in.
 
 The product of these densities is what the cheaper half leaves to say of each form (`weighing.by_backtests`).
-How well it fits that half counts, too, with a prior of the parameters that tells as much as one run (Kass and
-Wasserman 1995): of a runs every parameter costs √a. Without it, forms that backtests do not tell apart were
-told apart by their number of parameters alone, whatever the cheaper half said.
+How well it fits that half counts, too, with the priors of its parameters, and for one without a prior that
+tells as much as one run (Kass and Wasserman 1995): of a runs it costs √a. Without it, forms that backtests do
+not tell apart were told apart by their number of parameters alone, whatever the cheaper half said.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ def candidates(variables: Sequence[str]) -> tuple[Form, ...]:
 def judged(runs: int, tried: Sequence[Form]) -> tuple[Form, ...]:
     """The forms that so many runs can judge.
 
-    A form needs four runs a parameter: on 16 runs of a sum of two powers the average of all forms held the
-    loss at the optimum in 12 of 16 draws, that form alone in 15 (tests of small designs).
+    A form needs four runs a parameter without a prior: on 16 runs of a sum of two powers the average of all
+    forms held the loss at the optimum in 12 of 16 draws, that form alone in 15 (tests of small designs).
     """
-    return tuple(form for form in tried if 4 * len(form.parameters) <= runs)
+    return tuple(form for form in tried if 4 * form.unknown <= runs)
 
 
 def weights(solutions: Mapping[str, Solution]) -> dict[str, float]:
@@ -93,15 +93,18 @@ def log_density_of(
     noise = law.noise or None
     early = fit_points(law.form, data.keep(order[:seen]), log=law.log, start=law.values[None], noise=noise)
     both = replace(early, points=data.keep(order[:until]))
-    jacobian = both.problem.jacobian(both.coordinates[None])[0][:until]
-    measured = -both.problem.residuals(both.coordinates[None])[0, :until]
+    jacobian = both.problem.jacobian(both.coordinates[None])[0]  # after the runs the priors
+    measured = -both.problem.residuals(both.coordinates[None])[0]
+    jacobian = np.where(early.at_bound, 0.0, jacobian)
     # a direction that the earlier runs do not see is not known, and would be infinitely uncertain: left out.
     # So is one at a bound: the score would be that of a form beyond it, as of one with a negative floor
-    free = independent(np.where(early.at_bound, 0.0, jacobian[:seen]))
-    size = np.linalg.norm(jacobian[:seen, free], axis=0)
+    earlier = np.delete(jacobian, np.arange(seen, until), axis=0)
+    free = independent(earlier)
+    size = np.linalg.norm(earlier[:, free], axis=0)
     values = np.column_stack([jacobian[:, free] / size, measured])
     # runs on a curve: what rounding leaves counts as noise, alternating so that no form follows it
-    values[:, -1] += ROUNDING * both.unit * (-1.0) ** np.arange(until)
+    values[:until, -1] += ROUNDING * both.unit * (-1.0) ** np.arange(until)
+    pulls = values[until:][values[until:, :-1].any(axis=1)]
     with np.errstate(divide="ignore"):
         sizes, places = shared_errors.groups(both, np.log(both.points.x).T)
 
@@ -109,18 +112,24 @@ def log_density_of(
         shown, missed = values[:count].copy(), None if errors is None else errors[count]
         if missed is not None and missed.shows:
             shown[:, -1] -= missed.measured - missed.residuals  # outliers, which would pass for noise
-        white, prior, *_ = shared_errors.whitened(shown, sizes[:count], places[:count])
+        white, prior, _, ratio = shared_errors.whitened(shown, sizes[:count], places[:count])
+        own = 1 / np.sqrt(1 + ratio)  # noise of a run, over that of the fit, by which its priors count
         if missed is not None and missed.shows:
             # before the residuals, a form that errs is as likely as one that holds
             further, less = missed.whitened(shown)
             white, prior = np.concatenate([white, further]), np.r_[prior, less] - np.log(2)
+            own = np.r_[own, np.full(len(less), np.sqrt(missed.run_variance) / (noise or 1.0))]
+        white = np.concatenate([white, own[:, None, None] * pulls], axis=1)
+        prior = prior + len(pulls) * np.log(own)
         return average_of(white[..., :-1], white[..., -1], prior, robust=False).evidence
 
     if not first:
         return evidence(until) - evidence(seen)
     # the prior where the form fits best has the density |XᵀX|^(1/2) (2π a s²)^(−p/2); directions that are
     # left out, which later runs see, cost as much as the others
-    root = np.abs(np.diag(np.linalg.qr(values[:seen, :-1], mode="r")))
+    told = pulls[:, :-1].any(axis=0)
+    root = np.abs(np.diag(np.linalg.qr(values[:seen, :-1][:, ~told], mode="r")))
     variance = np.sum(values[:seen, -1] ** 2) / (seen - len(root))
-    spent = 0.5 * len(law.form.parameters) * np.log(seen)
-    return evidence(until) + float(np.sum(np.log(root / np.sqrt(2 * np.pi * variance)))) - spent
+    spent = 0.5 * law.form.unknown * np.log(seen)
+    density = np.sum(np.log(root / np.sqrt(2 * np.pi * variance))) + np.sum(np.log(pulls[:, :-1].sum(axis=1)))
+    return evidence(until) + float(density) - spent

@@ -231,10 +231,8 @@ class Surface(NotebookResult):
 
     def _middle(self, quantity: Quantity, form_error: FormError | None) -> np.ndarray:
         """(count,) the medians of numbers whose intervals are `_ends`."""
-        allowed: dict[str, Any] = {"shared": self._shared, "form_error": form_error}
-        if self.method == "bootstrap":
-            return interval_engine.median(self.law, quantity, drawn=self._bootstrap, **allowed)
-        return interval_engine.median(self._profiled, quantity, "profile", **allowed)
+        law, way = self._way
+        return interval_engine.median(law, quantity, **way, shared=self._shared, form_error=form_error)
 
     def _mixed(self, middles: Sequence[Any], parts: Sequence[Interval], level: float, log: bool) -> Interval:
         """The interval of the average, of the median and the interval that each form gives."""
@@ -248,10 +246,15 @@ class Surface(NotebookResult):
         shared: SharedErrors | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         """The ends of the interval of every number, by the surface's `method`."""
-        allowed: dict[str, Any] = {"shared": shared, "form_error": form_error}
+        law, way = self._way
+        return interval_engine.interval(law, quantity, level, **way, shared=shared, form_error=form_error)
+
+    @property
+    def _way(self) -> tuple[Solution, dict[str, Any]]:
+        """The solution whose intervals are made, and how."""
         if self.method == "bootstrap":
-            return interval_engine.interval(self.law, quantity, level, drawn=self._bootstrap, **allowed)
-        return interval_engine.interval(self._profiled, quantity, level, "profile", **allowed)
+            return self.law, {"drawn": self._bootstrap}
+        return self._profiled, {"method": "profile"}
 
     @of_law
     def _bootstrap(self) -> Bootstrap:
@@ -477,14 +480,12 @@ class Surface(NotebookResult):
             """ln n_params of every compute, then ln loss."""
             found = np.empty(len(which))
             for index in np.unique(which % count):
-                sizes, losses = which == index, which == index + count
-                both = np.array_equal(parameters[sizes], parameters[losses])  # one search for the two
-                for rows in [sizes] if both else [sizes, losses]:
-                    split = np.log(best_split(form, parameters[rows], product[[index]])[:, ::2, 0])
-                    if rows is sizes:
-                        found[sizes] = split[:, 0]
-                    if rows is losses or both:
-                        found[losses] = split[:, 1]
+                rows = which % count == index
+                each, back = np.unique(
+                    parameters[rows], axis=0, return_inverse=True
+                )  # one search for the two
+                split = np.log(best_split(form, each, product[[index]])[:, ::2, 0])
+                found[rows] = split[back, which[rows] // count]
             return found
 
         quantity = Quantity(value, np.ones(2 * count, bool), self.form_error.optimum(best[:2]))

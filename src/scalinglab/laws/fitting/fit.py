@@ -241,7 +241,7 @@ def aicc(law: Law) -> float:
 def _enough(form: Form, data: Points) -> None:
     if not form.parameters:
         raise BadInput(f"the bounds hold every parameter of {form.name}: leave one free to be fitted")
-    if data.sizes < sum(p.prior is None for p in form.parameters):
+    if data.sizes < form.unknown:
         raise BadInput(
             f"{form.name} has {len(form.parameters)} free parameters and the points have {data.sizes} sizes: "
             "measure more sizes, hold parameters (bounds), or take a form with fewer, such as power_law"

@@ -125,6 +125,11 @@ class Form:
         """The parameters' names in order."""
         return tuple(p.name for p in self.parameters)
 
+    @property
+    def unknown(self) -> int:
+        """How many parameters have no prior: what so many sizes, or more, determine."""
+        return sum(p.prior is None for p in self.parameters)
+
     def __call__(self, x: Any, *values: Any, **named: Any) -> Any:
         """The curve at x, for parameters in order or by name."""
         if wrong := [n for n in named if n not in self.names]:
