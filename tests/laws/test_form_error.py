@@ -63,11 +63,6 @@ def gradient(law, x: np.ndarray) -> np.ndarray:
     return np.array(rows).T / law.at((n, d))[:, None]
 
 
-def predicted(error, asked, shares, field):
-    slopes = np.sqrt(np.mean(error.slopes(asked.sizes)[list(field.along)] ** 2, axis=0))
-    return error._predicted(error.coordinates(asked.sizes), asked.weight * slopes, shares, field)
-
-
 def test_every_model_is_kriging_by_generalised_least_squares(law):
     """Against the textbook's formulas, whose parameters are fitted anew with each covariance of δ."""
     error = FormError(law)
@@ -79,7 +74,7 @@ def test_every_model_is_kriging_by_generalised_least_squares(law):
     r, likelihood, deltas, slope_error = law.residuals, [], [], []
     shares = error._shares(asked)
     for field in error.fields:
-        middle, added = predicted(error, asked, shares, field)
+        middle, added = error._predicted(asked, shares, field)
         for k, ratio in enumerate(field.ratio):
             delta = ratio * field_covariance(law, x, field)
             seen, cross = np.eye(N.size) + delta[: N.size, : N.size], delta[N.size :, : N.size]
@@ -148,7 +143,7 @@ def test_ends_are_those_of_the_average_of_student_distributions(law, monkeypatch
         below, above = error.ends(asked, 0.95, np.array([stretch * usual] * 2))
         chance = np.zeros_like(grid)
         for field in error.fields:
-            middle, added = predicted(error, asked, shares, field)
+            middle, added = error._predicted(asked, shares, field)
             spread = field.noise[:, None] * np.sqrt(stretch**2 * fit + min(stretch, 1) ** 2 * added)
             parts = zip(field.weight, middle, spread, strict=True)
             chance += sum(w * stats.t.cdf((grid - m) / s, error.dof) for w, m, s in parts)

@@ -42,7 +42,7 @@ from scalinglab.laws.fitting.statistics import (
     mixture_quantile,
     student_log_density,
 )
-from scalinglab.laws.fitting.uncertainty.linear import MOST_POINTS, independent
+from scalinglab.laws.fitting.uncertainty.linear import MOST_POINTS, LinearFit
 from scalinglab.laws.fitting.uncertainty.shared_errors import SharedErrors
 from scalinglab.laws.weighing import shares
 
@@ -137,20 +137,16 @@ class FormError:
         linear = np.array([name in law.form.zeros for name in law.form.variables])
         self.spread = np.where(linear & self.varied, np.std(sizes, axis=1), np.nan)
         self.logs = self.coordinates(sizes[:, rows])
-        problem, z = law.problem, law.coordinates[None]
         self.slopes_at_runs = self.slopes(sizes[:, rows])
+        self.linear = LinearFit(law, rows)
         variance, axes = np.linalg.eigh(np.eye(len(rows)) if noise is None else noise)
         white = (axes / np.sqrt(variance)) @ axes.T
-        self.weight = white * problem.weight[0][rows]
-        # a parameter at its bound is not estimated, and does not move
-        jacobian = np.where(law.at_bound, 0.0, white @ problem.jacobian(z)[0][rows])
-        self.free = independent(jacobian)
-        self.size = np.linalg.norm(jacobian[:, self.free], axis=0)
-        basis, triangle = np.linalg.qr(jacobian[:, self.free] / self.size, mode="complete")
-        p = int(self.free.sum())
+        self.weight = white * (law.problem.weight[0] * np.sqrt(law.problem.count[0]))[rows]
+        basis, triangle = np.linalg.qr(white @ self.linear.design, mode="complete")
+        p = triangle.shape[1]
         self.trend, self.contrasts, self.triangle = basis[:, :p], basis[:, p:], triangle[:p]
         self.dof = len(rows) - p
-        self.measured = -white @ problem.residuals(z)[0][rows]  # − law
+        self.measured = white @ self.linear.measured
         self.noise_of_runs, self.together = noise, shared
 
     @cached_property
@@ -293,15 +289,9 @@ class FormError:
         return SIGNIFICANT if len(along) < several else 1 - SIGNIFICANT * several * (several > 1)
 
     @cached_property
-    def _whitening(self) -> list[tuple[np.ndarray, np.ndarray, float]]:
-        """Of every field its axes at the runs (n, n), variances along them by ρ (k, n), and the prior."""
-        found, rho = [], SLOPE_ERRORS[SLOPE_ERRORS <= LARGEST][::2]
-        for reach, along, at_runs in self._covariances:
-            variance, axes = np.linalg.eigh(at_runs)
-            ratio = (rho * reach / MATERN_SLOPE) ** 2 / self.run_variance
-            total = 1 + ratio[:, None] * np.maximum(variance, 0.0)
-            found.append((axes, total, self._share_of(along) / len(RANGES) / len(rho)))
-        return found
+    def _modes(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Of every field its variances at the runs (n,) and their axes (n, n)."""
+        return [np.linalg.eigh(at_runs) for *_, at_runs in self._covariances]
 
     def whitened(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Columns (runs, m) divided by the root of every covariance with an error of the form: (k, runs, m).
@@ -309,9 +299,14 @@ class FormError:
         With (k,) the logarithm of the prior of each over the root of its determinant; ρ is part of the slope
         of this law, whatever form the columns are of.
         """
-        white = [(axes.T @ values) / np.sqrt(total)[..., None] for axes, total, _ in self._whitening]
-        prior = [np.log(share) - 0.5 * np.log(total).sum(axis=1) for _, total, share in self._whitening]
-        return np.concatenate(white), np.concatenate(prior)
+        white, priors, rho = [], [], SLOPE_ERRORS[SLOPE_ERRORS <= LARGEST][::2]
+        for (reach, along, _), (variance, axes) in zip(self._covariances, self._modes, strict=True):
+            ratio = (rho * reach / MATERN_SLOPE) ** 2 / self.run_variance
+            total = 1 + ratio[:, None] * np.maximum(variance, 0.0)
+            white.append((axes.T @ values) / np.sqrt(total)[..., None])
+            share = self._share_of(along) / len(RANGES) / len(rho)
+            priors.append(np.log(share) - 0.5 * np.log(total).sum(axis=1))
+        return np.concatenate(white), np.concatenate(priors)
 
     def _weighed(self, seen: np.ndarray) -> list[Field]:
         """The fields with the weights that contrasts `seen` of the residuals give them."""
@@ -420,15 +415,12 @@ class FormError:
         # of levels: what slopes miss, on which the best split of compute rests, was not measured
         beyond = self._beyond(asked) * asked.weight.sum(axis=1)
         missed, lower = 1 + (MISSED - 1) * np.abs(beyond), LOWER * beyond
-        logs, slopes = self.coordinates(asked.sizes), self.slopes(asked.sizes)
         for share, part in self._parts:
             shares = part._shares(asked)
             fit = np.maximum(np.sum(shares**2, axis=1) + measured, 1e-300)
             first.append(sum(len(each[3]) for each in found))
             for field in part.fields[:1] + [field for field in part.fields[1:] if field.counts]:
-                middle, added = part._predicted(
-                    logs, asked.weight * _together(slopes, field.along), shares, field
-                )
+                middle, added = part._predicted(asked, shares, field)
                 middle = middle + shares @ part.moved
                 wider = np.where(field.ratio[:, None] > 0, missed**2, 1.0)
                 added = added * wider
@@ -459,7 +451,7 @@ class FormError:
         """(n, m) of δ at a (variables, n) and b (variables, m) before any run, averaged over its errors."""
         places = [(self.coordinates(x), self.slopes(x)) for x in (a, b)]
         found = np.zeros((a.shape[1], b.shape[1]))
-        for size, field in zip(self._sizes, self.fields, strict=True):
+        for size, field in self._sizes:
             first, second = (_together(slopes, field.along) for _, slopes in places)
             between = matern(places[0][0], places[1][0], field.range, field.along)
             found += size * between * np.outer(first, second)
@@ -468,21 +460,20 @@ class FormError:
     def variance(self, x: np.ndarray) -> np.ndarray:
         """(n,) the diagonal of `covariance` at x (variables, n)."""
         slopes = self.slopes(x)
-        sizes = zip(self._sizes, self.fields, strict=True)
-        return np.asarray(sum(size * _together(slopes, field.along) ** 2 for size, field in sizes))
+        return np.asarray(sum(size * _together(slopes, field.along) ** 2 for size, field in self._sizes))
 
     @property
-    def _sizes(self) -> list[float]:
-        """The variance of δ of every range, averaged over ρ."""
-        return [float(f.weight @ (f.noise**2 * f.ratio)) for f in self.fields]
+    def _sizes(self) -> list[tuple[float, Field]]:
+        """The variance of δ, averaged over ρ, of every field that counts."""
+        return [(float(f.weight @ (f.noise**2 * f.ratio)), f) for f in self.fields if f.counts]
 
-    def _predicted(
-        self, logs: np.ndarray, weight: np.ndarray, shares: np.ndarray, field: Field
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _predicted(self, asked: Places, shares: np.ndarray, field: Field) -> tuple[np.ndarray, np.ndarray]:
         """(k, quantities) mean of quantity − fitted quantity, and the variance that δ adds over the noise's.
 
         That is δ at the places of the quantity less what the fit took over of δ at the runs.
         """
+        logs = self.coordinates(asked.sizes)
+        weight = asked.weight * _together(self.slopes(asked.sizes), field.along)
         at_runs, taken, seen = self._shared(logs, weight, shares, field)
         among = matern(logs, logs, field.range, field.along)
         at_places = np.einsum("qm,qmn,qn->q", weight, among, weight)
@@ -507,18 +498,12 @@ class FormError:
 
     def _shares(self, asked: Places) -> np.ndarray:
         """(quantities, runs) what the fitted quantity takes over of each run's residual."""
-        problem, z, step = self.law.problem, self.law.coordinates, 1e-5
-        columns = []
-        for j in np.flatnonzero(self.free):
-            moved = np.array([z, z])
-            moved[:, j] += [step, -step]
-            up, down = (self._at(values, asked) for values in problem.to_parameters(moved))
-            columns.append((up - down) / (2 * step))
-        gradient = np.array(columns).T / self.size
-        return np.asarray(np.linalg.solve(self.triangle.T, gradient.T).T @ self.trend.T)
 
-    def _at(self, values: np.ndarray, asked: Places) -> np.ndarray:
-        return np.asarray(np.sum(self._link(asked.sizes, values) * asked.weight, axis=1))
+        def quantity(values: np.ndarray) -> np.ndarray:
+            return np.asarray(np.sum(self._link(asked.sizes, values) * asked.weight, axis=1))
+
+        gradient = self.linear.slopes(quantity, len(asked.weight))
+        return np.asarray(np.linalg.solve(self.triangle.T, gradient.T).T @ self.trend.T)
 
     def _link(self, x: np.ndarray, values: np.ndarray | None = None) -> np.ndarray:
         """(…) ln f at x (variables, …), or f in a fit of raw values; with the fitted or other parameters."""
