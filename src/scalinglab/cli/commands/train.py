@@ -167,6 +167,9 @@ def sweep(
         gpus: GPUs per Ray task, e.g. 1; 0.5 puts two tasks on one GPU. On Slurm: GPUs in all, one job each.
         max_stacked: largest number of runs trained together in one task, e.g. 32.
     """
+    from scalinglab.sweep.pools.local_engine import keep_bytecode
+
+    keep_bytecode()
     from scalinglab.store import Store
     from scalinglab.sweep.driver import as_grid, execute, grids_in
 

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
+from importlib.util import cache_from_source, find_spec
 from pathlib import Path
 
 from scalinglab.support.processors import cores
@@ -137,6 +138,22 @@ class LocalPool(Pool):
         except subprocess.TimeoutExpired:
             process.kill()
             return process.wait()
+
+
+def keep_bytecode() -> None:
+    """Where PyTorch has no bytecode and Python may keep none, keep it in the user's cache folder.
+
+    For this process and those that it starts: each would compile two thousand modules anew, ten seconds long.
+    """
+    from platformdirs import user_cache_path
+
+    torch = find_spec("torch")
+    if not sys.dont_write_bytecode or sys.pycache_prefix or torch is None or torch.origin is None:
+        return
+    if not Path(cache_from_source(torch.origin)).exists():
+        sys.dont_write_bytecode, sys.pycache_prefix = False, str(user_cache_path("scalinglab") / "bytecode")
+        os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 def start_worker(threads: int) -> subprocess.Popen[str]:
