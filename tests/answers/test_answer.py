@@ -573,6 +573,7 @@ def test_an_optimum_that_the_runs_leave_open_over_six_decades_is_refused():
     assert size is None or size.high < 1e6 * size.low
 
 
+@pytest.mark.slow
 def test_without_a_best_split_ten_times_the_compute_grows_both_sizes_alike():
     """Runs whose loss hardly depends on tokens: the law at √10 times both sizes of the largest is known."""
     rng = np.random.default_rng(0)

@@ -172,6 +172,7 @@ def test_more_than_a_tenth_of_the_runs_is_more_than_few(wrong: int, found: bool)
     assert others is None or others[1].sum() == wrong
 
 
+@pytest.mark.slow
 def test_the_exponents_that_most_runs_show_are_beside_those_that_a_few_moved():
     n, d, loss = chinchilla_runs(3, 8)
     reasons = sl.answers.answer(pd.DataFrame({"params": n, "tokens": d, "loss": loss}))["exponent"].reasons

@@ -315,6 +315,7 @@ def test_a_run_narrows_a_continued_curve_as_much_as_its_plan_says():
     assert 0.7 < np.exp(np.mean(np.log(ratios))) < 2.0
 
 
+@pytest.mark.slow
 def test_without_a_budget_a_plan_takes_the_least_that_is_worth_it():
     y = (0.05 + 3 * X**-0.4) * np.exp(0.02 * NOISE)
     law = sl.laws.fit("power_law_offset", X, y)

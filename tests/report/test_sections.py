@@ -221,6 +221,7 @@ def titles(found: sl.Curves, **options: Any) -> list[str]:
     return re.findall("<h2>(.*?)</h2>", report.build(found, **options))
 
 
+@pytest.mark.slow
 def test_openings_stand_in_place_of_sections_of_their_title():
     laws = ["The answer", "The law"]
     assert titles(curves()) == [*laws, "Learning curves", "Pick axes and runs", "Runs"]

@@ -55,7 +55,7 @@ class Measured(NamedTuple):
 def measured():
     """Means over draws of what the theory predicts, times s² where it is a correlation."""
     rows = []
-    for seed in range(100):
+    for seed in range(64):
         rng = np.random.default_rng(seed)
         (a, b), (_, b2) = model(rng), model(rng)
         (psi, c, noise), (psi2, c2, noise2) = data(rng), data(rng)

@@ -49,6 +49,7 @@ def test_rows_say_where_a_run_is_heading(tmp_path) -> None:
     assert earlier.total == TOTAL
 
 
+@pytest.mark.slow
 def test_the_board_shows_a_run_in_progress_and_its_alarm(tmp_path) -> None:
     tracker = sl.Tracker(nn.Linear(2, 1), n_data=8, norms=False, per_decade=4, store=tmp_path, schedule=PLAN)
     with pytest.warns(TrackerWarning, match="left the band"):
