@@ -30,7 +30,7 @@ TESTS    = $(PYTEST) -m "$(1)" --assert=plain $(2) || { $(PYTEST) -m "$(1)" --la
 
 help:
 	@echo "make demo   train, fit and report on real digits, in about two minutes -> demo/report.html"
-	@echo "make test   lint, types, import rules, quick tests: about four minutes on two cores"
+	@echo "make test   lint, types, import rules, quick tests: about three minutes on two cores"
 	@echo "make ci     the same with slow tests, docs, a wheel, and a part of the records: continuous integration"
 	@echo "make full   the same with the longest tests and all records: about 25 minutes on two cores"
 	@echo "make quick  the quick tests alone; make slow, make nightly: the others"
