@@ -17,7 +17,7 @@ STEPS = 5
 
 
 def say(**words):
-    os.write(1, (json.dumps(words) + "\n").encode())
+    os.write(1, (json.dumps({"speaker": os.getpid(), "words": words}) + "\n").encode())
 
 
 def rows(setting, n_steps=STEPS):
@@ -170,15 +170,24 @@ class Nursery:
         self.process.stdin.write(json.dumps(line) + "\n")
 
     def hear(self):
+        return self._line()["words"]
+
+    def _line(self):
         return json.loads(self.process.stdout.readline())
 
     def run(self, path, task, *arguments, **options):
-        """Run a task to its end: what its child said, and how it ended."""
+        """Run a task to its end: what its child said, and how it ended.
+
+        What others said meanwhile (those in the background, the last words of the killed) is in `others`.
+        """
         self.send(path, task, *arguments, **options)
-        heard = []
-        while "exit" not in (words := self.hear()):
-            heard += [words] if "started" not in words else []
-        return heard, words["exit"]
+        lines = []
+        while "exit" not in (line := self._line())["words"]:
+            lines.append(line)
+        *_, child = (line["words"]["started"] for line in lines if "started" in line["words"])
+        lines = [line for line in lines if "started" not in line["words"]]
+        self.others = [line["words"] for line in lines if line["speaker"] != child]
+        return [line["words"] for line in lines if line["speaker"] == child], line["words"]["exit"]
 
     def close(self):
         self.process.stdin.close()
