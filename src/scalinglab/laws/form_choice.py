@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -90,8 +91,12 @@ def log_density_of(
         first: that of the runs seen counts, too, with a prior that tells as much as one of them.
     """
     order = data.by_size
-    noise = law.noise or None
-    early = fit_points(law.form, data.keep(order[:seen]), log=law.log, start=law.values[None], noise=noise)
+    noise, tolerance = (
+        law.noise or None,
+        1e-3 / seen,
+    )  # of the objective, of which ln density is half of `seen`
+    near: dict[str, Any] = {"start": law.values[None], "noise": noise, "tolerance": tolerance}
+    early = fit_points(law.form, data.keep(order[:seen]), log=law.log, **near)
     both = replace(early, points=data.keep(order[:until]))
     jacobian = both.problem.jacobian(both.coordinates[None])[0]  # after the runs the priors
     measured = -both.problem.residuals(both.coordinates[None])[0]

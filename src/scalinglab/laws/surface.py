@@ -398,14 +398,11 @@ class Surface(NotebookResult):
             )
             return kept._mixed(middles, parts, level, True) if intervals else parts[0]
 
-        first, n_params = found[0], mean("n_params")
+        names = ("n_params", "n_data", "loss")
+        values = {name: mean(name) for each in names for name in (each, f"{each}_median")}
+        values |= {f"{name}_interval": ends(name) for name in names}
         exponent = sum(w * best.exponent for w, best in zip(share, found, strict=True))
-        return replace(
-            first, n_params=n_params, n_data=first.compute / flops_per_param_example / n_params,
-            loss=mean("loss"), n_params_interval=ends("n_params"), n_data_interval=ends("n_data"),
-            loss_interval=ends("loss"), exponent=exponent, n_params_median=mean("n_params_median"),
-            n_data_median=mean("n_data_median"), loss_median=mean("loss_median"),
-        )  # fmt: skip
+        return replace(found[0], exponent=exponent, **values)
 
     def _optimum(
         self, compute: Any, flops_per_param_example: float, level: float, intervals: bool, assume_form: bool

@@ -148,16 +148,20 @@ def _squarable(y: np.ndarray) -> None:
         )
 
 
+ENOUGH = 1e-6  # search: tolerance of fits whose objectives are compared
+
+
 def find_outlier(law: Solution) -> Reason | None:
     """The point that does not follow the others, and what the others give there; or None."""
-    start = law.values[None]
-    return outliers.find(law, lambda data: fit_points(law.form, data, loss="squared", start=start))
+    near: dict[str, Any] = {"loss": "squared", "start": law.values[None], "tolerance": ENOUGH}
+    return outliers.find(law, lambda data: fit_points(law.form, data, **near))
 
 
 def without_few(law: Solution) -> tuple[Solution, np.ndarray] | None:
     """`outliers.without_few` of a law in logarithms."""
     return outliers.without_few(
-        law, lambda data, start, loss: fit_points(law.form, data, loss=loss, start=start)
+        law,
+        lambda data, start, loss: fit_points(law.form, data, loss=loss, start=start, tolerance=ENOUGH),
     )
 
 
@@ -258,11 +262,13 @@ def fit_points(
     starts: int = 8,
     noise: float | None = None,
     start: np.ndarray | None = None,
+    tolerance: float = 1e-11,
 ) -> Law:
     """The law of `fit` for points that are already checked.
 
     Args:
         start: (starts, parameters), values to start from instead of the form's grid.
+        tolerance: share of the objective that steps still gain.
     """
     if noise is None and any(p.prior is not None for p in form.parameters):
         options: dict[str, Any] = {"loss": loss, "delta": delta, "log": log, "starts": starts}
@@ -282,12 +288,12 @@ def fit_points(
         nodes = squares.to_coordinates(np.atleast_2d(np.asarray(start, float)))
     if loss == "huber" and delta is not None:
         problem = replace(squares, delta=float(delta))
-        minimum = least_squares.minimise(problem, nodes)
+        minimum = least_squares.minimise(problem, nodes, tolerance=tolerance)
     else:
         problem = squares
         # the residuals of a start that is given show the scatter
         most = 200 if loss != "huber" else 40 if start is None else 0
-        minimum = least_squares.minimise(problem, nodes, iterations=most)
+        minimum = least_squares.minimise(problem, nodes, most, tolerance)
         if loss == "huber":
             for _ in range(2):  # the threshold follows the scatter, and the scatter the fit
                 best = minimum.z[[np.argmin(minimum.objective)]]
@@ -296,7 +302,7 @@ def fit_points(
                 if not threshold > 1e-9 * problem.unit:
                     break
                 problem = replace(squares, delta=threshold)
-                minimum = least_squares.minimise(problem, minimum.z)
+                minimum = least_squares.minimise(problem, minimum.z, tolerance=tolerance)
     if not np.any(np.isfinite(minimum.objective)):
         raise NotConverged(f"{form.name} is not finite at any start: check the data's range and the bounds")
     solved = _solution(problem, data, _polished(problem, _followed(problem, minimum)))
