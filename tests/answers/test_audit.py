@@ -406,3 +406,90 @@ def test_the_command_says_the_same(tmp_path):
 def test_an_empty_table_is_refused():
     with pytest.raises(BadInput, match="no rows"):
         sl.audit(isoflops().iloc[:0])
+
+
+def a_grid(seed=0, noise=0.003, seeds=1):
+    """Runs at six sizes and six amounts of data."""
+    n, d = (v.T.ravel() for v in np.meshgrid(4e7 * 2.5 ** np.arange(6), 1e9 * 2.4 ** np.arange(6)))
+    n, d, k = np.repeat(n, seeds), np.repeat(d, seeds), np.tile(np.arange(seeds), len(n))
+    random = np.random.default_rng(seed).standard_normal(len(n))
+    loss = (1.7 + 400 * n**-0.34 + 410 * d**-0.28) * np.exp(noise * random)
+    made = pd.DataFrame({"params": n, "tokens": d, "loss": loss.round(4)})
+    return made.assign(seed=k) if seeds > 1 else made
+
+
+def kinds_of(table):
+    return {doubt.kind: doubt.rows for doubt in sl.audit(table).doubts}
+
+
+@pytest.mark.parametrize(("column", "usual", "other"), [("eval_set", "c4", "pile"), ("epochs", 1, 24)])
+@pytest.mark.parametrize("factor", [0.93, 1.07])
+def test_a_few_rows_of_another_kind_are_found_where_their_losses_are_off(column, usual, other, factor):
+    table, wrong = a_grid(), [8, 16, 21, 30]
+    table[column] = [other if row in wrong else usual for row in range(36)]
+    assert "of_another_kind" not in kinds_of(table)
+    table.loc[wrong, "loss"] *= factor
+    assert kinds_of(table)["of_another_kind"] == tuple(wrong)
+
+
+def test_rows_of_another_kind_that_are_many_are_a_study_of_their_own():
+    table = a_grid()
+    table["eval_set"] = ["pile" if row >= 18 else "c4" for row in range(36)]
+    table.loc[18:, "loss"] *= 0.93
+    assert kinds_of(table) == {}
+
+
+def test_runs_of_the_stable_phase_are_another_schedule():
+    table = a_grid().assign(phase=["stable" if row in (4, 13, 27) else "annealed" for row in range(36)])
+    assert kinds_of(table) == {"mixed_schedules": (4, 13, 27)}
+
+
+@pytest.mark.parametrize(
+    ("note", "stopped"),
+    [
+        ("preempted at 61% of steps, not resumed", True), ("killed at step 9k of 15k", True),
+        ("preempted twice, resumed", False), ("moved to the new cluster", False),
+    ],
+)  # fmt: skip
+def test_notes_say_that_a_run_was_stopped(note, stopped):
+    table = a_grid().assign(notes=[note if row == 7 else "" for row in range(36)])
+    assert kinds_of(table) == ({"unfinished": (7,)} if stopped else {})
+
+
+def test_seeds_that_differ_much_more_than_others_are_found():
+    table = a_grid(seeds=2)
+    assert kinds_of(table) == {}
+    table.loc[21, "loss"] *= 0.97
+    assert {20, 21} <= {*kinds_of(table)["unlike_seeds"]}
+
+
+def test_rows_typed_again_with_fewer_digits_are_copies():
+    table = a_grid()
+    again = table.iloc[[3, 15]].assign(loss=lambda t: t.loss.round(3))
+    again = again.assign(params=again.params * 1.002, tokens=again.tokens.map("{:.3g}".format).astype(float))
+    assert kinds_of(pd.concat([table, again], ignore_index=True))["duplicates"] == (36, 37)
+    others = again.assign(params=again.params * 1.02)
+    assert "duplicates" not in kinds_of(pd.concat([table, others], ignore_index=True))
+
+
+def test_some_rows_of_another_source_are_copies_and_the_whole_source_is_another_reading():
+    ours, theirs = a_grid(0).assign(source="ours"), a_grid(1).assign(source="theirs")
+    ours["loss"] *= 1.02  # no run has the loss of another by accident
+    taken = theirs.iloc[[2, 5, 30]].assign(source="ours")
+    assert kinds_of(pd.concat([theirs, ours, taken], ignore_index=True))["duplicates"] == (72, 73, 74)
+    whole = pd.concat([theirs, theirs.assign(source="read again")], ignore_index=True)
+    assert "duplicates" not in kinds_of(whole)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_rows_without_their_embeddings_among_others_are_found(times):
+    layers = np.arange(4, 28, 2)
+    width, wrong = 64 * layers, [2, 5, 6]
+    body = 12 * layers * width**2
+    whole = body + times * 50304 * width
+    loss = 1.7 + 400.0 * whole**-0.34 + 410 * (20.0 * whole) ** -0.28
+    table = pd.DataFrame({"n_layer": layers, "d_model": width, "vocab_size": 50304, "params": whole,
+                          "tokens": 20 * whole, "loss": loss.round(4)})  # fmt: skip
+    assert "counted_parameters" not in {k for k, rows in kinds_of(table).items() if rows}
+    table.loc[wrong, "params"] = body[wrong]
+    assert kinds_of(table)["counted_parameters"] == tuple(wrong)

@@ -493,6 +493,21 @@ REASONS = {
     "mend_counted_parameters": (
         "state the count together with the exponent; compare with other studies only under the same count"
     ),
+    "audit_counted_otherwise": (
+        "{study}parameters are counted in two ways: {count:#row} have another sum of 12 · layers · width² "
+        "and embeddings than the others"
+    ),
+    "audit_of_another_kind": (
+        "{study}{count:#row} with {column} = {values:,} lie {off:+.1%} off the loss of the others"
+    ),
+    "mend_of_another_kind": "leave these rows out, or give them a study of their own",
+    "audit_unlike_seeds": (
+        "{study}seeds of one setting differ by {apart:%%} of the loss, those of others by {usual:%%} in the "
+        "median"
+    ),
+    "mend_unlike_seeds": (
+        "run another seed there: the better one may only have been lucky, or the worse one failed"
+    ),
     "audit_mixed_schedules": "{study}schedules are mixed: {column} has {kinds} values",
     "mend_mixed_schedules": "compare runs of one schedule, each decayed to its end",
     "audit_unfinished": "{study}{count:#run} did not reach the planned end",

@@ -1,0 +1,499 @@
+"""The studies of a table: their rows under the names of what they mean, isoFLOP curves, surfaces, copies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from scalinglab.curves import Curves
+from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE, is_seed
+from scalinglab.errors import BadInput, ScalinglabError
+from scalinglab.laws import forms
+from scalinglab.laws.fitting.data import points
+from scalinglab.laws.fitting.data.from_curves import under_names
+from scalinglab.laws.fitting.data.points import SAME_SIZE
+from scalinglab.laws.fitting.data.rows import DIGITS_OF_COPIES
+from scalinglab.laws.fitting.fit import fit_points, without_few
+from scalinglab.laws.fitting.solution import Solution
+from scalinglab.laws.surface import USUAL_DELTA
+from scalinglab.laws.tuning.transfer import SETTINGS
+from scalinglab.laws.tuning.valleys import Cell
+from scalinglab.results.estimate import median_scale, slope
+
+# columns that tell studies apart
+KINDS = ("experiment", "source", "dataset", "model", "condition", "train_set", "task")
+DATA = ("n_data", "tokens", "tokens_trained", "examples")
+BUDGETS = ("budget", "flops_budget", "compute_budget", "compute", "flops", "c")
+FEWEST = 5  # chosen: sizes of an isoFLOP curve; a parabola has three parameters, and two show that it is one
+PRODUCT = "__6ND"  # defined: the compute of a table that gives none
+CENTRE = (0.1, 0.9)  # chosen: where a minimum lies inside the sizes, as a share of the range of ln N
+WITHIN = 10.0  # guard: of 6 N D, for a column in a multiple of FLOPs
+ENOUGH = 20  # chosen: runs of a surface off which one may lie: four for each of its parameters
+UNFINISHED = 0.98  # chosen: of the planned steps
+# words of what is done of a run or planned, by unit; not of its beginning, its best point or distinct data
+UNITS_OF_RUNS = ("step|iter|update", "tok(?:en|s|$|_)", "epoch", "image", "sample|example|seen")
+NOT_OF_RUNS = r"warm|best|lowest|unique|distinct|batch|every|interval|freq|_per_|/|ratio|frac|share"
+# what became of runs; any other word beside one of the first is no good end
+ENDED_WELL = ("finished", "completed", "complete", "done", "success", "successful", "succeeded", "ok")
+ENDED_BADLY = ("running", "crashed", "failed", "killed", "preempted", "unfinished", "diverged")
+# defined: columns that say where and when a run was kept
+KEPT = r"(?:^|_)(?:figure|panel|file(?:name)?|path|url|host|user|date|time(?:stamp)?|notes?|comments?|tags?)$"
+FINISHED = r"^(?:is_|pct_|percent_)?(?:finished|completed?|done|progress)$"
+# of the rate along a run: the name of a schedule, the length or share of a part of it, the rate at its end
+SCHEDULE = (
+    r"^(?!.*(?:weight|w)_?decay).*(?:schedul|anneal|cool_?down|warm_?down|decay|cosine|cycle"
+    r"|(?:final|min|end|last)_?(?:lr|rate|learning_?rate)$|(?:lr|rate)_?(?:final|min|end)$)"
+)
+PHASE = r"(?:stable|constant|anneal\w*|decay\w*|cool\w*|warm\w*|cosine|linear|wsd|final|end)(?:[ _-]phase)?"
+FEW_ROWS = 0.2  # chosen: of a table, up to which rows of another kind are an exception and no study
+PASSED = 1e-4  # defined: of ln loss, below which a fit of least absolute deviations passes through a run
+SAME_COUNT = 0.02  # chosen: relative, within which a count is that of a formula: biases and norms add less
+ROUNDED = 5.1e-3  # defined: relative, of a number to three digits
+SAME_RATIO = 0.05  # chosen: lengths of a schedule over those of runs that differ by rounding, relative
+FEW_KINDS = 3  # chosen: of numbers that tell kinds of schedules apart; more differ by being zero or not
+# defined: multiples of FLOPs in which a compute is written, from giga to zetta
+UNITS = (1.0, 1e9, 1e12, 1e15, 1e18, 1e21)
+SCORE = (
+    r"(?:^|[^a-z])(?:acc(?:uracy)?|score|exact_match|em|f1|pass_?(?:at_?)?\d+|mmlu|hellaswag|arc|piqa|siqa|boolq"
+    r"|winogrande|lambada|gsm8k|humaneval|triviaqa|openbookqa|sciq|copa|bbh)(?:[^a-z]|$)"
+)
+LEAST_DECIMALS = 3  # convention: of a rounded loss that two runs hardly share by accident
+
+
+@dataclass(frozen=True)
+class Parabola:
+    """One isoFLOP curve: ln loss against ln N, by a robust parabola.
+
+    Attributes:
+        compute: its FLOPs.
+        rows: positions in the table.
+        log_size, off: (runs,) ln N, and ln loss minus the parabola.
+        curvature: of ln loss in ln N.
+        best: ln N of the vertex.
+    """
+
+    compute: float
+    rows: np.ndarray
+    log_size: np.ndarray
+    off: np.ndarray
+    curvature: float
+    best: float
+
+    @property
+    def has_minimum(self) -> bool:
+        """Whether it opens upwards with its vertex inside the sizes."""
+        place = (self.best - self.log_size.min()) / max(np.ptp(self.log_size), 1e-12)
+        return bool(self.curvature > 0 and CENTRE[0] <= place <= CENTRE[1])
+
+    @property
+    def rises(self) -> tuple[float, float]:
+        """By how much ln loss rises from the vertex to the smallest and to the largest size; 0 beyond it."""
+        below, above = self.best - self.log_size.min(), self.log_size.max() - self.best
+        return self.curvature * max(below, 0.0) ** 2, self.curvature * max(above, 0.0) ** 2
+
+    @property
+    def scatter(self) -> float:
+        """Robust standard deviation of the residuals, less the three that the parabola passes through."""
+        return median_scale(np.sort(np.abs(self.off))[3:]) if len(self.off) > 3 else 0.0
+
+
+def parabola(compute: float, rows: np.ndarray, size: np.ndarray, loss: np.ndarray) -> Parabola:
+    """The parabola of least absolute deviations, by reweighting; of fewer than four points the exact one."""
+    x, y = np.log(size), np.log(loss)
+    middle = x.mean()
+    design = np.vander(x - middle, 3)
+    found = least_absolute(design, y)
+    off = y - design @ found
+    best = middle - found[1] / (2 * found[0]) if found[0] != 0 else np.nan
+    return Parabola(compute, rows, x, off, float(found[0]), float(best))
+
+
+def least_absolute(design: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Coefficients of least absolute deviations, by reweighting; the exact ones where they are determined."""
+    weight = np.ones(len(y))
+    for _ in range(50 if len(y) > design.shape[1] else 1):
+        root = np.sqrt(weight)
+        found = np.linalg.lstsq(design * root[:, None], y * root, rcond=None)[0]
+        weight = 1 / np.maximum(np.abs(y - design @ found), PASSED)
+    return np.asarray(found)
+
+
+def numbered(values: pd.Series, apart: float) -> pd.Series:
+    """The numbers of groups of values, from the smallest, that lie farther apart than a relative distance.
+
+    >>> numbered(pd.Series([0.2, 0.0, 0.201, 1.0]), 0.05).tolist()
+    [1.0, 0.0, 1.0, 2.0]
+    """
+    order = np.sort(values.dropna().unique())
+    groups = np.cumsum(np.r_[0.0, np.diff(np.log(np.maximum(order, 1e-300))) > apart])
+    return values.map(dict(zip(order, groups, strict=True)))
+
+
+def best_size_exponent(curves: Sequence[Parabola]) -> float:
+    """The exponent a of N* ∝ C^a by a line through the minima; NaN of fewer than three."""
+    inside = [c for c in curves if c.has_minimum]
+    if len(inside) < 3:
+        return float("nan")
+    return slope([np.log(c.compute) for c in inside], [c.best for c in inside]).value
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """The rows of one study, under the names of what they mean; None where a column is not there."""
+
+    name: str
+    frame: pd.DataFrame
+    loss: str | None
+    size: str | None
+    data: str | None
+    budget: str | None
+    names: Mapping[str, str] = field(default_factory=dict)  # what a column was called where it was read
+
+    @property
+    def label(self) -> str:
+        """The name before a sentence; nothing where the table is one study."""
+        return f"{self.name}: " if self.name else ""
+
+    def positions(self, mask: Any) -> tuple[int, ...]:
+        """The rows of the table that a mask of this study's rows chooses."""
+        return tuple(int(v) for v in self.frame["__row"].to_numpy()[np.asarray(mask, bool)])
+
+    @property
+    def first(self) -> pd.DataFrame:
+        """The rows that are no copies of others, which would make the scatter small."""
+        return self.frame[~self.frame["__copy"]] if "__copy" in self.frame else self.frame
+
+    def columns(self, words: str) -> list[str]:
+        """Columns whose name, or its last part (config.optim.decay), has one of the words."""
+        last = {str(c): re.split(r"[./]", str(c))[-1] for c in self.frame}
+        return [c for c, name in last.items() if re.search(words, name, re.IGNORECASE)]
+
+    @cached_property
+    def scores(self) -> list[str]:
+        """Columns of scores, as shares or in percent."""
+        numbers = self.frame.select_dtypes("number")
+        return [c for c in self.columns(SCORE) if c in numbers and numbers[c].between(0, 100).all()]
+
+    @cached_property
+    def schedules(self) -> dict[str, pd.Series]:
+        """What columns say of the schedule, by row.
+
+        Numbers are relative to the steps, the tokens or the rate of the run, which leaves the fewest kinds.
+        """
+        numbers, found = self.frame.select_dtypes("number"), dict[str, pd.Series]()
+        units = [numbers[c] for c in ("step", "tokens", self.data, "learning_rate") if c in numbers]
+        for column in self.columns(SCHEDULE):
+            found[column] = self.frame[column]
+            if column in numbers:
+                ratios = [numbered(numbers[column] / unit, SAME_RATIO) for unit in (1.0, *units)]
+                fewest = min(ratios, key=lambda ratio: int(ratio.nunique()))
+                found[column] = fewest if fewest.nunique() <= FEW_KINDS else numbers[column] > 0
+        return {**found, **{c: self.frame[c] for c in self.frame if is_phase(self.frame[c])}}
+
+    def of_run(self, done: pd.Series) -> pd.Series:
+        """The most of each run, which may have several rows."""
+        return done.groupby(self.frame["run"]).transform("max") if "run" in self.frame else done
+
+    @cached_property
+    def done(self) -> list[pd.Series]:
+        """Which part of its plan each run did: by two columns of one unit that agree for most runs."""
+        numbers, found = self.frame.select_dtypes("number"), list[pd.Series]()
+        for unit in UNITS_OF_RUNS:
+            names = [c for c in self.columns(unit) if c in numbers and not re.search(NOT_OF_RUNS, c.lower())]
+            for column, planned in permutations(names, 2):
+                part = self.of_run(numbers[column]) / numbers[planned]
+                if part.max() < 2 - UNFINISHED and (part > UNFINISHED).sum() > 0.5 * part.count():
+                    found.append(part)
+        return found
+
+    @cached_property
+    def ends(self) -> list[pd.Series]:
+        """Columns of words that say what became of the runs, in lower case."""
+        texts = self.frame.select_dtypes(exclude=["number", "bool"])
+        words = (texts[c].dropna().astype(str).str.lower() for c in texts)
+        return [w for w in words if len(w) and w.isin((*ENDED_WELL, *ENDED_BADLY)).mean() > 0.5]
+
+    @cached_property
+    def searched(self) -> list[str]:
+        """Settings that the runs of a size vary: known ones, and others with a best value inside."""
+        numbers = self.frame.select_dtypes("number")
+        known = [c for c in SETTINGS if c in numbers and numbers[c].nunique() > 1]
+        own = (self.loss, self.size, self.data, self.budget, *known, *self.scores, "run", "repeat", "__row")
+        progress = "|".join((*UNITS_OF_RUNS, KEPT))
+        for column in (c for c in numbers if c not in own and not is_seed(c)):
+            if 2 < numbers[column].nunique() <= len(numbers) // 3 and column not in self.columns(progress):
+                edges = [cell.edge[0] for _, cell in self.searches(column)]
+                if len(edges) > 1 and np.mean(edges) <= 0.5:
+                    known.append(column)
+        return known
+
+    def searches(self, column: str) -> Iterator[tuple[int, Cell]]:
+        """Of every size the row of the best run, and the runs by the value of a setting."""
+        known = self.frame.dropna(subset=[column, self.loss])
+        for _, rows in known.groupby(self.cell):
+            if rows[column].nunique() > 2:
+                values = rows[[column]].to_numpy(float), rows[self.loss].to_numpy(float)
+                yield int(rows.loc[rows[self.loss].idxmin(), "__row"]), Cell(np.zeros(0), *values)
+
+    def parabolas(self, without: Sequence[int] = ()) -> list[Parabola]:
+        """The isoFLOP curves without some rows, of three sizes or more; none where no compute is shared."""
+        columns = [self.budget, self.loss, self.size]
+        if None in columns:
+            return []
+        kept = self.frame[~self.frame["__row"].isin(list(without))]
+        kept = kept[(kept[columns] > 0).all(axis=1)]
+        if kept.empty:
+            return []
+        label = numbered(kept[self.budget], SAME_SIZE)  # those that differ by rounding are one
+        if self.data is not None and label.nunique() > kept[self.data].nunique():
+            return []  # a grid of N and D, some of whose products agree
+        found = []
+        for _, rows in kept.groupby(label):
+            if rows[self.size].nunique() >= 3:
+                values = (rows[c].to_numpy(float) for c in (self.size, self.loss))
+                found.append(parabola(float(rows[self.budget].median()), rows["__row"].to_numpy(), *values))
+        shared = sum(len(c.rows) for c in found)
+        return found if len(found) >= 2 and shared >= 0.5 * len(kept) else []
+
+    @cached_property
+    def isoflops(self) -> list[Parabola]:
+        """The isoFLOP curves of all rows, which most checks ask for."""
+        return self.parabolas()
+
+    def off_surface(self) -> pd.Series:
+        """ln loss minus a robust surface of N and D, by row; empty where they do not determine one.
+
+        Of isoFLOP studies of all runs, of others of the best of each size: a search has worse ones.
+        """
+        columns = [self.size, self.data, self.loss]
+        if None in columns:
+            return pd.Series(dtype=float)
+        known = (self.first if self.isoflops else self.best_losses())[[*columns, "__row"]].dropna()
+        known = known[(known[columns] > 0).all(axis=1)]
+        if not self.isoflops and len(known) < ENOUGH:
+            return pd.Series(dtype=float)
+        size, data, loss = (known[c].to_numpy(float) for c in columns)
+        try:
+            known_points = points.check((size, data), loss, names=("n_params", "n_data"))
+            law: Solution = fit_points(forms.get("chinchilla"), known_points, delta=USUAL_DELTA)
+            if (others := without_few(law)) is not None:
+                law = others[0]
+        except ScalinglabError:
+            return pd.Series(dtype=float)
+        return pd.Series(np.log(loss) - np.log(law.at((size, data))), known["__row"])
+
+    def best_losses(self, without: Sequence[int] = ()) -> pd.DataFrame:
+        """The run with the lowest loss of every size, and of every amount of data where that varies."""
+        known = self.first.dropna(subset=[c for c in (self.loss, self.size) if c])
+        known = known[(known[self.loss] > 0) & (known[self.size] > 0) & ~known["__row"].isin(list(without))]
+        return known.loc[known.groupby(self.cell)[self.loss].idxmin()]
+
+    @property
+    def cell(self) -> list[str]:
+        """The columns of the sizes of a search: n_params, and n_data where a table has it."""
+        return [c for c in (self.size, self.data) if c]
+
+    def loss_exponent(self, without: Sequence[int] = ()) -> float:
+        """The slope of ln loss in ln size along the best runs; NaN of fewer than three sizes."""
+        if self.loss is None or self.size is None:
+            return float("nan")
+        best = self.best_losses(without)
+        best = best.loc[best.groupby(self.size)[self.loss].idxmin()] if len(best) else best
+        if len(best) < 3:
+            return float("nan")
+        return slope(np.log(best[self.size]), np.log(best[self.loss])).value
+
+
+def is_phase(values: pd.Series) -> bool:
+    """Whether these say in which part of its schedule a run was measured.
+
+    >>> is_phase(pd.Series(["stable", "annealed", "annealed"])), is_phase(pd.Series(["c4", "pile"]))
+    (True, False)
+    """
+    if pd.api.types.is_numeric_dtype(values):
+        return False
+    words = values.dropna().astype(str)
+    return bool(words.nunique() > 1 and words.str.fullmatch(PHASE, case=False).all())
+
+
+def few_of_a_kind(values: pd.Series) -> pd.Series:
+    """Rows with other values than most rows, where these are few; none where they are more, or a study.
+
+    >>> few_of_a_kind(pd.Series(["c4"] * 9 + ["pile"])).sum(), few_of_a_kind(pd.Series([1, 2] * 5)).sum()
+    (np.int64(1), np.int64(0))
+    """
+    counts = values.value_counts(dropna=False)
+    few = len(counts) > 1 and counts.iloc[0] >= (1 - FEW_ROWS) * len(values) and counts.iloc[1] <= FEWEST
+    other = values.isna() if few and pd.isna(counts.index[0]) else values == counts.index[0]
+    return ~other if few else pd.Series(False, index=values.index)
+
+
+def counted_otherwise(study: Study) -> pd.Series:
+    """Rows whose parameters are another sum of 12 · layers · width² and embeddings than those of most."""
+    numbers, none = study.frame.select_dtypes("number"), pd.Series(False, index=study.frame.index)
+    layers, width, vocabulary = (
+        next((c for c in study.columns(words) if c in numbers), None)
+        for words in (r"^(?:n_?|num_?)?(?:hidden_?)?(?:layers?|depth)$", "width|d_model|hidden_size", "vocab")
+    )
+    if layers is None or width is None or vocabulary is None or study.size is None:
+        return none
+    body, embedding = 12 * numbers[layers] * numbers[width] ** 2, numbers[vocabulary] * numbers[width]
+    off = pd.DataFrame({n: (numbers[study.size] / (body + n * embedding) - 1).abs() for n in (0, 1, 2)})
+    told = (off.min(axis=1) < SAME_COUNT) & (embedding / body > 2 * SAME_COUNT)
+    if told.mean() <= 0.5:
+        return none
+    kind = off[told].idxmin(axis=1)
+    return none.where(~told, kind.reindex(none.index) != kind.mode().iloc[0]).astype(bool)
+
+
+def copied(whole: Study) -> pd.Series:
+    """Rows that repeat others, to five digits, in every setting and in the loss; not in where they were kept.
+
+    The data of an isoFLOP study follow from compute and size, and differ by how they are counted.
+    """
+    kept = ["__row", "run", "repeat", *whole.columns(KEPT)]  # the reader numbers rows of the same settings
+    compared = whole.frame.drop(columns=kept, errors="ignore")
+    if whole.data is not None and whole.isoflops:
+        compared = compared.drop(columns=[c for c in DATA if c in compared])
+    numbers = compared.select_dtypes("number")
+    settings = compared.astype(str).assign(**numbers.map(lambda v: f"{v:.{DIGITS_OF_COPIES}g}"))
+    copies = settings.duplicated(keep="first")
+    seeds = [c for c in compared if is_seed(c)]
+    # of other seeds, or under another name, the loss is another one: all of its digits show a copy
+    loss = whole.frame[whole.loss].map(repr)
+    exact = settings[[*numbers]].assign(**{str(whole.loss): loss}).drop(columns=seeds, errors="ignore")
+    many = loss.str.replace(r"e.*|[^0-9]", "", regex=True).str.strip("0").str.len() >= DIGITS_OF_COPIES
+    copies |= exact.duplicated(keep="first") & many
+    if not seeds:
+        others = [settings[c] for c in settings if c != whole.loss]
+        for _, losses in whole.frame[whole.loss].groupby(others, sort=False):
+            copies[losses.index] |= printed_shorter(losses) if len(losses) > 1 else False
+    copies |= typed_again(whole)
+    return copies & whole.frame[whole.loss].notna()  # runs that diverged are alike
+
+
+def typed_again(whole: Study) -> pd.Series:
+    """Rows whose sizes are those of another row but for rounding to three digits, and the loss is rounded."""
+    again = pd.Series(False, index=whole.frame.index)
+    if not len(again):
+        return again
+    sizes = whole.frame[whole.cell].to_numpy(float)
+    digits = whole.frame[whole.loss].map(lambda loss: len(repr(float(loss)).partition(".")[2]))
+    usual = digits.mode().iloc[0]
+    for row, few in digits[digits.between(LEAST_DECIMALS - 1, usual - 1)].items():
+        place = whole.frame.index.get_loc(row)
+        same = (whole.frame[whole.loss].round(few) == whole.frame.at[row, whole.loss]) & (digits > few)
+        near = np.abs(sizes / sizes[place] - 1) <= ROUNDED
+        again[row] = bool((same & near.all(axis=1) & (sizes != sizes[place]).any(axis=1)).any())
+    return again
+
+
+def copied_across(studies: Sequence[Study]) -> list[pd.Series]:
+    """Of each study the rows with the sizes and the loss of a row of an earlier one.
+
+    Two readings of one source share most of their rows, and are none.
+    """
+    known, found = list[pd.DataFrame](), list[pd.Series]()
+    for study in studies:
+        columns = [*study.cell, study.loss]
+        digits = study.frame[columns].map(lambda v: f"{v:.{DIGITS_OF_COPIES}g}")
+        # a loss of few digits may be another run's by accident
+        told = digits[study.loss].str.replace(r"[^0-9]", "", regex=True).str.len() > LEAST_DECIMALS
+        shared = [told & digits.agg(tuple, axis=1).isin(each.agg(tuple, axis=1)) for each in known]
+        # one may be a coincidence of runs on the same grid
+        few = [s for s, each in zip(shared, known, strict=True) if 1 < s.sum() < min(len(s), len(each)) / 2]
+        found.append(pd.concat(few, axis=1).any(axis=1) if few else pd.Series(False, index=digits.index))
+        known.append(digits)
+    return found
+
+
+def printed_shorter(losses: pd.Series) -> np.ndarray:
+    """Which of these are another one, rounded to `LEAST_DECIMALS` or more.
+
+    >>> printed_shorter(pd.Series([2.34567, 2.346, 2.3451, np.nan]))
+    array([False,  True, False, False])
+    """
+    values = losses.to_numpy(float)
+    each = [(v, len(repr(float(v)).partition(".")[2])) for v in values]
+    return np.array([
+        d >= LEAST_DECIMALS and any(e > d and round(other, d) == v for other, e in each) for v, d in each
+    ])  # fmt: skip
+
+
+def studies_of(curves: Curves) -> list[Study]:
+    """The rows by what tells studies apart, with the columns' meanings."""
+    frame = under_names(curves.frame.reset_index(drop=True), SETTINGS)
+    if frame.empty:
+        raise BadInput("the table has no rows")
+    frame = frame.assign(__row=np.arange(len(frame)))
+
+    def first(*names: str) -> str | None:
+        here = (curves.resolve(name) for name in names)
+        return next((n for n in here if n in frame and pd.api.types.is_numeric_dtype(frame[n])), None)
+
+    loss = first("loss", "test_loss", "validation_loss", "val_loss", "eval_loss", "bpb", "val_bpb")
+    if loss is None:
+        loss = next((str(c) for c in frame.select_dtypes("number") if re.search(r"loss|bpb", str(c))), None)
+    loss = loss or first("test_error", "error")
+    size = first("n_params", "params", "params_total", "width")
+    data, budget = first(*DATA), first(*BUDGETS)
+    if size is None:  # a study of the data alone
+        size, data = data, None
+    if budget is None and size and data:
+        product = FLOPS_PER_PARAM_EXAMPLE * frame[size] * frame[data]
+        for column in frame.select_dtypes("number").filter(regex=r"(?i)flops?$|compute"):
+            ratio = float((product / frame[column]).median())
+            unit = min(UNITS, key=lambda u: abs(np.log(ratio / u)) if ratio > 0 else np.inf)
+            if ratio > 0 and abs(np.log(ratio / unit)) < np.log(WITHIN):
+                frame, budget = frame.assign(**{column: unit * frame[column]}), str(column)
+    if budget is None and size and data:
+        frame, budget = (
+            frame.assign(**{PRODUCT: FLOPS_PER_PARAM_EXAMPLE * frame[size] * frame[data]}),
+            PRODUCT,
+        )
+    names = {ours: theirs for theirs, ours in curves.names.items()}
+    texts = frame.select_dtypes(exclude=["number", "bool"]).columns
+    known = re.compile("|".join((SCHEDULE, FINISHED, KEPT)), re.IGNORECASE)
+    told = [
+        c
+        for c in texts
+        if c != "run"
+        and c not in KINDS
+        and not known.search(str(c))
+        and not is_phase(frame[c])
+        and not few_of_a_kind(frame[c]).any()
+    ]
+    told = [
+        c for c in told if size is None or frame.groupby(c)[size].nunique().min() > 1
+    ]  # no names of sizes
+
+    def telling(columns: Sequence[str]) -> list[str]:
+        known = (c for c in columns if c in frame)
+        return [c for c in known if 1 < frame[c].nunique(dropna=False) <= len(frame) // 6]
+
+    def split(study: Study, kinds: list[str]) -> list[Study]:
+        if not kinds:
+            return [study]
+        groups = study.frame.groupby(kinds, dropna=False, sort=False)
+        return [
+            replace(study, name=" ".join([study.name, *map(str, name)]).strip(), frame=rows)
+            for name, rows in groups
+        ]
+
+    whole, kinds = Study("", frame, loss, size, data, budget, names), telling(KINDS)
+    whole = replace(whole, frame=frame.assign(__counted=counted_otherwise(whole)))
+    declared = split(whole, ["experiment"] if "experiment" in kinds else kinds)
+    if loss and size:
+        copies = [copied(one) for one in declared]
+        if "experiment" not in kinds:  # experiments may share runs, such as those of two readers of one paper
+            copies = [own | across for own, across in zip(copies, copied_across(declared), strict=True)]
+        pairs = zip(declared, copies, strict=True)
+        declared = [replace(one, frame=one.frame.assign(__copy=copy)) for one, copy in pairs]
+    return [study for one in declared for study in split(one, telling(told))]
