@@ -346,11 +346,11 @@ def counted_otherwise(study: Study) -> pd.Series:
         return none
     body, embedding = 12 * numbers[layers] * numbers[width] ** 2, numbers[vocabulary] * numbers[width]
     off = pd.DataFrame({n: (numbers[study.size] / (body + n * embedding) - 1).abs() for n in (0, 1, 2)})
-    told = (off.min(axis=1) < SAME_COUNT) & (embedding / body > 2 * SAME_COUNT)
-    if told.mean() <= 0.5:
+    known = (off.min(axis=1) < SAME_COUNT) & (embedding / body > 2 * SAME_COUNT)
+    if known.mean() <= 0.5:
         return none
-    kind = off[told].idxmin(axis=1)
-    return none.where(~told, kind.reindex(none.index) != kind.mode().iloc[0]).astype(bool)
+    kind = off[known].idxmin(axis=1)
+    return none.where(~known, kind.reindex(none.index) != kind.mode().iloc[0]).astype(bool)
 
 
 def copied(whole: Study) -> pd.Series:
@@ -405,8 +405,8 @@ def copied_across(studies: Sequence[Study]) -> list[pd.Series]:
         columns = [*study.cell, study.loss]
         digits = study.frame[columns].map(lambda v: f"{v:.{DIGITS_OF_COPIES}g}")
         # a loss of few digits may be another run's by accident
-        told = digits[study.loss].str.replace(r"[^0-9]", "", regex=True).str.len() > LEAST_DECIMALS
-        shared = [told & digits.agg(tuple, axis=1).isin(each.agg(tuple, axis=1)) for each in known]
+        enough = digits[study.loss].str.replace(r"[^0-9]", "", regex=True).str.len() > LEAST_DECIMALS
+        shared = [enough & digits.agg(tuple, axis=1).isin(each.agg(tuple, axis=1)) for each in known]
         # one may be a coincidence of runs on the same grid
         few = [s for s, each in zip(shared, known, strict=True) if 1 < s.sum() < min(len(s), len(each)) / 2]
         found.append(pd.concat(few, axis=1).any(axis=1) if few else pd.Series(False, index=digits.index))
@@ -461,18 +461,13 @@ def studies_of(curves: Curves) -> list[Study]:
     names = {ours: theirs for theirs, ours in curves.names.items()}
     texts = frame.select_dtypes(exclude=["number", "bool"]).columns
     known = re.compile("|".join((SCHEDULE, FINISHED, KEPT)), re.IGNORECASE)
-    told = [
-        c
-        for c in texts
-        if c != "run"
-        and c not in KINDS
-        and not known.search(str(c))
-        and not is_phase(frame[c])
-        and not few_of_a_kind(frame[c]).any()
-    ]
-    told = [
-        c for c in told if size is None or frame.groupby(c)[size].nunique().min() > 1
-    ]  # no names of sizes
+    declaring = [
+        c for c in texts
+        if c not in ("run", *KINDS) and not known.search(str(c))
+        and not is_phase(frame[c]) and not few_of_a_kind(frame[c]).any()
+    ]  # fmt: skip
+    if size is not None:  # no names of sizes
+        declaring = [c for c in declaring if frame.groupby(c)[size].nunique().min() > 1]
 
     def telling(columns: Sequence[str]) -> list[str]:
         known = (c for c in columns if c in frame)
@@ -496,4 +491,4 @@ def studies_of(curves: Curves) -> list[Study]:
             copies = [own | across for own, across in zip(copies, copied_across(declared), strict=True)]
         pairs = zip(declared, copies, strict=True)
         declared = [replace(one, frame=one.frame.assign(__copy=copy)) for one, copy in pairs]
-    return [study for one in declared for study in split(one, telling(told))]
+    return [study for one in declared for study in split(one, telling(declaring))]
