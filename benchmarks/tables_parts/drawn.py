@@ -81,7 +81,7 @@ def _sizes(random: Random, name: str, values: Array, units: bool) -> tuple[str, 
 def _columns(random: Random) -> tuple[Truth, dict[str, list[str]]]:
     """The points of a law, and their columns as text."""
     seed = random.randrange(10**6)
-    kind = random.choice(("surface", "family", "images", "images", "speech", "corpus"))
+    kind = random.choice(("surface", "family", "images", "images", "speech", "corpus", "compute", "steps"))
     if kind == "speech":
         hours = np.array(
             random.choice(([1 / 6, 1, 10, 100, 960], [0.5, 2, 10, 50, 300], [1.0, 5, 20, 100, 500]))
@@ -118,6 +118,40 @@ def _columns(random: Random) -> tuple[Truth, dict[str, list[str]]]:
             names[1]: [f"{short(v)} {noun}" for v in d],
             name: [*map(written, error)],
         }
+    if kind == "compute":
+        flops = np.array([0.01, 0.03, 0.1, 0.3, 1.0, 3.0]) * random.choice((1e19, 1e21))
+        truth = line(seed, flops, 0.6, 19.0, 0.083, 4, 0.002, "compute")
+        name, scale = random.choice(
+            (
+                ("FLOPs", 1.0),
+                ("Compute (EFLOPs)", 1e18),
+                ("train_flops", 1.0),
+                ("C", 1.0),
+                ("compute (1e18 FLOPs)", 1e18),
+                ("PF-days", 8.64e19),
+                ("Training compute [ZFLOP]", 1e21),
+                ("total_flos", 1.0),
+            )
+        )
+        return truth, {
+            name: [f"{c / scale:.6g}" for c in flops],
+            random.choice(LOSSES): [repr(float(v)) for v in truth.points["test_loss"]],
+        }
+    if kind == "steps":
+        models, steps = np.array([28e6, 85e6, 240e6]), np.array([5000.0, 15000, 45000])
+        truth = cases.surface(seed, models, steps * 256 * 1024, language, 4)
+        n, d, loss = truth.points.values()
+        names = random.choice(
+            (
+                ("steps", "batch_size", "seq_len"),
+                ("max_steps", "global_batch_size", "sequence_length"),
+                ("train_steps", "batch size", "context_length"),
+            )
+        )
+        of_steps = [[f"{v / 256 / 1024:.0f}" for v in d], ["256"] * len(d), ["1024"] * len(d)]
+        return truth, {random.choice(PARAMETERS): [*map(short, n)]} | dict(zip(names, of_steps)) | {
+            random.choice(LOSSES): [repr(float(v)) for v in loss]
+        }
     if kind == "images":
         sizes = random.choice(([500, 1000, 2000, 5000, 10000], [1000, 3000, 10000, 30000, 100000]))
         truth = line(
@@ -152,7 +186,7 @@ def _value(text: str) -> object:
     return text
 
 
-def _written(way: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[str, object]:
+def _written(way: str, names: Sequence[str], rows: Sequence[Sequence[str]], y: str) -> tuple[str, object]:
     """A table as a file: its name and content."""
     records = [dict(zip(names, map(_value, row))) for row in rows]
     frame = pd.DataFrame([*rows], columns=[*names])
@@ -166,8 +200,7 @@ def _written(way: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> t
         "lines": lambda: ("runs.jsonl", "".join(json.dumps(each) + "\n" for each in records)),
         "lists": lambda: ("runs.json", json.dumps({name: [each[name] for each in records] for name in names})),
         "nested": lambda: ("runs.json", json.dumps({"runs": [
-            {"config": {n: v for n, v in each.items() if n != names[-1]}, "results": {names[-1]: each[names[-1]]}}
-            for each in records]})),
+            {"config": {n: v for n, v in each.items() if n != y}, "results": {y: each[y]}} for each in records]})),
         "html": lambda: ("page.html", frame.to_html()),
         "printed": lambda: ("out.txt", frame.replace("", "-").to_string() + "\n"),
         "latex": lambda: ("table.tex", frame.to_latex(index=False, escape=True)),
@@ -178,6 +211,63 @@ def _written(way: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> t
 WAYS = (
     "csv", "title", "tsv", "markdown", "excel", "records", "lines", "lists", "nested", "html", "printed", "latex",
 )  # fmt: skip
+
+
+def _habits(
+    random: Random, truth: Truth, columns: dict[str, list[str]]
+) -> tuple[Truth | None, dict[str, list[str]], tuple[str, ...]]:
+    """A table with what people write into it besides: spreads, runs that failed, training, kinds."""
+    y, count = [*columns][-1], len(next(iter(columns.values())))
+    habit = random.choice(("", "", "spread", "missing", "state", "train", "kinds", "perplexity", "seconds"))
+    largest = [values == values.max() for values in [*truth.points.values()][:-1]]
+    lost = random.choice([k for k in range(count) if not any(each[k] for each in largest)] or [-1])
+    rest = np.arange(count) != lost
+    if habit == "spread":
+        form = random.choice(("{} ± {:.3g}", "{} +/- {:.3g}", "{} ({:.3f})"))
+        columns[y] = [form.format(v, 0.01 * float(v)) for v in columns[y]]
+    if habit == "missing" and lost >= 0:
+        columns[y] = [
+            v if keep else random.choice(("diverged", "OOM", "n/a", "-", "NaN", ""))
+            for v, keep in zip(columns[y], rest)
+        ]
+        truth = truth.rows(rest)
+    if habit == "state" and lost >= 0:
+        name, good, bad = random.choice(
+            (
+                ("State", "finished", "crashed"),
+                ("status", "done", "failed"),
+                ("state", "COMPLETE", "FAILED"),
+                ("crashed", "no", "yes"),
+            )
+        )
+        columns[y] = [v if keep else f"{1.2 * float(v):.4f}" for v, keep in zip(columns[y], rest)]
+        columns[name] = [good if keep else bad for keep in rest]
+        truth = truth.rows(rest)
+    if habit == "train" and (word := next((w for w in ("validation", "val", "test") if w in y.lower()), "")):
+        columns[y.lower().replace(word, "train")] = [f"{0.97 * float(v):.4f}" for v in columns[y]]
+    if habit == "perplexity" and y in LOSSES:
+        columns[random.choice(("val_ppl", "perplexity", "ppl"))] = [
+            f"{np.exp(float(v)):.3f}" for v in columns[y]
+        ]
+    if habit == "seconds":
+        columns[random.choice(("train time (s)", "wall_clock_h", "sec/epoch", "runtime_seconds"))] = [
+            f"{31.7 * (k + 1):.1f}" for k in range(count)
+        ]
+    if habit == "kinds" and y not in ("L", "CE"):
+        name, kinds = random.choice(
+            (
+                ("dataset", ("c4", "wiki", "code")),
+                ("tokenizer", ("bpe", "unigram")),
+                ("arch", ("llama", "mamba")),
+                ("recipe", ("base", "long")),
+                ("eval set", ("easy", "hard")),
+            )
+        )
+        columns = {c: values * len(kinds) for c, values in columns.items()}
+        columns[y] = [f"{float(v) * (1 - 0.12 * (k // count)):.4f}" for k, v in enumerate(columns[y])]
+        columns[name] = [kind for kind in kinds for _ in range(count)]
+        return None, columns, (name, kinds[0])
+    return truth, columns, ()
 
 
 # --- tables that are no row a run --------------------------------------------------------------------------------
@@ -384,8 +474,46 @@ def _words(random: Random) -> Drawn:
     return {"notes.txt": above + "\n".join(lines) + "\n" + random.choice(("", "more tomorrow\n"))}, truth, ()
 
 
+def _seeds(random: Random) -> Drawn:
+    """Seeds as columns, with their mean or without."""
+    truth = line(
+        random.randrange(10**6),
+        np.repeat([500.0, 1000, 2000, 5000, 10000], 3),
+        0.05,
+        3.0,
+        0.35,
+        4,
+        0.01,
+        y="test_error",
+    )
+    n, error = (v.reshape(5, 3) for v in truth.points.values())
+    head = random.choice(
+        (
+            ["seed0", "seed1", "seed2"],
+            ["run 1", "run 2", "run 3"],
+            ["err_s0", "err_s1", "err_s2"],
+            ["test error (seed 1)", "test error (seed 2)", "test error (seed 3)"],
+            ["fold 0", "fold 1", "fold 2"],
+        )
+    )
+    rows: list[list[object]] = [[int(a[0]), *e] for a, e in zip(n, error)]
+    if random.random() < 0.4:
+        head, rows = (
+            [*head, "mean", "std"],
+            [[*r, f"{e.mean():.4f}", f"{e.std(ddof=1):.4f}"] for r, e in zip(rows, error)],
+        )
+    head = [random.choice(EXAMPLES), *head]
+    written = {
+        "csv": ("test_error.csv", csv([head, *rows])),
+        "md": ("README.md", f"## Test error\n\n{markdown(head, rows)}"),
+        "xlsx": ("test_error.xlsx", book([["Test error"], head, *rows])),
+    }
+    where, content = written[random.choice([*written])]
+    return {where: content}, truth, ()
+
+
 LAYOUTS: dict[str, Callable[[Random], Drawn]] = {
-    "folder": _folder, "matrix": _matrix, "methods": _methods, "log": _log, "search": _search, "harness": _harness, "words": _words,
+    "folder": _folder, "matrix": _matrix, "methods": _methods, "log": _log, "search": _search, "harness": _harness, "words": _words, "seeds": _seeds,
 }  # fmt: skip
 
 
@@ -399,16 +527,18 @@ def draw(seed: int, count: int) -> Collection:
             folder = way in ("folder", "harness")
             found.cases.append(cases.Case(f"{k}: {next(iter(files))}", way, files, truth, choices, folder))
             continue
-        truth, columns = _columns(random)
+        told, columns = _columns(random)
+        y = [*columns][-1]
+        truth, columns, choices = _habits(random, told, columns)
         n_rows = len(next(iter(columns.values())))
-        for name in random.sample([*BESIDE], random.choice((0, 1, 2, 3, 5))):
+        for name in sorted({*random.sample([*BESIDE], random.choice((0, 1, 2, 3, 5)))} - {*columns}):
             columns[name] = [*map(BESIDE[name], range(n_rows))]
         names = random.sample([*columns], len(columns))
         rows = [*zip(*(columns[name] for name in names))]
         rows = random.sample(rows, n_rows) if random.random() < 0.4 else rows
         way = random.choice(WAYS)
-        file, content = _written(way, names, rows)
-        found.add(way, f"{k}: {', '.join(names)}", file, content, truth)  # type: ignore[arg-type]
+        file, content = _written(way, names, rows, y)
+        found.add(way, f"{k}: {', '.join(names)}", file, content, truth, choices)  # type: ignore[arg-type]
     return found
 
 

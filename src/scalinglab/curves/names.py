@@ -216,10 +216,8 @@ _OF_OTHERS = {
     "best", "optimal",
 }  # fmt: skip
 _CAPS = {"max", "maximum"}  # of a size: what was planned, or of something else
-_OF_SPEED = {
-    "per", "sec", "second", "s", "rate", "ratio", "speed", "throughput", "hour", "hours", "time", "cost",
-    "secs", "seconds", "ms", "min", "mins", "minutes", "days",
-}  # fmt: skip
+_OF_TIME = {"sec", "secs", "second", "seconds", "s", "ms", "min", "mins", "minutes", "hour", "hours", "days"}
+_OF_SPEED = {*_OF_TIME, "time", "per", "rate", "ratio", "speed", "throughput", "cost"}
 _COUNT_WORDS = {"n", "num", "number", "no", "nr", "count", "counts"}
 # counted, and no data: of networks, of machines, of searches
 _NO_DATA = {
@@ -418,6 +416,7 @@ def _by_last_part(columns: Iterable[Any]) -> dict[str, Any]:
         *before, last = re.split(r"[./]", str(column))
         words = {word for part in before for word in _words(part).split("_")}
         ratio = any(len(part) == 1 for part in before)  # D/N
+        ratio |= bool(words & _OF_TIME)  # sec/epoch
         if before and not ratio and not words & _OF_OTHERS and " " not in str(column):
             for ours, _ in _roles(last) or size_by_words(last):
                 if ours not in IDENTITY:  # config.data.name names the data

@@ -17,7 +17,7 @@ import pandas as pd
 
 from scalinglab.curves.columns import is_missing, is_numeric
 from scalinglab.curves.names import quantity
-from scalinglab.curves.numbers import MULTIPLIERS, UNITS, cell, number
+from scalinglab.curves.numbers import MULTIPLIERS, cell, number
 from scalinglab.errors import BadInput, NoTable
 from scalinglab.readers.tables.headers import is_name, roles
 from scalinglab.readers.tables.markup import are_types
@@ -28,9 +28,6 @@ FEWEST_OF_A_TITLE = 2  # cells of a row of names, whatever the table's width
 MOST_OF_A_TITLE = 200  # characters
 _UNIT = re.compile(rf"[\[(]?(?:in )?(?:%|{MULTIPLIERS}|nats?|bits?|tokens?|params?|parameters?|#|-"
                    r"|[GTPEZY]?flops?)(?:\s*(?:/|per)\s*\w+|\s+\w+)?[\])]?", re.IGNORECASE)  # fmt: skip
-_COUNT = re.compile(
-    rf"(?<=[\dKMBTk]) (?=(?:{'|'.join(pattern for _, pattern in UNITS)})(?!\S))", re.IGNORECASE
-)
 SECTION = "section"
 SAME_STATISTIC = 0.02  # relative difference of a rounded mean or deviation
 LAST_ROWS = 5  # of a table, in which means and totals may stand
@@ -334,10 +331,39 @@ def aligned(lines: list[str]) -> Iterator[list[list[str]]]:
     >>> next(aligned(["   params val loss", "0     1e6     3.12", "1     1e7     2.81"]))
     [['', 'params', 'val loss'], ['0', '1e6', '3.12'], ['1', '1e7', '2.81']]
     """
-    whole = [_COUNT.sub("\u2060", line) for line in lines]  # "14M images" is one cell
-    for split in (_by_gaps, _by_place, _by_words):
-        if found := _table(split(whole)):
-            yield [[text.replace("\u2060", " ") for text in row] for row in found]
+    for split in (_by_ends, _by_gaps, _by_place, _by_words):
+        if found := _table(split(lines)):
+            yield found
+
+
+def _by_ends(lines: list[str]) -> list[list[str]]:
+    """The cells of lines of one length, in which columns with their names end at the same places, as pandas'.
+
+    >>> _by_ends(["  Labelled data val loss", "0         10 min      3.1", "1           1 h     2.92"])
+    [['', 'Labelled data', 'val loss'], ['0', '10 min', '3.1'], ['1', '1 h', '2.92']]
+    """
+    lengths = Counter(map(len, lines))
+    length = max(lengths, key=lambda k: lengths[k], default=0)
+    block = [k for k, line in enumerate(lines) if len(line) == length]
+    if len(block) < 3 or block[-1] - block[0] + 1 > len(block):
+        return []
+    letters = np.array([[letter != " " for letter in lines[k]] + [False] for k in block])
+    ends = np.flatnonzero(letters[:, :-1].all(axis=0) & ~letters[:, 1:].any(axis=0)) + 1
+    parts = [slice(a, b) for a, b in zip([0, *ends], ends)]
+    cells = [
+        [line[part].strip() for part in parts] if k in block else [line.strip()]
+        for k, line in enumerate(lines)
+    ]
+    if all(cells[k][0].split()[0] == str(row - 1) for row, k in enumerate(block) if row):  # rows are numbered
+        for row, k in enumerate(block):
+            number_of, _, first = cells[k][0].partition(" ") if row else ("", "", cells[k][0])
+            cells[k] = [number_of, first.strip(), *cells[k][1:]]
+    texts = [text for k in block for text in cells[k]]
+    plain = (re.sub(r"(?:±|\+/?-).*", "", text).split() for text in texts)
+    several = any("  " in text for text in texts) or any(
+        sum(number(w) is not None for w in ws) > 1 for ws in plain
+    )
+    return [] if several or any(text and number(text) is not None for text in cells[block[0]]) else cells
 
 
 def _by_gaps(lines: list[str]) -> list[list[str]]:

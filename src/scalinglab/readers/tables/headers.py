@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.curves.columns import is_seed
-from scalinglab.curves.names import aliases, bare, likely_size, quantity
+from scalinglab.curves.names import aliases, bare, likely_size, quantity, without_prefix
 from scalinglab.curves.numbers import MULTIPLIERS, POWERS, cell, number
 
 DATA = ("n_data", "tokens", "examples")
@@ -164,7 +164,7 @@ def _with_scale(name: str, found: re.Match[str]) -> Header:
 
 def _compute(column: str) -> Header | None:
     """Training compute in larger units than FLOPs, alone or in brackets."""
-    last = column.rpartition("/")[2] if column.lower().endswith("flops") else column
+    last = column.rpartition("/")[2] if column.lower().endswith("flops") else without_prefix(column)
     words = re.sub(r"[^a-z0-9/]+", "_", last.lower()).strip("_")
     for pattern, flops in _COMPUTE.items():
         found = re.fullmatch(rf"(?P<name>(?:[a-z]+_)*?)(?:in_)?(?:{pattern})", words)

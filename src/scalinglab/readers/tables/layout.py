@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from scalinglab.curves.columns import PROGRESS, is_numeric, is_seed, tidy
+from scalinglab.curves.columns import PROGRESS, is_numeric, is_seed, standard_name, tidy
 from scalinglab.curves.names import SPREADS, TEST, TRAIN, bare, quantity
 from scalinglab.curves.numbers import cell
 from scalinglab.errors import BadInput, NotDetermined
@@ -57,7 +57,7 @@ _WHOLE = re.compile(r"(?<![\d.])\d{1,3}(?![\d.])")
 _TITLE_PARTS = r"[,;:|()\[\]]|\. | (?:vs\.?|by|for|of|on|after|against|over|as|is|are) "
 _CORNER = re.compile(r"(?:\s*[\\/|↓→×,]|\s+(?:vs\.?|by|x)(?=\s))+\s*")
 _ROUND = {"1", "2", "2.5", "3", "4", "5", "8"}  # first digits of sizes that are chosen: 10B, 25B, 50B
-_STATES = ("status", "state", "outcome", "run_state", "run status")
+_STATES = ("status", "state", "outcome", "run_state", "run_status")
 _FAILED = (
     r"(?i)\s*(?:diverged?|crashed|failed?|killed|oom|time ?out|aborted|pruned|running|queued|pending)\b.*"
 )
@@ -153,10 +153,10 @@ def _with_pairs(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _without_failed(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     """Without the measurements of runs that did not end or are not to be used, each row one; and notes."""
-    if any({*CHECKPOINT} & {*roles(c)} for c in frame):
-        return frame, []
+    steps = [c for c in frame if {*CHECKPOINT} & {*roles(c)} and frame[c].nunique() > 1]
+    models = [c for c in frame if {"run", "n_params"} & {*roles(c)}]
     texts = [c for c in frame if not is_numeric(frame[c])]
-    patterns = {c: _FAILED for c in texts if c.lower() in _STATES}
+    patterns = {c: _FAILED for c in texts if standard_name(c) in _STATES}
     patterns |= {c: _NOT_TO_USE for c in texts if bare(c) in _REMARKS}
     patterns |= {c: r"(?i)1(?:\.0)?|true|yes" for c in frame if bare(c) in _FLAGS}
     measured = [c for c in frame if quantity(c) is not None or c in _VALUE]
@@ -164,6 +164,9 @@ def _without_failed(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     notes = []
     for column, pattern in patterns.items() if measured else ():
         failed = frame[column].astype(str).str.fullmatch(pattern).to_numpy(bool)
+        apart = frame.groupby(models)[column] if models else None
+        if steps and (apart is None or ((apart.nunique() < 2).all() and (apart.size() > 1).any())):
+            continue  # of all checkpoints of a run
         known = failed & frame[measured].notna().any(axis=1).to_numpy()
         if known.any() and not failed.all():
             words = ", ".join(sorted({*frame.loc[known, column].astype(str)}))

@@ -168,7 +168,7 @@ def _pairs(line: str) -> dict[str, str]:
     found = {k: v.rstrip(".,:]" + ")" * ("(" not in v)) for k, v in (spaced | marked).items()}
     heading, sizes = not found and len(line.split()) < 4, {role for k in found for role in roles(k)}
     if heading or (any(map(quantity, found)) and not sizes & {"n_params", "n_data"}):  # gpt-19M: val loss 3.2
-        words_of = re.sub(r"\S+ \w+(?:/| per )\w+", "", line).split()  # no 1.2M tokens/s
+        words_of = re.sub(r"(?<!\S)\S{1,20}+ \w{1,20}+(?:/| per )\w+", "", line).split()  # no 1.2M tokens/s
         named = next((word for word in words_of if "=" not in word and model_sizes(word)), None)
         found = ({"run": named.strip("()[],:;")} if named else {}) | found
     return {k: v if quantity(k) else _PLAIN.sub(r"\1", v) for k, v in found.items()}
@@ -283,8 +283,10 @@ def tables_of_markdown(text: str) -> list[list[list[str]]]:
                 end += 1
                 if not _RULE.fullmatch(below):
                     rows.append(_cells_of_bars(below))
+            if {*map(len, rows[1:])} == {len(rows[0]) - 1}:  # a bar in the corner: "params | tokens"
+                rows[0] = [" \\ ".join(rows[0][:2]), *rows[0][2:]]
             caption = next(filter(str.strip, reversed(lines[:first])), "").replace("**", "").strip("*_ ")
-            caption = "" if "|" in caption or caption.startswith("#") else caption
+            caption = "" if re.match(r"#|\W*$", caption) or "|" in caption else caption
             titles = [[title] for title in dict.fromkeys((heading, caption)) if title]
             found.append([*titles, *rows])
             heading = ""

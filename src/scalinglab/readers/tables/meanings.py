@@ -45,6 +45,7 @@ from scalinglab.curves.names import (
     likely_size,
     quantity,
     size_by_words,
+    without_prefix,
 )  # fmt: skip
 from scalinglab.curves.numbers import Numbers
 from scalinglab.readers.tables.headers import (
@@ -89,7 +90,7 @@ NO_RESULT = {
     *HYPERPARAMETERS, "id", "index", "gpu", "gpus", "hours", "hrs", "minutes", "duration", "runtime",
 }  # fmt: skip
 NO_RESULT |= {"wall", "cost", "usd", "memory", "gb", "mb", "throughput", "speed", "mfu", "per"}
-NO_RESULT |= {"date", "seconds", "secs", "sec", "ms", "latency", "elapsed", "energy", "kwh"}
+NO_RESULT |= {"date", "seconds", "secs", "sec", "ms", "latency", "elapsed", "energy", "kwh", "grad"}
 _VALUES = {"value", "values", "mean", "avg", "average", "score", "metric", "objective", "result", "y", "0"}
 _COUNTING = {"n", "num", "size", "count", "samples", "examples", "time", "sec", "seconds", "step", "steps"}
 _COUNTING |= {"epoch", "epochs", "every", "interval", "batch", "batches", "freq", "lines", "seqs", "tokens"}
@@ -283,7 +284,9 @@ class _Table:
             alike = [q.name for c, q in whole.items() if self._is_like(column, c)]
             if len(alike) == 1:  # `val` beside `loss`
                 yield Meaning(column, f"test_{alike[0]}", BY_NAME - 1)
-        for column in (c for c in self.others if re.fullmatch(r"L(_(min|opt|best|final|val|test))?", c)):
+        for column in (
+            c for c in self.others if re.fullmatch(r"L(_(min|opt|best|final|val|test))?", without_prefix(c))
+        ):
             if is_numeric(self.frame[column]) and all(q.split == "train" for q in found.values()):
                 yield Meaning(column, "loss", -4.0)
         plain = [c for c in self.others if is_numeric(self.frame[c]) and not is_seed(c)]

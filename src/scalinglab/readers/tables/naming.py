@@ -413,7 +413,8 @@ class Naming:
         def one_of(*names: str) -> str | None:
             return next((named[n] for n in names if named.get(n) in numbers), None)
 
-        step = "step" if "step" in numbers else one_of(*_STEPS_IN_ALL)
+        steps = [c for c in ("step", *map(one_of, _STEPS_IN_ALL)) if c in numbers]
+        step = next((c for c in steps if self.frame[c].nunique() > 1), next(iter(steps), None))
         per_step, length = one_of(*_TOKENS_PER_STEP), one_of(*_LENGTHS)
         batch = one_of("batch_size", "global_batch_size", "train_batch_size")
         if step and not {"tokens", "n_data", "examples"} & {*self.frame}:
