@@ -77,6 +77,23 @@ def test_runs_go_into_the_fit_with_their_schedules_under_any_names(fits):
     assert (plan.rate.max(), list(losses)) == (0.4, [2.5, 2.3, 2.0])
 
 
+def test_runs_of_one_table_or_folder_are_fitted_and_predicted_each_with_its_schedule(fits, tmp_path: Path):
+    one = pd.read_csv("cosine.csv")
+    both = pd.concat([one.assign(run="a"), one.assign(run="b", lr=[0.4, 0.4, 0.1], loss=[2.6, 2.4, 2.1])])
+    both.to_csv("both.csv", index=False)
+    said = run("both.csv", "--predict", "both.csv").output
+    (runs,) = fits
+    assert [list(losses) for _, _, losses in runs] == [[2.5, 2.3, 2.0], [2.6, 2.4, 2.1]]
+    assert [float(plan(20)) for plan, _, _ in runs] == pytest.approx([0.2, 0.4])
+    assert "a: ends at 2.1000" in said
+    assert "b: ends at 2.1000" in said
+    (tmp_path / "logs").mkdir()
+    for name in "ab":
+        both[both.run == name].drop(columns="run").to_csv(tmp_path / "logs" / f"{name}.csv", index=False)
+    run("logs")
+    assert [list(losses) for _, _, losses in fits[1]] == [[2.5, 2.3, 2.0], [2.6, 2.4, 2.1]]
+
+
 def test_predictions_are_compared_with_what_was_measured(fits, tmp_path: Path):
     said = run("cosine.csv", "--predict", "cosine.csv", "--out", "table.csv").output
     assert "cosine: ends at 2.1000, 95 % [2.0000, 2.2000]; mean absolute error 0.10000" in said

@@ -261,3 +261,14 @@ def test_the_average_lies_between_the_laws_and_its_band_holds_half_of_their_diff
     half = (np.log(by_law / by_rival) / 2) ** 2
     assert both.variances(plan, steps)["rival"] == pytest.approx(half, rel=1e-6)
     assert fitted.rival.law.form.name in both.summary()
+
+
+def test_a_recorded_schedule_keeps_jumps_and_constant_pieces_and_no_more_knots_than_its_change_needs():
+    steps = np.arange(0, 40_001, 10)
+    plan = schedule.cosine(1e-3, 20_000, final=1e-4)
+    rates = np.where(steps < 20_000, plan(np.minimum(steps, 20_000)), np.where(steps < 30_000, 1e-4, 3e-5))
+    found = schedule.recorded(steps, rates)
+    assert len(found.step) < 200
+    at = np.linspace(0, 40_000, 1234)
+    assert found(at) == pytest.approx(np.interp(at, steps, rates), abs=0.5e-3 / schedule.DECAY_CELLS)
+    assert found.area(at) == pytest.approx(schedule.Schedule(steps, rates).area(at), rel=1e-3, abs=0.01)

@@ -153,8 +153,22 @@ def recorded(step: Any, rate: Any, warmup: float = 0) -> Schedule:
     if not warmup >= 0:
         raise BadInput(f"warmup={warmup:g} must be 0 or more: steps before the first that was recorded")
     warm_step, warm_rate = _warm(float(rates[0]), min(warmup, float(at[0])))
-    later = at > warm_step[-1]
+    later = (at > warm_step[-1]) & _knots(rates)
     return Schedule(np.append(warm_step, at[later]), np.append(warm_rate, rates[later]))
+
+
+def _knots(rates: np.ndarray) -> np.ndarray:
+    """Which recorded rates a schedule needs: the ends of constant pieces, and changes by 1/`DECAY_CELLS`.
+
+    More pieces than that cost time, and move parameters by a hundredth of their errors.
+    """
+    change = np.abs(np.diff(rates))
+    cell = rates.max() / DECAY_CELLS
+    level = np.floor(np.r_[0.0, np.cumsum(change)] / cell)
+    moves = np.r_[False, change > 0, False]  # before and after each rate
+    kept = np.ones(len(rates), bool)
+    kept[1:-1] = (level[1:-1] != level[:-2]) | (moves[1:-2] != moves[2:-1]) | (change[1:] > cell)
+    return kept
 
 
 @dataclass(frozen=True, eq=False)

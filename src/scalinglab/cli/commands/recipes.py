@@ -80,7 +80,8 @@ def schedule(
     scalinglab laws schedule a.csv b.csv --column lr=my_rate --column loss=train_loss
 
     Args:
-        files: one table per run with the columns step, lr and loss; rows without a loss do not count.
+        files: tables or logs of one run or several, with the columns step, lr and loss; rows without a loss
+            do not count.
         predict: predict the run with the schedule of this table (step, lr). Repeatable.
         best: find the best schedule with this many steps, e.g. 24000.
         warmup: steps of linear warm-up before the first row, e.g. 2160.
@@ -90,7 +91,8 @@ def schedule(
 
     from scalinglab.laws import schedule as schedules
 
-    def read(file: Path, *needed: str) -> tuple[Any, pd.DataFrame]:
+    def read(file: Path, *needed: str) -> list[tuple[str, Any, pd.DataFrame]]:
+        """Name, schedule and rows of every run of a table, log or folder."""
         table = read_table(file, column, wanted=("lr", "loss"), printed=False)
         likely = {"step": ("step",), "lr": ("learning_rate",), "loss": ("train_loss", "test_loss")}
         # a rate that changes within a run is read as current_learning_rate, beside the highest of the run
@@ -106,20 +108,22 @@ def schedule(
                 )
         frame = frame.sort_values("step", kind="stable")
         frame = frame.dropna(subset=["loss"]) if "loss" in needed else frame
-        return schedules.recorded(frame["step"], frame["lr"], warmup), frame
+        # a row of a table without a column of runs may be called a run
+        several = "run" in frame and 1 < frame["run"].nunique() < len(frame) / 2
+        runs = frame.groupby("run", sort=False) if several else [(file.stem, frame)]
+        return [(str(run), schedules.recorded(own["step"], own["lr"], warmup), own) for run, own in runs]
 
-    runs = [read(file, "step", "lr", "loss") for file in files]
-    fitted = schedules.fit([(plan, frame["step"], frame["loss"]) for plan, frame in runs])
+    known = [run for file in files for run in read(file, "step", "lr", "loss")]
+    fitted = schedules.fit([(plan, frame["step"], frame["loss"]) for _, plan, frame in known])
     lines, rows = [fitted.summary()], []
-    for file in predict or []:
-        plan, frame = read(file, "step", "lr")
+    for name, plan, frame in (run for file in predict or [] for run in read(file, "step", "lr")):
         low, high = fitted.interval(plan, frame["step"])
         loss = fitted.predict(plan, frame["step"])
-        lines.append(f"{file.stem}: ends at {loss[-1]:.4f}, 95 % [{low[-1]:.4f}, {high[-1]:.4f}]")
+        lines.append(f"{name}: ends at {loss[-1]:.4f}, 95 % [{low[-1]:.4f}, {high[-1]:.4f}]")
         if "loss" in frame:
             lines[-1] += f"; mean absolute error {np.mean(np.abs(loss - frame['loss'])):.5f}"
         rows.append(
-            pd.DataFrame({"run": file.stem, "step": frame["step"], "loss": loss, "low": low, "high": high})
+            pd.DataFrame({"run": name, "step": frame["step"], "loss": loss, "low": low, "high": high})
         )
     table = pd.concat(rows) if rows else pd.DataFrame()
     document: dict[str, Any] = {"parameters": fitted.parameters, "misfit": fitted.misfit}

@@ -51,29 +51,54 @@ class Run:
 
 @dataclass(frozen=True)
 class Kernel:
-    """How a drop of the rate is remembered: g in [0, 1) and its derivatives by the kernel's parameters."""
+    """How drops of the rate are remembered: g in [0, 1), from 0 at a drop to 1.
+
+    `function` and `gradient` give Σ_k −Δη_k g_k at the points of a run, and its derivatives by the kernel's
+    parameters, for one value of each: (points, cells) then stays in the processor's cache.
+    """
 
     name: str
     equation: str
     doc: str
     parameters: tuple[Parameter, ...]
-    function: Callable[..., tuple[np.ndarray, ...]]
+    function: Callable[..., np.ndarray]
+    gradient: Callable[..., tuple[np.ndarray, ...]]
 
 
-def _multi_power(run: Run, scale: Any, beta: Any, gamma: Any) -> tuple[np.ndarray, ...]:
-    """1 − (1 + x)^−β with x = C η^−γ S_k, and its derivatives by C, β and γ."""
-    log_rate = np.log(run.rate)
-    x = scale[..., None] * np.exp(-gamma[..., None] * log_rate) * run.passed
+def _left(run: Run, scale: float, beta: float, gamma: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """x = C η^−γ S_k, ln(1 + x) and (1 + x)^−β."""
+    x = run.passed * (scale * run.rate**-gamma)
     soft = np.log1p(x)
-    left = np.exp(-beta[..., None] * soft)
-    by_x = beta[..., None] * left * x / (1 + x)
-    return 1 - left, by_x / scale[..., None], left * soft, -by_x * log_rate
+    return x, soft, np.exp(-beta * soft)
 
 
-def _annealing(run: Run, memory: Any) -> tuple[np.ndarray, ...]:
-    """1 − e^(−lag/memory) and its derivative; λ = e^(−1/memory)."""
-    left = np.exp(-run.lag / memory[..., None])
-    return 1 - left, -left * run.lag / memory[..., None] ** 2
+def _multi_power(run: Run, scale: float, beta: float, gamma: float) -> np.ndarray:
+    """With g = 1 − (1 + x)^−β."""
+    return np.asarray(run.drop.sum() - _left(run, scale, beta, gamma)[2] @ run.drop)
+
+
+def _multi_power_slopes(run: Run, scale: float, beta: float, gamma: float) -> tuple[np.ndarray, ...]:
+    """By C, β and γ."""
+    x, soft, left = _left(run, scale, beta, gamma)
+    by_x = beta * left * x / (1 + x)
+    return by_x @ run.drop / scale, (left * soft) @ run.drop, -by_x @ (np.log(run.rate) * run.drop)
+
+
+def _annealing(run: Run, memory: float) -> np.ndarray:
+    """With g = 1 − e^(−lag/memory); λ = e^(−1/memory)."""
+    return np.asarray(run.drop.sum() - np.exp(-run.lag / memory) @ run.drop)
+
+
+def _annealing_slopes(run: Run, memory: float) -> tuple[np.ndarray, ...]:
+    return (-(np.exp(-run.lag / memory) * run.lag) @ run.drop / memory**2,)
+
+
+def _each(function: Callable[..., Any], run: Run, given: Sequence[Any]) -> np.ndarray:
+    """(…, values) of a function of single numbers, for arrays of these with a last axis of one."""
+    arrays = np.broadcast_arrays(*(np.asarray(v, float) for v in given))
+    rows = [function(run, *map(float, each)) for each in zip(*(a.ravel() for a in arrays), strict=True)]
+    made = np.moveaxis(np.array(rows), 0, -2)  # (…, starts, points)
+    return made.reshape(*made.shape[:-2], *(arrays[0].shape[:-1] or ()), made.shape[-1])
 
 
 KERNELS = {
@@ -85,13 +110,13 @@ KERNELS = {
             (Parameter("C", 1e-6, 1e9, log=True, start=(5.0, 30.0, 150.0)),
              Parameter("beta", 1e-3, 100.0, log=True, start=(0.5, 1.0), prior=(1.0, 0.5)),
              Parameter("gamma", -1.0, 4.0, start=(0.5,), prior=(0.5, 0.25))),
-            _multi_power,
+            _multi_power, _multi_power_slopes,
         ),
         Kernel(
             "annealing", "L0 + A S^-alpha - B Σ Δη (1 - λ^lag), memory = -1/ln λ",
             "Tissue et al. 2024, eq. 1",
             (Parameter("memory", 1.0, 1e8, log=True, start=(100.0, 300.0, 1000.0, 3000.0, 10000.0)),),
-            _annealing,
+            _annealing, _annealing_slopes,
         ),
     )
 }  # fmt: skip
@@ -194,7 +219,7 @@ def _shift_slopes(
 
 def _level(run: Run, kernel: Kernel, v: Mapping[str, Any], shift: Any) -> Any:
     own = {p.name: v[_name(p.name, run.group)] for p in LEVELS}
-    kept = kernel.function(run, *(v[p.name] for p in kernel.parameters))[0] @ run.drop
+    kept = _each(kernel.function, run, [v[p.name] for p in kernel.parameters])
     area = np.maximum(run.area + shift, 1e-3 * run.area)
     return own["L0"] + own["A"] * np.exp(-own["alpha"] * np.log(area)) - own["B"] * kept
 
@@ -202,13 +227,14 @@ def _level(run: Run, kernel: Kernel, v: Mapping[str, Any], shift: Any) -> Any:
 def _slopes(run: Run, kernel: Kernel, v: Mapping[str, Any], shift: Any) -> dict[str, Any]:
     """Derivatives of the loss by every parameter of the run's group, by the kernel's, and by the shift."""
     own = {p.name: v[_name(p.name, run.group)] for p in LEVELS}
-    parts = kernel.function(run, *(v[p.name] for p in kernel.parameters))
+    given = [v[p.name] for p in kernel.parameters]
+    kept, by_kernel = _each(kernel.function, run, given), _each(kernel.gradient, run, given)
     area = np.maximum(run.area + shift, 1e-3 * run.area)
     power = np.exp(-own["alpha"] * np.log(area))
     found = {
         "L0": np.ones_like(power), "A": power, "alpha": -own["A"] * power * np.log(area),
-        "B": -(parts[0] @ run.drop), "shift": -own["alpha"] * own["A"] * power / area,
+        "B": -kept, "shift": -own["alpha"] * own["A"] * power / area,
     }  # fmt: skip
-    for p, slope in zip(kernel.parameters, parts[1:], strict=True):
-        found[p.name] = -own["B"] * (slope @ run.drop)
+    for p, slope in zip(kernel.parameters, by_kernel, strict=True):
+        found[p.name] = -own["B"] * slope
     return found
