@@ -175,6 +175,14 @@ def test_accuracy_reward_and_tables_without_sizes():
         sl.answer(pd.DataFrame({"seed": [1, 2, 3], "loss": [1.0, 1.1, 1.2]}))
 
 
+def test_trainings_that_differ_by_their_schedules_are_sent_to_laws_of_schedules():
+    steps = np.arange(100, 4000, 100)
+    one = pd.DataFrame({"step": steps, "lr": 1e-3, "loss": 2 + steps**-0.5})
+    falls = one.assign(lr=1e-3 * (1 - steps / 5000), loss=2 + 0.9 * steps**-0.5)
+    with pytest.raises(BadInput, match="laws schedule"):
+        sl.answer(pd.concat([one.assign(run="constant"), falls.assign(run="linear")]))
+
+
 @pytest.mark.nightly
 def test_a_surface_that_bends_is_told_apart_from_one_that_does_not(tmp_path: Path, monkeypatch):
     straight, bent = runs(seed=3), runs(seed=3)

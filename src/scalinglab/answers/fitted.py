@@ -194,9 +194,11 @@ def _varying(curves: Curves, single: bool) -> tuple[str, ...]:
         numbers = [c for c in curves.frame if is_numeric(curves.frame[c]) and curves.frame[c].nunique() > 1]
         others = [c for c in numbers if quantity(c) is None and not is_seed(c)]
         shown = f" {shlex.quote(others[0])}" if others else ""
+        schedules = "; 'laws schedule' fits losses along trainings with the schedules of their rates"
         raise BadInput(
             f"no size varies in this table: it has none of {', '.join(SIZES)} with two values or more; name "
             f"the column of sizes with x= (--x{shown})"
+            + (schedules if {"current_learning_rate", "lr"} & {*curves.frame} else "")
         )
     return (varied[0],)
 
