@@ -9,6 +9,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
+from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.figures import collapse, laws, noise, results
 from scalinglab.figures.style import MUTED, panels
@@ -453,3 +454,14 @@ def test_the_advice_continues_the_optimum_to_another_width(scheme, exponent):
         pytest.approx(1),
         pytest.approx(96),
     )  # from the smallest width past the critical one
+
+
+@pytest.mark.parametrize(("groups", "more"), [(8, ""), (11, "and 3 more")])
+def test_groups_beyond_those_in_the_legend_are_counted(axis: Axes, groups: int, more: str):
+    rows = [
+        {"run": f"{w}-{step}", "width": w, "step": step, "loss": 1 / step / w}
+        for w in range(1, groups + 1) for step in (1, 10, 100)
+    ]  # fmt: skip
+    results.table(axis, Curves(pd.DataFrame(rows)), x="step", y="loss", by="width")
+    legend = axis.get_legend()
+    assert (len(legend.get_texts()), legend.get_title().get_text()) == (8, more)

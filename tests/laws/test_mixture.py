@@ -235,3 +235,12 @@ def test_tokens_of_domains_are_shares_and_one_missing_share_is_the_rest():
     np.testing.assert_allclose(tokens.runs, plain.runs, rtol=1e-9)
     gaps = table.mask(np.eye(20, 3).astype(bool)).assign(loss=loss)
     np.testing.assert_allclose(sl.laws.mixture(gaps, shares=["web", "code", "d"]).runs, plain.runs, atol=1e-9)
+
+
+@pytest.mark.parametrize("shares", [[], ["web"], ["web", "web"]])
+def test_a_mixture_has_two_domains_or_more(shares):
+    with pytest.raises(BadInput, match="two domains or more"):
+        sl.laws.mixture(runs(), shares=shares, y="loss")
+    two = runs().assign(rest=lambda t: 1 - t.web)
+    found = sl.laws.mixture(two[["web", "rest", "loss"]], shares=["web", "rest"], y="loss").best()
+    assert sum(found.shares.values()) == pytest.approx(1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import optimize
 
@@ -250,3 +251,21 @@ def test_divergence_is_recorded_not_hidden():
 def test_bad_input_is_refused_by_name(call, word):
     with pytest.raises(BadInput, match=word):
         call()
+
+
+@pytest.mark.parametrize("sizes", [2, 3, 5])
+def test_an_extrapolation_in_the_inverse_size_is_the_weighted_line_with_its_degrees_of_freedom(sizes: int):
+    n = np.array([20, 40, 80, 160, 320])[:sizes]
+    random = np.random.default_rng(0)
+    rows = [
+        {"run": f"{k}-{seed}", "load": 3.0, "sharpness": 1.0, "n_params": k, "seed": seed,
+         "test_error": 0.2 + 1.5 / k + 0.01 * random.standard_normal()}
+        for k in n for seed in range(6)
+    ]  # fmt: skip
+    frame = pd.DataFrame(rows)
+    found = s.infinite_size(sl.Curves(frame))
+    means = frame.groupby("n_params")["test_error"].agg(["mean", "sem"])
+    slope, value = np.polyfit(1 / means.index.to_numpy(), means["mean"], 1, w=1 / means["sem"])
+    assert found.value == pytest.approx([value])
+    assert found.slope == pytest.approx([slope])
+    assert found.dof == sizes - 2

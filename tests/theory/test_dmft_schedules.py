@@ -70,6 +70,15 @@ def test_best_schedule_decays_and_beats_every_constant_rate():
     assert best.test_loss[-1] < min(constants)
 
 
+def test_the_best_schedule_of_one_step_is_the_best_rate():
+    best = dmft.best_schedule(SPECTRUM, 1, 1, noise=0.5)
+    tried = [dmft.one_pass(SPECTRUM, [r], 1, noise=0.5).test_loss[-1] for r in np.geomspace(0.01, 0.9, 60)]
+    assert min(tried) == pytest.approx(best.test_loss[-1], rel=0.01)
+    assert best.test_loss[-1] <= min(tried)
+    with pytest.raises(BadInput, match="steps = 0"):
+        dmft.best_schedule(SPECTRUM, 0, 1)
+
+
 @pytest.mark.parametrize("n_params", [np.inf, 20.0])
 def test_derivatives_by_every_rate(n_params):
     rates, step = np.random.default_rng(0).uniform(0.05, 0.4, 12), 1e-6
