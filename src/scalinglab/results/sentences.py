@@ -57,7 +57,9 @@ REASONS = {
         "{setting} is only known to lie between {low:.2g} and {high:.2g}: search at more sizes, nearer to "
         "the one that is asked for"
     ),
-    "nothing_searched": "no setting of the table ({settings}) has three values: search over at least one",
+    "nothing_searched": (
+        "no size was run with three values of a setting ({settings}): search over at least one, at several sizes"
+    ),
     "one_size_searched": (
         "all searches are at {size} = {value:.4g}, which says nothing about {at:.4g}: search at other "
         "values, too"
