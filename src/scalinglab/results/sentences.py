@@ -58,7 +58,7 @@ REASONS = {
         "the one that is asked for"
     ),
     "nothing_searched": (
-        "no size was run with three values of a setting ({settings}): search over at least one, at several sizes"
+        "no size was run with three values of a setting ({settings}): search over one at several sizes"
     ),
     "one_size_searched": (
         "all searches are at {size} = {value:.4g}, which says nothing about {at:.4g}: search at other "
