@@ -243,7 +243,9 @@ def _habits(
         columns[y] = [v if keep else f"{1.2 * float(v):.4f}" for v, keep in zip(columns[y], rest)]
         columns[name] = [good if keep else bad for keep in rest]
         truth = truth.rows(rest)
-    if habit == "train" and (word := next((w for w in ("validation", "val", "test") if w in y.lower()), "")):
+    if habit == "train" and (
+        word := next((w for w in ("validation", "eval", "val", "test") if w in y.lower()), "")
+    ):
         columns[y.lower().replace(word, "train")] = [f"{0.97 * float(v):.4f}" for v in columns[y]]
     if habit == "perplexity" and y in LOSSES:
         columns[random.choice(("val_ppl", "perplexity", "ppl"))] = [
@@ -264,7 +266,7 @@ def _habits(
             )
         )
         columns = {c: values * len(kinds) for c, values in columns.items()}
-        columns[y] = [f"{float(v) * (1 - 0.12 * (k // count)):.4f}" for k, v in enumerate(columns[y])]
+        columns[y] = [f"{float(v) * (1 - 0.3 * (k // count)):.4f}" for k, v in enumerate(columns[y])]
         columns[name] = [kind for kind in kinds for _ in range(count)]
         return None, columns, (name, kinds[0])
     return truth, columns, ()

@@ -492,3 +492,38 @@ def test_of_the_trials_of_a_search_the_lowest_of_each_size_counts(tmp_path, sett
     assert sorted(found.y) == sorted(LOSS)
     note = next(note for note in found.notes if note.code == "lowest_of_search")
     assert (note.details["runs"], note.details["of"]) == (4, 24)
+
+
+def test_columns_that_say_the_same_in_two_ways_are_asked_for(tmp_path):
+    (tmp_path / "runs.csv").write_text(
+        "params,best_val_loss,last_val_loss\n1e7,3.1,3.2\n1e8,2.7,2.9\n1e9,2.4,2.5\n"
+    )
+    with pytest.raises(NotDetermined, match="best_val_loss and last_val_loss"):
+        sl.read(tmp_path / "runs.csv")
+    assert sl.read(tmp_path / "runs.csv", test_loss="best_val_loss")["test_loss"].tolist() == [3.1, 2.7, 2.4]
+
+
+def test_seconds_of_an_epoch_are_no_epochs_and_failed_runs_with_steps_are_left_out():
+    table = {
+        "params": N,
+        "steps": [5, 15, 45, 45],
+        "sec/epoch": [31.0, 62, 93, 124],
+        "val_loss": [3.9, 9.9, 3.2, 2.9],
+    }
+    curves = sl.read(table | {"run": [*"abcd"], "status": ["done", "failed", "done", "done"]})
+    assert "epoch" not in curves.frame
+    assert curves.frame["test_loss"].dropna().tolist() == [3.9, 3.2, 2.9]
+
+
+def test_a_printed_frame_has_names_and_cells_of_several_words(tmp_path):
+    frame = pd.DataFrame(
+        {
+            "Labelled data": ["30 min", "1 h", "100 h"],
+            "lr": "3e-4",
+            "dev WER (%)": ["20.1 ± 0.2", "15.2 ± 0.1", "5.0 ± 0.1"],
+        }
+    )
+    (tmp_path / "out.txt").write_text(frame.to_string() + "\n")
+    curves = sl.read(tmp_path / "out.txt")
+    assert curves["n_data"].tolist() == [0.5, 1, 100]
+    assert curves["test_error"].tolist() == pytest.approx([0.201, 0.152, 0.05])

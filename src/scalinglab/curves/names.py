@@ -164,10 +164,11 @@ OF_TASKS = 5  # the rank of these
 SPREADS = {"std", "stdev", "sd", "stderr", "sem", "se", "ci", "ci95", "var", "variance", "spread", "stds"}
 SPREADS |= {"lower", "upper", "low", "high", "margin", "uncertainty"}
 # which of a run's values a measurement is, the most certain first
+LAST, BEST = 2, 3
 _STATISTICS = {
     **dict.fromkeys(("mean", "avg", "average", "median"), 1),
-    **dict.fromkeys(("final", "last", "end", "at", "converged"), 2),
-    **dict.fromkeys(("best", "min", "max", "lowest", "highest", "minimum"), 3),
+    **dict.fromkeys(("final", "last", "end", "at", "converged"), LAST),
+    **dict.fromkeys(("best", "min", "max", "lowest", "highest", "minimum"), BEST),
 }  # fmt: skip
 _OF_MEASUREMENTS = {
     "set", "model", "lm", "llm", "the", "of", "on", "value", "metrics", "metric", "results", "result",

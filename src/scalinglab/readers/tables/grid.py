@@ -28,6 +28,7 @@ FEWEST_OF_A_TITLE = 2  # cells of a row of names, whatever the table's width
 MOST_OF_A_TITLE = 200  # characters
 _UNIT = re.compile(rf"[\[(]?(?:in )?(?:%|{MULTIPLIERS}|nats?|bits?|tokens?|params?|parameters?|#|-"
                    r"|[GTPEZY]?flops?)(?:\s*(?:/|per)\s*\w+|\s+\w+)?[\])]?", re.IGNORECASE)  # fmt: skip
+_INSIDE = re.compile(r"(?:±|\+/?-)\0|\0\s*(?:[(±]|\+/?-)")  # of a cell: 3.2 ± 0.1, WER (%)
 SECTION = "section"
 SAME_STATISTIC = 0.02  # relative difference of a rounded mean or deviation
 LAST_ROWS = 5  # of a table, in which means and totals may stand
@@ -332,7 +333,7 @@ def aligned(lines: list[str]) -> Iterator[list[list[str]]]:
     [['', 'params', 'val loss'], ['0', '1e6', '3.12'], ['1', '1e7', '2.81']]
     """
     for split in (_by_ends, _by_gaps, _by_place, _by_words):
-        if found := _table(split(lines)):
+        if found := _table(split([line.rstrip("\n") for line in lines])):
             yield found
 
 
@@ -348,13 +349,18 @@ def _by_ends(lines: list[str]) -> list[list[str]]:
     if len(block) < 3 or block[-1] - block[0] + 1 > len(block):
         return []
     letters = np.array([[letter != " " for letter in lines[k]] + [False] for k in block])
-    ends = np.flatnonzero(letters[:, :-1].all(axis=0) & ~letters[:, 1:].any(axis=0)) + 1
-    parts = [slice(a, b) for a, b in zip([0, *ends], ends)]
+    ends: list[int] = (np.flatnonzero(letters[:, :-1].all(axis=0) & ~letters[:, 1:].any(axis=0)) + 1).tolist()
+    whole = [e for e in ends if not any(_INSIDE.search(f"{lines[k][:e]}\0{lines[k][e:]}") for k in block)]
+    parts = [slice(a, b) for a, b in zip([0, *whole], whole)]
     cells = [
         [line[part].strip() for part in parts] if k in block else [line.strip()]
         for k, line in enumerate(lines)
     ]
-    if all(cells[k][0].split()[0] == str(row - 1) for row, k in enumerate(block) if row):  # rows are numbered
+    if not whole:
+        return []
+    if all(
+        cells[k][0].split()[:1] == [str(row - 1)] for row, k in enumerate(block) if row
+    ):  # rows are numbered
         for row, k in enumerate(block):
             number_of, _, first = cells[k][0].partition(" ") if row else ("", "", cells[k][0])
             cells[k] = [number_of, first.strip(), *cells[k][1:]]

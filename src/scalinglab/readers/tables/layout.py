@@ -159,7 +159,7 @@ def _without_failed(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     patterns = {c: _FAILED for c in texts if standard_name(c) in _STATES}
     patterns |= {c: _NOT_TO_USE for c in texts if bare(c) in _REMARKS}
     patterns |= {c: r"(?i)1(?:\.0)?|true|yes" for c in frame if bare(c) in _FLAGS}
-    measured = [c for c in frame if quantity(c) is not None or c in _VALUE]
+    measured = [c for c in frame if quantity(c) is not None or c in (*_VALUE, "L")]
     measured = [c for c in measured if c not in texts or _reads(frame[c])]
     notes = []
     for column, pattern in patterns.items() if measured else ():

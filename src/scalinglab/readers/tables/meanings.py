@@ -30,8 +30,10 @@ from scalinglab.curves.columns import (
     rank_correlation,
 )  # fmt: skip
 from scalinglab.curves.names import (
+    BEST,
     CERTAIN,
     HYPERPARAMETERS,
+    LAST,
     NOUNS,
     OTHER_ERROR,
     SPREADS,
@@ -196,7 +198,8 @@ class _Table:
                 of_part = is_share(column)  # of the data, where no column counts them
                 constant = role in (*SIZES, *MEASURES) and self.frame[column].nunique() < 2
                 equal = active and not self._proportional(active[0], column)  # active or all parameters?
-                evidence = BY_NAME - NEXT * (0 if equal or column in active else place) - CONSTANT * constant
+                equal = bool(equal) or column in active or (place == 1 and self._best_and_last(*whole[:2]))
+                evidence = BY_NAME - NEXT * (0 if equal else place) - CONSTANT * constant
                 yield Meaning(column, role, evidence, without=("tokens", "examples") if of_part else ())
 
     def by_unit(self) -> Iterable[Meaning]:
@@ -363,6 +366,11 @@ class _Table:
     def _proportional(self, one: str, other: str) -> bool:
         pair = [self.frame[c] for c in (one, other)]
         return not all(map(is_numeric, pair)) or (pair[0] / pair[1]).nunique() <= 1
+
+    def _best_and_last(self, one: str, other: str) -> bool:
+        """Whether two columns are the best and the last of the same values: where they differ, either."""
+        ranks = {q.rank for q in map(quantity, (one, other)) if q is not None}
+        return ranks == {LAST, BEST} and not self.frame[one].equals(self.frame[other])
 
     def _is_of_loss(self, column: str) -> bool:
         """Whether another column has the logarithm of a perplexity."""
