@@ -432,6 +432,13 @@ def test_a_few_rows_of_another_kind_are_found_where_their_losses_are_off(column,
     assert kinds_of(table)["of_another_kind"] == tuple(wrong)
 
 
+def test_the_largest_runs_may_differ_in_a_setting_and_lie_off_a_law_that_bends():
+    table = a_grid()
+    table["batch_size"] = np.where(table.params == table.params.max(), 1024, 512)
+    table.loc[table.batch_size == 1024, "loss"] *= 1.02
+    assert "of_another_kind" not in kinds_of(table)
+
+
 def test_rows_of_another_kind_that_are_many_are_a_study_of_their_own():
     table = a_grid()
     table["eval_set"] = ["pile" if row >= 18 else "c4" for row in range(36)]

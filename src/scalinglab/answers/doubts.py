@@ -345,7 +345,10 @@ def unfinished(study: Study) -> Iterator[Doubt]:
 
 
 def of_another_kind(study: Study) -> Iterator[Doubt]:
-    """A few rows with another value in a column that is the same for all others, and off their surface."""
+    """A few rows with another value in a column that is the same for all others, and off their surface.
+
+    Where they are the largest or the smallest of all runs, it may be the surface that errs there.
+    """
     off = study.off_surface()
     if not len(off):
         return
@@ -355,13 +358,19 @@ def of_another_kind(study: Study) -> Iterator[Doubt]:
     for column in others:
         few = few_of_a_kind(frame[column])
         usual = median_scale(off[~few])
-        if not few.any() or abs(np.sign(off[few]).sum()) < few.sum():
+        if not few.any() or abs(np.sign(off[few]).sum()) < few.sum() or _at_an_end(frame[study.cell], few):
             continue
         mean = float(off[few].mean())
         if unlikely(mean * np.sqrt(few.sum()) / max(usual, 1e-4), frame.shape[1]):
             values = tuple(map(str, frame[column][few].unique()))
             about = {"column": str(column), "count": int(few.sum()), "values": values, "off": mean}
             yield doubted(study, "of_another_kind", [int(r) for r in few.index[few]], **about)
+
+
+def _at_an_end(sizes: pd.DataFrame, few: pd.Series) -> bool:
+    """Whether these rows are larger than all others in one of the sizes, or smaller."""
+    low, high = sizes[few].min(), sizes[few].max()
+    return bool(((low > sizes[~few].max()) | (high < sizes[~few].min())).any())
 
 
 def unlike_seeds(study: Study) -> Iterator[Doubt]:
