@@ -527,3 +527,42 @@ def test_a_printed_frame_has_names_and_cells_of_several_words(tmp_path):
     curves = sl.read(tmp_path / "out.txt")
     assert curves["n_data"].tolist() == [0.5, 1, 100]
     assert curves["test_error"].tolist() == pytest.approx([0.201, 0.152, 0.05])
+
+
+CHAT = ["125M / 2.5B tok: val 3.31", "250M / 5B tok: val 3.08", "500M / 10B tok: val 3.482", "1B / 20B tok: val 2.7"]  # fmt: skip
+
+
+def test_a_size_before_tokens_is_of_the_model(tmp_path):
+    (tmp_path / "chat.txt").write_text("\n".join(["done, numbers so far", *CHAT]))
+    curves = sl.read(tmp_path / "chat.txt")
+    assert curves["n_params"].tolist() == [125e6, 250e6, 500e6, 1e9]
+    assert curves["n_data"].tolist() == [2.5e9, 5e9, 10e9, 20e9]
+
+
+@pytest.mark.parametrize("line", ["it is 2.892, not 3.482", "typo, 500M / 10B tok is val 2.892"])
+def test_a_line_that_corrects_another_is_refused(tmp_path, line):
+    (tmp_path / "chat.txt").write_text("\n".join([*CHAT, line]))
+    with pytest.raises(BadInput, match=r"500M / 10B tok: val 3\.482"):
+        sl.read(tmp_path / "chat.txt")
+
+
+def test_a_quantity_per_token_is_no_number_of_tokens(tmp_path):
+    for n in N:
+        (tmp_path / f"{n:.0f}.log").write_text(
+            f"Number of parameters: {n:.0f}\nEstimated FLOPs per token: {6 * n:e}\n"
+            f"Total number of training tokens: {20 * n:.0f}\nStep 00010 | Validation loss: 3.1\n"
+        )
+    assert sorted(sl.read(tmp_path)["n_data"]) == [20 * n for n in N]
+
+
+@pytest.mark.parametrize(
+    ("note", "left_out"),
+    [
+        ("diverged at 12k - ignore", True), ("loss diverged", True), ("broken data loader", True),
+        ("bad seed, ignore", True), ("diverged at 12k, restarted", False), ("grad spike, ignored", False),
+        ("lr lower as 3e-3 diverged", False), ("not diverged", False),
+    ],
+)  # fmt: skip
+def test_notes_leave_rows_out_where_they_say_so(note, left_out):
+    table = {"params": N, "val_loss": LOSS, "note": ["", note, "", ""]}
+    assert np.isnan(sl.read(table)["test_loss"]).tolist() == [False, left_out, False, False]

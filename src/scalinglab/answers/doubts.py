@@ -36,6 +36,7 @@ from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE, is_seed
 from scalinglab.laws import scores
 from scalinglab.laws.fitting.data.points import SAME_SIZE
 from scalinglab.laws.fitting.outliers import unlikely
+from scalinglab.readers.tables.layout import WENT_ON
 from scalinglab.results.estimate import median_scale
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.types import Reason, Remark, Worded
@@ -60,10 +61,9 @@ COUNT = rf"param|^n$|^n_.*(?:{PART}|{BODY}|{WHOLE}|emb)"  # names of counts of p
 LEAST_COUNT = 10_000  # guard: less is a number of heads or layers, or a width
 MEDIAN_TELLS = 0.37  # defined: efficiency of a scale by the median of |residuals|, of Gaussian noise
 ENOUGH_SETTINGS = 8  # chosen: with several seeds each, by which one is judged
-# of notes: that a run was stopped, and that it went on
+# of notes: that a run was stopped
 NOTES = r"(?:^|_)(?:notes?|comments?|remarks?)$"
 STOPPED = r"\b(?:killed|preempted|crashed|diverged|aborted|unfinished|incomplete|timed? ?out|stopped early)\b"
-WENT_ON = r"(?<!not )(?<!never )\b(?:resumed?|restarted|rerun|continued|finished|completed)\b"
 MOST_ROWS = 12  # of a doubt, that its lines name
 
 

@@ -62,10 +62,14 @@ _FAILED = (
     r"(?i)\s*(?:diverged?|crashed|failed?|killed|oom|time ?out|aborted|pruned|running|queued|pending)\b.*"
 )
 _FLAGS = ("diverged", "failed", "crashed", "unstable", "oom", "nan", "excluded", "outlier")
+# of notes: that a run that was stopped went on
+WENT_ON = r"(?<!not )(?<!never )\b(?:resumed?|restarted|rerun|continued|finished|completed)\b"
 _REMARKS = ("comment", "comments", "note", "notes", "remark", "remarks")
 _NOT_TO_USE = (
-    r"(?is)(?:.*\b(?:(?:do not|don['’]?t|not to) use|discard(?:ed)?|(?:ignore|exclude) (?:this|it))\b.*"
-    r"|\W*(?:ignored?|excluded?)\W*)"
+    rf"(?is)(?:.*\b(?:(?:do not|don['’]?t|not to) use|discard(?:ed)?|(?:ignore|exclude) (?:this|it))\b.*"
+    rf"|\W*(?:ignored?|excluded?)\W*|(?:.*[-–—,;:.(!]\W*)?(?:ignore|exclude|invalid)\W*"
+    rf"|(?!.*(?:{WENT_ON}|\b(?:fixed|repaired)\b))"
+    r"\W*(?:(?:this|the|run|it|its|loss|training|is|was|has) )*(?:diverged|broken|invalid|blew up)\b.*)"
 )
 _NUMBERS = r"[\[(]?\s*\d+\.\d+(?:e-?\d+)?(?:[\s,;/]+\d+\.\d+(?:e-?\d+)?)+\s*[\])]?"  # 0.21, 0.22, 0.20
 MOST_ATTRIBUTES = 40  # rows of a table that has its quantities in rows

@@ -12,12 +12,14 @@ from typing import Any
 
 from scalinglab.curves.names import KINDS, quantity
 from scalinglab.curves.numbers import LATEX, cell
+from scalinglab.errors import BadInput
 from scalinglab.readers.tables.headers import (
     CHECKPOINT,
     OF_UNITS,
     is_name,
     is_size,
     model_sizes,
+    role_of,
     roles,
 )
 
@@ -37,7 +39,8 @@ _COUNTED = re.compile(
     r"(?<![\w.,:/+-])((\d[\d,.]*(?:e\d+)?\s?[kKMBT]?)\s(?:training |train )?[a-z]+)\b(?!\s?(?:/|per\b))"
 )
 _BEFORE_A_SIZE = {"after", "at", "by", "for", "from", "in", "of", "on", "to", "with"}  # loss after 1B tokens
-_OF_A_PART = re.compile(r"non|frozen|(?:un)?decayed|embed|lora|adapter", re.IGNORECASE)  # of all parameters
+# of all parameters; FLOPs per token are no tokens
+_NOT_THE_SAME = re.compile(r"non|frozen|(?:un)?decayed|embed|lora|adapter|per$|/$", re.IGNORECASE)
 _LISTS = re.compile(r"^\s*[\"']?([A-Za-z]\w*)[\"']?\s*[=:]\s*(?:[\w.]+\()?[\[(]([^\])]*)[\])]", re.MULTILINE)
 _LABELLED = re.compile(rf"[-*•]?\s*([\w./=-]+)\s*(?:[:=]|-+>|→)\s*({_SLOT.pattern})", re.IGNORECASE)
 _QUOTES, _LEADER = re.compile(r"[*`\"'{}]+"), re.compile(r"\s*\.{4,}\s*")  # "tokens": 1e9; tokens ...... 1e9
@@ -179,7 +182,7 @@ def _name(words: str) -> str:
     parts = words.split()
     known = (k for k in range(len(parts)) if is_name(" ".join(parts[k:])))
     first = next(known, len(parts) - 1)
-    return words if first and _OF_A_PART.match(parts[first - 1]) else " ".join(parts[first:])
+    return words if first and _NOT_THE_SAME.match(parts[first - 1]) else " ".join(parts[first:])
 
 
 def holds_number(text: str) -> bool:
@@ -212,8 +215,12 @@ def table_of_alike(lines: Iterable[str]) -> list[dict[str, str]]:
     if len(names) == 2 and not names[0]:
         names[0] = "size"
     columns = [*zip(*([v.strip() for v in _SLOT.findall(line)] for line in found[alike]))]
+    _refuse_corrections(found[alike], (line for k in found if k != alike for line in found[k]))
     counting = [[*map(str, range(first, first + len(labels)))] for first in (0, 1)]
     names = [name or ("index" if [*each] in counting else "") for name, each in zip(names, columns)]
+    scaled = [all(re.search(r"[KMBT]\s*$", value, re.IGNORECASE) for value in each) for each in columns]
+    if scaled[0] and not names[0] and any(role_of(name) in ("tokens", "n_data") for name in names):
+        names[0] = "n_params"  # 500M / 10B tok
     keys = [name or f"Unnamed: {k}" for k, name in enumerate(names)]
     keys[-1] = names[-1] or "value"
     rows = [dict(zip(keys, (v.strip() for v in _SLOT.findall(line)))) for line in found[alike]]
@@ -221,6 +228,20 @@ def table_of_alike(lines: Iterable[str]) -> list[dict[str, str]]:
         return rows
     called = "run" if len({*labels}) == len(labels) else "label"
     return [{called: each} | row for each, row in zip(labels, rows)]
+
+
+def _refuse_corrections(rows: Sequence[str], others: Iterable[str]) -> None:
+    """Refuse a row that another line corrects: "typo, 500M is 2.892", "it is 2.892, not 3.482"."""
+    for line in others:
+        said = {value.strip() for value in _SLOT.findall(line)}
+        wrong = {each.rstrip(".,") for each in re.findall(r"\b(?:not|instead of)\s+(\d[\d.,]*)", line)}
+        typo = re.search(r"\b(?:typo|correct(?:ed|ion)|should (?:be|read))\b", line, re.IGNORECASE)
+        for row in rows:
+            *sizes, value = (each.strip() for each in _SLOT.findall(row))
+            if value in wrong or (typo and said > {*sizes} and sizes):
+                raise BadInput(
+                    f"{line.strip()!r} corrects {row.strip()!r}: put the right value there and drop this line"
+                )
 
 
 def _labelled(lines: Sequence[str]) -> list[dict[str, str]]:
