@@ -566,3 +566,39 @@ def test_a_quantity_per_token_is_no_number_of_tokens(tmp_path):
 def test_notes_leave_rows_out_where_they_say_so(note, left_out):
     table = {"params": N, "val_loss": LOSS, "note": ["", note, "", ""]}
     assert np.isnan(sl.read(table)["test_loss"]).tolist() == [False, left_out, False, False]
+
+
+def test_years_of_data_are_a_size_and_hours_ahead_are_none():
+    years, lead = np.array([2, 5, 10, 20] * 2), np.repeat([24, 72], 4)
+    table = {"train_years": years, "lead_h": lead, "rmse_z500": 40 + lead * 4 * years**-0.6}
+    curves = sl.read(table)
+    assert curves["n_data"].tolist() == years.tolist()
+    with pytest.raises(NotDetermined, match="2 values of lead_h"):
+        choose(curves)
+
+
+def test_lines_of_a_split_between_bars_say_which_loss_it_is(tmp_path):
+    for n, loss in zip(N, LOSS):
+        text = f"train | num. shared model params: {n:.0f}\ntrain | num. expert model params: 0\nloaded 3,760 examples from: data/valid\n"  # fmt: skip
+        text += "".join(
+            f"INFO | train | epoch 00{e} | loss {loss - 1} | lr 0.1\nINFO | valid | epoch 00{e} | loss {loss}\n"
+            for e in (1, 2)
+        )
+        (tmp_path / f"run-{loss}.log").write_text(text)
+    curves = sl.read(tmp_path)
+    assert "n_data" not in curves.frame
+    assert {*zip(curves["n_params"], curves["test_loss"])} == {*zip(N, LOSS)}
+
+
+def test_headings_above_rows_are_the_choice_where_names_are_of_single_runs(tmp_path):
+    rows = [
+        rf"\multicolumn{{3}}{{l}}{{{kind}}} \\ "
+        + "".join(rf"{kind}-{size} & {n:.0f} & {loss} \\ " for size, n, loss in zip("STML", N, losses))
+        for kind, losses in (("Dense", LOSS), ("MoE", [loss - 0.4 for loss in LOSS]))
+    ]
+    text = r"\begin{tabular}{lrr} Model & Params & Loss \\ " + "".join(rows) + r"\end{tabular}"
+    (tmp_path / "table.tex").write_text(text)
+    curves = sl.read(tmp_path / "table.tex")
+    with pytest.raises(NotDetermined, match="2 values of section"):
+        choose(curves)
+    assert choose(curves.where(section="Dense")).table.y.tolist() == [*LOSS]

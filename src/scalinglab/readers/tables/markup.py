@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 from itertools import chain
 from typing import Any
 
-from scalinglab.curves.names import KINDS, quantity
+from scalinglab.curves.names import KINDS, TEST, TRAIN, quantity
 from scalinglab.curves.numbers import LATEX, cell
 from scalinglab.errors import BadInput
 from scalinglab.readers.tables.headers import (
@@ -40,7 +40,8 @@ _COUNTED = re.compile(
 )
 _BEFORE_A_SIZE = {"after", "at", "by", "for", "from", "in", "of", "on", "to", "with"}  # loss after 1B tokens
 # of all parameters; FLOPs per token are no tokens
-_NOT_THE_SAME = re.compile(r"non|frozen|(?:un)?decayed|embed|lora|adapter|per$|/$", re.IGNORECASE)
+_NOT_THE_SAME = re.compile(r"non|frozen|(?:un)?decayed|embed|lora|adapter|expert|per$|/$", re.IGNORECASE)
+_SPLIT = re.compile(rf"\|\s*({'|'.join((*TRAIN, *TEST))})\s*\|")  # INFO | valid | epoch 001 | loss 3.2
 _LISTS = re.compile(r"^\s*[\"']?([A-Za-z]\w*)[\"']?\s*[=:]\s*(?:[\w.]+\()?[\[(]([^\])]*)[\])]", re.MULTILINE)
 _LABELLED = re.compile(rf"[-*•]?\s*([\w./=-]+)\s*(?:[:=]|-+>|→)\s*({_SLOT.pattern})", re.IGNORECASE)
 _QUOTES, _LEADER = re.compile(r"[*`\"'{}]+"), re.compile(r"\s*\.{4,}\s*")  # "tokens": 1e9; tokens ...... 1e9
@@ -174,6 +175,10 @@ def _pairs(line: str) -> dict[str, str]:
         words_of = re.sub(r"(?<!\S)\S{1,20}+ \w{1,20}+(?:/| per )\w+", "", line).split()  # no 1.2M tokens/s
         named = next((word for word in words_of if "=" not in word and model_sizes(word)), None)
         found = ({"run": named.strip("()[],:;")} if named else {}) | found
+    if not any(map(quantity, found)) and {*re.split(r"\W+", line.lower())} & {*TEST}:
+        found.pop("_n_data", None)  # loaded 3,760 examples from: data/valid
+    if split := _SPLIT.search(line):
+        found = {f"{split[1]} {k}" if (q := quantity(k)) and not q.split else k: v for k, v in found.items()}
     return {k: v if quantity(k) else _PLAIN.sub(r"\1", v) for k, v in found.items()}
 
 

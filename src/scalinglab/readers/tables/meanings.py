@@ -93,6 +93,7 @@ NO_RESULT = {
 }  # fmt: skip
 NO_RESULT |= {"wall", "cost", "usd", "memory", "gb", "mb", "throughput", "speed", "mfu", "per"}
 NO_RESULT |= {"date", "seconds", "secs", "sec", "ms", "latency", "elapsed", "energy", "kwh", "grad"}
+NO_RESULT |= {"lead", "leadtime", "horizon", "delay", "ahead"}
 _VALUES = {"value", "values", "mean", "avg", "average", "score", "metric", "objective", "result", "y", "0"}
 _COUNTING = {"n", "num", "size", "count", "samples", "examples", "time", "sec", "seconds", "step", "steps"}
 _COUNTING |= {"epoch", "epochs", "every", "interval", "batch", "batches", "freq", "lines", "seqs", "tokens"}
@@ -252,6 +253,8 @@ class _Table:
             hours = (cells or words & _HOURS) and words <= _HOURS | OF_SETS | _OF_SPEECH
             if hours and of_data and is_numeric(self.frame[column]):
                 yield Meaning(column, "n_data", BY_UNIT if cells else -0.5, unit="hours")
+            if "years" in words and words <= {"years", "of"} | OF_SETS and self._is_count(column):
+                yield Meaning(column, "n_data", -0.5, unit="years")  # of observations, to train on
 
     def measurements(self) -> Iterable[Meaning]:
         """Measurements of no named split, of a named data set, of a perplexity, of no known name.

@@ -64,7 +64,9 @@ def one_kind(frame: pd.DataFrame, names: list[str], called: Mapping[str, str] | 
         if column in frame and column not in names and frame[column].nunique(dropna=False) > 1:
             if column == "model" and _names_sizes(frame, names):
                 continue
-            raise mixed(frame, column, called)
+            # names of single runs are no choice where headings above the rows tell kinds apart
+            headings = frame["section"].nunique() if "section" in frame and frame[column].is_unique else 0
+            raise mixed(frame, "section" if 1 < headings < len(frame) else column, called)
 
 
 def mixed(
