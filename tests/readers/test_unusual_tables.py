@@ -601,4 +601,5 @@ def test_headings_above_rows_are_the_choice_where_names_are_of_single_runs(tmp_p
     curves = sl.read(tmp_path / "table.tex")
     with pytest.raises(NotDetermined, match="2 values of section"):
         choose(curves)
-    assert choose(curves.where(section="Dense")).table.y.tolist() == [*LOSS]
+    dense = sl.Curves(curves.frame[curves.frame["section"] == "Dense"])
+    assert choose(dense).table.y.tolist() == [*LOSS]
