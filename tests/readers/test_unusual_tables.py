@@ -603,3 +603,9 @@ def test_headings_above_rows_are_the_choice_where_names_are_of_single_runs(tmp_p
         choose(curves)
     dense = sl.Curves(curves.frame[curves.frame["section"] == "Dense"])
     assert choose(dense).table.y.tolist() == [*LOSS]
+
+
+def test_results_of_timm_count_parameters_in_millions():
+    results = {"model": [*"abcd"], "top1": 100 - np.array(ERRORS) * 100, "top5": 99.0, "img_size": 224}
+    table = results | {"param_count": ["5.72", "22.05", "86.57", "1,014.45"], "crop_pct": 0.9}
+    assert sl.read(table)["n_params"].tolist() == [5.72e6, 22.05e6, 86.57e6, 1014.45e6]

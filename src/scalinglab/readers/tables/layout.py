@@ -47,6 +47,7 @@ _EXPORTS = (
     (("Wall time", "Step", "Value"), "Wall time"),  # TensorBoard
     (("count", "mean", "std"), r"count|min|max|median|\d+(?:\.\d+)?%"),  # pandas' describe, of groups
 )  # fmt: skip
+_OF_TIMM = ("model", "top1", "top5", "param_count", "img_size", "crop_pct")  # parameters are in millions
 _OF_EXPORTS = {"std": "mean_std"}
 _CHART = re.compile(r"(?P<run>.+) - (?P<metric>.+?)(?P<range>__MIN|__MAX)?")
 _AXES = ("Step", "_step", "step", "epoch", "Epoch", "trainer/global_step", "Relative Time (Process)")
@@ -188,6 +189,8 @@ def _without_bookkeeping(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
         again = frame.groupby("Name", dropna=False).cumcount()
         names = frame["Name"].astype(str)
         frame = frame.assign(Name=names.where(again == 0, names + " #" + (again + 1).astype(str)))
+    if {*_OF_TIMM} <= {*frame} and _as_numbers(frame["param_count"]).max() < 1e5:
+        frame = frame.rename(columns={"param_count": "param_count (M)"})
     kept = frame[[c for c in frame if not (export and re.fullmatch(about, c))]]
     short = {c: re.sub(r"^(params|user_attrs)_", "", c) for c in kept}
     settings = {c: f"params.{s}" for c, s in short.items() if c == f"params_{s}" and not is_known(s)}
