@@ -340,7 +340,7 @@ def aligned(lines: list[str]) -> Iterator[list[list[str]]]:
 def _by_ends(lines: list[str]) -> list[list[str]]:
     """The cells of lines of one length, in which columns with their names end at the same places, as pandas'.
 
-    >>> _by_ends(["  Labelled data val loss", "0         10 min      3.1", "1           1 h     2.92"])
+    >>> _by_ends(["  Labelled data val loss", "0        10 min      3.1", "1           1 h     2.92"])
     [['', 'Labelled data', 'val loss'], ['0', '10 min', '3.1'], ['1', '1 h', '2.92']]
     """
     lengths = Counter(map(len, lines))

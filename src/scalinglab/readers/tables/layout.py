@@ -191,10 +191,12 @@ def _without_bookkeeping(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
         frame = frame.assign(Name=names.where(again == 0, names + " #" + (again + 1).astype(str)))
     if {*_OF_TIMM} <= {*frame} and _as_numbers(frame["param_count"]).max() < 1e5:
         frame = frame.rename(columns={"param_count": "param_count (M)"})
-    kept = frame[[c for c in frame if not (export and re.fullmatch(about, c))]]
+    if not export:
+        return frame, []
+    kept = frame[[c for c in frame if not re.fullmatch(about, c)]]
     short = {c: re.sub(r"^(params|user_attrs)_", "", c) for c in kept}
     settings = {c: f"params.{s}" for c, s in short.items() if c == f"params_{s}" and not is_known(s)}
-    names = {c: _OF_EXPORTS.get(c, s) for c, s in (short | settings).items()} if export else {}
+    names = {c: _OF_EXPORTS.get(c, s) for c, s in (short | settings).items()}
     notes = ["the mean of each group"] if "mean" in export else []
     return kept.rename(columns=names) if len({*names.values()}) == len(names) else kept, notes
 

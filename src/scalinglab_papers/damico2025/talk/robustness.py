@@ -73,7 +73,7 @@ def _same_gamma(pair: Pair, base: Pair) -> Row:
     name = f"{pair.label}: γ − γ with Adam"
     base = at_sizes(base, {run.size for run in pair.runs})
     if pair.found is None or base.found is None:
-        return Row(name, None, expected=0.0, note=pair.why or base.why)
+        return Row(name, None, expected=0.0, resolution=RESOLUTION, note=pair.why or base.why)
     new, old = pair.found.gamma_measured, base.found.gamma_measured
     return Row(name, new.value - old.value, math.hypot(new.stderr, old.stderr), len(pair.runs) - 1,
                expected=0.0, resolution=RESOLUTION * abs(old.value), note=note)  # fmt: skip
