@@ -585,7 +585,7 @@ def test_a_table_takes_the_memory_of_its_numbers_once(tmp_path: Path, ending: st
         tracemalloc.stop()
         assert len(curves) == rows
         beyond.append((used - curves.frame.memory_usage(deep=True).sum()) / 2**20)
-    assert beyond[1] < beyond[0] + 7  # two copies of the numbers on the way, and their texts of one part
+    assert beyond[1] < beyond[0] + 5
     assert beyond[1] < 20
 
 

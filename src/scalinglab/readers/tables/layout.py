@@ -328,9 +328,11 @@ def _from_wide(frame: pd.DataFrame, origin: str, notes: Sequence[str]) -> tuple[
 
 def _without_sizes_in_rows(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Without rows that have a size of each column, as "Training tokens" below losses; and these rows."""
+    if is_numeric(frame.iloc[:, 0]):
+        return frame, frame[:0]
     labels = frame.iloc[:, 0].astype(str)
     sizes = labels.map(role_of).isin(SIZES) & (labels.str.len() > 1) & ~labels.duplicated(keep=False)
-    if is_numeric(frame.iloc[:, 0]) or sizes.all():
+    if sizes.all() or not sizes.any():
         return frame, frame[:0]
     return frame[~sizes].reset_index(drop=True), frame[sizes].set_index(frame.columns[0])
 
