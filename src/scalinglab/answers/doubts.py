@@ -216,7 +216,7 @@ def outlying(study: Study) -> Iterator[Doubt]:
     a large scatter and names few; parabolas follow the runs that it leaves, since they bend to those far from
     their minimum.
     """
-    off = study.off_surface()
+    off = study.off_surface
     # less the five that the surface passes through
     scatter = median_scale(np.sort(np.abs(off))[5:]) if len(off) else 0.0
     dof = MEDIAN_TELLS * max(len(off) - 5, 1)
@@ -349,7 +349,7 @@ def of_another_kind(study: Study) -> Iterator[Doubt]:
 
     Where they are the largest or the smallest of all runs, it may be the surface that errs there.
     """
-    off = study.off_surface()
+    off = study.off_surface
     if not len(off):
         return
     own = (study.loss, study.size, study.data, study.budget, *study.schedules, *study.scores, "run", "__row")

@@ -267,6 +267,7 @@ class Study:
         """The isoFLOP curves of all rows, which most checks ask for."""
         return self.parabolas()
 
+    @cached_property
     def off_surface(self) -> pd.Series:
         """ln loss minus a robust surface of N and D, by row; empty where they do not determine one.
 
