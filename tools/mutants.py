@@ -4,12 +4,12 @@
                             [--constants]
 
 A mutant changes one constant, comparison, arithmetic or boolean operator, or removes one guard. It is
-applied to a copy of the repository and run against those quick tests that execute the changed line, known
-from one recorded run of all tests. Recordings and outcomes are kept in `.mutants/` and renewed
-where code or tests changed. With `--slow`, what the quick
-tests do not notice is tried against the slow tests of the same files too. Tests run in a child that is
-forked after the heavy packages were imported, so that a mutant costs seconds. With `--constants`, numbers
-alone are changed, as those of a paper (`papers --constants`). What no test notices is printed as a table.
+applied to a copy of the repository and run against those quick tests that execute the changed line, with
+`--slow` against the slow ones that do so, too, as continuous integration would. Which do is known from one
+recorded run of all. Recordings and outcomes are kept in `.mutants/` and renewed where code or tests changed.
+Tests run in a child that is forked after the heavy packages were imported, so that a mutant costs seconds.
+With `--constants`, numbers alone are changed, as those of a paper (`papers --constants`). What no test
+notices is printed as a table.
 Mutants that change nothing a user could see are listed, with the reason, in
 `tools/equivalent_mutants.toml`, and are not sampled.
 """
@@ -61,10 +61,8 @@ DEFAULTS = {"src/scalinglab/cli/": "tests/cli/test_defaults.py"}  # tests that c
 # a test that reads the numbers of the papers from the text of the code, so that it executes no line of it
 NUMBERS = {"src/scalinglab_papers/": "tests/studies/test_records.py::test_constants_of_the_papers"}
 PARTS = 40  # of the tests, recorded side by side
-MOST_SECONDS = 20.0  # of recorded test time that one mutant may take
-SLOW_SECONDS = 240.0  # of slow tests for one mutant
-QUICK = "not slow and not nightly"
-NO_TESTS = 5  # pytest's exit status where none was selected
+QUICK, CI = "not slow and not nightly", "not nightly"  # markers of the tests that judge
+MOST_SECONDS = {QUICK: 20.0, CI: 60.0}  # of recorded test time that one mutant may take
 
 
 def sources(package: str) -> list[Path]:
@@ -110,9 +108,10 @@ def copied(scratch: Path) -> Path:
     return root
 
 
-def record(files: list[str], scratch: Path) -> dict[str, Any]:
-    """Run some quick tests as mutants run, with coverage by test; only tests that pass are used."""
-    state = hashlib.sha256("\n".join([digest(ROOT / "src", ROOT / "tests"), *files]).encode()).hexdigest()
+def record(files: list[str], scratch: Path, mark: str) -> dict[str, Any]:
+    """Run some tests as mutants run, with coverage by test; only tests that pass are used."""
+    state = "\n".join([digest(ROOT / "src", ROOT / "tests"), *files, mark])
+    state = hashlib.sha256(state.encode()).hexdigest()
     kept = RECORD / f"{state[:16]}.json"
     if kept.exists():
         return json.loads(kept.read_text(encoding="utf-8"))
@@ -120,7 +119,7 @@ def record(files: list[str], scratch: Path) -> dict[str, Any]:
     root = copied(scratch)
     found = root / "recorded.json"
     found.unlink(missing_ok=True)
-    forked(root, files, 1800, [Executed(root, found)])
+    forked(root, files, mark, 1800, [Executed(root, found)])
     if not found.exists():
         print(f"not recorded: {' '.join(files)}", file=sys.stderr, flush=True)
         return {"seconds": {}, "lines": {}}
@@ -165,9 +164,10 @@ class Executed:
 
 
 class Covering:
-    """The quick tests that execute a line: those written for its kind, those of its package, the quickest."""
+    """The tests that execute a line: those written for its kind, those of its package, the quickest."""
 
-    def __init__(self, recordings: Iterable[dict[str, Any]]) -> None:
+    def __init__(self, recordings: Iterable[dict[str, Any]], most_seconds: float) -> None:
+        self.most_seconds = most_seconds
         self.seconds: dict[str, float] = {}
         self.lines: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
         for recorded in recordings:
@@ -201,7 +201,7 @@ class Covering:
         chosen, spent = [], 0.0
         for test in sorted((names | named) & self.seconds.keys(), key=order):
             spent += self.seconds[test]
-            if chosen and spent > MOST_SECONDS:
+            if chosen and spent > self.most_seconds:
                 break
             chosen.append(test)
         return chosen
@@ -242,30 +242,20 @@ def copy_of_repository(root: Path) -> None:
     )
 
 
-def outcome(mutant: Mutant, tests: list[str], seconds: float, root: Path, slow: bool) -> str:
+def outcome(mutant: Mutant, tests: list[str], seconds: float, root: Path) -> str:
     """`survived`, `killed`, `timeout` or `not covered`."""
     if not tests:
         return "not covered"
-    files = sorted({test.split("::")[0] for test in tests if test.startswith("tests/")}) if slow else []
-    files = [file for file in files if passes(root, file)]
     original = mutant.apply(root)
     try:
-        status = forked(root, tests, 4 * seconds + 60)
-        if status == 0 and files:
-            status = forked(root, files, SLOW_SECONDS, mark="slow") or 0  # too slow is no proof
+        status = forked(root, tests, CI, 4 * seconds + 60)
     finally:
         (root / mutant.file).write_text(original, encoding="utf-8")
-    return {0: "survived", NO_TESTS: "survived", None: "timeout"}.get(status, "killed")
-
-
-@cache
-def passes(root: Path, file: str) -> bool:
-    """Whether the slow tests of a file, if it has any, pass without a mutant."""
-    return forked(root, [file], SLOW_SECONDS, mark="slow") == 0
+    return {0: "survived", None: "timeout"}.get(status, "killed")
 
 
 def forked(
-    root: Path, tests: list[str], seconds: float, plugins: Sequence[Any] = (), mark: str = QUICK
+    root: Path, tests: list[str], mark: str, seconds: float, plugins: Sequence[Any] = ()
 ) -> int | None:
     """The exit status of pytest in a child that ends at the first failure, unless it has plugins.
 
@@ -275,7 +265,7 @@ def forked(
     if child == 0:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         os.setsid()
-        _run(root, tests, plugins, ["-m", mark] if plugins else ["-x", "-m", mark])
+        _run(root, tests, plugins, ["-m", mark, *([] if plugins else ["-x"])])
     deadline = time.monotonic() + seconds
     done = 0
     try:
@@ -325,7 +315,7 @@ class Known:
         """Of an outcome: it depends on the sources, and that of a survivor on the tests too."""
         killed = what in ("killed", "timeout")
         state = digest(ROOT / "src") if killed else digest(ROOT / "src", ROOT / "tests")
-        return f"{state[:16]} {mutant.file} {mutant.start} {mutant.now}{'' if killed else f' {self.slow}'}"
+        return f"{state[:16]} {mutant.file} {mutant.start} {mutant.now} {self.slow}"
 
     def __call__(self, mutant: Mutant) -> str | None:
         """The outcome, None where it is not known."""
@@ -347,7 +337,7 @@ def judge(job: tuple[Mutant, list[str], float, Path, bool]) -> tuple[Mutant, str
     known = Known(slow)
     what = known(mutant)
     if what is None:
-        what = outcome(mutant, tests, seconds, copied(scratch), slow)
+        what = outcome(mutant, tests, seconds, copied(scratch))
         known.add(mutant, what)
     print(f"{what:12} {shown(mutant)}  [{len(tests)} tests]", file=sys.stderr, flush=True)
     return mutant, what
@@ -399,10 +389,11 @@ def main() -> None:
         help="leave out the mutants of this sample, for whose survivors tests were written",
     )  # fmt: skip
     parser.add_argument("--constants", action="store_true", help="change numbers alone")
-    parser.add_argument("--slow", action="store_true", help="try survivors against slow tests too")
+    parser.add_argument("--slow", action="store_true", help="judge by slow tests too")
     parser.add_argument("--jobs", type=int, default=1, help="mutants run at the same time")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that children are ended too
+    mark = CI if options.slow else QUICK
     os.environ["OMP_NUM_THREADS"] = "1"
     sys.dont_write_bytecode = True
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
@@ -414,7 +405,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, in_processes(options.jobs) as pool:
         scratch = Path(folder)
         parts = units(PARTS)
-        known = Covering(pool.starmap(record, [(files, scratch) for files in parts], chunksize=1))
+        recordings = pool.starmap(record, [(files, scratch, mark) for files in parts], chunksize=1)
+        known = Covering(recordings, MOST_SECONDS[mark])
         work = [
             (mutant, tests, sum(known.seconds[test] for test in tests), scratch, options.slow)
             for mutant in chosen
