@@ -209,7 +209,7 @@ def test_the_curve_is_that_of_a_plain_loop(case: str) -> None:
 
 
 @pytest.mark.parametrize("model", [Normalized, Branching])
-def test_modules_that_do_not_stack_train_one_by_one(model) -> None:
+def test_batch_norm_and_modules_that_do_not_stack_train_as_in_a_plain_loop(model) -> None:
     # sgd: the gradient of a bias before batch norm is zero but for rounding, which Adam would blow up
     data = classes()
     settings = [{**SHORT, "seed": seed, "optimizer": "sgd", "learning_rate": 0.1} for seed in (0, 1)]
@@ -648,6 +648,7 @@ def test_what_cannot_be_read_asks_for_a_version() -> None:
 @pytest.mark.parametrize(
     ("model", "says"),
     [(Small, "3 runs train as one stack"), (Attending, "3 runs train as one stack"),
+     (Normalized, "3 runs train as one stack"),
      (Branching, "one after the other: torch.func cannot stack it"),
      (Noisy, "random numbers of its own"), (Counting, "changes its attribute 'passes'")],
 )  # fmt: skip
