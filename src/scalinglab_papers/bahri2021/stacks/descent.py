@@ -164,6 +164,7 @@ def outputs_on_pieces(model: Network, weights: Named, x: Tensor) -> Tensor:
     """Outputs of the networks of each piece, (pieces, networks, examples, outputs).
 
     The first layer of perceptrons is one product for all networks of a piece: vmap would copy the inputs.
+    Other networks are applied one by one: stacked convolutions of few channels are grouped ones, and slow.
 
     Args:
         weights: by name, (pieces, networks, …).
@@ -171,8 +172,11 @@ def outputs_on_pieces(model: Network, weights: Named, x: Tensor) -> Tensor:
     """
     layers = [(name, one) for name, one in model.named_modules() if not list(one.children())]
     if not all(isinstance(one, (Dense, nn.ReLU, nn.Flatten)) for _, one in layers):
-        each = torch.vmap(lambda one, at: functional_call(model, one, (at,)), in_dims=(0, None))
-        return torch.vmap(each)(weights, x)  # type: ignore[no-any-return]
+        by_piece = [
+            [functional_call(model, dict(zip(weights, one)), (piece,)) for one in zip(*of_piece)]
+            for piece, *of_piece in zip(x, *weights.values(), strict=True)
+        ]
+        return torch.stack([torch.stack(found) for found in by_piece])
     h = x.flatten(2).mT  # (pieces, …, units, examples)
     for name, layer in layers:
         if isinstance(layer, Dense):

@@ -63,7 +63,7 @@ class Task:
         if self.model == "mlp":
             shape |= {"depth": 2, "model_options": {"hidden": self.hidden}}
         else:
-            shape |= {"model_options": {"channels": self.hidden}}
+            shape |= {"model_options": {"channels": self.hidden}, "precision": "tf32"}
         if self.dataset == "teacher_student":
             options = {"dimension": 4, "n_data": TEACHER_DATA, "n_test": 10_000}
             return {**shape, "dataset": self.dataset, "data_options": options}
@@ -94,6 +94,7 @@ IMAGES = (
     Task("cifar10", TWENTY, pool=4), Task("cifar100", TWENTY, pool=4),
 )  # fmt: skip
 SQUARED = tuple(replace(task, loss="mse", draws=((1000, 20),)) for task in IMAGES)
+MYRTLE = Task("cifar10", ((100, 20),), model="myrtle")  # 164,000 images of 32 × 32 pixels a step and draw
 STUDENTS = Task("teacher_student", TWENTY, loss="mse", hidden=16)
 DECADES = (10, 100, 1000, 3000)
 SCALES = {
@@ -106,7 +107,7 @@ SCALES = {
         times=(40,), learning_rate=0.5,
     ),
     "gpu": Scale(
-        tasks=(*IMAGES, *SQUARED, STUDENTS), population=32_768, blocks=(2, 4, 8, 16), times=DECADES,
+        tasks=(*IMAGES, *SQUARED, MYRTLE, STUDENTS), population=32_768, blocks=(2, 4, 8, 16), times=DECADES,
         learning_rate=0.03,
     ),
     "paper": Scale(
