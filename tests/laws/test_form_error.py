@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from scipy.linalg import block_diag
 
 import scalinglab as sl
 from scalinglab.laws import surface
-from scalinglab.laws.fitting.uncertainty import form_error
 from scalinglab.laws.fitting.uncertainty.form_error import (
     LARGEST,
     LOWER,
@@ -25,7 +25,7 @@ from scalinglab.laws.fitting.uncertainty.shared_errors import SharedErrors
 from scalinglab.laws.optimum import best_split
 
 N, D = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 1e10, 5), np.geomspace(2e9, 2e11, 4)))
-FAR = np.array([[2e10, 3e9], [4e11, 1e12]])
+FAR = np.array([[2e10, 3e9, 1e9], [4e11, 1e12, 1e10]])  # two beyond the runs, and one among them
 
 
 def losses(n, d):
@@ -46,12 +46,17 @@ def matern(a: np.ndarray, b: np.ndarray, reach: float) -> np.ndarray:
     return (1 + 5**0.5 * r + 5 / 3 * r**2) * np.exp(-(5**0.5) * r)
 
 
-def field_covariance(law, x: np.ndarray, field) -> np.ndarray:
-    """Of δ at x, with the root mean square of the slopes of ln f that it moves, by the form's formula."""
+def slopes(law, x: np.ndarray) -> np.ndarray:
+    """d ln f/d ln size of n_params and n_data, by the formula of the form."""
     p = law.parameters
     falls = p["alpha"] * p["A"] * x[0] ** -p["alpha"], p["beta"] * p["B"] * x[1] ** -p["beta"]
+    return -np.array(falls) / law.at(tuple(x))
+
+
+def field_covariance(law, x: np.ndarray, field) -> np.ndarray:
+    """Of δ at x, with the root mean square of the slopes of ln f that it moves."""
     moved = list(field.along)
-    slope = np.sqrt(np.mean(np.square(falls)[moved], axis=0)) / law.at(tuple(x))
+    slope = np.sqrt(np.mean(np.square(slopes(law, x))[moved], axis=0))
     return matern(np.log(x[moved]), np.log(x[moved]), field.range) * np.outer(slope, slope)
 
 
@@ -63,54 +68,117 @@ def gradient(law, x: np.ndarray) -> np.ndarray:
     return np.array(rows).T / law.at((n, d))[:, None]
 
 
-def test_every_model_is_kriging_by_generalised_least_squares(law):
-    """Against the textbook's formulas, whose parameters are fitted anew with each covariance of δ."""
+def fitted_spread(law, x: np.ndarray) -> np.ndarray:
+    """Standard deviation of ln f over that of the noise, of the linearised fit."""
+    runs, there = gradient(law, law.points.x), gradient(law, x)
+    return np.sqrt(np.einsum("qp,pr,qr->q", there, np.linalg.inv(runs.T @ runs), there))
+
+
+class Kriging:
+    """The average over errors of the form by the textbook's formulas: parameters fitted anew with each δ."""
+
+    def __init__(self, law, error, asked):
+        x = np.concatenate([law.points.x, asked.sizes.reshape(2, -1)], axis=1)
+        # sums over places, below the runs themselves
+        sums = block_diag(np.eye(N.size), *asked.weight)
+        design = sums @ gradient(law, x)
+        design = design @ np.linalg.inv(np.linalg.qr(design[: N.size], mode="r"))
+        design, there = design[: N.size], design[N.size :]
+        r, dof = law.residuals, N.size - 5
+        self.dof, self.fit = dof, np.sum(there**2, axis=1)  # variance of the fit alone
+        rows = []
+        for field in error.fields:
+            logs = []
+            for ratio in field.ratio:
+                delta = ratio * sums @ field_covariance(law, x, field) @ sums.T
+                seen, cross = np.eye(N.size) + delta[: N.size, : N.size], delta[N.size :, : N.size]
+                inverse = np.linalg.inv(seen)
+                information = design.T @ inverse @ design
+                moved = np.linalg.solve(information, design.T @ inverse @ r)
+                left = r - design @ moved
+                squares = left @ inverse @ left
+                free = there - cross @ inverse @ design
+                rest = delta[N.size :, N.size :] - cross @ inverse @ cross.T
+                rest += free @ np.linalg.solve(information, free.T)
+                middle, variance = there @ moved + cross @ inverse @ left, np.diag(rest)
+                logs.append(np.linalg.slogdet(seen)[1] + np.linalg.slogdet(information)[1])
+                likelihood = -0.5 * logs[-1] - dof / 2 * np.log(squares)
+                rho = np.sqrt(ratio * squares / dof) * MATERN_SLOPE / field.range
+                prior = squares / dof * delta[N.size :, N.size :]
+                rows.append((middle, variance - self.fit, np.sqrt(squares / dof), likelihood, rho, prior))
+        self.middle, self.added, self.noise, likelihood, rho, self.delta = map(
+            np.array, zip(*rows, strict=True)
+        )
+        # even in ln ρ up to the largest, 5 % along each size alone, and as much on a form that holds
+        rho = self.rho = rho.reshape(len(error.fields), -1)
+        prior = np.c_[np.zeros(len(rho)), np.gradient(np.log(rho[:, 1:]), axis=1) * (rho[:, 1:] <= LARGEST)]
+        prior *= [[0.05 if len(field.along) == 1 else 0.9] for field in error.fields]
+        prior[0, 0] = prior.sum()
+        with np.errstate(divide="ignore"):
+            weight = np.exp(likelihood - max(likelihood)) * prior.ravel()
+        self.weight = weight / weight.sum()
+        # where the form errs losses, not slopes, are less known and lower: by how many times the compute is
+        falls = -np.mean(slopes(law, law.points.x), axis=1)
+        spent = falls / np.mean(np.abs(falls)) @ np.log(x)
+        most = np.max(spent[N.size :].reshape(asked.weight.shape), axis=1)
+        beyond = (1 - np.exp(np.minimum(spent[: N.size].max() - most, 0))) * asked.weight.sum(axis=1)
+        errs = (self.rho.ravel() > 0)[:, None]
+        self.wider = np.where(errs, (1 + (MISSED - 1) * beyond) ** 2, 1.0)
+        self.middle = self.middle - LOWER * beyond * self.noise[:, None] * np.sqrt(
+            np.maximum(self.added * self.wider, 0)
+        )
+
+    def chance_below(self, values, stretch=1.0):
+        """(quantities,) probability that each lies below, the fit being uncertain `stretch` times as much."""
+        variance = self.wider * (stretch**2 * self.fit + min(stretch, 1) ** 2 * np.maximum(self.added, 0))
+        standard = (values - self.middle) / (self.noise[:, None] * np.sqrt(variance))
+        return self.weight @ stats.t.cdf(standard, self.dof)
+
+
+@pytest.fixture(scope="module", params=["losses", "best split"])
+def asked(request, law):
+    if request.param == "losses":
+        return Places.values(FAR)
+    best = best_split(law.form, law.values[None], np.array([1e21, 1e24]))[0]
+    return FormError(law).optimum(best[:2])
+
+
+@pytest.fixture(scope="module")
+def textbook(law, asked):
+    return Kriging(law, FormError(law), asked)
+
+
+def test_the_average_is_kriging_by_generalised_least_squares(law, asked, textbook):
+    """Beyond the runs, and among them, where the form that errs makes losses no less known."""
     error = FormError(law)
-    asked = Places.values(FAR)
-    x = np.concatenate([law.points.x, FAR], axis=1)
-    design = gradient(law, x)
-    design = design @ np.linalg.inv(np.linalg.qr(design[: N.size], mode="r"))
-    design, there = design[: N.size], design[N.size :]
-    r, likelihood, deltas, slope_error = law.residuals, [], [], []
-    shares = error._shares(asked)
-    for field in error.fields:
-        middle, added = error._predicted(asked, shares, field)
-        for k, ratio in enumerate(field.ratio):
-            delta = ratio * field_covariance(law, x, field)
-            seen, cross = np.eye(N.size) + delta[: N.size, : N.size], delta[N.size :, : N.size]
-            inverse = np.linalg.inv(seen)
-            information = design.T @ inverse @ design
-            moved = np.linalg.solve(information, design.T @ inverse @ r)
-            left = r - design @ moved
-            squares = left @ inverse @ left
-            slope_error.append(np.sqrt(ratio * squares / error.dof) * MATERN_SLOPE / field.range)
-            free = there - cross @ inverse @ design
-            rest = delta[N.size :, N.size :] - cross @ inverse @ cross.T
-            rest += free @ np.linalg.solve(information, free.T)
-            if slope_error[-1] <= LARGEST:  # others do not count, and rounding of a vast δ shows
-                expected = there @ moved + cross @ inverse @ left
-                assert middle[k] == pytest.approx(expected, rel=5e-3, abs=1e-5)
-                assert np.sum(shares**2, axis=1) + added[k] == pytest.approx(np.diag(rest), rel=5e-3)
-            deltas.append(squares / error.dof * delta[N.size :, N.size :])
-            logs = np.linalg.slogdet(seen)[1] + np.linalg.slogdet(information)[1]
-            likelihood.append(-0.5 * logs - error.dof / 2 * np.log(squares))
-    rho = np.reshape(slope_error, (len(error.fields), -1))
-    # even in ln ρ up to the largest, 5 % along each size alone, and as much on a form that holds
-    prior = np.c_[np.zeros(len(rho)), np.gradient(np.log(rho[:, 1:]), axis=1) * (rho[:, 1:] <= LARGEST)]
-    prior *= [[0.05 if len(field.along) == 1 else 0.9] for field in error.fields]
-    prior[0, 0] = prior.sum()
-    with np.errstate(divide="ignore"):
-        likelihood = np.array(likelihood) + np.log(prior.ravel())
-    weight = np.exp(np.array(likelihood) - max(likelihood))
-    weight /= weight.sum()
-    assert np.concatenate([f.weight for f in error.fields]) == pytest.approx(weight, abs=2e-3)
-    prior = np.tensordot(weight, deltas, 1)
-    assert error.covariance(FAR, FAR) == pytest.approx(prior, rel=0.02)
-    assert error.variance(FAR) == pytest.approx(np.diag(prior), rel=0.02)
+    weight = textbook.weight.reshape(len(error.fields), -1)
+    assert np.array([f.weight for f in error.fields]) == pytest.approx(weight, abs=2e-3)
+    for share in (0.025, 0.3, 0.5, 0.975):
+        (found,) = error.quantiles(asked, (share,))
+        assert textbook.chance_below(found) == pytest.approx(share, abs=2e-3)
+    if np.shape(asked.sizes) == (*FAR.shape, 1):
+        prior = np.tensordot(textbook.weight, textbook.delta, 1)
+        assert error.covariance(FAR, FAR) == pytest.approx(prior, rel=0.02)
+        assert error.variance(FAR) == pytest.approx(np.diag(prior), rel=0.02)
     # ρ is the slope of δ over that of ln f
-    reach = error.fields[-1].range
-    units = error.noise * MATERN_SLOPE / reach
+    units = error.noise * MATERN_SLOPE / error.fields[-1].range
     assert np.sqrt(error.fields[-1].ratio[1:]) * units == pytest.approx(SLOPE_ERRORS)
+
+
+def test_ends_are_those_of_the_average_of_student_distributions(law, asked, textbook):
+    """Of an interval twice the linearised one the fit counts twice, of one half as wide the error of the form
+    counts half, too; none is nearer than that of the form."""
+    error = FormError(law)
+    assert error.chance < RULED_OUT
+    usual = stats.t.ppf(0.975, error.dof) * error.noise * np.sqrt(textbook.fit)
+    for stretch in (0.5, 1.0, 2.0):
+        below, above = error.ends(asked, 0.95, np.array([stretch * usual] * 2))
+        for end, of_form, share in ((-below, -stretch * usual, 0.025), (above, stretch * usual, 0.975)):
+            chance = textbook.chance_below(of_form, stretch)
+            expected = np.minimum(chance, share) if share < 0.5 else np.maximum(chance, share)
+            assert textbook.chance_below(end, stretch) == pytest.approx(expected, abs=2e-3)
+    _, above = error.ends(asked, 0.95, np.array([usual, np.full_like(usual, np.inf)]))
+    assert np.isinf(above).all(), "an open end stays open"
 
 
 def test_the_best_split_moves_as_a_search_on_the_changed_surface_finds(law):
@@ -125,34 +193,6 @@ def test_the_best_split_moves_as_a_search_on_the_changed_surface_finds(law):
     n = best[0] * np.exp(steps)
     changed = np.log(law.at((n, best[0] * best[1] / n))) + s * np.log(n)
     assert linear == pytest.approx(steps[changed.argmin(axis=0), 0], rel=0.02)
-
-
-@pytest.mark.slow
-def test_ends_are_those_of_the_average_of_student_distributions(law, monkeypatch):
-    """By scanning its distribution; of an interval twice the linearised one the fit counts twice, of one half
-    as wide the error of the form counts half, too."""
-    monkeypatch.setattr(form_error, "MISSED", 1.0)
-    monkeypatch.setattr(form_error, "LOWER", 0.0)
-    error, asked = FormError(law), Places.values(FAR)
-    assert error.chance < RULED_OUT, "so that no end is nearer than that of the form"
-    shares = error._shares(asked)
-    fit, quantile = np.sum(shares**2, axis=1), stats.t.ppf(0.975, error.dof)
-    usual = quantile * error.noise * np.sqrt(fit)
-    grid = np.linspace(-10, 10, 20001)[:, None] * usual
-    for stretch in (0.5, 1.0, 2.0):
-        below, above = error.ends(asked, 0.95, np.array([stretch * usual] * 2))
-        chance = np.zeros_like(grid)
-        for field in error.fields:
-            middle, added = error._predicted(asked, shares, field)
-            spread = field.noise[:, None] * np.sqrt(stretch**2 * fit + min(stretch, 1) ** 2 * added)
-            parts = zip(field.weight, middle, spread, strict=True)
-            chance += sum(w * stats.t.cdf((grid - m) / s, error.dof) for w, m, s in parts)
-        for found, share, side in ((below, 0.025, -1), (above, 0.975, 1)):
-            end = side * grid[np.abs(chance - share).argmin(axis=0), 0] / usual[0] * usual
-            assert (end < 9 * usual).all(), "well inside the grid"
-            assert found == pytest.approx(np.maximum(end, stretch * usual), rel=2e-3)
-    _, above = error.ends(asked, 0.95, np.array([usual, np.full(2, np.inf)]))
-    assert np.isinf(above).all(), "an open end stays open"
 
 
 def test_an_end_that_shared_errors_moved_to_the_fit_leaves_room_for_the_error_of_the_form():
@@ -171,36 +211,6 @@ def test_an_end_that_shared_errors_moved_to_the_fit_leaves_room_for_the_error_of
     assert 0.3 * above < below < 3 * above
 
 
-def test_where_the_form_errs_losses_beyond_the_runs_are_less_known_than_residuals_show(monkeypatch):
-    """By up to `MISSED`, and they lie lower, as `LOWER` says; the law at the runs and the best split of
-    compute are as known as before."""
-    bend = np.exp(0.02 * np.sin(np.log(D / 1e10)))
-    noise = np.exp(0.002 * np.random.default_rng(3).standard_normal(N.size))
-    law = sl.laws.fit("chinchilla", (N, D), losses(N, D) * bend * noise, loss="squared")
-    error = FormError(law)
-    assert error.chance > 0.95
-    places = Places.values(np.array([[1e9, 1e10, 1e11], [2e10, 2e12, 2e13]]))
-    best = error.optimum(np.array([[3e10], [1e12]]))
-
-    def found(lower, missed):
-        """Widths and medians of the losses, then of the split."""
-        monkeypatch.setattr(form_error, "LOWER", lower)
-        monkeypatch.setattr(form_error, "MISSED", missed)
-        parts = [(asked, np.full((2, len(asked.weight)), 0.02)) for asked in (places, best)]
-        widths = np.concatenate([error.ends(asked, 0.95, half).sum(axis=0) for asked, half in parts])
-        return widths[:4], np.concatenate([error.quantiles(asked, (0.5,))[0] for asked, _ in parts])[:4]
-
-    plain, middle = found(0.0, 1.0)
-    inside, near, far, split = found(0.0, MISSED)[0] / plain
-    assert (inside, split) == (pytest.approx(1), pytest.approx(1))
-    assert 1 < near <= far <= MISSED
-    assert far > 1 + (MISSED - 1) / 2
-    inside, near, far, split = found(LOWER, 1.0)[1] - middle
-    assert (inside, split) == (pytest.approx(0, abs=1e-9), pytest.approx(0, abs=1e-9))
-    assert far < near < 0
-    assert (found(2 * LOWER, 1.0)[1] - middle)[2] == pytest.approx(2 * far, rel=0.1)
-
-
 def test_the_last_digits_of_a_fit_decide_nothing():
     """Errors are shared but for less than the last digit of 1, unless the form errs, which explains them."""
     n, d = (v.ravel() for v in np.meshgrid(np.geomspace(5e7, 2e10, 14), np.geomspace(2e9, 4e11, 9)))
@@ -214,7 +224,6 @@ def test_the_last_digits_of_a_fit_decide_nothing():
         same = replace(law, parameters={name: value * (1 + moved) for name, value in law.parameters.items()})
         error = FormError(same, SharedErrors(same))
         assert error.shared == pytest.approx(1.0, abs=1e-15)
-        assert error._parts[0][0] > 0.99
         middles.append(error.quantiles(Places.values(np.array([[1e11], [1e12]])), (0.5,))[0, 0])
     assert np.ptp(middles) < 1e-6
 
@@ -252,13 +261,14 @@ def test_the_level_asked_for_does_not_decide_whether_the_form_is_ruled_out(power
     """A form that errs more likely than not, but not surely, keeps the width that takes misfit for noise."""
     noise = np.exp(0.002 * np.random.default_rng(0).standard_normal(N.size))
     truth = 1.5 + (1.2 * (N / 1e8) ** (-0.3 / power) + 0.9 * (D / 2e9) ** (-0.25 / power)) ** power
-    error = FormError(sl.laws.fit("chinchilla", (N, D), truth * noise, loss="squared"))
+    law = sl.laws.fit("chinchilla", (N, D), truth * noise, loss="squared")
+    error = FormError(law)
     assert error.chance > 0.5
     assert (error.chance > 0.95) == ruled_out
     asked = Places.values(np.array([[1e9, 2e10], [2e10, 4e11]]))
     for level in (0.5, 0.8, 0.95):
         usual = stats.t.ppf(0.5 + level / 2, error.dof) * error.noise
-        halves = np.tile(usual * np.sqrt(np.sum(error._shares(asked) ** 2, axis=1)), (2, 1))
+        halves = np.tile(usual * fitted_spread(law, asked.sizes[..., 0]), (2, 1))
         assert (error.ends(asked, level, halves) / halves < 0.9).any() == ruled_out
 
 
