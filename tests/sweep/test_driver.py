@@ -9,7 +9,7 @@ from scalinglab.curves import run_name
 from scalinglab.store import StoreError
 from scalinglab.support.stopping import Request
 from scalinglab.sweep import Task, driver
-from scalinglab.sweep.display import Display, clock
+from scalinglab.sweep.display import clock
 from scalinglab.sweep.driver import LOSSES, PATIENCE, Driver
 from scalinglab.sweep.pools.local_engine import cause_of_death
 
@@ -236,19 +236,6 @@ def test_a_second_ctrl_c_ends_at_once(made):
     found.plan = SimpleNamespace(tasks=[task(0)], runner=SimpleNamespace(name="train"))
     found.drive(SimpleNamespace(update=lambda soon: None))
     assert found.running
-
-
-def test_a_display_is_refreshed_once_a_second(monkeypatch):
-    now, shown = [100.0], []
-    monkeypatch.setattr("scalinglab.sweep.display.time.monotonic", lambda: now[0])
-    plan = SimpleNamespace(done=(), failed=(), tasks=(), runs={})
-    display = Display(plan, SimpleNamespace(records=dict), enabled=False)
-    display.update()
-    display._live = SimpleNamespace(update=lambda text, refresh: shown.append(refresh))
-    for seconds, count in ((0.5, 0), (1.0, 1), (1.5, 1), (2.1, 2)):
-        now[0] = 100.0 + seconds
-        display.update()
-        assert len(shown) == count
 
 
 def test_an_outcome_counts_runs_and_says_what_to_do_next():

@@ -301,15 +301,13 @@ def test_a_part_of_several_gpus_is_refused():
 
 
 @pytest.mark.slow
-def test_a_cluster_without_room_for_a_task_says_so(cluster, monkeypatch):
+def test_a_cluster_without_room_for_a_task_says_so(cluster):
     from scalinglab.sweep.pools.ray_engine import RayPool
 
     with pytest.warns(UserWarning, match="1 CPUs and 2 GPUs"):
         RayPool(None, None, cpus=1, gpus=2)
     with pytest.warns(UserWarning, match="2 CPUs and 0 GPUs"):  # there are two, on different nodes
-        pool = RayPool(None, None, cpus=2)
-    with pytest.raises(BadInput, match="cpus and gpus"):
-        pool._check_fits(alone=True)
+        RayPool(None, None, cpus=2)
 
 
 @pytest.mark.slow
@@ -376,8 +374,7 @@ def test_an_address_without_a_cluster_gets_an_answer_in_time(address, tmp_path):
             assert time.monotonic() - start < 20
 
 
-def test_a_worker_that_does_not_find_the_token_does_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr(preflight, "PATIENCE", 0.2)
+def test_a_worker_that_does_not_find_the_token_does_nothing(tmp_path, clock):
     task = {"task": 1, "runner": RUNNER, "store": str(tmp_path / "here"), "experiment": None, "device": None}
     task |= {"settings": [pretend.identity({})], "group": [pretend.identity({})]}
     token = preflight.leave_token(tmp_path / "there")
@@ -566,11 +563,16 @@ def test_a_sweep_that_ends_while_it_looks_for_the_run_to_blame_calls_no_other_fa
     plan = make_plan(wanted, Store(tmp_path), workers=1)
     pool = LocalPool(1)
     driver = Driver(plan, wanted, Store(tmp_path), pool, attempts=5, interrupt=Request())
-    (task,) = plan.tasks
-    driver._submit(task)
-    while not (answers := pool.wait(0.1)):
+
+    class Killed(BaseException):
         pass
-    driver.deal(task, answers[0])  # and here the driver is killed
+
+    def kill(ending):
+        if driver.waiting:  # the task failed and was split
+            raise Killed
+
+    with pytest.raises(Killed):
+        driver.drive(SimpleNamespace(update=kill))
     pool.kill()
     assert Store(tmp_path).failed() == {}
     outcome = execute(wanted, tmp_path, workers=1)

@@ -444,26 +444,23 @@ def test_tokens_of_sweeps_long_gone_are_removed(tmp_path):
     assert {path.name for path in (store / ".preflight").iterdir()} == {young, new}
 
 
-def test_a_token_is_there_at_once_or_comes_or_the_folder_itself_is_missing(tmp_path, monkeypatch):
+def test_a_token_is_there_at_once_or_comes_or_the_folder_itself_is_missing(tmp_path, clock, monkeypatch):
     token = preflight.leave_token(tmp_path)
-    slept = []
-    monkeypatch.setattr(preflight.time, "sleep", slept.append)
-    monkeypatch.setattr(preflight, "PATIENCE", 0.0)
     assert preflight.appears(tmp_path / ".preflight" / token)
-    monkeypatch.setattr(preflight, "PATIENCE", 60.0)
     assert not preflight.appears(tmp_path / "other" / ".preflight" / token)
-    assert slept == []  # not even the folder: no need to wait
+    assert clock.slept == []  # not even the folder: no need to wait
     late = tmp_path / ".preflight" / "late"
-    monkeypatch.setattr(preflight.time, "sleep", lambda seconds: slept.append(seconds) or late.touch())
+    assert not preflight.appears(late)
+    assert sum(clock.slept) == pytest.approx(preflight.PATIENCE, abs=0.5)
+    monkeypatch.setattr(time, "sleep", lambda seconds: late.touch())
     assert preflight.appears(late)
-    assert len(slept) == 1
 
 
 # --- the live display ------------------------------------------------------------------------------
 
 
-def test_the_display_draws_over_itself_and_counts_each_run_by_its_cost(tmp_path, monkeypatch):
-    made, drawn = [], []
+def test_the_display_draws_over_itself_once_a_second_in_a_terminal_alone(tmp_path, monkeypatch):
+    made, drawn, now, terminal = [], [], [100.0], [True]
 
     class Live:
         def __init__(self, **how):
@@ -479,18 +476,26 @@ def test_the_display_draws_over_itself_and_counts_each_run_by_its_cost(tmp_path,
             drawn.append((text, refresh))
 
     monkeypatch.setattr("rich.live.Live", Live)
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    monkeypatch.setattr("sys.stderr.isatty", lambda: terminal[0], raising=False)
     two, one = Task(({"a": 1}, {"a": 2}), cost=2.0, memory=1.0), Task(({"a": 3},), cost=3.0, memory=1.0)
     plan = Plan({}, (), (), (two, one), 1, None)  # type: ignore[arg-type]
     with Display(plan, Store(tmp_path)) as display:
         assert list(display.cost.values()) == [1.0, 1.0, 3.0]
-        display.shown -= 2
-        display.update()
+        for seconds, count in ((0.5, 0), (1.0, 1), (1.5, 1), (2.1, 2)):
+            now[0] = 100.0 + seconds
+            display.update()
+            assert len(drawn) == count
     assert (made[0]["transient"], made[0]["auto_refresh"], made[0]["console"].stderr) == (True, False, True)
-    (text, refresh), stopped = drawn
+    (text, refresh), _, stopped = drawn
     assert refresh
     assert "Ctrl-C" not in text
     assert stopped == "stopped"
+    for terminal[0], enabled in ((True, False), (False, True)):
+        with Display(plan, Store(tmp_path), enabled=enabled) as display:
+            now[0] += 2
+            display.update()
+    assert len(made) == 1
 
 
 def test_the_bar_of_a_single_run_is_full_when_it_is_done():

@@ -247,15 +247,6 @@ def test_settings_that_are_timed_have_all_sizes():
     assert [s["n_data"] for s in timing.spread_over(settings, 20)] == [1, 2, 3, 4, 5, 6, 7]
 
 
-def test_a_display_is_live_in_a_terminal_alone(monkeypatch, tmp_path):
-    plan = Plan({}, (), (), (), 1, None)  # type: ignore[arg-type]
-    for terminal, enabled, live in ((True, True, True), (False, True, False), (True, False, False)):
-        monkeypatch.setattr("sys.stderr.isatty", lambda terminal=terminal: terminal, raising=False)
-        with Display(plan, Store(tmp_path), enabled=enabled) as display:
-            assert (display._live is not None) == live
-            display.update()
-
-
 def test_a_run_takes_copies_of_its_weights_and_its_activations_with_gradients():
     memory = pytest.importorskip("scalinglab.train.memory")
     setting = {"model": "mlp", "dataset": "mnist", "n_data": 1000, "steps": 10, "batch_size": 50, "depth": 1}

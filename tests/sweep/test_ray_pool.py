@@ -18,7 +18,7 @@ import pytest
 
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.store import StoreError
-from scalinglab.sweep.pools import preflight, ray_engine, worker
+from scalinglab.sweep.pools import preflight, ray_engine
 from scalinglab.sweep.pools.ray_engine import RayPool, added_paths
 
 
@@ -107,12 +107,20 @@ def ray(monkeypatch):
     pretend = PretendRay([machine(4)])
     strategies = ModuleType("ray.util.scheduling_strategies")
     strategies.NodeAffinitySchedulingStrategy = lambda node_id, soft: (node_id, soft)
-    for name in ("ray", "ray.util"):
-        monkeypatch.setitem(sys.modules, name, ModuleType(name))
-    monkeypatch.setitem(sys.modules, strategies.__name__, strategies)
-    monkeypatch.setattr(ray_engine, "require", lambda *_: pretend)
-    monkeypatch.setattr(ray_engine, "session_of", lambda address: pretend.session)
+    store = SimpleNamespace(internal_kv_get=lambda *_: pretend.session)
+    connections = SimpleNamespace(GcsClient=lambda address: store)
+    for name, module in {
+        "ray": pretend, "ray.util": ModuleType("ray.util"), strategies.__name__: strategies,
+        "ray._raylet": connections,
+    }.items():  # fmt: skip
+        monkeypatch.setitem(sys.modules, name, module)
     return pretend
+
+
+@pytest.fixture
+def listening():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"127.0.0.1:{server.getsockname()[1]}"
 
 
 def test_a_pool_starts_ray_with_the_processors_of_its_workers_and_stops_it(ray, monkeypatch):
@@ -146,11 +154,10 @@ def test_a_pool_joins_ray_where_it_runs_and_leaves_it_running(ray):
     assert ray.running
 
 
-def test_a_cluster_at_an_address_keeps_its_own_processors(ray, monkeypatch):
+def test_a_cluster_at_an_address_keeps_its_own_processors(ray, listening):
     ray.running = False
-    monkeypatch.setattr(ray_engine, "connect", lambda found, address, options, _: found.init(**options))
-    pool = RayPool("head:6379", 3)
-    assert (ray.begun[0]["address"], ray.begun[0]["num_cpus"]) == ("head:6379", None)
+    pool = RayPool(listening, 3)
+    assert (ray.begun[0]["address"], ray.begun[0]["num_cpus"]) == (listening, None)
     pool.close()
     assert not ray.running
 
@@ -201,7 +208,7 @@ def test_a_task_is_sent_with_its_device_and_its_share_of_the_gpu(ray, gpus, devi
     assert second.args[0]["device"] == "cpu"
 
 
-def test_answers_come_one_at_a_time_and_a_lost_node_answers_too(ray, monkeypatch):
+def test_answers_come_one_at_a_time_and_a_lost_node_answers_too(ray):
     pool = RayPool(None, None)
     assert pool.wait(0.7) == []
     assert ray.timeouts == []  # nothing runs: Ray is not asked
@@ -264,7 +271,7 @@ def test_a_raylet_that_dies_under_the_driver_loses_all_tasks_once_and_ray_is_sta
     assert ray.calls[-1].function is ray_engine.execute_task
 
 
-def test_a_control_store_that_no_longer_answers_loses_all_tasks_and_ray_is_started_again(ray, monkeypatch):
+def test_a_control_store_that_no_longer_answers_loses_all_tasks_and_ray_is_started_again(ray, clock):
     ray.running = False
     with socket.create_server(("127.0.0.1", 0)) as server:
         ray.gcs = f"127.0.0.1:{server.getsockname()[1]}"
@@ -275,14 +282,14 @@ def test_a_control_store_that_no_longer_answers_loses_all_tasks_and_ray_is_start
         assert pool.wait(0.1) == []
     ray.nodes = None  # a call to the control store would hang
     assert pool.slots == 4
+    clock.now += ray_engine.GONE - 1
     assert pool.wait(0.1) == [], "it may come back"
-    monkeypatch.setattr(ray_engine, "GONE", 0.0)
+    clock.now += 2
     assert [(answer["task"], answer["kind"]) for answer in pool.wait(0.1)] == [(1, "died")]
     assert len(ray.begun) == 2
 
 
-def test_a_control_store_that_was_started_anew_at_its_address_does_not_answer_for_old_tasks(ray, monkeypatch):
-    monkeypatch.setattr(ray_engine, "ASK", 0.0)
+def test_a_control_store_that_was_started_anew_at_its_address_does_not_answer_for_old_tasks(ray, clock):
     ray.running = False
     with socket.create_server(("127.0.0.1", 0)) as server:
         ray.gcs = f"127.0.0.1:{server.getsockname()[1]}"
@@ -290,16 +297,17 @@ def test_a_control_store_that_was_started_anew_at_its_address_does_not_answer_fo
         ray.late = [{"task": 1, "device": None, "token": None, "share": 0}]
         pool.submit({"task": 1})
         assert pool.wait(0.1) == []
-        assert pool.wait(0.1) == [], "it is still the same"
-        ray.session = None
-        assert pool.wait(0.1) == [], "it does not say"
+        for ray.session in ("first", None):  # it is still the same, or does not say
+            clock.now += ray_engine.ASK + 1
+            assert pool.wait(0.1) == []
         ray.session = "second"
+        assert pool.wait(0.1) == [], "it is not asked each time"
+        clock.now += ray_engine.ASK + 1
         assert [answer["kind"] for answer in pool.wait(0.1)] == ["died"]
     assert len(ray.begun) == 2
 
 
-def test_ray_that_does_not_come_back_or_belongs_to_others_ends_the_sweep_in_a_sentence(ray, monkeypatch):
-    monkeypatch.setattr(ray_engine, "REJOIN", 0.0)
+def test_ray_that_does_not_come_back_or_belongs_to_others_ends_the_sweep_in_a_sentence(ray, clock):
     with pytest.raises(ScalinglabError, match=r"what was stored is intact: connect again"):
         RayPool(None, None).rejoin()
     ray.running = False
@@ -311,6 +319,7 @@ def test_ray_that_does_not_come_back_or_belongs_to_others_ends_the_sweep_in_a_se
     ray.init = refuse
     with pytest.raises(ScalinglabError, match=r"did not come back .*sweep again when it runs"):
         pool.rejoin()
+    assert ray_engine.REJOIN <= sum(clock.slept) <= ray_engine.REJOIN + 5
 
 
 @pytest.mark.parametrize("error", [RuntimeError, OSError, ValueError, ConnectionError, TimeoutError])
@@ -351,16 +360,16 @@ def test_every_node_that_can_take_a_task_is_asked_for_the_folder(ray, tmp_path):
     assert not (tmp_path / ".preflight").exists()
 
 
-def test_nodes_that_do_not_see_the_folder_are_named_once_each(ray, tmp_path, monkeypatch):
-    monkeypatch.setattr(preflight, "PATIENCE", 0.0)
+def test_nodes_that_do_not_see_the_folder_are_named_once_each(ray, tmp_path, clock):
     ray.machines = [machine(1, name=name) for name in "abcd"]
 
-    def answer(store, token, node):
+    def answer(call):
+        node = call.args[-1]
         if node == "c":
             raise NodeDied("went away")
         return {"a": None, "b": "host b does not see it", "d": "host b does not see it"}[node]
 
-    monkeypatch.setattr(ray_engine, "see_folder", answer)
+    ray.get = answer
     with pytest.raises(StoreError) as told:
         RayPool(None, None).preflight(tmp_path)
     a, b = str(told.value).split("; ")
@@ -382,12 +391,6 @@ def test_without_a_node_for_a_task_none_is_asked(ray, tmp_path):
 
 
 # --- connecting ------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def listening():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        yield f"127.0.0.1:{server.getsockname()[1]}"
 
 
 def test_connecting_hands_over_the_options_and_the_log_its_level(listening):
@@ -415,7 +418,7 @@ def test_an_address_where_nothing_listens_is_refused_before_ray_is_asked(listeni
     assert all(0 < timeout < 15 for _, timeout in tried)
 
 
-def test_a_cluster_that_does_not_answer_or_answers_with_an_error(listening, monkeypatch):
+def test_a_cluster_that_does_not_answer_or_answers_with_an_error(listening):
     def failing(error):
         def init():
             raise error
@@ -427,17 +430,16 @@ def test_a_cluster_that_does_not_answer_or_answers_with_an_error(listening, monk
     with pytest.raises(ScalinglabError, match=r"\(a plasma store is in the way\)"):
         ray_engine.connect(failing(RuntimeError("a plasma store is in the way.\nmore")), listening, {})
     assert 5 <= ray_engine.CONNECT <= 30, "seconds, not the minutes of Ray itself"
-    monkeypatch.setattr(ray_engine, "CONNECT", 0.1)
     with pytest.raises(ScalinglabError, match=r"\(no answer in 0\.1 s\)"):
-        ray_engine.connect(SimpleNamespace(init=lambda: time.sleep(0.5)), listening, {})
+        ray_engine.connect(SimpleNamespace(init=lambda: time.sleep(0.5)), listening, {}, 0.1)
 
 
 # --- on a node -------------------------------------------------------------------------------------
 
 
-def test_a_task_is_executed_as_on_one_machine(monkeypatch):
-    monkeypatch.setattr(worker, "execute", lambda task: {"ok": True, "of": task})
-    assert ray_engine.execute_task({"task": 1, "share": 0.5}) == {"ok": True, "of": {"task": 1, "share": 0.5}}
+def test_a_task_is_executed_as_on_one_machine():
+    task = {"task": 1, "runner": "tests.sweep.pretend", "settings": [{"size": 3}], "device": None}
+    assert ray_engine.execute_task(task)["probe"] == {"seconds": 6.0, "flops": 30.0}
 
 
 def test_a_node_answers_for_its_own_view_of_the_folder(tmp_path):

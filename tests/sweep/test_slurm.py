@@ -6,6 +6,7 @@ Most tests have neither Slurm nor jobs; those of a real Slurm (`tools/slurm_here
 import json
 import stat
 import subprocess
+import sys
 import time
 from types import SimpleNamespace
 
@@ -78,6 +79,8 @@ def test_others_cannot_put_what_jobs_would_execute(tasks):
 
 # --- jobs without Slurm ----------------------------------------------------------------------------
 
+ROUND = slurm_engine.LOOK + 0.5  # seconds in which Slurm is asked once
+
 
 class PretendSlurm:
     """What the pool uses of submitit, and Slurm's states by job."""
@@ -94,6 +97,14 @@ class PretendSlurm:
 
         return SimpleNamespace(update_parameters=lambda **options: None, map_array=map_array)
 
+    def squeue(self, command, **_):
+        """As Slurm prints states; it does not answer where they are None."""
+        assert command[:2] == ["squeue", "--me"]
+        if self.states is None:
+            raise subprocess.CalledProcessError(1, "squeue")
+        lines = [f"{job} {state}" for job, state in self.states.items() if state is not None]
+        return SimpleNamespace(stdout="\n".join(lines))
+
     def cancel(self, job):
         def cancel(check):
             self.cancelled.append(job)
@@ -103,12 +114,11 @@ class PretendSlurm:
 
 
 @pytest.fixture
-def slurm_of(monkeypatch):
+def slurm_of(monkeypatch, clock):
     """Pools on a Slurm that does what a test says."""
     pretend = PretendSlurm()
-    monkeypatch.setattr(slurm_engine, "require", lambda *_: pretend)
-    monkeypatch.setattr(slurm_engine, "LOOK", -1.0)
-    monkeypatch.setattr(SlurmPool, "_states", lambda self: pretend.states and dict(pretend.states))
+    monkeypatch.setitem(sys.modules, "submitit", pretend)
+    monkeypatch.setattr(subprocess, "run", pretend.squeue)
     return pretend
 
 
@@ -116,7 +126,7 @@ def pool_with(tmp_path, number, workers=2, **more):
     pool = SlurmPool(workers, **more)
     for task in range(number):
         pool.submit({"task": task, "store": str(tmp_path)})
-    pool.wait(0.0)
+    pool.wait(ROUND)
     return pool
 
 
@@ -138,15 +148,15 @@ def test_the_tasks_of_a_job_that_no_longer_runs_are_lost_and_another_one_follows
     pool = pool_with(tmp_path, 2)
     slurm_of.states = dict.fromkeys(slurm_of.states, "RUNNING")
     lost = taken(pool, "0_1")
-    assert pool.wait(0.0) == []
+    assert pool.wait(ROUND) == []
     slurm_of.states["0_1"] = state
-    (answer,) = pool.wait(0.0)
+    (answer,) = pool.wait(ROUND)
     assert (answer["task"], answer["kind"]) == (lost, "died")
     pool.submit({"task": 7, "store": str(tmp_path)})  # the driver submits it again
-    pool.wait(0.0)
+    pool.wait(ROUND)
     queued_again = state == "PENDING"
     assert len(slurm_of.arrays) == (1 if queued_again else 2)
-    assert pool.wait(0.0) == []
+    assert pool.wait(ROUND) == []
 
 
 def test_an_answer_that_a_job_left_before_it_ended_counts(slurm_of, tmp_path):
@@ -154,48 +164,41 @@ def test_an_answer_that_a_job_left_before_it_ended_counts(slurm_of, tmp_path):
     number = taken(pool, "0_0")
     pool.tasks.answer("0_0.a", {"task": number, "ok": True})
     slurm_of.states["0_0"] = "COMPLETED"
-    assert pool.wait(0.0) == [{"task": number, "ok": True}]
+    assert pool.wait(ROUND) == [{"task": number, "ok": True}]
     pool.tasks.answer("0_0.a", {"task": number, "ok": False})  # of a start that was given up
-    assert pool.wait(0.0) == []
+    assert pool.wait(ROUND) == []
 
 
 def test_a_job_that_was_cancelled_is_not_replaced_and_the_last_one_ends_the_sweep(slurm_of, tmp_path):
     pool = pool_with(tmp_path, 2)
     slurm_of.states = {"0_0": "RUNNING", "0_1": "CANCELLED"}
-    pool.wait(0.0)
+    pool.wait(ROUND)
     assert len(slurm_of.arrays) == 1
     slurm_of.states["0_0"] = "CANCELLED"
     with pytest.raises(ScalinglabError, match=r"all jobs of the sweep were cancelled.*intact: sweep again"):
-        pool.wait(0.0)
+        pool.wait(ROUND)
 
 
 def test_jobs_that_end_before_they_take_a_task_stop_the_sweep_with_their_last_words(slurm_of, tmp_path):
     pool = pool_with(tmp_path, 1)
     for times in range(2):
         slurm_of.states[f"{times}_0"] = "FAILED"
-        pool.wait(0.0)
+        pool.wait(ROUND)
     log = pool.tasks.path / "jobs" / "2_0_0_log.err"
     log.parent.mkdir()
     log.write_text("slurmstepd: starting\nNo module named scalinglab\n")
     slurm_of.states["2_0"] = "FAILED"
     with pytest.raises(ScalinglabError, match=r"3 jobs .*FAILED: No module named scalinglab"):
-        pool.wait(0.0)
+        pool.wait(ROUND)
     pool.kill()
     assert log.exists(), "it is named in the error"
 
 
-def test_slurm_that_does_not_answer_changes_nothing(slurm_of, tmp_path, monkeypatch):
+def test_slurm_that_does_not_answer_changes_nothing(slurm_of, tmp_path):
     pool = pool_with(tmp_path, 1)
     taken(pool, "0_0")
     slurm_of.states = None
-    assert pool.wait(0.0) == []
-    monkeypatch.undo()
-
-    def refuse(*_, **__):
-        raise subprocess.CalledProcessError(1, "squeue")
-
-    monkeypatch.setattr(subprocess, "run", refuse)
-    assert pool._states() is None
+    assert pool.wait(ROUND) == []
 
 
 def test_what_nobody_has_begun_is_withdrawn_and_what_waits_in_the_queue_is_cancelled(slurm_of, tmp_path):
@@ -206,7 +209,7 @@ def test_what_nobody_has_begun_is_withdrawn_and_what_waits_in_the_queue_is_cance
     pool.leave()
     assert pool.tasks.says(LEAVE)
     pool.tasks.answer("0_0.a", {"task": begun, "ok": True})
-    assert len(pool.wait(0.0)) == 1
+    assert len(pool.wait(ROUND)) == 1
     slurm_of.states["0_0"] = "COMPLETED"
     pool.close()
     assert slurm_of.cancelled == ["0_1"]
@@ -214,14 +217,13 @@ def test_what_nobody_has_begun_is_withdrawn_and_what_waits_in_the_queue_is_cance
 
 
 def test_jobs_that_are_told_of_the_end_are_let_end(slurm_of, tmp_path, monkeypatch):
-    monkeypatch.setattr(slurm_engine, "END", 1.0)
     pool = pool_with(tmp_path, 1)
     tasks = pool.tasks
 
-    def states(_):
-        return {"0_0": "COMPLETED" if tasks.says(CLOSED) else "RUNNING"}
+    def squeue(*_, **__):
+        return SimpleNamespace(stdout=f"0_0 {'COMPLETED' if tasks.says(CLOSED) else 'RUNNING'}")
 
-    monkeypatch.setattr(SlurmPool, "_states", states)
+    monkeypatch.setattr(subprocess, "run", squeue)
     pool.close()
     assert slurm_of.cancelled == []
 
