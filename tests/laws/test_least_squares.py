@@ -140,29 +140,19 @@ def test_best_nodes_of_the_grid_come_first():
     assert len(ls.grid_starts(given, keep=1000, most=4)) == 4
 
 
-def test_one_undamped_step_solves_a_linear_problem():
-    """Offset and amplitude of a straight line in raw values, the exponent held at its bounds."""
-    linear = Form("line", "a + b x", (Parameter("a"), Parameter("b")), lambda x, a, b: a + b * x)
+@pytest.mark.parametrize("bounds", [((-10, 10), (-1, 1)), ((-10, 0.3), (-1, 1)), ((-10, 10), (-1e-5, 1)),
+                                    ((0.6, 10), (-1, 1)), ((-10, 10), (-1, -1e-3))])  # fmt: skip
+def test_a_linear_problem_is_solved_in_three_steps_within_its_bounds(bounds):
+    """A straight line in raw values, from a start at bounds or beside them."""
+    a, b = (Parameter(name, *ends) for name, ends in zip("ab", bounds, strict=True))
+    linear = Form("line", "a + b x", (a, b), lambda x, a, b: a + b * x)
     given = ls.Problem(linear, X, Y[None], WEIGHT[None], COUNT[None], log=False)
-    z = np.array([[0.3, -1e-5]])
-    r = given.residuals(z)
-    low, high = given.bounds
-    step_of = ls._step
-    step, slope = step_of(given, z, r, np.array([0.0]), low, high, np.ones(2))
-    ahead = given.objective(given.residuals(z + 1e-6 * step))[0]
-    assert slope[0] == pytest.approx((given.objective(r)[0] - ahead) / 1e-6, rel=1e-4)
     root = WEIGHT * np.sqrt(COUNT)
-    expected = np.linalg.lstsq(np.column_stack([np.ones(9), X]) * root[:, None], Y * root, rcond=None)[0]
-    assert (z + step)[0] == pytest.approx(expected, rel=1e-5)
-    half, _ = step_of(given, z, r, np.array([1.0]), low, high, np.ones(2))
-    assert np.linalg.norm(half) < np.linalg.norm(step)
-    ends = np.array([-1.0, z[0, 1]]), np.array([z[0, 0], 1.0])
-    held, _ = step_of(given, z, r, np.array([0.0]), *ends, np.ones(2))
-    gradient = COUNT * r[0] * WEIGHT @ np.column_stack([np.ones(9), X])
-    wants_up = gradient < 0
-    assert (held[0, 0] == 0) == bool(wants_up[0]), "at its upper bound and pushed beyond"
-    assert (held[0, 1] == 0) == bool(not wants_up[1]), "at its lower bound and pushed beyond"
-    assert np.any(held[0] == 0)
+    design = np.column_stack([np.ones(9), X]) * root[:, None]
+    expected = optimize.lsq_linear(design, Y * root, bounds=np.transpose(bounds), tol=1e-14)
+    found = ls.minimise(given, given.to_coordinates(np.array([[0.3, -1e-5]])), iterations=3)
+    assert given.to_parameters(found.z)[0] == pytest.approx(expected.x, rel=1e-5)
+    assert found.objective[0] == pytest.approx(expected.cost, rel=1e-5)
 
 
 def test_many_data_sets_are_fitted_at_once_and_huber_is_polished():

@@ -111,18 +111,6 @@ def test_fixed_tied_and_open_parameters_are_distinguished():
     assert np.isnan(row["value"])
 
 
-def test_an_end_at_a_bound_is_open_but_for_a_natural_zero():
-    from scalinglab.laws import Parameter
-
-    exponent, floor, factor = Parameter("a", 0.0, 5.0), Parameter("E", 0.0), Parameter("A", 0.0, log=True)
-    closed = surface._closed
-    assert closed(exponent, 0.0, 3.0) == (-np.inf, 3.0)
-    assert closed(exponent, 1.0, 5.0) == (1.0, np.inf)
-    assert closed(exponent, 1e-4, 4.999) == (1e-4, 4.999)
-    assert closed(floor, 0.0, 3.0) == (0.0, 3.0)
-    assert closed(factor, 0.0, 3.0) == (-np.inf, 3.0)
-
-
 @pytest.mark.slow
 def test_intervals_come_from_resampled_runs_from_ten_runs_a_parameter_on():
     # of three sizes nothing can be shared: the intervals are those of the refits

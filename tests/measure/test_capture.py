@@ -9,7 +9,6 @@ import torch
 from torch import nn
 
 from scalinglab import measure, nets
-from scalinglab.errors import NotConverged
 from scalinglab.measure.network_norms import cuda_graphs, device_reads
 from scalinglab.measure.network_norms.cuda_graphs import (
     Replays,
@@ -86,9 +85,10 @@ def test_what_runs_on_the_device_never_asks_what_it_found(name, definition, reca
     models = [nets.build(name, SHAPE, 5, width=0.25, seed=seed, **options) for seed in range(3)]
     plan = measure.NormTracker(models[0], SHAPE, definition).readers.plan
     reader = device_reads.Reader(plan, {key: value.to("meta") for key, value in stacked(models).items()})
-    found = reader._read(reader.weights, reader.starts, 12)
-    assert found.flat.is_meta
-    assert len(found.flat) == sum(math.prod(shape) for _, _, shape in found.places)
+    reader.launch({key: value.to("meta") for key, value in stacked(models).items()}, {})
+    (found,) = reader.arriving.host
+    assert found.is_meta
+    assert len(found) == sum(math.prod(shape) for _, _, shape in reader.places)
 
 
 @pytest.mark.slow
@@ -149,9 +149,9 @@ def test_a_measurement_that_was_begun_is_of_the_weights_as_they_were(recalled):
 def test_memory_of_vectors_is_kept_until_they_are_written(recalled, monkeypatch):
     """They belong to the stream that trains, which may free them while the one that measures writes them."""
     kept: set[int] = set()
-    monkeypatch.setattr(
-        device_reads, "also_used_here", lambda tensors: kept.update(t.data_ptr() for t in tensors)
-    )
+    monkeypatch.setattr(torch.Tensor, "is_cuda", True)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: None)
+    monkeypatch.setattr(torch.Tensor, "record_stream", lambda vectors, stream: kept.add(vectors.data_ptr()))
     tracker = measure.NormTracker(nets.build("mlp", SHAPE, 5, width=0.5, seed=0), SHAPE)
     tracker.measure()
     assert tracker.state
@@ -170,17 +170,14 @@ def test_one_tracker_may_begin_again_before_it_asks(recalled):
 
 
 def test_what_fails_is_told_to_whom_it_belongs(recalled):
-    def fails(reader, numbers):
-        raise NotConverged("uncertain")
-
     model = nets.build("mlp", (60,), 5, width=0.5, seed=0)
     hopeless = measure.NormTracker(model, (60,))
-    hopeless._iterate = fails
+    hopeless.tolerance = "small"  # with which nothing can be compared
     other = measure.NormTracker(model, (60,), readers=hopeless.readers)
     failed = hopeless.begin()
     assert float(other.measure()["spectral"]) > 0
     for _ in range(2):
-        with pytest.raises(NotConverged, match="uncertain"):
+        with pytest.raises(TypeError):
             failed.result()
 
 
@@ -235,7 +232,7 @@ class Event:
 def streams(monkeypatch):
     log: list[str] = []
     trunk, *sides = (Paper(name, log) for name in ("trunk", "a", "b"))
-    made = cuda_graphs._Streams(trunk, sides, Event())
+    made = cuda_graphs.Streams(trunk, sides, Event())
 
     @contextlib.contextmanager
     def on(stream):
@@ -244,7 +241,7 @@ def streams(monkeypatch):
         Paper.now = before
 
     Paper.now = trunk
-    monkeypatch.setattr(cuda_graphs, "_STREAMS", {torch.device("cuda"): made})
+    monkeypatch.setitem(cuda_graphs.STREAMS, torch.device("cuda"), made)
     monkeypatch.setattr(torch.cuda, "current_stream", lambda device: Paper.now)
     monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: True)
     monkeypatch.setattr(torch.cuda, "stream", on)

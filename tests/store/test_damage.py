@@ -20,6 +20,10 @@ from scalinglab.board.server import Page
 from scalinglab.curves import run_name
 from scalinglab.errors import BadInput
 from scalinglab.store import Damaged, Inaccessible, Store, StoreError, StoreWarning, checked, files
+from scalinglab.store.columns import to_table
+from scalinglab.store.record import Record
+from scalinglab.store.sealed_runs import parquet
+from scalinglab.store.sealed_runs.sealed_folder import SealedFolder
 from tests.store.nursery import rows
 from tests.store.test_contract import check, fill
 
@@ -239,11 +243,10 @@ def test_too_many_open_files_is_no_fault_of_a_file(tmp_path, monkeypatch):
 
 def seal_without_checks(store, setting, row):
     """A run as another tool may have sealed it."""
-    from scalinglab.store.record import Record
-
-    record = Record(run_name(setting), setting, "done", started=1.0, finished=2.0)
-    store._seal(record, [row])
-    return store.path / "sealed" / f"{record.run}.parquet"
+    record = Record(run_name(setting), setting, "done", started=1.0, finished=2.0, rows=1)
+    path = SealedFolder(store.path).single(record.run)
+    parquet.write(path, to_table(record, [row]), [record])
+    return path
 
 
 @pytest.mark.parametrize(
@@ -275,13 +278,13 @@ def test_a_pack_in_which_sizes_became_text_is_read_as_numbers(tmp_path):
     """A pack of another tool that united 100 and "x" to text."""
     import pyarrow as pa
 
-    from scalinglab.store.record import Record
-
     store = Store(tmp_path)
     records = [Record(run_name({"n_data": n}), {"n_data": n}, "done", rows=1) for n in (100, "x")]
     columns = {"run": [r.run for r in records], "source": ["train"] * 2, "experiment": [None, None]}
     columns |= {"n_data": ["100", "x"], "status": ["done"] * 2, "step": [0, 0], "test_loss": [1.0, 2.0]}
-    store._sealed.add(pa.table(columns), records)
+    sealed = SealedFolder(store.path)
+    sealed.prepare()
+    sealed.add(pa.table(columns), records)
     with pytest.warns(StoreWarning, match="n_data.*'x'"):
         assert store.curves()["n_data"].tolist() == [100]
 

@@ -79,7 +79,7 @@ else:
         fused.fused.uniform &= pixels != "apart"  # as if every pixel had its own scale
         fused.stream.fill(0, 4)
         for count in (3, 1):  # captured graphs hold several steps
-            fused._steps(count)
+            fused.fused.steps(count)
         assert int(fused.clock.counter) == 4
         monkeypatch.setattr(fused_mlp, "available", lambda device: False)
         for r, setting in enumerate(settings):

@@ -77,10 +77,7 @@ def train(
 
 
 def break_append(tracker: Tracker) -> None:
-    tracker.writer._file.close()
-    tracker.writer._file = SimpleNamespace(
-        write=full, seek=full, truncate=full, closed=False, close=lambda: None
-    )
+    tracker.writer.append = full
 
 
 FAULTS = {
@@ -94,7 +91,7 @@ FAULTS = {
         "prepare": lambda tracker: (break_append(tracker), setattr(tracker.writer, "seal", full))
     },
     "seal": {"prepare": lambda tracker: setattr(tracker.writer, "seal", full)},
-    "progress": {"prepare": lambda tracker: setattr(tracker, "_row", broken)},
+    "progress": {"prepare": lambda tracker: setattr(tracker, "batch_size", "many")},
 }
 
 
@@ -153,6 +150,7 @@ def test_a_full_disk_is_told_once_whether_rows_or_arrays_are_kept(
         tracker(2, loss=1.0)
     assert len([w for w in told if issubclass(w.category, TrackerWarning)]) == 1
     assert tracker.rows[0]["number"] == 2.0  # what does not fail is measured
+    tracker.writer.close()
 
 
 def test_a_disk_that_has_space_again_gets_all_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -239,7 +237,7 @@ def every_fault(model: nn.Module, folder: Path) -> Tracker:
     tracker = Tracker(model, n_data=64, batch_size=16, store=folder, evaluate=left_in_eval(model))
     break_append(tracker)
     tracker.writer.seal = full
-    tracker._norms_of = broken
+    tracker.norms = SimpleNamespace(measure=broken)
     return tracker
 
 
@@ -260,7 +258,7 @@ def test_lightning_trains_on(tmp_path: Path) -> None:
     weights = []
     for watched in (False, True):
         inner = network()
-        tracker = every_fault(inner, tmp_path / "runs")
+        tracker = every_fault(inner, tmp_path / str(watched))
         callbacks = [tracker.lightning()] if watched else []
         trainer = lightning.Trainer(
             max_epochs=3, callbacks=callbacks, accelerator="cpu", logger=False, enable_checkpointing=False,
@@ -294,7 +292,7 @@ def test_hugging_face_trains_on(tmp_path: Path) -> None:
     weights = []
     for watched in (False, True):
         model = Model()
-        tracker = every_fault(model.inner, tmp_path / "runs")
+        tracker = every_fault(model.inner, tmp_path / str(watched))
         callbacks = [tracker.hugging_face()] if watched else []
         options = transformers.TrainingArguments(
             output_dir=str(tmp_path), max_steps=12, per_device_train_batch_size=16, logging_steps=3,

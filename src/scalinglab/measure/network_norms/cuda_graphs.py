@@ -186,8 +186,8 @@ def measurement_stream(device: torch.device, after_current: bool) -> Iterator[No
 
 def follow(device: torch.device) -> None:
     """Make the current stream wait for launched measurements."""
-    if device in _STREAMS:
-        torch.cuda.current_stream(device).wait_event(_STREAMS[device].done)
+    if device in STREAMS:
+        torch.cuda.current_stream(device).wait_event(STREAMS[device].done)
 
 
 def also_used_here(tensors: Iterable[Tensor]) -> None:
@@ -199,12 +199,12 @@ def also_used_here(tensors: Iterable[Tensor]) -> None:
 
 def wait_for_last(device: torch.device) -> None:
     """Let the host wait for what measurements on a device launched, before memory of theirs is given up."""
-    if device in _STREAMS:
-        _STREAMS[device].done.synchronize()
+    if device in STREAMS:
+        STREAMS[device].done.synchronize()
 
 
 @dataclass
-class _Streams:
+class Streams:
     """`trunk` is the stream of measurements, `done` the end of what it got, `sides` are for branches."""
 
     trunk: torch.cuda.Stream
@@ -213,11 +213,11 @@ class _Streams:
 
 
 _TURNS: dict[torch.device, threading.RLock] = {}
-_STREAMS: dict[torch.device, _Streams] = {}
+STREAMS: dict[torch.device, Streams] = {}
 
 
-def _streams(device: torch.device) -> _Streams:
-    if device not in _STREAMS:
+def _streams(device: torch.device) -> Streams:
+    if device not in STREAMS:
         trunk, *sides = (
             torch.cuda.Stream(device, priority=PRIORITY)  # type: ignore[no-untyped-call]
             for _ in range(1 + BRANCHES)
@@ -228,5 +228,5 @@ def _streams(device: torch.device) -> _Streams:
             with torch.cuda.stream(stream):
                 torch.mm(one, one)
             torch.cuda.current_stream(device).wait_stream(stream)
-        _STREAMS[device] = _Streams(trunk, sides, torch.cuda.Event())  # type: ignore[no-untyped-call]
-    return _STREAMS[device]
+        STREAMS[device] = Streams(trunk, sides, torch.cuda.Event())  # type: ignore[no-untyped-call]
+    return STREAMS[device]
