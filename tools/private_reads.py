@@ -17,6 +17,8 @@ from pathlib import Path
 OTHERS = {"self", "cls", "os", "sys", "torch", "pytest", "typer", "subprocess", "multiprocessing"}
 PROTOCOLS = {"_repr_html_", "_replace", "_asdict", "_fields"}  # public by convention
 MACHINE = {
+    "builtins",
+    "InterpreterBuilder",  # Triton's
     "time",
     "os",
     "sys",

@@ -221,14 +221,14 @@ def test_too_many_open_files_is_no_fault_of_a_file(tmp_path, monkeypatch):
     store = Store(tmp_path)
     fill(store, [1, 2])
     path = store.path / "sealed" / f"{run_name({'number': 2})}.parquet"
-    real = type(path).read_bytes
+    real = Path.read_bytes
 
     def refuse(self):
         if self.name == path.name:
             raise OSError(errno.EMFILE, "Too many open files", str(self))
         return real(self)
 
-    monkeypatch.setattr(type(path), "read_bytes", refuse)
+    monkeypatch.setattr(Path, "read_bytes", refuse)
     store = Store(tmp_path)
     for act in (store.curves, store.records, store.repair, lambda: store.start({"number": 2})):
         with pytest.raises(StoreError, match=r"Too many open files; .*ulimit -n") as caught:

@@ -1,5 +1,6 @@
 """Slurm for the tests: jobs as processes of this machine, and a real Slurm of one node."""
 
+import io
 import os
 import shutil
 import subprocess
@@ -24,6 +25,31 @@ def clock(monkeypatch):
 
     monkeypatch.setattr(time, "monotonic", lambda: found.now)
     monkeypatch.setattr(time, "sleep", sleep)
+    return found
+
+
+@pytest.fixture
+def processors(monkeypatch):
+    """Sets how many processors this process may use."""
+    return lambda number: monkeypatch.setattr(
+        os, "sched_getaffinity", lambda _: {*range(number)}, raising=False
+    )
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """Processes that take tasks and say nothing, as started: command, options, what they are sent."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+    found = []
+
+    def popen(command, **how):
+        sent = []
+        stdin = SimpleNamespace(write=sent.append, flush=lambda: None, close=lambda: None)
+        found.append((command, how, sent))
+        return SimpleNamespace(stdin=stdin, stdout=io.StringIO(), wait=lambda timeout=None: 0)
+
+    monkeypatch.setattr(subprocess, "Popen", popen)
     return found
 
 

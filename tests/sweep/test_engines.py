@@ -24,7 +24,7 @@ from scalinglab.store import Store, StoreError, StoreWarning
 from scalinglab.support.stopping import Request
 from scalinglab.sweep import Grid, SweepWarning, execute, make_plan, run
 from scalinglab.sweep.driver import Driver, grids_in
-from scalinglab.sweep.pools import local_engine, preflight, worker
+from scalinglab.sweep.pools import preflight, worker
 from scalinglab.sweep.pools.local_engine import LocalPool
 from tests.store.test_formats import a_new_field, rewritten
 from tests.sweep import faults, pretend
@@ -188,14 +188,14 @@ def test_intact_results_that_cannot_be_read_stop_the_sweep_and_stay(tmp_path, mo
         rewritten(path, a_new_field)
     else:
         code = {"inaccessible": errno.EACCES, "too many files": errno.EMFILE}[why]
-        read = type(path).read_bytes
+        read = Path.read_bytes
 
         def refuse(self):
             if self.name == path.name:
                 raise OSError(code, os.strerror(code), str(self))
             return read(self)
 
-        monkeypatch.setattr(type(path), "read_bytes", refuse)
+        monkeypatch.setattr(Path, "read_bytes", refuse)
     before = {file: file.stat().st_mtime_ns for file in (tmp_path / "sealed").iterdir()}
     message = {
         "newer": "upgrade",
@@ -600,7 +600,7 @@ def test_unknown_engines_and_bad_numbers_are_refused(tmp_path):
 def test_a_worker_that_replaces_a_dead_one_takes_its_device(monkeypatch):
     told, ends = [], []
 
-    def start(threads):
+    def start(command, **how):
         end = threading.Event()
         ends.append(end)
 
@@ -613,7 +613,7 @@ def test_a_worker_that_replaces_a_dead_one_takes_its_device(monkeypatch):
             stdin=stdin, stdout=nullcontext(lines()), wait=lambda timeout=None: -9, kill=end.set
         )
 
-    monkeypatch.setattr(local_engine, "start_worker", start)
+    monkeypatch.setattr(subprocess, "Popen", start)
     pool = LocalPool(2, devices=["cuda:0", "cuda:1"])
     for number in (1, 2):
         pool.submit({"task": number})

@@ -2,13 +2,10 @@
 
 import builtins
 import gc
-import io
 import itertools
 import os
-import subprocess
 import sys
 import time
-from collections import defaultdict
 from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,7 +21,7 @@ from scalinglab.sweep import Grid, Plan, SweepWarning, Task, driver, execute, tr
 from scalinglab.sweep import plan as planning
 from scalinglab.sweep.display import Display
 from scalinglab.sweep.driver import Driver, grids_in
-from scalinglab.sweep.pools import engines, local_engine, preflight, worker
+from scalinglab.sweep.pools import engines, preflight, worker
 from scalinglab.sweep.pools.local_engine import LocalPool
 from scalinglab.sweep.runner import load
 from tests.sweep import pretend
@@ -344,20 +341,17 @@ def test_curves_come_back_with_a_warning_of_failures_and_not_after_ctrl_c(
 # --- workers ---------------------------------------------------------------------------------------
 
 
-def silent_worker() -> SimpleNamespace:
-    """A worker that takes its tasks and says nothing."""
-    return SimpleNamespace(stdin=io.StringIO(), stdout=io.StringIO())
-
-
-def test_threads_are_shared_out_and_every_worker_has_one(monkeypatch):
-    asked = []
-    monkeypatch.setattr(engines, "cores", lambda: 8)
-    monkeypatch.setattr(
-        local_engine, "start_worker", lambda threads: asked.append(threads) or silent_worker()
-    )
+def test_threads_are_shared_out_and_every_worker_has_one_and_its_own_session(started, processors):
+    processors(8)
     for pool in (*(engines.open_pool("local", n, None, [None]) for n in (1, 3, 8, 20)), LocalPool(1)):
         pool.submit({"task": 1})
-    assert asked == [8, 2, 1, 1, 1]
+    libraries = ("OMP", "OPENBLAS", "MKL")
+    threads = [{how["env"][f"{name}_NUM_THREADS"] for name in libraries} for _, how, _ in started]
+    assert threads == [{"8"}, {"2"}, {"1"}, {"1"}, {"1"}]
+    assert {tuple(command) for command, *_ in started} == {
+        (sys.executable, "-m", "scalinglab.sweep.pools.worker")
+    }
+    assert all(how["start_new_session"] for _, how, _ in started), "Ctrl-C must not reach a worker"
 
 
 def test_a_pool_is_opened_as_asked(monkeypatch):
@@ -368,10 +362,9 @@ def test_a_pool_is_opened_as_asked(monkeypatch):
     assert engines.open_pool("ray", None, None, [None], 2, 0.5) == (None, None, 2, 0.5)
 
 
-def test_processors_are_those_that_this_process_may_use(monkeypatch):
+def test_processors_are_those_that_this_process_may_use(monkeypatch, processors):
     monkeypatch.setattr(os, "cpu_count", lambda: 5)
-    here = {0: {0, 1, 2}}  # 0 is this process
-    monkeypatch.setattr(os, "sched_getaffinity", here.__getitem__, raising=False)
+    processors(3)
     assert cores() == 3
     monkeypatch.delattr(os, "sched_getaffinity")
     assert cores() == 5
@@ -379,35 +372,10 @@ def test_processors_are_those_that_this_process_may_use(monkeypatch):
     assert cores() == 1
 
 
-def test_a_worker_has_its_own_session_and_its_threads(monkeypatch):
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        monkeypatch.delenv(name, raising=False)
-    started = []
-    monkeypatch.setattr(subprocess, "Popen", lambda command, **how: started.append((command, how)))
-    local_engine.start_worker(3)
-    ((command, how),) = started
-    assert command == [sys.executable, "-m", "scalinglab.sweep.pools.worker"]
-    assert how["start_new_session"], "Ctrl-C must not reach a worker"
-    assert how["text"]
-    assert {how["env"][f"{name}_NUM_THREADS"] for name in ("OMP", "OPENBLAS", "MKL")} == {"3"}
-
-
-def test_the_thread_that_listens_to_a_worker_does_not_keep_python_alive(monkeypatch):
-    made = []
-    monkeypatch.setattr(local_engine, "start_worker", lambda threads: silent_worker())
-    monkeypatch.setattr(
-        local_engine.threading,
-        "Thread",
-        lambda **how: made.append(how) or SimpleNamespace(start=lambda: None),
-    )
-    LocalPool(1).submit({"task": 1})
-    assert made[0]["daemon"] is True
-
-
 def test_a_worker_tells_the_seconds_since_its_last_task(tmp_path, monkeypatch):
-    monkeypatch.setattr(worker, "_REPORTED", {})
-    spent = defaultdict(float, {"a": 1.23456, "tiny": 0.0004})
-    monkeypatch.setattr(phases, "SECONDS", spent)
+    spent = phases.SECONDS
+    for name, value in {"a": 1.23456, "tiny": 0.0004}.items():
+        monkeypatch.setitem(spent, name, value)
     task = {"runner": RUNNER, "store": str(tmp_path), "experiment": None, "device": None}
 
     def seconds(seed):

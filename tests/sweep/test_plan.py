@@ -66,8 +66,8 @@ def test_what_the_store_has_is_not_planned_again(tmp_path):
     assert len(make_plan(five, store, retry_failed=True).missing) == 3
 
 
-def test_the_estimate_scales_from_the_timed_tasks_to_all(monkeypatch):
-    monkeypatch.setattr("scalinglab.sweep.plan.cores", lambda: 2)
+def test_the_estimate_scales_from_the_timed_tasks_to_all(processors):
+    processors(2)
     plan = make_plan(grid(size=list(range(1, 21))), workers=2, max_stacked=1)
     estimate = plan.estimate()
     assert estimate["timed"] == 6

@@ -100,8 +100,8 @@ def test_data_of_unknown_shape_count_as_colour_images_and_pooled_ones_are_smalle
     assert whole[0] - pooled[0] == hidden * (28 * 28 - 9 * 9)
 
 
-def test_there_is_one_worker_a_gpu_or_one_a_processor(monkeypatch):
-    monkeypatch.setattr(local_engine, "cores", lambda: 6)
+def test_there_is_one_worker_a_gpu_or_one_a_processor(processors):
+    processors(6)
     assert local_engine.default_workers(["cuda:0", "cuda:1"]) == 2
     assert local_engine.default_workers(["cuda:0"]) == 1
     assert local_engine.default_workers(["cpu"]) == 6
@@ -116,8 +116,8 @@ def test_what_cannot_be_built_for_data_of_unknown_shape_is_estimated_and_else_re
         memory.sizes(perceptron(**impossible, dataset="cifar10"))
 
 
-def test_an_estimate_is_the_start_and_the_end_of_the_last_worker(monkeypatch):
-    monkeypatch.setattr("scalinglab.sweep.plan.cores", lambda: 4)
+def test_an_estimate_is_the_start_and_the_end_of_the_last_worker(processors):
+    processors(4)
     asked = []
 
     def trials(tasks, workers, device, loading):
@@ -185,12 +185,9 @@ def test_a_part_of_a_gpu_is_a_part_of_its_memory(here, device, expected, monkeyp
     ("workers", "devices", "share"),
     [(1, ["cuda:0"], None), (2, ["cuda:0"], 0.5), (3, ["cuda:0", "cuda:1"], 0.5), (2, [None], None)],
 )
-def test_workers_on_one_gpu_have_parts_of_its_memory(workers, devices, share, monkeypatch):
-    sent = []
-    process = SimpleNamespace(stdin=SimpleNamespace(write=sent.append, flush=lambda: None), stdout=[])
-    monkeypatch.setattr(local_engine, "start_worker", lambda threads: process)
-    monkeypatch.setattr(local_engine.LocalPool, "_listen", lambda *_: None)
+def test_workers_on_one_gpu_have_parts_of_its_memory(workers, devices, share, started):
     local_engine.LocalPool(workers, devices).submit({"task": 1, "device": None})
+    ((_, _, sent),) = started
     (task,) = map(json.loads, sent)
     assert (task["device"], task["share"]) == (devices[0], share)
 

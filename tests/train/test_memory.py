@@ -6,8 +6,8 @@ import gc
 import time
 import weakref
 from contextlib import nullcontext
+from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import ClassVar
 
 import pytest
 import torch
@@ -126,13 +126,19 @@ def test_the_pool_of_a_graph_is_not_free_until_the_graph_is_gone(monkeypatch) ->
     assert free_memory(GPU) == 42 * GB
 
 
+@dataclass
+class Beside:
+    """The jobs at work, and their sizes at every turn."""
+
+    at_work: list[Pretended] = field(default_factory=list)
+    seen: list[list[float]] = field(default_factory=list)
+
+
 class Pretended:
     """A job of so many gigabytes, which takes three turns and notes how many are at work beside it."""
 
-    at_work: ClassVar[list[Pretended]] = []
-    seen: ClassVar[list[list[float]]] = []
-
-    def __init__(self, size: float, steps: int = 10) -> None:
+    def __init__(self, size: float, steps: int = 10, beside: Beside | None = None) -> None:
+        self.beside = beside or Beside()
         self.memory, self.schedules = size * GB, {"run": [steps]}
         self.settings = [SimpleNamespace(run="run")]
 
@@ -140,11 +146,11 @@ class Pretended:
         raise AssertionError("nobody asked for the end")
 
     def work(self):
-        self.at_work.append(self)
+        self.beside.at_work.append(self)
         for _ in range(3):
-            self.seen.append([job.memory / GB for job in self.at_work])
+            self.beside.seen.append([job.memory / GB for job in self.beside.at_work])
             yield 1
-        self.at_work.remove(self)
+        self.beside.at_work.remove(self)
 
 
 @pytest.fixture
@@ -157,8 +163,7 @@ def sizes_are(monkeypatch):
 def pretended(monkeypatch):
     monkeypatch.setattr(engine, "_draw_ahead", lambda *_: None)
     monkeypatch.setattr(engine, "streams", lambda device, count: list(range(count)))
-    monkeypatch.setattr(Pretended, "seen", [])
-    monkeypatch.setattr(Pretended, "at_work", [])
+    return Beside()
 
 
 @pytest.mark.parametrize(
@@ -172,18 +177,18 @@ def pretended(monkeypatch):
 )
 def test_as_many_jobs_are_at_work_as_memory_holds(says, sizes, most, pretended, monkeypatch) -> None:
     gpu(monkeypatch, **says)
-    rows = list(engine.work_through([Pretended(size) for size in sizes], GPU, Request()))
+    rows = list(engine.work_through([Pretended(size, beside=pretended) for size in sizes], GPU, Request()))
     assert len(rows) == 3 * len(sizes)  # all of them came to their end
-    assert max(map(len, Pretended.seen)) == most
+    assert max(map(len, pretended.seen)) == most
 
 
 def test_a_large_job_waits_for_memory_and_small_ones_behind_it_wait_with_it(pretended, monkeypatch) -> None:
     gpu(monkeypatch, free=50 * GB)  # 40 of it
-    jobs_ = [Pretended(30, steps=100), Pretended(20, steps=90), Pretended(1, steps=10)]
+    jobs_ = [Pretended(size, steps, pretended) for size, steps in ((30, 100), (20, 90), (1, 10))]
     list(engine.work_through(jobs_, GPU, Request()))
-    assert [30.0] in Pretended.seen
-    assert [30.0, 20.0] not in Pretended.seen
-    assert [20.0, 1.0] in Pretended.seen
+    assert [30.0] in pretended.seen
+    assert [30.0, 20.0] not in pretended.seen
+    assert [20.0, 1.0] in pretended.seen
 
 
 def test_while_no_job_can_go_on_all_the_time_counts_as_waiting(pretended, monkeypatch) -> None:
@@ -195,14 +200,14 @@ def test_while_no_job_can_go_on_all_the_time_counts_as_waiting(pretended, monkey
         asked.append(time.perf_counter())
         return len(asked) > 5
 
-    def work(self):
-        yield 1
-        yield ready
-        yield 1
+    class Waiting(Pretended):
+        def work(self):
+            yield 1
+            yield ready
+            yield 1
 
-    monkeypatch.setattr(Pretended, "work", work)
     before = phases.SECONDS["waiting for the GPU"]
-    assert len(list(engine.work_through([Pretended(1)], GPU, Request()))) == 2
+    assert len(list(engine.work_through([Waiting(1)], GPU, Request()))) == 2
     assert len(asked) == 7  # once before the wait, five times in it, and once more by the turn itself
     assert phases.SECONDS["waiting for the GPU"] - before > 0.9 * 5 * 0.01
 
