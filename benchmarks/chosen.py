@@ -57,10 +57,10 @@ def continued(most: int) -> Iterator[dict[str, Any]]:
         for count in range(4, min(8, len(x))):
             at = x[count:]
             try:
-                found = few_points.ends(points.check(x[:count], y[:count]), at, 0.95)
+                middles, ends = few_points.ends(points.check(x[:count], y[:count]), at, 0.95)
             except ScalinglabError:
                 continue
-            for place, truth, middle, low, high in zip(at, y[count:], *found, strict=True):
+            for place, truth, middle, low, high in zip(at, y[count:], middles, *ends, strict=True):
                 yield {
                     "curve": name, "ahead": np.log(place / x[count - 1]) / np.log(x[count - 1] / x[0]),
                     "ratio": high / low if low > 0 else np.inf, "held": low <= truth <= high,

@@ -44,6 +44,7 @@ from scalinglab.laws.extrapolation import averaging, few_points, forecasters, sh
 from scalinglab.laws.fitting import bend
 from scalinglab.laws.fitting.data.points import FEWEST_SIZES
 from scalinglab.laws.fitting.uncertainty import form_error
+from scalinglab.results.distributions import interval
 
 DOMAINS = {"IC": "images", "NMT": "translation", "LM": "language", "BB": "BIG-bench"}
 FORMS = ("m1", "m2", "m3", "m4", "broken_power_law")
@@ -187,7 +188,8 @@ def ours(curves: list[Curve]) -> pd.DataFrame:
         if not np.isfinite(half).all():  # a curve that still rises has no band
             rows.append({**named, "refused": 1.0})
             continue
-        narrow = found.band.half_width(0.8)
+        below, above = interval(found.band, 0.8)
+        narrow = (above - below) / 2
         miss = np.abs(np.log(c.truth / found.mean))
         held = (found.low <= c.truth) & (c.truth <= found.high)
         rows.append({

@@ -166,7 +166,7 @@ def test_ends_are_quantiles_of_draws_from_the_average():
     k = rng.choice(len(found.weight), 100_000, p=found.weight)
     spread = np.linalg.norm(ROW[0] @ found.root[k], axis=1)
     drawn = found.shift[k] @ ROW[0] + spread * rng.standard_t(found.dof, len(k))
-    low, high = found.ends(ROW[None], 0.9)
+    low, high = found.known(ROW[None]).ends(0.9)
     assert np.mean(drawn < low[0]) == pytest.approx(0.05, abs=0.004)
     assert np.mean(drawn > high[0]) == pytest.approx(0.05, abs=0.004)
 
@@ -185,7 +185,7 @@ def test_average_holds_whether_noise_falls_or_grows(slope):
             found = statistics.average_over_noise(
                 design[None], y, LOGS, correlated=False, steepest=1.0 * uneven
             )
-            low, high = found.ends(np.array([[[1.0, at[0] - 8]]]), 0.95, at)
+            low, high = found.known(np.array([[[1.0, at[0] - 8]]]), at).ends(0.95)
             kept.append(low[0] <= new <= high[0])
     assert 0.90 <= np.mean(held) <= 0.985
     if slope:  # constant noise is too narrow where it grows, too wide where it falls
@@ -198,7 +198,7 @@ def test_robust_average_ignores_an_outlier():
     y[5] += 100
     found = statistics.average_over_noise(DESIGN[None], y, LOGS, correlated=False, steepest=1.0, robust=True)
     assert abs(found.weight @ found.shift[:, 0]) < 0.1
-    assert found.ends(ROW[None], 0.95)[1][0] < 10 * plain.ends(ROW[None], 0.95)[1][0] + 0.1
+    assert found.known(ROW[None]).ends(0.95)[1][0] < 10 * plain.known(ROW[None]).ends(0.95)[1][0] + 0.1
 
 
 @pytest.mark.parametrize("count", [5, 7])
@@ -422,7 +422,7 @@ def test_widened_ends_of_the_usual_interval_are_those_of_the_average(measured):
     quantity, rows, centre = intervals.law_at(LINE, at[None]), gradient(at), np.log(LINE.predict(at))
     inside = np.clip(np.log(at), LOGS[0], LOGS[-1])  # noise beyond the points is that of the nearest one
     half = LINEAR.half_width(rows, 0.9, measured)
-    below, above = models.average.ends(rows[None], 0.9, inside if measured else None)
+    below, above = models.average.known(rows[None], inside if measured else None).ends(0.9)
     low, high = widened(LINE, quantity, (centre - half, centre + half), 0.9, measured)
     np.testing.assert_allclose(low - centre, np.minimum(below, 0), rtol=1e-7)
     np.testing.assert_allclose(high - centre, np.maximum(above, 0), rtol=1e-7)
@@ -436,7 +436,7 @@ def test_a_ratio_and_parameters_are_widened_by_the_same_average():
     rows = {"ratio": np.diff(gradient(at), axis=0), "parameters": np.eye(2)[[0, 1, 1]] / LINEAR.scale}
     for name, quantity in (("ratio", ratio), ("parameters", intervals.parameters_of(LINE))):
         centre, half = quantity.at(LINE.values[None])[0], LINEAR.half_width(rows[name], 0.9, False)
-        below, above = models.average.ends(rows[name][None], 0.9)
+        below, above = models.average.known(rows[name][None]).ends(0.9)
         low, high = widened(LINE, quantity, (centre - half, centre + half), 0.9)
         np.testing.assert_allclose(low - centre, below, rtol=1e-6)
         np.testing.assert_allclose(high - centre, above, rtol=1e-6)
@@ -461,7 +461,7 @@ def test_with_a_bend_the_interval_holds_both_continuations():
     straight = np.sqrt(rest[1] / rest[0] * 10 / 8) * half  # the scatter is that around the bend
     columns = models.bends.at(np.array([13.0]))
     designs = np.concatenate([np.broadcast_to(rows, (len(columns), 1, 2)), columns[..., None]], axis=-1)
-    below, above = models.bent.ends(designs, 0.9)
+    below, above = models.bent.known(designs).ends(0.9)
     assert low[0] == pytest.approx(min(centre - straight, centre + below)[0], rel=1e-5)
     assert high[0] == pytest.approx(max(centre + straight, centre + above)[0], rel=1e-5)
     assert low[0] < -0.4 * 8 - 0.1 * 5 < high[0]

@@ -377,5 +377,5 @@ def test_far_bands_allow_the_slope_to_change():
     ahead = np.log([2.0, 10.0])
     still = bands.band(ahead, 1e-6, np.zeros(2), 0.0, 0.0, 10.0)
     falling = bands.band(ahead, 1e-6, np.zeros(2), 0.0, 0.0, 10.0, steepest=0.3)
-    added = np.sqrt(falling.scale**2 - still.scale**2)
+    added = np.sqrt(falling.spread**2 - still.spread**2)
     assert added == pytest.approx([0.0, 0.1 * 0.3 * (np.log(10) - 0.75) * np.log(10)], abs=1e-12)

@@ -13,6 +13,7 @@ from scalinglab.laws.extrapolation import averaging, bands, few_points, forecast
 from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.uncertainty import form_error
 from scalinglab.results import Reason
+from scalinglab.results.distributions import interval
 from tests.refusals import because
 
 RNG = np.random.default_rng(0)
@@ -34,20 +35,18 @@ def test_constants_are_those_that_the_protocol_froze():
 def test_band_adds_the_variances_of_its_equation():
     ahead, apart = np.array([-0.5, 0.0, 0.5, 2.0]), np.array([0.0, 0.0, 0.01, 0.04])
     found = bands.band(ahead, 0.001, apart, drift=0.02, slope=-0.4, cuts=6.0, rise=0.3, steepest=0.5)
-    for h, v, scale in zip(np.maximum(ahead, 0), apart, found.scale, strict=True):
+    for h, v, scale in zip(np.maximum(ahead, 0), apart, found.spread, strict=True):
         drift = (bands.PRIOR * (bands.SLOPE * 0.4) ** 2 + 6 * 0.02) / (bands.PRIOR + 6)
         again = (0.3 * min(h, 1)) ** 2
         change = (bands.CHANGE * 0.5 * max(h - bands.REACH, 0) * h) ** 2
         variance = 0.001 + (v + drift * h**2 + again) * (1 + bands.FEW / 6) + change
         assert scale == pytest.approx(np.sqrt(variance))
-    assert found.freedom == bands.PRIOR + 6 - 1
-    assert found.half_width(0.9) == pytest.approx(found.scale * stats.t.ppf(0.95, found.freedom))
-    assert np.exp(found.log_density(np.zeros(4))) == pytest.approx(
-        stats.t.pdf(0, found.freedom) / found.scale
-    )
+    assert found.dof == bands.PRIOR + 6 - 1
+    assert interval(found, 0.9).high == pytest.approx(found.spread * stats.t.ppf(0.95, found.dof))
+    assert np.exp(found.log_density(np.zeros(4))) == pytest.approx(stats.t.pdf(0, found.dof) / found.spread)
     still = bands.band(np.array([0.0, 0.1]), 0.0, np.zeros(2), 0.0, 0.0, 6.0, rise=np.inf)
-    assert still.scale[0] < 1e-6, "where it was measured, a rise to come does not matter"
-    assert np.isinf(still.scale[1])
+    assert still.spread[0] < 1e-6, "where it was measured, a rise to come does not matter"
+    assert np.isinf(still.spread[1])
 
 
 def test_scatter_is_the_weighted_variance_about_the_line_through_the_neighbours():

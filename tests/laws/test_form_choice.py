@@ -9,8 +9,8 @@ from scipy import stats
 from scalinglab.answers.surface import find_shape
 from scalinglab.errors import BadInput
 from scalinglab.laws import form_choice, forms, plan, surface, weighing
-from scalinglab.laws.fitting.statistics import mixture_ends
 from scalinglab.laws.fitting.uncertainty.form_error import FormError
+from scalinglab.results.distributions import Mixture, Student, interval
 from scalinglab.results.types import Command
 
 N, D = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 1e10, 6), np.geomspace(2e9, 2e11, 6)))
@@ -128,12 +128,18 @@ def test_the_ends_of_an_average_are_the_quantiles_of_the_mixture():
     middles, weight = np.array([[0.0], [1.0]]), np.array([0.7, 0.3])
     usual = stats.norm.ppf(0.975)
     ends = middles[:, None] + usual * np.array([[[-1.0], [1.0]], [[-0.5], [0.5]]])
-    low, high = mixture_ends(middles, ends, weight, 0.95)
+
+    def average(ends):
+        low, high = ends.swapaxes(0, 1)
+        parts = Student.of_ends(middles, low, high, level=0.95)
+        return interval(Mixture(parts, weight, open_parts=True))
+
+    low, high = average(ends)
     drawn = np.random.default_rng(0).standard_normal((2, 400_000))
     both = np.r_[drawn[0, :280_000], 1 + 0.5 * drawn[1, :120_000]]
     assert [low[0], high[0]] == pytest.approx(np.quantile(both, [0.025, 0.975]), abs=0.02)
     ends[1] = [[-np.inf], [np.inf]]
-    assert np.isinf(mixture_ends(middles, ends, weight, 0.95)).all()
+    assert np.isinf(average(ends)).all()
 
 
 def test_a_score_is_the_density_of_what_was_not_seen():

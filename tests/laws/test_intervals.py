@@ -8,6 +8,7 @@ import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting.uncertainty import intervals
 from scalinglab.laws.fitting.uncertainty.form_error import FormError, Places
+from scalinglab.results.distributions import interval
 
 X = np.geomspace(100, 1e5, 12)
 
@@ -88,7 +89,7 @@ def test_one_function_makes_the_interval_of_the_law_of_a_ratio_and_with_what_the
     drawn = sl.laws.bootstrap(law, draws=500)
     (first,), (last,) = intervals.interval(law, ratio, 0.9, drawn=drawn)
     curves = drawn.predict(at)
-    assert (first, last) == pytest.approx(drawn.ends(curves[:, 1] / curves[:, 0], 0.9))
+    assert (first, last) == pytest.approx(interval(drawn.known(curves[:, 1] / curves[:, 0]), 0.9))
     wider = law.interval(1e6, of="measurement", form_error=FormError(law))
     assumed = law.interval(1e6, of="measurement")
     assert wider.low <= assumed.low < assumed.high <= wider.high

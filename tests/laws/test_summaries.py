@@ -11,10 +11,10 @@ import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.laws import surface
 from scalinglab.laws.fitting.data import from_curves
-from scalinglab.laws.fitting.solution import Interval
 from scalinglab.laws.learning_curves.collapse import Collapse
 from scalinglab.laws.optimum import Optimal
 from scalinglab.results import Reason
+from scalinglab.results.distributions import Interval, interval
 from scalinglab.results.estimate import Estimate
 
 
@@ -121,7 +121,7 @@ def test_intervals_come_from_resampled_runs_from_ten_runs_a_parameter_on():
     assert low < many.predict(n_params=1e9, n_data=1e10) < high
     assert many.errors == pytest.approx(drawn.errors())
     ends = many.parameter_intervals(0.9)
-    expected = drawn.ends(drawn.values[:, 3], 0.9)
+    expected = interval(drawn.known(drawn.values[:, 3]), 0.9)
     assert ends["alpha"] == pytest.approx(tuple(expected))
     assert "bootstrap over runs" in many.summary()
 

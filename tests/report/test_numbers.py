@@ -8,8 +8,8 @@ import pytest
 
 import scalinglab as sl
 from scalinglab.figures.data import PowerLaw
-from scalinglab.laws.fitting.solution import Interval
 from scalinglab.report import numbers, reading, sections, surface_numbers
+from scalinglab.results.distributions import Interval
 from scalinglab.results.estimate import Estimate
 
 

@@ -23,11 +23,11 @@ from scalinglab.laws.fitting.data import rising
 from scalinglab.laws.fitting.data.from_curves import DATA_SEEN, Table, points_of
 from scalinglab.laws.fitting.data.points import line_of, places_of, shaped
 from scalinglab.laws.fitting.law import Law, known_parameters
-from scalinglab.laws.fitting.statistics import check_level
 from scalinglab.laws.surface import Surface
 from scalinglab.laws.surface import fit as fit_surface
 from scalinglab.readers.guards import Question, refuse_doubtful
 from scalinglab.readers.tables.meanings import NO_MEASUREMENT, NO_RESULT
+from scalinglab.results.distributions import Interval, check_level
 from scalinglab.results.estimate import Estimate
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.sentences import spoken
@@ -363,10 +363,10 @@ class Fit(NotebookResult):
         if self.automatic:
             found = extrapolate(points.x, points.y, at=at, level=level)
             return found.mean, found.low, found.high, found.notes
-        values, (low, high) = np.asarray(self.law.predict(at)), self.law.interval(at, level)
+        values, ends = np.asarray(self.law.predict(at)), self.law.interval(at, level)
         if self.law.points.complement:  # of an accuracy that was fitted as 1 - y
-            values, low, high = 1 - values, 1 - np.asarray(high), 1 - np.asarray(low)
-        return values, np.asarray(low), np.asarray(high), ()
+            values, ends = 1 - values, ends.through(lambda y: 1 - y)
+        return values, np.asarray(ends.low), np.asarray(ends.high), ()
 
     @property
     def remarks(self) -> Iterable[Remark]:
@@ -419,6 +419,11 @@ class Prediction(NotebookResult):
     units: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[Reason, ...] = ()
     fit: Fit | None = None
+
+    @property
+    def interval(self) -> Interval:
+        """The two ends."""
+        return Interval(self.low, self.high)
 
     def notebook_table(self) -> pd.DataFrame:
         """One row a place."""

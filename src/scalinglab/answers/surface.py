@@ -249,7 +249,7 @@ def _both_grown(found: Answers, spent: np.ndarray, accuracy: dict[str, bool]) ->
         now, then = fit.predict(largest), fit.predict(sizes)
     except ScalinglabError:
         return ()
-    if not 1 <= then.high / then.low <= WIDE:
+    if not then.interval.ratio <= WIDE:
         return ()
     measured = fit.chosen.measured
     facts = {"compute": FURTHER * float(spent.max()), "now": measured(now.mean).value, "sizes": sizes}
@@ -287,9 +287,9 @@ def find_optimum(
     values = _sizes(best, i, names)
     n, d = values["n_params"], values["n_data"]
     per = f"{names['n_data']} per parameter"
-    ratio = Estimate(d.value / n.value, low=d.low / n.high, high=d.high / n.low, unit=per)
-    values["data_per_param"] = ratio
-    spread = n.high / n.low
+    low, high = n.interval.through(lambda size: n.value * d.value / size**2)  # their product is given
+    values["data_per_param"] = Estimate(d.value / n.value, low=low, high=high, unit=per)
+    spread = n.interval.ratio
     status = (
         Status.DETERMINED if spread <= WIDE else Status.RANGE if spread <= OPEN else Status.NOT_DETERMINED
     )

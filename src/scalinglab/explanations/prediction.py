@@ -33,8 +33,7 @@ from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.explanations import theory
 from scalinglab.explanations.case import Case
 from scalinglab.explanations.theory import Kernel
-from scalinglab.laws.fitting.solution import Interval
-from scalinglab.laws.fitting.statistics import check_level, level_quantile
+from scalinglab.results.distributions import Student, check_level, interval
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.types import Reason, Remark
 
@@ -115,9 +114,9 @@ def predict(
         away += 0.0 if math.isnan(wide) else abs(math.log(wide / own))
         spread = math.sqrt(scatter**2 + error**2 + (away * correction.slope) ** 2 + LEAST**2)
         rows[place] = log_kernel, shift, spread
-    mean = np.exp(rows[:, 0] + rows[:, 1])
-    ends = Interval.around(mean, level_quantile(level, np.inf) * rows[:, 2])
-    return Predicted(examples, times, widths, mean, *ends, np.exp(rows[:, 0]), level)
+    middle = rows[:, 0] + rows[:, 1]
+    ends = interval(Student(middle, rows[:, 2]), level, natural=np.exp)
+    return Predicted(examples, times, widths, np.exp(middle), *ends, np.exp(rows[:, 0]), level)
 
 
 class _Correction:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from scalinglab.laws.extrapolation.stacking import extrapolate
     from scalinglab.laws.fitting.fit import fit
     from scalinglab.laws.fitting.law import Law, bootstrap
-    from scalinglab.laws.fitting.solution import Certificate, Interval
+    from scalinglab.laws.fitting.solution import Certificate
     from scalinglab.laws.forms.base import Form, Parameter
     from scalinglab.laws.forms.registry import register_form
     from scalinglab.laws.in_progress import final_loss
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from scalinglab.laws.planning import questions as plan
     from scalinglab.laws.scores import downstream
     from scalinglab.laws.tuning.transfer import hyperparameters
+    from scalinglab.results.distributions import Interval
 
 __all__ = [
     "Certificate", "Form", "Interval", "Law", "Parameter", "bootstrap", "collapse", "downstream", "dynamical",

@@ -16,11 +16,11 @@ import numpy as np
 
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting.fit import aicc, fit
-from scalinglab.laws.fitting.law import Interval, Law, bootstrap
-from scalinglab.laws.fitting.statistics import check_level
+from scalinglab.laws.fitting.law import Law, bootstrap
 from scalinglab.laws.fitting.uncertainty.intervals import Quantity, interval
 from scalinglab.laws.forms.base import Form, Parameter
 from scalinglab.laws.forms.one_variable import COARSE
+from scalinglab.results.distributions import Interval, check_level
 from scalinglab.results.estimate import FEWEST
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.types import Reason, Remark, noted

@@ -32,11 +32,10 @@ from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.laws.extrapolation import bands
 from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.fit import fit_points
-from scalinglab.laws.fitting.law import Interval
-from scalinglab.laws.fitting.statistics import check_level, level_quantile
 from scalinglab.laws.forms import schedules
 from scalinglab.laws.forms.base import Parameter
 from scalinglab.laws.schedule import NOISE, Schedule, ScheduleLaw, prepare
+from scalinglab.results.distributions import OPEN, Interval, Student, check_level, interval
 from scalinglab.results.types import Reason, Remark, Worded
 from scalinglab.support.validation import checked
 
@@ -137,16 +136,16 @@ def final_loss(
     errors = study.errors(own.fraction)
     correction = np.sqrt((PRIOR_COUNT + np.sum(np.square(errors))) / (PRIOR_COUNT + len(errors)))
     freedom = PRIOR_COUNT + len(errors) if errors else np.inf
-    band = Interval.around(value, level_quantile(level, freedom) * scale * correction)
-    expected, half = Interval(0.0, np.inf), own.until(own.step[-1] / 2)
+    at_end = Student(np.log(value), scale * correction, freedom)
+    expected, half = OPEN.through(np.exp), own.until(own.step[-1] / 2)
     if len(half.step) >= FEWEST:
         now, width = _predicted(half, prior, own.step[-1])
-        reach = level_quantile(ALARM, np.inf) * np.hypot(width * correction, own.scatter)
-        expected = Interval(*map(float, Interval.around(now, reach)))
+        known = Student(np.log(now), np.hypot(width * correction, own.scatter))
+        expected = interval(known, ALARM, natural=np.exp)
     on_track = bool((not study.runs or expected.low <= own.loss[-1]) and own.loss[-1] <= expected.high)
     return FinalLoss(
-        value, float(band.low), float(band.high), level, own.fraction, own.total - own.last, expected,
-        on_track, len(study.runs),
+        value, *interval(at_end, level, natural=np.exp), level, own.fraction, own.total - own.last,
+        expected, on_track, len(study.runs),
     )  # fmt: skip
 
 

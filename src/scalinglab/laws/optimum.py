@@ -18,8 +18,8 @@ import numpy as np
 from scalinglab.errors import BadInput
 from scalinglab.laws.extrapolation.few_points import reach_of
 from scalinglab.laws.fitting.law import Law
-from scalinglab.laws.fitting.solution import Interval
 from scalinglab.laws.forms.base import Form
+from scalinglab.results.distributions import Interval
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.sentences import Column
 from scalinglab.results.types import Reason, Remark, noted

@@ -22,11 +22,11 @@ from scalinglab.errors import BadInput
 from scalinglab.laws.extrapolation import bands
 from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.fit import fit_points
-from scalinglab.laws.fitting.law import Interval, Law
-from scalinglab.laws.fitting.statistics import level_quantile
+from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.forms import schedules
 from scalinglab.laws.forms.base import Form
 from scalinglab.laws.forms.schedules import Run
+from scalinglab.results.distributions import Interval, Student, interval
 from scalinglab.results.types import Reason, Remark, Worded, noted
 from scalinglab.support.validation import checked
 
@@ -212,7 +212,7 @@ class ScheduleLaw(Worded):
         loss = self.predict(plan, steps, group=group)
         variance = np.sum([*self.variances(plan, steps, group=group).values()], axis=0)
         # variances by rules, no count: a Gaussian
-        return Interval.around(loss, level_quantile(level, np.inf) * np.sqrt(variance))
+        return interval(Student(np.log(loss), np.sqrt(variance)), level, natural=np.exp)
 
     def variances(self, plan: Schedule, steps: Any, *, group: str | None = None) -> dict[str, np.ndarray]:
         """What makes up the band, as variances of ln loss by where they come from.

@@ -50,9 +50,9 @@ from scalinglab.laws import surface as surfaces
 from scalinglab.laws.extrapolation.stacking import extrapolate
 from scalinglab.laws.fitting.data.from_curves import Table, is_table, points_from, under_names
 from scalinglab.laws.fitting.data.points import places_of, shaped
-from scalinglab.laws.fitting.statistics import between, check_level
 from scalinglab.laws.surface import Surface
 from scalinglab.laws.weighing import shares
+from scalinglab.results.distributions import Draws, Student, check_level, interval
 from scalinglab.results.estimate import Estimate
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.sentences import Column
@@ -339,7 +339,8 @@ class Scores(NotebookResult):
                              highest=float(curve.loss.max()))  # fmt: skip
                 return np.nan, np.nan, np.nan, why
             normal = random.standard_normal(int(mine.sum()))
-            mean[mine], measured[mine] = curve.draw(between(middle, low, high, normal), random)
+            known = Student.of_ends(*np.log([middle, low, high]), level=0.95)
+            mean[mine], measured[mine] = curve.draw(np.exp(known.at(normal)), random)
         value, scores = float(self.measured(np.median(mean))), self.measured(measured)
         outer, asked = (Estimate.from_draws(value, scores, each) for each in (0.95, level))
         if outer.high - outer.low > widest * abs(value if self.best == 1 else 1 - value):
@@ -354,10 +355,10 @@ class Scores(NotebookResult):
         for curve in self.curves:
             weight, multiple, _ = curve.weights(0.0)
             lowest = curve.at(np.array(0.0), np.arange(len(weight)))
-            ends = self.measured(weighted_quantile(curve.grid[3], weight, [0.025, 0.975]))
+            low, high = interval(Draws(curve.grid[3], weight)).through(self.measured)
             yield Reason(
                 "score_curve", name=curve.name, first=curve.loss.min(), last=curve.loss.max(),
-                weight=self.weights[curve.name], low=min(ends), high=max(ends),
+                weight=self.weights[curve.name], low=low, high=high,
                 scatter=abs(self.best - self.chance) * np.sqrt(weight @ (multiple * curve.variance(lowest))),
             )  # fmt: skip
         if self.unclear is not None:
@@ -622,10 +623,3 @@ def left_chance(curve: Curve, score: str) -> Reason | None:
     error = float(curve.lowest.std(ddof=1)) / np.sqrt(len(curve.lowest))
     left = reached > max(STANDARD_ERRORS * error, ABOVE) and (rises or reached > STANDARD_ERRORS * guess)
     return None if left and not falls else Reason("at_chance", score=Column(score), reached=reached, p=p)
-
-
-def weighted_quantile(values: np.ndarray, weights: np.ndarray, levels: Sequence[float]) -> np.ndarray:
-    """Quantiles of values that count by their weights, which sum to 1."""
-    order = np.argsort(values, kind="stable")
-    place = np.searchsorted(np.cumsum(weights[order]), levels)
-    return np.asarray(values[order][np.minimum(place, len(values) - 1)])

@@ -34,8 +34,8 @@ from scalinglab.laws.fitting.data.points import MANY, positive, shaped, two_dime
 from scalinglab.laws.fitting.fit import fit as fit_form
 from scalinglab.laws.fitting.fit import fit_points, refit
 from scalinglab.laws.fitting.law import Law
-from scalinglab.laws.fitting.solution import ROUNDING, Interval, Solution, by_name, open_ended, sizes_of
-from scalinglab.laws.fitting.statistics import WIDE, level_quantile, mixture_ends
+from scalinglab.laws.fitting.solution import ROUNDING, Solution, by_name, open_ended, sizes_of
+from scalinglab.laws.fitting.statistics import WIDE
 from scalinglab.laws.fitting.uncertainty import intervals as interval_engine
 from scalinglab.laws.fitting.uncertainty import shared_errors
 from scalinglab.laws.fitting.uncertainty.form_error import FormError
@@ -43,10 +43,11 @@ from scalinglab.laws.fitting.uncertainty.intervals import Quantity
 from scalinglab.laws.fitting.uncertainty.resampling import Bootstrap, bootstrap
 from scalinglab.laws.fitting.uncertainty.shared_errors import SharedErrors
 from scalinglab.laws.forms import search, surfaces
-from scalinglab.laws.forms.base import Form
+from scalinglab.laws.forms.base import Form, Parameter
 from scalinglab.laws.forms.surfaces import NAMES
 from scalinglab.laws.optimum import FARTHEST, REACH, Optimal, best_split, rises_with, too_far, why_no_optimum
 from scalinglab.results import fits
+from scalinglab.results.distributions import OPEN, UNKNOWN, Interval, Mixture, Student, interval, reach
 from scalinglab.results.fits import ParameterRow
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.sentences import Column
@@ -215,7 +216,7 @@ class Surface(NotebookResult):
         inputs = sizes_of(self.law.form, x)
         quantity = interval_engine.law_at(self.law, inputs.reshape(len(inputs), -1))
         ends = self._ends(quantity, level, form_error, self._shared)
-        return Interval(*(shaped(end, inputs.shape[1:]) for end in ends))
+        return ends.through(lambda end: shaped(end, inputs.shape[1:]))
 
     def median(self, at: Any = None, *, assume_form: bool = False, **sizes: Any) -> Any:
         """The median of the loss at sizes by name, with what the form may miss; of several the mean of ln."""
@@ -238,16 +239,20 @@ class Surface(NotebookResult):
         """The interval of the average, of the median and the interval that each form gives."""
         weight = np.array([w for w, _ in self.average])
         middle, ends = _inner(np.array(middles), log), _inner(np.array(parts), log)
-        found = mixture_ends(middle.reshape(len(weight), -1), ends.reshape(len(weight), 2, -1), weight, level)
-        return Interval(*(shaped(np.exp(end) if log else end, middle.shape[1:]) for end in found))
+        flat, (low, high) = middle.reshape(len(weight), -1), ends.reshape(len(weight), 2, -1).swapaxes(0, 1)
+        average = Mixture(Student.of_ends(flat, low, high, level=level), weight, open_parts=True)
+        found = interval(average, level, natural=np.exp if log else None)
+        return found.through(lambda end: shaped(end, middle.shape[1:]))
 
     def _ends(
         self, quantity: Quantity, level: float, form_error: FormError | None = None,
-        shared: SharedErrors | None = None,
-    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-        """The ends of the interval of every number, by the surface's `method`."""
+        shared: SharedErrors | None = None, bounds: tuple[Any, Any] | None = None,
+    ) -> Interval:  # fmt: skip
+        """The interval of every number, by the surface's `method`."""
         law, way = self._way
-        return interval_engine.interval(law, quantity, level, **way, shared=shared, form_error=form_error)
+        return interval_engine.interval(
+            law, quantity, level, bounds=bounds, **way, shared=shared, form_error=form_error
+        )
 
     @property
     def _way(self) -> tuple[Solution, dict[str, Any]]:
@@ -278,19 +283,14 @@ class Surface(NotebookResult):
     def _parameter_intervals(self, level: float) -> dict[str, Interval]:
         parameters = self.law.form.parameters
         if self.method == "profile" and self._profiled.dof < 1:
-            return {p.name: Interval(-np.inf, np.inf) for p in parameters}
-        quantity = interval_engine.parameters_of(self.law)
-        low, high = (quantity.inner(end) for end in self._ends(quantity, level))
-        centre = quantity.at(self.law.values[None])[0]
-        wide = self._shared.widened(lambda values: quantity.at(values[None])[0], centre, (low, high), level)
-        alone, widened = (np.array([quantity.natural(end) for end in ends]).T for ends in ((low, high), wide))
+            return dict.fromkeys((p.name for p in parameters), OPEN)
+        quantity, bounds = interval_engine.parameters_of(self.law), interval_engine.bounds_of(self.law)
+        alone = self._ends(quantity, level)
+        shared = self._ends(quantity, level, shared=self._shared, bounds=bounds)
+        # whether an end is open is for the runs to say; what they share moves those that are closed
         found = {}
-        for p, ends, shared in zip(parameters, alone, widened, strict=False):
-            # whether an end is open is for the runs to say; what they share moves those that are closed
-            known = np.isfinite(_closed(p, *ends))
-            found[p.name] = Interval(
-                *np.where(known, np.clip(shared, p.low, p.high), [-np.inf, np.inf]).tolist()
-            )
+        for p, by_runs, ends in zip(parameters, alone.each(), shared.each(), strict=False):
+            found[p.name] = ends.where(_closed(p, *by_runs), OPEN)
         return found
 
     @of_law
@@ -335,7 +335,7 @@ class Surface(NotebookResult):
             half = np.array([*alone.values()])
             low, high = self._shared.widened(lambda v: v, values, (values - half, values + half), 0.95)
             return {name: float(error) for name, error in zip(alone, (high - low) / 2, strict=True)}
-        width = 2 * level_quantile(0.95, np.inf)
+        width = 2 * reach(0.95)
         return {n: float((high - low) / width) for n, (low, high) in self.parameter_intervals().items()}
 
     # --- the best use of compute -----------------------------------------------------------------
@@ -417,19 +417,20 @@ class Surface(NotebookResult):
             raise NotDetermined(Reason(code, size=Column(self.law.form.variables[idle])))
         # the exponent is a difference: forms of other than two powers have none in closed form
         nearby = best_split(self.law.form, values, product * 1.01)[0]
-        low = high = middle = np.full_like(best, np.nan)
+        middle = np.full_like(best, np.nan)
+        ends = [UNKNOWN.through(lambda end: np.full_like(flat, end))] * 3
         spent = flops_per_param_example * self.law.points.x[0] * self.law.points.x[1]
         if intervals:
             if far := too_far(flat, spent):
                 raise NotDetermined(far)
-            low, high, middle = self._optimum_ends(best, None if assume_form else self.form_error, level)
+            ends, middle = self._optimum_ends(best, None if assume_form else self.form_error, level)
 
         def given(values: np.ndarray) -> Any:
             return shaped(values, np.shape(compute))
 
-        ends = [Interval(given(first), given(last)) for first, last in zip(low, high, strict=True)]
         n_params, n_data, loss = map(given, best)
         exponent = given(np.log(nearby[0] / best[0]) / np.log(1.01))
+        ends = [each.through(given) for each in ends]
         return Optimal(
             given(flat), n_params, n_data, loss, ends[0], ends[1], ends[2], exponent, level,
             self.method if intervals else "", given(flat / spent.max()), None, given(spent.min() / flat),
@@ -449,8 +450,8 @@ class Surface(NotebookResult):
 
         value = float(quantity(self.law.values[None], np.zeros(1))[0])
         self._require_scatter()
-        low, high = self._ends(Quantity(quantity, np.zeros(1, bool)), level, shared=self._shared)
-        return value, Interval(float(low[0]), float(high[0]))
+        (ends,) = self._ends(Quantity(quantity, np.zeros(1, bool)), level, shared=self._shared).each()
+        return value, ends
 
     def _require_scatter(self) -> None:
         if self.method == "profile" and self._profiled.dof < 1:
@@ -468,8 +469,8 @@ class Surface(NotebookResult):
 
     def _optimum_ends(
         self, best: np.ndarray, form_error: FormError | None, level: float
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Ends and middle, each (3, computes), of n_params, n_data and loss at the optimum, `best`."""
+    ) -> tuple[list[Interval], np.ndarray]:
+        """Intervals and middles (3, computes) of n_params, n_data and loss at the optimum, `best`."""
         self._require_scatter()
         form, product, count = self.law.form, best[0] * best[1], best.shape[1]
 
@@ -486,14 +487,13 @@ class Surface(NotebookResult):
             return found
 
         quantity = Quantity(value, np.ones(2 * count, bool), self.form_error.optimum(best[:2]))
-        low, high = (end.reshape(2, count) for end in self._ends(quantity, level, form_error, self._shared))
-        if not (high[0] < FARTHEST * low[0]).all():
+        found = self._ends(quantity, level, form_error, self._shared)
+        n_params, loss = found.through(lambda end: end[:count]), found.through(lambda end: end[count:])
+        if not (n_params.ratio < FARTHEST).all():
             raise NotDetermined(Reason("any_size_fits", size=Column("n_params")))
         middle = self._middle(quantity, form_error).reshape(2, count)
-        return (
-            np.stack([low[0], product / high[0], low[1]]), np.stack([high[0], product / low[0], high[1]]),
-            np.stack([middle[0], product / middle[0], middle[1]]),
-        )  # fmt: skip
+        n_data = n_params.through(lambda end: product / end)
+        return [n_params, n_data, loss], np.stack([middle[0], product / middle[0], middle[1]])
 
     @property
     def _rows(self) -> list[ParameterRow]:
@@ -553,15 +553,12 @@ def _caution(bend: Bend) -> Reason | None:
     return Reason("residuals_bend", p=bend.pvalue) if bend.seen else None
 
 
-def _closed(parameter: Any, low: float, high: float) -> Interval:
-    """An end at a bound is open: the bound and not the runs stopped it; a natural zero may be an end."""
+def _closed(parameter: Parameter, low: float, high: float) -> tuple[bool, bool]:
+    """Which ends the runs determine: one at a bound was stopped by it; a natural zero may be an end."""
     margin = 1e-6 * (parameter.high - parameter.low) if np.isfinite(parameter.high - parameter.low) else 0.0
     natural = parameter.low == 0 and not np.isfinite(parameter.high) and not parameter.log
-    if low <= parameter.low + margin and not natural:
-        low = -np.inf
-    if high >= parameter.high - margin:
-        high = np.inf
-    return Interval(float(low), float(high))
+    above = np.isfinite(low) and (low > parameter.low + margin or natural)
+    return bool(above), bool(high < parameter.high - margin)
 
 
 def profiled(law: Solution) -> Solution:

@@ -15,10 +15,10 @@ from scalinglab.errors import ScalinglabError
 from scalinglab.figures.data import law_curve
 from scalinglab.figures.style import PALETTE
 from scalinglab.laws.extrapolation.stacking import Extrapolation, extrapolate
-from scalinglab.laws.fitting.statistics import between
 from scalinglab.report.page import Plot, Section, Slider
 from scalinglab.report.plots import band, canvas, finish, label, legend_above, line, points
 from scalinglab.report.surface_numbers import AHEAD, STEPS, frontier, spent
+from scalinglab.results.distributions import Student
 from scalinglab.results.types import Reason, reason_of
 
 TITLE = "The answer"
@@ -161,5 +161,5 @@ def draws(middle: Any, low: Any, high: Any) -> list[list[float]]:
             for end, other in ((low, high), (high, low))
         )
     z = special.ndtri((np.arange(DRAWS) + 0.5) / DRAWS)
-    curves = between(middle, low, high, z[:, None])
+    curves = np.exp(Student.of_ends(*np.log([middle, low, high]), level=0.95).at(z[:, None]))
     return [[float(f"{v:.4g}") for v in row] for row in curves]

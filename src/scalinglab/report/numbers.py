@@ -13,8 +13,8 @@ import pandas as pd
 from scalinglab.curves import Curves, is_seed
 from scalinglab.curves.columns import MEASURES, varying_within
 from scalinglab.errors import BadInput
-from scalinglab.laws.fitting.solution import Interval
 from scalinglab.laws.learning_curves.dynamical import Dynamical
+from scalinglab.results.distributions import Interval
 from scalinglab.results.estimate import Estimate
 
 # error bars, norms, and what a log keeps of the optimizer and the machine

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scalinglab.support.words import UNKNOWN
+
+if TYPE_CHECKING:
+    from scalinglab.results.distributions import Interval
 
 
 @dataclass(frozen=True)
@@ -29,16 +32,16 @@ class Estimate:
     unit: str = field(default="", kw_only=True)
 
     @classmethod
-    def from_stderr(cls, value: float, stderr: float, dof: float) -> Estimate:
-        """With Student's 95 % interval: value ± t · stderr, t the quantile for `dof` degrees of freedom.
+    def from_stderr(cls, value: float, stderr: float, dof: float, level: float = 0.95) -> Estimate:
+        """With Student's interval: value ± t · stderr, t the quantile for `dof` degrees of freedom.
 
         >>> round(Estimate.from_stderr(0.5, 0.1, dof=3).low, 6)
         0.181755
         """
-        from scipy.special import stdtrit
+        from scalinglab.results.distributions import Student, interval
 
-        half = float(stdtrit(max(dof, 1), 0.975)) * stderr
-        return Estimate(float(value), float(stderr), float(value - half), float(value + half))
+        ends = interval(Student(value, stderr, max(dof, 1)), level)
+        return Estimate(float(value), float(stderr), *ends)
 
     @classmethod
     def from_draws(cls, value: float, draws: Any, level: float = 0.95) -> Estimate:
@@ -48,9 +51,18 @@ class Estimate:
         >>> round(found.stderr, 6), round(found.low, 6), round(found.high, 6)
         (1.0, 1.05, 2.95)
         """
+        from scalinglab.results.distributions import Draws, interval
+
         with np.errstate(invalid="ignore"):  # of draws that are infinite
             stderr = float(np.std(draws, ddof=1))
-        return Estimate(float(value), stderr, *map(float, ends_of(draws, level)))
+        return Estimate(float(value), stderr, *interval(Draws(draws), level))
+
+    @property
+    def interval(self) -> Interval:
+        """The two ends."""
+        from scalinglab.results.distributions import Interval
+
+        return Interval(self.low, self.high)
 
     def to_dict(self) -> dict[str, float | str | None]:
         """As plain values, for JSON; None where a number is not known."""
@@ -69,19 +81,6 @@ class Estimate:
         if self.stderr > 0:  # two digits of the error, but not those of rounding
             digits = min(max(0, 1 - math.floor(math.log10(self.stderr))), 6)
         return f"{self.value:.{digits}f} ± {self.stderr:.{digits}f}"
-
-
-def ends_of(draws: Any, level: float = 0.95) -> np.ndarray:
-    """(2, …) the ends of the interval of drawn values (draws, …); those that are NaN do not count.
-
-    >>> ends_of([1.0, 2.0, math.nan, 3.0]).round(6).tolist(), ends_of([1.0, math.inf, math.inf]).tolist()
-    ([1.05, 2.95], [1.0, inf])
-    """
-    values, tails = np.asarray(draws, float), (0.5 - level / 2, 0.5 + level / 2)
-    quantile: Any = np.nanquantile if np.isnan(values).any() else np.quantile
-    if np.isinf(values).any():  # there is nothing to interpolate between two of them, or beside one
-        return np.asarray(quantile(values, tails, axis=0, method="nearest"))
-    return np.asarray(quantile(values, tails, axis=0))
 
 
 HOLDS, FAILS, CANNOT_TELL = "holds", "fails", "cannot tell"

@@ -38,13 +38,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from scipy.integrate import quad
 from scipy.optimize import brentq
-from scipy.special import stdtrit
 
 from scalinglab.errors import BadInput
 from scalinglab.results.estimate import Estimate
@@ -76,9 +75,8 @@ def slopes_exponent(k: np.ndarray, values: np.ndarray, shift: float, level: floa
     """The exponent of values ~ k^-(exponent − shift): mean of `local_slopes`, with Student's interval."""
     slopes = local_slopes(np.log(k), np.log(np.maximum(values, np.finfo(float).tiny)))
     stderr = float(slopes.std(ddof=1) / len(slopes) ** 0.5)
-    half = float(stdtrit(len(slopes) - 1, (1 + level) / 2)) * stderr
-    value = shift - float(slopes.mean())
-    return TailExponent(value, stderr, value - half, value + half, (int(k[0]), int(k[-1])))
+    found = Estimate.from_stderr(shift - float(slopes.mean()), stderr, len(slopes) - 1, level)
+    return TailExponent(found.value, found.stderr, found.low, found.high, (int(k[0]), int(k[-1])))
 
 
 def repulsion(exponent: float) -> float:
@@ -249,5 +247,5 @@ class Sample:
 def with_interval(found: TailExponent, on_halves: np.ndarray, level: float) -> TailExponent:
     """An exponent with Student's interval from those on random halves."""
     stderr = float(np.std(on_halves, ddof=1))
-    half = float(stdtrit(len(on_halves) - 1, (1 + level) / 2)) * stderr
-    return TailExponent(found.value, stderr, found.value - half, found.value + half, found.window)
+    known = Estimate.from_stderr(found.value, stderr, len(on_halves) - 1, level)
+    return replace(found, stderr=stderr, low=known.low, high=known.high)

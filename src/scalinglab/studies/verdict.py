@@ -32,6 +32,7 @@ from typing import Any
 import numpy as np
 
 from scalinglab.errors import BadInput
+from scalinglab.results.distributions import reach
 
 LEVEL = 0.95
 RESOLUTION = 0.1  # of the reference: the difference that an agreement must be able to exclude
@@ -147,10 +148,7 @@ def from_record(fields: dict[str, Any]) -> Row:
 
 def quantile(n: int | None, level: float = LEVEL) -> float:
     """Standard errors in half of an interval: Student's t of n draws, the normal one for None."""
-    from scipy.stats import norm, t
-
-    one_sided = 0.5 + level / 2
-    return float(norm.ppf(one_sided) if n is None else t.ppf(one_sided, n - 1))
+    return reach(level, math.inf if n is None else n - 1)
 
 
 # --- numbers with an error -------------------------------------------------------------------------------

@@ -57,7 +57,7 @@ def fit(
     from scalinglab.laws.fitting.data import rising
     from scalinglab.laws.fitting.data.points import positive
     from scalinglab.laws.fitting.law import known_parameters
-    from scalinglab.laws.fitting.statistics import check_level
+    from scalinglab.results.distributions import check_level
 
     check_level(level)
     positive(at=1 if at is None else at)

@@ -25,13 +25,10 @@ Its distribution is Student's t with PRIOR + m − 1 degrees of freedom.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-from scipy import special
 
 from scalinglab.laws.extrapolation.forecasters import MEMORIES, TREND_MEMORY
-from scalinglab.laws.fitting.statistics import student_log_density
+from scalinglab.results.distributions import LEAST_SPREAD, Student
 
 # measured: benchmarks/extrapolation.py, as docs/benchmarks/extrapolation-protocol.md says
 RECENT_SCATTER = np.median(MEMORIES)  # defined: in ln x, how fast old points fade from the noise
@@ -44,38 +41,6 @@ REACH = 0.75  # in ln x: how far the slope is taken as it is
 CHANGE = 0.1  # measured: benchmarks/forecasts.py; part by which the slope may change for each unit beyond
 
 
-@dataclass(frozen=True)
-class Band:
-    """The distribution of ln y around the forecast.
-
-    Attributes:
-        scale: (n,) scale of the t distribution.
-        freedom: its degrees of freedom.
-        below: (n,) its scale below the forecast, where it is another; half of the probability lies there.
-    """
-
-    scale: np.ndarray
-    freedom: float
-    below: np.ndarray | None = None
-
-    @classmethod
-    def of_ends(cls, below: np.ndarray, above: np.ndarray, level: float, freedom: float) -> Band:
-        """The one whose interval of this level ends so far below and above the forecast, in ln y."""
-        reach = special.stdtrit(freedom, 0.5 + level / 2)
-        smallest = 1e-12
-        return cls(np.maximum(above / reach, smallest), freedom, np.maximum(below / reach, smallest))
-
-    def half_width(self, level: float) -> np.ndarray:
-        """Half the width of the central interval of this level, in ln y."""
-        scale = self.scale if self.below is None else (self.scale + self.below) / 2
-        return np.asarray(scale * special.stdtrit(self.freedom, 0.5 + level / 2))
-
-    def log_density(self, error: np.ndarray) -> np.ndarray:
-        """ln of the density of ln y at forecast + error."""
-        scale = self.scale if self.below is None else np.where(error < 0, self.below, self.scale)
-        return np.asarray(student_log_density(error / scale, self.freedom) - np.log(scale))
-
-
 def band(
     ahead: np.ndarray,
     noise: float,
@@ -85,8 +50,8 @@ def band(
     cuts: float,
     rise: float = 0.0,
     steepest: float = 0.0,
-) -> Band:
-    """The band at the distances `ahead` (n,) from the variances of the module's equation.
+) -> Student:
+    """The distribution of ln y around the forecast at the distances `ahead` (n,), by the module's equation.
 
     Args:
         noise: s², its factor for monotone curves included.
@@ -103,7 +68,7 @@ def band(
     growing = disagreement + per_distance * distance**2 + again**2
     change = CHANGE * steepest * np.maximum(distance - REACH, 0.0) * distance
     scale = np.sqrt(noise + growing * (1.0 + FEW / cuts) + change**2)
-    return Band(np.maximum(scale, 1e-12), PRIOR + cuts - 1.0)
+    return Student(np.zeros_like(scale), np.maximum(scale, LEAST_SPREAD), PRIOR + cuts - 1.0)
 
 
 def scatter(log_x: np.ndarray, y: np.ndarray) -> float:

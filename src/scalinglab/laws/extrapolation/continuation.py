@@ -15,7 +15,7 @@ from scalinglab.laws.extrapolation import few_points
 from scalinglab.laws.extrapolation.stacking import extrapolate
 from scalinglab.laws.fitting.data import points, rising
 from scalinglab.laws.fitting.data.points import FEWEST_SIZES, Points
-from scalinglab.laws.fitting.solution import Interval
+from scalinglab.results.distributions import Interval
 
 
 @dataclass(frozen=True)
@@ -35,14 +35,14 @@ class Continuation:
 
     def interval(self, x: Any, level: float = 0.95) -> Interval:
         """Where one more run would fall at x; open ends are 0 and infinity."""
-        return Interval(*self._at(x, level)[1:])
+        return self._at(x, level)[1]
 
-    def _at(self, x: Any, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _at(self, x: Any, level: float) -> tuple[np.ndarray, Interval]:
         at = np.atleast_1d(np.asarray(x, float))
         if self.points.sizes < FEWEST_SIZES:
             return few_points.ends(self.points, at, level)
         found = extrapolate(self.points.x, self.points.y, at=at, level=level)
-        return found.mean, found.low, found.high
+        return found.mean, found.interval
 
 
 def continuation(x: Any, y: Any, nan_policy: str = "raise") -> Continuation:

@@ -25,6 +25,7 @@ from scalinglab.laws.fitting.statistics import WIDE
 from scalinglab.laws.fitting.uncertainty.form_error import FormError
 from scalinglab.laws.fitting.uncertainty.shared_errors import SharedErrors
 from scalinglab.laws.forms import registry
+from scalinglab.results.distributions import OPEN, Interval
 from scalinglab.results.types import Reason
 
 OFFSET_FORM = AUTO
@@ -51,16 +52,16 @@ def law_of(data: Points, **options: Any) -> Law:
     return law
 
 
-def ends(data: Points, at: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The law at `at` and the ends of the interval of one more run, each (at,); open ends 0 and infinity."""
+def ends(data: Points, at: np.ndarray, level: float) -> tuple[np.ndarray, Interval]:
+    """The law at `at`, (at,), and the interval of one more run; open ends are 0 and infinity."""
     law = law_of(data)
     refuse_beginnings(data, at)
     shared = SharedErrors(law)
     allowed: dict[str, Any] = {"shared": shared, "form_error": FormError(law, shared)}
-    low, high = law.interval(at, level, of="measurement", **allowed)
     mean, determined = np.asarray(law.predict(at)), at <= furthest(data)
-    low, high = widened(data.means()[0], at, mean, low, high)
-    return mean, np.where(determined, low, 0.0), np.where(determined, high, np.inf)
+    law_ends = law.interval(at, level, of="measurement", **allowed)
+    found = widened(data.means()[0], at, mean, law_ends, level)
+    return mean, found.where(determined, OPEN.through(np.exp))
 
 
 def furthest(data: Points) -> float:
@@ -93,7 +94,7 @@ def refuse_steepening(data: Points) -> None:
         raise NotDetermined(Reason("still_steepens", sizes=data.sizes, p=float(found.pvalue)))
 
 
-def predict(data: Points, at: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def predict(data: Points, at: np.ndarray, level: float) -> tuple[np.ndarray, Interval]:
     """`ends`, refused where an interval is too wide to be of use.
 
     Raises:
@@ -107,15 +108,14 @@ def predict(data: Points, at: np.ndarray, level: float) -> tuple[np.ndarray, np.
             "most": float(furthest(data) / largest),
         }
         raise NotDetermined(Reason("too_far_beyond", sizes=data.sizes, **factors))
-    mean, low, high = ends(data, at, level)
-    ratio = np.divide(high, low, out=np.full_like(high, np.inf), where=low > 0)
-    if not (ratio < WIDE**2).all():
-        worst = int(np.argmax(ratio))
+    mean, found = ends(data, at, level)
+    if not (found.ratio < WIDE**2).all():
+        worst = int(np.argmax(found.ratio))
         place = {"at": float(at[worst]), "beyond": float(at[worst] / data.x.max())}
-        ends_there = {"low": float(low[worst]), "high": float(high[worst])}
+        ends_there = {"low": float(found.low[worst]), "high": float(found.high[worst])}
         points = {"points": len(data.y), "sizes": data.sizes}
         raise NotDetermined(Reason("value_open", **points, **place, **ends_there))
-    return mean, low, high
+    return mean, found
 
 
 def caution(data: Points, at: np.ndarray) -> tuple[Reason, ...]:

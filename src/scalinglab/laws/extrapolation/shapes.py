@@ -18,6 +18,7 @@ from scalinglab.errors import NotDetermined
 from scalinglab.laws.extrapolation.bands import scatter
 from scalinglab.laws.fitting.bend import SIGNIFICANT
 from scalinglab.laws.fitting.data.points import FEWEST_SIZES
+from scalinglab.results.distributions import Interval, Student, interval
 from scalinglab.results.estimate import jitter_of
 from scalinglab.results.types import Reason
 
@@ -55,16 +56,15 @@ def short_range(x: np.ndarray) -> tuple[Reason, ...]:
     return (Reason("short_range", sizes=x.size, **factors),)
 
 
-def widened(
-    x: np.ndarray, at: np.ndarray, mean: np.ndarray, low: np.ndarray, high: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """The ends of an interval at `at`, wider beyond sizes x, ascending, that cover too little."""
+def widened(x: np.ndarray, at: np.ndarray, mean: np.ndarray, ends: Interval, level: float) -> Interval:
+    """The interval at `at`, wider beyond sizes x, ascending, that cover too little."""
     short = short_range(x)
     if not short:
-        return low, high
+        return ends
     factor = np.where(at > x[-1], short[0].details["factor"], 1.0)
-    with np.errstate(over="ignore"):
-        return mean * (low / mean) ** factor, mean * (high / mean) ** factor
+    with np.errstate(divide="ignore"):
+        known = Student.of_ends(*np.log([mean, *ends]), level=level)
+    return interval(known.stretched(factor), level, natural=np.exp)
 
 
 @dataclass(frozen=True)

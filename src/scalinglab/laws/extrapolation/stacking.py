@@ -43,15 +43,14 @@ from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.laws import weighing
 from scalinglab.laws.extrapolation import bands, few_points
 from scalinglab.laws.extrapolation.averaging import Backtest, backtests, joined, method_of
-from scalinglab.laws.extrapolation.bands import Band
 from scalinglab.laws.extrapolation.forecasters import damped_trend, forecast, recent_line
 from scalinglab.laws.extrapolation.shapes import require_continuable, shape_of, short_range, widened
 from scalinglab.laws.fitting.data import points, rising
 from scalinglab.laws.fitting.data.from_curves import points_from
 from scalinglab.laws.fitting.data.points import FEWEST_FOR_AN_OFFSET, FEWEST_SIZES
 from scalinglab.laws.fitting.fit import table_outlier_note
-from scalinglab.laws.fitting.statistics import check_level, mixture_ends
 from scalinglab.laws.fitting.uncertainty.form_error import FormError, Places
+from scalinglab.results.distributions import Interval, Mixture, Student, check_level, interval
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.types import Reason, Remark, noted, weighed
 from scalinglab.support.validation import checked, real_array
@@ -86,12 +85,17 @@ class Extrapolation(NotebookResult):
     trust: np.ndarray
     backtest: pd.DataFrame
     level: float
-    band: Band
+    band: Student
     notes: tuple[Reason, ...] = ()
     largest: float = float("nan")
     points: points.Points | None = None
     law: float = 0.0
     rises: bool = False
+
+    @property
+    def interval(self) -> Interval:
+        """The two ends."""
+        return Interval(self.low, self.high)
 
     @property
     def beyond(self) -> np.ndarray:
@@ -102,8 +106,9 @@ class Extrapolation(NotebookResult):
         """At one of its sizes."""
         kept = np.arange(self.at.size)[[place]]
         ends = {name: getattr(self, name)[kept] for name in ("at", "mean", "low", "high", "trust")}
+        band = {"middle": self.band.middle[kept], "spread": self.band.spread[kept]}
         below = None if self.band.below is None else self.band.below[kept]
-        return replace(self, **ends, band=replace(self.band, scale=self.band.scale[kept], below=below))
+        return replace(self, **ends, band=replace(self.band, **band, below=below))
 
     def log_score(self, y: Any) -> np.ndarray:
         """(n,) ln of the predicted density of y, one measured value for each of `at`."""
@@ -246,10 +251,10 @@ def _in_units(found: Extrapolation, x_unit: float, y_unit: float) -> Extrapolati
         return found
     units = {"cut": x_unit, "x": x_unit, "y": y_unit, "predicted": y_unit, "last_value": y_unit}
     backtest = found.backtest.assign(**{name: found.backtest[name] * unit for name, unit in units.items()})
+    low, high = found.interval.through(lambda y: y * y_unit)
     return replace(
-        found, at=found.at * x_unit, mean=found.mean * y_unit, low=found.low * y_unit,
-        high=found.high * y_unit, backtest=backtest,
-    )  # fmt: skip
+        found, at=found.at * x_unit, mean=found.mean * y_unit, low=low, high=high, backtest=backtest
+    )
 
 
 def _targets(at: Any) -> np.ndarray:
@@ -268,14 +273,14 @@ def _targets(at: Any) -> np.ndarray:
 
 
 def _from_one_law(data: points.Points, at: np.ndarray, level: float) -> Extrapolation:
-    mean, low, high = few_points.predict(data, at, level)
+    mean, ends = few_points.predict(data, at, level)
     columns = ("cut", "x", "y", "predicted", "last_value", "weight")
     empty = pd.DataFrame({name: np.zeros(0) for name in columns})
     # the profile gives an interval and no density: that of two halves of Gaussians stands in
-    band = Band.of_ends(np.log(mean / low), np.log(high / mean), level, np.inf)
+    band = Student.of_ends(np.zeros_like(mean), *np.log(ends / mean), level=level)
     weights = {few_points.OFFSET_FORM: 1.0}
     notes = few_points.caution(data, at)
-    return Extrapolation(at, mean, low, high, weights, np.ones_like(at), empty, level, band, notes)
+    return Extrapolation(at, mean, *ends, weights, np.ones_like(at), empty, level, band, notes)
 
 
 def _complement(found: Extrapolation) -> Extrapolation:
@@ -283,8 +288,9 @@ def _complement(found: Extrapolation) -> Extrapolation:
     backtest = found.backtest.assign(
         **{name: 1 - found.backtest[name] for name in ("y", "predicted", "last_value")}
     )
+    low, high = found.interval.through(lambda y: 1 - y)
     return replace(
-        found, mean=1 - found.mean, low=1 - found.high, high=1 - found.low, backtest=backtest, rises=True,
+        found, mean=1 - found.mean, low=low, high=high, backtest=backtest, rises=True,
         notes=(*found.notes, rising.NOTE),
         points=None if found.points is None else replace(found.points, y=1 - found.points.y),
     )  # fmt: skip
@@ -299,15 +305,15 @@ def _of_many(sizes: np.ndarray, values: np.ndarray, at: np.ndarray, level: float
     found = _with_law(stack, *law_beside(*curve))
     if at.max() <= sizes[-1] or not (short := short_range(sizes)):
         return found
-    low, high = widened(sizes, at, found.mean, found.low, found.high)
-    return _with_ends(replace(found, notes=(*short, *found.notes)), low, high)
+    ends = widened(sizes, at, found.mean, found.interval, level)
+    return _with_ends(replace(found, notes=(*short, *found.notes)), ends)
 
 
-def _with_ends(found: Extrapolation, low: np.ndarray, high: np.ndarray) -> Extrapolation:
+def _with_ends(found: Extrapolation, ends: Interval) -> Extrapolation:
     """The prediction with another interval: a distribution of the same kind and of this width."""
-    below, above = np.log(found.mean / low), np.log(high / found.mean)
-    band = Band.of_ends(below, above, found.level, found.band.freedom)
-    return replace(found, low=low, high=high, band=band)
+    off = np.log(ends / found.mean)
+    band = Student.of_ends(np.zeros_like(found.mean), *off, level=found.level, dof=found.band.dof)
+    return replace(found, low=ends.low, high=ends.high, band=band)
 
 
 def _with_law(stack: Extrapolation, share: float, errors: FormError | None) -> Extrapolation:
@@ -326,10 +332,12 @@ def _with_law(stack: Extrapolation, share: float, errors: FormError | None) -> E
     shares = (0.5, 0.5 - level / 2, 0.5 + level / 2)
     found = errors.quantiles(Places.values(once[None]), shares, noise**2)
     by_law = [np.interp(np.log(at), np.log(once), part) for part in found] + np.log(errors.law.at(at))
-    middles, *ends = np.stack([by_law, np.log([stack.mean, stack.low, stack.high])], axis=1)
-    weight = np.array([share, 1 - share])
-    low, high = (np.exp(end) for end in mixture_ends(middles, np.stack(ends, axis=1), weight, level))
-    return _with_ends(replace(stack, mean=np.clip(stack.mean, low, high), law=share), low, high)
+    parts = Student.of_ends(
+        *np.stack([by_law, np.log([stack.mean, stack.low, stack.high])], axis=1), level=level
+    )
+    both = Mixture(parts, np.array([share, 1 - share]), open_parts=True)
+    ends = interval(both, level, natural=np.exp)
+    return _with_ends(replace(stack, mean=np.clip(stack.mean, *ends), law=share), ends)
 
 
 @lru_cache(maxsize=64)
@@ -407,16 +415,16 @@ def _stacked(
         np.inf if shape.rising else shape.rise,
         max(abs(slope), abs(float(np.polyfit(log_x, np.log(y), 1)[0]))),
     )
-    spread = band.half_width(level)  # infinite where the curve still rises
-    if np.any(lost := np.isfinite(spread) & (np.abs(mean) + spread > MOST_LOG)):
+    ends = interval(replace(band, middle=mean), level)  # infinite where the curve still rises
+    if np.any(lost := np.isfinite(ends.high) & (np.maximum(-ends.low, ends.high) > MOST_LOG)):
         place = {"at": float(at[lost][0]), "beyond": float(np.exp(min(ahead[lost][0], MOST_LOG)))}
         sizes = {"points": len(y), "sizes": len(np.unique(log_x))}
         raise NotDetermined(Reason("value_open", **sizes, **place, low=0.0, high=float("inf")))
     return Extrapolation(
         at=at,
         mean=np.exp(mean),
-        low=np.exp(mean - spread),
-        high=np.exp(mean + spread),
+        low=np.exp(ends.low),
+        high=np.exp(ends.high),
         weights=method.named_weights(),
         trust=np.where(inside, 1.0, method.stretch * method.kept(made, ahead)),
         backtest=backtest_table(tests, again),

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scalinglab.laws.fitting.solution import Certificate, Interval, Solution, by_name, open_ended
+from scalinglab.laws.fitting.solution import Certificate, Solution, by_name, open_ended
 from scalinglab.laws.fitting.uncertainty import intervals, resampling
 from scalinglab.laws.fitting.uncertainty.diagnostics import Diagnosis, diagnose
 from scalinglab.laws.fitting.uncertainty.resampling import Bootstrap
 from scalinglab.results import fits
+from scalinglab.results.distributions import Interval
 from scalinglab.results.estimate import FEWEST
 from scalinglab.results.fits import ParameterRow
 from scalinglab.results.notebook import NotebookResult

@@ -7,33 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from scalinglab.errors import BadInput, nearest
 from scalinglab.laws.fitting import least_squares
 from scalinglab.laws.fitting.data.points import Points
-from scalinglab.laws.fitting.statistics import level_quantile, robust_scale
+from scalinglab.laws.fitting.statistics import robust_scale
 from scalinglab.laws.forms.base import Form
+from scalinglab.results.distributions import Interval, reach
 from scalinglab.results.types import Reason
 
 ROUNDING = 1e-9  # guard: residuals of ln y; below it the last digits of a fit decide, not the data
 LEAST_VARIANCE = ROUNDING**2  # guard: likewise
 # guard: condition number of the scaled Jacobian beyond which some combination is not determined
 ILL_CONDITIONED = 1e6
-
-
-class Interval(NamedTuple):
-    """The two ends of an interval."""
-
-    low: Any
-    high: Any
-
-    @classmethod
-    def around(cls, value: Any, reach: Any) -> Interval:
-        """As far to either side of a value in its logarithm."""
-        return cls(value * np.exp(-reach), value * np.exp(reach))
 
 
 def open_ended(intervals: Mapping[str, Interval]) -> tuple[str, ...]:
@@ -160,8 +149,8 @@ class Solution:
         """
         at_bound = int(self.at_bound.sum())
         if self.dof < 1 or not at_bound or len(self.form.variables) > 1:
-            return level_quantile(level, self.dof)
-        return level_quantile(level, self.dof + at_bound) * float(np.sqrt(self.dof / (self.dof + at_bound)))
+            return reach(level, self.dof)
+        return reach(level, self.dof + at_bound) * float(np.sqrt(self.dof / (self.dof + at_bound)))
 
     @property
     def unit(self) -> float:

@@ -1,15 +1,14 @@
-"""The statistics that fits need: quantiles, a robust scale, an average over noise."""
+"""The statistics that fits need: a robust scale, an average over noise."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import special
 
-from scalinglab.errors import BadInput
 from scalinglab.laws.weighing import shares
+from scalinglab.results.distributions import Mixture, Student
 from scalinglab.results.estimate import median_scale
 
 # measured: benchmarks/extrapolation.py --cuts and benchmarks/coverage.py --curves, on both sides of it, and
@@ -21,18 +20,6 @@ FEWEST_LEFT = 5
 # factor to either side; intervals of a larger ratio are shown without a value, and no run is proposed
 # farther off the best size: one √10 off costs 1.6 times the compute, with the exponents of Chinchilla's runs
 WIDE = 10.0
-
-
-def check_level(level: float) -> None:
-    """Refuse what is no level of an interval."""
-    if not 0 < level < 1:
-        raise BadInput(f"level={level!r} must lie between 0 and 1, as in 0.95")
-
-
-def level_quantile(level: float, dof: float) -> float:
-    """Student's two-sided quantile."""
-    check_level(level)
-    return float(special.stdtrit(dof, 0.5 + level / 2)) if dof >= 1 else float("inf")
 
 
 def f_pvalue(explained: float, columns: int, left: float, dof: int) -> float:
@@ -115,10 +102,8 @@ class NoiseAverage:
         """γ, averaged."""
         return float(self.weight @ self.noise_exponent)
 
-    def ends(
-        self, gradient: np.ndarray, level: float, log_x: np.ndarray | None = None, block: float = 1.0
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The interval of each g·β, or of a measurement of it.
+    def known(self, gradient: np.ndarray, log_x: np.ndarray | None = None, block: float = 1.0) -> Mixture:
+        """The distribution of each g·β, or of a measurement of it.
 
         Args:
             gradient: (designs, quantities, p) each g.
@@ -132,76 +117,7 @@ class NoiseAverage:
             noise = np.exp(self.noise_exponent[:, None] * (log_x - self.centre))
             variance = variance + block * (self.sigma[:, None] * noise) ** 2
         spread = np.maximum(np.sqrt(variance), 1e-300)
-        shares = (0.5 - level / 2, 0.5 + level / 2)
-        low, high = (mixture_quantile(middle, spread, self.weight, self.dof, share) for share in shares)
-        return low, high
-
-
-def student_log_density(t: np.ndarray, dof: float) -> np.ndarray:
-    """ln of the density of Student's distribution; a million degrees of freedom stand for more."""
-    half = min(dof, 1e6) / 2
-    scale = special.gammaln(half + 0.5) - special.gammaln(half) - np.log(2 * np.pi * half) / 2
-    return np.asarray(scale - (half + 0.5) * np.log1p(t**2 / (2 * half)))
-
-
-def mixture_quantile(
-    middle: np.ndarray, spread: np.ndarray, weight: np.ndarray, dof: float, share: float
-) -> np.ndarray:
-    """(quantities,) of averages of Student distributions (k, quantities) with weights (k,).
-
-    By Newton's steps within a bracket, and by halving it where these do not end: a distribution of almost no
-    spread is a jump.
-    """
-    each = middle + spread * special.stdtrit(dof, share)
-    low, high = each.min(axis=0), each.max(axis=0)
-    place, close = (low + high) / 2, 1e-13 * (high - low)
-    for step in range(60):
-        t = (place - middle) / spread
-        excess = weight @ special.stdtr(dof, t) - share
-        low, high = np.where(excess < 0, place, low), np.where(excess < 0, high, place)
-        with np.errstate(all="ignore"):  # far from all of them the density is 0
-            density = np.exp(student_log_density(t, dof))
-            newton = place - excess / (weight @ (density / spread))
-        tried = np.where((low <= newton) & (newton <= high) & (step < 12), newton, (low + high) / 2)
-        last, place = place, np.where(np.abs(excess) < 1e-14, place, tried)
-        if np.all(np.abs(place - last) <= close + 1e-15 * np.abs(place)):
-            break
-    return np.asarray(place)
-
-
-def between(middle: Any, low: Any, high: Any, normal: np.ndarray, level: float = 0.95) -> np.ndarray:
-    """Positive values at standard normal numbers: of an interval's level those at its ends, in logarithms.
-
-    One Gaussian below the middle and another above; as in `mixture_ends`.
-    """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        side = np.where(normal < 0, np.log(middle / low), np.log(high / middle))
-        return np.asarray(middle * np.exp(normal * side / special.ndtri(0.5 + level / 2)))
-
-
-OPEN = 300.0  # guard: of a logarithm, in place of an infinite end
-
-
-def mixture_ends(
-    middles: np.ndarray, ends: np.ndarray, weight: np.ndarray, level: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """The ends, each (quantities,), of the average of what several forms or forecasts say.
-
-    Each one's distribution is taken for one Gaussian below its value and another above, with its own ends.
-
-    Args:
-        middles: (forms, quantities).
-        ends: (forms, 2, quantities), infinite where open.
-        weight: (forms,), summing to 1.
-    """
-    found = []
-    usual = special.ndtri(0.5 + level / 2)
-    for side, share in ((0, 0.5 - level / 2), (1, 0.5 + level / 2)):
-        half = np.clip(np.abs(ends[:, side] - middles), 1e-12, OPEN)
-        end = mixture_quantile(middles, half / usual, weight, np.inf, share)
-        far = np.abs(end - weight @ middles) > OPEN / 2
-        found.append(np.where(far, (2 * side - 1) * np.inf, end))
-    return found[0], found[1]
+        return Mixture(Student(middle, spread, self.dof), self.weight)
 
 
 def average_over_noise(

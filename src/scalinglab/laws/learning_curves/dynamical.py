@@ -242,5 +242,4 @@ def stopping_point(found: list[SizeCurve], at: float, seed: int = 0) -> Estimate
     generator = np.random.default_rng(seed)
     sizes = np.log([curve.size for curve in found])
     logs = new_point(sizes, [optimum(curve, generator).x for curve in found], float(np.log(at)))
-    value, low, high = np.exp([logs.value, logs.low, logs.high]).tolist()
-    return Estimate(value, logs.stderr, low, high)
+    return Estimate(float(np.exp(logs.value)), logs.stderr, *logs.interval.through(np.exp))

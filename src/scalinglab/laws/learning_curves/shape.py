@@ -12,7 +12,8 @@ import numpy as np
 
 from scalinglab.errors import BadInput
 from scalinglab.laws.learning_curves.mean_curves import SizeCurve
-from scalinglab.results.estimate import FEWEST, Estimate, ends_of, jitter_of, slope
+from scalinglab.results.distributions import Draws, interval
+from scalinglab.results.estimate import FEWEST, Estimate, jitter_of, slope
 
 # search: at which positions are read; about one a knot of the smoothed curve, which knows no more
 LEVELS = 64
@@ -38,8 +39,8 @@ def optimum(curve: SizeCurve, generator: np.random.Generator) -> Optimum:
     replicas = _replicas(curve, generator) @ smoothed.hat.T
     where = smoothed.knots[np.argmin(replicas, axis=1)]
     at = smoothed.lowest
-    low, high = ends_of(where, 0.68)
     x = float(smoothed.knots[at])
+    low, high = interval(Draws(where), 0.68, holding=x)
     rise = smoothed.values[-1] - smoothed.values[at]
     error = float(replicas.min(axis=1).std())
     if curve.stderr is not None and len(curve.runs) < FEWEST:  # too few to draw from, yet they lie apart
@@ -48,8 +49,8 @@ def optimum(curve: SizeCurve, generator: np.random.Generator) -> Optimum:
     return Optimum(
         x=x,
         y=float(curve.y.min()),
-        x_low=float(min(low, x)),
-        x_high=float(max(high, x)),
+        x_low=low,
+        x_high=high,
         y_error=error,
         kind="overfits" if overfits else "saturates",
     )

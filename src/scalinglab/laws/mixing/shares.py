@@ -20,9 +20,8 @@ from scipy.optimize import linprog
 from scalinglab.errors import BadInput, NotDetermined, nearest
 from scalinglab.laws.fitting.data.from_curves import losses_of_runs, under_names
 from scalinglab.laws.fitting.data.points import SAME_SIZE
-from scalinglab.laws.fitting.solution import Interval
-from scalinglab.laws.fitting.statistics import check_level, level_quantile
 from scalinglab.laws.mixing import process
+from scalinglab.results.distributions import Interval, Student, check_level, interval, reach
 from scalinglab.results.estimate import FEWEST, Estimate
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.types import Reason, Remark, noted
@@ -129,7 +128,7 @@ class Mixture(NotebookResult):
         scores = np.abs(self.errors) / std
         count, fitted = len(scores), len(self.shares) + len(self.sizes) + 3
         rank = min(int(np.ceil((count + 1) * self.level)), count)
-        few = level_quantile(self.level, max(count - 1, 1))
+        few = reach(self.level, max(count - 1, 1))
         reached = np.sort(scores)[rank - 1] if count * (1 - self.level) >= 1 else max(scores.max(), few)
         parts = random.random((PARTS, count)).argsort(axis=1)[:, : max(count // OF_RUNS, 1)]
         upper = (self.model.left_out + reached * std)[parts]
@@ -148,9 +147,14 @@ class Mixture(NotebookResult):
         table = getattr(frame, "frame", frame)
         table = under_names(pd.DataFrame(table) if not isinstance(table, pd.DataFrame) else table, self.sizes)
         mean, std = self._at(_shares(table, self.shares), self._sizes_of(table))
-        low, high = Interval.around(np.exp(mean), self.widen * std)
+        low, high = self._interval(mean, std)
         columns = {"mean": np.exp(mean), "low": low, "high": high, "supported": std <= self._least_known}
         return pd.DataFrame(columns, index=table.index)
+
+    def _interval(self, mean: Any, std: Any) -> Interval:
+        """Of one more run, of these ln loss: as many standard deviations as hold the runs left out."""
+        known = Student(mean, std * self.widen / reach(self.level))
+        return interval(known, self.level, natural=np.exp)
 
     @property
     def _least_known(self) -> float:
@@ -213,7 +217,7 @@ class Mixture(NotebookResult):
         if any(name in given for name in self.shares):
             row = self.predict(pd.DataFrame([{**dict.fromkeys(self.shares, 0.0), **given, **sizes}])).iloc[0]
             compared = Estimate(float(row["mean"]), low=float(row["low"]), high=float(row["high"]))
-        estimate = Estimate(value, value * std, *map(float, Interval.around(value, self.widen * std)))
+        estimate = Estimate(value, value * std, *self._interval(mean, std))
         runs, _ = self._at(self.runs, np.repeat(place, len(self.runs), axis=0))
         least = float(np.exp(runs.min())) if self.sizes else float(self.loss.min())
         shares = dict(zip(self.shares, pool[0].tolist(), strict=True))

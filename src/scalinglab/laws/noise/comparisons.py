@@ -35,7 +35,8 @@ from scalinglab.laws.noise.optimum import (
     statistic,
 )
 from scalinglab.laws.noise.runs import DRAWS, TRAINED_ABOVE, UNITS, ends
-from scalinglab.results.estimate import CANNOT_TELL, Estimate, ends_of
+from scalinglab.results.distributions import Draws, interval
+from scalinglab.results.estimate import CANNOT_TELL, Estimate
 from scalinglab.results.types import Reason, Remark, TableRows, Worded
 
 
@@ -101,7 +102,7 @@ def stability(curves: Curves, *, trained_above: float | None = None) -> Stabilit
     random = np.random.default_rng(0)
     largest = np.array([half_fail(rates[tried], row[None, tried])[0] for row, tried in zip(share, count > 0)])
     drawn = np.full((DRAWS, len(widths)), np.nan)
-    interval = np.full((2, len(widths)), np.nan)
+    known_ends = np.full((2, len(widths)), np.nan)
     known = np.isfinite(largest)
     for k in range(len(widths)):
         tried = count[k] > 0
@@ -111,9 +112,9 @@ def stability(curves: Curves, *, trained_above: float | None = None) -> Stabilit
         shares = random.binomial(runs, chance, (DRAWS, len(runs))) / runs
         drawn[:, k] = half_fail(rates[tried], shares, random.uniform(-0.5, 0.5, DRAWS))
         if known[k]:
-            interval[:, k] = ends_of(drawn[:, k])
+            known_ends[:, k] = interval(Draws(drawn[:, k]))
     exponent = statistic(powers, widths[known], largest[known], drawn[:, known])
-    return Stability(widths, found.width_column, rates, share, largest, interval, exponent)
+    return Stability(widths, found.width_column, rates, share, largest, known_ends, exponent)
 
 
 def half_fail(rates: np.ndarray, share: np.ndarray, missed: Any = 0.0) -> np.ndarray:

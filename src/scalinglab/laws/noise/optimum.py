@@ -38,7 +38,8 @@ from scalinglab.laws.noise.runs import (
     resampled,
     select,
 )
-from scalinglab.results.estimate import CANNOT_TELL, FAILS, FEWEST, HOLDS, Estimate, ends_of, slopes
+from scalinglab.results.distributions import Draws, interval
+from scalinglab.results.estimate import CANNOT_TELL, FAILS, FEWEST, HOLDS, Estimate, slopes
 from scalinglab.results.types import Reason, Remark, TableRows, Worded
 from scalinglab.support.validation import checked
 
@@ -212,9 +213,9 @@ def from_ends(found: Ends, *, claim: float | None = None, draws: int = DRAWS, se
     r_squared = 1 - rest @ rest / (spread @ spread) if spread.any() else np.nan
     failed = np.array([1 - sum(map(len, one.scores)) / one.tried.sum() for one in searches])
     sign = -1.0 if found.is_loss else 1.0
-    interval = ends_of(drawn) if repeated else np.full((2, len(widths)), np.nan)
+    ends = np.array(interval(Draws(drawn))) if repeated else np.full((2, len(widths)), np.nan)
     return OptimalNoise(
-        widths, found.multiple(), found.width_column, middle, interval, low, high, sign * best, stderr, edge,
+        widths, found.multiple(), found.width_column, middle, ends, low, high, sign * best, stderr, edge,
         failed, used, bounded, a, p, float(r_squared), verdict, reason, claim,
         found.x, found.y, drawn, best_drawn, tuple(searches), len(found.frame),
     )  # fmt: skip

@@ -15,8 +15,8 @@ from scipy import optimize
 
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting.data.points import positive
-from scalinglab.laws.fitting.solution import Interval
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
+from scalinglab.results.distributions import Interval
 from scalinglab.results.sentences import Column
 from scalinglab.results.types import Reason, Remark, Worded
 

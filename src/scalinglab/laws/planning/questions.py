@@ -23,9 +23,9 @@ from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.data.from_curves import Rows, points_from
 from scalinglab.laws.fitting.fit import AUTO, fit_points, table_outlier_note
 from scalinglab.laws.fitting.law import Law
-from scalinglab.laws.fitting.statistics import level_quantile
 from scalinglab.laws.planning.fitted import column_names, law_or_continuation
 from scalinglab.laws.planning.next_runs import NextRuns, next_runs
+from scalinglab.results.distributions import Student, interval
 from scalinglab.results.estimate import Estimate
 from scalinglab.results.sentences import Column
 from scalinglab.results.types import Reason, Remark, Worded
@@ -263,8 +263,8 @@ def _bend_of_line(
     middle = (u.min() + u.max()) / 2
     mean = -float(np.polyfit(u - middle, v, 2)[1])  # the local exponent in the middle
     start, end = mean - seen.change / 2, mean + seen.change / 2
-    width = seen.change_error * level_quantile(level, seen.dof)
-    low, high, p = seen.change - width, seen.change + width, seen.pvalue
+    low, high = interval(Student(seen.change, seen.change_error, seen.dof), level)
+    p = seen.pvalue
     if p < 1 - level and abs(seen.change) > 1e-6:
         straight: bool | None = False
         code, details = "flattens" if abs(end) < abs(start) else "steepens", {"first": start, "last": end}

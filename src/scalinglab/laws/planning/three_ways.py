@@ -25,11 +25,11 @@ from scalinglab.laws import surface
 from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.data.from_curves import Rows, is_table
 from scalinglab.laws.fitting.law import Law
-from scalinglab.laws.fitting.solution import Interval
 from scalinglab.laws.fitting.uncertainty import resampling
 from scalinglab.laws.planning.fitted import law_or_surface
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
-from scalinglab.results.estimate import FEWEST, ends_of, slope
+from scalinglab.results.distributions import UNKNOWN, Draws, Interval, interval
+from scalinglab.results.estimate import FEWEST, slope
 from scalinglab.results.types import Reason, Remark, TableRows, Worded
 from scalinglab.support.validation import checked
 
@@ -141,7 +141,7 @@ def approaches(
         )
         size = float(np.exp(value[1]))
         examples = compute / flops_per_param_example / size
-        size_ends = Interval(*map(float, np.exp(size_ends)))
+        size_ends = size_ends.through(np.exp)
         bias = float(np.nanmedian(off[:, 0])) if np.isfinite(off[:, 0]).any() else np.nan
         found.append(Approach(name, float(value[0]), ends, size, size_ends, examples, bias, grid, best))
     found.append(Approach(
@@ -158,9 +158,8 @@ def interval_from_errors(value: float, errors: np.ndarray, level: float) -> Inte
     """
     known = np.isfinite(errors)
     if known.mean() < level:
-        return Interval(np.nan, np.nan)
-    low, high = value - ends_of(errors[known], level)[::-1]
-    return Interval(float(min(low, value)), float(max(high, value)))
+        return UNKNOWN
+    return interval(Draws(value - errors[known]), level, holding=value)
 
 
 def _ends(interval: Interval, digits: str) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,9 +23,10 @@ from scalinglab.curves.columns import IDENTITY, is_seed
 from scalinglab.curves.names import quantity
 from scalinglab.errors import BadInput, NotDetermined, nearest
 from scalinglab.laws.fitting.data.from_curves import Table, losses_of_runs, under_names
-from scalinglab.laws.fitting.statistics import WIDE, check_level
+from scalinglab.laws.fitting.statistics import WIDE
 from scalinglab.laws.tuning import movement, valleys
 from scalinglab.laws.tuning.valleys import Cell
+from scalinglab.results.distributions import Draws, check_level, interval
 from scalinglab.results.estimate import FEWEST, Estimate
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.types import Reason, Remark, TableRows, noted
@@ -294,15 +296,15 @@ class _Law:
         place, off = self.movement.at(size)[0], self.off(size)
         found = {}
         for i, name in enumerate(self.names):
-            around = Estimate.from_draws(place[i], place[i] + off[:, i], level)
-            ends = sorted(_value(name, end) for end in (around.low, around.high))
+            around = interval(Draws(place[i] + off[:, i]), level)
+            ends = around.through(partial(value_of, name))
             step = np.zeros(len(place))
             costs = []
             for factor in (0.5, 2.0):
                 step[i] = np.log(factor)
                 costs.append(float(np.expm1(self.valleys.above(step)[0])))
             powers = {n: float(v) for n, v in zip(sizes, self.movement.coefficients[i, 1:], strict=True)}
-            found[name] = Setting(_value(name, place[i]), ends[0], ends[1], costs[0], costs[1], powers)
+            found[name] = Setting(_value(name, place[i]), *ends, costs[0], costs[1], powers)
         return found
 
     def regret(self, size: np.ndarray, level: float) -> Estimate:

@@ -246,7 +246,8 @@ class NoiseModels:
             return self._scaled(rows, centre, ends, level, noise_at)
         bottom, top = (centre + self.scatter_left * (end - centre) for end in ends)  # that around the bend
         moved = np.sum(self.bends.at(np.log(places[0])) * places[1], axis=-1)  # (bends, quantities)
-        below, above = self.bent.ends(_with(rows, moved), level, noise_at, self.linear.points_per_block)
+        bent = self.bent.known(_with(rows, moved), noise_at, self.linear.points_per_block)
+        below, above = bent.ends(level)
         return np.minimum(bottom, centre + below), np.maximum(top, centre + above)
 
     def _scaled(
@@ -260,7 +261,7 @@ class NoiseModels:
         """The ends, scaled on each side by the average's interval over the usual one."""
         if len(self.average.weight) == 1:  # one noise model: that of the fit
             return ends
-        below, above = self.average.ends(rows[None], level, noise_at, self.linear.points_per_block)
+        below, above = self.average.known(rows[None], noise_at, self.linear.points_per_block).ends(level)
         half = self.linear.half_width(rows, level, noise_at is not None)
         return scaled(centre, ends, -below / half, above / half)
 

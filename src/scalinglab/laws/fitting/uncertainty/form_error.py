@@ -35,16 +35,11 @@ from scipy import special
 
 from scalinglab.laws.fitting.bend import SIGNIFICANT
 from scalinglab.laws.fitting.solution import ROUNDING, Solution
-from scalinglab.laws.fitting.statistics import (
-    HUBER,
-    NEGLIGIBLE,
-    ROUNDS,
-    mixture_quantile,
-    student_log_density,
-)
+from scalinglab.laws.fitting.statistics import HUBER, NEGLIGIBLE, ROUNDS
 from scalinglab.laws.fitting.uncertainty.linear import MOST_POINTS, LinearFit
 from scalinglab.laws.fitting.uncertainty.shared_errors import SharedErrors
 from scalinglab.laws.weighing import shares
+from scalinglab.results.distributions import mixture_quantile, student_log_density
 
 # judged: rows "smooth error", "second power" and "surface, power of a sum" of benchmarks/coverage.py, and
 # benchmarks/extrapolation.py --form-errors; the prior

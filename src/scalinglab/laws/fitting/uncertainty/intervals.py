@@ -1,4 +1,4 @@
-"""Every interval of a law: one function, `interval`, of any quantity that follows from the parameters.
+"""Every interval of a law: what is known of any quantity that follows from the parameters, `OfLaw`.
 
 A `Quantity` says how numbers follow from parameters: the law at some sizes, a ratio, a parameter, the size of
 the best model. Its interval is made in up to five steps:
@@ -11,12 +11,11 @@ the best model. Its interval is made in up to five steps:
    a bend; of curves;
 5. what the form may miss (`form_error`), unless the form is taken for true.
 
-What rests on no law of this kind has no profile and no residuals to resample, and brings its own spread:
-`extrapolate` from eight sizes on (backtests, `extrapolation.bands`), best settings (`tuning`: optima that
-scatter from size to size), mixtures (`mixing`: a Gaussian process, by runs left out), scores (`scores`: an
-average over curves) and runs in progress (`in_progress`: priors from earlier runs). Their ends are made where
-those here are: of draws by `results.estimate.ends_of`, of a spread in logarithms by `Interval.around` with
-`statistics.level_quantile`, of an average by `statistics.mixture_ends`.
+That is one of the distributions of `results.distributions`, which makes every printed interval. What rests on
+no law of this kind has no profile and no residuals to resample, and is another of them: `extrapolate` from
+eight sizes on (backtests, `extrapolation.bands`), mixtures (`mixing`: a Gaussian process, by runs left out),
+runs in progress and schedules are Student distributions; best settings (`tuning`) and scores are drawn; an
+average over forms is a mixture.
 """
 
 from __future__ import annotations
@@ -30,13 +29,14 @@ import numpy as np
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting import least_squares
 from scalinglab.laws.fitting.data.points import shaped
-from scalinglab.laws.fitting.solution import Interval, Solution, sizes_of
-from scalinglab.laws.fitting.statistics import level_quantile
+from scalinglab.laws.fitting.solution import Solution, sizes_of
 from scalinglab.laws.fitting.uncertainty import profile
 from scalinglab.laws.fitting.uncertainty.diagnostics import Diagnosis, diagnose
 from scalinglab.laws.fitting.uncertainty.form_error import FormError, Places
 from scalinglab.laws.fitting.uncertainty.resampling import Bootstrap, bootstrap
 from scalinglab.laws.fitting.uncertainty.shared_errors import SharedErrors
+from scalinglab.results import distributions
+from scalinglab.results.distributions import OPEN, Interval, reach
 
 
 @dataclass(frozen=True)
@@ -144,64 +144,95 @@ def parameters_of(law: Solution) -> Quantity:
     return Quantity(value, every, limits=limits, unit=np.r_[units, np.ones(int(exponent))])
 
 
+def bounds_of(law: Solution) -> tuple[np.ndarray, np.ndarray]:
+    """The bounds of `parameters_of`; the exponent has none."""
+    form = law.form
+    exponent = [(-np.inf, np.inf)] * (form.exponent is not None and not isinstance(form.exponent, float))
+    low, high = np.array([*((p.low, p.high) for p in form.parameters), *exponent]).T
+    return low, high
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfLaw:
+    """What is known of numbers that follow from a fitted law, in units of `quantity.value`.
+
+    Attributes:
+        method: "profile" (noise even, points independent), "bootstrap" (over runs), or "auto": the bootstrap
+            where runs have several points each, else the profile averaged over what the noise may be.
+        drawn: the refits of "bootstrap", where they are kept.
+        measured: whether it is one more run at the one place of each number.
+        diagnosis: gives that of the law, where it is kept.
+        shared: errors that runs of one size share; by default none.
+        form_error: what the form may miss; by default nothing.
+    """
+
+    law: Solution
+    quantity: Quantity
+    method: str = "auto"
+    drawn: Bootstrap | None = None
+    measured: bool = False
+    diagnosis: Callable[[], Diagnosis] | None = None
+    shared: SharedErrors | None = None
+    form_error: FormError | None = None
+
+    def ends(self, level: float) -> tuple[np.ndarray, np.ndarray]:
+        """The ends, each (count,); infinite where open."""
+        law, quantity, places = self.law, self.quantity, self.quantity.places
+        centre, judged = quantity.at(law.values[None])[0], None
+        if self.drawn is not None:
+            values = quantity.natural(quantity.at(self.drawn.values))
+            low, high = map(quantity.inner, self.drawn.known(values).ends(level))
+        else:
+            # a parameter at its bound was not estimated: counted for the law at a size and not for others
+            threshold = law.quantile(level) if places is not None else reach(level, law.dof)
+            low, high = np.full(quantity.count, -np.inf), np.full(quantity.count, np.inf)
+            if np.isfinite(threshold):
+                low, high = quantity.opened(*profile.along(law, quantity.value, quantity.count, threshold))
+            if self.method == "auto":
+                judged = (self.diagnosis() if self.diagnosis is not None else diagnose(law)).noise
+
+        def at(values: np.ndarray) -> np.ndarray:
+            return np.asarray(quantity.at(values[None])[0])
+
+        if self.shared is not None:
+            low, high = quantity.opened(*self.shared.widened(at, centre, (low, high), level))
+        if self.measured:
+            noise = law.quantile(level) * law.residual_std
+            low, high = centre - np.hypot(centre - low, noise), centre + np.hypot(high - centre, noise)
+        if judged is not None:
+            where = None if places is None else (places.sizes[0], places.weight)
+            wider = judged.widened(at, centre, (low, high), level, where, self.measured)
+            low, high = quantity.opened(*wider)
+        if self.form_error is not None and places is not None:
+            halves = np.abs([low - centre, high - centre])
+            below, above = self.form_error.ends(places, level, halves, self.measured)
+            low, high = centre - below, centre + above
+        return low, high
+
+
+def known(law: Solution, quantity: Quantity, method: str = "auto", **options: Any) -> OfLaw:
+    """What is known of a quantity; `options` of `OfLaw` and, where refits are not given, of `bootstrap`."""
+    if method not in ("auto", "profile", "bootstrap"):
+        raise BadInput(f"method={method!r} must be 'auto', 'profile' or 'bootstrap'")
+    mine = {name: options.pop(name) for name in OfLaw.__dataclass_fields__ if name in options}
+    resampled = method == "bootstrap" or (method == "auto" and law.points.resampled)
+    if mine.get("drawn") is None and resampled:
+        mine["drawn"] = bootstrap(law, **options)
+    return OfLaw(law=law, quantity=quantity, method=method, **mine)
+
+
 def interval(
     law: Solution,
     quantity: Quantity,
     level: float = 0.95,
     method: str = "auto",
     *,
-    drawn: Bootstrap | None = None,
-    measured: bool = False,
-    diagnosis: Callable[[], Diagnosis] | None = None,
-    shared: SharedErrors | None = None,
-    form_error: FormError | None = None,
+    bounds: tuple[Any, Any] | None = None,
     **options: Any,
-) -> tuple[np.ndarray, np.ndarray]:
-    """The ends, each (count,), of the interval of every number; infinite (of a logarithm 0) where it is open.
-
-    Args:
-        method: "profile" (noise even, points independent), "bootstrap" (over runs), or "auto": the bootstrap
-            where runs have several points each, else the profile averaged over what the noise may be.
-        drawn: the refits of "bootstrap", where they are kept.
-        measured: whether it is the interval of one more run at the one place of each number.
-        diagnosis: gives that of the law, where it is kept.
-        shared: errors that runs of one size share; by default none.
-        form_error: what the form may miss; by default nothing.
-        options: of `bootstrap`.
-    """
-    if method not in ("auto", "profile", "bootstrap"):
-        raise BadInput(f"method={method!r} must be 'auto', 'profile' or 'bootstrap'")
-    places, judged = quantity.places, None
-    if drawn is not None or method == "bootstrap" or (method == "auto" and law.points.resampled):
-        drawn = drawn or bootstrap(law, **options)
-        low, high = (
-            quantity.inner(end) for end in drawn.ends(quantity.natural(quantity.at(drawn.values)), level)
-        )
-    else:
-        # a parameter at its bound was not estimated, which counts for the law at a size and not for others
-        threshold = law.quantile(level) if places is not None else level_quantile(level, law.dof)
-        low, high = np.full(quantity.count, -np.inf), np.full(quantity.count, np.inf)
-        if np.isfinite(threshold):
-            low, high = quantity.opened(*profile.along(law, quantity.value, quantity.count, threshold))
-        if method == "auto":
-            judged = (diagnosis() if diagnosis is not None else diagnose(law)).noise
-    centre = quantity.at(law.values[None])[0]
-    if shared is not None:
-        low, high = shared.widened(lambda values: quantity.at(values[None])[0], centre, (low, high), level)
-        low, high = quantity.opened(low, high)
-    if measured:
-        noise = law.quantile(level) * law.residual_std
-        low, high = centre - np.hypot(centre - low, noise), centre + np.hypot(high - centre, noise)
-    if judged is not None:
-        where = None if places is None else (places.sizes[0], places.weight)
-        low, high = judged.widened(
-            lambda values: quantity.at(values[None])[0], centre, (low, high), level, where, measured
-        )
-        low, high = quantity.opened(low, high)
-    if form_error is not None and places is not None:
-        below, above = form_error.ends(places, level, np.abs([low - centre, high - centre]), measured)
-        low, high = centre - below, centre + above
-    return quantity.natural(low), quantity.natural(high)
+) -> Interval:
+    """The interval of every number, its ends (count,) each; `options` of `known`."""
+    found = known(law, quantity, method, **options)
+    return distributions.interval(found, level, natural=quantity.natural, bounds=bounds)
 
 
 def median(
@@ -244,7 +275,7 @@ def of_law(
     inputs = sizes_of(law.form, x)
     quantity = law_at(law, inputs.reshape(len(inputs), -1))
     ends = interval(law, quantity, level, method, measured=of == "measurement", **options)
-    return Interval(*(shaped(end, inputs.shape[1:]) for end in ends))
+    return ends.through(lambda end: shaped(end, inputs.shape[1:]))
 
 
 def of_parameters(
@@ -260,18 +291,14 @@ def of_parameters(
     the bound and not the data stopped it. An exponent that is held is its own interval.
     """
     names, exponent = law.form.names, law.form.exponent
-    known = {"exponent": Interval(exponent, exponent)} if isinstance(exponent, float) else {}
+    held = {"exponent": Interval(exponent, exponent)} if isinstance(exponent, float) else {}
     if law.dof < 1:
-        return {n: Interval(-np.inf, np.inf) for n in (*names, "exponent")} | known
+        return dict.fromkeys((*names, "exponent"), OPEN) | held
     quantity = parameters_of(law)
-    if resampled := method == "auto" and law.points.resampled:
-        drawn = interval(law, quantity, level)
-        method = "profile"
-    low, high = interval(law, quantity, level, method, diagnosis=diagnosis)
-    for j, p in enumerate(law.form.parameters):
-        low[j], high[j] = max(low[j], p.low), min(high[j], p.high)
+    resampled = method == "auto" and law.points.resampled
+    way: dict[str, Any] = {"method": "profile" if resampled else method, "diagnosis": diagnosis}
+    found = interval(law, quantity, level, **way, bounds=bounds_of(law))
     if resampled:  # what the profile leaves open, resampled points cannot close
-        closed = ~(np.isinf(low) | np.isinf(high))
-        low, high = np.where(closed, drawn[0], low), np.where(closed, drawn[1], high)
-    named = (*names, "exponent")[: quantity.count]
-    return dict(zip(named, map(Interval, low.tolist(), high.tolist()), strict=True)) | known
+        closed = np.isfinite(found).all(axis=0)
+        found = interval(law, quantity, level).where(closed, found)
+    return dict(zip((*names, "exponent"), found.each(), strict=False)) | held

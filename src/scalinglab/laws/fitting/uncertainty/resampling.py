@@ -6,13 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting import least_squares
-from scalinglab.laws.fitting.solution import Interval, Solution, sizes_of
-from scalinglab.laws.fitting.statistics import level_quantile
-from scalinglab.results.estimate import FEWEST, ends_of
+from scalinglab.laws.fitting.solution import Solution, sizes_of
+from scalinglab.results.distributions import Draws, Interval, interval
+from scalinglab.results.estimate import FEWEST
 
 
 @dataclass(frozen=True)
@@ -44,15 +43,11 @@ class Bootstrap:
 
     def interval(self, x: Any, level: float = 0.95) -> Interval:
         """The interval of the law at x."""
-        return Interval(*(float(e) if np.ndim(e) == 0 else e for e in self.ends(self.predict(x), level)))
+        return interval(self.known(self.predict(x)), level)
 
-    def ends(self, values: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
-        """The ends (…) of what the refits give, values (draws, …), by expanded percentiles."""
-        # resampling G runs understates spread by √(1 - 1/G) and uses Gaussian tails; Hesterberg (2015)
-        # widens the percentiles so that a mean of G values gets exactly Student's interval
-        wider = np.sqrt(self.runs / (self.runs - 1)) * level_quantile(level, self.runs - 1)
-        low, high = ends_of(values, 1 - 2 * float(special.ndtr(-wider)))
-        return low, high
+    def known(self, values: np.ndarray) -> Draws:
+        """The distribution of what the refits give, values (draws, …)."""
+        return Draws(values, runs=self.runs)
 
     def errors(self) -> dict[str, float]:
         """One standard error of every parameter."""

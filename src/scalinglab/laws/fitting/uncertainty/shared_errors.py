@@ -105,8 +105,8 @@ class SharedErrors:
             return ends
         with np.errstate(invalid="ignore", divide="ignore"):  # NaN where a form is not positive
             rows = np.nan_to_num(self.linear.slopes(quantity, len(centre)), posinf=0.0, neginf=0.0)[None]
-        low, high = self.average.ends(rows, level)
-        bottom, top = self._independent.ends(rows, level)
+        low, high = self.average.known(rows).ends(level)
+        bottom, top = self._independent.known(rows).ends(level)
         middle, half = (bottom + top) / 2, np.maximum((top - bottom) / 2, 1e-300)
         known = np.any(rows[0] != 0, axis=1)
         down, up = (np.where(known, side, 1.0) for side in ((middle - low) / half, (high - middle) / half))

@@ -1,0 +1,265 @@
+"""Every printed interval: one function, `interval`, of what is known of a number.
+
+That is a `Distribution`, one of four:
+
+- `Draws`: resampled, simulated or posterior values;
+- `Student`: an estimate with its standard error, a Gaussian where that is known, and one that reaches
+  farther to one side than to the other;
+- `Mixture`: an average of those, over what the noise may be, over forms, over forecasts;
+- a number that follows from a fitted law (`laws.fitting.uncertainty.intervals.OfLaw`): what the points allow,
+  widened by what the noise may be and the form may miss.
+
+What is not determined has an infinite end, of a positive number also 0; what is not known is NaN. Numbers
+that follow from another by a monotone function have the interval that its ends give (`Interval.through`).
+
+>>> ends = interval(Student(np.log(2.0), 0.1), natural=np.exp)
+>>> round(ends.low, 4), round(ends.high, 4)
+(1.644, 2.433)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from scipy import special
+
+from scalinglab.errors import BadInput
+
+
+class Interval(NamedTuple):
+    """The two ends of an interval; numbers, or arrays of one shape."""
+
+    low: Any
+    high: Any
+
+    @property
+    def ratio(self) -> Any:
+        """The high end over the low one: infinite where an end is open or not positive."""
+        low, high = np.asarray(self.low, float), np.asarray(self.high, float)
+        return np.divide(high, low, out=np.full(high.shape, np.inf), where=low > 0)
+
+    def through(self, function: Callable[[Any], Any]) -> Interval:
+        """Of what follows by a monotone function, rising or falling."""
+        ends = function(self.low), function(self.high)
+        return Interval(*map(_plain, (np.minimum(*ends), np.maximum(*ends))))
+
+    def where(self, known: Any, otherwise: Interval) -> Interval:
+        """Its ends where these are known, else those of another; `known` of both ends, or a pair of each."""
+        low, high = known if isinstance(known, tuple) else (known, known)
+        return Interval(
+            _plain(np.where(low, self.low, otherwise.low)), _plain(np.where(high, self.high, otherwise.high))
+        )
+
+    def each(self) -> list[Interval]:
+        """Of arrays (n,) the n intervals."""
+        return list(map(Interval, np.asarray(self.low).tolist(), np.asarray(self.high).tolist()))
+
+
+OPEN = Interval(-np.inf, np.inf)  # of what is not determined
+UNKNOWN = Interval(np.nan, np.nan)
+
+
+class Distribution(Protocol):
+    """What is known of a number, or of many."""
+
+    def ends(self, level: float) -> tuple[Any, Any]:
+        """Where the central part of this probability begins and ends."""
+
+
+def interval(
+    known: Distribution,
+    level: float = 0.95,
+    *,
+    natural: Callable[[Any], Any] | None = None,
+    holding: Any = None,
+    bounds: tuple[Any, Any] | None = None,
+) -> Interval:
+    """The interval of what is known of a number, at a level.
+
+    Args:
+        natural: gives the number from what is known, as `np.exp` does where that is its logarithm.
+        holding: a value inside the interval, whatever the distribution says: the one that is reported.
+        bounds: between which the number lies.
+    """
+    check_level(level)
+    low, high = known.ends(level)
+    if holding is not None:
+        low, high = np.minimum(low, holding), np.maximum(high, holding)
+    if natural is not None:
+        with np.errstate(over="ignore"):  # an end that is open is infinite
+            low, high = natural(low), natural(high)
+    if bounds is not None:
+        low, high = np.maximum(low, bounds[0]), np.minimum(high, bounds[1])
+    return Interval(_plain(low), _plain(high))
+
+
+def _plain(end: Any) -> Any:
+    """A number for an array of none."""
+    return float(end) if np.ndim(end) == 0 else np.asarray(end)
+
+
+def check_level(level: float) -> None:
+    """Refuse what is no level of an interval."""
+    if not 0 < level < 1:
+        raise BadInput(f"level={level!r} must lie between 0 and 1, as in 0.95")
+
+
+def reach(level: float, dof: float = np.inf) -> float:
+    """Student's two-sided quantile: how many standard errors an interval extends; infinite below dof = 1."""
+    check_level(level)
+    return float(special.stdtrit(dof, 0.5 + level / 2)) if dof >= 1 else float("inf")
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Drawn values; those that are NaN do not count.
+
+    Attributes:
+        values: (draws, …).
+        weights: (draws,) of the values, (draws,) too; equal by default.
+        runs: of how many resampled runs they come. Resampling G runs understates spread by √(1 − 1/G) and
+            has Gaussian tails; the percentiles are widened so that a mean of G values gets exactly Student's
+            interval (Hesterberg 2015).
+
+    >>> interval(Draws([1.0, 2.0, np.nan, 3.0])), interval(Draws([1.0, np.inf, np.inf]))
+    (Interval(low=1.05, high=2.95), Interval(low=1.0, high=inf))
+    """
+
+    values: Any
+    weights: Any = None
+    runs: int | None = None
+
+    def ends(self, level: float) -> tuple[Any, Any]:
+        """The percentiles."""
+        values = np.asarray(self.values, float)
+        if self.runs is not None:
+            wider = np.sqrt(self.runs / (self.runs - 1)) * reach(level, self.runs - 1)
+            level = 1 - 2 * float(special.ndtr(-wider))
+        tails = 0.5 - level / 2, 0.5 + level / 2
+        if self.weights is not None:
+            order = np.argsort(values, kind="stable")
+            place = np.searchsorted(np.cumsum(np.asarray(self.weights, float)[order]), tails)
+            low, high = values[order][np.minimum(place, len(values) - 1)]
+            return low, high
+        quantile: Any = np.nanquantile if np.isnan(values).any() else np.quantile
+        if np.isinf(values).any():  # there is nothing to interpolate between two of them, or beside one
+            low, high = quantile(values, tails, axis=0, method="nearest")
+        else:
+            low, high = quantile(values, tails, axis=0)
+        return low, high
+
+
+LEAST_SPREAD = 1e-12  # guard: of a logarithm, in place of none
+
+
+@dataclass(frozen=True, eq=False)
+class Student:
+    """middle + spread · t with Student's t; a Gaussian where the degrees of freedom are infinite.
+
+    Attributes:
+        middle: half of the probability lies below.
+        spread: (…) its scale, such as the standard error.
+        dof: degrees of freedom; below one nothing is known of the scale, and the ends are open.
+        below: (…) the scale below the middle, where it is another.
+    """
+
+    middle: Any
+    spread: Any
+    dof: float = np.inf
+    below: Any = None
+
+    @classmethod
+    def of_ends(cls, middle: Any, low: Any, high: Any, *, level: float, dof: float = np.inf) -> Student:
+        """The one whose interval of this level has these ends."""
+        down, up = (
+            np.maximum(half, LEAST_SPREAD) / reach(level, dof) for half in (middle - low, high - middle)
+        )
+        return cls(middle, up, dof, down)
+
+    def stretched(self, factor: Any) -> Student:
+        """As many times as wide."""
+        below = None if self.below is None else self.below * factor
+        return replace(self, spread=self.spread * factor, below=below)
+
+    def ends(self, level: float) -> tuple[Any, Any]:
+        """Middle ± scale · quantile."""
+        far, down = reach(level, self.dof), self.spread if self.below is None else self.below
+        return self.middle - far * down, self.middle + far * self.spread
+
+    def at(self, normal: Any) -> Any:
+        """The values at standard normal numbers, of a Gaussian."""
+        spread = self.spread if self.below is None else np.where(normal < 0, self.below, self.spread)
+        return self.middle + normal * spread
+
+    def log_density(self, value: Any) -> np.ndarray:
+        """ln of the density."""
+        off = np.asarray(value - self.middle)
+        spread = self.spread if self.below is None else np.where(off < 0, self.below, self.spread)
+        return np.asarray(student_log_density(off / spread, self.dof) - np.log(spread))
+
+
+def student_log_density(t: np.ndarray, dof: float) -> np.ndarray:
+    """ln of the density of Student's distribution; a million degrees of freedom stand for more."""
+    half = min(dof, 1e6) / 2
+    scale = special.gammaln(half + 0.5) - special.gammaln(half) - np.log(2 * np.pi * half) / 2
+    return np.asarray(scale - (half + 0.5) * np.log1p(t**2 / (2 * half)))
+
+
+FARTHEST = 300.0  # guard: of a logarithm, in place of an infinite end
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """The average of several distributions, each end by the scales on its side.
+
+    Attributes:
+        parts: of a middle (parts, numbers).
+        weight: (parts,), summing to 1.
+        open_parts: whether parts may have open ends. These stand `FARTHEST` away, and an end of the average
+            that is more than half as far from its mean is open, too.
+    """
+
+    parts: Student
+    weight: np.ndarray
+    open_parts: bool = False
+
+    def ends(self, level: float) -> tuple[np.ndarray, np.ndarray]:
+        """Its quantiles."""
+        parts, found = self.parts, []
+        for side, spread in ((-1, parts.spread if parts.below is None else parts.below), (1, parts.spread)):
+            if self.open_parts:
+                spread = np.minimum(spread, FARTHEST / reach(level, parts.dof))
+            end = mixture_quantile(parts.middle, spread, self.weight, parts.dof, 0.5 + side * level / 2)
+            if self.open_parts:
+                far = np.abs(end - self.weight @ parts.middle) > FARTHEST / 2
+                end = np.where(far, side * np.inf, end)
+            found.append(end)
+        return found[0], found[1]
+
+
+def mixture_quantile(
+    middle: np.ndarray, spread: np.ndarray, weight: np.ndarray, dof: float, share: float
+) -> np.ndarray:
+    """(quantities,) of averages of Student distributions (k, quantities) with weights (k,).
+
+    By Newton's steps within a bracket, and by halving it where these do not end: a distribution of almost no
+    spread is a jump.
+    """
+    each = middle + spread * special.stdtrit(dof, share)
+    low, high = each.min(axis=0), each.max(axis=0)
+    place, close = (low + high) / 2, 1e-13 * (high - low)
+    for step in range(60):
+        t = (place - middle) / spread
+        excess = weight @ special.stdtr(dof, t) - share
+        low, high = np.where(excess < 0, place, low), np.where(excess < 0, high, place)
+        with np.errstate(all="ignore"):  # far from all of them the density is 0
+            density = np.exp(student_log_density(t, dof))
+            newton = place - excess / (weight @ (density / spread))
+        tried = np.where((low <= newton) & (newton <= high) & (step < 12), newton, (low + high) / 2)
+        last, place = place, np.where(np.abs(excess) < 1e-14, place, tried)
+        if np.all(np.abs(place - last) <= close + 1e-15 * np.abs(place)):
+            break
+    return np.asarray(place)
