@@ -231,12 +231,12 @@ def exponents_of_shorter_curves() -> Numbers:
 
     γ is the slope of the smallest error; `error` the standard error of ours less the cut ones, from seeds.
     """
-    from scalinglab.studies.trained import storing_in
+    from scalinglab.studies.trained import RunStorage, storing_in
     from scalinglab_papers.damico2025 import against_published
     from scalinglab_papers.damico2025.pairs import AS_PUBLISHED, ours
-    from scalinglab_papers.damico2025.study import RunStorage
 
-    store, found = MEASURED / "damico2025-runs" / "gpu.parquet", {}
+    store = MEASURED / "damico2025-runs" / "gpu.parquet"
+    found: Numbers = {}
     for name, pair in (("resnet", "ResNet CIFAR10"), ("cnn", "CNN CIFAR10")):
         with storing_in(store):
             (made,) = ours("gpu", RunStorage(store), [pair], (AS_PUBLISHED,), laws=False)
@@ -257,9 +257,9 @@ def exponents_of_shorter_curves() -> Numbers:
 
 def optima_of_unfinished_trainings() -> Numbers:
     """Eq. 4: γ₂ of the optima of our ViT on MNIST when its curves are cut after 20 and 40 epochs."""
+    from scalinglab.studies.trained import RunStorage
     from scalinglab_papers.damico2025.beyond import optimum_in_time
     from scalinglab_papers.damico2025.pairs import AS_PUBLISHED, ours
-    from scalinglab_papers.damico2025.study import RunStorage
 
     store = RunStorage(MEASURED / "damico2025-runs" / "gpu.parquet")
     (made,) = ours("gpu", store, ["ViT MNIST"], (AS_PUBLISHED,), laws=False)
@@ -488,12 +488,14 @@ def norm_by_initial_weights(inputs: int = 100, seeds: int = 2) -> Numbers:
     Digits, even against odd, Wide ResNets without normalisation, with He's initial weights as in the record
     and with PyTorch's, which are smaller, each at a rate and for as long as it needs to learn.
     """
+    import torch
+
     from scalinglab import measure
     from scalinglab.data import load
     from scalinglab.studies import trained
 
     data, found = load("digits"), {}
-    x, y = data.inputs("test")[:inputs], 2.0 * (data.test_y[:inputs] % 2) - 1
+    x, y = torch.as_tensor(data.inputs("test")[:inputs]), 2.0 * (data.test_y[:inputs] % 2) - 1
     for name, own in (
         ("he", {"learning_rate": 0.005, "steps": 100}),
         ("pytorch", {"learning_rate": 0.05, "steps": 300, "initialization": "torch"}),

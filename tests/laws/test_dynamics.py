@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from scalinglab.curves import Curves
-from scalinglab.errors import BadInput
+from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.laws.learning_curves.collapse import collapse
 from scalinglab.laws.learning_curves.dynamical import dynamical
 from scalinglab.laws.learning_curves.mean_curves import size_curves
@@ -47,6 +47,13 @@ def test_a_tiny_exponent_over_many_decades_of_norm_is_recovered():
     found = dynamical(family(SIZES, 0.005, 30.0, 0.001, points=60))
     assert found.gamma_measured.value == pytest.approx(0.15, rel=0.05)
     assert found.gamma_predicted.value == pytest.approx(0.15, rel=0.15)
+
+
+def test_a_norm_that_hardly_varies_has_no_exponent():
+    """Curves that fall while the norm changes by a few percent gave γ₁ = 57."""
+    curves = family(SIZES, 0.5, 1.0, 0.1)
+    with pytest.raises(NotDetermined, match="fall while x changes by a factor of 1.0"):
+        dynamical(curves.assign(norm=curves["norm"] ** 0.01))
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import scalinglab as sl
+from scalinglab.errors import BadInput
 from scalinglab.theory.dmft import sgd
 from scalinglab.theory.dmft.solver.response import System
 
@@ -66,6 +67,12 @@ def test_slow_timescales_of_the_white_model_are_those_of_eqs_110_and_111():
         exact = dmft.white.solve(times, ratio).transfer(1)
         np.testing.assert_allclose(dmft.white.slow_transfer(times, ratio), exact, atol=tolerance)
     assert np.all(dmft.white.solve(times[1:], 10.0).transfer(1) > np.exp(-times[1:]))
+
+
+@pytest.mark.parametrize(("times", "ratio"), [([0.0, math.nan], 2.0), ([1.0], math.nan), ([1.0], 0.0)])
+def test_the_slow_transfer_of_what_is_no_number_is_refused(times, ratio):
+    with pytest.raises(BadInput, match="model_ratio"):
+        dmft.white.slow_transfer(times, ratio)
 
 
 # --- one-pass SGD --------------------------------------------------------------------------------

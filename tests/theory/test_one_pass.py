@@ -180,6 +180,12 @@ def test_no_phase_without_a_finite_target() -> None:
         phases.boundary(lambda x: phases.phase(x, 0.3).name, 0.8, 0.9)
 
 
+@pytest.mark.parametrize("batch", [math.nan, 0.0, -1.0])
+def test_the_stable_rate_of_no_batch_is_refused(batch: float) -> None:
+    with pytest.raises(BadInput, match="batch_size"):
+        phases.stable_rate(SMALL, batch)
+
+
 @pytest.mark.slow
 def test_frontier_has_the_exponents_of_its_phase() -> None:
     found = phases.compute_optimal(0.8, 0.3, [1e9, 1e11])

@@ -88,10 +88,8 @@ def _add_optimum(
             Finding("compute-optimal", Status.NOT_DETERMINED, {}, (reason_of(error),), {}, more, names),
             Finding("next run", Status.NOT_DETERMINED, {}, (Reason("no_optimum"),), {}, plan, names),
         )
-        return replace(
-            found,
-            findings=(*found.findings, *_both_grown(found, spent, of_accuracy(curves, found.y)), *refused),
-        )
+        grown = _both_grown(found, spent, of_accuracy(curves, found.y))
+        return replace(found, findings=(*found.findings, *grown, *refused))
     asked = [*best.compute].index(target)
     ruled_out = fitted.weights.get(fitted.law.form.name, 0.0) < SIGNIFICANT
     contradicted = ruled_out and found["power law"].facts["verdict"] == "not quite"

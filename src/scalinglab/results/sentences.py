@@ -637,6 +637,10 @@ REASONS = {
         "a quality of {quality:.2g} by optimum: the curves differ, or the places of their flat minima are "
         "uncertain by more than the noise; by='position' (--by position) needs none of these"
     ),
+    "fall_over_no_range": (
+        "the curves fall while x changes by a factor of {factor:.3g}, and a power of x needs {least:g} or more: "
+        "measure from earlier steps on, or name another column that grows during training with x (--x)"
+    ),
     "early_slopes_drift": (
         "early slopes change with size, from {first:.3g} to {last:.3g} ({trend:+.2g} per e-fold): gamma_1 is "
         "their average, not one exponent"

@@ -10,14 +10,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scalinglab.errors import BadInput
+from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.laws.learning_curves.mean_curves import SizeCurve
 from scalinglab.results.distributions import Draws, interval
 from scalinglab.results.estimate import FEWEST, Estimate, jitter_of, slope
+from scalinglab.results.types import Reason
 
 # search: at which positions are read; about one a knot of the smoothed curve, which knows no more
 LEVELS = 64
 STEEP = 0.5  # convention: full width at half maximum; the window is where the slope is at least this part
+# guard: factor of x over a falling part, below which x hardly varies and its power says nothing; those of the
+# published curves of D'Amico et al. (2025) have 1.8 and more
+LEAST_FACTOR = 1.2
 RESAMPLES = 200  # search: of a curve; an end of a Gaussian's 68 % interval is then known to 5 % of its width
 
 
@@ -100,7 +104,8 @@ def power_law_window(curve: SizeCurve) -> Window:
         fall = Estimate(float(steepness[first : last + 1].mean()))
     drop = float(smoothed.values[first] - smoothed.values[at])
     # noise from second differences, too: what a smooth curve of any shape cannot explain
-    resolved = at > 0 and drop > 5.0 * max(smoothed.noise, jitter_of(curve.y))
+    stands_out = at > 0 and drop > 5.0 * max(smoothed.noise, jitter_of(curve.y))
+    resolved = stands_out and high - low > np.log(LEAST_FACTOR)
     return Window(low, high, fall.value, fall.stderr, drop, resolved)
 
 
@@ -112,6 +117,11 @@ def level_crossings(found: list[SizeCurve], windows: list[Window]) -> tuple[np.n
     """
     resolved = np.array([window.resolved for window in windows])
     if resolved.sum() < FEWEST:
+        narrow = [np.exp(w.high - w.low) for w in windows if w.high - w.low <= np.log(LEAST_FACTOR)]
+        if len(found) - len(narrow) < FEWEST:
+            raise NotDetermined(
+                Reason("fall_over_no_range", factor=float(np.median(narrow)), least=LEAST_FACTOR)
+            )
         raise BadInput(
             f"only {int(resolved.sum())} of {len(found)} sizes have a falling part that stands out of their "
             "noise, and neither exponents nor positions can be read off the others: train longer or average "

@@ -58,6 +58,8 @@ def kappa(s: np.ndarray, model_ratio: float, data_ratio: float = math.inf) -> np
 def slow_transfer(times: np.ndarray, model_ratio: float) -> np.ndarray:
     """H(τ) at infinite data: eq. 110 for small ν, eq. 111 (corrected, e^{−τ} cosh(τ/√ν)) for large ν."""
     t = np.asarray(times, float)
+    if not model_ratio > 0 or np.isnan(t).any():
+        raise BadInput(f"model_ratio = {model_ratio} must be positive, and times numbers: there is no H(τ)")
     if model_ratio < 1:
         return (1 - model_ratio) + model_ratio * np.exp(-t / model_ratio)
     root = 1 / math.sqrt(model_ratio)

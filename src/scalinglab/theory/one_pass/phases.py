@@ -135,6 +135,8 @@ def boundary(inside: Callable[[float], str], low: float, high: float) -> float:
 @checked
 def stable_rate(given: Spectrum, batch_size: float = 1.0) -> float:
     """A learning rate at which SGD is stable: 1/(Σλ/B + λ₁ (1 + 1/B)), half of the largest or less."""
+    if not batch_size > 0:
+        raise BadInput(f"batch_size = {batch_size} must be positive: the examples of a step")
     largest = float(given.nodes().eigenvalues.max())
     return 1 / (given.trace / batch_size + largest * (1 + 1 / batch_size))
 
