@@ -13,7 +13,7 @@ from scalinglab.laws.extrapolation import averaging, bands, few_points, forecast
 from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.uncertainty import form_error
 from scalinglab.results import Reason
-from scalinglab.results.distributions import interval
+from scalinglab.results.distributions import Interval, interval
 from tests.refusals import because
 
 RNG = np.random.default_rng(0)
@@ -298,7 +298,7 @@ def test_few_sizes_are_continued_unless_they_steepen_with_a_caution_beyond_three
 def test_an_interval_of_a_factor_of_a_hundred_is_no_answer(monkeypatch):
     at = np.array([1e6, 2e6])
     for ratio, refused in ((99.0, False), (100.0, True), (np.inf, True)):
-        ends = np.ones(2), np.array([1.0, 1.0]), np.array([2.0, ratio])
+        ends = np.ones(2), Interval(np.array([1.0, 1.0]), np.array([2.0, ratio]))
         monkeypatch.setattr(few_points, "ends", lambda *_, ends=ends: ends)
         if refused:
             with pytest.raises(NotDetermined, check=because("value_open", at=2e6, beyond=20.0)):

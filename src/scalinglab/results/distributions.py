@@ -110,6 +110,8 @@ def check_level(level: float) -> None:
 def reach(level: float, dof: float = np.inf) -> float:
     """Student's two-sided quantile: how many standard errors an interval extends; infinite below dof = 1."""
     check_level(level)
+    if dof == np.inf:
+        return float(special.ndtri(0.5 + level / 2))
     return float(special.stdtrit(dof, 0.5 + level / 2)) if dof >= 1 else float("inf")
 
 
