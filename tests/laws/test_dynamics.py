@@ -52,7 +52,7 @@ def test_a_tiny_exponent_over_many_decades_of_norm_is_recovered():
 def test_a_norm_that_hardly_varies_has_no_exponent():
     """Curves that fall while the norm changes by a few percent gave γ₁ = 57."""
     curves = family(SIZES, 0.5, 1.0, 0.1)
-    with pytest.raises(NotDetermined, match="fall while x changes by a factor of 1.0"):
+    with pytest.raises(NotDetermined, match="fall while x changes by a factor of 1"):
         dynamical(curves.assign(norm=curves["norm"] ** 0.01))
 
 

@@ -638,7 +638,7 @@ REASONS = {
         "uncertain by more than the noise; by='position' (--by position) needs none of these"
     ),
     "fall_over_no_range": (
-        "the curves fall while x changes by a factor of {factor:.3g}, and a power of x needs {least:g} or more: "
+        "the curves fall while x changes by a factor of {factor:.3g}; a power of x needs {least:g} or more: "
         "measure from earlier steps on, or name another column that grows during training with x (--x)"
     ),
     "early_slopes_drift": (
