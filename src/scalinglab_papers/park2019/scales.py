@@ -82,7 +82,7 @@ GPU = {
     # an eighth of the time had its optima near w B = 18,000, half of it has them near 8,000
     "mnist 1LP ntk": Reduced(
         share=1 / 2, widths=(*MLP_WIDTHS, 1024), batches=MLP_BATCHES, batch=64, rates=MLP_RATES,
-        near=(2048, 65_536), shared=(512,), seeds=8,
+        near=(2048, 65_536), shared=(512,), seeds=4,
     ),
     # batches of 6 and 8, which 512 and 1,024 units alone would have, were cut off before all seeds had them
     "mnist 2LP ntk": Reduced(
@@ -105,10 +105,9 @@ GPU = {
         share=1 / 4, widths=MLP_PAPER_WIDTHS, batches=MLP_BATCHES, near=(8192, 65_536), shared=(1024,),
         seeds=8,
     ),
-    # an eighth of the time had optima from w B = 8,000 to the end of the search
     "fashion-mnist 2LP ntk": Reduced(
-        share=1 / 4, widths=(128, 256, 512, 1024), batches=(*MLP_BATCHES, 1536), near=(3072, 131_072),
-        shared=(1536,), seeds=8,
+        share=1 / 8, widths=MLP_WIDTHS, batches=(*MLP_BATCHES, 1536), near=(6144, 98_304), shared=(1536,),
+        seeds=4,
     ),
     # a sixtieth of the time had its optima at the end of w B ≤ 2,048; longer training has them at less
     "fashion-mnist CNN ntk": Reduced(
