@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 import scalinglab as sl
 from coverage_parts.few_sizes import FEW_SIZES, Ends, gaussian, offset, power, with_break
@@ -223,6 +224,26 @@ def shared_error_case(noise: Noise, design: tuple[np.ndarray, np.ndarray]) -> Ca
     return one
 
 
+def checkpoints_case(count: int) -> Callable:
+    """Loss amid the checkpoints of runs of one length, at the last of the largest, and at 3 times both."""
+    n, d = np.meshgrid(np.geomspace(2e7, 2e9, count), np.geomspace(3e8, 2e10, 30), indexing="ij")
+    form, run = forms.get("chinchilla"), np.repeat(np.arange(count), d.shape[1])
+    at = np.array([[2e8, 2e9, 6e9], [3e9, 2e10, 6e10]])
+
+    def one(rng: np.random.Generator) -> Ends:
+        offsets = 0.005 * rng.standard_normal((count, 1))
+        steps = np.log([along(rng, d.shape[1], 0.8, 0.003) for _ in range(count)])
+        table = pd.DataFrame({
+            "run": run, "n_params": n.ravel(), "tokens": d.ravel(), "n_data": d.max(),
+            "loss": (form(np.array([n, d]), *TRUE) * np.exp(offsets + steps)).ravel(),
+        })  # fmt: skip
+        fitted = surface.fit(table, seed=int(rng.integers(2**31)))
+        places = dict(zip(form.variables, at, strict=True))
+        return *fitted.interval(places), form(at, *TRUE), fitted.median(places)
+
+    return one
+
+
 def floor_at_zero_case(rng: np.random.Generator) -> Ends:
     """The loss far beyond 6 × 5 runs whose sizes share 1 %, at floors 0, 0.5 and 1 that the fit puts at 0."""
     n, d = (v.ravel() for v in np.meshgrid(np.geomspace(2e8, 2e9, 6), np.geomspace(1e9, 2e10, 5)))
@@ -372,6 +393,7 @@ CASES = (
     Case("surface, 4 × 4 runs", small_surface_case(4, 4)),
     Case("surface, 4 × 4 runs, 2 % noise", small_surface_case(4, 4, 0.02)),
     Case("surface, 5 × 5 runs", small_surface_case(5, 5)),
+    *(Case(f"surface, checkpoints of {count} runs", checkpoints_case(count)) for count in (4, 5, 8)),
     Case("surface, a floor that the fit puts at zero: loss at floors 0, 0.5, 1", floor_at_zero_case),
     *(
         Case(f"surface, {runs}, {name}: alpha, loss, n_params", shared_error_case(noise, design))

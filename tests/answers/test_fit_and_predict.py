@@ -210,7 +210,8 @@ def test_shapes_of_networks_are_fitted_together_and_named_where_they_matter():
     table = pd.DataFrame(rows).loc[np.repeat(np.arange(len(n)), len(tokens))]
     fit = sl.fit(table.assign(tokens=np.tile(tokens, len(n)), loss=loss.ravel()))
     assert fit.x == ("n_params", "n_data")
-    assert len(fit.chosen.table.y) == loss.size  # every checkpoint
+    # from 30e9 tokens down to 1e9 there are six checkpoints that lie nearest to a halving
+    assert len(fit.chosen.table.y) == 6 * len(n)
     assert {note.details["column"] for note in fit.notes if note.code == "also_explained"} == {
         "width",
         "depth",

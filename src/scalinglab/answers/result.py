@@ -134,7 +134,8 @@ def find_points(chosen: Chosen) -> Finding:
     table, y = chosen.table, chosen.table.y
     sizes = dict(zip(chosen.x, np.atleast_2d(table.x), strict=True))
     facts: dict[str, Any] = {
-        "runs": len(np.unique(table.runs)), "units": dict(chosen.units), "y": chosen.y,
+        "runs": table.checkpoints_of or len(np.unique(table.runs)), "y": chosen.y,
+        "checkpoints": len(table.y) if table.checkpoints_of else 0, "units": dict(chosen.units),
         "sizes": {name: (float(size.min()), float(size.max())) for name, size in sizes.items()},
     }  # fmt: skip
     if chosen.is_surface:

@@ -117,7 +117,8 @@ def log_density_of(
         shown, missed = values[:count].copy(), None if errors is None else errors[count]
         if missed is not None and missed.shows:
             shown[:, -1] -= missed.measured - missed.residuals  # outliers, which would pass for noise
-        white, prior, _, ratio = shared_errors.whitened(shown, sizes[:count], places[:count])
+        shared = shared_errors.several(sizes[:count], data.checkpoints_of > 0)
+        white, prior, _, ratio = shared_errors.whitened(shown, sizes[:count], places[:count], shared)
         own = 1 / np.sqrt(1 + ratio)  # noise of a run, over that of the fit, by which its priors count
         if missed is not None and missed.shows:
             # before the residuals, a form that errs is as likely as one that holds

@@ -137,7 +137,7 @@ def why_no_optimum(law: Law, lost: Sequence[str]) -> Reason:
     for i, size in enumerate(law.form.variables[:2]):
         if rises_with(law, i):
             return Reason("loss_rises", size=Column(size))
-    runs, sizes = len(np.unique(law.points.runs)), tuple(map(Column, law.form.variables))
+    runs, sizes = law.points.trainings, tuple(map(Column, law.form.variables))
     return Reason("optimum_open", runs=runs, parameters=tuple(lost), equation=law.form.equation, sizes=sizes)
 
 
@@ -146,7 +146,7 @@ def rises_with(law: Law, variable: int) -> bool:
 
     Runs count, not their checkpoints, which move together.
     """
-    x, y, runs = law.points.x[:2], law.points.y, len(np.unique(law.points.runs))
+    x, y, runs = law.points.x[:2], law.points.y, law.points.trainings
     if (y <= 0).any():
         return False
     design = np.column_stack([np.ones(len(y)), *np.log(x)])

@@ -158,13 +158,14 @@ class Surface(NotebookResult):
         """Whether residuals bend with size in a way that the form lacks."""
         law, points = self.law, self.law.points
         with np.errstate(divide="ignore"):
-            sizes = shared_errors.groups(law, np.log(points.x).T)
+            sizes, places = shared_errors.groups(law, np.log(points.x).T)
+        chance = shared_errors.several(sizes, points.checkpoints_of > 0)
         return of_surface(
             points,
             lambda: fit_points(
                 law.form, points, log=law.log, start=law.values[None], noise=law.noise or None
             ),
-            lambda values: shared_errors.whitened(values, *sizes),
+            lambda values: shared_errors.whitened(values, sizes, places, chance),
         )
 
     @property

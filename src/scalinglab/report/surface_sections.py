@@ -121,7 +121,8 @@ def the_frontier(fitted: Surface, found: pd.DataFrame | Reason, y: str, unit: st
 
 def _points(fitted: Surface) -> str:
     """What the points of a surface are."""
-    return "checkpoints" if fitted.law.points.blocked else "runs"
+    points = fitted.law.points
+    return "checkpoints" if points.blocked or points.checkpoints_of else "runs"
 
 
 def _range(row: dict[str, float], name: str) -> str:

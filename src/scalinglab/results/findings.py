@@ -123,7 +123,10 @@ def _plain(found: Finding) -> tuple[str, str]:
 
 
 def _read(found: Finding) -> tuple[str, str]:
-    """facts: runs, sizes and units by column, y and its ends; values (of one size) or compute (of two)."""
+    """facts: runs, checkpoints (if they are points), sizes and units by column, y and its ends.
+
+    Of one size its values, of two compute.
+    """
     f = found.facts
     y = f"{spoken(f['y'], found.names)} from {f['ends'][0]:.4g} to {f['ends'][1]:.4g}"
     ranges = {
@@ -139,6 +142,8 @@ def _read(found: Finding) -> tuple[str, str]:
         one_pass = " in one pass over them" if f["units"]["n_data"] == "examples" else ""
         spent = f"{flops(f['compute'][0], unit='')} to {flops(f['compute'][1])}{one_pass}"
         runs = f"{counted(f['runs'], 'run')} of {sizes}, {spent}"
+        if f["checkpoints"]:
+            runs = f"{counted(f['checkpoints'], 'checkpoint')} of {runs}"
     return "", " ".join([f"{runs}; {y}.", *filter(None, [paragraph(*_reasons(found))])])
 
 

@@ -178,8 +178,9 @@ REASONS = {
         "used the {best} {y} of each run ({rows} of {of} rows); laws fit --reduce last or --reduce all "
         "changes that"
     ),
-    "every_checkpoint": (
-        "all runs have the same n_data, so every checkpoint counts as a point, with the data seen by then"
+    "checkpoints": (
+        "all runs have the same n_data, so that of each the last checkpoint counts and one at each halving "
+        "of the data seen"
     ),
     "weighted": "points are weighted by {column}",
     "error_missing": (

@@ -108,7 +108,10 @@ def fit(
         table.x, table.y, names=found.variables, zeros=found.zeros, error=table.error, weights=weights,
         runs=table.runs, log=space == "log", nan_policy=nan_policy,
     )  # fmt: skip
-    usable = replace(usable, notes=(*notes, *usable.notes), complement=table.is_complement)
+    usable = replace(
+        usable, notes=(*notes, *usable.notes), complement=table.is_complement,
+        checkpoints_of=table.checkpoints_of,
+    )  # fmt: skip
     if space == "raw":
         _squarable(usable.y)
     _enough(found, usable)

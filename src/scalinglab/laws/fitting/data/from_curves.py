@@ -56,6 +56,7 @@ class Table:
         names, measured: what x (one or several) and y are called; arrays have no names.
         beside: (n,) another measurement of the same rows, where one was asked for.
         is_complement: whether y is 1 - y of what was measured.
+        checkpoints_of: of how many runs the points are checkpoints; 0 where each run has its own points.
     """
 
     x: Any
@@ -67,6 +68,7 @@ class Table:
     measured: str = "y"
     beside: Any = None
     is_complement: bool = False
+    checkpoints_of: int = 0
 
     def keep(self, chosen: np.ndarray) -> Table:
         """Only the points that are chosen by a mask, (n,)."""
@@ -263,10 +265,12 @@ def points_of(
     if error is None and not several and f"{y}_stderr" in frame:
         error, note = _standard_error(frame, f"{y}_stderr")
         notes.append(note)
-    if several and reduce == "auto" and _one_length(frame, names):
-        reduce = "all"
-        notes.append(Reason("every_checkpoint"))
     runs, identified_by = rows.run_names(frame.drop(columns=[beside] if beside else []), names, y, error)
+    thin = several and reduce == "auto" and _one_length(frame, names)
+    if thin:  # else a law of n_data would have one n_data
+        frame, runs = rows.thinned(frame, runs, _seen(frame, "n_data"))
+        reduce = "all"
+        notes.append(Reason("checkpoints"))
     if several and reduce == "all":
         names = [_seen(frame, name) for name in names]
     # a surface takes one row of each run, with the tokens seen there; a curve along training takes them all
@@ -285,6 +289,8 @@ def points_of(
     named = {note.details.get("column") for note in doubted}
     notes += doubted + rows.also_explained(frame, names, y, [c for c in fixed if c not in named])
     found = _as_fractions(_columns(frame, names, y, error), y, notes)
+    if thin:  # what they share with others of their n_params is known (`shared_errors`)
+        found = replace(found, runs=np.arange(len(found.y)), checkpoints_of=len(np.unique(found.runs)))
     if beside is not None:
         found = replace(found, beside=frame[beside].to_numpy(float))
     return found if several else replace(found, x=found.x[0])

@@ -45,6 +45,7 @@ class Points:
         runs: (n,), which run every point comes from; points of one run are not independent.
         notes: what a reader should know about the data.
         complement: whether y is 1 - y of what was measured, as of an accuracy.
+        checkpoints_of: of how many runs the points are checkpoints, each counted as a run; else 0.
     """
 
     x: np.ndarray
@@ -54,6 +55,7 @@ class Points:
     runs: np.ndarray
     notes: tuple[Reason, ...]
     complement: bool = False
+    checkpoints_of: int = 0
 
     def keep(self, rows: np.ndarray) -> Points:
         """Only these points, by their places or by a mask."""
@@ -70,6 +72,11 @@ class Points:
         """Of one variable: the different sizes, ascending, and the mean of y at each."""
         sizes, place = np.unique(self.x, return_inverse=True)
         return sizes, np.bincount(place, self.y) / np.bincount(place)
+
+    @property
+    def trainings(self) -> int:
+        """How many networks were trained."""
+        return self.checkpoints_of or len(np.unique(self.runs))
 
     @property
     def blocked(self) -> bool:

@@ -298,6 +298,19 @@ def reduced(
     return kept, notes
 
 
+def thinned(frame: pd.DataFrame, runs: np.ndarray, seen: str) -> tuple[pd.DataFrame, np.ndarray]:
+    """The last checkpoint of each run and those nearest to each halving of the data seen, and their runs.
+
+    Checkpoints that lie closer tell little more: their errors go together.
+    """
+    logs = np.log2(frame[seen].to_numpy(float))
+    last = pd.Series(logs).groupby(runs).transform("max").to_numpy()
+    halvings = np.round(last - logs)
+    away = pd.Series(np.abs(last - logs - halvings))
+    kept = np.sort(away.groupby([runs, halvings]).idxmin().to_numpy())
+    return frame.iloc[kept], runs[kept]
+
+
 def run_names(
     frame: pd.DataFrame, names: list[str], y: str, error: str | None
 ) -> tuple[np.ndarray, list[str]]:

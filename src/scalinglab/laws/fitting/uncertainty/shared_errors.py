@@ -13,7 +13,8 @@ independent errors: the same whether they are profiles or resampled runs.
 
 The prior has independent errors in one half. The other half is even in ln λ, half of it offsets and half the
 correlations of an autoregression. With four sizes the second half counts half, with three it is left out:
-the offsets of three sizes and E + A N^-α are the same thing, and the prior alone would speak.
+the offsets of three sizes and E + A N^-α are the same thing, and the prior alone would speak. Checkpoints
+of one run share its errors all but surely.
 
 Of several points of a run, which are resampled together, the one of the largest sizes counts.
 """
@@ -34,6 +35,7 @@ from scalinglab.laws.fitting.uncertainty.linear import LinearFit, scaled
 # runs, which show little of λ, they would take the prior of those that do
 RATIOS = 4.0 ** np.arange(4.0)
 FEWEST_SIZES = 3  # defined: those that E + A N^-α follows, whatever their offsets
+SURE = 0.98  # judged: row "surface, checkpoints of 5 runs" of benchmarks/coverage.py; of checkpoints
 
 
 class SharedErrors:
@@ -49,13 +51,13 @@ class SharedErrors:
         """Whether there are runs of the same size, of enough sizes, and residuals to learn from."""
         free = len(self.linear.measured) - self.linear.design.shape[1]
         seen = free >= 1 and np.max(np.abs(self.linear.measured)) > ROUNDING
-        return bool(self.law.log and seen and several(self.sizes) > 0)
+        return bool(self.law.log and seen and self._prior > 0)
 
     @cached_property
     def average(self) -> NoiseAverage:
         """The linearised fit averaged over λ and ρ; its first part has independent errors."""
         values = np.column_stack([self.linear.design, self.linear.measured])
-        white, prior, correlation, ratio = whitened(values, self.sizes, self.places)
+        white, prior, correlation, ratio = whitened(values, self.sizes, self.places, self._prior)
         return average_of(
             white[..., :-1], white[..., -1], prior, robust=self._robust, correlation=correlation, ratio=ratio
         )
@@ -119,6 +121,10 @@ class SharedErrors:
         return average_of(design, measured, np.zeros(1), robust=self._robust)
 
     @property
+    def _prior(self) -> float:
+        return several(self.sizes, self.law.points.checkpoints_of > 0)
+
+    @property
     def _robust(self) -> bool:
         return bool(np.isfinite(self.law.delta))
 
@@ -127,7 +133,7 @@ class SharedErrors:
         """ln of the probability that errors are independent; the average leaves out what is negligible."""
         if not self.shows or not self.average.correlation.any():
             return 0.0
-        return min(np.log(1 - several(self.sizes)) + self._independent.evidence - self.average.evidence, 0.0)
+        return min(np.log(1 - self._prior) + self._independent.evidence - self.average.evidence, 0.0)
 
     @property
     def chance(self) -> float:
@@ -168,21 +174,30 @@ def groups(
     return sizes, place / (np.median(steps) if len(steps) else 1.0)
 
 
-def several(sizes: np.ndarray) -> float:
-    """The prior probability that runs of one size share an error, with these sizes (n,) of runs."""
+def several(sizes: np.ndarray, checkpoints: bool) -> float:
+    """The prior probability that points of one size share an error, with these sizes (n,).
+
+    Args:
+        checkpoints: whether points of one size are checkpoints of one run.
+    """
     count = len(np.unique(sizes))
-    return 0.5 * float(np.clip((count - FEWEST_SIZES) / 2, 0.0, 1.0)) if count < len(sizes) else 0.0
+    if count == len(sizes):
+        return 0.0
+    return SURE if checkpoints else 0.5 * float(np.clip((count - FEWEST_SIZES) / 2, 0.0, 1.0))
 
 
 def whitened(
-    values: np.ndarray, sizes: np.ndarray, places: np.ndarray
+    values: np.ndarray, sizes: np.ndarray, places: np.ndarray, chance: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Columns (n, m) divided by the root of every covariance: (k, n, m).
 
     With (k,) the logarithm of the prior of each over the root of its determinant, and (k,) its ρ and its λ; 0
     for independent errors, which come first.
+
+    Args:
+        chance: the prior probability that points of one size share an error (`several`).
     """
-    chance, labels = several(sizes), np.unique(sizes)
+    labels = np.unique(sizes)
     found, prior = [values[None]], [np.array([np.log(1 - chance)])]
     correlation, ratio = [np.zeros(1)], [np.zeros(1)]
     each = [np.flatnonzero(sizes == label) for label in labels]
