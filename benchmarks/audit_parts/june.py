@@ -19,6 +19,7 @@ NINE = np.linspace(-1.6, 1.6, 9)
 SEVEN = np.linspace(-1.4, 1.4, 7)
 
 
+# fmt: off
 def grid(r: Random, sizes: object, tokens: object, noise: float = 0.003, **names: str) -> pd.DataFrame:
     """Losses of every size on every amount of tokens."""
     n, d = crossed(sizes, tokens)
@@ -31,7 +32,7 @@ def spoiled(made: pd.DataFrame, rows: list[int], factor: float, y: str = "val_lo
     return made.assign(**{y: worse(made[y].to_numpy(), rows, factor).round(4)})
 
 
-def swept(r: Random, sizes: list[float], best: list[float], values: object, name: str, y: str = "loss", strength: float = 0.006) -> pd.DataFrame:  # fmt: skip
+def swept(r: Random, sizes: list[float], best: list[float], values: object, name: str, y: str = "loss", strength: float = 0.006) -> pd.DataFrame:
     """A sweep of one setting at every size, with its best value given."""
     rows = []
     for n, at in zip(sizes, best, strict=True):
@@ -47,9 +48,7 @@ def scored(r: Random, count: int = 14, noise: float = 0.006) -> pd.DataFrame:
     """Models with a loss and four tasks whose scores follow it."""
     n = np.geomspace(1.2e8, 1.3e10, count)
     d = n * r.choice([20, 50, 120], count)
-    made = pd.DataFrame(
-        {"model": [f"lm-{short(v)}" for v in n], "params": n.round(-6), "tokens": d.round(-9)}
-    )
+    made = pd.DataFrame({"model": [f"lm-{short(v)}" for v in n], "params": n.round(-6), "tokens": d.round(-9)})
     made["val_loss"] = law(n, d, r, 0.002).round(4)
     for task, chance, middle in (
         ("hellaswag", 0.25, 2.35),
@@ -68,16 +67,7 @@ def three_small_rungs_without_embeddings(r: Random) -> Planted:
     body, wrong = 12 * layers * width**2, [0, 1, 2]
     total = body + 100352 * width
     counted = np.where(np.isin(np.arange(16), wrong), body, total)
-    made = pd.DataFrame(
-        {
-            "n_layers": layers,
-            "d_model": width,
-            "n_heads": layers,
-            "vocab_size": 100352,
-            "params": counted,
-            "tokens": 40 * total,
-        }
-    )
+    made = pd.DataFrame({"n_layers": layers, "d_model": width, "n_heads": layers, "vocab_size": 100352, "params": counted, "tokens": 40 * total})
     return made.assign(loss=law(total, 40 * total, r, 0.002).round(4)), wrong
 
 
@@ -86,16 +76,7 @@ def experts_counted_in_full(r: Random) -> Planted:
     n, d = crossed([1e8, 2.5e8, 6e8, 1.5e9], [5e9, 1.5e10, 4.5e10, 1.35e11])
     wrong, params = [6, 9, 15], n.copy()
     params[wrong] *= 5.8
-    made = pd.DataFrame(
-        {
-            "name": [f"moe-{short(v)}-8e" for v in n],
-            "n_experts": 8,
-            "top_k": 1,
-            "params": params,
-            "tokens": d,
-            "train_flops": 6 * n * d,
-        }
-    )
+    made = pd.DataFrame({"name": [f"moe-{short(v)}-8e" for v in n], "n_experts": 8, "top_k": 1, "params": params, "tokens": d, "train_flops": 6 * n * d})
     return made.assign(val_loss=(0.97 * law(n, d, r)).round(4)), wrong
 
 
@@ -211,9 +192,7 @@ def forward_passes_only(r: Random) -> Planted:
 @fault("other_flops")
 def an_exponent_off_by_one(r: Random) -> Planted:
     n = np.round(np.geomspace(4e7, 6e9, 18), -5)
-    made = pd.DataFrame(
-        {"Params": n, "Tokens": 20 * n, "FLOPs": 120 * n**2, "Loss": law(n, 20 * n, r).round(3)}
-    )
+    made = pd.DataFrame({"Params": n, "Tokens": 20 * n, "FLOPs": 120 * n**2, "Loss": law(n, 20 * n, r).round(3)})
     made.loc[[4, 13], "FLOPs"] *= [10, 0.1]
     return made, [4, 13]
 
@@ -290,9 +269,7 @@ def six_budgets_of_nine(r: Random) -> pd.DataFrame:
 def three_seeds_of_every_cell(r: Random) -> pd.DataFrame:
     n, d = crossed([5e7, 1.5e8, 5e8, 1.5e9], [2e9, 8e9, 3.2e10])
     n, d = np.repeat(n, 3), np.repeat(d, 3)
-    return pd.DataFrame(
-        {"params": n, "tokens": d, "seed": np.tile([0, 1, 2], 12), "val_loss": law(n, d, r, 0.002).round(4)}
-    )
+    return pd.DataFrame({"params": n, "tokens": d, "seed": np.tile([0, 1, 2], 12), "val_loss": law(n, d, r, 0.002).round(4)})
 
 
 @clean
@@ -309,16 +286,7 @@ def scores_that_follow_the_loss(r: Random) -> pd.DataFrame:
 def rungs_with_all_their_parameters(r: Random) -> pd.DataFrame:
     layers, width = shapes(14, 4)
     total = 12 * layers * width**2 + 2 * 50304 * width
-    made = pd.DataFrame(
-        {
-            "n_layer": layers,
-            "n_embd": width,
-            "vocab_size": 50304,
-            "n_params": total,
-            "tokens": 20 * total,
-            "train_flops": 120 * total.astype(float) ** 2,
-        }
-    )
+    made = pd.DataFrame({"n_layer": layers, "n_embd": width, "vocab_size": 50304, "n_params": total, "tokens": 20 * total, "train_flops": 120 * total.astype(float) ** 2})
     return made.assign(val_loss=law(total, 20 * total, r, 0.002).round(4))
 
 
@@ -338,16 +306,7 @@ def every_run_annealed_to_its_end(r: Random) -> pd.DataFrame:
 @clean
 def experts_counted_as_active(r: Random) -> pd.DataFrame:
     n, d = crossed([1e8, 2.5e8, 6e8, 1.5e9], [5e9, 1.5e10, 4.5e10, 1.35e11])
-    made = pd.DataFrame(
-        {
-            "n_experts": 16,
-            "top_k": 2,
-            "active_params": n,
-            "total_params": (6.4 * n).round(),
-            "tokens": d,
-            "flops": 6 * n * d,
-        }
-    )
+    made = pd.DataFrame({"n_experts": 16, "top_k": 2, "active_params": n, "total_params": (6.4 * n).round(), "tokens": d, "flops": 6 * n * d})
     return made.assign(loss=(0.96 * law(n, d, r)).round(4))
 
 
