@@ -40,7 +40,7 @@ import scalinglab as sl
 from scalinglab.data.sources import search_path
 from scalinglab.data.tables import published_table
 from scalinglab.errors import ScalinglabError
-from scalinglab.laws.extrapolation import averaging, few_points, forecasters, shapes
+from scalinglab.laws.extrapolation import few_points, forecasters, shapes
 from scalinglab.laws.fitting import bend
 from scalinglab.laws.fitting.data.points import FEWEST_SIZES
 from scalinglab.laws.fitting.uncertainty import form_error
@@ -343,7 +343,7 @@ def main() -> None:
     parser.add_argument("--cuts", action="store_true", help="score from earlier cut-offs instead")
     parser.add_argument("--count", type=int, default=30, help="synthetic curves of each family")
     parser.add_argument("--first", type=int, default=0, help="the first seed of the synthetic curves")
-    parser.add_argument("--recent", type=float, help="another memory of the backtests, averaging.RECENT")
+    parser.add_argument("--recent", type=float, help="another memory of the backtests, forecasters.RECENT")
     parser.add_argument("--refused", action="store_true", help="continue curves that are refused, too")
     parser.add_argument("--form-errors", action="store_true", help="how far whole curves are from one law")
     parser.add_argument("--short", action="store_true", help="score short, smooth curves instead")
@@ -355,7 +355,7 @@ def main() -> None:
         few_points.bend = SimpleNamespace(of_line=lambda *_: bend.CANNOT_TELL)
         shapes.LEAST_RANGE = shapes.FEWEST_SIZES = 0
     if asked.recent is not None:
-        averaging.RECENT = asked.recent
+        forecasters.RECENT = asked.recent
     if asked.families:
         found = ours(synthetic(asked.count, asked.first))
         groups = (["domain"], ["points"], ["domain", "data set"], ["points", "data set"])

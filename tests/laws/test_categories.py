@@ -8,8 +8,8 @@ import pytest
 
 import scalinglab as sl
 from scalinglab.errors import BadInput
-from scalinglab.laws.fitting.data.categories import splits
 from scalinglab.laws.fitting.data.from_curves import points_of
+from scalinglab.laws.fitting.data.rows import splits
 
 SIZES = 1000.0 * 2 ** np.arange(6)
 

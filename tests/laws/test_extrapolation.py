@@ -11,9 +11,7 @@ from scipy.optimize import minimize
 
 import scalinglab as sl
 from scalinglab.errors import BadInput, NotDetermined
-from scalinglab.laws.extrapolation import bands
-from scalinglab.laws.extrapolation.bands import scatter
-from scalinglab.laws.extrapolation.continuation import continuation
+from scalinglab.laws.extrapolation import forecasters
 from scalinglab.laws.extrapolation.forecasters import (
     DAMPING,
     EXPONENTS,
@@ -22,9 +20,10 @@ from scalinglab.laws.extrapolation.forecasters import (
     TREND_MEMORY,
     damped_trend,
     forecast,
+    scatter,
 )
 from scalinglab.laws.extrapolation.shapes import made_monotone
-from scalinglab.laws.extrapolation.stacking import extrapolate
+from scalinglab.laws.extrapolation.stacking import continuation, extrapolate
 from scalinglab.laws.weighing import smallest_on_simplex
 from scalinglab.results import Reason
 from tests.properties import examples
@@ -375,7 +374,7 @@ def test_few_sizes_of_a_curve_that_steepens_are_not_continued():
 def test_far_bands_allow_the_slope_to_change():
     """At most twice the range nothing is added; ten times on, a tenth of the slope per unit beyond 0.75."""
     ahead = np.log([2.0, 10.0])
-    still = bands.band(ahead, 1e-6, np.zeros(2), 0.0, 0.0, 10.0)
-    falling = bands.band(ahead, 1e-6, np.zeros(2), 0.0, 0.0, 10.0, steepest=0.3)
+    still = forecasters.band(ahead, 1e-6, np.zeros(2), 0.0, 0.0, 10.0)
+    falling = forecasters.band(ahead, 1e-6, np.zeros(2), 0.0, 0.0, 10.0, steepest=0.3)
     added = np.sqrt(falling.spread**2 - still.spread**2)
     assert added == pytest.approx([0.0, 0.1 * 0.3 * (np.log(10) - 0.75) * np.log(10)], abs=1e-12)

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from scalinglab.errors import BadInput, NotDetermined
-from scalinglab.laws.extrapolation import averaging, bands, few_points, forecasters, shapes, stacking
+from scalinglab.laws.extrapolation import few_points, forecasters, shapes, stacking
 from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.uncertainty import form_error
 from scalinglab.results import Reason
@@ -19,7 +19,7 @@ from tests.refusals import because
 RNG = np.random.default_rng(0)
 LOGS = np.sort(RNG.uniform(4, 9, 20))
 Y = np.exp(-0.3 * LOGS + 0.02 * RNG.standard_normal(20))
-TESTS = averaging.backtests(LOGS, Y)
+TESTS = forecasters.backtests(LOGS, Y)
 
 
 def test_constants_are_those_that_the_protocol_froze():
@@ -34,17 +34,17 @@ def test_constants_are_those_that_the_protocol_froze():
 
 def test_band_adds_the_variances_of_its_equation():
     ahead, apart = np.array([-0.5, 0.0, 0.5, 2.0]), np.array([0.0, 0.0, 0.01, 0.04])
-    found = bands.band(ahead, 0.001, apart, drift=0.02, slope=-0.4, cuts=6.0, rise=0.3, steepest=0.5)
+    found = forecasters.band(ahead, 0.001, apart, drift=0.02, slope=-0.4, cuts=6.0, rise=0.3, steepest=0.5)
     for h, v, scale in zip(np.maximum(ahead, 0), apart, found.spread, strict=True):
-        drift = (bands.PRIOR * (bands.SLOPE * 0.4) ** 2 + 6 * 0.02) / (bands.PRIOR + 6)
+        drift = (forecasters.PRIOR * (forecasters.SLOPE * 0.4) ** 2 + 6 * 0.02) / (forecasters.PRIOR + 6)
         again = (0.3 * min(h, 1)) ** 2
-        change = (bands.CHANGE * 0.5 * max(h - bands.REACH, 0) * h) ** 2
-        variance = 0.001 + (v + drift * h**2 + again) * (1 + bands.FEW / 6) + change
+        change = (forecasters.CHANGE * 0.5 * max(h - forecasters.REACH, 0) * h) ** 2
+        variance = 0.001 + (v + drift * h**2 + again) * (1 + forecasters.FEW / 6) + change
         assert scale == pytest.approx(np.sqrt(variance))
-    assert found.dof == bands.PRIOR + 6 - 1
+    assert found.dof == forecasters.PRIOR + 6 - 1
     assert interval(found, 0.9).high == pytest.approx(found.spread * stats.t.ppf(0.95, found.dof))
     assert np.exp(found.log_density(np.zeros(4))) == pytest.approx(stats.t.pdf(0, found.dof) / found.spread)
-    still = bands.band(np.array([0.0, 0.1]), 0.0, np.zeros(2), 0.0, 0.0, 6.0, rise=np.inf)
+    still = forecasters.band(np.array([0.0, 0.1]), 0.0, np.zeros(2), 0.0, 0.0, 6.0, rise=np.inf)
     assert still.spread[0] < 1e-6, "where it was measured, a rise to come does not matter"
     assert np.isinf(still.spread[1])
 
@@ -55,10 +55,10 @@ def test_scatter_is_the_weighted_variance_about_the_line_through_the_neighbours(
         x, y = LOGS[[i - 1, i + 1]], np.log(Y)[[i - 1, i + 1]]
         line = np.polyval(np.polyfit(x, y, 1), LOGS[i])
         toward = np.polyval(np.polyfit(x, [1, 0], 1), LOGS[i])  # share of the left neighbour
-        weight = np.exp((LOGS[i] - LOGS[-1]) / bands.RECENT_SCATTER)
+        weight = np.exp((LOGS[i] - LOGS[-1]) / forecasters.RECENT_SCATTER)
         total += weight * (np.log(Y)[i] - line) ** 2 / (1 + toward**2 + (1 - toward) ** 2)
         weights += weight
-    assert bands.scatter(LOGS, Y) == pytest.approx(total / weights, rel=1e-9)
+    assert forecasters.scatter(LOGS, Y) == pytest.approx(total / weights, rel=1e-9)
 
 
 # --- shapes -------------------------------------------------------------------------------------------------
@@ -112,7 +112,7 @@ def test_a_curve_was_smoothed_where_it_repeats_values_or_never_rises_against_its
     assert not shapes.made_monotone(x, np.exp(line)), "without noise it may well never rise"
     assert not shapes.made_monotone(x, np.ones(12)), "a constant was not smoothed"
     uneven = np.cumsum(-0.2 * (np.arange(12) % 2) - 1e-4)
-    noise = np.sqrt(bands.scatter(x, np.exp(uneven)))
+    noise = np.sqrt(forecasters.scatter(x, np.exp(uneven)))
     chance = np.prod(stats.norm.cdf(-np.diff(uneven) / noise / np.sqrt(2)))
     assert chance < shapes.SIGNIFICANT
     assert shapes.made_monotone(x, np.exp(uneven))
@@ -130,12 +130,12 @@ def test_backtests_look_ahead_by_a_factor_of_three_from_every_point_but_the_firs
         later = [i for i in range(count, 20) if i == count or LOGS[i] <= test.cut + np.log(3)]
         assert test.ahead == pytest.approx(LOGS[later] - test.cut)
         assert test.truth == pytest.approx(np.log(Y[later]))
-        assert test.weight == pytest.approx(np.exp((test.cut - LOGS[-1]) / averaging.RECENT))
+        assert test.weight == pytest.approx(np.exp((test.cut - LOGS[-1]) / forecasters.RECENT))
         assert test.forecasts == pytest.approx(forecasters.forecast(LOGS[:count], Y[:count], LOGS[later]))
         assert test.trend == pytest.approx(forecasters.damped_trend(LOGS[:count], Y[:count], LOGS[later]))
         assert test.errors == pytest.approx(test.forecasts - test.truth)
-    many = averaging.backtests(np.linspace(4, 9, 60), np.exp(-np.linspace(1, 2, 60)))
-    assert len(many) == averaging.MOST_CUTS
+    many = forecasters.backtests(np.linspace(4, 9, 60), np.exp(-np.linspace(1, 2, 60)))
+    assert len(many) == forecasters.MOST_CUTS
 
 
 def objective(weights):
@@ -143,11 +143,11 @@ def objective(weights):
     share = np.array([t.weight for t in TESTS])
     average = [np.mean((weights @ t.errors) ** 2) for t in TESTS]
     each = np.array([np.mean(t.errors**2, axis=1) for t in TESTS])
-    return (share @ average + averaging.RIDGE * (share @ each) @ weights**2) / share.sum()
+    return (share @ average + forecasters.RIDGE * (share @ each) @ weights**2) / share.sum()
 
 
 def test_stack_is_the_best_average_in_the_backtests():
-    weights = averaging.stack(TESTS)
+    weights = forecasters.stack(TESTS)
     assert weights.sum() == pytest.approx(1)
     best = objective(weights)
     for i in range(len(weights)):
@@ -158,19 +158,22 @@ def test_stack_is_the_best_average_in_the_backtests():
 
 
 def test_method_is_that_of_the_backtests_written_out():
-    method = averaging.method_of(LOGS, Y, TESTS)
+    method = forecasters.method_of(LOGS, Y, TESTS)
     share = np.array([t.weight for t in TESTS])
     assert method.cuts == pytest.approx(share.sum() ** 2 / np.sum(share**2))
     far = [
-        np.mean((method.weights @ t.errors) ** 2 / np.maximum(t.ahead, averaging.NEAREST) ** 2) for t in TESTS
+        np.mean((method.weights @ t.errors) ** 2 / np.maximum(t.ahead, forecasters.NEAREST) ** 2)
+        for t in TESTS
     ]
-    assert method.unit == pytest.approx(np.average(far, weights=share) * (1 + averaging.CHOSEN / method.cuts))
+    assert method.unit == pytest.approx(
+        np.average(far, weights=share) * (1 + forecasters.CHOSEN / method.cuts)
+    )
     effective = forecasters.recent_line(LOGS, Y, forecasters.TREND_MEMORY).points
     assert method.dense == pytest.approx(np.clip(effective - 2, 0, 1))
     stacked = share @ [np.mean((method.weights @ t.errors) ** 2) for t in TESTS]
     trend = share @ [np.mean((t.trend - t.truth) ** 2) for t in TESTS]
-    trust = min(1, averaging.CLEARLY * stacked / trend)
-    assert method.stacked == pytest.approx(1 - trust * (1 - len(TESTS) / averaging.MOST_CUTS / 2))
+    trust = min(1, forecasters.CLEARLY * stacked / trend)
+    assert method.stacked == pytest.approx(1 - trust * (1 - len(TESTS) / forecasters.MOST_CUTS / 2))
 
 
 def test_average_is_a_mixture_of_trend_stack_and_last_value():
@@ -179,7 +182,7 @@ def test_average_is_a_mixture_of_trend_stack_and_last_value():
         np.array([0.5, 0.1]),
         np.array([0.5, 1.5]),
     )
-    method = averaging.Method(np.array([0.2, 0.3, 0.5]), dense=0.4, stacked=0.3, unit=0.02, cuts=5.0)
+    method = forecasters.Method(np.array([0.2, 0.3, 0.5]), dense=0.4, stacked=0.3, unit=0.02, cuts=5.0)
     stack = np.array([0.2 + 0.18 + 0.4, 0.2 + 0.06 + 0.2])
     change = stack - 1.0
     kept = 0.4 + 0.6 * change**2 / (change**2 + 0.02 * ahead**2)
@@ -190,13 +193,13 @@ def test_average_is_a_mixture_of_trend_stack_and_last_value():
     found = method.combine(forecasts, trend, ahead)
     assert found[0] == pytest.approx(mean)
     assert found[1] == pytest.approx(np.sum(parts * (values - mean) ** 2, axis=0))
-    weights = averaging.Method(np.full(len(forecasters.NAMES), 1 / 15), 0.4, 0.3, 0.02, 5.0).named_weights()
+    weights = forecasters.Method(np.full(len(forecasters.NAMES), 1 / 15), 0.4, 0.3, 0.02, 5.0).named_weights()
     assert weights["damped_trend"] == pytest.approx(0.28)
     assert weights["last_value"] == pytest.approx(0.72 / 15)
 
 
 def test_drift_is_what_noise_and_disagreement_leave_of_squared_errors_per_squared_distance():
-    every, share, _ = averaging.joined(TESTS)
+    every, share, _ = forecasters.joined(TESTS)
     again = every.truth + 0.1 * every.ahead + 0.02
     noise, apart = 0.001, 0.03
     squares = sum(t.weight * np.mean((0.1 * t.ahead + 0.02) ** 2) for t in TESTS)
@@ -218,12 +221,12 @@ def test_drift_is_what_noise_and_disagreement_leave_of_squared_errors_per_square
 
 def test_earlier_backtests_are_those_of_the_curve_cut_off_there():
     """Half the curve has them already: the same forecasts, compared with fewer points, and the same drift."""
-    half, again = LOGS[:12], averaging.backtests(LOGS[:12], Y[:12])
+    half, again = LOGS[:12], forecasters.backtests(LOGS[:12], Y[:12])
     cut_off = [test.until(half[-1]) for test in TESTS if test.cut < half[-1]]
     for mine, theirs in zip(cut_off, again, strict=True):
         assert mine.forecasts == pytest.approx(theirs.forecasts)
         assert mine.truth.tolist() == theirs.truth.tolist()
-    one, other = (averaging.method_of(half, Y[:12], tests) for tests in (cut_off, again))
+    one, other = (forecasters.method_of(half, Y[:12], tests) for tests in (cut_off, again))
     assert one.weights == pytest.approx(other.weights)
     assert [one.unit, one.cuts, one.stretch] == pytest.approx([other.unit, other.cuts, other.stretch])
 
@@ -232,7 +235,7 @@ def test_a_curve_that_never_rises_may_hide_noise_and_is_given_more_of_it():
     """Where the law counts alone its interval is that of a run of `HIDDEN` times the residuals' noise."""
     x = np.geomspace(1e3, 1e5, 16)
     noise = np.exp(0.006 * np.random.default_rng(8).standard_normal(16))
-    for floor, times in ((0.05, bands.HIDDEN), (0.5, 1.0)):
+    for floor, times in ((0.05, forecasters.HIDDEN), (0.5, 1.0)):
         y = (floor + 3 * x**-0.4) * noise
         assert np.all(np.diff(y) < 0) == (times > 1)
         share, errors = stacking.law_beside(np.log(x).tobytes(), y.tobytes())

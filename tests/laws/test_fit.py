@@ -10,7 +10,7 @@ import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting import fit as fitting
 from scalinglab.laws.fitting import least_squares
-from scalinglab.laws.fitting.data import rising
+from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.uncertainty.intervals import of_parameters
 from scalinglab.results import Reason
 from tests.properties import examples
@@ -282,18 +282,18 @@ def test_the_scatter_around_a_fit_counts_outliers_and_degrees_of_freedom():
 def test_a_curve_rises_where_most_pairs_do_and_its_last_size_lies_above_its_first():
     """Kendall's τ above one half; of nine sizes, the lowest of which comes last, it is 20/36."""
     x, y = np.geomspace(10, 1e4, 9), np.linspace(0.1, 0.9, 9)
-    assert rising.rises(x, y)
-    assert not rising.rises(x, np.r_[y[1:], y[0]]), "the last below the first"
-    assert not rising.rises(x, np.r_[y[4:], y[:4]])
+    assert points.rises(x, y)
+    assert not points.rises(x, np.r_[y[1:], y[0]]), "the last below the first"
+    assert not points.rises(x, np.r_[y[4:], y[:4]])
     halfway = np.r_[0.2, 0.9, np.linspace(0.3, 0.8, 6)]  # six pairs of 28 fall
     assert stats.kendalltau(x[:8], halfway).statistic > 0.5
-    assert rising.rises(x[:8], halfway)
+    assert points.rises(x[:8], halfway)
     half = np.r_[0.2, 0.9, 0.4, 0.3, np.linspace(0.5, 0.8, 4)]  # seven do: 0.5 exactly
     assert stats.kendalltau(x[:8], half).statistic == pytest.approx(0.5)
     assert half[-1] > half[0]
-    assert not rising.rises(x[:8], half)
-    assert not rising.rises(x[:2], y[:2]), "two sizes are no trend"
-    assert rising.rises(np.repeat(x[:3], 2), np.array([0.1, 0.3, 0.2, 0.4, 0.35, 0.45])), (
+    assert not points.rises(x[:8], half)
+    assert not points.rises(x[:2], y[:2]), "two sizes are no trend"
+    assert points.rises(np.repeat(x[:3], 2), np.array([0.1, 0.3, 0.2, 0.4, 0.35, 0.45])), (
         "means of sizes count"
     )
 

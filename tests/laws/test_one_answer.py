@@ -14,7 +14,7 @@ import scalinglab as sl
 from scalinglab.cli import app
 from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.laws import plan
-from scalinglab.laws.extrapolation.continuation import continuation
+from scalinglab.laws.extrapolation.stacking import continuation
 from scalinglab.laws.fitting import fit as fitting
 from scalinglab.laws.fitting.data.from_curves import points_of
 from scalinglab.results import Reason

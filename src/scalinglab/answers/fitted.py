@@ -19,7 +19,7 @@ from scalinglab.errors import BadInput, NotDetermined, nearest
 from scalinglab.laws import forms
 from scalinglab.laws.extrapolation.stacking import extrapolate
 from scalinglab.laws.fitting import fit as fitting
-from scalinglab.laws.fitting.data import rising
+from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.data.from_curves import DATA_SEEN, Table, points_of
 from scalinglab.laws.fitting.data.points import line_of, places_of, shaped
 from scalinglab.laws.fitting.law import Law, known_parameters
@@ -92,15 +92,15 @@ class Chosen:
         """
         if not self.is_surface:
             if form == "auto":
-                rising.is_complement(self.table.x, self.table.y, (self.x[0], self.y))  # refuses what rises
+                points.is_complement(self.table.x, self.table.y, (self.x[0], self.y))  # refuses what rises
             law = fitting.fit(form, self.table)
-            rising.refuse_beyond_one(law.form.name, law.points, self.x[0], self.y)
+            points.refuse_beyond_one(law.form.name, law.points, self.x[0], self.y)
             note = fitting.outlier_note(law, self.y, x=self.x[0])
             return Fit(self, law, automatic=form == "auto", notes=_once(law.points.notes, note))
         sizes = dict(zip(self.x, self.table.x, strict=True))
         spent = [sizes[name] for name in PAIR if name in sizes] or [*sizes.values()]
         rises_with = ("compute" if {*PAIR} <= {*sizes} else self.x[0], self.y)
-        rising.refuse(np.prod(spent, axis=0), self.table.y, rises_with)
+        points.refuse(np.prod(spent, axis=0), self.table.y, rises_with)
         known = {each.variables for each in forms.FORMS.values()}
         if form != "auto":
             sizes = dict(zip(forms.get(form).variables, sizes.values(), strict=True))

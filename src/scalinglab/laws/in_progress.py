@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from scalinglab.errors import BadInput, NotDetermined
-from scalinglab.laws.extrapolation import bands
+from scalinglab.laws.extrapolation import forecasters
 from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.fit import fit_points
 from scalinglab.laws.forms import schedules
@@ -203,7 +203,9 @@ class Known:
     @property
     def scatter(self) -> float:
         """Standard deviation of one average of ln loss, from its neighbours."""
-        return float(np.sqrt(bands.scatter(np.log(self.step), self.loss))) if len(self.step) > 2 else 0.0
+        return (
+            float(np.sqrt(forecasters.scatter(np.log(self.step), self.loss))) if len(self.step) > 2 else 0.0
+        )
 
     def until(self, step: float) -> Known:
         """What was known at an earlier step."""

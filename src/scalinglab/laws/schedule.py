@@ -19,7 +19,7 @@ import numpy as np
 from scipy import optimize
 
 from scalinglab.errors import BadInput
-from scalinglab.laws.extrapolation import bands
+from scalinglab.laws.extrapolation import forecasters
 from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.fit import fit_points
 from scalinglab.laws.fitting.law import Law
@@ -221,7 +221,7 @@ class ScheduleLaw(Worded):
         - "misfit": that of the runs that were fitted;
         - "rival": the difference to the rival law;
         - "beyond": a change of the slope of ln loss against ln S beyond the largest S that was fitted
-          (`bands.SLOPE`), S the sum of rates.
+          (`forecasters.SLOPE`), S the sum of rates.
         """
         if self.average and self.rival is not None:
             alone = replace(self, average=False).variances(plan, steps, group=group)
@@ -246,7 +246,7 @@ class ScheduleLaw(Worded):
         rival = 0.0 if self.rival is None else np.log(self.rival.predict(plan, steps, group=group) / loss)
         return {
             "fit": np.sum(slopes @ covariance * slopes, axis=1), "misfit": np.full(len(loss), self.misfit**2),
-            "rival": np.full(len(loss), rival**2), "beyond": (bands.SLOPE * slope * distance) ** 2,
+            "rival": np.full(len(loss), rival**2), "beyond": (forecasters.SLOPE * slope * distance) ** 2,
         }  # fmt: skip
 
     @property

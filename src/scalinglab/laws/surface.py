@@ -28,7 +28,7 @@ from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE
 from scalinglab.errors import BadInput, NotDetermined, ScalinglabError, nearest
 from scalinglab.laws import form_choice, forms
 from scalinglab.laws.fitting.bend import SIGNIFICANT, Bend, of_surface
-from scalinglab.laws.fitting.data import rising
+from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.data.from_curves import is_table, points_from
 from scalinglab.laws.fitting.data.points import MANY, positive, shaped, two_dimensional
 from scalinglab.laws.fitting.fit import fit as fit_form
@@ -673,7 +673,7 @@ def fit(
 
     law = fit_form(chosen, table, delta=threshold(chosen), bounds=bounds, **options)
     if chosen.variables == NAMES:
-        rising.refuse(np.prod(law.points.x, axis=0), law.points.y, ("compute", y or "loss"))
+        points.refuse(np.prod(law.points.x, axis=0), law.points.y, ("compute", y or "loss"))
     if not (law.form.fixed or law.form.tied or law.form.zeros):
         two_dimensional(law.points.x, chosen.variables)
     # bounds, priors and ties are of the parameters of one form

@@ -54,7 +54,7 @@ def fit(
 
     import scalinglab as sl
     from scalinglab.answers.fitted import with_columns
-    from scalinglab.laws.fitting.data import rising
+    from scalinglab.laws.fitting.data import points
     from scalinglab.laws.fitting.data.points import positive
     from scalinglab.laws.fitting.law import known_parameters
     from scalinglab.results.distributions import check_level
@@ -67,7 +67,7 @@ def fit(
     }  # fmt: skip
     laws = [sl.laws.fit(name.strip(), query.frame, **how, **query.points) for name in form.split(",")]
     for law in laws:
-        rising.refuse_beyond_one(law.form.name, law.points, x, query.y)
+        points.refuse_beyond_one(law.form.name, law.points, x, query.y)
     # with nothing else asked for, the prediction is that of `laws extrapolate`: one question, one answer
     plain = (form, loss, space) == ("auto", "huber", "log") and not (bounds or prior or tie)
     plain = plain and laws[0].points.error is None

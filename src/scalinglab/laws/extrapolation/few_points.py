@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from scalinglab.errors import NotDetermined
-from scalinglab.laws.extrapolation.averaging import HORIZON
+from scalinglab.laws.extrapolation.forecasters import HORIZON
 from scalinglab.laws.extrapolation.shapes import require_continuable, short_range, widened
 from scalinglab.laws.fitting import bend
 from scalinglab.laws.fitting.data.points import FEWEST_FOR_AN_OFFSET, MOST_SCATTER, Points

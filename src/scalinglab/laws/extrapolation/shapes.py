@@ -15,7 +15,7 @@ import numpy as np
 from scipy import special
 
 from scalinglab.errors import NotDetermined
-from scalinglab.laws.extrapolation.bands import scatter
+from scalinglab.laws.extrapolation.forecasters import scatter
 from scalinglab.laws.fitting.bend import SIGNIFICANT
 from scalinglab.laws.fitting.data.points import FEWEST_SIZES
 from scalinglab.results.distributions import Interval, Student, interval

@@ -16,9 +16,9 @@
 5. *Sparse curves* (two effective points or fewer) have no trend: of a change δ of ln y that the stack
    predicts, and whose backtests err by a variance v at that distance, the part δ²/(δ² + v) is kept.
    In between the two are mixed in proportion.
-6. *Stretch* (`averaging.stretch_of`): where the backtests of this average foretell changes that are too
+6. *Stretch* (`stretch_of`): where the backtests of this average foretell changes that are too
    small by a factor that they agree on, as of short, smooth curves, changes are multiplied by it.
-7. *Bands* (`bands`): Student's t on noise, disagreement of the forecasts and drift.
+7. *Bands* (`band`): Student's t on noise, disagreement of the forecasts and drift.
 8. *One law beside them* (`law_beside`): E + A x^-c with what its form may miss, which is all that fewer
    than eight sizes have (`few_points`), counts in the interval by its residuals and by the density that it
    gave to later sizes, over that of the stack with its band. Its interval is that of `form_error`, of a fit
@@ -41,13 +41,20 @@ from scipy import special
 
 from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.laws import weighing
-from scalinglab.laws.extrapolation import bands, few_points
-from scalinglab.laws.extrapolation.averaging import Backtest, backtests, joined, method_of
-from scalinglab.laws.extrapolation.forecasters import damped_trend, forecast, recent_line
+from scalinglab.laws.extrapolation import few_points, forecasters
+from scalinglab.laws.extrapolation.forecasters import (
+    Backtest,
+    backtests,
+    damped_trend,
+    forecast,
+    joined,
+    method_of,
+    recent_line,
+)
 from scalinglab.laws.extrapolation.shapes import require_continuable, shape_of, short_range, widened
-from scalinglab.laws.fitting.data import points, rising
+from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.data.from_curves import points_from
-from scalinglab.laws.fitting.data.points import FEWEST_FOR_AN_OFFSET, FEWEST_SIZES
+from scalinglab.laws.fitting.data.points import FEWEST_FOR_AN_OFFSET, FEWEST_SIZES, Points
 from scalinglab.laws.fitting.fit import table_outlier_note
 from scalinglab.laws.fitting.uncertainty.form_error import FormError, Places
 from scalinglab.results.distributions import Interval, Mixture, Student, check_level, interval
@@ -190,7 +197,7 @@ def extrapolate(
         np.ravel(real_array(name, values)) for name, values in (("x", table.x), ("y", table.y))
     )
     points.same_length(sizes_given, len(measured), "x")
-    if is_rising := rising.is_complement(sizes_given, measured):
+    if is_rising := points.is_complement(sizes_given, measured):
         measured = 1 - measured
     usable = points.check(sizes_given, measured, nan_policy=nan_policy)
     found = _continued(usable, targets, level)
@@ -291,7 +298,7 @@ def _complement(found: Extrapolation) -> Extrapolation:
     low, high = found.interval.through(lambda y: 1 - y)
     return replace(
         found, mean=1 - found.mean, low=low, high=high, backtest=backtest, rises=True,
-        notes=(*found.notes, rising.NOTE),
+        notes=(*found.notes, points.NOTE),
         points=None if found.points is None else replace(found.points, y=1 - found.points.y),
     )  # fmt: skip
 
@@ -328,7 +335,7 @@ def _with_law(stack: Extrapolation, share: float, errors: FormError | None) -> E
         return stack
     once = np.unique(at)
     once = once if once.size <= KNOTS else np.geomspace(once[0], once[-1], KNOTS)
-    noise = bands.HIDDEN if np.all(np.diff(errors.law.points.y) < 0) else 1.0
+    noise = forecasters.HIDDEN if np.all(np.diff(errors.law.points.y) < 0) else 1.0
     shares = (0.5, 0.5 - level / 2, 0.5 + level / 2)
     found = errors.quantiles(Places.values(once[None]), shares, noise**2)
     by_law = [np.interp(np.log(at), np.log(once), part) for part in found] + np.log(errors.law.at(at))
@@ -350,14 +357,14 @@ def tests_of(log_sizes: bytes, values: bytes) -> list[Backtest]:
 def law_beside(log_sizes: bytes, values: bytes) -> tuple[float, FormError | None]:
     """How much E + A x^-c, with what it may miss, counts beside the stack; and the law.
 
-    Before any cut the law counts by the probability that its form holds, given its residuals, and by
-    `bands.PRIOR`; the stack by that of an error, and by the cuts there are to choose its weights. Then both
-    are made from the first half of the sizes and predict the next sixth, are made with it and predict the
-    next, and so on, and each counts by the density that it gave them. In what the law alone would refuse, or
-    in a shape that it cannot have, it has no part.
+    Before any cut the law counts by the probability that its form holds, given its residuals, and by the
+    `PRIOR` of the band; the stack by that of an error, and by the cuts there are to choose its weights. Then
+    both are made from the first half of the sizes and predict the next sixth, are made with it and predict
+    the next, and so on, and each counts by the density that it gave them. In what the law alone would refuse,
+    or in a shape that it cannot have, it has no part.
     """
     log_x, y = np.frombuffer(log_sizes), np.frombuffer(values)
-    slope = recent_line(log_x, y, bands.SLOPE_MEMORY).slope
+    slope = recent_line(log_x, y, forecasters.SLOPE_MEMORY).slope
     if not np.ptp(y) or shape_of(log_x, y, slope).notes:
         return 0.0, None
     x = np.exp(log_x)
@@ -385,7 +392,7 @@ def law_beside(log_sizes: bytes, values: bytes) -> tuple[float, FormError | None
         off = np.log(y[later] / whole.at(x[later]))
         return float(np.sum(early.log_density(Places.values(x[None, later]), off)))
 
-    prior = np.array([np.log(bands.PRIOR / cuts) - special.logit(errors.chance), 0.0])
+    prior = np.array([np.log(forecasters.PRIOR / cuts) - special.logit(errors.chance), 0.0])
     share = weighing.by_backtests(prior, density, weighing.cuts(x.size, len(form.parameters) + 2))
     return float(share[0]), errors
 
@@ -402,12 +409,12 @@ def _stacked(
     mean, disagreement = method.combine(made, trend, ahead)
     inside = ahead <= 0
     mean[inside] = np.interp(np.log(at)[inside], log_x, np.log(y))
-    slope = recent_line(log_x, y, bands.SLOPE_MEMORY).slope
+    slope = recent_line(log_x, y, forecasters.SLOPE_MEMORY).slope
     shape = shape_of(log_x, y, slope)
-    noise = bands.scatter(log_x, y)
-    band = bands.band(
+    noise = forecasters.scatter(log_x, y)
+    band = forecasters.band(
         ahead,
-        noise * (bands.HIDDEN**2 if shape.monotone else 1.0),
+        noise * (forecasters.HIDDEN**2 if shape.monotone else 1.0),
         np.where(inside, 0.0, disagreement),
         drift_of(by_point, every, again, apart + noise),
         slope,
@@ -471,3 +478,44 @@ def rmsle_of(table: pd.DataFrame, column: str) -> float:
     by_cut = squared.groupby(table["cut"]).mean()
     weight = table.groupby("cut")["weight"].first()
     return float(np.sqrt((by_cut * weight).sum() / weight.sum()))
+
+
+@dataclass(frozen=True)
+class Continuation:
+    """Points and what `extrapolate` gives for them at sizes from the smallest on."""
+
+    points: Points
+
+    @property
+    def name(self) -> str:
+        """What the prediction rests on."""
+        return few_points.OFFSET_FORM if self.points.sizes < FEWEST_SIZES else "forms averaged by backtests"
+
+    def predict(self, x: Any) -> np.ndarray:
+        """The curve at x, (n,)."""
+        return self._at(x, 0.95)[0]
+
+    def interval(self, x: Any, level: float = 0.95) -> Interval:
+        """Where one more run would fall at x; open ends are 0 and infinity."""
+        return self._at(x, level)[1]
+
+    def _at(self, x: Any, level: float) -> tuple[np.ndarray, Interval]:
+        at = np.atleast_1d(np.asarray(x, float))
+        if self.points.sizes < FEWEST_SIZES:
+            return few_points.ends(self.points, at, level)
+        found = extrapolate(self.points.x, self.points.y, at=at, level=level)
+        return found.mean, found.interval
+
+
+def continuation(x: Any, y: Any, nan_policy: str = "raise") -> Continuation:
+    """The continuation of the points (x, y) of one variable.
+
+    Raises:
+        NotDetermined: fewer than four sizes.
+    """
+    data = points.check(x, y, nan_policy=nan_policy)
+    if points.is_complement(data.x, data.y):
+        raise NotDetermined(f"{points.NOTE}; ask this question of 1 - y")
+    if data.sizes < FEWEST_SIZES:
+        few_points.law_of(data)
+    return Continuation(data)

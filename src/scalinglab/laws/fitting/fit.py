@@ -16,7 +16,7 @@ import numpy as np
 from scalinglab.errors import BadInput, NotConverged, NotDetermined, ScalinglabError
 from scalinglab.laws import forms
 from scalinglab.laws.fitting import least_squares, outliers
-from scalinglab.laws.fitting.data import points, rising
+from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.data.from_curves import Table, points_from
 from scalinglab.laws.fitting.data.points import Points
 from scalinglab.laws.fitting.law import Law
@@ -188,7 +188,7 @@ def table_outlier_note(table: Table, nan_policy: str = "raise") -> tuple[Reason,
     if not table.names:
         return ()
     try:
-        if rising.is_complement(table.x, table.y):
+        if points.is_complement(table.x, table.y):
             table = table.complement()
         data = points.check(table.x, table.y, runs=table.runs, nan_policy=nan_policy)
         form = forms.get(automatic(data.x))
@@ -218,8 +218,8 @@ def automatic(x: Any, bounds: Mapping[str, tuple[float, float]] | None = None) -
 def _automatically(table: Table, options: Mapping[str, Any]) -> tuple[str, Table, tuple[Reason, ...]]:
     """The form of "auto", the points that it is fitted to, and notes on both."""
     notes: tuple[Reason, ...] = ()
-    if rising.is_complement(np.ravel(np.asarray(table.x, float)), np.ravel(np.asarray(table.y, float))):
-        table, notes = table.complement(), (rising.NOTE,)
+    if points.is_complement(np.ravel(np.asarray(table.x, float)), np.ravel(np.asarray(table.y, float))):
+        table, notes = table.complement(), (points.NOTE,)
     name = automatic(table.x, options["bounds"])
     return name, table, (_why(name, table, options), *notes)
 

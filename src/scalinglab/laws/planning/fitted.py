@@ -8,8 +8,8 @@ from typing import Any, Unpack
 
 from scalinglab.errors import BadInput
 from scalinglab.laws import forms, surface
-from scalinglab.laws.extrapolation.continuation import Continuation, continuation
-from scalinglab.laws.fitting.data import rising
+from scalinglab.laws.extrapolation.stacking import Continuation, continuation
+from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.data.from_curves import Rows, is_table, points_from
 from scalinglab.laws.fitting.fit import fit, outlier_note, table_outlier_note
 from scalinglab.laws.fitting.law import Law
@@ -59,7 +59,7 @@ def _of_table(
         if x is not None and not isinstance(x, str):
             raise BadInput(f"{chosen.name} is a law of one variable, and x= names {len(x)}: give one")
         law = fit(chosen, given, x=x, y=y, reduce=reduce, **options, **_of_one(rows))
-        rising.refuse_beyond_one(law.form.name, law.points, x or "x", y or "y")
+        points.refuse_beyond_one(law.form.name, law.points, x or "x", y or "y")
         return law
     if isinstance(x, str):
         raise BadInput(f"{chosen.name} is a surface over {', '.join(chosen.variables)}: x= names one, {x}")

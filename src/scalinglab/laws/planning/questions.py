@@ -17,7 +17,7 @@ import numpy as np
 
 from scalinglab.errors import BadInput
 from scalinglab.laws import forms
-from scalinglab.laws.extrapolation.continuation import Continuation
+from scalinglab.laws.extrapolation.stacking import Continuation
 from scalinglab.laws.fitting import bend
 from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.data.from_curves import Rows, points_from
