@@ -16,6 +16,7 @@ import pytest
 import torch
 from torch import nn
 from torch.nn import functional as F
+from torch.utils.checkpoint import checkpoint
 from torch.utils.data import DataLoader, TensorDataset
 from typer.testing import CliRunner
 
@@ -770,6 +771,14 @@ class Hidden(Small):
         return SimpleNamespace(logits=self.body(x))
 
 
+class Recomputed(Small):
+    def forward(self, x):
+        return checkpoint(self.body, x, use_reentrant=False)
+
+
+TRUTHS = tuple(v if v.ndim > 1 else v[:, None] > 0 for v in classes())
+
+
 # --- what a first attempt gets wrong -----------------------------------------------------------------------
 
 
@@ -780,6 +789,11 @@ class Hidden(Small):
         ({"model": "mine_that_is_not_there:Net"}, "mine_that_is_not_there"),
         ({"model": lambda s: nn.Linear(5, 3)}, r"cannot take a batch of inputs \(4, 6\)"),
         ({"model": Hidden}, "SimpleNamespace"),
+        ({"model": Recomputed}, "without activation checkpointing"),
+        (
+            {"model": lambda s: nn.Linear(6, 1), "loss": F.binary_cross_entropy_with_logits, "data": TRUTHS},
+            "targets of this loss as floats",
+        ),
         ({"loss": lambda o, t: F.cross_entropy(o, t, reduction="none")}, "one number"),
         ({"model": lambda s: nn.Linear(6, 1), "loss": F.mse_loss, "data": REAL}, "target size"),
         ({"loss": nn.CrossEntropyLoss}, r"CrossEntropyLoss\(\)"),

@@ -219,14 +219,24 @@ def _first(
                 torch.autograd.grad(found[0], list(leaves.values()), allow_unused=True)
             return found
     except Exception as error:
-        hint = "; inputs are float32, and so must weights be"
-        if x.dtype == torch.int64:
-            hint = "; whole numbers reach the network as they are: give images as floats"
         raise BadInput(
             f"{type(model).__name__} and its loss cannot take a batch of inputs {tuple(x.shape)}, {x.dtype}, "
             f"and targets {tuple(y.shape)}, {y.dtype}: {type(error).__name__}: {_line(error)}"
-            + (hint if "dtype" in str(error) else "")
+            f"{_hint(str(error), x, y)}"
         ) from error
+
+
+def _hint(error: str, x: Tensor, y: Tensor) -> str:
+    """What to change, where the error is of a known kind."""
+    if "torch.utils.checkpoint" in error or "Checkpointing" in error:
+        return "; train without activation checkpointing, which looks for the weights in the network itself"
+    if y.dtype == torch.int64 and "to the desired output type Long" in error:
+        return "; whole numbers and truth values are classes: give targets of this loss as floats"
+    if "dtype" not in error:
+        return ""
+    if x.dtype == torch.int64:
+        return "; whole numbers reach the network as they are: give images as floats"
+    return "; inputs are float32, and so must weights be"
 
 
 def register_fields(outputs: Any) -> None:
