@@ -6,6 +6,7 @@ import functools
 import importlib
 import itertools
 import linecache
+import re
 import threading
 
 import numpy as np
@@ -120,13 +121,26 @@ def test_code_without_source_counts_by_what_python_made_of_it() -> None:
 
 
 def test_what_cannot_be_read_is_named() -> None:
-    lock = threading.Lock()
+    lines = (line for line in ())
 
-    def guarded(s):
-        return lock
+    def reads(s):
+        return lines
 
-    with pytest.raises(NoFingerprint, match="lock"):
-        fingerprint(guarded)
+    with pytest.raises(NoFingerprint, match="lines"):
+        fingerprint(reads)
+
+
+def test_regular_expressions_count_by_their_text_and_locks_hold_nothing() -> None:
+    def reads(s):
+        with lock:
+            return compiled.sub("", s)
+
+    compiled, lock = re.compile("a+"), threading.Lock()
+    first = fingerprint(reads)
+    compiled, lock = re.compile("a+"), threading.RLock()
+    assert fingerprint(re.compile("a+")) == fingerprint(compiled) != fingerprint(re.compile("b+"))
+    assert fingerprint(re.compile("a")) != fingerprint(re.compile("a", re.IGNORECASE))
+    assert fingerprint(reads) == first
 
 
 def test_a_function_that_calls_itself_ends() -> None:

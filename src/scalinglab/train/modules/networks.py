@@ -187,6 +187,9 @@ def tried(model: nn.Module, loss: Loss, x: Tensor, y: Tensor) -> Abilities:
     if counted := _counts(model, kept):
         return Abilities(False, f"a pass changes its attribute {counted!r}", changes, False)
     why = _stacks(single, weights, others)
+    if not why:
+        with evaluating(model):  # where a state-space model, say, keeps what it has seen
+            why = _stacks(single, weights, others, differentiated=False)
     return Abilities(not why, why, changes, False)
 
 
@@ -277,7 +280,7 @@ def stacked_attention() -> contextlib.AbstractContextManager[None]:
     return sdpa_kernel(SDPBackend.MATH)
 
 
-def _stacks(single: Single, weights: Named, others: Named) -> str:
+def _stacks(single: Single, weights: Named, others: Named, differentiated: bool = True) -> str:
     """Why runs cannot be stacked; nothing where a stack of two gives what each gives by itself."""
     pair = [
         {name: v * (1 + 0.01 * k) if v.is_floating_point() else v for name, v in weights.items()}
@@ -285,19 +288,24 @@ def _stacks(single: Single, weights: Named, others: Named) -> str:
     ]
     stacked = {name: torch.stack([one[name] for one in pair]).requires_grad_() for name in weights}
     beside = {name: torch.stack([v, v]) for name, v in others.items()}
+
+    def gradients(value: Tensor, leaves: Named) -> tuple[Tensor | None, ...]:
+        return torch.autograd.grad(value, [*leaves.values()], allow_unused=True) if differentiated else ()
+
     try:
         with warnings.catch_warnings(), stacked_attention():
             warnings.simplefilter("error", UserWarning)  # what torch.func has no rule for it does in a loop
             values, _, _ = torch.vmap(single)(stacked, beside)
-            found = torch.autograd.grad(values.sum(), list(stacked.values()), allow_unused=True)
+            found = gradients(values.sum(), stacked)
         for k, one in enumerate(pair):
             leaves = {name: v.clone().requires_grad_() for name, v in one.items()}
             value, _, _ = single(leaves, {name: v.clone() for name, v in others.items()})
-            alone = torch.autograd.grad(value, list(leaves.values()), allow_unused=True)
+            alone = gradients(value, leaves)
             largest = max((float(each.abs().max()) for each in alone if each is not None), default=0.0)
             same = (_close(a, b, k, largest) for a, b in zip(found, alone))
             if not all(same) or not _close(values, value, k):
-                return "a stack of two gives other gradients than each by itself"
+                what = "gradients" if differentiated else "losses"
+                return f"a stack of two gives other {what} than each by itself"
     except Exception as error:
         return f"torch.func cannot stack it: {_line(error)}"
     return ""

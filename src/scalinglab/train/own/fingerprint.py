@@ -9,6 +9,7 @@ place.
 from __future__ import annotations
 
 import ast
+import copyreg
 import dis
 import enum
 import functools
@@ -17,6 +18,7 @@ import inspect
 import logging
 import sys
 import textwrap
+import threading
 import types
 from collections.abc import Iterable, Mapping
 from pathlib import PurePath
@@ -30,6 +32,7 @@ DIGITS = 12  # of a fingerprint, hexadecimal
 _SIMPLE = (
     type(None), bool, int, float, complex, str, bytes, type(...), PurePath, enum.Enum, np.generic, np.dtype,
 )  # fmt: skip
+_LOCKS = (type(threading.Lock()), type(threading.RLock()))  # of caches and cached properties
 _PROMPTS = ("<string>", "<stdin>")
 _INSTALLED = ("site-packages", "dist-packages")
 
@@ -79,6 +82,8 @@ class _Description:
             return [f"module {value.__name__}"]
         if isinstance(value, logging.Logger):
             return [f"logger {value.name}"]
+        if isinstance(value, _LOCKS):
+            return ["lock"]
         if id(value) in self.seen:
             return ["again"]
         self.seen[id(value)] = value  # kept alive, so that no other takes its number
@@ -159,7 +164,8 @@ class _Description:
             return [repr(value.bit_generator.state)]
         if not hasattr(value, "__dict__"):
             try:
-                made = value.__reduce_ex__(2)  # what a copy is made of
+                # what a copy is made of; a compiled regular expression is in the table alone
+                made = copyreg.dispatch_table.get(kind, lambda one: one.__reduce_ex__(2))(value)
             except TypeError:
                 raise NoFingerprint(f"a {kind.__module__}.{kind.__qualname__}") from None
             return ["object", *self._all([kind, made if isinstance(made, str) else made[1:3]])]
