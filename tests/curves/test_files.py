@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import scalinglab as sl
 from scalinglab.curves import Curves, files
-from scalinglab.curves import parts as parts_of_tables
+from scalinglab.curves import files as parts_of_tables
 from scalinglab.errors import BadInput
 from tests.properties import examples
 

@@ -12,7 +12,7 @@ import pytest
 
 import scalinglab as sl
 from scalinglab.cli.tables import Rows, Table
-from scalinglab.curves import files, parts
+from scalinglab.curves import files
 from scalinglab.readers.tables.markup import rows_of_pairs
 
 ROWS = 400
@@ -21,7 +21,7 @@ ROWS = 400
 @pytest.fixture
 def in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "PART_BYTES", 500)
-    monkeypatch.setattr(parts, "PART", 7)
+    monkeypatch.setattr(files, "PART", 7)
 
 
 def varied() -> pd.DataFrame:
@@ -71,7 +71,7 @@ def test_numbers_before_a_text_stay_as_they_were_written(tmp_path: Path, in_part
 def test_a_table_of_too_many_numbers_keeps_those_that_are_known_or_asked_for(
     tmp_path: Path, ending: str, in_parts: None, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(parts, "MOST_NUMBERS", 5 * 60)
+    monkeypatch.setattr(files, "MOST_NUMBERS", 5 * 60)
     table = pd.DataFrame({f"metric {k}": np.arange(60) / (k + 1) for k in range(8)})
     table = table.assign(step=range(60), **{"eval/loss": 1.0, "kind": "a", "lr": 0.1})
     path = tmp_path / f"log.{ending}"
@@ -93,7 +93,7 @@ def test_a_table_of_too_many_numbers_keeps_those_that_are_known_or_asked_for(
 
 
 def test_sizes_under_any_name_that_is_read_stay_in_a_large_table(tmp_path: Path, in_parts: None, monkeypatch):
-    monkeypatch.setattr(parts, "MOST_NUMBERS", 2 * ROWS)
+    monkeypatch.setattr(files, "MOST_NUMBERS", 2 * ROWS)
     sizes = np.repeat([20.0, 60, 180, 540], ROWS // 4)
     table = pd.DataFrame(
         {"Params (M)": sizes, "tokens_b": np.arange(1.0, ROWS + 1), "val_ppl": 20.0, "zzz": 1.0}

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import scalinglab as sl
-from scalinglab.laws.fitting.uncertainty.resampling import leverage, redrawn
+from scalinglab.laws.fitting.uncertainty.profile import leverage, redrawn
 
 
 @pytest.mark.parametrize("runs", [4, 6, 15])

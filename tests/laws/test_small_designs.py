@@ -8,7 +8,7 @@ from scipy import optimize, stats
 import scalinglab as sl
 from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.laws import optimum, surface
-from scalinglab.laws.forms import registry
+from scalinglab.laws.forms import base
 from tests.refusals import because
 
 TRUE = np.array([1.8, 480.0, 2100.0, 0.35, 0.37])
@@ -16,7 +16,7 @@ COMPUTE = 1e22
 
 
 def losses(n, d):
-    return registry.get("chinchilla")(np.array([n, d]), *TRUE)
+    return base.get("chinchilla")(np.array([n, d]), *TRUE)
 
 
 def design(sizes: int, data: int):
@@ -104,7 +104,7 @@ def test_profile_interval_of_the_optimum_agrees_with_a_scan_by_another_optimiser
 @pytest.mark.parametrize(("sizes", "data"), [(3, 3), (4, 4)])
 def test_intervals_of_small_designs_hold_the_truth(sizes, data):
     n, d = design(sizes, data)
-    exact = optimum.best_split(registry.get("chinchilla"), TRUE[None], np.array([COMPUTE / 6]))[0, :, 0]
+    exact = optimum.best_split(base.get("chinchilla"), TRUE[None], np.array([COMPUTE / 6]))[0, :, 0]
     hits = np.zeros(3)
     sets = 16
     for seed in range(sets):

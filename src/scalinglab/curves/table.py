@@ -16,6 +16,7 @@ from scalinglab.curves.columns import (
     PROGRESS,
     SETTING,
     SOURCES,
+    Roles,
     is_missing,
     is_numeric,
     is_seed,
@@ -25,13 +26,12 @@ from scalinglab.curves.columns import (
     run_names,
     tidy,
     unit_of_data,
+    validate,
     varying_columns,
 )
-from scalinglab.curves.files import read_table, write_table
-from scalinglab.curves.parts import frame_of
+from scalinglab.curves.files import frame_of, read_table, write_table
 from scalinglab.curves.reading import Reading
 from scalinglab.curves.resample import make_grid, on_grid, running_mean
-from scalinglab.curves.validate import Roles, validate
 from scalinglab.errors import BadInput, nearest
 from scalinglab.results.notebook import drawn
 from scalinglab.support.words import counted

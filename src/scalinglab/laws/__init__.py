@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from scalinglab.laws.fitting.fit import fit
     from scalinglab.laws.fitting.law import Law, bootstrap
     from scalinglab.laws.fitting.solution import Certificate
-    from scalinglab.laws.forms.base import Form, Parameter
-    from scalinglab.laws.forms.registry import register_form
+    from scalinglab.laws.forms.base import Form, Parameter, register_form
     from scalinglab.laws.in_progress import final_loss
     from scalinglab.laws.learning_curves.collapse import collapse
     from scalinglab.laws.learning_curves.dynamical import dynamical, stopping_norm
@@ -43,7 +42,7 @@ __getattr__, __dir__ = lazily(
         "collapse": "learning_curves.collapse", "dynamical": "learning_curves.dynamical",
         "extrapolate": "extrapolation.stacking", "fit": "fitting.fit", "hyperparameters": "tuning.transfer",
         "mixture": "mixing.shares", "optimal_noise": "noise",
-        "register_form": "forms.registry", "speedup": "compare",
+        "register_form": "forms.base", "speedup": "compare",
         "stopping_norm": "learning_curves.dynamical", "downstream": "scores", "final_loss": "in_progress",
     },
     modules={

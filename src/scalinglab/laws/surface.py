@@ -40,7 +40,7 @@ from scalinglab.laws.fitting.uncertainty import intervals as interval_engine
 from scalinglab.laws.fitting.uncertainty import shared_errors
 from scalinglab.laws.fitting.uncertainty.form_error import FormError
 from scalinglab.laws.fitting.uncertainty.intervals import Quantity
-from scalinglab.laws.fitting.uncertainty.resampling import Bootstrap, bootstrap
+from scalinglab.laws.fitting.uncertainty.profile import Bootstrap, bootstrap
 from scalinglab.laws.fitting.uncertainty.shared_errors import SharedErrors
 from scalinglab.laws.forms import search, surfaces
 from scalinglab.laws.forms.base import Form, Parameter

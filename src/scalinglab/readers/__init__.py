@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pandas as pd
 
 from scalinglab.curves import Curves
+from scalinglab.curves.files import DROPPED, frame_of
 from scalinglab.curves.names import aliases, quantity
-from scalinglab.curves.parts import DROPPED, frame_of
 from scalinglab.curves.reading import Reading, listed
 from scalinglab.errors import BadInput, NoTable, nearest
 from scalinglab.readers.folders import KINDS, Found, find, kind_of_file, read_all

@@ -24,7 +24,7 @@ from scalinglab.laws.fitting.law import Law, scatter_caution
 from scalinglab.laws.fitting.statistics import WIDE
 from scalinglab.laws.fitting.uncertainty.form_error import FormError
 from scalinglab.laws.fitting.uncertainty.shared_errors import SharedErrors
-from scalinglab.laws.forms import registry
+from scalinglab.laws.forms import base
 from scalinglab.results.distributions import OPEN, Interval
 from scalinglab.results.types import Reason
 
@@ -44,7 +44,7 @@ def law_of(data: Points, **options: Any) -> Law:
     """
     if data.sizes < FEWEST_FOR_AN_OFFSET:
         raise NotDetermined(Reason("few_sizes", sizes=data.sizes, needed=FEWEST_FOR_AN_OFFSET))
-    law = fit_points(registry.get(OFFSET_FORM), data, **options)
+    law = fit_points(base.get(OFFSET_FORM), data, **options)
     repeated = data.sizes < len(data.y) or data.error is not None
     if law.residual_std > MOST_SCATTER and not repeated:
         scatter = float(law.residual_std)
@@ -120,7 +120,7 @@ def predict(data: Points, at: np.ndarray, level: float) -> tuple[np.ndarray, Int
 
 def caution(data: Points, at: np.ndarray) -> tuple[Reason, ...]:
     """Notes where the interval rests on the form alone, or on a scatter that hardly shows."""
-    notes = scatter_caution(len(data.y) - len(registry.get(OFFSET_FORM).parameters), data)
+    notes = scatter_caution(len(data.y) - len(base.get(OFFSET_FORM).parameters), data)
     further = at.max() / data.x.max()
     if further > 1:
         notes = (*short_range(data.means()[0]), *notes)

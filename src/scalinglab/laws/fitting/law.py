@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scalinglab.laws.fitting.solution import Certificate, Solution, by_name, open_ended
-from scalinglab.laws.fitting.uncertainty import intervals, resampling
+from scalinglab.laws.fitting.uncertainty import intervals, profile
 from scalinglab.laws.fitting.uncertainty.diagnostics import Diagnosis, diagnose
-from scalinglab.laws.fitting.uncertainty.resampling import Bootstrap
+from scalinglab.laws.fitting.uncertainty.profile import Bootstrap
 from scalinglab.results import fits
 from scalinglab.results.distributions import Interval
 from scalinglab.results.estimate import FEWEST
@@ -196,7 +196,7 @@ def bootstrap(law: Law, draws: int = 1000, seed: int = 0, scheme: str = "auto") 
             corrected), for runs that sit at one size each, where drawing runs would lose sizes; "auto"
             takes the one that fits. With ten runs a parameter and more, sizes are not lost.
     """
-    return resampling.bootstrap(law, draws, seed, scheme)
+    return profile.bootstrap(law, draws, seed, scheme)
 
 
 def known_parameters(law: Law) -> dict[str, float]:

@@ -7,9 +7,8 @@ shares of a data mixture, `downstream` scores from losses. Importing a module ad
 """
 
 from scalinglab.laws.forms import architecture, downstream, mixtures, surfaces, training
-from scalinglab.laws.forms.base import Form, Parameter
+from scalinglab.laws.forms.base import FORMS, Form, Parameter, get, register_form
 from scalinglab.laws.forms.one_variable import broken_power_law
-from scalinglab.laws.forms.registry import FORMS, get, register_form
 
 __all__ = [
     "FORMS", "Form", "Parameter", "architecture", "broken_power_law", "downstream", "get",

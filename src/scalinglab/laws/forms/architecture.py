@@ -12,9 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from scalinglab.laws.forms.base import Form, Parameter
-from scalinglab.laws.forms.powers import sum_of_powers
-from scalinglab.laws.forms.registry import register_form
+from scalinglab.laws.forms.base import Form, Parameter, register_form, sum_of_powers
 from scalinglab.laws.forms.surfaces import ALPHA, BY_DATA, BY_PARAMS, COARSE, FLOOR, SIZES, power
 from scalinglab.support.validation import checked
 

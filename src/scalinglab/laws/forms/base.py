@@ -1,7 +1,8 @@
-"""What a form is: a family of curves y = f(x; parameters), as data.
+"""What a form is: a family of curves y = f(x; parameters), as data; and forms by name.
 
 A `Form` holds its parameters with bounds, which of them enter linearly, where a fit starts, and one function
-that broadcasts. `scalinglab.laws.forms` has those that come with the package and the registry.
+that broadcasts. Most published surfaces are sums of products of powers: `sum_of_powers` makes their value and
+their derivatives from the equation, E + A N^-alpha + B D^-beta, so that it is written once.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ import numpy as np
 
 from scalinglab.errors import BadInput, nearest
 from scalinglab.results.types import Reason
+from scalinglab.support import extensions
 from scalinglab.support.slopes import slopes
+from scalinglab.support.validation import checked
 
 Start = Callable[[np.ndarray, np.ndarray], Any]
 
@@ -265,3 +268,104 @@ def _exponent(
         return float(whole(fixed))  # what follows from fixed parameters alone is fixed, too
     except KeyError:
         return lambda values: whole(everything(values))
+
+
+FORMS: dict[str, Form] = {}
+_FAMILIES: dict[str, Callable[..., Form]] = {}
+
+
+@checked
+def register_form(form: Form, *aliases: str) -> Form:
+    """Add a form, under its name and aliases, for `fit` and the command line."""
+    for name in (form.name, *aliases):
+        FORMS[name] = form
+    return form
+
+
+def family(pattern: str) -> Callable[[Callable[..., Form]], Callable[..., Form]]:
+    """Add forms without end: whatever name matches the pattern is made from the pattern's groups."""
+
+    def add(make: Callable[..., Form]) -> Callable[..., Form]:
+        _FAMILIES[pattern] = make
+        return make
+
+    return add
+
+
+def load(name: str) -> Form:
+    """The form ``module:attribute`` of the user's own code; modules of the working folder are found, too."""
+    return made(name, extensions.load(name, "form"))
+
+
+def made(name: str, found: Any) -> Form:
+    """A form from a form, or from a function that makes one."""
+    form = found() if callable(found) and not isinstance(found, Form) else found
+    if not isinstance(form, Form):
+        raise BadInput(f"form {name!r} is a {type(form).__name__}: it must be a scalinglab.laws.Form")
+    return form
+
+
+@checked
+def get(form: str | Form) -> Form:
+    """The form of that name, or an error that names the nearest one; a `Form` is returned as it is.
+
+    ``module:attribute`` loads a form from the user's own code.
+    """
+    if isinstance(form, Form):
+        return form
+    if not isinstance(form, str):
+        raise BadInput(f"form={form!r} must be a name, such as 'power_law', or a Form")
+    if ":" in form:
+        return load(form)
+    for pattern, make in _FAMILIES.items():
+        if match := re.fullmatch(pattern, form):
+            return make(*match.groups())
+    if form in FORMS:
+        return FORMS[form]
+    if form not in (more := extensions.names("forms")):
+        raise BadInput(f"no form {form!r}; {nearest(form, [*FORMS, *more])}")
+    return made(form, extensions.added("forms", form))
+
+
+FACTOR = re.compile(r"(\([^)]*\)|\w+)(?:\^(-?)(\w+))?")  # a parameter, or a quantity to the power of one
+
+
+def sum_of_powers(
+    name: str,
+    equation: str,
+    parameters: tuple[Parameter, ...],
+    quantities: Mapping[str, str | tuple[str, float] | tuple[str, Callable[[Any], Any]]],
+    **more: Any,
+) -> Form:
+    """The form of an equation: terms with " + " between them, each a product with " " between factors.
+
+    Args:
+        equation: what follows a comma explains its letters.
+        quantities: by how the equation writes each, the variable it is; or that and what it is divided by; or
+            that and its logarithm as a function of x. Of several that share a variable the first counts it.
+        more: of `Form`.
+    """
+    variables = tuple(dict.fromkeys(q if isinstance(q, str) else q[0] for q in quantities.values()))
+    terms = [
+        [(base, -1.0 if sign else 1.0, exponent) for base, sign, exponent in FACTOR.findall(term)]
+        for term in equation.partition(",")[0].split(" + ")
+    ]
+    names = [p.name for p in parameters]
+
+    def logs(x: Any) -> dict[str, Any]:
+        found = {}
+        for text, given in quantities.items():
+            variable, how = (given, 1.0) if isinstance(given, str) else given
+            values = x[variables.index(variable)] if len(variables) > 1 else x
+            found[text] = how(x) if callable(how) else np.log(values if how == 1.0 else values / how)
+        return found
+
+    def function(x: Any, *values: Any) -> Any:
+        log, value, total = logs(x), dict(zip(names, values, strict=True)), 0.0
+        for term in terms:
+            (scale,) = (base for base, _, exponent in term if not exponent)
+            slope = sum(value[exponent] * (sign * log[base]) for base, sign, exponent in term if exponent)
+            total = total + value[scale] * np.exp(slope)
+        return total
+
+    return Form(name, equation, parameters, function, variables=variables, **more)

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from scalinglab.laws.forms.base import Form, Parameter
-from scalinglab.laws.forms.registry import register_form
+from scalinglab.laws.forms.base import Form, Parameter, register_form
 
 
 def _error(x: Any, ceiling: Any, k: Any, gamma: Any) -> Any:

@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from scalinglab.errors import BadInput
-from scalinglab.laws.forms.base import Form, Parameter
-from scalinglab.laws.forms.registry import family, register_form
+from scalinglab.laws.forms.base import Form, Parameter, family, register_form
 from scalinglab.support.validation import checked
 
 USUAL_WEIGHT = 0.3  # convention: about which the weights of `mixture_power_K` are quoted

@@ -22,8 +22,7 @@ import numpy as np
 from scipy.special import expit
 
 from scalinglab.errors import BadInput
-from scalinglab.laws.forms.base import Form, Parameter, Start
-from scalinglab.laws.forms.registry import family, register_form
+from scalinglab.laws.forms.base import Form, Parameter, Start, family, register_form
 from scalinglab.support.slopes import plain, softplus
 from scalinglab.support.validation import checked
 

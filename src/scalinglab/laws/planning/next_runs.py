@@ -20,8 +20,14 @@ from scalinglab.laws.fitting.data.from_curves import Rows, is_table
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.fitting.solution import check_sizes
 from scalinglab.laws.forms.base import Form
-from scalinglab.laws.planning.candidates import BEYOND, checked_costs, large_enough, plausible_runs, price_of
-from scalinglab.laws.planning.fitted import law_or_surface
+from scalinglab.laws.planning.candidates import (
+    BEYOND,
+    checked_costs,
+    large_enough,
+    law_or_surface,
+    plausible_runs,
+    price_of,
+)
 from scalinglab.laws.planning.posterior import TOLERANCE, Plan, after_fit, best_plan, cheapest_plan
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
 from scalinglab.results.notebook import NotebookResult

@@ -23,7 +23,7 @@ from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.data.from_curves import Rows, points_from
 from scalinglab.laws.fitting.fit import AUTO, fit_points, table_outlier_note
 from scalinglab.laws.fitting.law import Law
-from scalinglab.laws.planning.fitted import column_names, law_or_continuation
+from scalinglab.laws.planning.candidates import column_names, law_or_continuation
 from scalinglab.laws.planning.next_runs import NextRuns, next_runs
 from scalinglab.results.distributions import Student, interval
 from scalinglab.results.estimate import Estimate

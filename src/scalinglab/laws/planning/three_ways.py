@@ -25,8 +25,8 @@ from scalinglab.laws import surface
 from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.data.from_curves import Rows, is_table
 from scalinglab.laws.fitting.law import Law
-from scalinglab.laws.fitting.uncertainty import resampling
-from scalinglab.laws.planning.fitted import law_or_surface
+from scalinglab.laws.fitting.uncertainty import profile
+from scalinglab.laws.planning.candidates import law_or_surface
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
 from scalinglab.results.distributions import UNKNOWN, Draws, Interval, interval
 from scalinglab.results.estimate import FEWEST, slope
@@ -130,7 +130,7 @@ def approaches(
     dense = np.geomspace(slices.min(), slices.max(), 60)
     optimal = fitted.compute_optimal(compute, flops_per_param_example=flops_per_param_example, level=level)
     true = np.array([optimal.exponent, np.log(optimal.n_params)])
-    drawn = resampling.redrawn(fitted.law, draws, np.random.default_rng(seed))
+    drawn = profile.redrawn(fitted.law, draws, np.random.default_rng(seed))
     found = []
     for name, grid, pick in (("1 envelope", dense, lowest), ("2 parabolas", slices, vertex)):
         best = np.array([pick(*p) for p in isoflop(n, spent, known.y, grid)])

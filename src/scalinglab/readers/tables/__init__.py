@@ -23,8 +23,8 @@ import pandas as pd
 
 from scalinglab.curves import OUTCOME, PROGRESS, SETTING, Curves, is_seed
 from scalinglab.curves.columns import IDENTITY, is_numeric, unit_of_data
+from scalinglab.curves.files import DROPPED, MOST_NUMBERS
 from scalinglab.curves.names import aliases, bare, counted_twice
-from scalinglab.curves.parts import DROPPED, MOST_NUMBERS
 from scalinglab.curves.reading import ColumnRead, Reading, listed
 from scalinglab.readers.tables.naming import Naming
 from scalinglab.readers.tables.remarks import LEFT_OUT, NOTES, without_remarks

@@ -26,10 +26,18 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.curves.columns import is_numeric
-from scalinglab.curves.files import SAMPLE, SPACES, errors_named, read_table, read_text, width, with_rows
+from scalinglab.curves.files import (
+    SAMPLE,
+    SPACES,
+    Droppable,
+    errors_named,
+    read_table,
+    read_text,
+    width,
+    with_rows,
+)
 from scalinglab.curves.names import quantity
 from scalinglab.curves.numbers import has_dots_for_thousands, number
-from scalinglab.curves.parts import Droppable
 from scalinglab.errors import BadInput, NoTable, require
 from scalinglab.readers.tables.grid import (
     aligned,

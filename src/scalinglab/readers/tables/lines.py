@@ -18,10 +18,9 @@ from typing import Any
 import pandas as pd
 
 from scalinglab.curves.columns import is_numeric, is_seed
-from scalinglab.curves.files import json_line
+from scalinglab.curves.files import Droppable, frame_of_rows, json_line
 from scalinglab.curves.names import TEST, TRAIN, quantity
 from scalinglab.curves.numbers import cell
-from scalinglab.curves.parts import Droppable, frame_of_rows
 from scalinglab.errors import BadInput
 from scalinglab.readers.tables.headers import (
     SIZES,

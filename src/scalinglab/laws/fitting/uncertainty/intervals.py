@@ -33,7 +33,7 @@ from scalinglab.laws.fitting.solution import Solution, sizes_of
 from scalinglab.laws.fitting.uncertainty import profile
 from scalinglab.laws.fitting.uncertainty.diagnostics import Diagnosis, diagnose
 from scalinglab.laws.fitting.uncertainty.form_error import FormError, Places
-from scalinglab.laws.fitting.uncertainty.resampling import Bootstrap, bootstrap
+from scalinglab.laws.fitting.uncertainty.profile import Bootstrap, bootstrap
 from scalinglab.laws.fitting.uncertainty.shared_errors import SharedErrors
 from scalinglab.results import distributions
 from scalinglab.results.distributions import OPEN, Interval, reach
