@@ -82,6 +82,15 @@ class Remembering(Small):
         return self.body(x)
 
 
+class Force(Small):
+    """Minus the gradient of an energy, as of interatomic potentials: evaluations need gradients, too."""
+
+    def forward(self, x):
+        x = x.detach().requires_grad_()
+        energy = self.body(x).logsumexp(1).sum()
+        return -torch.autograd.grad(energy, x, create_graph=True)[0][:, :3]
+
+
 class Attending(nn.Module):
     """Fused attention, for which stacks have no rule."""
 
@@ -148,8 +157,7 @@ def plain_loop(model, data, setting, loss, make_optimizer, schedule=None, clip=N
             nn.utils.clip_grad_norm_(network.parameters(), clip)
         optimizer.step()
         network.eval()
-        with torch.no_grad():
-            found[step + 1] = float(loss(network(test_x), test_y))
+        found[step + 1] = float(loss(network(test_x), test_y).detach())  # `Force` needs gradients here
         network.train()
     return found, network
 
@@ -184,6 +192,11 @@ CASES = {
                 torch.optim.NAdam, cosine, None),
     "scheduler": ({"optimizer": "sgd", "schedule": partial(torch.optim.lr_scheduler.StepLR, step_size=4)},
                   torch.optim.SGD, lambda step, steps: 0.1 ** (step // 4), None),
+    "factor of a step": ({"optimizer": "adam", "schedule": lambda step: 1 / (1 + step)}, torch.optim.Adam,
+                         lambda step, steps: 1 / (1 + step), None),
+    "scheduler of opt": ({"optimizer": "sgd",
+                          "schedule": lambda opt: torch.optim.lr_scheduler.StepLR(opt, 4)}, torch.optim.SGD,
+                         lambda step, steps: 0.1 ** (step // 4), None),
     "scheduler of all steps": ({"optimizer": "adam", "schedule": lambda optimizer, steps:
                                 torch.optim.lr_scheduler.LinearLR(optimizer, 0.5, 1.0, steps)},
                                torch.optim.Adam, lambda step, steps: 0.5 + 0.5 * step / steps, None),
@@ -218,7 +231,7 @@ def test_the_curve_is_that_of_a_plain_loop(case: str) -> None:
     agree(run({**setting, **own}, model=Small, data=data, loss=F.cross_entropy), expected)
 
 
-@pytest.mark.parametrize("model", [Normalized, Branching, Remembering])
+@pytest.mark.parametrize("model", [Normalized, Branching, Remembering, Force])
 def test_batch_norm_and_modules_that_do_not_stack_train_as_in_a_plain_loop(model) -> None:
     # sgd: the gradient of a bias before batch norm is zero but for rounding, which Adam would blow up
     data = classes()
@@ -821,7 +834,7 @@ TRUTHS = tuple(v if v.ndim > 1 else v[:, None] > 0 for v in classes())
         ({"data": (*classes()[:3], classes()[3][:5])}, "60 test inputs and 5 test targets"),
         ({"metrics": {"broken": lambda o, t: o.no_such_thing}}, "metrics.broken"),
         ({"optimizer": torch.optim.LBFGS}, "several times a step"),
-        ({"schedule": lambda step: 1.0}, "takes .step, steps."),
+        ({"schedule": lambda a, b, c: 1.0}, "takes .step. or .step, steps."),
         ({"schedule": "wds"}, "'wsd'"),
         ({"optimizer": "moun"}, "'muon'"),
     ],

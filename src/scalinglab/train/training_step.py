@@ -356,7 +356,11 @@ class Program:
             return trees.tree_map_only(Tensor, _widened, outputs)
 
     def _logits(self, weights: Named, buffers: Named, x: Tensor) -> Tensor:
-        return functional_call(self.model, {**weights, **buffers}, (x,))  # type: ignore[no-any-return]
+        if self.abilities is None or not self.abilities.differentiates:
+            return functional_call(self.model, {**weights, **buffers}, (x,))  # type: ignore[no-any-return]
+        with torch.enable_grad():
+            outputs = functional_call(self.model, {**weights, **buffers}, (x,))
+        return trees.tree_map_only(Tensor, Tensor.detach, outputs)  # type: ignore[no-any-return]
 
     def _halved_inputs(self, x: Tensor) -> Tensor:
         return x.to(torch.bfloat16) if self.halved and x.is_floating_point() else x

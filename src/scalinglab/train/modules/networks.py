@@ -131,12 +131,15 @@ class Abilities:
         why: the reason where they cannot.
         changes: buffers that a training pass changes.
         random: whether a training pass draws random numbers of PyTorch's generator.
+        differentiates: whether its outputs are gradients, as a force is one of an energy: evaluations need
+            them, too.
     """
 
     stacks: bool
     why: str
     changes: tuple[str, ...]
     random: bool
+    differentiates: bool
 
 
 def tried(model: nn.Module, loss: Loss, x: Tensor, y: Tensor) -> Abilities:
@@ -182,15 +185,25 @@ def tried(model: nn.Module, loss: Loss, x: Tensor, y: Tensor) -> Abilities:
             "once, so that it has its own from the beginning"
         )
     changes = tuple(name for name, new in after.items() if not torch.equal(new, others[name]))
+    differentiates = _differentiates(single, weights, others, model)
     if random:
-        return Abilities(False, "it draws random numbers of its own in training", changes, True)
-    if counted := _counts(model, kept):
-        return Abilities(False, f"a pass changes its attribute {counted!r}", changes, False)
-    why = _stacks(single, weights, others)
-    if not why:
+        why = "it draws random numbers of its own in training"
+    elif counted := _counts(model, kept):
+        why = f"a pass changes its attribute {counted!r}"
+    elif not (why := _stacks(single, weights, others)):
         with evaluating(model):  # where a state-space model, say, keeps what it has seen
             why = _stacks(single, weights, others, differentiated=False)
-    return Abilities(not why, why, changes, False)
+    return Abilities(not why, why, changes, random, differentiates)
+
+
+def _differentiates(single: Single, weights: Named, others: Named, model: nn.Module) -> bool:
+    """Whether an evaluation without gradients ends in PyTorch's error that there are none."""
+    try:
+        with evaluating(model), torch.no_grad(), torch.random.fork_rng(devices=[]):
+            single(weights, {k: v.clone() for k, v in others.items()})
+    except RuntimeError as error:
+        return "does not require grad" in str(error)
+    return False
 
 
 def _plain_attributes(model: nn.Module) -> dict[str, Any]:

@@ -164,8 +164,9 @@ class _Description:
             return [repr(value.bit_generator.state)]
         if not hasattr(value, "__dict__"):
             try:
-                # what a copy is made of; a compiled regular expression is in the table alone
-                made = copyreg.dispatch_table.get(kind, lambda one: one.__reduce_ex__(2))(value)
+                # what a copy is made of; of a compiled regular expression only the table says it
+                told: Any = copyreg.dispatch_table.get(kind)
+                made = told(value) if told else value.__reduce_ex__(2)
             except TypeError:
                 raise NoFingerprint(f"a {kind.__module__}.{kind.__qualname__}") from None
             return ["object", *self._all([kind, made if isinstance(made, str) else made[1:3]])]

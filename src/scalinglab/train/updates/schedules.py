@@ -3,7 +3,7 @@
 - cosine: (1 + cos(π t/T))/2;
 - linear: 1 − t/T;
 - wsd: 1, and over the last part c of the steps (T − t)/(c T) (warm-up, stable, decay);
-- a function of the user's own of (t, T), or one of an optimizer that makes a scheduler of
+- a function of the user's own of t or (t, T), or one of an optimizer that makes a scheduler of
   `torch.optim.lr_scheduler`: its learning rates over that of the run.
 
 A warm-up of w steps multiplies any of them by min(1, (t + 1)/w).
@@ -24,6 +24,7 @@ from scalinglab.train.own.references import call
 from scalinglab.train.setting import Setting
 
 COOLDOWN = 0.2  # of all steps, where none is given
+OPTIMIZER = {"optimizer", "optim", "opt"}  # what functions call theirs
 
 
 class Schedule:
@@ -36,9 +37,7 @@ class Schedule:
     def __init__(self, setting: Setting) -> None:
         self.kind, self.warmup = setting.schedule, setting.warmup
         self.cooldown = COOLDOWN if setting.cooldown is None else setting.cooldown
-        self.own: Callable[[int, int], Any] | None = (
-            setting.own("schedule") if setting.owns("schedule") else None
-        )
+        self.own: Callable[..., Any] | None = setting.own("schedule") if setting.owns("schedule") else None
         self.constant = self.kind == "constant" and not self.warmup
 
     def factors(self, steps: Tensor, totals: Tensor, table: Tensor | None) -> Tensor:
@@ -82,24 +81,27 @@ class Schedule:
         assert self.own is not None
         what = f"schedule = {self.kind!r} of {total} steps"
         try:
-            if "optimizer" in inspect.signature(self.own).parameters:
-                found = self._of_scheduler(total, rate, setting, what)
+            names = [*inspect.signature(self.own).parameters]
+            if of := OPTIMIZER & {*names}:
+                found = self._of_scheduler(total, rate, setting, what, of.pop())
+            elif len(names) == 1:  # as of torch.optim.lr_scheduler.LambdaLR
+                found = [float(self.own(step)) for step in range(total)]
             else:
                 found = [float(self.own(step, total)) for step in range(total)]
         except (TypeError, ValueError) as error:
             raise BadInput(
-                f"{what}: {error}; it takes (step, steps) and returns the factor on the learning rate, or "
-                "(optimizer) and returns a scheduler of torch.optim.lr_scheduler"
+                f"{what}: {error}; it takes (step) or (step, steps) and returns the factor on the rate, "
+                "or (optimizer) and returns a scheduler of torch.optim.lr_scheduler"
             ) from error
         for step, factor in enumerate(found):
             if not math.isfinite(factor) or factor < 0:
                 raise BadInput(f"{what} is {factor} at step {step}: give 0 or more")
         return found
 
-    def _of_scheduler(self, total: int, rate: float, setting: Setting, what: str) -> list[float]:
-        """What a scheduler does with an optimizer that trains nothing."""
+    def _of_scheduler(self, total: int, rate: float, setting: Setting, what: str, of: str) -> list[float]:
+        """What a scheduler does with an optimizer, its argument `of`, that trains nothing."""
         optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=rate, momentum=0.5)
-        offered = {**setting.as_given(), "optimizer": optimizer, "steps": total}
+        offered = {**setting.as_given(), of: optimizer, "steps": total}
         scheduler = call(self.own, offered, what)  # type: ignore[arg-type]
         found = []
         for _ in range(total):
