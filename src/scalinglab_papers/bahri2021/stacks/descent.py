@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from scalinglab.nets.layers import Dense, scaled
+from scalinglab.nets.layers import Conv, Dense, scaled
 from scalinglab.nets.parameterization import Network
 from scalinglab.train import Setting
 from scalinglab.train.batches import Resident, dataset_of
@@ -29,7 +29,13 @@ RISE = 1e-4  # relative, above what rounding does to a mean loss
 
 
 def outputs(model: Network, weights: Named, x: Tensor) -> Tensor:
-    """Outputs of stacked networks on inputs that they share, (networks, examples, outputs)."""
+    """Outputs of stacked networks on inputs that they share, (networks, examples, outputs).
+
+    Convolutional ones one by one: stacked convolutions of few channels are grouped convolutions, and slow.
+    """
+    if any(isinstance(one, Conv) for one in model.modules()):
+        stacked = zip(*weights.values(), strict=True)
+        return torch.stack([functional_call(model, dict(zip(weights, one)), (x,)) for one in stacked])
     return torch.vmap(lambda one: functional_call(model, one, (x,)))(weights)  # type: ignore[no-any-return]
 
 
@@ -80,12 +86,18 @@ def descend(
 # --- partitions ----------------------------------------------------------------------------------------
 
 
-def partition_losses(settings: Sequence[Setting], population: int) -> Iterator[list[dict[str, float]]]:
+def partition_losses(
+    settings: Sequence[Setting], population: int, of_first: bool = False
+) -> Iterator[list[dict[str, float]]]:
     """For each setting, at each of its checkpoints, the mean test loss over the blocks of a partition.
 
     The first `population` examples of the seed's permutation are cut into blocks of n_data examples, and a
     network is trained on each of them, all from the same initial weights. Neighbouring settings of one seed
     are trained together: their blocks differ, the examples are the same.
+
+    Args:
+        population: examples that are cut into blocks.
+        of_first: whether they are the first of the training set for every seed, in the seed's order.
     """
     by_seed = [list(sizes) for _, sizes in groupby(settings, lambda one: replace(one, n_data=None).run)]
     for _, same in groupby(by_seed, lambda sizes: [replace(one, seed=0).run for one in sizes]):
@@ -95,7 +107,7 @@ def partition_losses(settings: Sequence[Setting], population: int) -> Iterator[l
         model = family_network(first, resident.dataset).eval()
         at_once = max(1, int(STACKED // (population * max(FEWEST, math.prod(resident.input_shape)))))
         for place in range(0, len(members), at_once):
-            yield from _partitions(members[place : place + at_once], population, resident, model)
+            yield from _partitions(members[place : place + at_once], population, of_first, resident, model)
 
 
 def _device() -> torch.device:
@@ -103,7 +115,7 @@ def _device() -> torch.device:
 
 
 def _partitions(
-    stack: Sequence[Sequence[Setting]], population: int, resident: Resident, model: Network
+    stack: Sequence[Sequence[Setting]], population: int, of_first: bool, resident: Resident, model: Network
 ) -> list[list[dict[str, float]]]:
     """The rows of a stack of seeds, each with settings of the same sizes.
 
@@ -115,7 +127,8 @@ def _partitions(
     common = math.gcd(*sizes)
     pieces = population // (PIECE if common % PIECE == 0 else common)
     data, count = dataset_of(setting), sum(blocks)
-    orders = [data.order(one.seed_of("data"))[:population] for one in seeds]
+    orders = [data.order(one.seed_of("data")) for one in seeds]
+    orders = [(order[order < population] if of_first else order)[:population] for order in orders]
     index = torch.from_numpy(np.stack(orders)).view(len(seeds) * pieces, -1).to(device)
     x, y = resident.inputs(resident.train_x[index]).contiguous(), resident.train_y[index]
     block = np.arange(pieces)[:, None] * blocks // pieces + np.cumsum([0, *blocks[:-1]])  # (pieces, sizes)
@@ -164,7 +177,6 @@ def outputs_on_pieces(model: Network, weights: Named, x: Tensor) -> Tensor:
     """Outputs of the networks of each piece, (pieces, networks, examples, outputs).
 
     The first layer of perceptrons is one product for all networks of a piece: vmap would copy the inputs.
-    Other networks are applied one by one: stacked convolutions of few channels are grouped ones, and slow.
 
     Args:
         weights: by name, (pieces, networks, …).
@@ -172,11 +184,8 @@ def outputs_on_pieces(model: Network, weights: Named, x: Tensor) -> Tensor:
     """
     layers = [(name, one) for name, one in model.named_modules() if not list(one.children())]
     if not all(isinstance(one, (Dense, nn.ReLU, nn.Flatten)) for _, one in layers):
-        by_piece = [
-            [functional_call(model, dict(zip(weights, one)), (piece,)) for one in zip(*of_piece)]
-            for piece, *of_piece in zip(x, *weights.values(), strict=True)
-        ]
-        return torch.stack([torch.stack(found) for found in by_piece])
+        by_piece = zip(x, *weights.values(), strict=True)
+        return torch.stack([outputs(model, dict(zip(weights, own)), piece) for piece, *own in by_piece])
     h = x.flatten(2).mT  # (pieces, …, units, examples)
     for name, layer in layers:
         if isinstance(layer, Dense):
