@@ -58,7 +58,7 @@ def stacks(mixed: bool):
 
 def timed(mixed: bool, shorter: float, **values) -> dict:
     """Steps a second of all runs together, over the whole search."""
-    from scalinglab.support import phases
+    from scalinglab.support import work
     from scalinglab.train import run_many
 
     with stacks(mixed):
@@ -66,10 +66,10 @@ def timed(mixed: bool, shorter: float, **values) -> dict:
         warm = search(20_000, **values)  # compiles for every size of mixed stacks, and loads libraries
         warm = warm if mixed else [s for s in warm if s["batch_size"] == BATCHES[0]]
         run_many(warm, device="cuda", progress=False)
-        before, start = dict(phases.SECONDS), time.perf_counter()
+        before, start = dict(work.SECONDS), time.perf_counter()
         frame = run_many(search(shorter, **values), device="cuda", progress=False).frame
         took = time.perf_counter() - start
-    spent = {name: round(total - before.get(name, 0.0), 2) for name, total in phases.SECONDS.items()}
+    spent = {name: round(total - before.get(name, 0.0), 2) for name, total in work.SECONDS.items()}
     last = frame.groupby("run")["step"].max()
     found = {"rate": float(last.sum()) / took, "steps": int(last.sum()), "seconds": took, "runs": len(last)}
     return {**found, "phases": {name: s for name, s in spent.items() if s > 0.05}}

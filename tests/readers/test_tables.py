@@ -5,8 +5,8 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import re
 import zipfile
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +20,7 @@ from scalinglab.curves.names import aliases
 from scalinglab.curves.numbers import number
 from scalinglab.errors import BadInput
 from scalinglab.readers.tables import files
-from scalinglab.support import progress
+from scalinglab.support import work
 
 TABLE = "params,tokens,val_loss\n19M,1B,3.5\n125M,2B,3.1\n1.3B,26B,2.3\n"
 
@@ -436,18 +436,13 @@ def test_a_large_table_shows_how_much_of_it_was_read(tmp_path: Path, monkeypatch
         table.to_json(tmp_path / name, orient="records", lines=True)
     else:
         table.to_csv(tmp_path / name, index=False, sep="\t" if "tsv" in name else ",")
-    shown: list[int] = []
-
-    @contextmanager
-    def reading(description: str, total: int):
-        assert (description, total) == (name, (tmp_path / name).stat().st_size)
-        yield shown.append
-
-    monkeypatch.setattr(progress, "LARGE", 1000)
-    monkeypatch.setattr(progress, "reading", reading)
-    monkeypatch.setattr("sys.stderr", type("Terminal", (io.StringIO,), {"isatty": lambda self: True})())
+    monkeypatch.setattr(work, "LARGE", 1000)
+    terminal = type("Terminal", (io.StringIO,), {"isatty": lambda self: True})()
+    monkeypatch.setattr("sys.stderr", terminal)
     assert len(sl.read(tmp_path / name)) == 4000
-    assert sum(shown) >= (tmp_path / name).stat().st_size
+    drawn = re.sub(r"\x1b\[[\d;?]*\w", "", terminal.getvalue())  # without colours
+    assert name in drawn
+    assert re.search(r" ([1-9][\d.]*)/\1 ", drawn)  # all of its bytes
 
 
 def test_examples_are_sizes_of_runs_unless_they_grow_as_in_a_training():

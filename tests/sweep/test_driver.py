@@ -7,7 +7,7 @@ import pytest
 
 from scalinglab.curves import run_name
 from scalinglab.store import StoreError
-from scalinglab.support.stopping import Request
+from scalinglab.support.work import Request
 from scalinglab.sweep import Task, driver
 from scalinglab.sweep.display import clock
 from scalinglab.sweep.driver import LOSSES, PATIENCE, Driver

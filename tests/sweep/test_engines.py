@@ -21,7 +21,7 @@ import pytest
 from scalinglab.curves import run_name
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.store import Store, StoreError, StoreWarning
-from scalinglab.support.stopping import Request
+from scalinglab.support.work import Request
 from scalinglab.sweep import Grid, SweepWarning, execute, make_plan, run
 from scalinglab.sweep.driver import Driver, grids_in
 from scalinglab.sweep.pools import preflight, worker

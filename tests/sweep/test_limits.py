@@ -14,9 +14,8 @@ import pytest
 
 from scalinglab.errors import BadInput
 from scalinglab.store import Store
-from scalinglab.support import phases
-from scalinglab.support.processors import cores
-from scalinglab.support.stopping import Request
+from scalinglab.support import work
+from scalinglab.support.work import Request, cores
 from scalinglab.sweep import Grid, Plan, SweepWarning, Task, driver, execute, training
 from scalinglab.sweep import plan as planning
 from scalinglab.sweep.display import Display
@@ -373,7 +372,7 @@ def test_processors_are_those_that_this_process_may_use(monkeypatch, processors)
 
 
 def test_a_worker_tells_the_seconds_since_its_last_task(tmp_path, monkeypatch):
-    spent = phases.SECONDS
+    spent = work.SECONDS
     for name, value in {"a": 1.23456, "tiny": 0.0004}.items():
         monkeypatch.setitem(spent, name, value)
     task = {"runner": RUNNER, "store": str(tmp_path), "experiment": None, "device": None}

@@ -12,7 +12,7 @@ import pytest
 
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.store import Store
-from scalinglab.support.stopping import requests
+from scalinglab.support.work import requests
 from scalinglab.sweep import Grid, Plan, Task, execute, make_plan, timing, training
 from scalinglab.sweep.display import Display
 from scalinglab.sweep.plan import keep_grid, keep_groups, kept_grids, part, split

@@ -15,8 +15,8 @@ import torch
 from scalinglab import data, nets
 from scalinglab.measure.free_memory import free_memory, hold_pool
 from scalinglab.measure.network_norms.cuda_graphs import captured
-from scalinglab.support import phases
-from scalinglab.support.stopping import Request
+from scalinglab.support import work
+from scalinglab.support.work import Request
 from scalinglab.sweep import training
 from scalinglab.train import engine, jobs, memory, run_many
 from scalinglab.train.kernels import fused_mlp
@@ -206,10 +206,10 @@ def test_while_no_job_can_go_on_all_the_time_counts_as_waiting(pretended, monkey
             yield ready
             yield 1
 
-    before = phases.SECONDS["waiting for the GPU"]
+    before = work.SECONDS["waiting for the GPU"]
     assert len(list(engine.work_through([Waiting(1)], GPU, Request()))) == 2
     assert len(asked) == 7  # once before the wait, five times in it, and once more by the turn itself
-    assert phases.SECONDS["waiting for the GPU"] - before > 0.9 * 5 * 0.01
+    assert work.SECONDS["waiting for the GPU"] - before > 0.9 * 5 * 0.01
 
 
 def test_runs_that_have_ended_hold_no_memory(monkeypatch) -> None:

@@ -23,8 +23,8 @@ import pandas as pd
 
 from scalinglab.curves.names import PROGRESS, aliases
 from scalinglab.errors import BadInput
-from scalinglab.support.progress import opened
 from scalinglab.support.whole_files import write_whole
+from scalinglab.support.work import opened
 
 _SETTINGS = b"scalinglab.settings"  # in a Parquet file: the columns that were declared as settings
 _TEXT = {"run": str, "source": str, "experiment": str}

@@ -52,8 +52,8 @@ from scalinglab.results.fits import ParameterRow
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.sentences import Column
 from scalinglab.results.types import Reason, Remark, inside, weighed
-from scalinglab.support.processors import one_thread
 from scalinglab.support.validation import checked
+from scalinglab.support.work import one_thread
 
 if TYPE_CHECKING:
     import pandas as pd

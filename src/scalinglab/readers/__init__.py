@@ -30,8 +30,8 @@ from scalinglab.readers.tables.remarks import LEFT_OUT, NOTES
 from scalinglab.readers.tables.runs import lacks_data_of_isoflops
 from scalinglab.support import extensions
 from scalinglab.support.lazy import lazily
-from scalinglab.support.progress import track
 from scalinglab.support.validation import checked
+from scalinglab.support.work import track
 
 if TYPE_CHECKING:
     from scalinglab.readers.into_store import take_in

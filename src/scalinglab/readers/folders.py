@@ -14,7 +14,7 @@ from scalinglab.errors import BadInput, nearest
 from scalinglab.readers import hugging_face, lightning, mlflow
 from scalinglab.readers.logs import LoggedRun
 from scalinglab.support import extensions
-from scalinglab.support.progress import reading
+from scalinglab.support.work import reading
 
 KINDS = ("tensorboard", "wandb", "mlflow", "lightning", "hugging_face")
 DEEPEST_FOLDER = 20  # levels below the folder that was given

@@ -13,8 +13,8 @@ from scipy.integrate import solve_ivp
 
 from scalinglab.errors import BadInput, NotConverged
 from scalinglab.spectrum import Spectrum
-from scalinglab.support.progress import track
 from scalinglab.support.validation import checked
+from scalinglab.support.work import track
 from scalinglab.theory.dmft.losses import check_times
 
 if TYPE_CHECKING:

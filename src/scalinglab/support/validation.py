@@ -20,7 +20,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from scalinglab.errors import BadInput, ScalinglabError, is_whole
-from scalinglab.support.processors import one_thread
+from scalinglab.support.work import one_thread
 
 LARGEST = 1e150  # of numbers that are squared on the way
 TINY = 1e-75  # of numbers whose fourth power is zero

@@ -1,11 +1,15 @@
-"""Files that appear whole or not at all: written under a temporary name, then renamed."""
+"""Files that appear whole or not at all: written under a temporary name, then renamed; and TOML, read."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+from scalinglab.errors import BadInput
 
 
 def write_whole(path: Path, write: Callable[[Path], object], *, sync: bool = False) -> Path:
@@ -48,3 +52,15 @@ def sync_folder(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def read_toml(path: str | Path, what: str) -> dict[str, Any]:
+    """The table of a TOML file that holds `what`, such as "a grid"."""
+    path = Path(path)
+    if not path.is_file():
+        wrong = "is a folder" if path.is_dir() else "does not exist"
+        raise BadInput(f"{path} {wrong}; {what} is a TOML file")
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path} is not valid TOML: {error}") from error

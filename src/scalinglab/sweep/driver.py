@@ -24,9 +24,9 @@ from scalinglab.curves import Curves, run_name
 from scalinglab.errors import BadInput
 from scalinglab.results.types import Reason, Remark, Worded
 from scalinglab.store import Record, RunBusy, Store, StoreError
-from scalinglab.support.stopping import STOPPED, Request, requests
 from scalinglab.support.validation import checked
 from scalinglab.support.words import counted
+from scalinglab.support.work import STOPPED, Request, requests
 from scalinglab.sweep.display import Display
 from scalinglab.sweep.grid import Grid
 from scalinglab.sweep.plan import (

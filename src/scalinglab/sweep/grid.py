@@ -36,9 +36,9 @@ from typing import Any
 
 from scalinglab.curves import plain
 from scalinglab.errors import BadInput, nearest
-from scalinglab.support import toml
 from scalinglab.support.extensions import look_in
 from scalinglab.support.validation import checked
+from scalinglab.support.whole_files import read_toml
 
 Setting = dict[str, Any]
 _KEYS = ("setting", "axes", "zip", "when", "parts", "seeds", "experiment", "runner")
@@ -82,7 +82,7 @@ class Grid:
     @staticmethod
     def read(path: str | Path) -> Grid:
         """A grid from a TOML file."""
-        values = toml.read(path, "a grid")
+        values = read_toml(path, "a grid")
         look_in(Path(path).parent)  # for what is the user's own, "mine:Mixer"
         try:
             return Grid.from_dict(values)

@@ -26,8 +26,8 @@ from scalinglab.results.types import Reason, Remark, Worded
 from scalinglab.store import Damaged, Store, StoreWarning
 from scalinglab.store.checked import read_checked, write_checked
 from scalinglab.store.files import quarantine
-from scalinglab.support.processors import cores
 from scalinglab.support.validation import checked
+from scalinglab.support.work import cores
 from scalinglab.sweep.grid import Grid, Setting
 from scalinglab.sweep.runner import RUNNERS, Runner, load
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from scalinglab.errors import ScalinglabError
-from scalinglab.support import phases
+from scalinglab.support import work
 from scalinglab.sweep.pools.engines import open_pool
 from scalinglab.sweep.pools.local_engine import LocalPool
 
@@ -114,7 +114,7 @@ def trials_side_by_side(
                     raise ScalinglabError(f"a trial failed: {answer['message']}")
                 found[answer["task"]], ready = answer["probe"], max(ready, answer["ready"] - begun)
                 for name, seconds in answer["seconds"].items():
-                    phases.SECONDS[name] += seconds
+                    work.SECONDS[name] += seconds
                 running -= 1
     finally:
         pool.kill()

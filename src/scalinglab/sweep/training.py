@@ -17,7 +17,7 @@ from typing import Any
 from scalinglab.data.sources import SOURCES
 from scalinglab.errors import BadInput, require, usable_device
 from scalinglab.store import Store
-from scalinglab.support.phases import phase
+from scalinglab.support.work import phase
 
 Setting = dict[str, Any]
 

@@ -28,8 +28,8 @@ from numpy.typing import ArrayLike
 from scalinglab.errors import BadInput
 from scalinglab.results.types import Reason, Remark, Worded
 from scalinglab.spectrum import Spectrum
-from scalinglab.support.progress import track
 from scalinglab.support.validation import checked
+from scalinglab.support.work import track
 from scalinglab.theory import dmft
 
 

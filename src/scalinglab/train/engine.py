@@ -25,10 +25,8 @@ from scalinglab.errors import BadInput, usable_device
 from scalinglab.measure import flops
 from scalinglab.measure.free_memory import free_memory
 from scalinglab.store import Store
-from scalinglab.support import progress as bars
-from scalinglab.support.phases import phase
-from scalinglab.support.stopping import STOPPED, Request, requests
 from scalinglab.support.validation import checked
+from scalinglab.support.work import STOPPED, Request, phase, requests, track
 from scalinglab.train.batches import dataset_of
 from scalinglab.train.checkpoints import state as states
 from scalinglab.train.checkpoints.extra_measurements import Reading
@@ -187,7 +185,7 @@ def _train(
     try:
         with requests(store is not None) as request:
             work = work_through(jobs, place, request)
-            for _ in bars.track(work, "training", total=total) if progress else work:
+            for _ in track(work, "training", total=total) if progress else work:
                 pass
     finally:
         # also after an error: whoever resumes next finds the state that is being written now

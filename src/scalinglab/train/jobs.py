@@ -27,7 +27,7 @@ from scalinglab.errors import BadInput
 from scalinglab.store import Store, StoreError
 from scalinglab.store.live import RunWriter
 from scalinglab.store.record import flatten
-from scalinglab.support.phases import phase
+from scalinglab.support.work import phase
 from scalinglab.train import memory
 from scalinglab.train.batches import Resident, dataset_of
 from scalinglab.train.checkpoints import state as states

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from scalinglab.measure.network_norms.cuda_graphs import Arriving, captured
-from scalinglab.support.phases import phase
+from scalinglab.support.work import phase
 from scalinglab.train import random_numbers as rn
 from scalinglab.train.batches import Resident, Stream
 from scalinglab.train.evaluation import Evaluation, Evaluator

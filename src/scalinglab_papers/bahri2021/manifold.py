@@ -27,7 +27,7 @@ from scalinglab.simulate.random_features import nested_loss
 from scalinglab.studies.draws import as_frame, draw_power
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.verdict import Row
-from scalinglab.support.progress import track
+from scalinglab.support.work import track
 from scalinglab.theory import infinite_width, manifolds
 from scalinglab_papers.bahri2021 import linear
 

@@ -21,7 +21,7 @@ from scalinglab.studies.draws import as_frame, draw_means, draw_power, loglog_fi
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.shared import shared
 from scalinglab.studies.verdict import Row
-from scalinglab.support.progress import track
+from scalinglab.support.work import track
 from scalinglab.theory import infinite_width
 from scalinglab.theory import random_features as theory
 from scalinglab_papers.bahri2021 import linear

@@ -19,7 +19,7 @@ from scalinglab.simulate.random_features import train
 from scalinglab.spectrum import Spectrum
 from scalinglab.studies import verdict
 from scalinglab.studies.verdict import Number, Row
-from scalinglab.support.progress import track
+from scalinglab.support.work import track
 from scalinglab.theory import dmft
 
 TASK, SPECTRAL = 1.5, 1.25  # a and b of figures 2, 4 and 5

@@ -168,10 +168,10 @@ def explain(run: Annotated[str, ARGUMENT], store: Path | None = None, samples: i
         samples: number of inputs on which the kernel is measured, e.g. 500.
     """
     from scalinglab import explanations
-    from scalinglab.support import toml
+    from scalinglab.support.whole_files import read_toml
 
     path = Path(run)
-    setting = toml.read(path, "a setting") if path.suffix == ".toml" else run
+    setting = read_toml(path, "a setting") if path.suffix == ".toml" else run
     found = explanations.explain(setting, store=store, samples=samples)
     return Output(found.to_dict(), found.table(), found.summary(), figure=lambda: found.plot().figure)
 

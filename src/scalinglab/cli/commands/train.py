@@ -233,8 +233,8 @@ def _dry_run(
     retry_failed: bool,
 ) -> dict[str, Any]:  # fmt: skip
     """Print the plan of a sweep, and return it."""
-    from scalinglab.support.phases import SECONDS
     from scalinglab.support.words import counted
+    from scalinglab.support.work import SECONDS
     from scalinglab.sweep import make_plan
     from scalinglab.sweep.display import clock
     from scalinglab.sweep.pools.local_engine import default_workers

@@ -70,7 +70,7 @@ from scalinglab.readers.tables.markup import (
     tables_of_wiki,
 )
 from scalinglab.readers.tables.remarks import LEFT_OUT, NOTES, unknown, with_short_texts
-from scalinglab.support.progress import opened
+from scalinglab.support.work import opened
 
 MOST_BYTES = 8 << 30  # of a table once it is unpacked
 MOST_RATIO = 300.0  # of unpacked to packed bytes; logs reach 50, a bomb 1000

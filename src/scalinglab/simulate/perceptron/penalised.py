@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 
 from scalinglab.spectrum import Spectrum
-from scalinglab.support.progress import track
 from scalinglab.support.validation import checked
+from scalinglab.support.work import track
 from scalinglab.theory.perceptron import LOSSES
 
 if TYPE_CHECKING:

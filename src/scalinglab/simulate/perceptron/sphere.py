@@ -20,8 +20,8 @@ import numpy as np
 
 from scalinglab.errors import BadInput, NotConverged
 from scalinglab.simulate.perceptron.problem import Problem, observe, rows
-from scalinglab.support.progress import track
 from scalinglab.support.validation import checked
+from scalinglab.support.work import track
 
 if TYPE_CHECKING:
     from torch import Tensor

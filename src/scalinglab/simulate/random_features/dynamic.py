@@ -22,8 +22,8 @@ from numpy.typing import ArrayLike
 
 from scalinglab.errors import BadInput, require, usable_device
 from scalinglab.spectrum import PowerLaw, Spectrum
-from scalinglab.support.progress import track
 from scalinglab.support.validation import checked
+from scalinglab.support.work import track
 from scalinglab.theory.dmft import GradientFlow, MultiPassSGD
 from scalinglab.theory.dmft.dynamics import Dynamics
 from scalinglab.theory.dmft.losses import check_times

@@ -29,8 +29,8 @@ from scipy.linalg import solve_triangular
 
 from scalinglab.errors import BadInput, NotConverged
 from scalinglab.simulate.random_features.features import Draw, Pool
-from scalinglab.support.progress import track
 from scalinglab.support.validation import checked
+from scalinglab.support.work import track
 
 if TYPE_CHECKING:
     from scalinglab.curves import Curves

@@ -36,7 +36,7 @@ from scalinglab.store.sealed_runs.pack_index import (
     read_tail,
     write_index,
 )
-from scalinglab.support.progress import track
+from scalinglab.support.work import track
 
 T = TypeVar("T")
 MANY = 256  # files from which threads pay

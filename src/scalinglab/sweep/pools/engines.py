@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scalinglab.errors import BadInput, nearest
-from scalinglab.support.processors import cores
+from scalinglab.support.work import cores
 from scalinglab.sweep.pools.local_engine import LocalPool, default_workers
 from scalinglab.sweep.pools.pool import Pool
 

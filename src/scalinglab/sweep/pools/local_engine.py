@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from importlib.util import cache_from_source, find_spec
 from pathlib import Path
 
-from scalinglab.support.processors import cores
+from scalinglab.support.work import cores
 from scalinglab.sweep.pools.pool import CRASHED, DIED, Answer, Pool, Task
 
 # signals that a process raises by what it computes; any other comes from outside

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from scalinglab.support.stopping import requests
+from scalinglab.support.work import requests
 from scalinglab.sweep.pools.local_engine import LocalPool
 from scalinglab.sweep.pools.task_folder import CLOSED, LEAVE, TaskFolder
 

@@ -18,8 +18,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from scalinglab.support import phases
-from scalinglab.support.stopping import end_by_sigterm
+from scalinglab.support.work import SECONDS, end_by_sigterm, phase
 
 if TYPE_CHECKING:
     from scalinglab.sweep.runner import Runner
@@ -42,8 +41,8 @@ def execute(task: dict[str, Any]) -> dict[str, Any]:
             work(task, runner)
         else:
             done["probe"] = runner.probe(task["settings"], task["device"])
-        spent = {name: total - _REPORTED.get(name, 0.0) for name, total in phases.SECONDS.items()}
-        _REPORTED.update(phases.SECONDS)
+        spent = {name: total - _REPORTED.get(name, 0.0) for name, total in SECONDS.items()}
+        _REPORTED.update(SECONDS)
         return {"ok": True, "seconds": {name: round(s, 3) for name, s in spent.items() if s > 0.001}, **done}
     except Exception as error:
         return {"ok": False, "kind": kind(error), "text": traceback.format_exc(), "message": str(error)}
@@ -51,7 +50,7 @@ def execute(task: dict[str, Any]) -> dict[str, Any]:
 
 def work(task: dict[str, Any], runner: Runner) -> None:
     """Do the runs of a task."""
-    with phases.phase("imports"):
+    with phase("imports"):
         from scalinglab.store import Store
         from scalinglab.sweep.pools.preflight import find_token
     store = Store(task["store"])
@@ -63,7 +62,7 @@ def work(task: dict[str, Any], runner: Runner) -> None:
 
 def prepare(task: dict[str, Any]) -> Runner:
     """The runner of a task, with everything loaded that its runs need."""
-    with phases.phase("imports"):
+    with phase("imports"):
         from scalinglab.sweep.runner import load
 
         runner = load(task["runner"])

@@ -16,7 +16,7 @@ from scalinglab.measure import Flops, NormTracker, flops, margins
 from scalinglab.measure.network_norms.cuda_graphs import Arriving
 from scalinglab.measure.network_norms.device_reads import Readers
 from scalinglab.measure.network_norms.tracker import CHEAP, Measurement
-from scalinglab.support.phases import phase
+from scalinglab.support.work import phase
 from scalinglab.train.evaluation import Evaluation
 from scalinglab.train.replicas import Group
 from scalinglab.train.training_step import probe

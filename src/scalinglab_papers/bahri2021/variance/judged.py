@@ -104,7 +104,7 @@ def measured(
     **measurement: Any,
 ) -> pd.DataFrame:
     """The rows that `losses` gives for these settings; `measurement` belongs to their identity."""
-    from scalinglab.support.progress import track
+    from scalinglab.support.work import track
     from scalinglab.train import Setting
 
     def measure(left: Sequence[Mapping[str, Any]]) -> Iterator[list[dict[str, float]]]:
