@@ -209,29 +209,27 @@ def test_a_ladder_of_depths_whose_share_of_embeddings_falls_has_two_exponents(gi
     )
 
 
-def test_mixed_schedules_and_unfinished_runs_are_found():
-    table = isoflops().assign(lr_schedule="cosine", status="finished")
-    table.loc[5, "lr_schedule"] = "constant"
-    table.loc[[6, 9], "status"] = "crashed"
-    found = kinds(table)
-    assert found["mixed_schedules"].rows == (5,)
-    assert found["unfinished"].rows == (6, 9)
-    planned = isoflops().assign(target_tokens=lambda t: t.tokens * np.where(t.index == 4, 1.5, 1.0))
-    assert kinds(planned)["unfinished"].rows == (4,)
+def test_mixed_schedules_are_found_under_the_names_that_people_write():
+    columns = {"lr_schedule": ("cosine", "constant"), "decay": ("wsd", "none"), "warmdown_ratio": (0.2, 0.0)}
+    table, rows = isoflops(), {}
+    for k, (column, (usual, other)) in enumerate(columns.items()):
+        rows[column] = (3 + k, 8 + k)
+        table[column] = [other if row in rows[column] else usual for row in range(len(table))]
+    doubts = sl.audit(table.assign(weight_decay=0.1, cooldown_steps=table.tokens // 1e7, diverged=0)).doubts
+    assert {doubt.kind for doubt in doubts} == {"mixed_schedules"}
+    assert {doubt.what.details["column"]: doubt.rows for doubt in doubts} == rows
 
 
-@pytest.mark.parametrize(("column", "usual", "other", "kind"), [
-    ("decay", "wsd", "none", "mixed_schedules"), ("lr_decay_style", "cosine", "WSD", "mixed_schedules"),
-    ("warmdown_ratio", 0.2, 0.0, "mixed_schedules"),
-    ("wandb_state", "finished", "crashed", "unfinished"), ("finished", True, False, "unfinished"),
-    ("progress", 1.0, 0.7, "unfinished"), ("progress", 100.0, 70.0, "unfinished"),
-])  # fmt: skip
-def test_schedules_and_states_are_known_by_the_names_that_people_write(column, usual, other, kind):
+def test_unfinished_runs_are_found_under_the_names_that_people_write():
+    columns = {
+        "status": ("finished", "crashed"), "wandb_state": ("finished", "running"), "finished": (True, False),
+        "progress": (100.0, 70.0), "done": (1.0, 0.7),
+    }  # fmt: skip
     table = isoflops()
-    table[column] = [other if row in (3, 8) else usual for row in range(len(table))]
-    found = kinds(table.assign(weight_decay=0.1, cooldown_steps=table.tokens // 1e7, diverged=0))
-    assert {*found} == {kind}
-    assert found[kind].rows == (3, 8)
+    for k, (column, (usual, other)) in enumerate(columns.items()):
+        table[column] = [other if row == 3 + k else usual for row in range(len(table))]
+    table["target_tokens"] = table.tokens * np.where(table.index == 9, 1.5, 1.0)
+    assert {kind: doubt.rows for kind, doubt in kinds(table).items()} == {"unfinished": (3, 4, 5, 6, 7, 9)}
 
 
 @pytest.mark.slow
@@ -422,14 +420,15 @@ def kinds_of(table):
     return {doubt.kind: doubt.rows for doubt in sl.audit(table).doubts}
 
 
-@pytest.mark.parametrize(("column", "usual", "other"), [("eval_set", "c4", "pile"), ("epochs", 1, 24)])
-@pytest.mark.parametrize("factor", [0.93, 1.07])
-def test_a_few_rows_of_another_kind_are_found_where_their_losses_are_off(column, usual, other, factor):
-    table, wrong = a_grid(), [8, 16, 21, 30]
-    table[column] = [other if row in wrong else usual for row in range(36)]
+def test_a_few_rows_of_another_kind_are_found_where_their_losses_are_off():
+    kind_of = {"eval_set": ("c4", "pile", [8, 16, 21, 30]), "epochs": (1, 24, [3, 14, 27])}
+    table = a_grid()
+    for column, (usual, other, wrong) in kind_of.items():
+        table[column] = [other if row in wrong else usual for row in range(36)]
     assert "of_another_kind" not in kinds_of(table)
-    table.loc[wrong, "loss"] *= factor
-    assert kinds_of(table)["of_another_kind"] == tuple(wrong)
+    for factor, (*_, wrong) in zip((0.93, 1.07), kind_of.values(), strict=True):
+        off = table.assign(loss=table.loss * np.where(table.index.isin(wrong), factor, 1.0))
+        assert kinds_of(off)["of_another_kind"] == tuple(wrong)
 
 
 def test_the_largest_runs_may_differ_in_a_setting_and_lie_off_a_law_that_bends():
@@ -451,16 +450,13 @@ def test_runs_of_the_stable_phase_are_another_schedule():
     assert kinds_of(table) == {"mixed_schedules": (4, 13, 27)}
 
 
-@pytest.mark.parametrize(
-    ("note", "stopped"),
-    [
-        ("preempted at 61% of steps, not resumed", True), ("killed at step 9k of 15k", True),
-        ("preempted twice, resumed", False), ("moved to the new cluster", False),
-    ],
-)  # fmt: skip
-def test_notes_say_that_a_run_was_stopped(note, stopped):
-    table = a_grid().assign(notes=[note if row == 7 else "" for row in range(36)])
-    assert kinds_of(table) == ({"unfinished": (7,)} if stopped else {})
+def test_notes_say_that_a_run_was_stopped():
+    notes = {
+        7: "preempted at 61% of steps, not resumed", 9: "killed at step 9k of 15k",
+        12: "preempted twice, resumed", 20: "moved to the new cluster",
+    }  # fmt: skip
+    table = a_grid().assign(notes=[notes.get(row, "") for row in range(36)])
+    assert kinds_of(table) == {"unfinished": (7, 9)}
 
 
 def test_seeds_that_differ_much_more_than_others_are_found():
