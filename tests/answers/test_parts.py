@@ -16,6 +16,7 @@ from scalinglab.answers.surface import find_shape as find_surface_shape
 from scalinglab.laws import optimum
 from scalinglab.laws.fitting import bend as bends
 from scalinglab.laws.fitting.data.from_curves import Table
+from scalinglab.laws.fitting.data.points import Points
 from scalinglab.laws.planning.next_runs import NextRuns
 from scalinglab.laws.planning.questions import Bend, still_power_law
 from scalinglab.results import Command, Reason, Status
@@ -194,9 +195,8 @@ def test_whether_a_surface_holds(
 def test_checkpoints_of_one_run_do_not_count_as_runs_that_rise(checkpoints: int, rises: bool):
     n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e6, 1e9, 8), np.geomspace(1e8, 1e10, 8)))
     noise = np.exp(0.02 * np.random.default_rng(0).standard_normal(64))
-    points = SimpleNamespace(
-        x=np.array([n, d]), y=n**-0.1 * d**0.008 * noise, runs=np.arange(64) // checkpoints
-    )
+    runs = np.arange(64) // checkpoints
+    points = Points(np.array([n, d]), n**-0.1 * d**0.008 * noise, None, np.ones(64), runs, ())
     assert optimum.rises_with(SimpleNamespace(points=points), 1) == rises
     assert not optimum.rises_with(SimpleNamespace(points=points), 0)
 

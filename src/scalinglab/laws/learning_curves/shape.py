@@ -105,7 +105,7 @@ def power_law_window(curve: SizeCurve) -> Window:
     drop = float(smoothed.values[first] - smoothed.values[at])
     # noise from second differences, too: what a smooth curve of any shape cannot explain
     stands_out = at > 0 and drop > 5.0 * max(smoothed.noise, jitter_of(curve.y))
-    resolved = stands_out and high - low > np.log(LEAST_FACTOR)
+    resolved = bool(stands_out and high - low > np.log(LEAST_FACTOR))
     return Window(low, high, fall.value, fall.stderr, drop, resolved)
 
 
