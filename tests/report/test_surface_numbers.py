@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from scalinglab.laws import forms
+from scalinglab.laws.fitting.data.points import Points
 from scalinglab.report import surface_numbers, surface_sections
 from scalinglab.report.surface_numbers import Backtest
 from scalinglab.results import Reason
@@ -27,7 +28,7 @@ class Known:
     quoted: ClassVar[dict[str, float]] = {}
     predict = staticmethod(lambda at=None, **sizes: loss(**(at or sizes)))
     law = SimpleNamespace(
-        points=SimpleNamespace(x=np.array([N, D]), y=loss(N, D), blocked=False),
+        points=Points(np.array([N, D]), loss(N, D), None, np.ones(9), np.arange(9), ()),
         residuals=np.linspace(-0.02, 0.02, 9),
         form=forms.get("chinchilla"),
         parameters={"E": 1.5, "A": 400.0, "alpha": 0.34},
