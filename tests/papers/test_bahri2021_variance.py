@@ -202,16 +202,6 @@ def test_the_loss_of_a_partition_is_the_mean_of_what_the_engine_trains_on_its_bl
             assert row["n_params"] == alone[0]["n_params"].iloc[0]
 
 
-@pytest.mark.parametrize("of_first", [True, False])
-def test_blocks_of_the_first_examples_hold_no_others(of_first: bool, monkeypatch: pytest.MonkeyPatch):
-    ((before, *_),) = partition_losses([SMALL], 704, of_first)
-    data = dataset_of(SMALL)
-    others = replace(data, train_x=np.where(np.arange(len(data.train_x)) < 704, data.train_x.T, 0).T)
-    monkeypatch.setattr(descent, "dataset_of", lambda setting: others)
-    ((after, *_),) = partition_losses([SMALL], 704, of_first)
-    assert (after["test_loss"] == before["test_loss"]) is of_first
-
-
 @pytest.mark.parametrize("model", ["mlp", "myrtle"])
 def test_networks_of_a_piece_have_the_outputs_of_each_alone(model: str):
     shape = {"depth": 2, "hidden": 5, "parameterization": "ntk"} if model == "mlp" else {"channels": 3}

@@ -86,18 +86,12 @@ def descend(
 # --- partitions ----------------------------------------------------------------------------------------
 
 
-def partition_losses(
-    settings: Sequence[Setting], population: int, of_first: bool = False
-) -> Iterator[list[dict[str, float]]]:
+def partition_losses(settings: Sequence[Setting], population: int) -> Iterator[list[dict[str, float]]]:
     """For each setting, at each of its checkpoints, the mean test loss over the blocks of a partition.
 
     The first `population` examples of the seed's permutation are cut into blocks of n_data examples, and a
     network is trained on each of them, all from the same initial weights. Neighbouring settings of one seed
     are trained together: their blocks differ, the examples are the same.
-
-    Args:
-        population: examples that are cut into blocks.
-        of_first: whether they are the first of the training set for every seed, in the seed's order.
     """
     by_seed = [list(sizes) for _, sizes in groupby(settings, lambda one: replace(one, n_data=None).run)]
     for _, same in groupby(by_seed, lambda sizes: [replace(one, seed=0).run for one in sizes]):
@@ -107,7 +101,7 @@ def partition_losses(
         model = family_network(first, resident.dataset).eval()
         at_once = max(1, int(STACKED // (population * max(FEWEST, math.prod(resident.input_shape)))))
         for place in range(0, len(members), at_once):
-            yield from _partitions(members[place : place + at_once], population, of_first, resident, model)
+            yield from _partitions(members[place : place + at_once], population, resident, model)
 
 
 def _device() -> torch.device:
@@ -115,7 +109,7 @@ def _device() -> torch.device:
 
 
 def _partitions(
-    stack: Sequence[Sequence[Setting]], population: int, of_first: bool, resident: Resident, model: Network
+    stack: Sequence[Sequence[Setting]], population: int, resident: Resident, model: Network
 ) -> list[list[dict[str, float]]]:
     """The rows of a stack of seeds, each with settings of the same sizes.
 
@@ -127,8 +121,7 @@ def _partitions(
     common = math.gcd(*sizes)
     pieces = population // (PIECE if common % PIECE == 0 else common)
     data, count = dataset_of(setting), sum(blocks)
-    orders = [data.order(one.seed_of("data")) for one in seeds]
-    orders = [(order[order < population] if of_first else order)[:population] for order in orders]
+    orders = [data.order(one.seed_of("data"))[:population] for one in seeds]
     index = torch.from_numpy(np.stack(orders)).view(len(seeds) * pieces, -1).to(device)
     x, y = resident.inputs(resident.train_x[index]).contiguous(), resident.train_y[index]
     block = np.arange(pieces)[:, None] * blocks // pieces + np.cumsum([0, *blocks[:-1]])  # (pieces, sizes)

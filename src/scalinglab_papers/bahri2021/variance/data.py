@@ -38,8 +38,6 @@ class Task:
 
     Attributes:
         draws: steps, and how many permutations are trained for as many at least.
-        first: N, where every permutation is one of the first N training images, and these differ from the
-            scale's, too: numbers of blocks and learning rate.
     """
 
     dataset: str
@@ -48,9 +46,6 @@ class Task:
     loss: str = "cross_entropy"
     pool: int = 1
     hidden: int = 8
-    first: int = 0
-    blocks: tuple[int, ...] = ()
-    learning_rate: float = 0.0
 
     @property
     def name(self) -> str:
@@ -69,8 +64,6 @@ class Task:
             shape |= {"depth": 2, "model_options": {"hidden": self.hidden}}
         else:
             shape |= {"model_options": {"channels": self.hidden}}
-        if self.first:
-            shape |= {"test_size": FEW_TESTS}
         if self.dataset == "teacher_student":
             options = {"dimension": 4, "n_data": TEACHER_DATA, "n_test": 10_000}
             return {**shape, "dataset": self.dataset, "data_options": options}
@@ -78,7 +71,6 @@ class Task:
 
 
 TEACHER_DATA = 49_152
-FEW_TESTS = 2000
 
 
 @dataclass(frozen=True)
@@ -95,12 +87,6 @@ class Scale:
     times: tuple[int, ...]
     learning_rate: float
 
-    def of(self, task: Task) -> Scale:
-        """With what is the task's own."""
-        if not task.first:
-            return self
-        return replace(self, population=task.first, blocks=task.blocks, learning_rate=task.learning_rate)
-
 
 TWENTY = ((3000, 20),)
 IMAGES = (
@@ -108,8 +94,6 @@ IMAGES = (
     Task("cifar10", TWENTY, pool=4), Task("cifar100", TWENTY, pool=4),
 )  # fmt: skip
 SQUARED = tuple(replace(task, loss="mse", draws=((1000, 20),)) for task in IMAGES)
-# 70,000 images of 32 × 32 pixels a step and permutation; at a rate of 0.3 its loss rises in the first steps
-MYRTLE = Task("cifar10", ((100, 32),), model="myrtle", first=17_408, blocks=(2, 4, 8), learning_rate=0.1)
 STUDENTS = Task("teacher_student", TWENTY, loss="mse", hidden=16)
 DECADES = (10, 100, 1000, 3000)
 SCALES = {
@@ -122,7 +106,7 @@ SCALES = {
         times=(40,), learning_rate=0.5,
     ),
     "gpu": Scale(
-        tasks=(*IMAGES, *SQUARED, MYRTLE, STUDENTS), population=32_768, blocks=(2, 4, 8, 16), times=DECADES,
+        tasks=(*IMAGES, *SQUARED, STUDENTS), population=32_768, blocks=(2, 4, 8, 16), times=DECADES,
         learning_rate=0.03,
     ),
     "paper": Scale(
@@ -135,7 +119,7 @@ SCALES = {
 def fig1_top_left(scale: str) -> Reproduction:
     """Excess loss of under-parameterized networks against D."""
     s = SCALES[scale]
-    tables = {task: excess_table(task, s.of(task)) for task in _selected(s.tasks)}
+    tables = {task: excess_table(task, s) for task in _selected(s.tasks)}
     losses = list(dict.fromkeys(task.loss for task in tables))
     figure, axes = style.panels(len(losses), len(s.times), size=(5.2, 4.6))
     rows = []
@@ -146,7 +130,7 @@ def fig1_top_left(scale: str) -> Reproduction:
             style.loglog(axis, "D/(1 − D/N)", "L(D) − L(N)", title)
             for (task, table), color in zip(of_loss.items(), style.PALETTE):
                 if steps <= max(table["step"]):
-                    rows += _rows(axis, color, task, table, s.of(task), steps)
+                    rows += _rows(axis, color, task, table, s, steps)
             finish(axis)
     curves = Curves(pd.concat(tables.values(), ignore_index=True), settings=["task"], source="train")
     return Reproduction(curves, figure, tuple(rows))
@@ -186,31 +170,24 @@ def excess_table(task: Task, s: Scale) -> pd.DataFrame:
     """A row for each permutation, size and checkpoint: the mean loss over blocks, less that of all N."""
     if (table := kept()) is not None:
         return table[table["task"] == task.name].reset_index(drop=True)
-    frame = partitions(task, s, range(len(task.steps())))
-    keys = ["seed", "step"]
-    whole = frame[frame["n_data"] == s.population].set_index(keys)["test_loss"].rename("loss_of_all")
-    parts = frame[frame["n_data"] < s.population].join(whole, on=keys)
-    columns = ["run", *keys, "n_data", "n_params", "networks", "networks_rose"]
-    excess = parts["test_loss"] - parts["loss_of_all"]
-    return parts[columns].assign(task=task.name, excess_loss=excess).reset_index(drop=True)
-
-
-def partitions(task: Task, s: Scale, draws: Sequence[int]) -> pd.DataFrame:
-    """The mean losses over blocks of these permutations."""
     from scalinglab_papers.bahri2021.stacks.descent import partition_losses
 
     base = {
         **task.setting(), "optimizer": "sgd", "learning_rate": s.learning_rate, "full_batch": True,
         "measure": (), "checkpoints_per_decade": 1,
     }  # fmt: skip
-    steps = task.steps()
     settings = [
-        {**base, "n_data": s.population // blocks, "seed": draw, "steps": steps[draw]}
-        for draw in draws for blocks in (1, *s.blocks)
+        {**base, "n_data": s.population // blocks, "seed": draw, "steps": steps}
+        for draw, steps in enumerate(task.steps()) for blocks in (1, *s.blocks)
     ]  # fmt: skip
-    by_block = partial(partition_losses, population=s.population, of_first=bool(task.first))
-    own = {"first": True} if task.first else {}
-    return measured(settings, "variance-limited in data", by_block, blocks_of=s.population, **own)
+    by_block = partial(partition_losses, population=s.population)
+    frame = measured(settings, "variance-limited in data", by_block, blocks_of=s.population)
+    keys = ["seed", "step"]
+    whole = frame[frame["n_data"] == s.population].set_index(keys)["test_loss"].rename("loss_of_all")
+    parts = frame[frame["n_data"] < s.population].join(whole, on=keys)
+    columns = ["run", *keys, "n_data", "n_params", "networks", "networks_rose"]
+    excess = parts["test_loss"] - parts["loss_of_all"]
+    return parts[columns].assign(task=task.name, excess_loss=excess).reset_index(drop=True)
 
 
 def excess_losses(table: pd.DataFrame, population: int, steps: int) -> tuple[np.ndarray, np.ndarray]:
