@@ -201,6 +201,10 @@ def test_shares_are_bayes_rule_and_leave_out_the_negligible():
     assert weighing.shares(log) == pytest.approx(np.array([0.2, 0.1, 0.001]) / 0.301)
     assert weighing.shares(log, 0.01) == pytest.approx([2 / 3, 1 / 3, 0.0])
     assert weighing.shares(np.array([np.nan, -np.inf])).tolist() == [0.0, 0.0]
+    small = np.linspace(0.01, 0.09, 81)  # fades: no share comes or goes at once
+    faded = np.array([weighing.shares(np.log([1 - share, share]), 0.05)[1] for share in small])
+    assert np.max(np.abs(np.diff(faded))) < 0.005
+    assert faded[[0, -1]] == pytest.approx([0.0, 0.09])
     assert weighing.shares(np.array([np.nan, -5.0])).tolist() == [0.0, 1.0]
 
 

@@ -109,9 +109,11 @@ class Kriging:
         self.middle, self.added, self.noise, likelihood, rho, self.delta = map(
             np.array, zip(*rows, strict=True)
         )
-        # even in ln ρ up to the largest, 5 % along each size alone, and as much on a form that holds
+        # even in ln ρ up to the largest, of each the half step to either side; 5 % along each size alone, and
+        # as much on a form that holds
         rho = self.rho = rho.reshape(len(error.fields), -1)
-        prior = np.c_[np.zeros(len(rho)), np.gradient(np.log(rho[:, 1:]), axis=1) * (rho[:, 1:] <= LARGEST)]
+        logs, step = np.log(rho[:, 1:]), np.gradient(np.log(rho[:, 1:]), axis=1)
+        prior = np.c_[np.zeros(len(rho)), np.clip(np.log(LARGEST) - (logs - step / 2), 0, step)]
         prior *= [[0.05 if len(field.along) == 1 else 0.9] for field in error.fields]
         prior[0, 0] = prior.sum()
         with np.errstate(divide="ignore"):
@@ -372,3 +374,20 @@ def test_offsets_of_sizes_are_no_error_of_the_form():
     solution = fitted.law
     assert FormError(solution).chance > 0.9, "which a smooth error would explain, too"
     assert FormError(solution, SharedErrors(solution)).chance < 0.6
+
+
+def test_an_outlier_counts_the_same_however_far_off_it_is():
+    """Huber's loss grows evenly beyond its threshold: only the side on which a run lies is left of it."""
+    rng = np.random.default_rng(0)
+    n, d = 10 ** rng.uniform(8, 10, 64), 10 ** rng.uniform(9, 11, 64)
+    loss = (1.8 + 482 * n**-0.348 + 2085 * d**-0.366) * np.exp(
+        0.003 * rng.standard_normal(64) + 0.02 * np.sin(np.log(n))
+    )
+    near, far = (
+        FormError(surface.fit(n, d, np.r_[off * loss[:6], loss[6:]], form="chinchilla").law)
+        for off in (1.1, 3.0)
+    )
+    for sizes in FAR.T:
+        asked = Places.values(sizes[:, None])
+        shares = (0.025, 0.5, 0.975)
+        assert far.quantiles(asked, shares) == pytest.approx(near.quantiles(asked, shares), abs=1e-5)

@@ -38,7 +38,7 @@ from scalinglab.laws.fitting.uncertainty.form_error import FormError
 from scalinglab.laws.fitting.uncertainty.linear import independent
 from scalinglab.laws.forms.base import Form
 
-NEGLIGIBLE = 0.05  # search: weight below which a form is left out; each costs profiles of its own
+NEGLIGIBLE = 0.05  # search: weight around which a form fades out; each costs profiles of its own
 MOST = 250  # search: runs; of more every second, third, …: what forms may miss costs the cube of their number
 
 
@@ -58,7 +58,7 @@ def judged(runs: int, tried: Sequence[Form]) -> tuple[Form, ...]:
 
 
 def weights(solutions: Mapping[str, Solution]) -> dict[str, float]:
-    """The weight of each form, fitted to the same points; those below `NEGLIGIBLE` are left out.
+    """The weight of each form, fitted to the same points; those around `NEGLIGIBLE` fade out.
 
     Of several points of a run, which move together, the one of the largest sizes counts.
     """

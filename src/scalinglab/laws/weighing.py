@@ -20,15 +20,17 @@ HOPELESS = 8.0  # search: logarithm of the odds from which on one that is behind
 
 
 def shares(log: np.ndarray, least: float = 0.0) -> np.ndarray:
-    """Of each, from ln of its probability up to a constant; they sum to 1, and those below `least` are 0.
+    """Of each, from ln of its probability up to a constant; they sum to 1, and small ones are 0.
 
-    Where all probabilities are 0, or not known, so are all shares.
+    Those below half of `least` are left out; up to one and a half times it a share fades, so that none comes
+    or goes at once. Where all probabilities are 0, or not known, so are all shares.
     """
     log = np.nan_to_num(log, nan=-np.inf, neginf=-np.inf)
     if not np.isfinite(log.max()):
         return np.zeros_like(log)
     found = np.exp(log - log.max())  # of exp(log) all may be 0
-    found = np.where(found < least * found.sum(), 0.0, found)
+    if least:
+        found = found * np.clip(found / (least * found.sum()) - 0.5, 0.0, 1.0)
     return np.asarray(found / found.sum())
 
 

@@ -35,11 +35,12 @@ from scipy import special
 
 from scalinglab.laws.fitting.bend import SIGNIFICANT
 from scalinglab.laws.fitting.solution import ROUNDING, Solution
-from scalinglab.laws.fitting.statistics import HUBER, NEGLIGIBLE, ROUNDS
+from scalinglab.laws.fitting.statistics import HUBER, NEGLIGIBLE
 from scalinglab.laws.fitting.uncertainty.linear import MOST_POINTS, LinearFit
 from scalinglab.laws.fitting.uncertainty.shared_errors import SharedErrors
 from scalinglab.laws.weighing import shares
 from scalinglab.results.distributions import mixture_quantile, student_log_density
+from scalinglab.results.estimate import median_scale
 
 # judged: rows "smooth error", "second power" and "surface, power of a sum" of benchmarks/coverage.py, and
 # benchmarks/extrapolation.py --form-errors; the prior
@@ -52,6 +53,9 @@ LARGEST = 0.32  # measured: benchmarks/forecasts.py; of ρ, with the noise that 
 # "surface, power of a sum" and "surface, interaction" of benchmarks/coverage.py judge it
 RULED_OUT = 1 - SIGNIFICANT
 STEP = 0.005  # search: of ln size, of central differences
+# search: of drawing outliers in: part of the noise by which no residual moves any more, steps at most, how
+# many of them at once, and logarithm of the odds from which on a field that is behind is left where it is
+SETTLED, ROUNDS, FARTHEST, BEHIND = 1e-3, 200, 10.0, 30.0
 # measured: benchmarks/surfaces.py --missed; how many times as wide as residuals show it a surface is known
 # beyond the runs, where its form errs, and by how many standard deviations of δ losses lie lower there
 MISSED, LOWER = 1.25, 0.5
@@ -240,20 +244,45 @@ class FormError:
     def _without_outliers(self) -> np.ndarray:
         """(runs,) residuals with those beyond `HUBER` times the noise around δ drawn in to there.
 
-        Huber's pseudo-values: a residual that its neighbours share is the form's error, however large. The
-        noise of Gaussian residuals comes out 5 % too small; intervals, which are stretched to those of the
-        fit (`ends`), do not depend on it.
+        Huber's pseudo-values: a residual that its neighbours share is the form's error, however large. With
+        the ratio of δ to the noise given, Huber's loss of both is convex and has one minimum, which residuals
+        drawn in time and again approach; those of every ratio and range are averaged by how well each
+        explains the runs. The noise of Gaussian residuals comes out 5 % too small; intervals, which are
+        stretched to those of the fit (`ends`), do not depend on it.
         """
-        kept = residuals = self.measured
+        variance, axes = self._shapes
+        axes, measured = self.contrasts @ axes, self.measured
+        most = HUBER * median_scale(measured)
+        start = np.clip(measured, -most, most)
+        ratio = self._ratios(self.contrasts.T @ start)
+        left = 1 / (1 + ratio[..., None] * variance[:, None])
+        kept = np.tile(start, (*ratio.shape, 1))
+        noise, length = np.ones_like(ratio), np.full_like(ratio, np.inf)
+        rows = np.arange(len(axes))
+
+        def drawn_in(kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            seen = kept @ axes[rows]
+            unexplained = left[rows] * seen
+            noise = np.sqrt(np.sum(seen * unexplained, axis=-1) / self.dof)
+            explained, most = kept - unexplained @ axes[rows].swapaxes(1, 2), HUBER * noise[..., None]
+            return explained + np.clip(measured - explained, -most, most), noise
+
         for _ in range(ROUNDS):
-            seen = self.contrasts.T @ kept
-            fields = [field for field in self._weighed(seen) if field.counts]
-            unexplained = [f.weight @ (1 / (1 + f.ratio[:, None] * f.variance)) for f in fields]
-            left = sum(f.axes @ (u * (f.axes.T @ seen)) for f, u in zip(fields, unexplained, strict=True))
-            explained = kept - self.contrasts @ left
-            most = HUBER * np.sqrt(sum(f.weight @ f.noise**2 for f in fields))
-            kept = explained + np.clip(residuals - explained, -most, most)
-        return kept
+            here = kept[rows]
+            once, _ = drawn_in(here)
+            kept[rows], noise[rows] = drawn_in(once)
+            log = self._log_weights(ratio, noise)
+            weight = shares(log.ravel()).reshape(log.shape)
+            first, second = once - here, kept[rows] - once
+            if np.all(weight[rows][..., None] * np.abs(second) <= SETTLED * noise[rows][..., None]):
+                break
+            # where steps shrink evenly, as far along as they add up to (SQUAREM, Varadhan and Roland 2008)
+            size = np.linalg.norm(first, axis=-1)
+            far = np.clip(size / np.maximum(np.linalg.norm(second - first, axis=-1), 1e-300), 1.0, FARTHEST)
+            far = np.where(size > length[rows], 1.0, far)[..., None]
+            kept[rows], length[rows] = here + 2 * far * first + far**2 * (second - first), size
+            rows = np.flatnonzero(log.max(axis=1) > log.max() - BEHIND)
+        return np.asarray(np.einsum("fk,fkn->n", weight, kept))
 
     @cached_property
     def _covariances(self) -> list[tuple[float, tuple[int, ...], np.ndarray]]:
@@ -303,24 +332,35 @@ class FormError:
             priors.append(np.log(share) - 0.5 * np.log(total).sum(axis=1))
         return np.concatenate(white), np.concatenate(priors)
 
+    def _ratios(self, seen: np.ndarray) -> np.ndarray:
+        """(fields, k) variances of δ that are tried, over that of the noise; of ρ = 0 first."""
+        return np.asarray(self.dof / np.sum(seen**2) * (self._units * np.r_[0.0, SLOPE_ERRORS]) ** 2)
+
+    @property
+    def _units(self) -> np.ndarray:
+        """(fields, 1) standard deviation of δ of ρ = 1."""
+        return np.array([reach for reach, *_ in self._covariances])[:, None] / MATERN_SLOPE
+
+    def _log_weights(self, ratio: np.ndarray, noise: np.ndarray) -> np.ndarray:
+        """(fields, k) ln of prior times likelihood of each `ratio`, with so much `noise` beside it."""
+        total = 1 + ratio[..., None] * self._shapes[0][:, None]
+        likelihood = -0.5 * np.sum(np.log(total), axis=-1) - self.dof * np.log(noise)
+        rho = np.sqrt(ratio[:, 1:]) * noise[:, 1:] / self._units
+        even = np.maximum(np.gradient(np.log(rho), axis=1), 0.0)  # in ln ρ: of each what is below the largest
+        even = np.clip(np.log(LARGEST / rho) + even / 2, 0.0, even)
+        share = np.zeros_like(ratio)
+        share[:, 1:] = even * np.array([self._share_of(along) for _, along, _ in self._covariances])[:, None]
+        share[0, 0] = share.sum()  # before the residuals, no error is as likely as all errors together
+        with np.errstate(divide="ignore"):
+            return np.asarray(likelihood + np.log(share))
+
     def _weighed(self, seen: np.ndarray) -> list[Field]:
         """The fields with the weights that contrasts `seen` of the residuals give them."""
         shapes, (variance, axes) = self._covariances, self._shapes
-        # standard deviation of δ of ρ = 1
-        unit = np.array([reach for reach, *_ in shapes])[:, None] / MATERN_SLOPE
-        ratio = self.dof / np.sum(seen**2) * (unit * np.r_[0.0, SLOPE_ERRORS]) ** 2
-        total = 1 + ratio[..., None] * variance[:, None]
-        squares = np.sum((seen @ axes)[:, None] ** 2 / total, axis=-1)
-        likelihood = -0.5 * np.sum(np.log(total), axis=-1) - self.dof / 2 * np.log(squares)
+        ratio = self._ratios(seen)
+        squares = np.sum((seen @ axes)[:, None] ** 2 / (1 + ratio[..., None] * variance[:, None]), axis=-1)
         noise = np.sqrt(squares / self.dof)
-        rho = np.sqrt(ratio[:, 1:]) * noise[:, 1:] / unit
-        even = np.maximum(np.gradient(np.log(rho), axis=1), 0.0)  # in ln ρ
-        even = even * np.array([self._share_of(along) for _, along, _ in shapes])[:, None]
-        share = np.zeros_like(ratio)
-        share[:, 1:] = np.where(rho <= LARGEST, even, 0.0)
-        share[0, 0] = share.sum()  # before the residuals, no error is as likely as all errors together
-        with np.errstate(divide="ignore"):
-            weight = shares(likelihood + np.log(share))
+        weight = shares(self._log_weights(ratio, noise))
         return [
             Field(*shape, *parts)
             for shape, *parts in zip(shapes, variance, axes, ratio, noise, weight, strict=True)
