@@ -115,7 +115,8 @@ class NoiseAverage:
         variance = np.sum((rows @ self.root) ** 2, axis=-1)
         if log_x is not None:
             noise = np.exp(self.noise_exponent[:, None] * (log_x - self.centre))
-            variance = variance + block * (self.sigma[:, None] * noise) ** 2
+            own_and_shared = 1 + self.ratio[:, None]
+            variance = variance + block * own_and_shared * (self.sigma[:, None] * noise) ** 2
         spread = np.maximum(np.sqrt(variance), 1e-300)
         return Mixture(Student(middle, spread, self.dof), self.weight)
 

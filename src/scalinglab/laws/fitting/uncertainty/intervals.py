@@ -5,8 +5,8 @@ the best model. Its interval is made in up to five steps:
 
 1. what parameters the points allow: *profile* likelihood (`profile`) where points are independent, refits on
    resampled runs (`resampling`) where runs have several points each, or where runs are many;
-2. errors that runs of one size share (`shared_errors`), of surfaces;
-3. the scatter of one more run, where a measurement is asked for;
+2. the scatter of one more run, where a measurement is asked for;
+3. errors that runs of one size share (`shared_errors`);
 4. what the noise may be (`diagnostics`): noise that depends on size, is correlated along the curve, or hides
    a bend; of curves;
 5. what the form may miss (`form_error`), unless the form is taken for true.
@@ -194,11 +194,12 @@ class OfLaw:
         def at(values: np.ndarray) -> np.ndarray:
             return np.asarray(quantity.at(values[None])[0])
 
-        if self.shared is not None:
-            low, high = quantity.opened(*self.shared.widened(at, centre, (low, high), level))
         if self.measured:
             noise = law.quantile(level) * law.residual_std
             low, high = centre - np.hypot(centre - low, noise), centre + np.hypot(high - centre, noise)
+        if self.shared is not None:
+            wider = self.shared.widened(at, centre, (low, high), level, self.measured)
+            low, high = quantity.opened(*wider)
         if judged is not None:
             where = None if places is None else (places.sizes[0], places.weight)
             wider = judged.widened(at, centre, (low, high), level, where, self.measured)

@@ -97,20 +97,23 @@ class SharedErrors:
         centre: np.ndarray,
         ends: tuple[np.ndarray, np.ndarray],
         level: float,
+        measured: bool = False,
     ) -> tuple[np.ndarray, np.ndarray]:
         """The ends of intervals of quantities around `centre`, with what runs of one size may share.
 
         Args:
             quantity: of the parameters (p,), gives (quantities,).
+            measured: whether each is one more run, with an error of its size beside its own.
         """
         if not self.shows:
             return ends
         with np.errstate(invalid="ignore", divide="ignore"):  # NaN where a form is not positive
             rows = np.nan_to_num(self.linear.slopes(quantity, len(centre)), posinf=0.0, neginf=0.0)[None]
-        low, high = self.average.known(rows).ends(level)
-        bottom, top = self._independent.known(rows).ends(level)
+        noise_at = np.zeros(len(centre)) if measured else None
+        low, high = self.average.known(rows, noise_at).ends(level)
+        bottom, top = self._independent.known(rows, noise_at).ends(level)
         middle, half = (bottom + top) / 2, np.maximum((top - bottom) / 2, 1e-300)
-        known = np.any(rows[0] != 0, axis=1)
+        known = np.any(rows[0] != 0, axis=1) | measured
         down, up = (np.where(known, side, 1.0) for side in ((middle - low) / half, (high - middle) / half))
         return scaled(centre, ends, down, up)
 
