@@ -21,7 +21,7 @@ from scalinglab.laws.extrapolation.stacking import extrapolate
 from scalinglab.laws.fitting import fit as fitting
 from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.data.from_curves import DATA_SEEN, Table, points_of
-from scalinglab.laws.fitting.data.points import line_of, places_of, shaped
+from scalinglab.laws.fitting.data.points import by_name, line_of, places_of, shaped
 from scalinglab.laws.fitting.law import Law, known_parameters
 from scalinglab.laws.surface import Surface
 from scalinglab.laws.surface import fit as fit_surface
@@ -317,13 +317,7 @@ class Fit(NotebookResult):
 
     def _sizes(self, at: Any, named: Mapping[str, Any]) -> Mapping[str, Any]:
         """Sizes by the columns' names; what is missing, or is no size of this law, is named."""
-        if at is None or isinstance(at, Mapping) or hasattr(at, "columns"):
-            given = {**({} if at is None else {name: at[name] for name in at}), **named}
-        elif len(self.x) == 1 and not named:
-            given = {self.x[0]: at}
-        else:
-            shown = ", ".join(f"{name}=…" for name in self.x)
-            raise BadInput(f"sizes are given by name, since a wrong order would not be seen: {shown}")
+        given: Mapping[str, Any] = by_name(at, named, self.x)
         on_line = next((note for note in self.notes if note.code in LINES), None)
         counted = {unit: name for name, unit in self.chosen.units.items()}  # tokens for n_data
         counted |= {} if on_line is None else {on_line.details["data"]: "n_data"}

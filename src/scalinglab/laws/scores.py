@@ -49,7 +49,7 @@ from scalinglab.errors import BadInput, NotDetermined, nearest
 from scalinglab.laws import surface as surfaces
 from scalinglab.laws.extrapolation.stacking import extrapolate
 from scalinglab.laws.fitting.data.from_curves import Table, is_table, points_from, under_names
-from scalinglab.laws.fitting.data.points import places_of, shaped
+from scalinglab.laws.fitting.data.points import by_name, places_of, shaped
 from scalinglab.laws.surface import Surface
 from scalinglab.laws.weighing import shares
 from scalinglab.results.distributions import Draws, Student, check_level, interval
@@ -298,12 +298,7 @@ class Scores(NotebookResult):
     def _given(self, at: Any, sizes: Mapping[str, Any]) -> dict[str, Any]:
         losses = tuple(curve.name for curve in self.curves)
         at = under_names(at, self.x)
-        if at is None or isinstance(at, Mapping) or hasattr(at, "columns"):
-            given = {**({} if at is None else {name: at[name] for name in at}), **sizes}
-        elif len(self.x) == 1 and not sizes:
-            given = {self.x[0]: at}
-        else:
-            raise BadInput(f"sizes are given by name: {', '.join(f'{name}=…' for name in self.x)}")
+        given = by_name(at, sizes, self.x)
         for wanted in (self.x, losses):
             if {*wanted} <= {*given}:
                 if len(given) > len(wanted) and not hasattr(at, "columns"):

@@ -34,7 +34,7 @@ from scalinglab.laws.fitting.data.points import MANY, positive, shaped, two_dime
 from scalinglab.laws.fitting.fit import fit as fit_form
 from scalinglab.laws.fitting.fit import fit_points, refit
 from scalinglab.laws.fitting.law import Law
-from scalinglab.laws.fitting.solution import ROUNDING, Solution, by_name, open_ended, sizes_of
+from scalinglab.laws.fitting.solution import ROUNDING, Solution, in_order, open_ended, sizes_of
 from scalinglab.laws.fitting.statistics import WIDE
 from scalinglab.laws.fitting.uncertainty import intervals as interval_engine
 from scalinglab.laws.fitting.uncertainty import shared_errors
@@ -208,7 +208,7 @@ class Surface(NotebookResult):
             middles = [each.median(at, assume_form=assume_form, **sizes) for _, each in self.average]
             return self._mixed(middles, parts, level, self.law.log)
         sizes = {name: options.pop(name) for name in self.law.form.variables if name in options}
-        x = by_name(self.law.form, at, sizes)
+        x = in_order(self.law.form, at, sizes)
         form_error = None if assume_form else self.form_error
         if options or of != "law":
             return interval_engine.of_law(
@@ -226,7 +226,7 @@ class Surface(NotebookResult):
             parts = [(w, each.median(at, assume_form=assume_form, **sizes)) for w, each in self.average]
             mean = sum(w * _inner(middle, log) for w, middle in parts)
             return np.exp(mean) if log else mean
-        x = sizes_of(self.law.form, by_name(self.law.form, at, sizes))
+        x = sizes_of(self.law.form, in_order(self.law.form, at, sizes))
         quantity = interval_engine.law_at(self.law, x.reshape(len(x), -1))
         found = self._middle(quantity, None if assume_form else self.form_error)
         return shaped(found, x.shape[1:])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scalinglab.laws.fitting.solution import Certificate, Solution, by_name, open_ended
+from scalinglab.laws.fitting.solution import Certificate, Solution, in_order, open_ended
 from scalinglab.laws.fitting.uncertainty import intervals, profile
 from scalinglab.laws.fitting.uncertainty.diagnostics import Diagnosis, diagnose
 from scalinglab.laws.fitting.uncertainty.profile import Bootstrap
@@ -39,7 +39,7 @@ class Law(Solution, NotebookResult):
         Args:
             x: the sizes, of one variable; or a mapping or frame with the variables by name.
         """
-        return self.at(by_name(self.form, x, sizes))
+        return self.at(in_order(self.form, x, sizes))
 
     @property
     def exponent(self) -> float:
@@ -68,7 +68,7 @@ class Law(Solution, NotebookResult):
         """
         sizes = {name: options.pop(name) for name in self.form.variables if name in options}
         return intervals.of_law(
-            self, by_name(self.form, x, sizes), level, method, of,
+            self, in_order(self.form, x, sizes), level, method, of,
             diagnosis=lambda: self.diagnosis, **options,
         )  # fmt: skip
 

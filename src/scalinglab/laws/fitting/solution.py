@@ -13,7 +13,7 @@ import numpy as np
 
 from scalinglab.errors import BadInput, nearest
 from scalinglab.laws.fitting import least_squares
-from scalinglab.laws.fitting.data.points import Points
+from scalinglab.laws.fitting.data.points import Points, by_name
 from scalinglab.laws.fitting.statistics import robust_scale
 from scalinglab.laws.forms.base import Form
 from scalinglab.results.distributions import Interval, reach
@@ -192,22 +192,15 @@ def _at(form: Form, x: Any, values: np.ndarray) -> Any:
     return float(found) if np.ndim(found) == 0 else np.asarray(found)
 
 
-def by_name(form: Form, given: Any, named: Mapping[str, Any]) -> Any:
-    """Sizes in the order in which the form takes them: by keywords or in a mapping (a frame) by name.
-
-    The one variable of a curve needs no name; several have one, since a wrong order would not be seen.
+def in_order(form: Form, given: Any, named: Mapping[str, Any]) -> Any:
+    """Sizes in the order in which the form takes them, from `points.by_name`.
 
     >>> from scalinglab.laws import forms
-    >>> by_name(forms.get("chinchilla"), None, {"n_data": 2e10, "n_params": 1e9})
+    >>> in_order(forms.get("chinchilla"), None, {"n_data": 2e10, "n_params": 1e9})
     (1000000000.0, 20000000000.0)
     """
     names = form.variables
-    if given is not None and not (isinstance(given, Mapping) or hasattr(given, "columns")):
-        if len(names) == 1 and not named:
-            return given
-        shown = ", ".join(f"{name}=…" for name in names)
-        raise BadInput(f"{form.name} takes its sizes by name, not by place: predict({shown})")
-    sizes = {**({} if given is None else {name: given[name] for name in given}), **named}
+    sizes = by_name(given, named, names)
     if lost := [name for name in names if name not in sizes]:
         raise BadInput(f"{form.name} is a law of {', '.join(names)}: give {lost[0]}=")
     if wrong := [name for name in named if name not in names]:

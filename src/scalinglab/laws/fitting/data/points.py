@@ -6,7 +6,7 @@ modelled so; a reward or a score has no ceiling that the points determine, and i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -195,6 +195,16 @@ def positive(**values: Any) -> None:
         wrong = numbers[~((numbers > 0) & np.isfinite(numbers))]
         if len(wrong):
             raise BadInput(f"{name}={wrong[0]:g} must be positive and finite")
+
+
+def by_name(at: Any, named: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Sizes by name, of keywords, a mapping or a frame; the one size of a curve needs no name."""
+    if at is None or isinstance(at, Mapping) or hasattr(at, "columns"):
+        return {**({} if at is None else {name: at[name] for name in at}), **named}
+    if len(names) > 1 or named:
+        shown = ", ".join(f"{name}=…" for name in names)
+        raise BadInput(f"sizes are given by name, since a wrong order would not be seen: {shown}")
+    return {names[0]: at}
 
 
 def places_of(sizes: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], tuple[int, ...]]:
