@@ -313,7 +313,7 @@ def slopes_by_learning_rate(sizes: tuple[int, ...] = (42_000, 48_000)) -> Number
 def exponents_by_domain() -> Numbers:
     """Talk: the curves of alabdulmohsin2022 with 0.05 ≤ γ ≤ 0.5, by what was learned."""
     from scalinglab.data.tables import published_table
-    from scalinglab.results.estimate import slope
+    from scalinglab.results.distributions import slope
 
     table, inside = published_table("alabdulmohsin2022/curves.csv", "arXiv 2209.06640"), []
     for (domain, _, _), curve in table.groupby(["domain", "task", "model"]):

@@ -19,7 +19,7 @@ import pandas as pd
 from scalinglab.laws.noise import OptimalNoise
 from scalinglab.laws.noise.optimum import from_ends
 from scalinglab.laws.noise.runs import Ends
-from scalinglab.results.estimate import CANNOT_TELL, FAILS, HOLDS
+from scalinglab.results.distributions import CANNOT_TELL, FAILS, HOLDS
 
 FOUR, FIVE = (1.0, 2.0, 4.0, 8.0), (1.0, 1.5, 2.0, 4.0, 8.0)
 # widths, factor between levels, levels, seeds, scatter of a run, curvature (accuracy per octave squared)

@@ -12,7 +12,7 @@ from matplotlib.collections import LineCollection
 import scalinglab as sl
 from scalinglab.answers import Answers
 from scalinglab.errors import BadInput, ScalinglabError
-from scalinglab.figures import collapse, laws, noise, results, style
+from scalinglab.figures import collapse, decisions, laws, results, style
 from scalinglab.figures.style import panels
 from scalinglab.results import Finding, Reason, Status
 from tests.figures.test_drawn_numbers import (
@@ -176,7 +176,7 @@ def test_answers_are_drawn_as_the_fit_that_they_rest_on(axis, basis):
 @pytest.mark.parametrize(("off", "best"), [(5e-7, [2, 4]), (1e-5, [])])
 def test_levels_belong_to_the_best_interval_up_to_rounding(axis, off, best):
     ends = {"low": np.array([2 * (1 + off)] * 2), "high": np.array([4 * (1 - off)] * 2)}
-    noise.draw_searches(axis, search(**ends))
+    decisions.draw_searches(axis, search(**ends))
     thick = [d.get_xdata().tolist() for d in axis.lines if d.get_linewidth() == 3.5]
     assert thick == [best] * 2
 
@@ -185,11 +185,11 @@ def test_an_optimum_without_a_power_has_points_and_the_proportional_line_alone(a
     unknown = search(
         power=estimate(np.nan), claim=np.nan, noise_interval=np.full((2, 2), np.nan), edge=np.zeros(2, bool)
     )
-    noise.draw_optimum(axis, unknown, name="MNIST")
+    decisions.draw_optimum(axis, unknown, name="MNIST")
     assert legend(axis) == ["a w", "MNIST"]
     assert title(axis) == "p = not determined"
     assert bars(axis) == [[[2.0, 4.0], [4.0, 8.0]]]
-    noise.draw_optimum(axis, search(power=estimate(0.75)))
+    decisions.draw_optimum(axis, search(power=estimate(0.75)))
     assert not [c for c in axis.collections if not isinstance(c, LineCollection)], "no interval, no band"
 
 

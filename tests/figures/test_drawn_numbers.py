@@ -11,7 +11,7 @@ from matplotlib.collections import LineCollection
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
-from scalinglab.figures import collapse, laws, noise, results
+from scalinglab.figures import collapse, decisions, laws, results
 from scalinglab.figures.style import MUTED, panels
 from scalinglab.results import Estimate, Reason
 from scalinglab_papers.park2019 import figures as park2019
@@ -376,7 +376,7 @@ def search(**more: Any) -> Any:
 
 
 def test_a_search_shows_usable_levels_and_its_best_interval_thick(axis):
-    noise.draw_searches(axis, search())
+    decisions.draw_searches(axis, search())
     curves = [d for d in axis.lines if d.get_marker() == "o"]
     assert [d.get_xdata().tolist() for d in curves] == [[1, 2, 4, 8]] * 2
     thick = [d.get_xdata().tolist() for d in axis.lines if d.get_linewidth() == 3.5]
@@ -388,13 +388,13 @@ def test_a_search_shows_usable_levels_and_its_best_interval_thick(axis):
 
 
 def test_losses_are_drawn_as_losses_although_the_best_is_sought_among_scores(axis):
-    noise.draw_searches(axis, search(y="test_loss"))
+    decisions.draw_searches(axis, search(y="test_loss"))
     assert axis.lines[0].get_ydata().tolist() == [-0.2, -0.5, -0.6, -0.55]
     assert axis.get_ylabel() == "test loss"
 
 
 def test_the_optimum_against_width_has_both_lines_and_says_what_is_not_decided(axis):
-    noise.draw_optimum(axis, search())
+    decisions.draw_optimum(axis, search())
     assert slope(line(axis, "a w")) == pytest.approx(1)
     assert line(axis, "a w").get_ydata()[0] == pytest.approx(3 / 1.15)
     fitted = line(axis, "w^p")
@@ -441,7 +441,7 @@ def test_the_advice_continues_the_optimum_to_another_width(scheme, exponent):
         found=search(), width=8.0, widening_factor=np.nan, noise=estimate(12.0, 10.0, 15.0), scheme=scheme,
         critical_width=estimate(64.0), batch_size_there=estimate(32.0, 20.0, 50.0), learning_rate=0.1,
     )  # fmt: skip
-    left, right = noise.advice(found).axes
+    left, right = decisions.advice(found).axes
     stars = [d for axis in (left, right) for d in axis.lines if d.get_marker() == "*"]
     assert [(d.get_xdata()[0], d.get_ydata()[0]) for d in stars] == [(8.0, 12.0), (8.0, 32.0)]
     assert [[10.0, 15.0]] in bars(left)

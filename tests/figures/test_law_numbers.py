@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from matplotlib.collections import LineCollection
 
-from scalinglab.figures import laws, noise, results
+from scalinglab.figures import decisions, laws, results
 from scalinglab.figures.style import MUTED, PALETTE, PlainTicks, colors, panels
 from scalinglab.results import Reason
 from tests.figures.test_drawn_numbers import bars, estimate, legend, line, search, title
@@ -180,7 +180,7 @@ def test_colours_of_sizes_go_from_a_tenth_to_nine_tenths_of_the_map():
 
 def test_the_power_of_the_optimum_has_a_band_between_the_ends_of_its_interval():
     axis = panels()[1][0, 0]
-    noise.draw_optimum(axis, search())
+    decisions.draw_optimum(axis, search())
     band = next(c for c in axis.collections if not isinstance(c, LineCollection))
     corners = band.get_paths()[0].vertices
     right = corners[corners[:, 0] == corners[:, 0].max()]
@@ -197,7 +197,7 @@ def test_advice_counts_widths_in_the_units_of_the_paper_and_draws_them_to_the_cr
         found=search(), width=8.0, widening_factor=16.0, noise=estimate(12.0, 10.0, 15.0), scheme="ntk",
         critical_width=estimate(critical), batch_size_there=estimate(32.0, 20.0, 50.0), learning_rate=0.1,
     )  # fmt: skip
-    left, right = noise.advice(found).axes
+    left, right = decisions.advice(found).axes
     stars = [d for axis in (left, right) for d in axis.lines if d.get_marker() == "*"]
     assert [(d.get_xdata()[0], d.get_ydata()[0]) for d in stars] == [(16.0, 12.0), (16.0, 32.0)]
     batch = line(right, "at learning rate 0.1")

@@ -20,7 +20,7 @@ from scalinglab.laws.learning_curves import (
 from scalinglab.laws.learning_curves.collapse import GRID, SHARED, Family
 from scalinglab.laws.learning_curves.dynamical import stopping_point
 from scalinglab.laws.learning_curves.mean_curves import COUNTED, STIFFNESS, Smooth, smooth
-from scalinglab.results.estimate import slope
+from scalinglab.results.distributions import slope
 
 RNG = np.random.default_rng(0)
 

@@ -14,7 +14,7 @@ from scalinglab.laws.noise import (
     runs,
     stability,
 )
-from scalinglab.results.estimate import Estimate
+from scalinglab.results.distributions import Estimate
 from scalinglab.results.types import Reason
 
 LEVELS = np.array([1.0, 2.0, 4.0, 8.0])

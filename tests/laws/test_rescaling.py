@@ -6,7 +6,7 @@ from pandas.testing import assert_frame_equal
 from scalinglab.errors import BadInput
 from scalinglab.laws.learning_curves.collapse import collapse
 from scalinglab.laws.learning_curves.dynamical import dynamical
-from scalinglab.results.estimate import Estimate
+from scalinglab.results.distributions import Estimate
 from scalinglab.results.types import Reason
 from tests.laws.synthetic import family, lucky, other_shapes_below
 

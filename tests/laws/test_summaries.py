@@ -14,8 +14,7 @@ from scalinglab.laws.fitting.data import from_curves
 from scalinglab.laws.learning_curves.collapse import Collapse
 from scalinglab.laws.optimum import Optimal
 from scalinglab.results import Reason
-from scalinglab.results.distributions import Interval, interval
-from scalinglab.results.estimate import Estimate
+from scalinglab.results.distributions import Estimate, Interval, interval
 
 
 def optimal(low=1e9, beyond=4.0, caution="it bends"):

@@ -6,7 +6,7 @@ import pytest
 
 import scalinglab as sl
 from scalinglab.errors import BadInput
-from scalinglab.results.estimate import Estimate
+from scalinglab.results.distributions import Estimate
 from scalinglab.results.findings import Finding
 from scalinglab.results.types import Status
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import scalinglab as sl
-from scalinglab.results.estimate import slope
+from scalinglab.results.distributions import slope
 from scalinglab_papers.damico2025.beyond import optimum_in_time
 from tests.laws.synthetic import valleys
 

@@ -9,7 +9,7 @@ import pytest
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.laws.noise.runs import Search
-from scalinglab.results.estimate import Estimate
+from scalinglab.results.distributions import Estimate
 from scalinglab.studies import entries
 from scalinglab.studies.trained import counted, storing_in
 from scalinglab.train import Setting

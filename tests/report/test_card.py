@@ -10,7 +10,7 @@ import pytest
 
 import scalinglab as sl
 from scalinglab.answers import Answers
-from scalinglab.report import card, explore
+from scalinglab.report import card, sections
 from scalinglab.results import Reason
 from tests.browser import Browser, needs_browser
 
@@ -89,13 +89,13 @@ def test_the_slider_of_a_surface_has_the_optimum(surface):
 
 
 def test_what_a_reader_can_pick():
-    section = explore.section(sl.read(runs()))
+    section = sections.pick_axes(sl.read(runs()))
     assert {"n_params", "n_data", "test_loss"} <= {*section.explore["numbers"]} | {"test_loss"}
     assert "optimizer" in section.explore["groups"]
     assert section.explore["colour"] == "optimizer", "rows of several kinds are told apart"
     assert len(section.explore["rows"]["n_params"]) == 16
     assert json.dumps(section.explore)
-    assert explore.section(sl.read(pd.DataFrame({"n_data": [1, 1], "test_error": [0.1, 0.1]}))) is None
+    assert sections.pick_axes(sl.read(pd.DataFrame({"n_data": [1, 1], "test_error": [0.1, 0.1]}))) is None
 
 
 SET = """(() => {{

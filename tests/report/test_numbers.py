@@ -8,9 +8,8 @@ import pytest
 
 import scalinglab as sl
 from scalinglab.figures.data import PowerLaw
-from scalinglab.report import numbers, reading, sections, surface_numbers
-from scalinglab.results.distributions import Interval
-from scalinglab.results.estimate import Estimate
+from scalinglab.report import numbers, sections, surface_numbers
+from scalinglab.results.distributions import Estimate, Interval
 
 
 def curves(**columns: object) -> sl.Curves:
@@ -130,8 +129,8 @@ def test_the_section_on_runs_names_what_all_share_and_rounds_sizes_from_a_thousa
 
 
 def test_a_collapse_that_does_not_hold_is_said_in_words():
-    assert "do not fall on one master curve" in reading.collapse_sentence(
+    assert "do not fall on one master curve" in numbers.collapse_sentence(
         SimpleNamespace(holds_from=None), "examples"
     )
     held = SimpleNamespace(holds_from=100, extent=lambda unit: f"from 100 {unit} on")
-    assert reading.collapse_sentence(held, "tokens").endswith("fall on one master curve from 100 tokens on.")
+    assert numbers.collapse_sentence(held, "tokens").endswith("fall on one master curve from 100 tokens on.")

@@ -12,7 +12,7 @@ import pytest
 import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.laws.learning_curves.dynamical import dynamical
-from scalinglab.report import card, numbers, reading, sections
+from scalinglab.report import card, numbers, sections
 from scalinglab.report.page import Section, render
 from tests.browser import Browser, needs_browser
 from tests.laws.synthetic import family
@@ -247,7 +247,7 @@ def test_a_difference_within_its_interval_is_called_open_and_not_a_disagreement(
     found = sl.laws.dynamical(family((100, 200, 400, 800, 1600, 3200)))
     gamma = replace(found.gamma_measured, value=found.gamma_predicted.value + 0.2, stderr=stderr)
     exact = replace(found.gamma_predicted, stderr=0.0)
-    assert said in " ".join(reading.of_dynamical(replace(found, gamma_measured=gamma, gamma_predicted=exact)))
+    assert said in " ".join(numbers.of_dynamical(replace(found, gamma_measured=gamma, gamma_predicted=exact)))
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ import scalinglab as sl
 from scalinglab import report
 from scalinglab.errors import BadInput
 from scalinglab.figures.data import Isoflop
-from scalinglab.report import numbers, page, plots, reading, sections, surface_sections
+from scalinglab.report import numbers, page, plots, sections, surface_sections
 from scalinglab.results import Estimate, Reason
 from tests.laws.synthetic import family
 from tests.report.test_numbers import curves
@@ -100,7 +100,7 @@ def test_a_collapse_has_a_master_curve_where_one_holds(holds):
 )
 def test_the_product_of_exponents_in_words(verdict, said):
     found = dynamical(verdict=lambda by: verdict)
-    first, _, product, last = reading.of_dynamical(found, "tokens")
+    first, _, product, last = numbers.of_dynamical(found, "tokens")
     assert said in product
     assert "The product is 0.38 ± 0.03; the direct fit of error against data gives 0.35 ± 0.01." in product
     assert "From 100 to 10,000 training tokens" in first

@@ -175,7 +175,7 @@ def test_intervals_are_made_in_one_module():
     """Elsewhere they are the two ends that a result keeps, and a parameter that is held."""
     assert calls("Interval") == {
         ("answers/fitted.py", "interval"), ("laws/compare.py", "interval"),
-        ("laws/extrapolation/stacking.py", "interval"), ("results/estimate.py", "interval"),
+        ("laws/extrapolation/stacking.py", "interval"),
         ("laws/fitting/uncertainty/intervals.py", "of_parameters"),
     }  # fmt: skip
 

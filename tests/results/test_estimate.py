@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from scalinglab.results.estimate import Estimate, new_point, slope
+from scalinglab.results.distributions import Estimate, new_point, slope
 
 
 def test_slope_is_that_of_linear_regression():

@@ -16,7 +16,7 @@ from scalinglab.laws.fitting.law import Law, scatter_caution
 from scalinglab.laws.planning import questions
 from scalinglab.laws.planning.next_runs import nearer
 from scalinglab.laws.planning.questions import Bend
-from scalinglab.results.estimate import Estimate, slope
+from scalinglab.results.distributions import Estimate, slope
 from scalinglab.results.findings import ADD_UP, Finding
 from scalinglab.results.sentences import Column
 from scalinglab.results.types import Command, Reason, Status, reason_of

@@ -37,7 +37,7 @@ from scalinglab.laws import scores
 from scalinglab.laws.fitting.data.points import SAME_SIZE
 from scalinglab.laws.fitting.outliers import unlikely
 from scalinglab.readers.tables.layout import WENT_ON
-from scalinglab.results.estimate import median_scale
+from scalinglab.results.distributions import median_scale
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.types import Reason, Remark, Worded
 from scalinglab.support.validation import checked

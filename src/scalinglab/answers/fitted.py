@@ -27,8 +27,7 @@ from scalinglab.laws.surface import Surface
 from scalinglab.laws.surface import fit as fit_surface
 from scalinglab.readers.guards import Question, refuse_doubtful
 from scalinglab.readers.tables.meanings import NO_MEASUREMENT, NO_RESULT
-from scalinglab.results.distributions import Interval, check_level
-from scalinglab.results.estimate import Estimate
+from scalinglab.results.distributions import Estimate, Interval, check_level
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.sentences import spoken
 from scalinglab.results.types import Reason, Remark, noted

@@ -25,7 +25,7 @@ from scalinglab.laws.fitting.solution import Solution
 from scalinglab.laws.surface import USUAL_DELTA
 from scalinglab.laws.tuning.transfer import SETTINGS
 from scalinglab.laws.tuning.valleys import Cell
-from scalinglab.results.estimate import median_scale, slope
+from scalinglab.results.distributions import median_scale, slope
 
 # columns that tell studies apart
 KINDS = ("experiment", "source", "dataset", "model", "condition", "train_set", "task")

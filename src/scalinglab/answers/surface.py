@@ -22,7 +22,7 @@ from scalinglab.laws.optimum import Optimal, rises_with, too_far
 from scalinglab.laws.planning import questions
 from scalinglab.laws.surface import REFERENCE, Surface
 from scalinglab.readers.guards import doubts
-from scalinglab.results.estimate import Estimate
+from scalinglab.results.distributions import Estimate
 from scalinglab.results.findings import Finding
 from scalinglab.results.sentences import Column
 from scalinglab.results.types import Command, Reason, Status, reason_of

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scalinglab import sweep
-from scalinglab.results.estimate import Estimate
+from scalinglab.results.distributions import Estimate
 from scalinglab.sweep import Grid
 
 if TYPE_CHECKING:

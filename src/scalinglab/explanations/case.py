@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.measure.evaluation import batches, evaluating
-from scalinglab.results.estimate import slope
+from scalinglab.results.distributions import slope
 from scalinglab.results.types import Reason
 from scalinglab.train.batches import dataset_of
 from scalinglab.train.setting import Setting

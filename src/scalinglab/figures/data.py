@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from scalinglab.laws import Law
     from scalinglab.laws.learning_curves.dynamical import Dynamical
     from scalinglab.laws.surface import Surface
-    from scalinglab.results.estimate import Estimate
+    from scalinglab.results.distributions import Estimate
 
 
 class Curve(NamedTuple):

@@ -20,8 +20,7 @@ from scalinglab.laws.fitting.law import Law, bootstrap
 from scalinglab.laws.fitting.uncertainty.intervals import Quantity, interval
 from scalinglab.laws.forms.base import Form, Parameter
 from scalinglab.laws.forms.one_variable import COARSE
-from scalinglab.results.distributions import Interval, check_level
-from scalinglab.results.estimate import FEWEST
+from scalinglab.results.distributions import FEWEST, Interval, check_level
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.types import Reason, Remark, noted
 from scalinglab.support.validation import checked

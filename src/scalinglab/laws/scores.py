@@ -52,8 +52,7 @@ from scalinglab.laws.fitting.data.from_curves import Table, is_table, points_fro
 from scalinglab.laws.fitting.data.points import by_name, places_of, shaped
 from scalinglab.laws.surface import Surface
 from scalinglab.laws.weighing import shares
-from scalinglab.results.distributions import Draws, Student, check_level, interval
-from scalinglab.results.estimate import Estimate
+from scalinglab.results.distributions import Draws, Estimate, Student, check_level, interval
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.sentences import Column
 from scalinglab.results.types import Reason, Remark, noted

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scalinglab.errors import BadInput, nearest, require
-from scalinglab.results.estimate import Estimate
+from scalinglab.results.distributions import Estimate
 from scalinglab.results.types import Reason, Remark, Worded
 from scalinglab.support.validation import checked
 

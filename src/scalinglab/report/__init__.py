@@ -61,14 +61,14 @@ def _sections(curves: Curves, going: Collection[str], picked: bool) -> list[Sect
     Args:
         picked: whether a reader may pick axes, which a page that loads itself again would forget.
     """
-    from scalinglab.report import explore, sections
+    from scalinglab.report import sections
 
     ended = curves.select(run=lambda run: ~run.isin([*going])) if going else curves
     found = [
         *(_laws(ended) if len(ended) else ()),
         sections.learning_curves(curves),
         sections.against_norm(curves),
-        explore.section(curves) if picked else None,
+        sections.pick_axes(curves) if picked else None,
         sections.runs(curves),
     ]
     return [section for section in found if section is not None]

@@ -14,7 +14,7 @@ __all__ = ["Column", "Command", "Estimate", "Finding", "NotebookResult", "Reason
 __getattr__, __dir__ = lazily(
     __name__,
     {
-        "Column": "sentences", "Command": "types", "Estimate": "estimate", "Finding": "findings",
+        "Column": "sentences", "Command": "types", "Estimate": "distributions", "Finding": "findings",
         "NotebookResult": "notebook", "Reason": "types", "Status": "types", "reason_of": "types",
     },
 )  # fmt: skip

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from scalinglab.results.estimate import Estimate
+from scalinglab.results.distributions import Estimate
 from scalinglab.results.sentences import fill, in_words, listed, spoken
 from scalinglab.results.types import SOME_TABLE, Command, Reason, Status, noted
 from scalinglab.support.words import count, counted, flops, two_digits, without_nan

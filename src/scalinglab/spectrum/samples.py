@@ -46,7 +46,7 @@ from scipy.integrate import quad
 from scipy.optimize import brentq
 
 from scalinglab.errors import BadInput
-from scalinglab.results.estimate import Estimate
+from scalinglab.results.distributions import Estimate
 
 Eigh = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 

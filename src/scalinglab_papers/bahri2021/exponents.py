@@ -35,7 +35,7 @@ from scalinglab import laws
 from scalinglab.curves import Curves
 from scalinglab.data.loading import source_of
 from scalinglab.errors import BadInput
-from scalinglab.results.estimate import Estimate
+from scalinglab.results.distributions import Estimate
 from scalinglab.studies.draws import by_draw
 from scalinglab.studies.verdict import Number, Row, mean, quantile
 

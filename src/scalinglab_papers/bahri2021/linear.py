@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scalinglab.data import load
-from scalinglab.results.estimate import Estimate, slope
+from scalinglab.results.distributions import Estimate, slope
 from scalinglab.spectrum import Spectrum
 from scalinglab.studies.verdict import Row
 from scalinglab.theory import kernel as theory

@@ -22,7 +22,7 @@ from scipy.special import gamma, kv
 
 from scalinglab.curves import Curves
 from scalinglab.figures import style
-from scalinglab.results.estimate import Estimate
+from scalinglab.results.distributions import Estimate
 from scalinglab.simulate.random_features import nested_loss
 from scalinglab.studies.draws import as_frame, draw_power
 from scalinglab.studies.registry import Reproduction

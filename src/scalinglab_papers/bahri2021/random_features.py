@@ -12,7 +12,7 @@ import pandas as pd
 
 from scalinglab.curves import Curves
 from scalinglab.figures import style
-from scalinglab.results.estimate import Estimate
+from scalinglab.results.distributions import Estimate
 from scalinglab.simulate import random_features as simulate
 from scalinglab.spectrum import Spectrum, TailExponent
 from scalinglab.spectrum.samples import unresolved_eigenvalue

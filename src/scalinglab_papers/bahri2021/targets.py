@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 from scalinglab.curves import Curves
 from scalinglab.data import Dataset, available, load
 from scalinglab.figures import style
-from scalinglab.results.estimate import Estimate
+from scalinglab.results.distributions import Estimate
 from scalinglab.simulate.random_features import nested_loss
 from scalinglab.spectrum import Spectrum
 from scalinglab.studies.draws import as_frame, draw_means

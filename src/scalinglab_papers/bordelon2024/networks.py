@@ -21,7 +21,7 @@ from scalinglab.curves import Curves
 from scalinglab.data import Dataset, load
 from scalinglab.errors import BadInput
 from scalinglab.figures import style
-from scalinglab.results.estimate import slope
+from scalinglab.results.distributions import slope
 from scalinglab.spectrum import MeasuredSpectrum, Spectrum
 from scalinglab.studies import trained, verdict
 from scalinglab.studies.draws import by_draw, draw_means, loglog_figure

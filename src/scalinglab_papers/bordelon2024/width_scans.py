@@ -23,7 +23,7 @@ import pandas as pd
 
 from scalinglab.curves import Curves
 from scalinglab.figures import style
-from scalinglab.results.estimate import slope
+from scalinglab.results.distributions import slope
 from scalinglab.spectrum import MeasuredSpectrum, Spectrum
 from scalinglab.studies import trained, verdict
 from scalinglab.studies.draws import loglog_figure

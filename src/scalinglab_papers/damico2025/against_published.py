@@ -19,7 +19,7 @@ from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.figures.collapse import plain_ticks
 from scalinglab.figures.style import INK, colors, loglog, panels_for
-from scalinglab.results.estimate import slopes
+from scalinglab.results.distributions import slopes
 from scalinglab.studies import trained
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.verdict import RESOLUTION, Row, jackknife, mean

@@ -23,7 +23,7 @@ from scalinglab.figures.style import INK, PALETTE, colors, headroom, loglog, pan
 from scalinglab.laws.learning_curves.dynamical import stopping_point
 from scalinglab.laws.learning_curves.mean_curves import FEWEST_POINTS, SizeCurve, size_curves
 from scalinglab.laws.learning_curves.shape import optimum
-from scalinglab.results.estimate import FEWEST, Estimate, slope
+from scalinglab.results.distributions import FEWEST, Estimate, slope
 from scalinglab.studies import trained
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.verdict import Row

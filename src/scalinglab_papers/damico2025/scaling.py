@@ -9,7 +9,7 @@ import numpy as np
 
 from scalinglab.curves import Curves
 from scalinglab.figures import style
-from scalinglab.results.estimate import slope
+from scalinglab.results.distributions import slope
 from scalinglab.studies import verdict
 from scalinglab.studies.draws import loglog_figure
 from scalinglab.studies.registry import Reproduction

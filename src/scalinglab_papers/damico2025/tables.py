@@ -15,7 +15,7 @@ import pandas as pd
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.laws.learning_curves.dynamical import RESOLUTION
-from scalinglab.results.estimate import Estimate
+from scalinglab.results.distributions import Estimate
 from scalinglab.studies import trained
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.verdict import NUMERICAL, Row, rounded

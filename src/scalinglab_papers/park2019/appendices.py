@@ -6,12 +6,12 @@ import numpy as np
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
-from scalinglab.figures import noise
+from scalinglab.figures import decisions
 from scalinglab.figures.style import MUTED, PALETTE, colors, panels, points
 from scalinglab.laws.noise import OptimalNoise, Stability, optimal_noise, stability
 from scalinglab.laws.noise.runs import TRAINED_ABOVE
 from scalinglab.laws.planning.sgd_noise_advice import noise as advise
-from scalinglab.results.estimate import Estimate
+from scalinglab.results.distributions import Estimate
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.verdict import NUMERICAL, Row, rounded
 from scalinglab_papers.park2019 import figures, scales
@@ -28,7 +28,7 @@ def fig14(scale: str) -> Reproduction:
     curves = trained(scales.two_dimensional(scale))
     found = optimal_noise(curves, width="learning_rate", claim=0.0, trained_above=chance(scale))
     figure, axes = panels(1, 2, size=(4.4, 3.4))
-    noise.draw_searches(axes[0, 1], found)
+    decisions.draw_searches(axes[0, 1], found)
     for rate, color in zip(found.width, colors(found.width), strict=True):
         own = optimal_noise(curves.select(learning_rate=float(rate)), x="batch_size", width="learning_rate")
         one, use = own.searches[0], own.searches[0].usable
@@ -147,14 +147,14 @@ def critical_width(scale: str) -> Reproduction:
         found = advise(curves, float(curves["width"].max()))
     except BadInput as refused:
         row = Row(name, None, note=f"the runs cannot tell: {refused}")
-        drawn = noise.noise(optimal_noise(curves, trained_above=chance(scale)))
+        drawn = decisions.noise(optimal_noise(curves, trained_above=chance(scale)))
         return Reproduction(curves, drawn, (row,))
     w, units = found.critical_width, found.widening_factor / found.width
     bound = "" if found.rate_is_bound else "no rate that was tried failed, so this is a lower bound; "
     upper = f"{units * w.high:.3g}" if np.isfinite(w.high) else "no upper end"
     note = f"{bound}95 % [{units * w.low:.3g}, {upper}]; no width near it was run"
     row = Row(name, None, note=f"{units * w.value:.3g}, {note}")
-    return Reproduction(curves, noise.advice(found), (row,))
+    return Reproduction(curves, decisions.advice(found), (row,))
 
 
 # --- tables of training times ----------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.ticker import NullLocator
 
-from scalinglab.figures.noise import around, label
+from scalinglab.figures.decisions import around, label
 from scalinglab.figures.style import MUTED, PALETTE, colors, loglog, panels, points, sparse
 
 if TYPE_CHECKING:

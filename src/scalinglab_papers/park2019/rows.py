@@ -14,7 +14,7 @@ import numpy as np
 from scalinglab.curves import Curves
 from scalinglab.laws.noise import OptimalNoise, OverTime
 from scalinglab.laws.noise.runs import resampled
-from scalinglab.results.estimate import Estimate
+from scalinglab.results.distributions import Estimate
 from scalinglab.studies.shared import shared
 from scalinglab.studies.trained import runs
 from scalinglab.studies.verdict import Row, quantile

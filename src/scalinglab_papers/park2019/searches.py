@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput, nearest
-from scalinglab.figures.noise import draw_optimum, draw_searches
+from scalinglab.figures.decisions import draw_optimum, draw_searches
 from scalinglab.figures.style import MUTED, PALETTE, loglog, panels
 from scalinglab.laws.noise import Compared, OptimalNoise, compare_searches, optimal_noise, over_time
 from scalinglab.studies.registry import Reproduction

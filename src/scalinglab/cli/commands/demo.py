@@ -45,7 +45,7 @@ def demo(folder: Folder = Path("demo"), full: bool = False) -> Output:
         checked = forecast.check()
     say(_wrapped(checked.sentence()))
     from scalinglab.demo.forecast import opening
-    from scalinglab.report.reading import of_dynamical
+    from scalinglab.report.numbers import of_dynamical
 
     title = f"Scaling laws of a small CNN on {plan.dataset}"
     report = sl.report.write(curves, folder / "report.html", title, opening(outcome, checked, curves))

@@ -203,7 +203,7 @@ def laws_noise(
         search: 'all' runs by their noise, only the 'batch' or the 'rate' search, or 'both', compared.
         times: also find the optimum at fractions of the training time.
     """
-    from scalinglab.figures import noise as figures
+    from scalinglab.figures import decisions as figures
     from scalinglab.laws import noise
 
     settings = (x, *((width_column,) if width_column else ("width", "widening_factor")))
@@ -245,7 +245,7 @@ def plan_noise(rows: Searches, width: float, y: str | None = None, search: str =
         y: test_accuracy, test_error or a loss.
         search: use 'all' runs, or only those of the 'batch' or of the 'rate' search.
     """
-    from scalinglab.figures import noise as figures
+    from scalinglab.figures import decisions as figures
     from scalinglab.laws.planning import sgd_noise_advice as advising
 
     settings = ("normalized_noise_scale", "width", "widening_factor")

@@ -18,8 +18,7 @@ from scalinglab.errors import NotDetermined
 from scalinglab.laws.extrapolation.forecasters import scatter
 from scalinglab.laws.fitting.bend import SIGNIFICANT
 from scalinglab.laws.fitting.data.points import FEWEST_SIZES
-from scalinglab.results.distributions import Interval, Student, interval
-from scalinglab.results.estimate import jitter_of
+from scalinglab.results.distributions import Interval, Student, interval, jitter_of
 from scalinglab.results.types import Reason
 
 # measured: benchmarks/extrapolation.py --cuts --refused; largest over smallest size, three doublings

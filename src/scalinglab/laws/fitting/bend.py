@@ -28,7 +28,7 @@ import numpy as np
 from scalinglab.laws.fitting.data.points import Points
 from scalinglab.laws.fitting.solution import ROUNDING, Solution
 from scalinglab.laws.fitting.statistics import f_pvalue
-from scalinglab.results.estimate import FEWEST
+from scalinglab.results.distributions import FEWEST
 from scalinglab.results.sentences import LEAST_P
 
 SIGNIFICANT = 0.05  # convention: p-value below which points bend, and residuals are not what a fit assumes

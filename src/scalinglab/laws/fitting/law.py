@@ -14,8 +14,7 @@ from scalinglab.laws.fitting.uncertainty import intervals, profile
 from scalinglab.laws.fitting.uncertainty.diagnostics import Diagnosis, diagnose
 from scalinglab.laws.fitting.uncertainty.profile import Bootstrap
 from scalinglab.results import fits
-from scalinglab.results.distributions import Interval
-from scalinglab.results.estimate import FEWEST
+from scalinglab.results.distributions import FEWEST, Interval
 from scalinglab.results.fits import ParameterRow
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.types import Reason, Remark, inside

@@ -23,7 +23,7 @@ from scalinglab.laws.fitting.data.points import MOST_SCATTER, Points
 from scalinglab.laws.fitting.solution import Solution
 from scalinglab.laws.fitting.uncertainty.linear import MOST_POINTS
 from scalinglab.laws.fitting.uncertainty.profile import leverage
-from scalinglab.results.estimate import median_scale
+from scalinglab.results.distributions import median_scale
 from scalinglab.results.sentences import Column
 from scalinglab.results.types import Reason
 

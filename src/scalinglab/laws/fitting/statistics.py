@@ -8,8 +8,7 @@ import numpy as np
 from scipy import special
 
 from scalinglab.laws.weighing import shares
-from scalinglab.results.distributions import Mixture, Student
-from scalinglab.results.estimate import median_scale
+from scalinglab.results.distributions import Mixture, Student, median_scale
 
 # measured: benchmarks/extrapolation.py --cuts and benchmarks/coverage.py --curves, on both sides of it, and
 # rows "offset, 7 sizes" and "8 sizes"; n − p from which on residuals tell the noise of a curve, by which the

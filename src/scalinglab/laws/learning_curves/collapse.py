@@ -36,7 +36,7 @@ from scalinglab.errors import BadInput, nearest
 from scalinglab.laws.learning_curves import scaling_fit
 from scalinglab.laws.learning_curves.mean_curves import SizeCurve, left_out, size_curves
 from scalinglab.laws.learning_curves.shape import level_crossings, power_law_window
-from scalinglab.results.estimate import FEWEST, Estimate, slope
+from scalinglab.results.distributions import FEWEST, Estimate, slope
 from scalinglab.results.types import Reason, Remark, Worded, noted
 from scalinglab.support.validation import checked
 

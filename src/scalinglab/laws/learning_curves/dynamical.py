@@ -41,7 +41,7 @@ from scalinglab.errors import BadInput
 from scalinglab.laws.learning_curves.collapse import Collapse, collapse_at
 from scalinglab.laws.learning_curves.mean_curves import SizeCurve, left_out, size_curves
 from scalinglab.laws.learning_curves.shape import level_crossings, optimum, power_law_window
-from scalinglab.results.estimate import FEWEST, Estimate, is_zero, new_point, product, slope, slopes
+from scalinglab.results.distributions import FEWEST, Estimate, is_zero, new_point, product, slope, slopes
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.types import Reason, Remark, noted
 from scalinglab.support.validation import checked

@@ -26,7 +26,7 @@ from scipy import linalg
 from scalinglab.curves import Curves
 from scalinglab.curves.columns import is_numeric, no_number, varying_within
 from scalinglab.errors import BadInput, nearest
-from scalinglab.results.estimate import FEWEST, median_scale
+from scalinglab.results.distributions import FEWEST, median_scale
 from scalinglab.results.types import Reason
 
 KNOTS = 65  # search: of a curve; more than its degrees of freedom ever are, so that stiffness alone decides

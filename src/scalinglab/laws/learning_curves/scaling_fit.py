@@ -28,7 +28,7 @@ from scipy.optimize import least_squares
 
 from scalinglab.errors import NotDetermined
 from scalinglab.laws.weighing import shares
-from scalinglab.results.estimate import Estimate
+from scalinglab.results.distributions import Estimate
 
 # search: of master curves, over which exponents are averaged
 COEFFICIENTS = (6, 8, 11, 15, 20)

@@ -12,8 +12,7 @@ import numpy as np
 
 from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.laws.learning_curves.mean_curves import SizeCurve
-from scalinglab.results.distributions import Draws, interval
-from scalinglab.results.estimate import FEWEST, Estimate, jitter_of, slope
+from scalinglab.results.distributions import FEWEST, Draws, Estimate, interval, jitter_of, slope
 from scalinglab.results.types import Reason
 
 # search: at which positions are read; about one a knot of the smoothed curve, which knows no more

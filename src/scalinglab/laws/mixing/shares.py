@@ -21,8 +21,7 @@ from scalinglab.errors import BadInput, NotDetermined, nearest
 from scalinglab.laws.fitting.data.from_curves import losses_of_runs, under_names
 from scalinglab.laws.fitting.data.points import SAME_SIZE
 from scalinglab.laws.mixing import process
-from scalinglab.results.distributions import Interval, Student, check_level, interval, reach
-from scalinglab.results.estimate import FEWEST, Estimate
+from scalinglab.results.distributions import FEWEST, Estimate, Interval, Student, check_level, interval, reach
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.types import Reason, Remark, noted
 from scalinglab.support.validation import checked

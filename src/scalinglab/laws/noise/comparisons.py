@@ -35,8 +35,7 @@ from scalinglab.laws.noise.optimum import (
     statistic,
 )
 from scalinglab.laws.noise.runs import DRAWS, TRAINED_ABOVE, UNITS, ends
-from scalinglab.results.distributions import Draws, interval
-from scalinglab.results.estimate import CANNOT_TELL, Estimate
+from scalinglab.results.distributions import CANNOT_TELL, Draws, Estimate, interval
 from scalinglab.results.types import Reason, Remark, TableRows, Worded
 
 

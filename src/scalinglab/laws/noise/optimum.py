@@ -38,8 +38,16 @@ from scalinglab.laws.noise.runs import (
     resampled,
     select,
 )
-from scalinglab.results.distributions import Draws, interval
-from scalinglab.results.estimate import CANNOT_TELL, FAILS, FEWEST, HOLDS, Estimate, slopes
+from scalinglab.results.distributions import (
+    CANNOT_TELL,
+    FAILS,
+    FEWEST,
+    HOLDS,
+    Draws,
+    Estimate,
+    interval,
+    slopes,
+)
 from scalinglab.results.types import Reason, Remark, TableRows, Worded
 from scalinglab.support.validation import checked
 

@@ -25,8 +25,7 @@ from scalinglab.laws.fitting.fit import AUTO, fit_points, table_outlier_note
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.planning.candidates import column_names, law_or_continuation
 from scalinglab.laws.planning.next_runs import NextRuns, next_runs
-from scalinglab.results.distributions import Student, interval
-from scalinglab.results.estimate import Estimate
+from scalinglab.results.distributions import Estimate, Student, interval
 from scalinglab.results.sentences import Column
 from scalinglab.results.types import Reason, Remark, Worded
 from scalinglab.support.lazy import lazily

@@ -23,7 +23,7 @@ from scalinglab.laws.fitting.statistics import WIDE
 from scalinglab.laws.noise import OptimalNoise
 from scalinglab.laws.noise.optimum import from_ends, powers
 from scalinglab.laws.noise.runs import Ends, ends, resampled
-from scalinglab.results.estimate import Estimate, slopes
+from scalinglab.results.distributions import Estimate, slopes
 from scalinglab.results.types import Reason, Remark, Worded, noted
 from scalinglab.support.validation import checked
 

@@ -28,8 +28,7 @@ from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.fitting.uncertainty import profile
 from scalinglab.laws.planning.candidates import law_or_surface
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
-from scalinglab.results.distributions import UNKNOWN, Draws, Interval, interval
-from scalinglab.results.estimate import FEWEST, slope
+from scalinglab.results.distributions import FEWEST, UNKNOWN, Draws, Interval, interval, slope
 from scalinglab.results.types import Reason, Remark, TableRows, Worded
 from scalinglab.support.validation import checked
 

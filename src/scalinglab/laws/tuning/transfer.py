@@ -26,8 +26,7 @@ from scalinglab.laws.fitting.data.from_curves import Table, losses_of_runs, unde
 from scalinglab.laws.fitting.statistics import WIDE
 from scalinglab.laws.tuning import movement, valleys
 from scalinglab.laws.tuning.valleys import Cell
-from scalinglab.results.distributions import Draws, check_level, interval
-from scalinglab.results.estimate import FEWEST, Estimate
+from scalinglab.results.distributions import FEWEST, Draws, Estimate, check_level, interval
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.types import Reason, Remark, TableRows, noted
 from scalinglab.support.validation import checked

@@ -18,7 +18,7 @@ from scalinglab.curves import Curves
 from scalinglab.data.tables import published_table
 from scalinglab.figures import style
 from scalinglab.laws import bootstrap, surface
-from scalinglab.results.estimate import slope
+from scalinglab.results.distributions import slope
 from scalinglab.studies import verdict
 from scalinglab.studies.draws import loglog_figure
 from scalinglab.studies.registry import Reproduction

@@ -18,7 +18,7 @@ from scalinglab.curves import Curves
 from scalinglab.figures.collapse import draw_collapse, draw_curves, plain_ticks, sizes_legend
 from scalinglab.figures.style import panels_for
 from scalinglab.laws.learning_curves.dynamical import RESOLUTION
-from scalinglab.results.estimate import Estimate
+from scalinglab.results.distributions import Estimate
 from scalinglab.studies import trained
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.verdict import Number, Row, jackknife, mean

@@ -14,7 +14,7 @@ import numpy as np
 
 from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.laws.fitting.statistics import FEWEST_LEFT
-from scalinglab.results.estimate import FEWEST
+from scalinglab.results.distributions import FEWEST
 from scalinglab.results.sentences import Column
 from scalinglab.results.types import Reason
 from scalinglab.support.validation import real_array

@@ -24,7 +24,7 @@ import pandas as pd
 from scalinglab.curves import is_seed
 from scalinglab.laws.fitting.data.rows import cost, mixed, rises
 from scalinglab.laws.fitting.statistics import f_pvalue
-from scalinglab.results.estimate import FEWEST
+from scalinglab.results.distributions import FEWEST
 from scalinglab.results.types import Reason
 
 RECIPE = ("optimizer", "learning_rate", "batch_size", "momentum", "weight_decay")

@@ -21,8 +21,7 @@ import numpy as np
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting import least_squares
 from scalinglab.laws.fitting.solution import LEAST_VARIANCE, Solution, sizes_of
-from scalinglab.results.distributions import Draws, Interval, interval
-from scalinglab.results.estimate import FEWEST
+from scalinglab.results.distributions import FEWEST, Draws, Interval, interval
 
 Quantity = Callable[[np.ndarray, np.ndarray], np.ndarray]
 CLOSE = 5e-3  # search: part of the threshold within which an end is found, the rest being linear
