@@ -39,8 +39,7 @@ from scalinglab.laws.fitting.statistics import HUBER, NEGLIGIBLE
 from scalinglab.laws.fitting.uncertainty.linear import MOST_POINTS, LinearFit
 from scalinglab.laws.fitting.uncertainty.shared_errors import SharedErrors
 from scalinglab.laws.weighing import shares
-from scalinglab.results.distributions import mixture_quantile, student_log_density
-from scalinglab.results.estimate import median_scale
+from scalinglab.results.distributions import median_scale, mixture_quantile, student_log_density
 
 # judged: rows "smooth error", "second power" and "surface, power of a sum" of benchmarks/coverage.py, and
 # benchmarks/extrapolation.py --form-errors; the prior
