@@ -22,7 +22,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from audit_parts import april, december, february, january, july, june, march  # noqa: F401  (registers its tables)
+from audit_parts import (  # noqa: F401  (registers its tables)
+    april,
+    december,
+    february,
+    january,
+    july,
+    june,
+    march,
+    may,
+)
 from audit_parts.registry import CLEAN, FAULTS, Planted, Random, register
 
 from scalinglab.answers.doubts import audit

@@ -421,7 +421,7 @@ def kinds_of(table):
 
 
 def test_a_few_rows_of_another_kind_are_found_where_their_losses_are_off():
-    kind_of = {"eval_set": ("c4", "pile", [8, 16, 21, 30]), "epochs": (1, 24, [3, 14, 27])}
+    kind_of = {"cluster": ("east", "west", [8, 16, 21, 30]), "gpus": (8, 24, [3, 14, 27])}
     table = a_grid()
     for column, (usual, other, wrong) in kind_of.items():
         table[column] = [other if row in wrong else usual for row in range(36)]
@@ -440,9 +440,87 @@ def test_the_largest_runs_may_differ_in_a_setting_and_lie_off_a_law_that_bends()
 
 def test_rows_of_another_kind_that_are_many_are_a_study_of_their_own():
     table = a_grid()
-    table["eval_set"] = ["pile" if row >= 18 else "c4" for row in range(36)]
-    table.loc[18:, "loss"] *= 0.93
+    odd = np.arange(36) % 2 == 1
+    table["eval_set"] = np.where(odd, "pile", "c4")
+    table.loc[odd, "loss"] *= 0.93
     assert kinds_of(table) == {}
+
+
+@pytest.mark.parametrize(
+    ("column", "usual", "other"),
+    [
+        ("eval_set", "v1", "v2"), ("tokenizer", "gpt2", "llama3"), ("config.data.seq_len", 2048, 4096),
+        ("loss_kind", "final", "ema"), ("checkpoint", "last", "best"), ("precision", "bf16", "fp32"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("wrong", [(8, 21), range(24, 36)])
+def test_rows_that_were_measured_or_trained_otherwise_are_found_whatever_their_losses(
+    column, usual, other, wrong
+):
+    """A few of them, or all sizes from some on; losses do not say, since a surface follows what grows."""
+    table = a_grid()
+    table[column] = [other if row in wrong else usual for row in range(36)]
+    assert kinds_of(table) == {"of_another_kind": tuple(wrong)}
+
+
+def test_names_of_who_ran_are_no_studies_and_data_of_their_own_are():
+    table = a_grid().assign(who=np.random.default_rng(0).choice(["ab", "cd"], 36))
+    table.loc[[8, 21], "loss"] *= 1.05
+    assert kinds_of(table) == {"outlying": (8, 21)}
+    other = table.assign(who=np.where(np.arange(36) % 2, "web", "code"))
+    other.loc[1::2, "loss"] *= 0.6
+    assert kinds_of(other).get("outlying", (8, 21)) == (8, 21)
+
+
+def a_ladder(runs=12, noise=0.002):
+    """Runs at twenty tokens a parameter, with their steps and batches."""
+    n = np.geomspace(3e7, 5e9, runs).round(-5)
+    batch = np.where(n < 3e8, 2**19, 2**20)
+    loss = (1.7 + 400 * n**-0.34 + 410 * (20 * n) ** -0.28) * np.exp(
+        noise * np.random.default_rng(1).standard_normal(runs)
+    )
+    steps = (20 * n / batch).round()
+    return pd.DataFrame(
+        {"params": n, "tokens": 20 * n, "val_loss": loss, "steps": steps, "batch_tokens": batch}
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "column", "wrong", "value"),
+    [
+        ("warm_up", "warmup_steps", (0, 1), lambda t: np.where(t.index < 2, 0.4, 0.05) * t.steps),
+        ("repeated", "epochs", (10, 11), lambda t: np.where(t.index > 9, 16, 1)),
+        ("repeated", "unique_tokens", (10, 11), lambda t: t.tokens / np.where(t.index > 9, 16, 1)),
+        ("selected", "best_step", (3, 7), lambda t: t.steps * np.where(t.index.isin([3, 7]), 0.7, 0.99)),
+        ("inconsistent", "steps", (4,), lambda t: t.steps * np.where(t.index == 4, 1.6, 1)),
+        ("inconsistent", "tokens", (4,), lambda t: t.tokens * np.where(t.index == 4, 1.3, 1)),
+        ("other_units", "params", (10, 11), lambda t: t.params / np.where(t.index > 9, 1e6, 1)),
+        ("training_gap", "train_loss", (5,), lambda t: t.val_loss * np.where(t.index == 5, 1.04, 1)),
+        ("of_another_kind", "notes", (5,), lambda t: np.where(t.index == 5, "wrong validation data", "")),
+    ],
+)
+def test_what_a_few_rows_have_unlike_all_others_is_found(kind, column, wrong, value):
+    assert kinds_of(a_ladder()) == {}
+    assert kinds_of(a_ladder().assign(**{column: value}))[kind] == wrong
+
+
+def test_sizes_without_a_search_are_found_where_the_others_have_one():
+    size, rate = (v.ravel() for v in np.meshgrid([1e8, 3e8, 1e9, 3e9], 1e-3 * 2.0 ** np.arange(-3, 4)))
+    loss = 3 * size**-0.02 * (1 + 0.01 * np.log(rate / 1e-3) ** 2)
+    table = pd.DataFrame({"n_params": size, "learning_rate": rate, "loss": loss})
+    assert kinds_of(table) == {}
+    few = table[(size < 2e9) | (rate == 1e-3)].reset_index(drop=True)
+    assert kinds_of(few) == {"untuned": tuple(few.index[few.n_params > 2e9])}
+
+
+@pytest.mark.parametrize(("many", "factor"), [("shares", 100.0), ("percent", 0.01)])
+def test_scores_in_percent_among_shares_are_in_another_unit(many, factor):
+    n = np.geomspace(1e8, 1e10, 20)
+    score = np.linspace(0.3, 0.8, 20) * (100 if many == "percent" else 1)
+    table = pd.DataFrame({"params": n, "tokens": 20 * n, "loss": 3 * n**-0.02, "arc_acc": score})
+    assert "other_units" not in kinds_of(table)
+    table.loc[[12, 15], "arc_acc"] *= factor
+    assert kinds_of(table)["other_units"] == (12, 15)
 
 
 def test_runs_of_the_stable_phase_are_another_schedule():

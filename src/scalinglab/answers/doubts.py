@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -19,15 +20,19 @@ import pandas as pd
 from scalinglab import readers
 from scalinglab.answers.study import (
     ENDED_WELL,
+    FEW_ROWS,
     FEWEST,
     FINISHED,
+    HOW,
     KEPT,
     PRODUCT,
     UNFINISHED,
+    WIDTH,
     Study,
     best_size_exponent,
     few_of_a_kind,
     least_absolute,
+    minority,
     numbered,
     studies_of,
 )
@@ -45,8 +50,7 @@ from scalinglab.support.validation import checked
 OTHER_FLOPS = 0.1  # chosen: relative to 6 N D; less is rounding of budgets and how attention is counted
 CERTAIN = 0.99  # chosen: a score above so much of what the other runs allow at its loss is better than that
 BETWEEN = 3  # chosen: runs on each side of a loss, between which a curve through them is known
-DIFFERENT_EXPONENT = 0.06  # chosen: relative, from which on two counts of parameters disagree
-ONE_LINE = 0.999  # chosen: the correlation of ln N and ln D from which on runs lie on one line
+DIFFERENT_EXPONENT = 0.03  # chosen: relative, from which on two counts of parameters disagree
 ANSWERS = {
     "best_size": "the exponent of the best size",
     "loss": "the exponent of the best loss against size",
@@ -58,11 +62,29 @@ EMBEDDING = r"(?:^|[^a-z])emb|nonemb"
 BODY = r"transformer|block|backbone|trunk|body|(?:non?|excl|without|wo)[a-z]*[_ ]?emb"
 WHOLE = r"total|with[_ ]?emb|incl|all"
 COUNT = rf"param|^n$|^n_.*(?:{PART}|{BODY}|{WHOLE}|emb)"  # names of counts of parameters, or of a part
+# by kind of doubt the columns of parts of a run, what a part usually does not pass, and in how many rows
+# published: Porian et al. 2024 (warm-ups of small runs), Muennighoff et al. 2023 (four epochs are as new)
+PARTS = {
+    "warm_up": (r"warm_?up", 0.3, 0.5),
+    "repeated": (r"epochs?$|repe(?:at|tition)s$|unique_|distinct_", 4.0, 0.2),
+    "selected": (
+        r"best_?(?:val_?)?(?:step|iter|epoch|update|tok)|(?:step|epoch)s?_(?:of_|at_)?best",
+        0.8,
+        0.35,
+    ),
+}
+SAME, MOST_COLUMNS = 0.01, 16  # chosen: relative, of products that are rounded; guard: columns of a table
+UNIT = 2.0  # chosen: decades between sizes in one unit and in another; units are three apart
+MOST_UNTUNED = 0.5  # chosen: of the sizes of a study, from which on it searches only some
 LEAST_COUNT = 10_000  # guard: less is a number of heads or layers, or a width
 MEDIAN_TELLS = 0.37  # defined: efficiency of a scale by the median of |residuals|, of Gaussian noise
 ENOUGH_SETTINGS = 8  # chosen: with several seeds each, by which one is judged
 # of notes: that a run was stopped
 NOTES = r"(?:^|_)(?:notes?|comments?|remarks?)$"
+WRONG = (
+    r"\b(?:bugs?|wrong|mistake|suspicious|suspect|contaminat\w+|leak\w*|(?:not |un)tuned"
+    r"|(?:old|other|different) \w*(?:eval|tokenizer|code|data|val)\w*)\b"
+)
 STOPPED = r"\b(?:killed|preempted|crashed|diverged|aborted|unfinished|incomplete|timed? ?out|stopped early)\b"
 MOST_ROWS = 12  # of a doubt, that its lines name
 
@@ -304,8 +326,9 @@ def counts_of_parameters(study: Study) -> dict[str, pd.Series]:
             counts[f"{called[column]} + all parts"] = study.frame[[column, *parts]].sum(axis=1)
     vocabulary = next((c for c in study.columns("vocab") if c in numbers and not re.search(COUNT, c)), None)
     other = dict[str, pd.Series]()
-    if vocabulary is not None and "width" in numbers:
-        other = {f"{vocabulary} × width": numbers[vocabulary] * numbers["width"]}
+    width = next((c for c in study.columns(WIDTH) if c in numbers and not re.search(COUNT, c)), None)
+    if vocabulary is not None and width is not None:
+        other = {f"{vocabulary} × {width}": numbers[vocabulary] * numbers[width]}
     elif any(re.search(EMBEDDING, called[c].lower()) for c in parts):
         other = {" + ".join(called[c] for c in parts): numbers[parts].sum(axis=1)}
     if len(counts) == 1 and len(other) == 1:
@@ -345,14 +368,37 @@ def unfinished(study: Study) -> Iterator[Doubt]:
 
 
 def of_another_kind(study: Study) -> Iterator[Doubt]:
-    """A few rows with another value in a column that is the same for all others, and off their surface.
+    """Rows that were measured or trained otherwise, by columns that say how.
 
-    Where they are the largest or the smallest of all runs, it may be the surface that errs there.
+    Of other columns a few rows with another value than all others, and off their surface; where they are the
+    largest or the smallest of all runs, it may be the surface that errs there.
     """
+    for column in study.columns(NOTES):
+        few = study.frame[column].fillna("").astype(str).str.contains(WRONG, case=False)
+        if 0 < few.sum() <= MOST_UNTUNED * len(few):
+            noted = doubted(study, "noted", study.positions(few), column=str(column), count=int(few.sum()))
+            yield replace(noted, kind="of_another_kind")
+    changed = study.columns(HOW)
+    for column in changed:
+        few = minority(study, column)
+        if few.any():
+            values = tuple(map(str, study.frame[column][few].unique()))
+            about = {"column": str(column), "count": int(few.sum()), "values": values}
+            yield replace(doubted(study, "changed", study.positions(few), **about), kind="of_another_kind")
     off = study.off_surface
     if not len(off):
         return
-    own = (study.loss, study.size, study.data, study.budget, *study.schedules, *study.scores, "run", "__row")
+    own = (
+        *changed,
+        study.loss,
+        study.size,
+        study.data,
+        study.budget,
+        *study.schedules,
+        *study.scores,
+        "run",
+        "__row",
+    )
     frame = study.frame.set_index("__row").loc[off.index]
     others = (c for c in frame if c not in own and not is_seed(str(c)) and c not in study.columns(KEPT))
     for column in others:
@@ -390,6 +436,106 @@ def unlike_seeds(study: Study) -> Iterator[Doubt]:
         yield doubted(study, "unlike_seeds", [int(r) for r in rows], **about)
 
 
+def inconsistent(study: Study) -> Iterator[Doubt]:
+    """A few rows in which a column is not the product of two others, as it is in all others."""
+    numbers = study.frame.select_dtypes("number").drop(columns=["__row", "run", "repeat"], errors="ignore")
+    numbers = numbers[
+        [c for c in numbers if numbers[c].nunique() > 1 and not is_seed(str(c)) and c != PRODUCT]
+    ]
+    logs = np.log(numbers.where(numbers > 0)).iloc[:, :MOST_COLUMNS]
+
+    def off(relation: pd.Series) -> pd.Series:
+        """How far rows are from what most have; nothing where it does not hold for most."""
+        away = (relation - relation.median()).abs()
+        return away if (away < SAME).sum() >= (1 - FEW_ROWS) * len(away) else np.nan * away
+
+    single = {frozenset(two): off(logs[two[0]] - logs[two[1]]) for two in combinations(logs, 2)}
+    found: list[tuple[tuple[Any, ...], pd.Series | None]] = [
+        ((study.data, study.size), single.get(frozenset((study.data, study.size))))
+    ]
+    for whole in logs:
+        for two in combinations(logs.columns.drop(whole), 2):
+            pairs = combinations((whole, *two), 2)
+            proportional = any(single[frozenset(pair)].notna().any() for pair in pairs)
+            if {whole, *two} != {study.size, study.data, study.budget} and not proportional:
+                found.append(((whole, *two), off(logs[whole] - logs[two[0]] - logs[two[1]])))
+    named = set[int]()
+    for columns, away in found:
+        rows = study.positions(away > OTHER_FLOPS) if away is not None else ()
+        if {*rows} - named:
+            named |= {*rows}
+            yield doubted(study, "inconsistent", rows, columns=tuple(map(str, columns)), count=len(rows))
+
+
+def training_gap(study: Study) -> Iterator[Doubt]:
+    """Runs whose test loss is not what the training losses of the others let expect."""
+    for column in study.columns(r"train\w*_?(?:loss|nll|bpb|ce)"):
+        known = study.frame[[column, study.loss, "__row"]].dropna()
+        if (
+            column == study.loss
+            or column not in study.frame.select_dtypes("number")
+            or len(known) < ENOUGH_SETTINGS
+        ):
+            continue
+        x, y = np.log(known[column].to_numpy(float)), np.log(known[study.loss].to_numpy(float))
+        powers = np.vander(x - x.mean(), 3)
+        off = y - x - powers @ least_absolute(powers, y - x)
+        few = unlikely(off / max(median_scale(np.sort(np.abs(off))[3:]), 1e-3), len(off))
+        if 0 < few.sum() <= max(FEW_ROWS * len(few), 1):
+            rows = tuple(int(r) for r in known["__row"][few])
+            yield doubted(study, "training_gap", rows, column=str(column), count=len(rows))
+
+
+def part_of_run(study: Study) -> Iterator[Doubt]:
+    """A few runs with a long warm-up, many passes over their data, or a loss from long before their end."""
+    for kind, (words, usual, most) in PARTS.items():
+        for column in study.columns(words):
+            if column not in study.frame.select_dtypes("number") or any(study.searches(column)):
+                continue
+            part = study.frame[column] if kind == "repeated" else study.part_of_run(column)
+            if re.search("unique|distinct", column.lower()):
+                part = (study.frame[study.data] if study.data else np.nan) / part
+            wrong = part < usual if kind == "selected" else part > usual
+            if 0 < wrong.sum() <= max(most * len(part), 1):
+                yield doubted(study, kind, study.positions(wrong), column=str(column), count=int(wrong.sum()))
+                break
+
+
+def other_units(study: Study) -> Iterator[Doubt]:
+    """A few sizes as far from all others as units are apart, and shares among scores in percent."""
+    budget = [] if study.budget in (None, PRODUCT) else [study.budget]
+    found = dict[str, pd.Series]()
+    for column in (*study.cell, *budget):
+        values = study.frame[column].where(study.frame[column] > 0)
+        log = np.sort(np.log10(values.dropna().unique()))
+        gaps = np.diff(log)
+        if len(gaps) >= FEWEST and gaps.max() > max(UNIT, 3 * np.sort(gaps)[-2]):
+            small = np.log10(values) <= log[gaps.argmax()]
+            found[column] = small if small.sum() <= (~small).sum() else ~small
+    for column in study.scores:
+        score = study.frame[column].where(study.frame[column] > 0)
+        share, loss = score <= 1, study.frame[study.loss]
+        few, unit = (share, 0.01) if share.sum() <= (score > 1).sum() else (score > 1, 100)
+        others = score[~few]
+        # scores of weak models in percent lie below 1, too, at high losses
+        few &= (score / unit).between(others.min() / 1.5, 1.5 * others.max())
+        found[column] = few & (loss < loss.median()) if unit < 1 else few
+    for column, few in found.items():
+        if 0 < few.sum() <= FEW_ROWS * len(few) + 1:
+            yield doubted(study, "other_units", study.positions(few), column=column, count=int(few.sum()))
+
+
+def untuned(study: Study) -> Iterator[Doubt]:
+    """Sizes with fewer than three values of a setting that is searched at most others."""
+    known = study.frame.dropna(subset=[study.loss, *study.searched])
+    for column in study.searched:
+        values = known.groupby(study.cell)[column].transform("nunique")
+        by_size = known.groupby(study.cell)[column].nunique()
+        if 0 < (by_size < 3).sum() < MOST_UNTUNED * len(by_size):
+            rows = known["__row"][values < 3].tolist()
+            yield doubted(study, "untuned", rows, column=column, sizes=int((by_size < 3).sum()))
+
+
 def edge_of_grid(study: Study) -> Iterator[Doubt]:
     """Searches whose best setting is the smallest or largest that was tried."""
     for column in study.searched:
@@ -407,20 +553,11 @@ def undertuned(study: Study) -> Iterator[Doubt]:
     curves = study.isoflops
     if curves:
         off = pd.Series(np.concatenate([c.off for c in curves]), np.concatenate([c.rows for c in curves]))
-        best = study.frame.set_index("__row").loc[off.index].assign(__off=off.to_numpy())
         least = 3
     else:
-        best = study.best_losses()
-        sizes = [np.log(best[c].to_numpy(float)) for c in study.cell if best[c].nunique() > 2]
-        if len(sizes) == 2 and abs(np.corrcoef(sizes)[0, 1]) > ONE_LINE:
-            sizes = sizes[:1]  # runs at one ratio of data to parameters
-        if best[study.size].nunique() < FEWEST + 1 or len(best) < 3 * len(sizes) + 3:
-            return
-        centred = [x - x.mean() for x in sizes]
-        x = np.stack([np.ones(len(best)), *(v**k for v in centred for k in (1, 2))], axis=1)
-        y = np.log(best[study.loss].to_numpy(float))
         # one run of a size at data of its own may be off for these data
-        best, least = best.assign(__off=y - x @ least_absolute(x, y)), len(sizes)
+        off, least = study.off_line, len(study.axes)
+    best = study.frame.set_index("__row").loc[off.index].assign(__off=off.to_numpy())
     by_size = best.groupby(study.size)["__off"].agg(["median", "min", "count"])
     by_size = by_size[by_size["count"] >= least]
     if len(by_size) < FEWEST:
@@ -483,8 +620,19 @@ CHECKS: dict[str, Check] = {
     ),
     "schedules": (lambda s: s.schedules, mixed_schedules),
     "unfinished runs": (lambda s: s.ends or s.done or s.columns(f"{FINISHED}|{NOTES}"), unfinished),
-    "rows of another kind": (lambda s: s.loss and s.size and s.data, of_another_kind),
+    "rows of another kind": (
+        lambda s: s.columns(f"{HOW}|{NOTES}") or (s.loss and s.size and s.data),
+        of_another_kind,
+    ),
     "seeds": (lambda s: s.loss and s.size and any(is_seed(str(c)) for c in s.frame), unlike_seeds),
+    "units": (lambda s: s.loss and s.size, other_units),
+    "products": (lambda s: s.loss and s.size, inconsistent),
+    "training losses": (lambda s: s.loss and s.size, training_gap),
+    "parts of runs": (
+        lambda s: s.loss and s.size and s.columns("|".join(w for w, *_ in PARTS.values())),
+        part_of_run,
+    ),
+    "untuned sizes": (lambda s: s.loss and s.size and s.searched, untuned),
     "edge of a grid": (lambda s: s.loss and s.size and s.searched, edge_of_grid),
     "undertuned size": (lambda s: s.loss and s.size, undertuned),
     "contaminated scores": (lambda s: s.loss and s.scores, contaminated),

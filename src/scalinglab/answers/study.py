@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from scalinglab.curves import Curves
 from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE, is_seed
@@ -36,11 +37,13 @@ PRODUCT = "__6ND"  # defined: the compute of a table that gives none
 CENTRE = (0.1, 0.9)  # chosen: where a minimum lies inside the sizes, as a share of the range of ln N
 WITHIN = 10.0  # guard: of 6 N D, for a column in a multiple of FLOPs
 ENOUGH = 20  # chosen: runs of a surface off which one may lie: four for each of its parameters
+ONE_LINE = 0.999  # chosen: the correlation of ln N and ln D from which on runs lie on one line
 UNFINISHED = 0.98  # chosen: of the planned steps
 # words of what is done of a run or planned, by unit; not of its beginning, its best point or distinct data
 UNITS_OF_RUNS = ("step|iter|update", "tok(?:en|s|$|_)", "epoch", "image", "sample|example|seen")
 NOT_OF_RUNS = r"warm|best|lowest|unique|distinct|batch|every|interval|freq|_per_|/|ratio|frac|share"
-# what became of runs; any other word beside one of the first is no good end
+# what became of runs; any other word beside one of the first, or in a column called so, is no good end
+ENDED = r"(?:^|_)(?:state|status|outcome|(?:exit|stop|end)_?(?:reason|status|code)|termination)$"
 ENDED_WELL = ("finished", "completed", "complete", "done", "success", "successful", "succeeded", "ok")
 ENDED_BADLY = ("running", "crashed", "failed", "killed", "preempted", "unfinished", "diverged")
 # defined: columns that say where and when a run was kept
@@ -57,6 +60,16 @@ PASSED = 1e-4  # defined: of ln loss, below which a fit of least absolute deviat
 SAME_COUNT = 0.02  # chosen: relative, within which a count is that of a formula: biases and norms add less
 ROUNDED = 5.1e-3  # defined: relative, of a number to three digits
 SAME_RATIO = 0.05  # chosen: lengths of a schedule over those of runs that differ by rounding, relative
+# columns that say how a loss was measured or a run trained: another value is another study, whatever its loss
+HOW = (
+    r"tokeni[sz]er|vocab|(?:eval|valid|val|test|held_?out)\w*_?(?:set|data|split|suite|len|context|version|code|tok|batch|iter)"
+    r"|(?:^|_)split$|harness|shots?$|prompt|metric|(?:^|_)units?$|reduction|smooth|(?:^|_)ema|averag"
+    r"|checkpoint|ckpt|loss_?(?:kind|type|of|name|on)|measured|logged|precision|dtype|optimi[sz]er|activation"
+    r"|architecture|^arch$|attention|seq(?:uence)?_?len|context|ctx|data_?(?:set|mix|version)|corpus"
+    r"|train(?:ing)?_?(?:data|set)|dedup|aggregat|statistic|^n_?seeds|parametri[sz]ation|code_?version"
+)
+WIDTH = r"width|d_?model|hidden_(?:size|dim)|embed_dim|n_embd|model_dim"
+SIGNIFICANT = 0.01  # convention: the level of a test
 FEW_KINDS = 3  # chosen: of numbers that tell kinds of schedules apart; more differ by being zero or not
 # defined: multiples of FLOPs in which a compute is written, from giga to zetta
 UNITS = (1.0, 1e9, 1e12, 1e15, 1e18, 1e21)
@@ -213,12 +226,34 @@ class Study:
                     found.append(part)
         return found
 
+    def part_of_run(self, column: str) -> pd.Series:
+        """A number of steps, tokens, … relative to those of the run; a share as it is."""
+        numbers = self.frame.select_dtypes("number")
+        if numbers[column].max() <= 1:
+            return numbers[column]
+        unit = next((u for u in UNITS_OF_RUNS if re.search(u, column.lower())), UNITS_OF_RUNS[0])
+        called = (c for c in self.columns(unit) if c in numbers and not re.search(NOT_OF_RUNS, c.lower()))
+        wholes = [numbers[c] for c in called if c != column]
+        if unit in UNITS_OF_RUNS[1::3] and self.data is not None:
+            wholes.append(numbers[self.data])
+        batches = [c for c in self.columns("batch") if c in numbers and "tok" in c.lower()]
+        if not wholes and batches and self.data is not None:
+            wholes.append(numbers[self.data] / numbers[batches[0]])
+        return numbers[column] / pd.concat([*wholes, numbers[column] * np.nan], axis=1).max(axis=1)
+
     @cached_property
     def ends(self) -> list[pd.Series]:
-        """Columns of words that say what became of the runs, in lower case."""
-        texts = self.frame.select_dtypes(exclude=["number", "bool"])
-        words = (texts[c].dropna().astype(str).str.lower() for c in texts)
-        return [w for w in words if len(w) and w.isin((*ENDED_WELL, *ENDED_BADLY)).mean() > 0.5]
+        """Columns of words that say what became of the runs, in lower case; what most of them say is well."""
+        found = list[pd.Series]()
+        for column in self.frame:
+            words = self.frame[column].dropna().astype(str).str.lower()
+            if not len(words) or pd.api.types.is_float_dtype(self.frame[column]):
+                continue
+            if column in self.columns(ENDED) and not words.isin(ENDED_BADLY).mean() > 0.5:
+                found.append(words.replace(words.mode().iloc[0], ENDED_WELL[0]))
+            elif words.isin((*ENDED_WELL, *ENDED_BADLY)).mean() > 0.5:
+                found.append(words)
+        return found
 
     @cached_property
     def searched(self) -> list[str]:
@@ -290,6 +325,25 @@ class Study:
             return pd.Series(dtype=float)
         return pd.Series(np.log(loss) - np.log(law.at((size, data))), known["__row"])
 
+    @cached_property
+    def axes(self) -> list[str]:
+        """The columns of sizes of which the best runs have three or more; one where these lie on a line."""
+        best = self.best_losses()
+        found = [c for c in self.cell if best[c].nunique() > 2]
+        on_a_line = len(found) == 2 and abs(np.corrcoef(np.log(best[found].T))[0, 1]) > ONE_LINE
+        return found[:1] if on_a_line else found
+
+    @cached_property
+    def off_line(self) -> pd.Series:
+        """ln loss minus a robust parabola in the logarithms of `axes`, of the best runs, by row."""
+        best = self.best_losses()
+        if best[self.size].nunique() < FEWEST + 1 or len(best) < 3 * len(self.axes) + 3:
+            return pd.Series(dtype=float)
+        x, y = np.log(best[self.axes].to_numpy(float)), np.log(best[self.loss].to_numpy(float))
+        x = x - x.mean(axis=0)
+        x = np.hstack([np.ones((len(x), 1)), x, x**2])
+        return pd.Series(y - x @ least_absolute(x, y), best["__row"])
+
     def best_losses(self, without: Sequence[int] = ()) -> pd.DataFrame:
         """The run with the lowest loss of every size, and of every amount of data where that varies."""
         known = self.first.dropna(subset=[c for c in (self.loss, self.size) if c])
@@ -336,12 +390,35 @@ def few_of_a_kind(values: pd.Series) -> pd.Series:
     return ~other if few else pd.Series(False, index=values.index)
 
 
+def differs(study: Study, column: str) -> bool:
+    """Whether the losses of the kinds of a column differ, or runs of one size compare them."""
+    off = study.off_surface
+    values = study.frame.set_index("__row")[column].reindex(off.index)
+    kinds = [rows for _, rows in off.groupby(values) if len(rows) > 1]
+    compared = study.frame.groupby(study.cell)[column].nunique().median() > 1
+    return bool(compared or len(kinds) < 2 or stats.kruskal(*kinds).pvalue < SIGNIFICANT)
+
+
+def minority(study: Study, column: str) -> pd.Series:
+    """Rows that were measured or trained otherwise than most: few, or all larger or all smaller than those.
+
+    None where runs of the same sizes have either, which is a comparison.
+    """
+    values = study.frame[column]
+    few = few_of_a_kind(values)
+    if few.any() or study.size is None or not 1 < values.nunique() <= FEW_KINDS:
+        return few
+    ends = study.frame.groupby(values)[study.size].agg(["min", "max"]).sort_values("min").to_numpy()
+    apart = bool((ends[:-1, 1] < ends[1:, 0]).all())
+    return (values != values.mode().iloc[0]) & apart
+
+
 def counted_otherwise(study: Study) -> pd.Series:
     """Rows whose parameters are another sum of 12 · layers · width² and embeddings than those of most."""
     numbers, none = study.frame.select_dtypes("number"), pd.Series(False, index=study.frame.index)
     layers, width, vocabulary = (
         next((c for c in study.columns(words) if c in numbers), None)
-        for words in (r"^(?:n_?|num_?)?(?:hidden_?)?(?:layers?|depth)$", "width|d_model|hidden_size", "vocab")
+        for words in (r"^(?:n_?|num_?)?(?:hidden_?)?(?:layers?|depth)$", WIDTH, "vocab")
     )
     if layers is None or width is None or vocabulary is None or study.size is None:
         return none
@@ -368,7 +445,7 @@ def copied(whole: Study) -> pd.Series:
     copies = settings.duplicated(keep="first")
     seeds = [c for c in compared if is_seed(c)]
     # of other seeds, or under another name, the loss is another one: all of its digits show a copy
-    loss = whole.frame[whole.loss].map(repr)
+    loss = whole.frame[whole.loss].map(lambda v: f"{v:.7g}" if seeds else repr(v))
     exact = settings[[*numbers]].assign(**{str(whole.loss): loss}).drop(columns=seeds, errors="ignore")
     many = loss.str.replace(r"e.*|[^0-9]", "", regex=True).str.strip("0").str.len() >= DIGITS_OF_COPIES
     copies |= exact.duplicated(keep="first") & many
@@ -461,14 +538,16 @@ def studies_of(curves: Curves) -> list[Study]:
         )
     names = {ours: theirs for theirs, ours in curves.names.items()}
     texts = frame.select_dtypes(exclude=["number", "bool"]).columns
-    known = re.compile("|".join((SCHEDULE, FINISHED, KEPT)), re.IGNORECASE)
+    known = re.compile("|".join((SCHEDULE, FINISHED, KEPT, ENDED)), re.IGNORECASE)
+    whole = Study("", frame, loss, size, data, budget, names)
+    changed = {c for c in whole.columns(HOW) if minority(whole, c).any()}
     declaring = [
         c for c in texts
-        if c not in ("run", *KINDS) and not known.search(str(c))
+        if c not in ("run", *KINDS, *changed) and not known.search(str(c))
         and not is_phase(frame[c]) and not few_of_a_kind(frame[c]).any()
     ]  # fmt: skip
     if size is not None:  # no names of sizes
-        declaring = [c for c in declaring if frame.groupby(c)[size].nunique().min() > 1]
+        declaring = [c for c in declaring if frame.groupby(c)[size].nunique().min() > 1 and differs(whole, c)]
 
     def telling(columns: Sequence[str]) -> list[str]:
         known = (c for c in columns if c in frame)
@@ -483,7 +562,7 @@ def studies_of(curves: Curves) -> list[Study]:
             for name, rows in groups
         ]
 
-    whole, kinds = Study("", frame, loss, size, data, budget, names), telling(KINDS)
+    kinds = telling([kind for kind in KINDS if kind not in changed])
     whole = replace(whole, frame=frame.assign(__counted=counted_otherwise(whole)))
     declared = split(whole, ["experiment"] if "experiment" in kinds else kinds)
     if loss and size:

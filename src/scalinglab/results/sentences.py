@@ -503,6 +503,22 @@ REASONS = {
     "audit_of_another_kind": (
         "{study}{count:#row} with {column} = {values:,} lie {off:+.1%} off the loss of the others"
     ),
+    "audit_changed": "{study}{count:#row} with {column} = {values:,}, unlike the others",
+    "audit_noted": "{study}{count:#row} whose {column} say that something is wrong",
+    "audit_inconsistent": "{study}{count:#row} in which {columns:,} do not agree as in the others",
+    "mend_inconsistent": "look for a typing error or another unit in one of these columns",
+    "audit_training_gap": "{study}{count:#run} whose test loss does not agree with {column} as in the others",
+    "mend_training_gap": "look for other test data, test data in the training data, or a typing error",
+    "audit_warm_up": "{study}{count:#run} in which the warm-up takes more than .3 ({column})",
+    "mend_warm_up": "shorten the warm-up with the run, or leave these runs out: their loss is too high",
+    "audit_repeated": "{study}{count:#run} with more than four passes over the same data ({column})",
+    "mend_repeated": "leave them out, or fit a law of repeated data: tokens seen again teach less",
+    "audit_selected": "{study}{count:#run} whose loss is from long before the end ({column})",
+    "mend_selected": "take the loss at the end of every run, or the lowest of every run",
+    "audit_other_units": "{study}{count:#row} whose {column} seems to be in another unit",
+    "mend_other_units": "write the column in one unit",
+    "audit_untuned": "{study}{column} is searched at most sizes, but not at {sizes:#size}",
+    "mend_untuned": "try three values or more there: the loss of these sizes may be too high",
     "mend_of_another_kind": "leave these rows out, or give them a study of their own",
     "audit_unlike_seeds": (
         "{study}seeds of one setting differ by {apart:%%} of the loss, those of others by {usual:%%} in the "
