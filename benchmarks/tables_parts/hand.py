@@ -76,7 +76,13 @@ def in_percent(path) -> None:  # type: ignore[no-untyped-def]
     file.save(path)
 
 
-HAND.add("units", "an Excel sheet whose cells show percent, under a heading in percent", "fehler.xlsx", in_percent, t)
+HAND.add(
+    "units",
+    "an Excel sheet whose cells show percent, under a heading in percent",
+    "fehler.xlsx",
+    in_percent,
+    t,
+)
 HAND.add("units", "an Excel sheet with numbers of percent under a heading in percent", "error.xlsx",
     book([["train images", "error (%)"], *([int(a), round(100 * c, 2)] for a, c in zip(*columns(t)))]), t)  # fmt: skip
 

@@ -10,11 +10,12 @@ quantity of it: tokens_per_second, train_loss_scale, lambada_loss.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
+
+from scalinglab.curves.vocabulary import in_english
 
 TEST = (
     "test", "val", "valid", "validation", "eval", "evaluation", "dev", "heldout", "held_out", "holdout", "cv",
@@ -62,7 +63,7 @@ SETTINGS: dict[str, tuple[str, ...]] = {
     "momentum": ("sgd_momentum",),
     "depth": ("n_layers", "num_layers", "n_layer", "num_hidden_layers", "layers"),
     "width": ("d_model", "hidden_size", "hidden_dim", "n_embd", "width_multiplier"),
-    "model": ("model_name", "arch", "architecture", "model_type"),
+    "model": ("model_name", "arch", "architecture", "model_type", "modell"),
     "dataset": ("dataset_name", "data_set"),
     "optimizer": ("optim", "opt", "optimizer_name"),
     "seed": (
@@ -109,27 +110,6 @@ HYPERPARAMETERS = (
     "max_steps", "max_epochs", "num_epochs", "epochs", "gradient_clip", "grad_clip", "clip", "d_ff",
     "ffw_size", "kv_size", "head_dim", "gradient_accumulation_steps", "temperature", "input_size",
 )  # fmt: skip
-# of names that are not in English, the most specific first
-_TRANSLATED = {
-    "参数量": "params", "参数": "params", "训练": "train", "验证集": "val", "验证": "val", "测试集": "test",
-    "测试": "test", "损失": "loss", "准确率": "accuracy", "错误率": "error", "样本数": "samples",
-    "样本量": "samples", "数": "", "量": "", "モデルサイズ": "params", "パラメータ": "params",
-    "トークン": "tokens", "損失": "loss", "精度": "accuracy",
-    "trainingsbeispiele": "train examples", "fehlerrate": "error", "genauigkeit": "accuracy",
-    "verlust": "loss", "fehler": "error", "validierung": "val ", "beispiele": "examples",
-    "modellgröße": "model size", "größe": "size", "anzahl": "number", "bilder": " images",
-    "paramètres": "params", "parámetros": "params", "pérdida": "loss", "précision": "accuracy",
-    "jetons": "tokens", "perte": "loss", "erreur": "error", "entraînement": "train", "entrenamiento": "train",
-    "prueba": "test", "ejemplos": "examples", "exemples": "examples", "muestras": "samples",
-    **dict.fromkeys(("de", "del", "della", "di", "des", "du", "von", "van"), "of"),
-    "parâmetros": "params", "perda": "loss", "validação": "val", "treino": "train", "parametri": "params",
-    "perdita": "loss", "errore": "error", "validazione": "val", "dimensione": "size", "seme": "seed",
-    "aantal": "number", "voorbeelden": " examples", "trainings": "train ", "testfout": "test error",
-    "параметры": "params", "параметров": "params", "токены": "tokens", "токенов": "tokens", "потери": "loss",
-    "ошибка": "error", "точность": "accuracy", "валидации": "val", "обучения": "train", "на": "on",
-    "検証": "val", "テスト": "test", "訓練": "train", "学習": "train",
-    "semilla": "seed", "graine": "seed", "taille": "size", "modèle": "model", "modelo": "model",
-}  # fmt: skip
 _SETTINGS = ("config", "cfg", "params", "hparams", "hyperparameters", "hparam", "args")
 _PREFIXES = (*_SETTINGS, "metrics", "summary")
 _SPLITS = {**dict.fromkeys(TEST, "test"), **dict.fromkeys(TRAIN, "train")}
@@ -251,18 +231,7 @@ def bare(column: Any) -> str:
 
 @lru_cache(maxsize=1 << 14)
 def _words(column: str) -> str:
-    for theirs, english in _TRANSLATED.items():
-        if theirs in column.lower():  # a short one is a whole word: perda, but not superdata
-            whole = (
-                r"(?<![^\W_]){}(?![^\W_])" if len(theirs) < 6 and theirs.isalpha() and theirs < "一" else "{}"
-            )
-            whole += r"(?=[\W_]+\w)" if english in ("of", "on") else ""  # loss_de is one of German
-            column = re.sub(whole.format(re.escape(theirs)), f" {english} ", column, flags=re.IGNORECASE)
-    if not column.isascii():  # of other words é is e
-        column = unicodedata.normalize("NFKD", column)
-        column = "".join(c for c in column if not unicodedata.combining(c)).replace("ß", "ss")
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", column)
-    words = re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")
+    words = in_english(column)
     first, _, rest = words.partition("_")
     split_at_mark = re.match(r"[A-Za-z]+[./]", column.lstrip("_"))
     return rest if first in _PREFIXES and rest and split_at_mark else words
