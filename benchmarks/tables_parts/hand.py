@@ -8,8 +8,10 @@ Like `known` and `drawn` it measures nothing new: each stands for a kind that ha
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
+from openpyxl import Workbook
 
 from tables_parts import cases
 from tables_parts.cases import Collection, Truth, book, comma, csv, falling, line, markdown, short
@@ -63,10 +65,8 @@ HAND.add("names", "parameters and tokens run together", "nparams.csv",
 t = errors(5, np.array([1000.0, 2500, 5000, 10000, 25000, 60000]))
 
 
-def in_percent(path) -> None:  # type: ignore[no-untyped-def]
+def in_percent(path: Path, t: Truth = t) -> None:
     """Errors as numbers below one in cells that show percent."""
-    from openpyxl import Workbook
-
     file = Workbook()
     sheet = file.active
     sheet.append(["n train", "Testfehler (%)"])
@@ -156,5 +156,7 @@ HAND.add("logs of trainers", "Hydra's overrides in a column", "overrides.csv",
 # --- no sizes ---------------------------------------------------------------------------------------------------
 
 noise = np.random.default_rng(15)
-HAND.add("no sizes", "seeds of two recipes at one size", "seeds.csv",
-    csv([["recipe", "seed", "test_acc"], *([r, s, f"{0.9 + 0.01 * (r == 'b') + 0.003 * noise.standard_normal():.4f}"] for r in "ab" for s in range(8))]), None, ("laws noise",))  # fmt: skip
+HAND.add("no sizes", "a search over learning rates, eight seeds each, no width", "rates.csv",
+    csv([["lr", "seed", "test_acc"], *([r, s, f"{0.9 - 0.01 * np.log10(r) ** 2 + 0.003 * noise.standard_normal():.4f}"] for r in (0.01, 0.1, 1.0) for s in range(8))]), None, ("laws noise",))  # fmt: skip
+HAND.add("no sizes", "the best noise of three widths", "noise.csv",
+    csv([["width", "noise", "seed", "test_acc"], *([w, r, s, f"{0.9 - 0.01 * np.log10(r / w) ** 2 + 0.003 * noise.standard_normal():.4f}"] for w in (1, 2, 4) for r in (0.1, 1.0, 10.0) for s in range(3))]), None, ("laws noise",))  # fmt: skip

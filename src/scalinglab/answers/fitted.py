@@ -25,7 +25,7 @@ from scalinglab.laws.fitting.data.points import by_name, line_of, places_of, sha
 from scalinglab.laws.fitting.law import Law, known_parameters
 from scalinglab.laws.surface import Surface
 from scalinglab.laws.surface import fit as fit_surface
-from scalinglab.readers.guards import Question, refuse_doubtful
+from scalinglab.readers.guards import SEARCHED, Question, refuse_doubtful
 from scalinglab.readers.tables.meanings import NO_MEASUREMENT, NO_RESULT
 from scalinglab.results.distributions import Estimate, Interval, check_level
 from scalinglab.results.notebook import NotebookResult
@@ -194,10 +194,12 @@ def _varying(curves: Curves, single: bool) -> tuple[str, ...]:
         others = [c for c in numbers if quantity(c) is None and not is_seed(c)]
         shown = f" {shlex.quote(others[0])}" if others else ""
         schedules = "; 'laws schedule' fits losses along trainings with the schedules of their rates"
+        searched = next((c for c in SEARCHED if c in numbers), "")
         raise BadInput(
             f"no size varies in this table: it has none of {', '.join(SIZES)} with two values or more; name "
             f"the column of sizes with x= (--x{shown})"
             + (schedules if {"current_learning_rate", "lr"} & {*curves.frame} else "")
+            + (f"; 'laws noise --x {searched}' finds the best {searched} of every width" if searched else "")
         )
     return (varied[0],)
 

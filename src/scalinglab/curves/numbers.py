@@ -15,12 +15,17 @@ from functools import lru_cache
 import numpy as np
 import pandas as pd
 
-POWERS = {"": 0, "k": 3, "m": 6, "b": 9, "g": 9, "t": 12, "mn": 6, "mio": 6, "bn": 9}  # of ten
-POWERS |= {"mrd": 9, "md": 9, "млн": 6, "млрд": 9}
-POWERS |= {"thousand": 3, "million": 6, "billion": 9, "trillion": 12}
-MULTIPLIERS = r"(?:thousand|million|billion|trillion)s?|mn|mio\.?|mrd\.?|md|млн\.?|млрд\.?|bn|[kmbgt]"
+_OF_TEN = {  # powers of ten, and what is written for them
+    0: "", 3: "k thousand tsd тыс 千", 4: "万 萬",
+    6: "m mn mio million millionen millones milhões milioni miljoen млн 百万", 8: "亿 億",
+    9: "b g bn mrd md billion milliard milliarden miliardi miljard млрд 十亿 十億", 12: "t trillion 万亿 兆",
+}  # fmt: skip
+POWERS = {word: power for power, words in _OF_TEN.items() for word in words.split() or [""]}
+_LONG = sorted((word for word in POWERS if len(word) > 1 or word > "z"), key=len, reverse=True)
+MULTIPLIERS = rf"(?:{'|'.join(_LONG)})(?:s\b)?\.?|[kmbgt]"
 UNITS = (  # words behind a number, by what they count
-    ("tokens", r"tokens?|toks?"), ("parameters", r"parameters?|params?"), ("FLOPs", r"flops?"),
+    ("tokens", r"tokens?|toks?"), ("parameters", r"(?:total |trainable )?(?:parameters?|params?)"),
+    ("FLOPs", r"flops?"),
     ("examples", r"(?:training |train )?(?:examples?|images?|samples?|imgs?)"),
     ("nats", r"nats?(?:\s*(?:/|per )\s*(?:token|tok))?"),
     ("hours", r"h|hrs?|hours?|mins?|minutes?"), ("steps", r"steps?|iterations?"), ("epochs", r"epochs?"),
@@ -47,7 +52,7 @@ _DECIMAL_COMMA = re.compile(
     re.IGNORECASE,
 )
 _DOTS = re.compile(r"[-+−]?\d{1,3}(?:\.\d{3})+")
-_GROUPS = re.compile(r"[-+−]?\d{1,3}(,\d{3})+\b")
+_GROUPS = re.compile(r"[-+−]?\d{1,3}(,\d{3})+(?!\d)")
 _WORDS = {
     "inf": np.inf, "+inf": np.inf, "-inf": -np.inf, "infinity": np.inf, "-infinity": -np.inf, "∞": np.inf,
     "nan": np.nan, "": np.nan, "-": np.nan, "–": np.nan, "—": np.nan, "--": np.nan, "---": np.nan,
@@ -59,13 +64,19 @@ _FAILED = re.compile(
     r"|pending|running|missing|not (?:run|done|available)|did not finish|dnf|error|#\w+[!?]?)\b.*",
     re.IGNORECASE,
 )
-_SUPERSCRIPT = re.compile(r"([x×*·]\s*10|^10(?=[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]{2}|[⁴⁵⁶⁷⁸⁹]))([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
+_SUPERSCRIPT = re.compile(r"([x×*·]\s*10|\b10(?=[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]{2}|[³⁴⁵⁶⁷⁸⁹]))([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
+# of a footnote: †, ^a, [^1], [12], <sup>a</sup>; 10^9 and 2^14 are powers
+_MARK = re.compile(
+    r"\s*(?:[*†‡§¶¹²³ᵃᵇᶜᵈᵉ]|\[\^?\d{1,2}\]|\[\^?[a-e*]\]|\^\{?\s*(?:[a-e*†‡§¶]|(?<=\d\.\d\^)\d|(?<=\.\d\d\^)\d)\}?"
+    r"|<sup>[^<]{0,5}</sup>)\s*$"
+)
 _PLAIN_DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 _ONLY_POWER = re.compile(r"(2|10)\s*(?:\^|\*\*)\s*\{?([-+]?\d{1,2}(?:\.\d+)?)\}?")  # 2^14
 _OF_TRIALS = re.compile(r"(\d{1,7})\s*(?:/|(?:out )?of)\s*(\d{1,7})")  # 42/50
 LATEX = (
     (r"(?:[_^]\{?\s*)?\\pm", "±"), (r"\\(?:up|down)arrow", ""), (r"\\(?:times|cdot)", "×"), (r"\\%", "%"),
-    (r"\\[ ,;!~]|~(?=.)", " "), (r"\\_", "_"),
+    (r"\\[ ,;!~]|~(?=.)", " "), (r"\\_", "_"), (r"\\(?:dd?agger|dd?ag)\b", "†"), (r"\\(?:ast|star)\b", "*"),
+    (r"\\(?:textsuperscript|tnote|footnotemark|footnote|cite[pt]?)(?:\[[^\]]*\])?(?:\{[^}]*\})?", ""),
     (r"\\&", " and "), (r"\\(?:textbf|textit|emph|mathbf|underline|text|bf|mathrm|num)\b", ""),
     (r"(?<=10)\^\{?(-?\d+)\}?", r"^\1"), (r"[{}$]", ""),
 )  # fmt: skip
@@ -106,11 +117,11 @@ def cell(text: str, *, decimal_comma: bool = False) -> Cell | None:
     text = text.strip()
     if len(text) > MOST_CHARACTERS:
         return None
-    text = _SUPERSCRIPT.sub(lambda m: f"{m[1]}^{m[2].translate(_PLAIN_DIGITS)}", text)  # 2×10⁷
+    text = plain_powers(text)
     if "$" in text or "\\" in text:
         for pattern, plain in LATEX:
             text = re.sub(pattern, plain, text)
-    text = text.strip("*†‡§¹²³").strip()
+    text = without_marks(text)
     if (alone := _ONLY_POWER.fullmatch(text)) is not None:
         return Cell(float(alone[1]) ** float(alone[2]), scaled=True)
     if (trials := _OF_TRIALS.fullmatch(text)) and int(trials[1]) <= int(trials[2]) > 1:
@@ -126,13 +137,35 @@ def cell(text: str, *, decimal_comma: bool = False) -> Cell | None:
         return Cell(np.nan, word=text) if _FAILED.fullmatch(text) else None
     percent = bool(match["percent"] or match["both"])
     power = _power(match["power"])
-    power += POWERS[(match["suffix"] or "").lower().rstrip("s.")] - (2 if percent else 0)
+    power += power_of(match["suffix"] or "") - (2 if percent else 0)
     sign = "-" if match["sign"] in ("-", "−") else ""
     # one reading of all digits: 1.3 times 1e9 may differ from 1300000000 in the last of them
     value, unit = float(f"{sign}{_plain(match['digits'])}e{power}"), _unit(match["unit"])
     if unit == "hours" and match["unit"].lower().startswith("m"):
         value /= 60
     return Cell(value, _spread(match, power), unit, percent, bool(match["suffix"]))
+
+
+def plain_powers(text: str) -> str:
+    """A text with powers of ten in plain digits: 2×10⁷ is 2×10^7."""
+    return _SUPERSCRIPT.sub(lambda m: f"{m[1]}^{m[2].translate(_PLAIN_DIGITS)}", text)
+
+
+def without_marks(text: str) -> str:
+    """A text without the marks of footnotes at its ends.
+
+    >>> [without_marks(t) for t in ("3.05†", "3.05^a", "**3.05**[^1]", "4.1 [23]", "10^9", "R^2")]
+    ['3.05', '3.05', '3.05', '4.1', '10^9', 'R^2']
+    """
+    while (plain := _MARK.sub("", text).lstrip("*†‡§ ")) != text:
+        text = plain
+    return text.strip()
+
+
+def power_of(word: str) -> int:
+    """The power of ten that a multiplier stands for: 6 of "M", "millions" and "Mio."."""
+    word = word.lower().rstrip(".")
+    return POWERS[word] if word in POWERS else POWERS[word.rstrip("s")]
 
 
 def _plain(digits: str) -> str:

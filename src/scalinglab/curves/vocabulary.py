@@ -1,5 +1,7 @@
 """Names of quantities in other languages, and names of several words that are written as one."""
 
+# ruff: noqa: E501  letters twice as wide as others
+
 from __future__ import annotations
 
 import re
@@ -41,6 +43,8 @@ _IN = {
     "number": "anzahl nombre número numero aantal liczba число количество",
     "of": "de del della di des du von van", "on": "на", "run": "lauf läufe", "": "数 量",
 }  # fmt: skip
+# what has to follow: loss_de is one of German, and n_trainings has none of it
+_BEFORE_MORE = {**dict.fromkeys(("of", "on"), r"(?=[\W_]+\w)"), "trainings": r"(?=[\W_]*[^\W_])"}
 _ONLY_WITH_ACCENT = ("précision", "precisión")  # without one, a setting
 SHORT = 6  # letters: a shorter word in letters is a whole word, perda but not superdata
 _FIRST = "n|num|nb|train|training|test|val|valid|eval|dev|model|total|final|best|mean|avg|min|data|batch"
@@ -59,7 +63,7 @@ def _foreign() -> tuple[re.Pattern[str], dict[str, str]]:
     for theirs in sorted(words, key=len, reverse=True):
         short = theirs.isalpha() and theirs < "一" and len(theirs) < SHORT
         whole = r"(?<![^\W_]){}(?![^\W_])" if short else "{}"
-        whole += r"(?=[\W_]+\w)" if words[theirs] in ("of", "on") else ""  # loss_de is one of German
+        whole += _BEFORE_MORE.get(words[theirs] if theirs != "trainings" else theirs, "")
         patterns.append(whole.format(_without_accents(theirs).replace("_", r"[\W_]+")))
     english = {_without_accents(theirs): english for theirs, english in words.items()}
     return re.compile("|".join(patterns), re.IGNORECASE), english

@@ -39,7 +39,16 @@ if TYPE_CHECKING:
 Source: TypeAlias = (
     str | os.PathLike[str] | pd.DataFrame | Mapping[str, Any] | list[Mapping[str, Any]] | Curves
 )
-CONFIGS = ("config", "args", "hparams", "params", "hyperparameters", "settings", "run")  # of a run
+CONFIGS = (
+    "config",
+    "args",
+    "hparams",
+    "params",
+    "hyperparameters",
+    "settings",
+    "run",
+    "overrides",
+)  # of a run
 SIMILAR, SIMILAR_ANY = 0.88, 0.91  # how alike a misspelt name is: with its first letter, with any
 __all__ = ["ReadingWarning", "read", "read_table", "take_in"]
 # a table needs no store

@@ -41,6 +41,7 @@ from scalinglab.readers.tables.remarks import NOTES
 from scalinglab.readers.tables.runs import FEWEST_CHECKPOINTS
 from scalinglab.results.types import Reason
 
+SEARCHED = ("normalized_noise_scale", "noise_scale", "noise", "learning_rate", "batch_size")  # by laws noise
 FEWEST = 1e4  # tokens of a training, parameters of a network: fewer may be in a larger unit
 FEWEST_WHOLE = 10.0  # a number of examples that is no whole one, as 1.28, may be in a larger unit
 FEWEST_EXAMPLES = 1e3  # beside as few parameters
@@ -269,7 +270,14 @@ def no_result(asked: Question) -> Doubts:
     if found is not None and kind is None and is_setting(found.theirs):
         yield Reason("setting_as_result", **ends)
     if len(asked.values) >= FEWEST_TO_FOLLOW and asked.explained < LEAST_FOLLOWED:
-        yield Reason("does_not_follow", sizes=",".join(asked.sizes), explained=asked.explained, **ends)
+        searched = [c for c in SEARCHED if c in asked.curves.frame and asked.curves.frame[c].nunique() > 1]
+        search = (
+            f"; 'laws noise --x {searched[0]}' finds the best {searched[0]} of every width"
+            if searched
+            else ""
+        )
+        of_size = {"sizes": ",".join(asked.sizes), "explained": asked.explained, "search": search}
+        yield Reason("does_not_follow", **of_size, **ends)
 
 
 def _choice(code: str, name: str, rivals: list[str], asked: Question) -> Reason:

@@ -140,7 +140,7 @@ REASONS = {
     "setting_as_result": "which column is the result? {y} is a setting: name what was measured with y= (--y)",
     "does_not_follow": (
         "{y} hardly changes with {sizes} ({explained:.0%} of its ranking is explained): if these are the "
-        "result and the size, name them: --y and --x {sizes}"
+        "result and the size, name them: --y and --x {sizes}{search}"
     ),
     "other_flops": (
         "compute is counted as {per:g} · parameters · {unit}, and the table has {ratio:.3g} times that: to "

@@ -16,8 +16,8 @@ import re
 import tomllib
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from itertools import islice, takewhile
 from pathlib import Path
 from typing import IO, Any, TypeAlias
@@ -59,6 +59,7 @@ from scalinglab.readers.tables.lines import (
     with_objects,
 )
 from scalinglab.readers.tables.markup import (
+    FEWEST_ALIKE,
     holds_number,
     lists_by_name,
     rows_of_pairs,
@@ -81,6 +82,7 @@ MOST_OF_CELLS = 32 << 20  # bytes of a text file that may be read cell by cell, 
 MOST_TITLES = 10  # lines above the names
 FIRST_LINES = 30  # of a text file, to see where its names stand
 _COMMA = re.compile(r"\s*[-+−]?\d+,\d+(?:e[-+]?\d+)?\s*%?\s*", re.IGNORECASE)
+_DOT = re.compile(r"(?<![\d.])(?:\d+\.(?:\d{1,2}|\d{4,})(?!\d)|0\.\d)")  # no 1.000
 _LOGS = (".txt", ".log", ".out", ".md")
 _TABLES = (".csv", ".tsv", ".tab", ".json", ".jsonl", ".ndjson", ".xlsx", ".parquet")  # in a folder
 _YAML = (".yaml", ".yml")
@@ -88,6 +90,9 @@ _COMMENT = ("#", "%", "//")
 _PROMPT = re.compile(r"^(?:(?:>>>|In \[\d*\]:|\$ ).*(?:\n|$)|Out\[\d*\]:[ \t]*)", re.MULTILINE)
 # of a script: RESULTS = {…}, or a list of rows
 _SCRIPT = re.compile(r"(?:\s*#.*\n|\s*\n)*^[A-Za-z_]\w*\s*=\s*(?:\{|\[\s*[\[({])", re.MULTILINE)
+# "# column 1: number of structures", a line for each
+_NAME_OF_COLUMN = re.compile(r"[#%/]+\s*(?:col(?:umn)?\.?\s*)?\d+\s*[:=.)-]\s*(.*\S)", re.IGNORECASE)
+_SIZE_IN = re.compile(r"\d+ ?[kKMB]? (?:[a-z]+ )?(?:images|examples|samples|tokens|params|parameters)\b")
 _RULE = re.compile(r"[\s=+|:-]*(?:---|===)[\s=+|:-]*")  # between rows
 _Reader: TypeAlias = Callable[[Path, bool, Droppable], pd.DataFrame]
 
@@ -245,6 +250,16 @@ def _rows(lines: Iterable[str]) -> list[str]:
     return found
 
 
+def _with_headings(lines: Sequence[str]) -> Sequence[str]:
+    """Lines; comments that have a size and differ in numbers alone are headings, and stay."""
+    words = Counter(
+        re.sub(r"\d+", "0", line) for line in lines if line.startswith(_COMMENT) and _SIZE_IN.search(line)
+    )
+    if max(words.values(), default=0) < FEWEST_ALIKE:
+        return lines
+    return [line.lstrip("#%/ ") if words[re.sub(r"\d+", "0", line)] > 1 else line for line in lines]
+
+
 def _names_columns(comment: str, line: str) -> bool:
     """Whether a comment has a name for each value of the line below it."""
     for mark in SEPARATORS:
@@ -277,7 +292,7 @@ def _read_csv(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
     separator = _separator(sample, path)
     lines = sample.splitlines()
     comments = list(takewhile(lambda line: line.startswith(_COMMENT), lines))
-    rows, left_out = _rows(lines), dict[Any, None]()
+    rows, left_out = _rows(_with_headings(lines)), dict[Any, None]()
     small = path.stat().st_size <= MOST_OF_CELLS
     cells = [*islice(_all_fields(rows, separator), FIRST_LINES)]
     named = _names(comments, rows, separator)
@@ -341,7 +356,9 @@ def _of_words(
     else:
         return None
     with _text(path, packed) as file:  # a heading may say what lines of numbers are
-        return table_of_rows(read([*file] if read is table_of_alike else _rows(file)), path, droppable)
+        return table_of_rows(
+            read([*file] if read is table_of_alike else _rows(_with_headings([*file]))), path, droppable
+        )
 
 
 def _names_pairs(names: set[str]) -> bool:
@@ -430,7 +447,8 @@ def _only(tables: dict[str, pd.DataFrame], path: Path) -> pd.DataFrame:
         notes.append(f"taken of {len(tables)} tables: {', '.join(results)}")
     several = len(results) > 1
     frame = pd.concat([t.assign(table=n) if several else t for n, t in results.items()], ignore_index=True)
-    frame.attrs = {NOTES: notes} if notes or others else {}
+    plain = any(_DOT.search(v) for c in frame for v in frame[c] if isinstance(v, str))
+    frame.attrs = {"decimal_comma": not plain} | ({NOTES: notes} if notes or others else {})
     return frame
 
 
@@ -465,8 +483,11 @@ def _names(comments: list[str], rows: list[str], separator: str) -> list[str] | 
     if not comments or not rows:
         return None
     names, values = (
-        _fields(line, separator) for line in (re.sub(r"^(?:#+|%+|//)\s*(?=\w)", "", comments[-1]), rows[0])
+        _fields(line, separator)
+        for line in (re.sub(r"^(?:#+|%+(?! *of\b)|//)\s*(?=\w)", "", comments[-1]), rows[0])
     )
+    numbered = [m[1] for line in comments if (m := _NAME_OF_COLUMN.match(line))]
+    names = numbered if len(numbered) == len(values) else names
     numbers = [number(value, decimal_comma=separator != ",") is not None for value in values]
     named = all(numbers) or (any(numbers) and _are_names(names, values))
     fits = named and len(names) == len(values) > 1 - all(numbers)
@@ -532,6 +553,8 @@ def row_of_document(path: Path) -> dict[str, Any]:
     """What a JSON or YAML file says, nested names joined: the settings of a run."""
     with errors_named(path):
         document = _document(path)
+    if isinstance(document, list) and all(isinstance(each, str) and "=" in each for each in document):
+        document = dict(each.split("=", 1) for each in document)  # Hydra's overrides
     return row_of(document) if isinstance(document, dict) else {}
 
 
@@ -579,13 +602,24 @@ def unpack(path: Path, folder: Path | None = None) -> None:
 def _read_excel(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
     require("openpyxl", "readers", "reading Excel files")
     unpack(path)
-    sheets = pd.read_excel(path, sheet_name=None, engine="openpyxl", header=None)
+    from openpyxl import load_workbook
+
+    with closing(load_workbook(path, read_only=True, data_only=True)) as book:
+        sheets = {sheet.title: [[*map(_shown, row)] for row in sheet.rows] for sheet in book.worksheets}
     cells = {
-        name: _apart(sheet.astype(object).where(sheet.notna(), None).to_numpy().tolist())
-        for name, sheet in sheets.items()
+        name: _apart([row for row in rows if any(v is not None for v in row)])
+        for name, rows in sheets.items()
     }
     found = {str(n): table for n, rows in cells.items() if (table := _with_numbers(rows, path)) is not None}
     return _only(found, path) if found else pd.DataFrame()
+
+
+def _shown(found: Any) -> Any:
+    """The value of a cell, with % where the sheet shows it so: .71 is seen as 71 %."""
+    value = found.value
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and "%" in (found.number_format or ""):
+        return f"{100 * value:.12g}%"
+    return value
 
 
 def _read_arrays(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:

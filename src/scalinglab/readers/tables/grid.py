@@ -17,7 +17,7 @@ import pandas as pd
 
 from scalinglab.curves.columns import is_missing, is_numeric
 from scalinglab.curves.names import quantity
-from scalinglab.curves.numbers import MULTIPLIERS, cell, number
+from scalinglab.curves.numbers import MULTIPLIERS, cell, number, plain_powers
 from scalinglab.errors import BadInput, NoTable
 from scalinglab.readers.tables.headers import is_name, roles
 from scalinglab.readers.tables.markup import are_types
@@ -26,8 +26,11 @@ from scalinglab.support.words import counted
 
 FEWEST_OF_A_TITLE = 2  # cells of a row of names, whatever the table's width
 MOST_OF_A_TITLE = 200  # characters
-_UNIT = re.compile(rf"[\[(]?(?:in )?(?:%|{MULTIPLIERS}|nats?|bits?|tokens?|params?|parameters?|#|-"
-                   r"|[GTPEZY]?flops?)(?:\s*(?:/|per)\s*\w+|\s+\w+)?[\])]?", re.IGNORECASE)  # fmt: skip
+_UNIT = re.compile(
+    rf"[\[(]?(?:in )?(?:%|{MULTIPLIERS}|[×x]? ?10 ?\^ ?\d+|nats?|bits?|tokens?|params?|parameters?|#|-"
+    r"|[GTPEZY]?flops?|m?s|sec|min|h|hours?|days?|[mk]?eV|kcal|kJ|[MG]i?B|k?Wh?|px|Å|usd|[$€])"
+    r"(?:\s*(?:/|per)\s*\w+|\s+\w+)?[\])]?", re.IGNORECASE,
+)  # fmt: skip
 _INSIDE = re.compile(r"(?:±|\+/?-)\0|\0\s*(?:[(±]|\+/?-)")  # of a cell: 3.2 ± 0.1, WER (%)
 SECTION = "section"
 SAME_STATISTIC = 0.02  # relative difference of a rounded mean or deviation
@@ -56,7 +59,8 @@ def table_of_cells(rows: Iterable[Sequence[Any]], path: Path) -> pd.DataFrame:
     frame = pd.DataFrame(body, columns=names, dtype=object)
     frame = frame.loc[:, [bool(name) or bool(column.notna().any()) for name, column in frame.items()]]
     frame = _typed(frame)
-    titles = [" ".join(str(v) for v in row if v is not None) for row in filled[:start]]
+    heads = [row for row in filled[: below - 1] if [_text(v) for v in row] != names]
+    titles = ["; ".join(str(v) for v in row if v is not None) for row in heads]
     if titles:
         frame.attrs[NOTES] = [f"title: {'; '.join(titles)[:MOST_OF_A_TITLE]}", *frame.attrs.get(NOTES, ())]
     return without_strays(frame)
@@ -163,7 +167,7 @@ def _names(rows: list[list[Any]], start: int) -> tuple[list[str], int]:
     below = start + 1
     wide = below < len(rows) - 1 and _count(rows[below]) >= max(FEWEST_OF_A_TITLE, _count(rows[start]) / 2)
     if wide and not any(map(_is_number, rows[below])) and any(map(_is_number, rows[below + 1])):
-        second = [_text(value) for value in rows[below]]
+        second = [plain_powers(_text(value)) for value in rows[below]]
         if all(_UNIT.fullmatch(text) for text in second if text):
             names = [
                 f"{n} ({u.strip('()[]')})" if u not in ("", "-", "#") else n for n, u in zip(names, second)
@@ -204,8 +208,8 @@ def _joined(group: str, name: str) -> str:
     if not name or not group:
         return name or group
     alone, both = quantity(name), quantity(f"{group}/{name}")
-    if roles(name) and not (both and both.split and (alone is None or not alone.split)):
-        return name
+    if roles(name) and not (both and both.split and alone is not None and not alone.split):
+        return name  # also "Tokens" below "Validation loss", in the corner
     return f"{group}/{name}"
 
 

@@ -17,7 +17,7 @@ import pandas as pd
 
 from scalinglab.curves.columns import is_seed
 from scalinglab.curves.names import aliases, bare, likely_size, quantity, without_prefix
-from scalinglab.curves.numbers import MULTIPLIERS, POWERS, cell, number
+from scalinglab.curves.numbers import MULTIPLIERS, cell, number, plain_powers, power_of
 
 DATA = ("n_data", "tokens", "examples")
 SIZES = ("n_params", *DATA, "compute", "width")
@@ -26,7 +26,10 @@ CHECKPOINT = ("step", "epoch")
 
 _NOUN = r"(?:params?|parameters?|tokens?|toks?|examples?|images?|samples?|flops?|steps?|points?)"
 _TEN = r"(?:[x×*]\s*)?(?:10\s*(?:\^|\*\*)\s*|1?e\+?)(?P<ten>\d{1,2})"
-_SCALE = rf"(?:in\s+)?(?:(?P<word>{MULTIPLIERS})|{_TEN})(?:\s*(?:of\s+)?(?P<noun>{_NOUN}))?"
+_SCALE = (
+    rf"(?:in\s+)?(?:(?P<word>{MULTIPLIERS})(?:\s*(?:of\s+)?(?P<noun>{_NOUN}))?"
+    rf"|{_TEN}(?:\s*(?:of\s+)?(?P<counted>[a-z]+))?)"
+)
 _BRACKET = re.compile(r"\s*[\[(]\s*(?P<inside>[^\[\]()]*?)\s*[\])]\s*$")
 _AFTER_COMMA = re.compile(rf"(?:\s*,\s*|\s+/\s+|\s+(?=in\s)){_SCALE}\s*$", re.IGNORECASE)
 _BEFORE = re.compile(
@@ -39,8 +42,11 @@ _SUFFIX = re.compile(
 _CAPITAL = re.compile(r"(?<=[a-z]{2})(?P<word>[KMBT])$")  # paramsM
 _SPEED = re.compile(r"[KMGT]\s?FLOPs?", re.IGNORECASE)  # alone, that of a device or of one example
 _PERCENT = re.compile(
-    r"\s*[\[(]\s*(?:in\s+)?(?:%|pct|percent)\s*[\])]\s*$|\s*%$|[_ ](?:pct|percent|percentage)$", re.I
+    r"\s*[\[(]\s*(?:in\s+)?(?:%|pct|percent)\s*[\])]\s*$|\s*(?:\bin\s*)?%$|[_ ](?:pct|percent|percentage)$",
+    re.I,
 )
+_PERCENT_OF = re.compile(r"^(?:%|pct|percent(?:age)?)\s*(?=of\b)", re.IGNORECASE)
+_BRACKETS = str.maketrans("（）［］％", "()[]%")
 _LOG = re.compile(r"^(?P<log>log_?10|log_?2|log|ln|lg)[\s_.]*[(\[\s_](?P<name>.*?)[)\]]?$", re.IGNORECASE)
 _LETTER_LOG = re.compile(r"^(?P<log>log10|log2|ln|log)(?P<name>[NDC])$")
 _LOSS_UNIT = re.compile(
@@ -92,8 +98,11 @@ def header(column: str) -> Header:
     if (found := _LOG.match(column) or _LETTER_LOG.match(column)) is not None:
         base = {"log10": 10, "lg": 10, "log2": 2, "ln": 0}.get(found["log"].lower().replace("_", ""), 1)
         return Header(found["name"].strip(" ()[]"), log=base)
+    column = plain_powers(column.translate(_BRACKETS))
     if _PERCENT.search(column):
         return Header(_PERCENT.sub("", column), percent=True)
+    if _PERCENT_OF.match(column):
+        return Header(_PERCENT_OF.sub("fraction ", column), percent=True)
     if (compute := _compute(column)) is not None:
         return compute
     return replace(_scaled(column), unit=loss_unit(column))
@@ -157,9 +166,11 @@ def _scaled(column: str) -> Header:
 
 def _with_scale(name: str, found: re.Match[str]) -> Header:
     parts = found.groupdict()
-    word, noun = (parts.get("word") or "").lower().rstrip("."), parts.get("noun") or ""
-    power = int(parts["ten"]) if parts.get("ten") else POWERS[word if word in POWERS else word.rstrip("s")]
-    return Header(f"{name} {noun}".strip(), 10.0**power, by_letter=len(word) == 1 and not noun)
+    word, noun = parts.get("word") or "", parts.get("noun") or parts.get("counted") or ""
+    power = int(parts["ten"]) if parts.get("ten") else power_of(word)
+    return Header(
+        f"{name} {noun}".strip(), 10.0**power, by_letter=len(word) == 1 and word <= "z" and not noun
+    )
 
 
 def _compute(column: str) -> Header | None:
@@ -190,21 +201,24 @@ FEWEST_OF_A_MODEL = 1e6  # parameters in a name: ctx-2k is no model
 # words of which the name of a column of training sets is made: "Training set", "subset size", "data"
 _SETS = {"train", "training", "trainset", "data", "dataset", "subset"}
 OF_SETS = {*_SETS, "set", "size", "amount", "used", "of", "n", "num", "number", "labelled", "labeled", "the"}
+_DATA_SETS = {"coco", "imagenet", "mnist", "cifar", "librispeech", "wikitext", "squad"}
 # Pythia-160M, opt_1.3b, N19M_D1B, 10Btok, but not gpt2
 _WITH_LETTER = re.compile(
-    r"(?:(?<![A-Za-z])(?:(?P<d>d)|[nlp])[=_-]?)?(?<![\d.])(?P<n>\d+(?:\.\d+)?) ?"
+    r"(?:(?<![A-Za-z])(?:(?P<d>d)|[nlp])[=_-]?)?(?<![\d.,])(?P<n>\d{1,3}(?:,\d{3})+|\d+(?:[.,]\d+)?) ?"
     r"(?P<letter>[KMBT])(?:[-_ ]?(?P<tokens>tokens?|toks?)\b|(?:[-_ ]?params?\b)?(?![A-Za-z0-9]))", re.I,
 )  # fmt: skip
 _BEHIND_WORD = re.compile(
     r"(?:^|[_\-. ])([A-Za-z]+(?:_[a-z]+)*)[=\-_]?(\d+(?:\.\d+)?(?:e\d+)?[kKMBT]?)(?![A-Za-z0-9])"
 )
 _BEFORE_UNIT = re.compile(
-    rf"(?<![A-Za-z\d.])(\d+(?:\.\d+)?(?:e\d+)?[kKMBT]?[-_ ]?{_NOUN})(?![A-Za-z])"
-)  # 1B-tokens
+    rf"(?<![A-Za-z\d.])(\d+(?:\.\d+)?(?:e\d+)?[kKMBT]?[-_ ]?(?:{_NOUN}|h|hrs?|hours?))(?![A-Za-z])"
+)  # 1B-tokens, 10h
 # sizes alone, or behind a word that counts nothing: 800, history_600
 _ALONE = re.compile(r"(?:(?:history|hist|log|metrics|results?|curve|train(?:ing)?)[_-])?(\d+k?)")
 _NUMBER = re.compile(r"(?<![\d.])\d[\d.]*(?:e-?\d+)?(?:x\d+)*[kKmMbBtT]?(?![a-z\d.])")  # also 1024x28
-_SIZED = re.compile(r"(?P<word>.*?[a-z])[\s_=:@/-]+(?P<number>[~≈]?\d[\d.,_]*(?:e[-+]?\d+)?\s*[kmbt]?)", re.I)
+_SIZED = re.compile(
+    r"(?P<word>.*?[a-z][)\]]?)[\s_=:@/-]+(?P<number>[~≈]?\d[\d.,_]*(?:e[-+]?\d+)?\s*[kmbt]?)", re.I
+)
 
 
 def counts_examples(name: str) -> bool:
@@ -261,7 +275,7 @@ def sizes_of_names(names: Collection[str]) -> dict[str, dict[str, tuple[float, s
     if len({len(found) for found in parts.values()}) != 1:
         return {}
     columns = [*zip(*parts.values())]
-    read = [[float(f"{m['n']}e{POWERS[m['letter'].lower()]}") for m in column] for column in columns]
+    read = [[float(f"{_plain(m['n'])}e{power_of(m['letter'])}") for m in column] for column in columns]
     tokens = [k for k, column in enumerate(columns) if all(m["tokens"] or m["d"] for m in column)]
     others = [k for k, values in enumerate(read) if k not in tokens and min(values) >= FEWEST_OF_A_MODEL]
     varying = [k for k in others if len({*read[k]}) > 1] if len(others) > 1 else others
@@ -271,6 +285,11 @@ def sizes_of_names(names: Collection[str]) -> dict[str, dict[str, tuple[float, s
         role: {name: (size, m[0]) for name, size, m in zip(parts, read[each[0]], columns[each[0]])}
         for role, each in (("n_params", varying), ("tokens", tokens)) if len(each) == 1
     }  # fmt: skip
+
+
+def _plain(digits: str) -> str:
+    """1.3 of 1,3 and 1300 of 1,300."""
+    return re.sub(r",(?=\d{3})", "", digits).replace(",", ".")
 
 
 def numbers_in_names(names: Sequence[str]) -> dict[str, list[str]]:
@@ -285,7 +304,7 @@ def numbers_in_names(names: Sequence[str]) -> dict[str, list[str]]:
     for key in sorted(shared):
         values = [each[key] for each in found]
         role = _role_behind(key.strip("_-="), values)
-        if role in ("n_params", "n_data", "tokens", "compute", "width", "seed") and len({*values}) > 1:
+        if role in (*SIZES, "seed", "hours") and role != "examples" and len({*values}) > 1:
             by_role[role] = values
     if by_role.keys() - {"seed"} or len(names) < FEWEST_OF_A_FAMILY:
         return by_role
@@ -299,17 +318,20 @@ def numbers_in_names(names: Sequence[str]) -> dict[str, list[str]]:
 def _counted(name: str) -> dict[str, str]:
     """Numbers in a name with what they count behind them, by its role."""
     read = ((m[1], cell(re.sub(r"[-_]", " ", m[1]))) for m in _BEFORE_UNIT.finditer(name))
-    return {OF_UNITS[c.unit]: f"{c.value:.15g}" for _, c in read if c is not None and c.unit in OF_UNITS}
+    units = OF_UNITS | {"hours": "hours"}
+    return {units[c.unit]: f"{c.value:.15g}" for _, c in read if c is not None and c.unit in units}
 
 
 def _role_behind(word: str, texts: Sequence[str]) -> str:
     """What numbers in names count, by the words in front of them or the last of these."""
     last = word.rpartition("_")[2]
+    if word == "hours":
+        return word
     values = [number(text) or 0.0 for text in texts]
     found = role_of(word) or role_of(last) or ("seed" if is_seed(last) else "")
     if last == "N" and max(values) < FEWEST_TOKENS:
         found = ""
-    found = found or ("n_data" if likely_size(last, "n_data") > 1 else "")
+    found = found or ("n_data" if likely_size(last, "n_data") > 1 or last.lower() in _DATA_SETS else "")
     counter = any(text[0] == "0" for text in texts) and len({*np.diff(sorted({*values}))}) < 2  # train_00100
     if found or min(values) < FEWEST_IN_A_NAME or counter:  # n12
         return found

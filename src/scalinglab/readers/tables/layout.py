@@ -55,7 +55,7 @@ _METRICS = ("metric", "metrics", "metric_name", "key", "name", "variable", "quan
 _VALUE = ("value", "val", "score", "result", "metric_value")
 _SEEDS = {"seed", "run", "rep", "repeat", "replicate", "trial", "fold", "split", "s", "r"}
 _WHOLE = re.compile(r"(?<![\d.])\d{1,3}(?![\d.])")
-_TITLE_PARTS = r"[,;:|()\[\]]|\. | (?:vs\.?|by|for|of|on|after|against|over|as|is|are) "
+_TITLE_PARTS = r"[,;:|()\[\]]|\. | / | (?:vs\.?|by|for|of|on|after|against|over|as|is|are) "
 _CORNER = re.compile(r"(?:\s*[\\/|↓→×,]|\s+(?:vs\.?|by|x)(?=\s))+\s*")
 _ROUND = {"1", "2", "2.5", "3", "4", "5", "8"}  # first digits of sizes that are chosen: 10B, 25B, 50B
 _STATES = ("status", "state", "outcome", "run_state", "run_status")
@@ -72,6 +72,7 @@ _NOT_TO_USE = (
     rf"|(?!.*(?:{WENT_ON}|\b(?:fixed|repaired)\b))"
     r"\W*(?:(?:this|the|run|it|its|loss|training|is|was|has) )*(?:diverged|broken|invalid|blew up)\b.*)"
 )
+_PAIRS = r"[\w./@+~]+=[^,;&\s=]+(?:[,;&\s]+[\w./@+~]+=[^,;&\s=]+)*"
 _NUMBERS = r"[\[(]?\s*\d+\.\d+(?:e-?\d+)?(?:[\s,;/]+\d+\.\d+(?:e-?\d+)?)+\s*[\])]?"  # 0.21, 0.22, 0.20
 MOST_ATTRIBUTES = 40  # rows of a table that has its quantities in rows
 SAME_MEAN = 5e-3  # of seeds, rounded
@@ -143,17 +144,25 @@ def _list(value: object) -> list[float]:
 
 
 def _with_pairs(frame: pd.DataFrame) -> pd.DataFrame:
-    """Cells such as n=1000 or seed=3 as a column n_data or seed."""
+    """Cells such as n=1000, or "model.width=256,data.n=1e5" as overrides of Hydra are, as columns."""
     for column in [c for c in frame if not is_numeric(frame[c])]:
-        pairs = [sized(text) for text in map(str, frame[column]) if "=" in text]
-        found = [pair for pair in pairs if pair]
-        if len(found) < len(frame) or len({word for word, _, _ in found}) > 1:
+        texts = frame[column].astype(str).str.strip("'\"[] ")
+        if not len(texts) or not texts.str.fullmatch(_PAIRS).all():
             continue
-        word, values = found[0][0], [value for _, value, _ in found]
-        name = role_of_letter(word, max(values)) or word
-        if name not in frame and role_of(name) in (*SIZES, "seed"):
-            frame = frame.rename(columns={column: name}).assign(**{name: values})
+        rows = [dict(part.split("=", 1) for part in re.split(r"[,;&\s]+", text)) for text in texts]
+        pairs = pd.DataFrame(rows, index=frame.index).dropna(axis=1)
+        names = {key: _name_of_pair(key, pairs[key]) for key in pairs}
+        known = [key for key, name in names.items() if role_of(name) in (*SIZES, "seed")]
+        if known and not {*names.values()} & {*frame}:
+            frame = frame.drop(columns=column).join(pairs.rename(columns=names))
     return frame
+
+
+def _name_of_pair(key: str, values: pd.Series) -> str:
+    """What a key in front of sizes names: data.n is the data, n the model where it is large."""
+    letter, sizes = key.rpartition(".")[2].strip("+~"), [cell(value) for value in values]
+    known = [size.value for size in sizes if size is not None]
+    return (role_of_letter(letter, max(known)) if len(known) == len(sizes) else "") or key.strip("+~")
 
 
 def _without_failed(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
@@ -261,13 +270,16 @@ def _from_names_and_values(frame: pd.DataFrame) -> Found:
 def _from_splits(frame: pd.DataFrame) -> Found:
     """Rows of the training and of the test, told apart by a column."""
     measured = [c for c in frame if (q := quantity(c)) is not None and not q.split and is_numeric(frame[c])]
+    has = frame[measured].notna().any(axis=1)
     for column in (c for c in frame if measured and not is_numeric(frame[c])):
-        if not all(str(v).lower() in (*TRAIN, *TEST) for v in frame[column].dropna().head(20)):
+        if not all(str(v).lower() in (*TRAIN, *TEST) for v in frame[column][has].head(20)):
             continue
-        kinds = {str(v): str(v).lower() for v in frame[column].dropna().unique()}
+        kinds = {str(v): str(v).lower() for v in frame[column][has].unique()}
         is_split = len(kinds) > 1 and all(kind in (*TRAIN, *TEST) for kind in kinds.values())
         if not (is_split and sum(kind in TEST for kind in kinds.values()) == 1):
             continue
+        if not has.all():
+            return _from_events(frame, column, measured), f"one row per event, named in {column}"
         keys = [c for c in frame if c not in (column, *measured)]
         if not keys or frame.duplicated([*keys, column]).any() or frame[column].isna().any():
             continue
@@ -280,6 +292,27 @@ def _from_splits(frame: pd.DataFrame) -> Found:
     return None
 
 
+def _from_events(frame: pd.DataFrame, column: str, measured: list[str]) -> pd.DataFrame:
+    """The rows of events in which something was measured, with what the others say of their run."""
+    has = frame[measured].notna().any(axis=1)
+    run = next((c for c in frame if "run" in roles(c)), None)
+    runs = frame[run] if run else (~has & ~has.shift(fill_value=False).cummax()).cumsum()
+    kinds = frame[column][has].astype(str).str.lower()
+    again = [
+        c for c in frame if c != column and {*frame[c].dropna().astype(str).str.lower()} <= {*TRAIN, *TEST}
+    ]
+    frame = frame.drop(columns=[column, *again])
+    said = [c for c in frame if c not in (run, *measured) and frame[c][has].isna().all()]
+    rows = frame.assign(**{c: frame[c].groupby(runs).transform("first") for c in said})[has]
+    for name in measured:
+        values = rows.pop(name)
+        rows = rows.assign(**{f"{kind}_{name}": values.where(kinds == kind) for kind in kinds.unique()})
+    keys = [c for c in rows if c == run or {*CHECKPOINT} & {*roles(c)}]
+    if keys and not rows.assign(kind=kinds).duplicated([*keys, "kind"]).any():
+        rows = rows.groupby(keys, sort=False, dropna=False, as_index=False).first()
+    return rows.dropna(axis=1, how="all").reset_index(drop=True)
+
+
 # --- columns that are sizes or seeds -----------------------------------------------------------------
 
 
@@ -290,6 +323,7 @@ def _from_wide(frame: pd.DataFrame, origin: str, notes: Sequence[str]) -> tuple[
     title also says what the sizes are.
     """
     titles = [*notes, re.sub(r"\.\w+$", "", origin).replace("_", " ")]  # val_loss_by_model_size.csv
+    titles = [re.sub(r"\s+in\s+(%|percent)", " (%)", title) for title in titles]
     parts = [part.strip() for title in titles for part in re.split(_TITLE_PARTS, title)]
     ends = [" ".join(words[k:]) for part in parts if (words := part.split()) for k in range(1, len(words))]
     title = next((part for part in (*parts, *ends) if _is_measured(part)), "")  # CIFAR-10 test error

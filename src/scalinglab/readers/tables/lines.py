@@ -36,6 +36,7 @@ from scalinglab.readers.tables.remarks import LEFT_OUT, NOTES, is_long, shortene
 MOST_VALUES = 50  # of an array
 FEWEST_BY_SIZE = 3  # numbers under names that are sizes
 DEEPEST_OBJECT = 8  # levels of a JSON object
+_VALUES = {"value", "valuecurrent", "current", "last", "val"}  # of a metric in a list of them
 _OF_RUNS = {*SIZES, "seed", "learning_rate", "batch_size", "depth", "model", "run"}
 
 
@@ -346,12 +347,17 @@ def unfolded(row: dict[str, Any], prefix: str = "", depth: int = 1) -> Iterator[
 
 def _named_values(values: list[Any]) -> dict[str, Any]:
     """A list of names and values, ``[{"name": "val_loss", "value": 3.1}]``, as an object; else nothing."""
-    if not values or not all(isinstance(each, dict) and "value" in each for each in values):
+    value = (
+        next((k for k in values[0] if k.lower() in _VALUES), "")
+        if values and isinstance(values[0], dict)
+        else ""
+    )
+    if not value or not all(isinstance(each, dict) and value in each for each in values):
         return {}
     key = next(
         (k for k in ("name", "metric", "key", "type") if all(isinstance(v.get(k), str) for v in values)), None
     )
-    found = {each[key]: each["value"] for each in values} if key else {}
+    found = {each[key]: each[value] for each in values} if key else {}
     return found if len(found) == len(values) else {}
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html.parser import HTMLParser
 from itertools import chain
 from typing import Any
 
-from scalinglab.curves.names import KINDS, TEST, TRAIN, quantity
+from scalinglab.curves.names import KINDS, TEST, TRAIN, bare, quantity
 from scalinglab.curves.numbers import LATEX, cell
 from scalinglab.errors import BadInput
 from scalinglab.readers.tables.headers import (
@@ -36,16 +36,23 @@ _SLOT = re.compile(
 )  # fmt: skip
 # "Training with 500 examples"
 _COUNTED = re.compile(
-    r"(?<![\w.,:/+-])((\d[\d,.]*(?:e\d+)?\s?[kKMBT]?)\s(?:training |train )?[a-z]+)\b(?!\s?(?:/|per\b))"
+    r"(?<![\w.,:/+-])((\d[\d,.]*(?:e\d+)?\s?[kKMBT]?)\s(?:(?:train(?:ing|able)?|total) )?[a-z]+)\b"
+    r"(?!\s?(?:/|per\b))"
 )
 _BEFORE_A_SIZE = {"after", "at", "by", "for", "from", "in", "of", "on", "to", "with"}  # loss after 1B tokens
 # of all parameters; FLOPs per token are no tokens
 _NOT_THE_SAME = re.compile(r"non|frozen|(?:un)?decayed|embed|lora|adapter|expert|per$|/$", re.IGNORECASE)
-_SPLIT = re.compile(rf"\|\s*({'|'.join((*TRAIN, *TEST))})\s*\|")  # INFO | valid | epoch 001 | loss 3.2
+# INFO | valid | epoch 001 | loss 3.2; validate step: 2000 loss: 3.2; validation loss at 100 | lm loss: 3.2
+_SPLIT = re.compile(
+    rf"\|\s*({'|'.join((*TRAIN, *TEST))})\s*\||(?:^|[\s\[(])(validat(?:e|ion)|eval(?:uation)?)\b(?![./:=-])",
+    re.IGNORECASE,
+)
+_OF_RANKS = re.compile(r"number of parameters on .*?rank \((?P<rank>[\d, ]+)\)\s*:\s*(?P<count>\d+)")
 _LISTS = re.compile(r"^\s*[\"']?([A-Za-z]\w*)[\"']?\s*[=:]\s*(?:[\w.]+\()?[\[(]([^\])]*)[\])]", re.MULTILINE)
 _LABELLED = re.compile(rf"[-*•]?\s*([\w./=-]+)\s*(?:[:=]|-+>|→)\s*({_SLOT.pattern})", re.IGNORECASE)
 _QUOTES, _LEADER = re.compile(r"[*`\"'{}]+"), re.compile(r"\s*\.{4,}\s*")  # "tokens": 1e9; tokens ...... 1e9
-_PLAIN = re.compile(r"^(\d[\d.]*)(?:/\d+|ms|s|sec|min|h|[MG]i?B|(?:it|tok)/s)$")  # step:250/2500 time:40ms
+# step:250/2500 time:40ms memory:40.1GiB(50.7%)
+_PLAIN = re.compile(r"^(\d[\d.]*)(?:/\d+|ms|s|sec|min|h|[MG]i?B|(?:it|tok)/s)?(?:\([\d.]+%\))?$")
 FEWEST_ALIKE = 3  # lines that differ in their numbers alone before they are a table
 _RULE = re.compile(r"(?=.*(?:--|:-|-:))\s*\|?\s*:?-+:?\s*(?:[|+]\s*:?-+:?\s*)*\|?\s*")
 _BOX = str.maketrans(
@@ -78,7 +85,7 @@ def rows_of_pairs(lines: Iterable[str]) -> list[dict[str, str]]:
     >>> rows_of_pairs(["number of parameters: 10.65M", "step 0: val loss 4.2", "step 9: val loss 3.9"])[1]
     {'step': '9', 'val loss': '3.9', 'number of parameters': '10.65M'}
     """
-    found = [_pairs(_LEADER.sub(": ", _QUOTES.sub(" ", line))) for line in lines]
+    found = [_pairs(_LEADER.sub(": ", _QUOTES.sub(" ", line))) for line in _of_all_ranks(lines)]
     named = {role for row in found for k in row if k[0] != "_" for role in roles(k)}
     found = [{k.lstrip("_"): v for k, v in row.items() if k[0] != "_" or k[1:] not in named} for row in found]
     counts = {(k, v) for row in found for k, v in row.items() if is_size(k) or k == "run"}
@@ -93,13 +100,29 @@ def rows_of_pairs(lines: Iterable[str]) -> list[dict[str, str]]:
         found = _blocks(found)
     known = {name for row in found for name in row if is_name(name)}
     keys = Counter(tuple(k for k in row if k in known or not known) for row in found if len(row) > 1)
-    tested = {each for each in keys if any((q := quantity(n)) and q.split == "test" for n in each)}
-    usual = {*max(keys, key=lambda each: (each in tested, keys[each], len(each)))} if keys else set()
+    splits = {each: [bare(n) for n in each if (q := quantity(n)) and q.split == "test"] for each in keys}
+    of_test = {
+        k: any("test" in n.split("_") for n in names) for k, names in splits.items()
+    }  # not of validation
+    usual = {*max(keys, key=lambda k: (bool(splits[k]), of_test[k], keys[k], len(k)))} if keys else set()
     rows = [row for row in found if usual and {*row} >= usual]
     above = [(k, v) for row in found if not {*row} >= usual for k, v in row.items() if k not in usual]
     once = {k: v for k, v in above if is_size(k) and len({w for j, w in above if j == k}) == 1}
     often = {k for k, n in Counter(chain(*rows)).items() if 2 * n > len(rows)}  # no T09 of T09:30
     return [{k: v for k, v in row.items() if k in often} | once for row in rows]
+
+
+def _of_all_ranks(lines: Iterable[str]) -> Iterator[str]:
+    """The lines; parameters that are printed for each part of a model that is cut into some, in all."""
+    ranks: dict[str, int] = {}
+    for line in lines:
+        if (found := _OF_RANKS.search(line)) is None:
+            if ranks:
+                yield f"number of parameters: {sum(ranks.values())}"
+                ranks = {}
+            yield line
+        else:
+            ranks[found["rank"]] = int(found["count"])
 
 
 def _sections(pairs: list[dict[str, str]]) -> list[dict[str, str]]:
@@ -177,14 +200,16 @@ def _pairs(line: str) -> dict[str, str]:
         found = ({"run": named.strip("()[],:;")} if named else {}) | found
     if not any(map(quantity, found)) and {*re.split(r"\W+", line.lower())} & {*TEST}:
         found.pop("_n_data", None)  # loaded 3,760 examples from: data/valid
-    if split := _SPLIT.search(line):
-        found = {f"{split[1]} {k}" if (q := quantity(k)) and not q.split else k: v for k, v in found.items()}
+    own = any((q := quantity(k)) and q.split for k in found)
+    if not own and (split := _SPLIT.search(line)):
+        of = split[1] or "validation"
+        found = {f"{of} {k}" if (q := quantity(k)) and not q.split else k: v for k, v in found.items()}
     return {k: v if quantity(k) else _PLAIN.sub(r"\1", v) for k, v in found.items()}
 
 
 def _name(words: str) -> str:
     """The words before a mark that name something: "val loss" of "finished val loss"."""
-    parts = words.split()
+    parts = words.rpartition(" at ")[2].split()  # loss at iteration
     known = (k for k in range(len(parts)) if is_name(" ".join(parts[k:])))
     first = next(known, len(parts) - 1)
     return words if first and _NOT_THE_SAME.match(parts[first - 1]) else " ".join(parts[first:])
@@ -291,13 +316,16 @@ def tables_of_markdown(text: str) -> list[list[list[str]]]:
     text = re.sub(
         r"^\|\|(.+)\|\|[ \t]*$", lambda m: f"|{m[1].replace('||', '|')}|\n|---|", text, flags=re.M
     )  # Jira
-    lines, heading, end = text.translate(_BOX).splitlines(), "", 0
+    lines, heading, end, above = text.translate(_BOX).splitlines(), "", 0, dict[int, str]()
     for k, line in enumerate(lines):
-        heading = line.strip("# *") if re.match(r"#+ |\*\*.*\*\*\s*$", line) else heading
+        if re.match(r"#+ |\*\*.*\*\*\s*$", line):
+            level = len(line) - len(line.lstrip("#")) or len(line)
+            above = {n: title for n, title in above.items() if 1 < n < level} | {level: line.strip("# *")}
+            heading = " / ".join(above.values())
         if (
             k > end
             and "-" in line
-            and "|" in line + lines[k - 1]
+            and ({*"|+"} & {*line} or lines[k - 1].count("|") < 2)  # not between lines of a log
             and _RULE.fullmatch(line)
             and "|" in lines[k - 1]
         ):

@@ -71,6 +71,7 @@ PARTS = (("n_params",), DATA, ("compute",), MEASURED)
 OF_A_PART = 10.0  # evidence that a table has a part at all
 BY_NAME, BY_UNIT, BY_LETTER = 10.0, 6.0, 3.0  # evidence of a name, of the unit in cells, of n, d and c
 BY_VALUES = -4.0  # evidence of values alone
+OF_A_SHARE = -3.0  # of a share of the data, beside which a count of them is taken
 SOME_RANGE = 3.0  # of the largest to the smallest size, by values alone
 NEXT = 0.1  # less for each name that is more certain
 CONSTANT = 1.0  # less for a size or measurement that does not vary
@@ -98,6 +99,12 @@ _VALUES = {"value", "values", "mean", "avg", "average", "score", "metric", "obje
 _COUNTING = {"n", "num", "size", "count", "samples", "examples", "time", "sec", "seconds", "step", "steps"}
 _COUNTING |= {"epoch", "epochs", "every", "interval", "batch", "batches", "freq", "lines", "seqs", "tokens"}
 _SHARED = {*OF_SETS, "pct", "percent"} - {*TRAIN}  # cells in percent under such a name are shares of data
+# fraction of ImageNet, but not of the parameters that are trained
+_PART_OF = re.compile(
+    r"(?:fraction|frac|share|portion|proportion|percent(?:age)?|pct)[ _]of[ _]"
+    r"(?!.*(?:param|layer|weight|flop|compute|step|epoch|neuron|unit|class|expert|label noise))",
+    re.IGNORECASE,
+)
 _WITHOUT = {"non", "nonembedding", "excl", "excluding", "without"}
 _HOURS, _OF_SPEECH = {"hours", "hrs"}, {"audio", "speech", "transcribed"}
 # of which units in cells count no data of a training: "Context: 2k tokens"
@@ -181,7 +188,7 @@ class _Table:
         taken = {c for columns in self.names.values() for c in columns}
         for column in (c for c in self.others if SUBSCRIPT.fullmatch(c) and c not in taken):
             role, least = ("n_params", FEWEST_OF_N) if column[0] == "N" else ("tokens", FEWEST_TOKENS)
-            if self._reaches(column, least):
+            if self._reaches(column, least) and not {*bare(column).split("_")} & {*TRAIN}:
                 self.names.setdefault(role, []).append(column)
         self._ranks: dict[tuple[str, str], float] = {}
 
@@ -201,6 +208,7 @@ class _Table:
                 equal = active and not self._proportional(active[0], column)  # active or all parameters?
                 equal = bool(equal) or column in active or (place == 1 and self._best_and_last(*whole[:2]))
                 evidence = BY_NAME - NEXT * (0 if equal else place) - CONSTANT * constant
+                evidence = evidence if not of_part else OF_A_SHARE
                 yield Meaning(column, role, evidence, without=("tokens", "examples") if of_part else ())
 
     def by_unit(self) -> Iterable[Meaning]:
@@ -210,7 +218,7 @@ class _Table:
             name = "" if column.startswith("Unnamed: ") or column == "table" else column
             words, cells = {*bare(name).split("_")} - {""}, self.cells[column]
             if cells.percent and cells.spread is None and words <= _SHARED:
-                yield Meaning(column, "n_data", -3.0, without=SIZES)
+                yield Meaning(column, "n_data", OF_A_SHARE, without=SIZES)
             for role, _ in size_by_words(f"{name} {UNITS[unit]}") if unit in UNITS else ():
                 yield Meaning(column, role, BY_UNIT)
             free = (
@@ -253,6 +261,8 @@ class _Table:
             hours = (cells or words & _HOURS) and words <= _HOURS | OF_SETS | _OF_SPEECH
             if hours and of_data and is_numeric(self.frame[column]):
                 yield Meaning(column, "n_data", BY_UNIT if cells else -0.5, unit="hours")
+            if _PART_OF.match(column) and self._is_part(column):
+                yield Meaning(column, "n_data", OF_A_SHARE - 0.5, without=SIZES, followed=True)
             if "years" in words and words <= {"years", "of"} | OF_SETS and self._is_count(column):
                 yield Meaning(column, "n_data", -0.5, unit="years")  # of observations, to train on
 
@@ -265,6 +275,11 @@ class _Table:
         found = {c: q for c in self.others if (q := measured(self.frame, c)) is not None}
         found = {c: q for c, q in found.items() if q.kind != "perplexity" or not self._is_of_loss(c)}
         found = {c: q for c, q in found.items() if self.frame[c].nunique() > 1} or found
+        losses = [c for c, q in found.items() if q.kind == "loss" and q.others and not q.split]
+        if len(losses) > 1 and any(
+            "total" in found[c].others for c in losses
+        ):  # of the training, and its parts
+            found = {c: q for c, q in found.items() if c not in losses} or found
         roles = {"accuracy": "test_accuracy", "error": "test_error"}
         order = {"accuracy": 1.0, "loss": 2.0, "bits": 2.0, "perplexity": 2.9, "error": 3.0}
         for column, q in found.items():
@@ -351,7 +366,8 @@ class _Table:
             return bool(values.min() >= 0 and values.max() <= 100)
         if (role in PROGRESS or (role in SETTING and role not in TEXT)) and not is_numeric(values):
             return False
-        return role not in SETTING or role == "n_data" or not self._changes_within_runs(column)
+        scheduled = role in ("n_data", "learning_rate")  # or seen so far
+        return role not in SETTING or scheduled or not self._changes_within_runs(column)
 
     def _changes_within_runs(self, column: str) -> bool:
         run = "run" if "run" in self.frame else next(iter(self.names.get("run", [])), None)
@@ -399,6 +415,11 @@ class _Table:
         """Whether values can be those of a size: they vary, none is negative, and they are no shares."""
         values = self.frame[column]
         return is_numeric(values) and values.nunique() > 1 and bool(values.min() >= 0 and values.max() > 1)
+
+    def _is_part(self, column: str) -> bool:
+        """Whether values can be shares: of 1, more than one of them."""
+        values = self.frame[column]
+        return is_numeric(values) and values.nunique() > 1 and bool(values.min() > 0 and values.max() <= 1)
 
     def _has(self, roles: Iterable[str]) -> list[str]:
         """The columns that may be sizes of these roles by their names."""

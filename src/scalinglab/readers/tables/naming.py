@@ -15,6 +15,7 @@ from scalinglab.curves.names import (
     ERROR,
     HYPERPARAMETERS,
     OF_TASKS,
+    OTHER_ERROR,
     aliases,
     bare,
     likely_size,
@@ -362,12 +363,18 @@ class Naming:
             if len({*family.values()}) > 1:
                 self.frame["family"] = names.map(family)
             return
-        if "run" in self.frame and not any(self.frame[c].nunique() > 1 for c in SIZES if c in self.frame):
-            names = self.frame["run"].astype(str)
+        named = next((c for c in ("run", "table") if c in self.frame), None)
+        if named and not any(self.frame[c].nunique() > 1 for c in SIZES if c in self.frame):
+            names = self.frame[named].astype(str)
+            speech = any(
+                word in OTHER_ERROR for text in (*self.found, *names) for word in bare(text).split("_")
+            )
             for role, values in numbers_in_names([*names.unique()]).items():
-                if role not in self.frame:
-                    self.frame[role] = names.map(dict(zip(names.unique(), map(number, values))))
-                    self._changed(role, f"from run: {names.iloc[0]} has {self.frame[role].iloc[0]:g}")
+                ours = "n_data" if role == "hours" and speech else role
+                if ours not in self.frame and ours != "hours":
+                    self.frame[ours] = names.map(dict(zip(names.unique(), map(number, values))))
+                    self._changed(ours, f"from {named}: {names.iloc[0]} has {self.frame[ours].iloc[0]:g}")
+                    self.units |= {ours: "hours"} if ours != role else {}
 
     def _read_families(self) -> None:
         """What the names of runs have beside their numbers, where it recurs: cosine-70M and wsd-70M."""
@@ -433,11 +440,14 @@ class Naming:
         """Errors and accuracies in percent become fractions; an accuracy also gives the error."""
         for error, accuracy in (("train_error", "train_accuracy"), ("test_error", "test_accuracy")):
             for name in (error, accuracy):
-                if name in self.frame and is_numeric(self.frame[name]) and 1 < self.frame[name].max() <= 100:
+                of_cells = name in self._cells and self._cells[name].percent
+                if of_cells:
+                    self.units[name] = "%"
+                elif (
+                    name in self.frame and is_numeric(self.frame[name]) and 1 < self.frame[name].max() <= 100
+                ):
                     self.frame[name] = self.frame[name] / 100
                     self._changed(name, "in percent: divided by 100")
-                    self.units[name] = "%"
-                elif name in self._cells and self._cells[name].percent:
                     self.units[name] = "%"
             theirs = next((t for t, ours in self.names.items() if ours == accuracy), accuracy)
             of_task = (
