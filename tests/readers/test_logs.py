@@ -509,7 +509,8 @@ def test_a_run_of_too_many_values_keeps_those_with_a_standard_name(tmp_path: Pat
     with pytest.warns(ReadingWarning, match=r"too many values, .* left out: gradient/19"):
         curves = sl.read(tmp_path)
     assert curves["train_loss"].tolist() == curves["test_loss"].tolist() == [step / 8 for step in range(300)]
-    assert curves["tokens"].tolist() == curves["lr"].tolist() == curves["train_loss"].tolist()
+    assert curves["tokens"].tolist() == curves["train_loss"].tolist()
+    assert curves["current_learning_rate"].tolist() == curves["train_loss"].tolist()
 
 
 def test_metrics_left_out_stay_left_out_when_runs_are_joined(monkeypatch):

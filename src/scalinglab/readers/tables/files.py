@@ -236,10 +236,10 @@ def _separator(sample: str, path: Path) -> str:
 def _rows(lines: Iterable[str]) -> list[str]:
     """Lines that are neither empty nor comments; "# params, tokens" below a title has the names."""
     found: list[str] = []
-    last = ""
-    for line in filter(str.strip, lines):
-        if _RULE.fullmatch(line):
-            continue
+    last, lines = "", [line for line in lines if line.strip() and not _RULE.fullmatch(line)]
+    if any(line.startswith("%WER") for line in lines):  # Kaldi's results
+        return [line.lstrip("%") for line in lines if not line.startswith("#")]
+    for line in lines:
         if line.startswith(_COMMENT):
             last = line
             continue

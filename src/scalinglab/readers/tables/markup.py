@@ -197,6 +197,7 @@ def _pairs(line: str) -> dict[str, str]:
     if heading or (any(map(quantity, found)) and not sizes & {"n_params", "n_data"}):  # gpt-19M: val loss 3.2
         words_of = re.sub(r"(?<!\S)\S{1,20}+ \w{1,20}+(?:/| per )\w+", "", line).split()  # no 1.2M tokens/s
         named = next((word for word in words_of if "=" not in word and model_sizes(word)), None)
+        named = named or next((word for word in words_of if re.search(r"/.*\d.*/", word)), None)  # a path
         found = ({"run": named.strip("()[],:;")} if named else {}) | found
     if not any(map(quantity, found)) and {*re.split(r"\W+", line.lower())} & {*TEST}:
         found.pop("_n_data", None)  # loaded 3,760 examples from: data/valid
