@@ -108,11 +108,13 @@ def test_a_standard_name_is_not_replaced_and_one_of_two_aliases_is_taken():
     assert table["learning_rate"].tolist() == [1, 1]
 
 
-def test_a_learning_rate_that_decays_is_no_setting():
+def test_a_learning_rate_that_decays_is_a_setting_by_its_highest_value():
     frame = pd.DataFrame(
         {"run": list("aabb"), "step": [1, 2, 1, 2], "lr": [1, 0.5, 1, 0.5], "loss": [3, 2, 3, 2.0]}
     )
-    assert sl.read(frame).measurement_columns == ["lr", "loss"]
+    curves = sl.read(frame)
+    assert curves.measurement_columns == ["current_learning_rate", "loss"]
+    assert curves["learning_rate"].tolist() == [1.0] * 4
     assert sl.read(frame.assign(lr=[1, 1, 2, 2])).setting_columns == ["learning_rate"]
 
 
