@@ -134,7 +134,7 @@ def test_what_was_read():
     )
     width = curve | {"units": {"width": "width"}, "sizes": {"width": (32, 64)}}
     assert found("read", facts=width).text.startswith("6 runs at 3 values of width, 32 to 64; loss")
-    surface = {"runs": 25, "units": NAMES, "y": "loss", "ends": (3.5, 2.5), "compute": (1e18, 1e22),
+    surface = {"runs": 25, "checkpoints": 0, "units": NAMES, "y": "loss", "ends": (3.5, 2.5), "compute": (1e18, 1e22),
                "sizes": {"n_params": (1e8, 1e10), "n_data": (2e9, 2e11)}}  # fmt: skip
     assert found("read", facts=surface).text == (
         "25 runs of 100M to 10B parameters on 2B to 200B tokens, 1e18 to 1e22 FLOPs; loss from 3.5 to 2.5."
