@@ -43,6 +43,17 @@ def test_the_frontier_has_the_predicted_slopes(a, b):
     assert time == pytest.approx(found.optimal_time, abs=0.01)
 
 
+def test_local_exponents_of_powers_are_their_exponents():
+    compute = np.array([1e3, 1e4, 5e7])
+    powers = (5 * compute**power for power in (0.4, 0.6, -0.2))
+    loss, params, time = bottlenecks.Frontier(compute, *powers).local_exponents()
+    assert (loss, params, time) == (
+        pytest.approx([0.2] * 2),
+        pytest.approx([0.4] * 2),
+        pytest.approx([0.6] * 2),
+    )
+
+
 @pytest.mark.slow
 def test_the_frontier_is_the_minimum_of_the_solved_loss():
     spectrum, budget = sl.Spectrum.power_law(1.5, 1.25, 10**6), 1e5

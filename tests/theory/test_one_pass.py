@@ -240,5 +240,8 @@ def test_sign_descent_has_twice_the_exponent_of_sgd_and_a_floor() -> None:
     few = Spectrum.power_law(1.9, 3.0, 40)
     floor = math.pi / 4 * 1e-4 * np.sqrt(few.eigenvalues).sum()
     assert one_pass.sign_descent(few, 10**8, 1e-4, 1.0) - 1 == pytest.approx(floor, rel=1e-3)
+    bright = Spectrum(4 * few.eigenvalues, few.target_power)
+    highest = math.pi / 8 * 0.5 / 2  # 4 η √λ / (π σ) = 1/2 at λ = 4, σ = 0.5
+    assert one_pass.sign_descent(bright, 1, 0.999 * highest, 0.5) > 0.25
     with pytest.raises(BadInput, match="small"):
-        one_pass.sign_descent(few, [10], 1.0, 0.1)
+        one_pass.sign_descent(bright, 1, 1.001 * highest, 0.5)
