@@ -28,7 +28,7 @@ def kinds(table, **columns):
     return {doubt.kind: doubt for doubt in sl.audit(table, **columns).doubts}
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_a_clean_study_has_no_doubts(seed):
     assert sl.audit(isoflops(seed)).doubts == ()
 

@@ -8,7 +8,7 @@ import scalinglab as sl
 from scalinglab.laws.fitting.uncertainty.profile import leverage, redrawn
 
 
-@pytest.mark.parametrize("runs", [4, 6, 15])
+@pytest.mark.parametrize("runs", [4, 6, pytest.param(15, marks=pytest.mark.slow)])
 def test_interval_of_a_mean_of_few_runs_is_students(runs: int):
     """A law with its exponent held at 0 is a mean of logarithms, and its interval mean ± t s/√G."""
     logs = 0.1 * np.random.default_rng(runs).standard_normal(runs)

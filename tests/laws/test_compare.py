@@ -18,7 +18,10 @@ def recipe(factor=1.0, noise=0.0, seed=0, offset=1.5, compute=COMPUTE):
     return compute, loss * np.exp(noise * random.standard_normal(len(compute)))
 
 
-@pytest.mark.parametrize("factor", [0.5, 1.0, 1.07, 3.0])
+@pytest.mark.parametrize(
+    "factor",
+    [pytest.param(0.5, marks=pytest.mark.slow), 1.0, 1.07, pytest.param(3.0, marks=pytest.mark.slow)],
+)
 @pytest.mark.parametrize("offset", [0.0, 1.5])
 def test_noise_free_shift_is_the_speedup(factor, offset):
     form = "power_law_offset" if offset else "power_law"

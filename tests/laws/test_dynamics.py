@@ -27,7 +27,8 @@ PUBLISHED = {
 
 
 @pytest.mark.parametrize(  # overfitting and saturating curves
-    ("gamma_1", "gamma_2", "rise"), [(0.5, 1.0, 0.1), (0.3, 1.4, 0.0), (1.0, 0.5, 0.1)]
+    ("gamma_1", "gamma_2", "rise"),
+    [(0.5, 1.0, 0.1), (0.3, 1.4, 0.0), pytest.param(1.0, 0.5, 0.1, marks=pytest.mark.slow)],
 )
 def test_known_exponents_are_recovered(gamma_1, gamma_2, rise):
     found = dynamical(family(SIZES, gamma_1, gamma_2, rise))

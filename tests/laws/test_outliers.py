@@ -148,7 +148,9 @@ def chinchilla_runs(seed: int, low: int, noise: float = 0.005) -> tuple[np.ndarr
     return n, d, loss * np.exp(noise * random.standard_normal(len(n)) + raised)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize(
+    "seed", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)]
+)
 def test_several_runs_that_err_together_are_told_from_those_that_follow(seed: int):
     n, d, loss = chinchilla_runs(seed, 8)
     law = fit("chinchilla", (n, d), loss)

@@ -163,7 +163,9 @@ def ladder_score(x, loss, score):
     return losses, forms.get("score_from_loss")(losses, top + span, -span, k, middle)
 
 
-@pytest.mark.parametrize("task", LADDER)
+@pytest.mark.parametrize(
+    "task", [pytest.param(task, marks=[pytest.mark.slow] * (k > 2)) for k, task in enumerate(LADDER)]
+)
 def test_ladder_gives_the_printed_predictions_as_far_as_its_printed_digits_allow(task):
     loss, score, printed = LADDER[task]
     random, half = np.random.default_rng(0), 0.005  # parameters are printed to two digits

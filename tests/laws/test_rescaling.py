@@ -57,7 +57,15 @@ def test_sizes_that_do_not_follow_are_named():
     assert collapse(pd.concat([flat, small])).holds_from == SIZES[3]
 
 
-@pytest.mark.parametrize(("first", "noise"), [(0, 0.01), (1, 0.0), (3, 0.01), (4, 0.0)])
+@pytest.mark.parametrize(
+    ("first", "noise"),
+    [
+        (0, 0.01),
+        pytest.param(1, 0.0, marks=pytest.mark.slow),
+        pytest.param(3, 0.01, marks=pytest.mark.slow),
+        (4, 0.0),
+    ],
+)
 def test_the_collapse_begins_at_the_size_where_it_was_planted(first, noise):
     table = other_shapes_below(SIZES, first, noise=noise)
     found = collapse(table)
@@ -68,7 +76,7 @@ def test_the_collapse_begins_at_the_size_where_it_was_planted(first, noise):
     assert_frame_equal(laws.collapse.rescaled, found.rescaled)
 
 
-@pytest.mark.parametrize("first", [0, 2])
+@pytest.mark.parametrize("first", [pytest.param(0, marks=pytest.mark.slow), 2])
 def test_a_lucky_smallest_error_does_not_decide_which_sizes_collapse(first):
     """The height is that of the smoothed curve: a single low point would shift a whole curve by a third."""
     table = lucky(other_shapes_below(SIZES, first, noise=0.005))
@@ -136,7 +144,7 @@ def test_exponents_are_not_printed_to_the_digits_of_rounding():
     assert str(Estimate(0.1234567, 0.0123)) == "0.123 ± 0.012"
 
 
-@pytest.mark.parametrize("noise", [0.003, 0.03])
+@pytest.mark.parametrize("noise", [0.003, pytest.param(0.03, marks=pytest.mark.slow)])
 def test_quality_is_about_one_within_noise_and_more_where_curves_differ(noise):
     table = family(SIZES, noise=noise, plateau=1e6, seed=1)
     found = collapse(table)

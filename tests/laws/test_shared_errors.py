@@ -66,7 +66,7 @@ def test_independent_errors_keep_their_intervals_and_three_sizes_say_nothing():
     assert three.widened(lambda values: values[[3]], np.zeros(1), ends, 0.95) is ends
 
 
-@pytest.mark.parametrize("seed", [5, 10])
+@pytest.mark.parametrize("seed", [5, pytest.param(10, marks=pytest.mark.slow)])
 def test_the_median_is_in_the_middle_of_its_interval(seed):
     """What runs of one size share moves the interval to one side of the fit, and the median with it."""
     one, at = fitted(0.01, seed), {"n_params": 1e11, "n_data": 1e12}

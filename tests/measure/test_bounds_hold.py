@@ -204,7 +204,7 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("scale", [0.5, 4.0])
+@pytest.mark.parametrize("scale", [pytest.param(0.5, marks=pytest.mark.slow), 4.0])
 @pytest.mark.parametrize("kind", KINDS)
 def test_nine_kinds_of_modules_have_bounds_that_hold(kind: str, scale: float) -> None:
     torch.manual_seed(0)
@@ -423,7 +423,7 @@ class VisionTransformer(nn.Module):
         yield self.head.weight
 
 
-@pytest.mark.parametrize("scale", [0.3, 1.0, 3.0])
+@pytest.mark.parametrize("scale", [pytest.param(0.3, marks=pytest.mark.slow), 1.0, 3.0])
 def test_the_vision_transformer_of_damico2025_is_read_whole(scale: float) -> None:
     """Its bound holds, and its norm as published is ln Π s + 3/2 ln Σ (t/s)^(2/3) of its matrices."""
     torch.manual_seed(0)

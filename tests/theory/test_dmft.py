@@ -14,7 +14,14 @@ from tests.theory import direct_iteration
 dmft = sl.theory.dmft
 SMALL = sl.Spectrum.power_law(1.5, 1.25, n_modes=40)
 LARGE = sl.Spectrum.power_law(1.5, 1.25, n_modes=10_000)
-CASES = [(10, 20, 0.0), (20, 10, 0.3), (15, 15, 0.2), (math.inf, 12, 0.1), (12, math.inf, 0.5), (60, 80, 0.0)]
+CASES = [
+    (10, 20, 0.0),
+    pytest.param(20, 10, 0.3, marks=pytest.mark.slow),
+    pytest.param(15, 15, 0.2, marks=pytest.mark.slow),
+    (math.inf, 12, 0.1),
+    (12, math.inf, 0.5),
+    (60, 80, 0.0),
+]
 
 
 # --- the independent method ----------------------------------------------------------------------
@@ -138,7 +145,10 @@ def test_as_many_features_as_examples_diverge_as_the_root_of_time():
 # --- consistency ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("n_params", "n_data"), [(64, 128), (128, 64), (50, 50), (math.inf, 30)])
+@pytest.mark.parametrize(
+    ("n_params", "n_data"),
+    [pytest.param(64, 128, marks=pytest.mark.slow), (128, 64), (50, 50), (math.inf, 30)],
+)
 def test_the_two_contours_agree_where_both_apply(n_params, n_data):
     class Early(dmft.GradientFlow):
         def settled(self, time, largest):

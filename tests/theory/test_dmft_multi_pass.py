@@ -16,7 +16,9 @@ SPECTRUM = sl.Spectrum.power_law(1.5, 1.25, 200)
 EVERYTHING = 1e12  # a batch without noise
 
 
-@pytest.mark.parametrize(("n_params", "n_data"), [(60, 100), (100, 60), (math.inf, 60)])
+@pytest.mark.parametrize(
+    ("n_params", "n_data"), [(60, 100), pytest.param(100, 60, marks=pytest.mark.slow), (math.inf, 60)]
+)
 def test_without_batch_noise_it_is_gradient_descent(n_params: float, n_data: float) -> None:
     steps = [0, 1, 7, 60]
     known = dmft.solve(SPECTRUM, steps, n_params, n_data, 0.3, dmft.GradientDescent(0.2, 0.5), ensemble=2)

@@ -57,7 +57,7 @@ def test_draws_of_examples_scatter_about_the_solution() -> None:
     assert np.any(np.abs(mean["test_loss"].to_numpy() - lazy) > 4 * error), "rich and lazy differ"
 
 
-@pytest.mark.parametrize("noise", [1.0, 8.0, 64.0])
+@pytest.mark.parametrize("noise", [1.0, pytest.param(8.0, marks=pytest.mark.slow), 64.0])
 def test_noisy_labels_are_learnt_in_the_end_as_the_lazy_model_learns_them(noise: float) -> None:
     """Much noise makes rates grow beyond what the noise-free task allows, where the integral overflowed."""
     spectrum = Spectrum.power_law(1.5, 1.25, 60)

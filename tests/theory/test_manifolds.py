@@ -32,7 +32,14 @@ def test_a_torus_of_many_dimensions_has_a_spectrum_or_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("manifold", "dimension"), [("torus", 1), ("torus", 3), ("sphere", 1), ("sphere", 2), ("sphere", 4)]
+    ("manifold", "dimension"),
+    [
+        ("torus", 1),
+        pytest.param("torus", 3, marks=pytest.mark.slow),
+        ("sphere", 1),
+        pytest.param("sphere", 2, marks=pytest.mark.slow),
+        ("sphere", 4),
+    ],
 )
 def test_nearest_distance_matches_drawn_points(manifold, dimension):
     """80 draws, 400 test points each: within 4 standard errors."""

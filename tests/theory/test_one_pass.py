@@ -55,7 +55,8 @@ def test_losses_are_those_of_whole_covariances(optimizer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spectral", "modes_", "n_params"), [(1.5, 10**9, 50), (0.7, 400, 100), (1.2, 30, 60)]
+    ("spectral", "modes_", "n_params"),
+    [(1.5, 10**9, 50), (0.7, 400, 100), pytest.param(1.2, 30, 60, marks=pytest.mark.slow)],
 )
 def test_contour_is_the_drift_of_mean_field_theory(spectral: float, modes_: int, n_params: int) -> None:
     spectrum = Spectrum.power_law(2.0, spectral, modes_)

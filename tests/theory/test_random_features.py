@@ -157,7 +157,7 @@ def test_surface_agrees_with_the_stationary_state_of_the_dynamical_theory(n_data
 
 @pytest.mark.parametrize(
     ("n_data", "n_params", "ridge"),
-    [(120, 30, 0.0), (30, 120, 0.3), (60, 60, 0.1)],
+    [(120, 30, 0.0), (30, 120, 0.3), pytest.param(60, 60, 0.1, marks=pytest.mark.slow)],
 )
 def test_surface_lies_within_the_error_bars_of_simulation(n_data, n_params, ridge):
     """200 draws of data, projection and noise, in both regimes, with and without a ridge."""
