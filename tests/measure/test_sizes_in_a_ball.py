@@ -186,3 +186,40 @@ def test_a_norm_has_the_length_of_its_gain_and_the_slope_of_its_epsilon() -> Non
     rows = math.sqrt(ROWS) * (2.0 * math.sqrt(COLUMNS) + float(shift.norm()))
     found = measure.norms(Of(lambda y: y @ y.mT, nn.Sequential(plain(), layer)), SHAPE)
     assert found["spectral"] == pytest.approx(2 * slope * rows, rel=3e-4)
+
+
+def test_a_spread_has_the_slope_of_its_degrees_of_freedom() -> None:
+    found = measure.norms(Of(lambda x: x.std(2)), SHAPE)["spectral"]
+    assert found == pytest.approx(1 / math.sqrt(COLUMNS - 1), rel=3e-4)
+
+
+def test_a_quotient_by_a_mask_has_no_bounded_slope() -> None:
+    product, quotient = Of(lambda x: x * (x > 0).float()), Of(lambda x: x / (x > 0).float())
+    assert measure.norms(product, SHAPE)["spectral"] == pytest.approx(1, rel=3e-4)
+    assert math.isnan(measure.norms(quotient, SHAPE)["spectral"])
+
+
+def test_a_token_of_attention_is_moved_by_the_biases_of_values_and_outputs() -> None:
+    layer = nn.MultiheadAttention(6, 2, batch_first=True)
+    with torch.no_grad():
+        for block, size in zip(layer.in_proj_weight.chunk(3), (0.1, 0.2, 2.0), strict=True):
+            block.copy_(size * torch.eye(6))
+        layer.out_proj.weight.copy_(0.5 * torch.eye(6))
+        layer.in_proj_bias.copy_(torch.linspace(-0.5, 0.6, 18))
+        layer.out_proj.bias.copy_(torch.linspace(0.1, 0.9, 6))
+    of_values, of_outputs = (float(b.detach().norm()) for b in (layer.in_proj_bias[12:], layer.out_proj.bias))
+    token = math.sqrt(2) * 0.5 * (2.0 * R + of_values) + of_outputs
+    slope, of_square = (bound(Attending(layer, power)) for power in (1, 2))
+    assert of_square == pytest.approx(2 * slope * token, rel=3e-4)
+
+
+class Attending(nn.Module):
+    """A power of the entries of a layer's attention to itself."""
+
+    def __init__(self, layer: nn.Module, power: int) -> None:
+        super().__init__()
+        self.layer, self.power = layer, power
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.layer(x, x, x, need_weights=False)[0]
+        return y * y if self.power == 2 else y
