@@ -57,6 +57,20 @@ def test_what_is_no_number_stays_text(text: str):
     assert number(text) is None
 
 
+POWERS_OF_TEN = {
+    0: [""], 3: ["k", "thousand", "Tsd.", "тыс", "千"], 4: ["万", "萬"], 8: ["亿", "億"],
+    6: ["M", "Mn", "Mio.", "million",
+        "Millionen", "millones", "milhões", "milioni", "miljoen", "млн", "百万"],
+    9: ["B", "G", "bn", "Mrd.", "Md", "billion", "Milliarden", "miliardi", "miljard", "млрд", "十亿", "十億"],
+    12: ["T", "trillion", "万亿", "兆"],
+}  # fmt: skip
+
+
+def test_words_for_powers_of_ten_are_known_in_several_languages():
+    found = {power: [number(f"3 {word}".strip()) for word in words] for power, words in POWERS_OF_TEN.items()}
+    assert found == {power: [3 * 10.0**power] * len(words) for power, words in POWERS_OF_TEN.items()}
+
+
 @given(st.floats(1e-300, 1e300), st.sampled_from(["", "k", "M", "B", "T"]))
 def test_a_suffix_is_a_power_of_ten_exactly(value: float, suffix: str):
     scale = {"": 0, "k": 3, "M": 6, "B": 9, "T": 12}[suffix]

@@ -204,6 +204,22 @@ def test_a_pack_is_merged_in_passing_only_with_as_many_rows_as_it_has(tmp_path):
     assert sorted(store.curves()["number"]) == [0, 1, 2, 3, 10, 11, 12, 13, 14]
 
 
+def test_compacting_removes_what_killed_writers_left_half_written_and_nothing_of_those_at_work(tmp_path):
+    store = Store(tmp_path)
+    fill(store, *range(3))
+    store.compact()
+    dead, at_work = (f".{run_name({'number': number})}.parquet.partial" for number in (8, 9))
+    left = [tmp_path / "sealed" / name for name in (dead, at_work, ".pack-0123.parquet.partial")]
+    left.append(tmp_path / "index" / ".pack-0123.index.partial")
+    for path in left:
+        path.write_bytes(b"half")
+    with store.start({"number": 9}):
+        store.compact()
+        assert [path.exists() for path in left] == [False, True, False, False]
+    with pytest.raises(BadInput, match="has no run 'nothing'"):
+        store.record("nothing")
+
+
 def test_verify_counts_each_run_once(tmp_path):
     store = Store(tmp_path)
     fill(store, 1, 2, 3)
