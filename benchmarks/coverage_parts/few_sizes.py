@@ -178,6 +178,11 @@ FEW_SIZES: tuple[tuple[str, Callable[[np.random.Generator], Ends], bool], ...] =
         )
         for count in (5, 7, 8, 12)
     ),
+    (
+        "one variable, 6 sizes × 3 seeds that hardly differ",
+        few_case(6, noise=0.0003, seeds=3, error=of_sizes),
+        True,
+    ),
     *((f"best of 7 rates, {name}", recipes_case(*given), True) for name, *given in VALLEYS),
     *(
         (f"lowest of 7 runs, {name}", recipes_case(*given, lowest=True), False)

@@ -18,6 +18,7 @@ from scalinglab.errors import NotDetermined
 from scalinglab.laws.extrapolation.forecasters import HORIZON
 from scalinglab.laws.extrapolation.shapes import require_continuable, short_range, widened
 from scalinglab.laws.fitting import bend
+from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.data.points import FEWEST_FOR_AN_OFFSET, MOST_SCATTER, Points
 from scalinglab.laws.fitting.fit import AUTO, fit_points
 from scalinglab.laws.fitting.law import Law, scatter_caution
@@ -25,7 +26,7 @@ from scalinglab.laws.fitting.statistics import WIDE
 from scalinglab.laws.fitting.uncertainty.form_error import FormError
 from scalinglab.laws.fitting.uncertainty.shared_errors import SharedErrors
 from scalinglab.laws.forms import base
-from scalinglab.results.distributions import OPEN, Interval
+from scalinglab.results.distributions import OPEN, Interval, Mixture, Student, interval
 from scalinglab.results.types import Reason
 
 OFFSET_FORM = AUTO
@@ -54,12 +55,19 @@ def law_of(data: Points, **options: Any) -> Law:
 
 def ends(data: Points, at: np.ndarray, level: float) -> tuple[np.ndarray, Interval]:
     """The law at `at`, (at,), and the interval of one more run; open ends are 0 and infinity."""
-    law = law_of(data)
+    laws, weight = [law_of(data)], np.ones(1)
     refuse_beginnings(data, at)
-    shared = SharedErrors(law)
-    allowed: dict[str, Any] = {"shared": shared, "form_error": FormError(law, shared)}
-    mean, determined = np.asarray(law.predict(at)), at <= furthest(data)
-    law_ends = law.interval(at, level, of="measurement", **allowed)
+    # seeds that their size moves together count as one point, as far as residuals show that it does
+    if data.error is None and (chance := SharedErrors(laws[0]).chance) > 0:
+        laws.append(fit_points(laws[0].form, points.check(*data.means())))
+        weight = np.array([1 - chance, chance])
+    middles = np.log([law.predict(at) for law in laws])
+    each = np.array([law.interval(at, level, of="measurement", form_error=FormError(law)) for law in laws])
+    with np.errstate(divide="ignore"):
+        low, high = np.log(each).swapaxes(0, 1)
+    average = Mixture(Student.of_ends(middles, low, high, level=level), weight, open_parts=True)
+    mean, determined = np.exp(weight @ middles), at <= furthest(data)
+    law_ends = interval(average, level, natural=np.exp)
     found = widened(data.means()[0], at, mean, law_ends, level)
     return mean, found.where(determined, OPEN.through(np.exp))
 
