@@ -188,6 +188,17 @@ def test_constants_of_the_papers_are_those_of_their_records():
         assert changed_constants(_read(record_file(paper))["constants"], constants(paper)) == (), paper
 
 
+@pytest.mark.parametrize("key", [
+    "bordelon2024/fig4c", "damico2025/fig5", "damico2025/talk-bottlenecks",
+    "field/hyperparameters", "field/mixtures", "park2019/table1", "park2019/table2", "park2019/table3",
+    "theory/phase-boundaries", "theory/quanta",
+])  # fmt: skip
+def test_the_quickest_entries_are_their_records(key: str):
+    """The others with the records themselves, beside the slow tests."""
+    known = _read(record_file(key.split("/")[0]))["entries"][key]
+    assert differences(known, results.run(key, "smoke")[0].table, entries()[key].local_data) == ()
+
+
 def test_an_unknown_paper_is_named():
     with pytest.raises(BadInput, match="nobody2030"):
         list(check("nobody2030"))
