@@ -7,7 +7,7 @@ import numpy as np
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.figures import decisions
-from scalinglab.figures.style import MUTED, PALETTE, colors, panels, points
+from scalinglab.figures.style import MUTED, PALETTE, colors, panels, points, sparse
 from scalinglab.laws.noise import OptimalNoise, Stability, optimal_noise, stability
 from scalinglab.laws.noise.runs import TRAINED_ABOVE
 from scalinglab.laws.planning.sgd_noise_advice import noise as advise
@@ -35,6 +35,7 @@ def fig14(scale: str) -> Reproduction:
         points(axes[0, 0], one.level[use], one.mean[use], one.stderr[use], color=color, fmt="o-",
                linewidth=1, label=f"{rate:g}")  # fmt: skip
     axes[0, 0].set(xscale="log", xlabel="batch size", ylabel="test accuracy")
+    sparse(axes[0, 0].xaxis)
     axes[0, 0].legend(title="learning rate", fontsize=7)
     row = estimate_row(
         "exponent of the optimal noise in the learning rate", found.power, found.n_runs, expected=0.0,

@@ -91,24 +91,23 @@ def both(key: str, scale: str) -> Compared:
 def fig1(scale: str) -> Reproduction:
     """Optimal noise against width, by batch and by rate."""
     wanted = keys("ntk", scale)
-    figure, axes = panels(len(wanted), 3, size=(4.0, 3.2))
+    figure, axes = panels(2, len(wanted), size=(3.6, 3.2))
     parts, rows = [], []
-    for line, key in zip(axes, wanted, strict=True):
+    for (optimum, in_time), key in zip(axes.T, wanted, strict=True):
+        name, titles = title(key, scale), []
         searches = {"batch": by_batch(key, scale)}
         if has_rates(key, scale):
             searches["rate"] = by_rate(key, scale)
         for how, curves, color in zip(searches, searches.values(), PALETTE, strict=False):
             found = optimal_noise(curves, trained_above=chance(scale))
             times = over_time(curves, trained_above=chance(scale))
-            draw_optimum(line[0 if how == "batch" else 1], found, color, f"{how} search")
-            draw_over_time(line[2], times, color, f"{how} search")
-            name = title(key, scale)
+            draw_optimum(optimum, found, color, f"{how} search")
+            draw_over_time(in_time, times, color, f"{how} search")
+            titles.append(f"{how}: {optimum.get_title(loc='left')}")
             rows += [power_row(name, found, how), slope_row(name, found, how), time_row(name, times, how)]
             parts.append(curves)
-        line[0].set_title(f"{title(key, scale)}\n{line[0].get_title(loc='left')}", fontsize=8)
-        line[2].legend(fontsize=7, loc="lower right")
-        if len(searches) == 1:
-            line[1].set_axis_off()
+        optimum.set_title("\n".join([name, *titles]), fontsize=8)
+        in_time.legend(fontsize=7, loc="lower right")
     return Reproduction(united(parts), figure, tuple(rows))
 
 
@@ -188,6 +187,7 @@ def fig5(scale: str) -> Reproduction:
         ):
             found = optimal_noise(curves, trained_above=chance(scale))
             draw_optimum(axis, found, PALETTE[0], f"{how} search")
+            axis.set_title(f"{title(key, scale)}\n{axis.get_title(loc='left')}", fontsize=8)
             rows.append(_with_batch_norm(key, scale, found, how))
             parts.append(curves)
     return Reproduction(united(parts), figure, tuple(rows))

@@ -89,7 +89,7 @@ def at_sizes(pair: Pair, sizes: set[float]) -> Pair:
 def _curves_and_collapse(made: list[Pair]) -> Figure:
     """Two panels for each: the curves, and the collapse at the positions."""
     few = len(made) <= FEW
-    figure, axes = panels_for(2 * len(made), 2 if few else 8, size=(3.8, 2.9) if few else (2.5, 2.2))
+    figure, axes = panels_for(2 * len(made), 4 if few else 8, size=(3.8, 2.9) if few else (2.5, 2.2))
     for (left, right), pair in zip(axes.reshape(-1, 2), made, strict=True):
         if pair.found is None:
             plain_curves(left, pair)
