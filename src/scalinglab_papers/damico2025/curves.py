@@ -86,7 +86,7 @@ def fig3(scale: str) -> Reproduction:
     made = analysed(scale)
 
     def draw(axis: Axes, pair: Pair) -> None:
-        title = f"{pair.label}\n" + ("" if pair.found is None else f"γ₁ = {pair.found.gamma_1}")
+        title = f"{pair.title}\n" + ("" if pair.found is None else f"γ₁ = {pair.found.gamma_1}")
         if pair.found is None:
             plain_curves(axis, pair)
             axis.set_title(title)
@@ -138,7 +138,7 @@ def fig4(scale: str) -> Reproduction:
     masters = {pair.label: collapse(pair.curves, by="optimum") for pair in made}
 
     def draw(axis: Axes, pair: Pair) -> None:
-        draw_collapse(axis, masters[pair.label], "norm", "test error", pair.label)
+        draw_collapse(axis, masters[pair.label], "norm", "test error", pair.title)
         plain_ticks(axis, "y")
 
     rows = []
@@ -253,7 +253,7 @@ def fig9(scale: str) -> Reproduction:
         found = pair.found
         assert found is not None
         table = found.table
-        loglog(axis, "P", "smallest test error", pair.label)
+        loglog(axis, "P", "smallest test error", pair.title)
         draw_law(axis, table["size"], table["y_optimum"], found.gamma_measured,
                  f"γ = {found.gamma_measured}", falling=True)  # fmt: skip
         draw_predicted(axis, found)

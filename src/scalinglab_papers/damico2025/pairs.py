@@ -72,7 +72,12 @@ class Pair:
     @property
     def label(self) -> str:
         """Name, origin and norm."""
-        return self.name if self.origin == STAND_IN else f"{self.name}, {self.origin}, {self.norm}"
+        return self.title if self.origin == STAND_IN else f"{self.title}, {self.norm}"
+
+    @property
+    def title(self) -> str:
+        """Name and origin, where panels have one norm."""
+        return self.name if self.origin == STAND_IN else f"{self.name}, {self.origin}"
 
 
 @shared
