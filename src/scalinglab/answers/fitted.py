@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,7 +15,7 @@ import numpy as np
 
 from scalinglab.curves import PROGRESS, Curves
 from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE, is_numeric, is_seed
-from scalinglab.curves.names import SPREADS, bare, quantity
+from scalinglab.curves.names import OF_TASKS, SPREADS, bare, quantity
 from scalinglab.errors import BadInput, NotDetermined, nearest
 from scalinglab.laws import forms
 from scalinglab.laws.extrapolation.stacking import extrapolate
@@ -165,10 +166,23 @@ def choose(
 
 
 def _called(curves: Curves, y: str) -> str:
-    """The name of y in the table where its values were kept, else in words."""
+    """The name of y in the table where its values were kept, without its unit, else in words."""
     columns = () if curves.reading is None else curves.reading.columns
     theirs = (c.theirs for c in columns if c.ours == y and c.theirs not in ("", y) and not c.change)
-    return next(theirs, spoken(y))
+    if y == "test_error" and (score := score_of(curves)):
+        return f"1 − {score}"
+    called = next(theirs, spoken(y))
+    unit = curves.unit_of(y)
+    return re.sub(r"\s*[\[(][^\])]*[\])]$", "", called) if unit and unit in called else called
+
+
+def score_of(curves: Curves) -> str:
+    """The score of another name than accuracy that was read as one, as BLEU or NDCG; empty where none was."""
+    columns = () if curves.reading is None else curves.reading.columns
+    if any(c.ours == "test_error" and c.theirs for c in columns):
+        return ""
+    theirs = (c.theirs for c in columns if c.ours == "test_accuracy" and c.theirs not in ("", c.ours))
+    return next((t for t in theirs if (q := quantity(t)) is None or q.rank >= OF_TASKS), "")
 
 
 def _also_measured(curves: Curves, y: str) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scalinglab.answers.fitted import Chosen, Fit
+from scalinglab.answers.fitted import Chosen, Fit, score_of
 from scalinglab.laws.extrapolation.stacking import Extrapolation
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.optimum import Optimal
@@ -155,10 +155,12 @@ def in_words(findings: tuple[Finding, ...], chosen: Chosen) -> tuple[Finding, ..
     return tuple(replace(found, names={**names, **found.names}) for found in findings)
 
 
-def of_accuracy(curves: Curves, y: str) -> dict[str, bool]:
-    """The fact that y is the complement of an accuracy that the table has; empty where it is not."""
-    found = y == "test_error" and "test_accuracy" in curves.frame
-    return {"of_accuracy": True} if found else {}
+def of_accuracy(curves: Curves, y: str) -> dict[str, bool | str]:
+    """The fact that y is the complement of an accuracy that the table has, and of which score; or empty."""
+    if y != "test_error" or "test_accuracy" not in curves.frame:
+        return {}
+    score = score_of(curves)
+    return {"of_accuracy": True} | ({"score": score} if score else {})
 
 
 def next_run(planned: NextRuns, units: dict[str, str], command: Command) -> Finding:

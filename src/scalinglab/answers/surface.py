@@ -228,7 +228,7 @@ def _few_that_miss(fitted: Surface) -> tuple[Reason, ...]:
     return (Reason("few_miss", sizes=tuple(map(Column, EXPONENTS.values())), **about),)
 
 
-def _ten_times(best: Optimal, found: Answers, accuracy: dict[str, bool], command: Command) -> Finding:
+def _ten_times(best: Optimal, found: Answers, accuracy: dict[str, bool | str], command: Command) -> Finding:
     assert found.fit is not None
     measured = found.fit.chosen.measured
     values = {found.y: measured(best.loss_median[1], *(end[1] for end in best.loss_interval))}
@@ -237,7 +237,7 @@ def _ten_times(best: Optimal, found: Answers, accuracy: dict[str, bool], command
     return Finding("ten times", Status.DETERMINED, values, (), facts, command)
 
 
-def _both_grown(found: Answers, spent: np.ndarray, accuracy: dict[str, bool]) -> tuple[Finding, ...]:
+def _both_grown(found: Answers, spent: np.ndarray, accuracy: dict[str, bool | str]) -> tuple[Finding, ...]:
     """What ten times the compute gives where its best split is not determined: both sizes grow alike."""
     fit = found.fit
     assert fit is not None

@@ -38,9 +38,11 @@ _IN = {
     "model": "modèle modelo modello модель модели 模型 モデル 모델",
     "model size": "modellgröße modellgroesse", "train examples": "trainingsbeispiele",
     "train data": "trainingsdaten", "test error": "testfout", "train size": "trainingsgröße",
-    "learning rate": "lernrate taux_d_apprentissage tasa_de_aprendizaje 学习率 學習率 学習率 학습률",
+    "learning rate": "lernrate taux_apprentissage tasa_de_aprendizaje 学习率 學習率 学習率 학습률",
     "compute": "rechenaufwand cómputo вычислений 计算量 計算量",
     "number": "anzahl nombre número numero aantal liczba число количество",
+    "hours": "stunden heures horas uren godzin часов 小时 小時", "remark": "bemerkung anmerkung kommentar remarque"
+    " commentaire comentario observación observação opmerking uwagi примечание 备注 備註 備考 비고",
     "of": "de del della di des du von van", "on": "на", "run": "lauf läufe", "": "数 量",
 }  # fmt: skip
 # what has to follow: loss_de is one of German, and n_trainings has none of it
@@ -84,7 +86,7 @@ def in_english(name: str) -> str:
     """
     for word in _ONLY_WITH_ACCENT:
         name = re.sub(word, " accuracy ", unicodedata.normalize("NFC", name), flags=re.IGNORECASE)
-    name = name if name.isascii() else _without_accents(name)
+    name = re.sub(r"\b[dl]['’](?=\w)", "", name if name.isascii() else _without_accents(name))
     foreign, english = _foreign()
     name = foreign.sub(
         lambda m: f" {english[re.sub('[^a-z0-9]+', '_', m[0].lower()) if m[0].isascii() else m[0].lower()]} ",

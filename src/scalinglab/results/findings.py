@@ -191,7 +191,7 @@ def _ten_times(found: Finding) -> tuple[str, str]:
 
     Without sizes it is the best y of this compute.
 
-    Also whether the table has the accuracy of which y is the complement.
+    Also whether the table has the accuracy of which y is the complement, and the name of another score.
     """
     f = found.facts
     if not found.values:
@@ -201,15 +201,19 @@ def _ten_times(found: Finding) -> tuple[str, str]:
     ends = f"{value.low:.4g} to {value.high:.4g}"
     middle, low, high = (type(value.value)(1 - v) for v in (value.value, value.high, value.low))
     accuracy = f", an accuracy of {middle:.3g} ({low:.3g} to {high:.3g})," if f.get("of_accuracy") else ""
+    result = f"{y} {value.value:.4g}{unit}"
+    if f.get("score"):
+        result, ends, accuracy = f"{f['score']} {middle:.3g}", f"{low:.3g} to {high:.3g}", ""
     if "compute" in f:
         sizes = [f"{count(size)} {found.names.get(name, name)}" for name, size in f.get("sizes", {}).items()]
         subject = (
             f"Ten times the compute, {flops(f['compute'])}{', as ' if sizes else ''}{' on '.join(sizes)}"
         )
-        down = f"down from {f['now']:.4g} for the {'' if sizes else 'compute of the '}largest run."
-        return subject, f"{y} {value.value:.4g}{unit} (95 %: {ends}){accuracy or ','} {down}"
+        before = f"up from {1 - f['now']:.3g}" if f.get("score") else f"down from {f['now']:.4g}"
+        down = f"{before} for the {'' if sizes else 'compute of the '}largest run."
+        return subject, f"{result} (95 %: {ends}){accuracy or ','} {down}"
     more = {"n_data": "data", "n_params": "parameters", "step": "steps"}.get(f["x"], f["x"])
-    text = f"{y} {value.value:.4g}{unit} (95 % of runs: {ends}){accuracy} if the trend continues."
+    text = f"{result} (95 % of runs: {ends}){accuracy} if the trend continues."
     text = " ".join([text, *filter(None, [paragraph(*_reasons(found))])])
     at = sized(f["at"], f["unit"], f["x"]).removesuffix(f" {more}")  # parameters are said once
     return f"Ten times the {more}, {at}", text
@@ -261,7 +265,7 @@ def _next_run(found: Finding) -> tuple[str, str]:
     ]
     left = len(f["runs"]) - len(named)
     runs = listed([*named, *([counted(left, "more run")] if left else [])])
-    return "Next run", f"{runs}. {paragraph(f'worth it: {_why(found)}')}"
+    return f"Next run{'s' if len(f['runs']) > 1 else ''}", f"{runs}. {paragraph(f'worth it: {_why(found)}')}"
 
 
 def _size(run: Mapping[str, Any]) -> float:

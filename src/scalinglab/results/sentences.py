@@ -247,8 +247,8 @@ REASONS = {
         "would miss the runs by {scatter:%%}"
     ),
     "few_dof": (
-        "with {dof:#degree} of freedom the scatter is poorly known, and the interval may be too narrow: "
-        "repeat sizes with other seeds"
+        "with only {dof:#point} more than the law has parameters the scatter is poorly known, and the "
+        "interval may be too narrow: repeat sizes with other seeds"
     ),
     "no_exponent": "{form} has no exponent",
     "no_freedom_left": "{points} points for {parameters} parameters: no degrees of freedom are left",

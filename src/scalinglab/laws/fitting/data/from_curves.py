@@ -285,7 +285,7 @@ def points_of(
             notes += done
         rows.one_category(frame, names, y, recipe, called)
     fixed = [column for column in fixed if column != y]
-    doubted = rows.doubts(frame, names, fixed)
+    doubted = rows.doubts(frame[frame[y].notna()], names, fixed)
     named = {note.details.get("column") for note in doubted}
     notes += doubted + rows.also_explained(frame, names, y, [c for c in fixed if c not in named])
     found = _as_fractions(_columns(frame, names, y, error), y, notes)

@@ -322,9 +322,8 @@ def refuse(x: np.ndarray, y: np.ndarray, names: tuple[str, str] = ("x", "y")) ->
     negative = ", the negative of a log-likelihood" if (y < 0).all() else ""
     raise BadInput(
         f"{names[1]} rises with {names[0]}, from {y[np.argmin(x)]:.4g} to {y[np.argmax(x)]:.4g}, and laws "
-        "here fall: of a score give what is missing to the best possible one, such as "
-        f"1 - accuracy{percent}{negative} or best score - score; a loss that rises with size follows no such "
-        "law"
+        f"here fall. Of a score give what is missing to the best one: 1 - accuracy{percent}{negative}, or "
+        "best score - score"
     )
 
 
