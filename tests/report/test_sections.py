@@ -178,7 +178,7 @@ def test_single_checkpoints_have_one_column_of_what_was_measured():
 def test_learning_curves_say_what_lines_and_colours_are():
     averaged = sections.learning_curves(curves())
     assert averaged.paragraphs == [
-        "Lines are means over seeds, bands one standard error. Colours run with training examples."
+        "Lines are means over seeds, bands one standard error. Coloured by training examples."
     ]
     one = sections.learning_curves(curves().select(n_data=100, seed=0))
     assert one.paragraphs == [""]

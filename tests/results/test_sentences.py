@@ -199,8 +199,8 @@ def test_ten_times_as_much():
     few = (Reason("few_dof", dof=1),)
     curve = found("ten times", values=value, facts={"x": "n_data", "at": 1e6, "unit": "tokens"}, reasons=few)
     assert curve.text == (
-        "Ten times the data, 1M tokens: loss 2 (95 % of runs: 1.9 to 2.25) if the trend continues. With 1 "
-        "degree of freedom the scatter is poorly known, and the interval may be too narrow: repeat sizes with "
+        "Ten times the data, 1M tokens: loss 2 (95 % of runs: 1.9 to 2.25) if the trend continues. With only 1 "
+        "point more than the law has parameters the scatter is poorly known, and the interval may be too narrow: repeat sizes with "
         "other seeds."
     )
     surface = found("ten times", values=value, facts={"compute": 1.2e23, "now": 2.5})
@@ -275,7 +275,7 @@ def plan(
 def test_the_next_runs_are_named_up_to_three_with_their_seeds():
     runs = [{"n_params": k * 1e7, "n_data": k * 2e8, "seeds": 2 if k == 4 else 1} for k in range(1, 6)]
     assert plan(runs).text == (
-        "Next run: 40M parameters on 800M tokens (2 seeds), 50M parameters on 1B tokens, 30M parameters on "
+        "Next runs: 40M parameters on 800M tokens (2 seeds), 50M parameters on 1B tokens, 30M parameters on "
         "600M tokens and 2 more runs. Worth it: 3e19 FLOPs in all would narrow the prediction"
         " from ± 2 % to ± 1 %."
     )

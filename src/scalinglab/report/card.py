@@ -87,6 +87,7 @@ def curve_figure(found: Answers) -> tuple[Plot | None, Slider | None]:
         line(drawn, curve.x, curve.y, law.form.equation)
     if found.extrapolation is None:  # the card says why there is no prediction
         return Plot(finish(legend_above(drawn)), f"{label(found.y)} of every run.".capitalize()), None
+    called = found.fit.chosen.called
     inside = np.geomspace(table.x.min(), AHEAD * table.x.max(), STEPS)
     ahead = extrapolate(table.x, table.y, at=np.union1d(inside, table.x.max()))
     later = ahead.at >= table.x.max()
@@ -94,7 +95,7 @@ def curve_figure(found: Answers) -> tuple[Plot | None, Slider | None]:
     line(drawn, ahead.at[later], ahead.mean[later], "prediction", PALETTE[1], dash="dash")
     slider = Slider(
         f"{label(found.x)}", unit, [float(v) for v in ahead.at],
-        {found.y: draws(ahead.mean, ahead.low, ahead.high)}, {found.y: found.fit.chosen.unit},
+        {called: draws(ahead.mean, ahead.low, ahead.high)}, {called: found.fit.chosen.unit},
         float(table.x.max()),
     )  # fmt: skip
     return Plot(finish(legend_above(drawn)), curve_caption(found, ahead)), slider
@@ -137,14 +138,14 @@ def surface_figure(found: Answers, frontier: pd.DataFrame | Reason) -> tuple[Plo
 
 def _budget(found: Answers, best: pd.DataFrame, total: np.ndarray) -> Slider:
     assert found.fit is not None
-    units = found.fit.chosen.units
+    units, y = found.fit.chosen.units, found.fit.chosen.called
     values = {
         called: draws(*(best[f"{name}_{part}"] for part in ("median", "low", "high")))
-        for name, called in (("loss", found.y), *((name, units[name]) for name in ("n_params", "n_data")))
+        for name, called in (("loss", y), *((name, units[name]) for name in ("n_params", "n_data")))
     }
     return Slider(
         "compute", "FLOPs", [float(v) for v in best["compute"]], values,
-        {found.y: found.fit.chosen.unit, units["n_params"]: "count", units["n_data"]: "count"},
+        {y: found.fit.chosen.unit, units["n_params"]: "count", units["n_data"]: "count"},
         float(total.max()),
     )  # fmt: skip
 

@@ -57,7 +57,7 @@ def learning_curves(curves: Curves) -> Section | None:
         return None
     x, by, shown = found.x, found.by, found.started
     plots = [Plot(by_size(shown, x, y, by), f"{label(y)} against {label(x)}".capitalize()) for y in found.y]
-    text = [f"Colours run with {label(by)}." if by != "run" else "", styles_in_words(shown, by)]
+    text = [f"Coloured by {label(by)}." if by != "run" else "", styles_in_words(shown, by)]
     if found.averaged:
         text.insert(0, "Lines are means over seeds, bands one standard error.")
     return Section("Learning curves", [" ".join(filter(None, text))], plots)
