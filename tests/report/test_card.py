@@ -52,7 +52,7 @@ def test_the_lines_the_figure_and_the_slider_give_the_prediction_of_extrapolate(
     held = int(np.sum((at_last.low[0] <= last) & (last <= at_last.high[0])))
     assert f"holds {held} of the 2 runs" in plot.caption
     slider = section.slider
-    last = np.array(slider.draws["test_error"])[:, -1]
+    last = np.array(slider.draws["test error"])[:, -1]
     assert slider.at[-1] == pytest.approx(1e6)
     assert np.median(last) == pytest.approx(ahead.mean[0], rel=1e-3)
     ends = np.quantile(last, [0.025, 0.975], method="hazen")
