@@ -26,7 +26,7 @@ from scalinglab.support.validation import checked
 from scalinglab.support.whole_files import write_whole
 
 Progress = Callable[[int, int | None], None]  # bytes so far, bytes in all where known
-CHUNK = 1 << 18
+CHUNK = 1 << 18  # bytes at a time, so that memory stays small and the bar moves
 TIMEOUT = 20.0  # seconds without a byte
 
 

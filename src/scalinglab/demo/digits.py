@@ -59,6 +59,7 @@ class Plan:
         return Grid(setting, axes={"n_data": list(self.sizes)}, seeds=self.seeds, experiment="demo")
 
 
+# even in the logarithm, from where a CNN learns anything to what the bundled digits leave for training
 SIZES = (40, 66, 108, 177, 290, 476, 780, 1280)
 PLANS = {
     "smoke": Plan("digits", SIZES[::2], seeds=2, min_steps=60, min_epochs=1, width=0.125),

@@ -25,7 +25,7 @@ from scalinglab.theory import dmft, feature_learning
 
 DRAWS = 12  # sets of examples whose losses are compared
 FEWER_DRAWS = 5  # of more than MANY examples, whose kernels take seconds each
-MANY = 1000
+MANY = 1000  # examples, from which on a kernel takes seconds
 REDRAWS = 3  # initialisations at each of the two widths
 FEW = 500  # inputs on which their kernels are measured
 RICHNESS = (math.log(1e-3), math.log(1e3))  # ln of c |z|², in which the richness is looked for

@@ -273,7 +273,7 @@ def solution(axes: Axes, found: Any) -> None:
     axes.legend(loc="lower left")
 
 
-MOST_LABELS = 8
+MOST_LABELS = 8  # of a legend, which more would hide the curves behind
 
 
 def table(axes: Axes, found: Any, x: str | None = None, y: str | None = None, by: str | None = None) -> None:

@@ -34,7 +34,7 @@ import numpy as np
 from scalinglab.errors import BadInput
 from scalinglab.results.distributions import reach
 
-LEVEL = 0.95
+LEVEL = 0.95  # convention: of every interval of a study
 RESOLUTION = 0.1  # of the reference: the difference that an agreement must be able to exclude
 NUMERICAL = 1e-6  # smallest error given to a number that a solver of the theory computes
 RELATIONS = ("=", ">", "<", "in")

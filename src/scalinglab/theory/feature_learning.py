@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 CLOSE = 1e-9  # of the rates at the two ends of a step, which are found together
 COARSE = 1e-6  # accuracy of a contour for pairs of modes, whose cost grows as the square of its nodes
-MOST_ROUNDS = 100
+MOST_ROUNDS = 100  # guard: of a fixed point that is otherwise taken where it changes by `CLOSE`
 FARTHER = 1e-4  # where there is a rate of 0 (as many examples as modes)
 MOST_CONTOURS = 4  # each for the time that passed on the one before
 

@@ -22,7 +22,7 @@ from scalinglab.laws.schedule import Schedule
 from scalinglab.results.types import Reason, reason_of
 from scalinglab.store import Store
 
-PIECES = 200
+PIECES = 200  # of a run: its final loss is foretold from so many averages
 LOSSES = 20  # of a piece: 4 000 of a run are enough
 KNOTS = 400  # of a schedule that is read off PyTorch's
 SHARE = 0.003  # of the time so far that estimates may take; calls take twice that of steps of 1 ms

@@ -39,7 +39,7 @@ Floats = NDArray[np.float64]
 
 FIRST = 12  # steps before the first look: fewer could not find a singular vector that has overtaken the start
 LOOK = 4  # steps between two later looks
-MAX_STEPS = 400
+MAX_STEPS = 400  # guard: a spectrum without a gap would go on without end
 _SMALL = 48  # up to this smaller side a dense matrix is diagonalised instead of iterated on
 _MIXED = 0.1  # the random part of a warm start
 FAILURE = 1e-4  # probability, over random starts, that a proven bound does not hold

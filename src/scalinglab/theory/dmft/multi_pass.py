@@ -35,7 +35,7 @@ from scalinglab.theory.dmft.dynamics import Dynamics, MultiPassSGD
 from scalinglab.theory.dmft.modes import ANGLE, surround
 from scalinglab.theory.dmft.solver.problem import LARGEST, Problem, decompose
 
-MOST_STEPS = 100_000
+MOST_STEPS = 100_000  # guard: each step is made, for all nodes
 ACCURACY, COARSE = 1e-9, 1e-6  # of integrals; the second where momentum leaves only a narrow contour
 NARROW, NARROWEST = 0.15, 0.01  # angles below which integrals are coarse, and refused
 LENS = np.geomspace(1e-6, 1e6, 200)  # where along the contour its growth is looked at

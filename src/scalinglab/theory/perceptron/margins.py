@@ -26,7 +26,7 @@ from scalinglab.theory.perceptron import saddle
 from scalinglab.theory.perceptron.checks import load_array, sharpness_array
 from scalinglab.theory.perceptron.solution import fixed_norm
 
-CAPACITY = 2.0
+CAPACITY = 2.0  # examples per weight: of more random labels no student makes all right (Cover 1965)
 BEYOND_CAPACITY = "random labels can be stored below load 2 only, and there the loss has one minimum"
 HUGE = 1e150  # a pull this large lies outside every density
 

@@ -45,7 +45,7 @@ SCALES = 2.0 ** np.arange(
 )  # edges of panels in units of the margins' width: teachers that are well known
 STEEP = 2.0 ** np.arange(-5, 11)  # edges in units of the loss's own scale, one
 CONTINUED = 4.0  # ratio of ridges from one to the next of the way to a small one
-TOLERANCE = 1e-9
+TOLERANCE = 1e-9  # of the equations of order parameters, all of order one
 
 
 @dataclass(frozen=True)

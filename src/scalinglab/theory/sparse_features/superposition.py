@@ -33,7 +33,7 @@ MEAN, SECOND = 1.0, 4 / 3  # of a value that is uniform on [0, 2]
 VALUES = np.polynomial.legendre.leggauss(24)
 RARE = 0.01  # frequencies below are counted together
 SAMPLE = 2**15  # draws of what is active at once, in BODY and TAIL parts
-BODY, TAIL = 20, 16
+BODY, TAIL = 20, 16  # few are active often, and the largest sums decide: the tail is cut finer
 BIASES = np.linspace(0.0, 7.0, 71)  # −b in units of the interference
 LEVELS = 30  # frequencies at which the loss of a feature is computed; between them ln L is interpolated
 

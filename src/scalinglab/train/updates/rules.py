@@ -34,7 +34,7 @@ from scalinglab.train.modules.networks import trained_names
 from scalinglab.train.setting import Setting
 from scalinglab.train.updates.schedules import Schedule
 
-EPSILON = 1e-8
+EPSILON = 1e-8  # PyTorch's of Adam, so that a run here is a run there
 BETAS = {"adam": (0.9, 0.999), "adamw": (0.9, 0.999), "lion": (0.9, 0.99), "muon": (0.9, 0.95)}
 SLOTS = {"adam": 2, "adamw": 2, "lion": 1, "muon": 2}
 NEWTON_SCHULZ, ORTHOGONAL_STEPS = (3.4445, -4.7750, 2.0315), 5  # Jordan et al. 2024

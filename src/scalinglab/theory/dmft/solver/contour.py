@@ -25,7 +25,7 @@ NODES = 32  # on the upper half of a hyperbola
 RATIO = 10.0  # latest over earliest time on one hyperbola
 ANGLE = 1.0236  # the best angle for that ratio
 GROWTH = 3.0  # log of the filter's growth that an ellipse allows; costs twice as many digits, base e
-MOST_NODES = 2048
+MOST_NODES = 2048  # guard: pairs of frequencies cost the square of it, in time and memory
 
 
 @dataclass(frozen=True, eq=False)
