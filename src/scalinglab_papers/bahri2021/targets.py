@@ -98,7 +98,8 @@ def fig_s8(scale: str) -> Reproduction:
 
 
 def _draw_partial_sums(axis: Axes, eigenvalues: np.ndarray, window: tuple[int, int]) -> None:
-    left = _partial_sums(eigenvalues)
+    tail = np.cumsum(eigenvalues[::-1])[::-1]
+    left = tail[1:] / tail[0]  # 1 − Σ_{j ≤ k} λ_j / Σ λ, without the last, which is zero
     k = np.arange(1, len(left) + 1)
     style.loglog(axis, "mode k", "")
     axis.plot(k, left, color=style.INK, label=f"partial sums: {_slope(k, left, window):.2f}")
@@ -148,12 +149,6 @@ def _loss_rows(
         note="the paper: teacher targets scale better",
     )  # fmt: skip
     return [*rows, apart]
-
-
-def _partial_sums(eigenvalues: np.ndarray) -> np.ndarray:
-    """1 − Σ_{j ≤ k} λ_j / Σ λ, without the last, which is zero."""
-    tail = np.cumsum(eigenvalues[::-1])[::-1]
-    return tail[1:] / tail[0]
 
 
 def _slope(k: np.ndarray, values: np.ndarray, window: tuple[int, int]) -> float:

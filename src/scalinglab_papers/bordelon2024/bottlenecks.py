@@ -153,7 +153,9 @@ def early(scale: str, by: str) -> Reproduction:
         )
         for place, size in enumerate(sizes)
     ]  # fmt: skip
-    curves = _with_excess(Curves.concat(parts), times, limit.limit)
+    curves = Curves.concat(parts)
+    base = curves.frame["time"].map(dict(zip(times.tolist(), limit.limit.tolist())))
+    curves = Curves(curves.frame.assign(excess=curves.frame["test_loss"] - base), settings=curves.settings)
     coefficient = limit.per_params if by == "n_params" else limit.per_data
     figure, axis = loglog_figure(f"{letter}", f"L(t, {letter}) − L(t, ∞)", f"early in training: 1/{letter}")
     table: list[Row] = []
@@ -185,11 +187,6 @@ def early(scale: str, by: str) -> Reproduction:
             )  # fmt: skip
     axis.legend(title="dotted: first order in 1/" + letter)
     return Reproduction(curves, figure, tuple(table))
-
-
-def _with_excess(curves: Curves, times: np.ndarray, limit: np.ndarray) -> Curves:
-    base = curves.frame["time"].map(dict(zip(times.tolist(), limit.tolist())))
-    return Curves(curves.frame.assign(excess=curves.frame["test_loss"] - base), settings=curves.settings)
 
 
 def final(scale: str, by: str) -> Reproduction:

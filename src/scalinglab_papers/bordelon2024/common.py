@@ -128,12 +128,12 @@ def ends(name: str, sizes: Sequence[float]) -> list[dict[str, float]]:
     return [{name: size} for size in dict.fromkeys((min(finite), max(finite)))]
 
 
-def at_time(curves: Curves, y: str, time: float, **setting: float) -> Number:
-    """Mean over draws of a simulated loss at the simulated time nearest to `time`."""
+def loss_at(curves: Curves, time: float, **setting: float) -> Number:
+    """Mean over draws of the simulated test loss at the simulated time nearest to `time`."""
     frame = curves.select(source="simulate", **setting).frame
     times = np.unique(frame["time"].to_numpy())
     nearest = times[np.argmin(abs(np.log(times / time)))]
-    return verdict.mean(frame[frame["time"] == nearest][y].to_numpy())
+    return verdict.mean(frame[frame["time"] == nearest]["test_loss"].to_numpy())
 
 
 def log_slope(x: np.ndarray, y: np.ndarray, error: np.ndarray) -> tuple[float, float]:

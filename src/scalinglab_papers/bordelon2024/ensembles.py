@@ -43,9 +43,7 @@ def judged(curves: Curves, base: int, members: tuple[int, ...]) -> tuple[verdict
     """What the losses of E = `members` models of N = `base` say, and of single models of N E features."""
     many = {"n_params": base, "ensemble": members[-1]}
     wide = {"n_params": base * members[-1], "ensemble": 1}
-    worse = verdict.ratio(
-        common.at_time(curves, "test_loss", 1e3, **many), common.at_time(curves, "test_loss", 1e3, **wide)
-    )
+    worse = verdict.ratio(common.loss_at(curves, 1e3, **many), common.loss_at(curves, 1e3, **wide))
     left, expected = _fall_of_variance(curves, base, members)
     return (
         worse.row(
@@ -68,9 +66,7 @@ def _fall_of_variance(curves: Curves, base: int, members: tuple[int, ...]) -> tu
     No theory is in it: that of infinite sizes has another bias B by a term of order 1/N.
     """
     few, many = members[-2:]
-    one, some, all_ = (
-        common.at_time(curves, "test_loss", 10.0, n_params=base, ensemble=e) for e in (1, few, many)
-    )
+    one, some, all_ = (common.loss_at(curves, 10.0, n_params=base, ensemble=e) for e in (1, few, many))
     whole = one.value - all_.value
     share = (some.value - all_.value) / whole
     error = math.hypot(some.stderr, share * one.stderr, (1 - share) * all_.stderr) / whole

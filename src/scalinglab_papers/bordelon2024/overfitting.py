@@ -37,8 +37,8 @@ def fig4a(scale: str) -> Reproduction:
     gains = [1 - final[1] / final[0], 1 - final[3] / final[2]]
     small, large = sizes[0], sizes[-1]
     wider = verdict.ratio(
-        common.at_time(curves, "test_loss", 30, n_params=large),
-        common.at_time(curves, "test_loss", 30, n_params=small),
+        common.loss_at(curves, 30, n_params=large),
+        common.loss_at(curves, 30, n_params=small),
     )
     best = dmft.optimal_stopping(spectrum, sizes[1], size).time
     stopped = _paired(curves, "test_loss", best, 1e4, n_params=sizes[1])

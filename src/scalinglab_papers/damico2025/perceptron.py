@@ -83,12 +83,6 @@ def fixed_students(load: float, size: tuple[int, int], sharpnesses: np.ndarray, 
     return Curves.concat([simulate.fixed_norm(problem, sharpnesses) for problem in problems])
 
 
-def along_norm(curves: Curves, norms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean error and its standard error over seeds, at given norms; null where a seed did not get there."""
-    each = each_along_norm(curves, norms)
-    return each.mean(axis=0), each.std(axis=0, ddof=1) / np.sqrt(len(each))
-
-
 def each_along_norm(curves: Curves, norms: np.ndarray) -> np.ndarray:
     """Error of each seed at given norms, (seeds, norms); null where a seed did not get there."""
     return np.array(
@@ -114,7 +108,8 @@ def _draw_fig1(exact: theory.FixedNorm, fixed: Curves, fast: Curves, plain: Curv
     style.points(axis, mean["norm"], mean["test_error"], mean["test_error_stderr"], color=style.PALETTE[0],
                  label=f"fixed norm, {count}", zorder=5, markersize=5)  # fmt: skip
     norms = np.geomspace(0.01, fast["norm"].max(), 150)
-    error, stderr = along_norm(fast, norms)
+    each = each_along_norm(fast, norms)
+    error, stderr = each.mean(axis=0), each.std(axis=0, ddof=1) / np.sqrt(len(each))
     style.band(axis, norms, error - stderr, error + stderr, color=style.MUTED)
     time = np.interp(np.log(norms), *_median_time(fast))
     colored = axis.scatter(norms, error, c=time, s=9, cmap="plasma", zorder=4)

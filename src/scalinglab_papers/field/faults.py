@@ -220,15 +220,10 @@ def _unfinished(clean: pd.DataFrame, rng: np.random.Generator) -> Planted:
     return clean.assign(status=state), {*rows.tolist()}
 
 
-def _one_search(clean: pd.DataFrame, rng: np.random.Generator) -> np.ndarray:
-    """Positions of one size."""
-    cells = clean.groupby(["n_params", "n_data"]).indices
-    return np.asarray(cells[[*cells][rng.integers(len(cells))]])
-
-
 def _edge_of_grid(clean: pd.DataFrame, rng: np.random.Generator) -> Planted:
     """One search without the rates above its best."""
-    rows = _one_search(clean, rng)
+    cells = clean.groupby(["n_params", "n_data"]).indices
+    rows = cells[[*cells][rng.integers(len(cells))]]
     loss, rate = (clean[c].to_numpy()[rows] for c in ("loss", "learning_rate"))
     best = rows[np.argmin(loss)]
     gone = rows[rate > rate[np.argmin(loss)]]

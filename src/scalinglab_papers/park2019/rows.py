@@ -79,13 +79,13 @@ def estimate_row(
     return Row(quantity, None, expected=expected, relation=relation, resolution=resolution, note=note)
 
 
-def power_row(name: str, found: OptimalNoise, how: str, claim: float = 1.0) -> Row:
+def power_row(name: str, found: OptimalNoise, how: str) -> Row:
     """p of ḡ_opt ∝ w^p (eq. 6)."""
     p = found.power
     outside = "" if found.bounded else f"; {found.reason}"
     note = f"95 % [{p.low:.2f}, {p.high:.2f}] over resampled runs, {int(found.used.sum())} widths{outside}"
     return estimate_row(
-        f"{name}: power p of the optimum in w, {how} search", p, found.n_runs, expected=claim,
+        f"{name}: power p of the optimum in w, {how} search", p, found.n_runs, expected=1.0,
         resolution=POWER_RESOLUTION, known=found.bounded, note=note,
     )  # fmt: skip
 
