@@ -94,6 +94,15 @@ def test_the_mean_tells_what_no_row_can():
     assert verdict(MEAN, *rows, one(2.0, 0.08)) == DISAGREES  # a row that fails is not averaged away
 
 
+def test_a_mean_is_of_two_rows_or_more_that_are_compared_alike():
+    pair = [one(1.1, 0.1), one(1.0, 0.1)]
+    found = mean_row(pair)
+    assert found is not None
+    assert (found.measured, found.stderr) == pytest.approx((0.05, 0.1 / np.sqrt(2)))
+    assert mean_row(pair[:1]) is None
+    assert mean_row([pair[0], replace(pair[1], relation=">")]) is None
+
+
 def test_the_error_of_a_mean_is_that_of_repeated_experiments():
     """Errors that say 0.1 where the rows scatter by 0.3: it is enlarged."""
     drawn = np.random.default_rng(1).normal(1.0, 0.3, size=(500, 8))
