@@ -57,7 +57,9 @@ COMMANDS_STARTED = {  # files of commands, and the tests that start these in pro
     "src/scalinglab/cli/__init__.py": "tests/cli/test_cli.py::test_(exit|debug|errors|warnings|interrupt)",
     "src/scalinglab/cli/commands/train.py": "tests/sweep/test_command_line.py",
 }
-DEFAULTS = {"src/scalinglab/cli/": "tests/cli/test_defaults.py"}  # tests that compare defaults
+DEFAULTS = {  # tests that compare defaults
+    "src/scalinglab/cli/": "tests/cli/test_defaults.py", "src/scalinglab/": "tests/test_conventions.py",
+}  # fmt: skip
 # a test that reads the numbers of the papers from the text of the code, so that it executes no line of it
 NUMBERS = {"src/scalinglab_papers/": "tests/studies/test_records.py::test_constants_of_the_papers"}
 PARTS = 40  # of the tests, recorded side by side
