@@ -30,6 +30,21 @@ class NotDetermined(BadInput):
     """A question that these data do not answer: the message says why in one sentence, and what would."""
 
 
+class MixedRows(NotDetermined):
+    """Rows of several kinds where a law is of one.
+
+    Attributes:
+        column: what tells them apart, as it is called here; theirs: in the table that was read.
+        kinds: its values.
+    """
+
+    def __init__(
+        self, message: str, column: str = "", theirs: str = "", kinds: tuple[object, ...] = ()
+    ) -> None:
+        super().__init__(message)
+        self.column, self.theirs, self.kinds = column, theirs, kinds
+
+
 class NotConverged(ScalinglabError, ArithmeticError):
     """A solver that did not reach its tolerance; no number is returned in its place."""
 

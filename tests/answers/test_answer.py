@@ -15,7 +15,7 @@ from scalinglab import answers
 from scalinglab.answers import Answers
 from scalinglab.answers.fitted import choose
 from scalinglab.cli import app
-from scalinglab.errors import BadInput
+from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.laws import surface
 from scalinglab.laws.planning import questions
 from scalinglab.readers.guards import doubts
@@ -599,3 +599,46 @@ def test_without_a_best_split_ten_times_the_compute_grows_both_sizes_alike():
     again = sl.predict(pd.DataFrame({"params": n, "tokens": d, "loss": loss}), at=tenfold.facts["sizes"])
     assert (again.mean, again.low, again.high) == (value.value, value.low, value.high)
     assert "as 3.16B parameters on 94.9B tokens" in tenfold.text
+
+
+def recipes(*kinds: str) -> pd.DataFrame:
+    """Curves that differ by far more than their scatter: 0.05 k + 3 k n^-0.4 of the kind k = 1, 2, …"""
+    each = []
+    for k, kind in enumerate(kinds, start=1):
+        names = dict(zip(("backbone", "augmentation"), kind.split(), strict=False))
+        each.append(curve().assign(**names, test_error=lambda t, k=k: k * t["test_error"]))
+    return pd.concat(each, ignore_index=True)
+
+
+def test_rows_of_several_kinds_are_answered_one_by_one(unplanned):
+    table = recipes("resnet", "vit", "mixer")
+    found = sl.answer(table)
+    ahead = [f for f in found.findings if f.question == "ten times"]
+    assert [f.facts["kind"] for f in ahead] == ["resnet", "vit", "mixer"]
+    for k, (finding, kind) in enumerate(zip(ahead, ("resnet", "vit", "mixer"), strict=True), start=1):
+        assert (
+            finding.values["test_error"].low
+            <= k * (0.05 + 3 * 1e6**-0.4)
+            <= finding.values["test_error"].high
+        )
+        alone = sl.answer(table[table["backbone"] == kind])["ten times"]
+        assert finding.values == alone.values
+        assert finding.command == Command("answer", "--where", f"backbone={kind}")
+    assert found.card == tuple(ahead)
+
+
+def test_kinds_within_kinds_are_answered_and_those_that_are_too_few_are_refused(unplanned):
+    table = recipes("vit none", "vit strong", "resnet none")
+    few = table[(table["backbone"] == "vit") | (table["n_data"] < 3e3)]
+    ahead = [f for f in sl.answer(few).findings if f.question == "ten times"]
+    assert {f.facts["kind"]: bool(f.values) for f in ahead} == {
+        "vit, none": True, "vit, strong": True, "resnet": False
+    }  # fmt: skip
+    assert ahead[0].command == Command("answer", "--where", "backbone=vit", "--where", "augmentation=none")
+
+
+def test_many_kinds_and_rows_of_no_kind_are_refused_with_the_choices():
+    with pytest.raises(NotDetermined, match=r"13 values of backbone.*--where backbone=a"):
+        sl.answer(recipes(*"abcdefghijklm"))
+    with pytest.raises(NotDetermined, match=r"\(none, vit\).*--where backbone=vit"):
+        sl.answer(recipes("none", "vit").replace("none", None))

@@ -20,9 +20,10 @@ from scalinglab.answers.result import Answers, in_words
 from scalinglab.answers.surface import answer_surface
 from scalinglab.curves import Curves
 from scalinglab.curves.names import aliases
-from scalinglab.errors import BadInput
+from scalinglab.errors import BadInput, MixedRows, ScalinglabError
 from scalinglab.laws.fitting.data.points import positive
-from scalinglab.results.types import SOME_TABLE, Reason
+from scalinglab.results.findings import Finding
+from scalinglab.results.types import SOME_TABLE, Command, Reason, Status, reason_of
 from scalinglab.support.validation import checked
 
 __all__ = ["SIZES", "Answers", "Fit", "Prediction", "answer", "fit", "predict"]
@@ -116,17 +117,63 @@ def answer(
     """
     curves = _read(table, x, y, settings, columns)
     positive(compute=1 if compute is None else compute)
+    path = (os.fspath(table),) if isinstance(table, (str, os.PathLike)) else SOME_TABLE
+    options = (word for ours, theirs in columns.items() for word in ("--column", f"{ours}={theirs}"))
+    try:
+        found = _of_one_kind(curves, compute, x, y)
+    except MixedRows as mixed:
+        found = _of_each_kind(curves, mixed, compute, x, y)
+    found = replace(found, table=(*path, *options))
+    if curves is table:
+        return found
+    return replace(found, notes=(Reason("read", text=curves.understood), *found.notes))
+
+
+def _of_one_kind(
+    curves: Curves, compute: float | None, x: str | Sequence[str] | None, y: str | None
+) -> Answers:
     chosen = choose(curves, x, y)
     if chosen.is_surface and chosen.x != PAIR:
         raise BadInput(f"answer takes one size, or n_params and n_data; a law of {', '.join(chosen.x)}: fit")
     found = answer_surface(curves, chosen, compute) if chosen.is_surface else answer_curve(curves, chosen)
-    path = (os.fspath(table),) if isinstance(table, (str, os.PathLike)) else SOME_TABLE
-    options = (word for ours, theirs in columns.items() for word in ("--column", f"{ours}={theirs}"))
-    findings = in_words(found.findings, chosen)
-    found = replace(found, findings=findings, table=(*path, *options))
-    if curves is table:
-        return found
-    return replace(found, notes=(Reason("read", text=curves.understood), *found.notes))
+    return replace(found, findings=in_words(found.findings, chosen))
+
+
+MOST_KINDS = 12  # convention: of rows that are answered one by one; more are no card
+OF_A_KIND = ("exponent", "ten times", "compute-optimal")  # questions that are answered of each
+
+
+def _of_each_kind(
+    curves: Curves, mixed: MixedRows, compute: float | None, x: str | Sequence[str] | None, y: str | None
+) -> Answers:
+    """The answers of rows of several kinds, each by itself; where none has any, `mixed` is raised."""
+    if len(mixed.kinds) > MOST_KINDS or None in mixed.kinds:
+        raise mixed
+    findings: list[Finding] = []
+    notes, used = [Reason("answered_by_kind", column=mixed.theirs)], ("", "")
+    for kind in mixed.kinds:
+        name = kind if isinstance(kind, str) else f"{mixed.theirs} = {kind:.6g}"
+        more = ("--where", f"{mixed.theirs}={kind}")
+        rows = curves.select(**{mixed.column: kind})
+        try:
+            found = _of_one_kind(rows, compute, x, y)
+        except MixedRows as again:
+            found = _of_each_kind(rows, again, compute, x, y)
+        except ScalinglabError as error:
+            refused = Finding("ten times", Status.REFUSED, reasons=(reason_of(error),))
+            found = Answers((refused,), *used)
+        if any(finding.values for finding in found.findings):
+            used = found.x, found.y
+        notes += found.notes
+        for one in found.findings:
+            if one.question in OF_A_KIND and (one.values or one.question == "ten times"):
+                inner = one.facts.get("kind")
+                whose = f"{name}, {inner}" if inner else name
+                command = Command("answer", *more, *(one.command.options if inner and one.command else ()))
+                findings.append(replace(one, facts={**one.facts, "kind": whose}, command=command))
+    if not any(finding.values for finding in findings):
+        raise mixed
+    return Answers(tuple(findings), *used, notes=tuple(dict.fromkeys(notes)))
 
 
 def _read(

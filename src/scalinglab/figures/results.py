@@ -188,6 +188,9 @@ def dynamical(axes: Axes, found: Dynamical, *, x: str = "n_data", y: str = "smal
 
 def answers(axes: Axes, found: Any) -> None:
     """The fit that the answers rest on."""
+    if found.fit is None and "kind" in found.findings[0].facts:
+        line = found.findings[0].command.line(found.table)
+        raise BadInput(f"rows of several kinds have a fit each: draw one of them, as with {line} --figure")
     if found.fit is None:
         raise BadInput(f"these answers rest on no fit that can be drawn: {found['exponent']}")
     fit(axes, found.fit)

@@ -30,7 +30,8 @@ class Finding:
         status: how far the data answer it.
         values: the numbers that answer it, each with its interval and unit.
         reasons: why there is no number, or what to know about it.
-        facts: what else the sentence says: counts, p-values, names of columns.
+        facts: what else the sentence says: counts, p-values, names of columns; "kind", of which rows it is
+            where a table has several.
         command: what shows more.
         names: what columns are called in sentences, such as {"n_data": "tokens"}.
     """
@@ -46,8 +47,11 @@ class Finding:
     @property
     def sentence(self) -> tuple[str, str]:
         """In words: what it is about, which a page shows in bold and may be empty, and what it says of it."""
-        subject, statement = SENTENCES.get(self.question, _plain)(self)
-        return without_nan(subject), without_nan(statement)
+        subject, statement = map(without_nan, SENTENCES.get(self.question, _plain)(self))
+        kind = self.facts.get("kind")
+        if kind:
+            subject = ", ".join(filter(None, [kind, subject[:1].lower() + subject[1:]]))
+        return subject, statement
 
     @property
     def text(self) -> str:

@@ -178,6 +178,9 @@ REASONS = {
         "used the {best} {y} of each run ({rows} of {of} rows); laws fit --reduce last or --reduce all "
         "changes that"
     ),
+    "answered_by_kind": (
+        "the rows mix values of {column}, so each is answered by itself; all together: laws fit --mixed"
+    ),
     "checkpoints": (
         "all runs have the same n_data, so that of each the last checkpoint counts and one at each halving "
         "of the data seen"

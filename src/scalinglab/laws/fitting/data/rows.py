@@ -18,7 +18,7 @@ import pandas as pd
 from scalinglab.curves import OUTCOME, PROGRESS, SETTING, Curves
 from scalinglab.curves.columns import IDENTITY, MODEL_AND_DATA, is_seed, rank_correlation, standard_name
 from scalinglab.curves.names import quantity
-from scalinglab.errors import BadInput, NotDetermined, nearest
+from scalinglab.errors import BadInput, MixedRows, nearest
 from scalinglab.laws.fitting.data.points import SAME_SIZE
 from scalinglab.laws.fitting.statistics import f_pvalue
 from scalinglab.results.types import Reason
@@ -77,17 +77,19 @@ def one_kind(frame: pd.DataFrame, names: list[str], called: Mapping[str, str] | 
 
 def mixed(
     frame: pd.DataFrame, column: str, called: Mapping[str, str] | None = None, why: str = ""
-) -> NotDetermined:
+) -> MixedRows:
     """The refusal of rows of several kinds, with the choices."""
     theirs = (called or {}).get(column, column)
-    kinds = [v if isinstance(v, str) else f"{v:.6g}" for v in frame[column].dropna().unique()]
-    missing = ["none"] if frame[column].isna().any() else []
-    shown = ", ".join([*missing, *kinds][:4]) + ("…" if len(kinds) + len(missing) > 4 else "")
-    choice = shlex.quote(f"{theirs}={kinds[0]}")
-    return NotDetermined(
-        f"the rows mix {len(kinds) + len(missing)} values of {theirs} ({shown}){why}: choose one "
-        f"(--where {choice}), or fit all together (mixed=True, laws fit --mixed)"
-    )
+    known = [*frame[column].dropna().unique()]
+    kinds = [*([None] if frame[column].isna().any() else []), *known]
+    names = ["none" if v is None else v if isinstance(v, str) else f"{v:.6g}" for v in kinds]
+    shown = ", ".join(names[:4]) + ("…" if len(kinds) > 4 else "")
+    choice = shlex.quote(f"{theirs}={names[-len(known)]}")
+    return MixedRows(
+        f"the rows mix {len(kinds)} values of {theirs} ({shown}){why}: choose one "
+        f"(--where {choice}), or fit all together (mixed=True, laws fit --mixed)",
+        column, theirs, tuple(kinds),
+    )  # fmt: skip
 
 
 def one_category(
@@ -120,8 +122,14 @@ def one_category(
         recurring = [c for c in recurring if single[c].nunique() < runs or _is_chosen(single[c])]
     texts = [c for c in recurring if not pd.api.types.is_float_dtype(single[c])]
     tested = {c: splits(single, names, y, c) for c in (*texts, *_recurring(single[recurring]))}
-    for column, p in tested.items():
-        if p is not None and p < SIGNIFICANT / len(tested):
+    found = {c: p for c, p in tested.items() if p is not None}
+    if len(texts) > 1:  # each hides in the scatter that another makes
+        together = single[texts].astype(str).agg("\0".join, axis=1)
+        p = splits(single.assign(__kind=together), names, y, "__kind")
+        if p is not None and p < SIGNIFICANT / (len(tested) + 1):
+            found[min(texts, key=lambda c: found.get(c, 1.0))] = p
+    for column, p in found.items():
+        if p < SIGNIFICANT / (len(tested) + (len(texts) > 1)):
             raise mixed(single, column, called, f", and {y} differs between them beyond its scatter")
 
 
