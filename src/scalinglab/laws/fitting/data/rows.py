@@ -124,7 +124,7 @@ def one_category(
     tested = {c: splits(single, names, y, c) for c in (*texts, *_recurring(single[recurring]))}
     found = {c: p for c, p in tested.items() if p is not None}
     if len(texts) > 1:  # each hides in the scatter that another makes
-        together = single[texts].astype(str).agg("\0".join, axis=1)
+        together = single.groupby(texts, dropna=False).ngroup()
         p = splits(single.assign(__kind=together), names, y, "__kind")
         if p is not None and p < SIGNIFICANT / (len(tested) + 1):
             found[min(texts, key=lambda c: found.get(c, 1.0))] = p
