@@ -26,6 +26,7 @@ from scalinglab.answers.study import (
     HOW,
     KEPT,
     PRODUCT,
+    STOPPED,
     UNFINISHED,
     WIDTH,
     Study,
@@ -63,10 +64,10 @@ BODY = r"transformer|block|backbone|trunk|body|(?:non?|excl|without|wo)[a-z]*[_ 
 WHOLE = r"total|with[_ ]?emb|incl|all"
 COUNT = rf"param|^n$|^n_.*(?:{PART}|{BODY}|{WHOLE}|emb)"  # names of counts of parameters, or of a part
 # by kind of doubt the columns of parts of a run, what a part usually does not pass, and in how many rows
-# published: Porian et al. 2024 (warm-ups of small runs), Muennighoff et al. 2023 (four epochs are as new)
+# published: Porian et al. 2024 (warm-ups of small runs), Muennighoff et al. 2023 (repeated data)
 PARTS = {
     "warm_up": (r"warm_?up", 0.3, 0.5),
-    "repeated": (r"epochs?$|repe(?:at|tition)s$|unique_|distinct_", 4.0, 0.2),
+    "repeated": (r"epochs?$|repe(?:at|tition)s$|unique_|distinct_", 8.0, 0.35),
     "selected": (
         r"best_?(?:val_?)?(?:step|iter|epoch|update|tok)|(?:step|epoch)s?_(?:of_|at_)?best",
         0.8,
@@ -85,7 +86,9 @@ WRONG = (
     r"\b(?:bugs?|wrong|mistake|suspicious|suspect|contaminat\w+|leak\w*|(?:not |un)tuned"
     r"|(?:old|other|different) \w*(?:eval|tokenizer|code|data|val)\w*)\b"
 )
-STOPPED = r"\b(?:killed|preempted|crashed|diverged|aborted|unfinished|incomplete|timed? ?out|stopped early)\b"
+SAID_STOPPED = (
+    r"\b(?:killed|preempted|crashed|diverged|aborted|unfinished|incomplete|timed? ?out|stopped early)\b"
+)
 MOST_ROWS = 12  # of a doubt, that its lines name
 
 
@@ -358,11 +361,17 @@ def unfinished(study: Study) -> Iterator[Doubt]:
         words = frame[column].astype(str).str.lower().replace({"no": "0", "false": "0"})
         done = study.of_run(pd.to_numeric(words, errors="coerce"))
         stopped |= done < UNFINISHED * (100 if done.max() > 1 else 1)
+    for column in study.columns(STOPPED):
+        words = frame[column].astype(str).str.lower()
+        stopped |= words.isin(("true", "yes", "1", "1.0"))
     for done in study.done:
         stopped |= done < UNFINISHED
+    for column in {"step", "tokens"} & {*frame.select_dtypes("number")}:  # points along a run, among runs
+        along = frame[column] < UNFINISHED * study.of_run(frame[column])
+        stopped |= along & (along.mean() <= FEW_ROWS)
     for column in study.columns(NOTES):
         said = frame[column].fillna("").astype(str)
-        stopped |= said.str.contains(STOPPED, case=False) & ~said.str.contains(WENT_ON, case=False)
+        stopped |= said.str.contains(SAID_STOPPED, case=False) & ~said.str.contains(WENT_ON, case=False)
     if stopped.any():
         yield doubted(study, "unfinished", study.positions(stopped), count=int(stopped.sum()))
 
@@ -378,7 +387,7 @@ def of_another_kind(study: Study) -> Iterator[Doubt]:
         if 0 < few.sum() <= MOST_UNTUNED * len(few):
             noted = doubted(study, "noted", study.positions(few), column=str(column), count=int(few.sum()))
             yield replace(noted, kind="of_another_kind")
-    changed = study.columns(HOW)
+    changed = [c for c in study.columns(HOW) if c not in study.schedules]
     for column in changed:
         few = minority(study, column)
         if few.any():
@@ -548,7 +557,7 @@ def undertuned(study: Study) -> Iterator[Doubt]:
     """One size whose best losses lie above those of the others.
 
     Against the parabolas of isoFLOP curves, where three or more have the size; else against a parabola in
-    ln N, and in ln D where that varies, through the best losses.
+    ln N, and in ln D where that varies, through the best losses, or of few sizes against the surface.
     """
     curves = study.isoflops
     if curves:
@@ -557,6 +566,9 @@ def undertuned(study: Study) -> Iterator[Doubt]:
     else:
         # one run of a size at data of its own may be off for these data
         off, least = study.off_line, len(study.axes)
+    few = not len(off)
+    if few:  # sizes for a parabola; with many data, a surface knows all but the ends
+        off, least = study.off_surface, 3
     best = study.frame.set_index("__row").loc[off.index].assign(__off=off.to_numpy())
     by_size = best.groupby(study.size)["__off"].agg(["median", "min", "count"])
     by_size = by_size[by_size["count"] >= least]
@@ -564,6 +576,8 @@ def undertuned(study: Study) -> Iterator[Doubt]:
         return
     off = by_size["median"].to_numpy()
     above = unlikely(off / max(median_scale(off), 1e-3), len(off)) & (by_size["min"] > 0)
+    if few:
+        above.iloc[[0, -1]] = False
     for size in by_size.index[above]:
         mine = study.frame[study.size] == size
         yield doubted(study, "undertuned", study.positions(mine), column=study.size, size=float(size))
@@ -619,7 +633,10 @@ CHECKS: dict[str, Check] = {
         counted_parameters,
     ),
     "schedules": (lambda s: s.schedules, mixed_schedules),
-    "unfinished runs": (lambda s: s.ends or s.done or s.columns(f"{FINISHED}|{NOTES}"), unfinished),
+    "unfinished runs": (
+        lambda s: s.ends or s.done or s.columns(f"{FINISHED}|{STOPPED}|{NOTES}|^step$|^tokens$"),
+        unfinished,
+    ),
     "rows of another kind": (
         lambda s: s.columns(f"{HOW}|{NOTES}") or (s.loss and s.size and s.data),
         of_another_kind,
@@ -661,9 +678,14 @@ def audit(table: Any, **columns: str) -> Audit:
         table if isinstance(table, Curves) else readers.read_table(table, likely=likely, **columns).curves()
     )
     doubts, asked = list[Doubt](), set[str]()
+    copies = curves.reading.copies if curves.reading else ()
+    if copies:  # which the reader leaves out already
+        doubts.append(Doubt("duplicates", copies, Reason("audit_duplicates", study="", count=len(copies))))
     for study in studies_of(curves):
         for name, (allowed, check) in CHECKS.items():
             if allowed(study):
                 asked.add(name)
                 doubts += check(study)
-    return Audit(tuple(doubts), tuple(name for name in CHECKS if name in asked), len(curves.frame))
+    return Audit(
+        tuple(doubts), tuple(name for name in CHECKS if name in asked), len(curves.frame) + len(copies)
+    )

@@ -47,12 +47,16 @@ ENDED = r"(?:^|_)(?:state|status|outcome|(?:exit|stop|end)_?(?:reason|status|cod
 ENDED_WELL = ("finished", "completed", "complete", "done", "success", "successful", "succeeded", "ok")
 ENDED_BADLY = ("running", "crashed", "failed", "killed", "preempted", "unfinished", "diverged")
 # defined: columns that say where and when a run was kept
-KEPT = r"(?:^|_)(?:figure|panel|file(?:name)?|path|url|host|user|date|time(?:stamp)?|notes?|comments?|tags?)$"
+KEPT = (
+    r"(?:^|_)(?:figure|panel|file(?:name)?|path|url|link|host|user|date|time(?:stamp)?|at|notes?|comments?|tags?"
+    r"|(?:run|job)_?(?:id|name))$"
+)
 FINISHED = r"^(?:is_|pct_|percent_)?(?:finished|completed?|done|progress)$"
 # of the rate along a run: the name of a schedule, the length or share of a part of it, the rate at its end
+STOPPED = r"(?:crash|kill|preempt|interrupt|abort|time[sd]?_?out|early_?stop|truncat|unfinish|incomplete)\w*$"
 SCHEDULE = (
     r"^(?!.*(?:weight|w)_?decay).*(?:schedul|anneal|cool_?down|warm_?down|decay|cosine|cycle"
-    r"|(?:final|min|end|last)_?(?:lr|rate|learning_?rate)$|(?:lr|rate)_?(?:final|min|end)$)"
+    r"|(?:final|min|end|last)_?(?:lr|rate|learning_?rate)(?:_?(?:frac|ratio|factor|share)\w*)?$|(?:lr|rate)_?(?:final|min|end)$)"
 )
 PHASE = r"(?:stable|constant|anneal\w*|decay\w*|cool\w*|warm\w*|cosine|linear|wsd|final|end)(?:[ _-]phase)?"
 FEW_ROWS = 0.2  # chosen: of a table, up to which rows of another kind are an exception and no study
@@ -62,11 +66,12 @@ ROUNDED = 5.1e-3  # defined: relative, of a number to three digits
 SAME_RATIO = 0.05  # chosen: lengths of a schedule over those of runs that differ by rounding, relative
 # columns that say how a loss was measured or a run trained: another value is another study, whatever its loss
 HOW = (
-    r"tokeni[sz]er|vocab|(?:eval|valid|val|test|held_?out)\w*_?(?:set|data|split|suite|len|context|version|code|tok|batch|iter)"
-    r"|(?:^|_)split$|harness|shots?$|prompt|metric|(?:^|_)units?$|reduction|smooth|(?:^|_)ema|averag"
-    r"|checkpoint|ckpt|loss_?(?:kind|type|of|name|on)|measured|logged|precision|dtype|optimi[sz]er|activation"
-    r"|architecture|^arch$|attention|seq(?:uence)?_?len|context|ctx|data_?(?:set|mix|version)|corpus"
-    r"|train(?:ing)?_?(?:data|set)|dedup|aggregat|statistic|^n_?seeds|parametri[sz]ation|code_?version"
+    r"tokeni[sz]er|vocab|bytes_per|(?:eval|valid|val|test|held_?out)\w*_?(?:set|data|split|suite|len|context|version"
+    r"|code|tok|batch|iter)|(?:^|_)split$|harness|shots?$|prompt|metric|(?:^|_)units?$|reduction|smooth|(?:^|_)ema"
+    r"|averag|checkpoint|ckpt|select|best_of|loss_?(?:kind|type|of|name|on)|objective|measured|logged|aggregat"
+    r"|statistic|^n_?seeds|precision|dtype|optimi[sz]er|activation|architecture|^arch$|attention|t(?:ied|ying)"
+    r"|position|rope|seq(?:uence)?_?len|context|ctx|data_?(?:set|mix|version)|corpus|mix(?:ture)?$|snapshot"
+    r"|train(?:ing)?_?(?:data|set)|dedup|parametri[sz]ation|code_?version"
 )
 WIDTH = r"width|d_?model|hidden_(?:size|dim)|embed_dim|n_embd|model_dim"
 SIGNIFICANT = 0.01  # convention: the level of a test
@@ -229,8 +234,8 @@ class Study:
     def part_of_run(self, column: str) -> pd.Series:
         """A number of steps, tokens, … relative to those of the run; a share as it is."""
         numbers = self.frame.select_dtypes("number")
-        if numbers[column].max() <= 1:
-            return numbers[column]
+        if numbers[column].max() <= 1 or re.search("pct|percent", column.lower()):
+            return numbers[column] / (100 if numbers[column].max() > 1 else 1)
         unit = next((u for u in UNITS_OF_RUNS if re.search(u, column.lower())), UNITS_OF_RUNS[0])
         called = (c for c in self.columns(unit) if c in numbers and not re.search(NOT_OF_RUNS, c.lower()))
         wholes = [numbers[c] for c in called if c != column]
@@ -261,7 +266,7 @@ class Study:
         numbers = self.frame.select_dtypes("number")
         known = [c for c in SETTINGS if c in numbers and numbers[c].nunique() > 1]
         own = (self.loss, self.size, self.data, self.budget, *known, *self.scores, "run", "repeat", "__row")
-        progress = "|".join((*UNITS_OF_RUNS, KEPT))
+        progress = "|".join((*(f"^(?!.*batch).*(?:{unit})" for unit in UNITS_OF_RUNS), KEPT))
         for column in (c for c in numbers if c not in own and not is_seed(c)):
             if 2 < numbers[column].nunique() <= len(numbers) // 3 and column not in self.columns(progress):
                 edges = [cell.edge[0] for _, cell in self.searches(column)]
@@ -510,7 +515,8 @@ def studies_of(curves: Curves) -> list[Study]:
     frame = under_names(curves.frame.reset_index(drop=True), SETTINGS)
     if frame.empty:
         raise BadInput("the table has no rows")
-    frame = frame.assign(__row=np.arange(len(frame)))
+    left_out = curves.reading.copies if curves.reading else ()
+    frame = frame.assign(__row=np.delete(np.arange(len(frame) + len(left_out)), left_out))
 
     def first(*names: str) -> str | None:
         here = (curves.resolve(name) for name in names)

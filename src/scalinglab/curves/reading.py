@@ -50,6 +50,7 @@ class Reading:
         runs, rows: how many it has.
         columns: one by one, in the order of the table.
         notes: what was assumed, and which rows or values were left out and why.
+        copies: the places, from 0, of rows that were left out as exact copies of others.
     """
 
     origin: str
@@ -57,6 +58,7 @@ class Reading:
     rows: int
     columns: tuple[ColumnRead, ...] = ()
     notes: tuple[str, ...] = ()
+    copies: tuple[int, ...] = ()
 
     @property
     def contents(self) -> str:

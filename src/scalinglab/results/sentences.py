@@ -514,7 +514,7 @@ REASONS = {
     "mend_training_gap": "look for other test data, test data in the training data, or a typing error",
     "audit_warm_up": "{study}{count:#run} in which the warm-up takes more than .3 ({column})",
     "mend_warm_up": "shorten the warm-up with the run, or leave these runs out: their loss is too high",
-    "audit_repeated": "{study}{count:#run} with more than four passes over the same data ({column})",
+    "audit_repeated": "{study}{count:#run} with more than eight passes over the same data ({column})",
     "mend_repeated": "leave them out, or fit a law of repeated data: tokens seen again teach less",
     "audit_selected": "{study}{count:#run} whose loss is from long before the end ({column})",
     "mend_selected": "take the loss at the end of every run, or the lowest of every run",

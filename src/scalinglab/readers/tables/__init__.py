@@ -119,7 +119,7 @@ def understand(
     stay = {*asked_for, *asked, *(columns or {})}
     large = [naming.names.get(name, name) for name in frame.attrs.get(LEFT_OUT, ())]
     named, left_out, shortened = without_remarks(naming.frame, stay, large)
-    named, copies = without_copies(named)
+    named, places, copies = without_copies(named)
     declared = declared_settings(named, asked_for)
     named, assumed = with_data_of_isoflops(named)
     table, notes = find_runs(named, declared, naming.names)
@@ -128,7 +128,7 @@ def understand(
     of_file = [*frame.attrs.get(NOTES, ()), *_too_many(frame.attrs.get(DROPPED, ()))]
     reading = Reading(
         origin, int(table["run"].nunique()) if "run" in table else 1, len(table),
-        _columns(table, kept, naming, left_out), (*notes, *of_file),
+        _columns(table, kept, naming, left_out), (*notes, *of_file), tuple(places),
     )  # fmt: skip
     return Understood(table, kept, naming.names, reading)
 

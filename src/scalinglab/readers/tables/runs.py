@@ -63,15 +63,16 @@ def with_data_of_isoflops(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]
     return frame.assign(**{name: data}), [note]
 
 
-def without_copies(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """A table without rows that say again what another row says of a named run, and what was left out."""
+def without_copies(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[int], list[str]]:
+    """A table without rows that say again what another row says of a named run, their places, and a note."""
     numbers = [c for c in frame if is_numeric(frame[c])]
     alike = frame[frame.duplicated(["run", *numbers], keep=False)] if "run" in frame else frame[:0]
     copies = alike.index[alike.astype(str).duplicated()]
     if not len(copies):
-        return frame, []
+        return frame, [], []
     note = f"left out: {counted(len(copies), 'row')} that are exact copies of others"
-    return frame.drop(index=copies).reset_index(drop=True), [note]
+    places = np.flatnonzero(frame.index.isin(copies)).tolist()
+    return frame.drop(index=copies).reset_index(drop=True), places, [note]
 
 
 def find_runs(
