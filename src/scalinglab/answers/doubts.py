@@ -25,9 +25,11 @@ from scalinglab.answers.study import (
     FINISHED,
     HOW,
     KEPT,
+    NOT_OF_RUNS,
     PRODUCT,
     STOPPED,
     UNFINISHED,
+    UNITS_OF_RUNS,
     WIDTH,
     Study,
     best_size_exponent,
@@ -459,9 +461,15 @@ def inconsistent(study: Study) -> Iterator[Doubt]:
         return away if (away < SAME).sum() >= (1 - FEW_ROWS) * len(away) else np.nan * away
 
     single = {frozenset(two): off(logs[two[0]] - logs[two[1]]) for two in combinations(logs, 2)}
-    found: list[tuple[tuple[Any, ...], pd.Series | None]] = [
-        ((study.data, study.size), single.get(frozenset((study.data, study.size))))
+    steps = (c for c in study.columns(UNITS_OF_RUNS[0]) if not re.search(NOT_OF_RUNS, c.lower()))
+    follow = ((study.data, other) for other in (study.size, *steps))  # in most runs, whatever they share
+    found: list[tuple[tuple[Any, ...], pd.Series]] = [
+        (two, single[frozenset(two)]) for two in follow if frozenset(two) in single
     ]
+    if {study.data, study.size} <= {*logs}:  # of most runs the data are more than the parameters
+        more = logs[study.data] - logs[study.size]
+        swapped = (more < 0) & (-more).between(more[more > 0].min(), more.max())
+        found.append(((study.size, study.data), swapped * (swapped.mean() <= FEW_ROWS)))
     for whole in logs:
         for two in combinations(logs.columns.drop(whole), 2):
             pairs = combinations((whole, *two), 2)
@@ -470,7 +478,7 @@ def inconsistent(study: Study) -> Iterator[Doubt]:
                 found.append(((whole, *two), off(logs[whole] - logs[two[0]] - logs[two[1]])))
     named = set[int]()
     for columns, away in found:
-        rows = study.positions(away > OTHER_FLOPS) if away is not None else ()
+        rows = study.positions(away > OTHER_FLOPS)
         if {*rows} - named:
             named |= {*rows}
             yield doubted(study, "inconsistent", rows, columns=tuple(map(str, columns)), count=len(rows))
@@ -595,13 +603,16 @@ def contaminated(study: Study) -> Iterator[Doubt]:
         curve = scores.Curve(str(study.loss), known[study.loss].to_numpy(float), share, questions=asked)
         if scores.left_chance(curve, str(column)) is not None:
             continue
-        expected = curve.expected(curve.loss)
-        scale = np.maximum(median_scale(share - expected), np.sqrt(curve.variance(expected)))
-        too_good = share - expected > scores.STANDARD_ERRORS * scale
+        # by what the others allow, which do not bend to these: they know little of the lowest losses
+        clean, too_good = curve, np.zeros(len(share), bool)
+        for most in (2.0, scores.STANDARD_ERRORS):
+            expected = clean.expected(curve.loss)
+            usual = median_scale((share - expected)[~too_good])
+            scale = np.maximum(usual, np.sqrt(curve.variance(expected)))
+            too_good = share - expected > most * scale
+            clean = replace(curve, loss=curve.loss[~too_good], share=curve.share[~too_good])
         if not too_good.any():
             continue
-        # by what the others allow, which do not bend to these: they know little of the lowest losses
-        clean = replace(curve, loss=curve.loss[~too_good], share=share[~too_good])
         random = np.random.default_rng(0)
         for i in np.flatnonzero(too_good):
             off = (share[i] - clean.expected(curve.loss[[i]])) / scale[i]
@@ -634,7 +645,12 @@ CHECKS: dict[str, Check] = {
     ),
     "schedules": (lambda s: s.schedules, mixed_schedules),
     "unfinished runs": (
-        lambda s: s.ends or s.done or s.columns(f"{FINISHED}|{STOPPED}|{NOTES}|^step$|^tokens$"),
+        lambda s: (
+            s.ends
+            or s.done
+            or s.columns(f"{FINISHED}|{STOPPED}|{NOTES}")
+            or s.frame["run"].duplicated().any()
+        ),
         unfinished,
     ),
     "rows of another kind": (

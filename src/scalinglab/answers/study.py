@@ -68,7 +68,7 @@ SAME_RATIO = 0.05  # chosen: lengths of a schedule over those of runs that diffe
 HOW = (
     r"tokeni[sz]er|vocab|bytes_per|(?:eval|valid|val|test|held_?out)\w*_?(?:set|data|split|suite|len|context|version"
     r"|code|tok|batch|iter)|(?:^|_)split$|harness|shots?$|prompt|metric|(?:^|_)units?$|reduction|smooth|(?:^|_)ema"
-    r"|averag|checkpoint|ckpt|select|best_of|loss_?(?:kind|type|of|name|on)|objective|measured|logged|aggregat"
+    r"|averag|checkpoint|ckpt|select|best_of|trials$|attempts$|loss_?(?:kind|type|of|name|on)|objective|measured|logged|aggregat"
     r"|statistic|^n_?seeds|precision|dtype|optimi[sz]er|activation|architecture|^arch$|attention|t(?:ied|ying)"
     r"|position|rope|seq(?:uence)?_?len|context|ctx|data_?(?:set|mix|version)|corpus|mix(?:ture)?$|snapshot"
     r"|train(?:ing)?_?(?:data|set)|dedup|parametri[sz]ation|code_?version"
@@ -441,7 +441,13 @@ def copied(whole: Study) -> pd.Series:
 
     The data of an isoFLOP study follow from compute and size, and differ by how they are counted.
     """
-    kept = ["__row", "run", "repeat", *whole.columns(KEPT)]  # the reader numbers rows of the same settings
+    kept = [
+        "__row",
+        "run",
+        "repeat",
+        "source",
+        *whole.columns(KEPT),
+    ]  # the reader numbers rows of the same settings
     compared = whole.frame.drop(columns=kept, errors="ignore")
     if whole.data is not None and whole.isoflops:
         compared = compared.drop(columns=[c for c in DATA if c in compared])
@@ -452,7 +458,10 @@ def copied(whole: Study) -> pd.Series:
     # of other seeds, or under another name, the loss is another one: all of its digits show a copy
     loss = whole.frame[whole.loss].map(lambda v: f"{v:.7g}" if seeds else repr(v))
     exact = settings[[*numbers]].assign(**{str(whole.loss): loss}).drop(columns=seeds, errors="ignore")
-    many = loss.str.replace(r"e.*|[^0-9]", "", regex=True).str.strip("0").str.len() >= DIGITS_OF_COPIES
+    many = digits(loss) >= DIGITS_OF_COPIES
+    beside = [c for c in numbers if c != whole.loss and re.search("loss|err|acc|nll|bpb", str(c))]
+    if beside:  # two measurements of four digits each
+        many |= digits(loss) + digits(whole.frame[beside[0]].map(repr)) >= DIGITS_OF_COPIES + 2
     copies |= exact.duplicated(keep="first") & many
     if not seeds:
         others = [settings[c] for c in settings if c != whole.loss]
@@ -460,6 +469,11 @@ def copied(whole: Study) -> pd.Series:
             copies[losses.index] |= printed_shorter(losses) if len(losses) > 1 else False
     copies |= typed_again(whole)
     return copies & whole.frame[whole.loss].notna()  # runs that diverged are alike
+
+
+def digits(numbers: pd.Series) -> pd.Series:
+    """How many digits these texts of numbers have."""
+    return numbers.str.replace(r"e.*|[^0-9]", "", regex=True).str.strip("0").str.len()
 
 
 def typed_again(whole: Study) -> pd.Series:
@@ -568,7 +582,7 @@ def studies_of(curves: Curves) -> list[Study]:
             for name, rows in groups
         ]
 
-    kinds = telling([kind for kind in KINDS if kind not in changed])
+    kinds = telling([k for k in KINDS if k in frame and not (k in changed or few_of_a_kind(frame[k]).any())])
     whole = replace(whole, frame=frame.assign(__counted=counted_otherwise(whole)))
     declared = split(whole, ["experiment"] if "experiment" in kinds else kinds)
     if loss and size:
