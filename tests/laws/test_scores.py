@@ -227,3 +227,17 @@ def test_scores_and_predictions_are_drawn_against_the_loss():
     assert ends == pytest.approx(np.array([found.low, found.high]))
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("loss", "accuracy")
     assert known.plot().get_legend() is not None
+
+
+def test_runs_at_one_ratio_of_data_to_parameters_tell_scores_at_that_ratio_alone():
+    size = np.geomspace(1e8, 3e9, 12)
+    table = pd.DataFrame({"n_params": size, "n_data": 20 * size})
+    loss = 1.7 + 400 * size**-0.34 + 410 * (20 * size) ** -0.28
+    table["loss"] = loss * np.exp(1e-3 * np.random.default_rng(0).standard_normal(12))
+    table["accuracy"] = 0.25 + 0.6 / (1 + np.exp(5 * (loss - 2.5)))
+    asked = {"n_params": 6e9, "n_data": 1.2e11}
+    found = scores.downstream(table, at=asked, chance=0.25)
+    true = 0.25 + 0.6 / (1 + np.exp(5 * (1.7 + 400 * 6e9**-0.34 + 410 * 1.2e11**-0.28 - 2.5)))
+    assert found.low <= true <= found.high
+    with pytest.raises(BadInput, match="20"):
+        scores.downstream(table, at=asked | {"n_data": 6e11}, chance=0.25)

@@ -467,8 +467,11 @@ def inconsistent(study: Study) -> Iterator[Doubt]:
         (two, single[frozenset(two)]) for two in follow if frozenset(two) in single
     ]
     if {study.data, study.size} <= {*logs}:  # of most runs the data are more than the parameters
-        more = logs[study.data] - logs[study.size]
-        swapped = (more < 0) & (-more).between(more[more > 0].min(), more.max())
+        more = logs[study.data] > logs[study.size]
+        beyond = (logs[study.size] > logs[study.size][more].max()) & (
+            logs[study.data] < logs[study.data][more].min()
+        )
+        swapped = ~more & beyond
         found.append(((study.size, study.data), swapped * (swapped.mean() <= FEW_ROWS)))
     for whole in logs:
         for two in combinations(logs.columns.drop(whole), 2):

@@ -22,7 +22,7 @@ from scalinglab.laws.extrapolation.stacking import extrapolate
 from scalinglab.laws.fitting import fit as fitting
 from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.data.from_curves import DATA_SEEN, Table, points_of
-from scalinglab.laws.fitting.data.points import by_name, line_of, places_of, shaped
+from scalinglab.laws.fitting.data.points import ON_THE_LINE, by_name, line_of, places_of, shaped
 from scalinglab.laws.fitting.law import Law, known_parameters
 from scalinglab.laws.surface import Surface
 from scalinglab.laws.surface import fit as fit_surface
@@ -42,7 +42,6 @@ SIZES = ("n_data", "n_params", "tokens", "examples", "compute", "width")
 PAIR = ("n_params", "n_data")
 UNITS = {"compute": "FLOPs", "n_params": "parameters", "step": "steps", "epoch": "epochs"}
 LINES = ("law_at_a_ratio", "law_along_a_line")  # notes on parameters and data that grow together
-ON_THE_LINE = 0.1  # convention: of the data that belong to parameters, up to which others are these
 ONE_RATIO = 0.02  # of a power from one, within which runs have as much data for every parameter
 MOST_NAMED = 5  # columns in a refusal
 

@@ -1,7 +1,8 @@
 """From sizes to a score in two stages: a law of the loss, then a curve from the loss to the score.
 
 Stage one is a surface of n_params and n_data (`scalinglab.laws.surface`) or the continuation of a curve
-(`laws.extrapolate`), each with its interval. Stage two is a sigmoid in the loss L between chance and 1,
+(`laws.extrapolate`; of runs at one ratio of data to parameters, at that ratio), each with its interval.
+Stage two is a sigmoid in the loss L between chance and 1,
 
     s(L) = chance + (1 - chance) u(L),   u(L) = b + (c - b)/(1 + e^(k (L - m))),   0 ≤ b < c ≤ 1,
 
@@ -49,7 +50,7 @@ from scalinglab.errors import BadInput, NotDetermined, nearest
 from scalinglab.laws import surface as surfaces
 from scalinglab.laws.extrapolation.stacking import extrapolate
 from scalinglab.laws.fitting.data.from_curves import Table, is_table, points_from, under_names
-from scalinglab.laws.fitting.data.points import by_name, places_of, shaped
+from scalinglab.laws.fitting.data.points import ON_THE_LINE, by_name, line_of, places_of, shaped
 from scalinglab.laws.surface import Surface
 from scalinglab.laws.weighing import shares
 from scalinglab.results.distributions import Draws, Estimate, Student, check_level, interval
@@ -452,7 +453,11 @@ def _surface(points: Points) -> Surface:
 def _one_more_run(points: Points, at: tuple[tuple[float, ...], ...]) -> np.ndarray:
     """(3, places) low end, median and high end, at 95 %, of the loss of one more run; `at` by variable."""
     x, y, _ = points
-    if len(x) == 1:
+    line = line_of(np.array(x)) if len(x) == 2 else None
+    along = line is not None and np.allclose(
+        at[1], line["factor"] * np.array(at[0]) ** line["power"], rtol=ON_THE_LINE
+    )
+    if len(x) == 1 or along:
         ahead = extrapolate(np.array(x[0]), np.array(y), at=np.array(at[0]))
         return np.array([ahead.low, ahead.mean, ahead.high])
     fitted = _surface(points)
@@ -553,6 +558,8 @@ def _fitted(tables: Sequence[Table], score: str, chance: float | None, seed: int
     guessed = 1 - best if chance is None else float(chance)
     if not 0 <= guessed <= 1:
         raise BadInput(f"chance={guessed:g} must lie between 0 and 1: what guessing scores, as in 0.25")
+    if len(tables[0].names) == 2 and (line := line_of(np.asarray(tables[0].x))) is not None:
+        notes = (*notes, Reason("law_along_a_line", data=Column(tables[0].names[1]), **line))
     asked = questions(tables[0].beside[scored[0]]) or QUESTIONS
     curves = tuple(
         Curve(t.measured, t.y[rows], (t.beside[rows] - guessed) / (best - guessed), guessed, best, asked)

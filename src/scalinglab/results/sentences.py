@@ -766,8 +766,15 @@ def fill(template: str, details: Mapping[str, Any], names: Mapping[str, str] | N
     '1 run at 2B tokens'
     >>> fill("no {lost}: ± {width:%%}", {"lost": ("E", "alpha", "beta"), "width": 0.042})
     'no E, alpha and beta: ± 4.2 %'
+    >>> fill("{low:.2g} to {high:.2g} times, x^{power:.2g}", {"low": 3.01, "high": 3.02, "power": 1.0})
+    '3 times, x'
     """
-    return without_nan(_Sentences(names or {}).vformat(template, (), details))
+    filled = without_nan(_Sentences(names or {}).vformat(template, (), details))
+    return POWER_ONE.sub("", SAME_ENDS.sub(r"\1", filled))
+
+
+SAME_ENDS = re.compile(r"(?<![\w.])(\d\S*(?: %)?) (?:to|…) \1(?![\w.])")  # of a range, after rounding
+POWER_ONE = re.compile(r"\^1(?![\d.])")
 
 
 LEAST_SHARE = 1e-4  # the smallest share that is printed

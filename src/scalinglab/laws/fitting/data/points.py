@@ -270,6 +270,9 @@ def two_dimensional(x: np.ndarray, names: tuple[str, ...]) -> None:
         raise BadInput(Reason("sizes_on_a_line", first=Column(names[0]), second=Column(names[1]), **line))
 
 
+ON_THE_LINE = 0.1  # convention: of the data that belong to parameters, up to which others are these
+
+
 def line_of(x: np.ndarray) -> dict[str, float] | None:
     """Factor and power of the line on which two sizes grow together; None where they do not."""
     first, second = np.log(x[:2])
