@@ -7,6 +7,7 @@ import torch
 import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.explanations import Explanation
+from scalinglab.explanations.case import of_parts
 from scalinglab.results import Reason
 from scalinglab.theory import dmft
 from tests.train.linearized_reference import solve_linearized
@@ -284,3 +285,13 @@ def test_class_numbers_of_foreign_data_become_vectors_and_vectors_stay():
     for targets in (classes, np.eye(3, dtype=int)[classes], np.eye(3)[classes]):
         found = cases.of_parts(curves, model, (x, targets), 0.1, None, 0.0, None, 5)
         np.testing.assert_array_equal(found.y, np.eye(3)[classes])
+
+
+@pytest.mark.parametrize(("batch", "kept"), [(None, None), (8, 8), (15, 15), (16, None), (99, None)])
+def test_batches_of_all_examples_have_no_noise(batch: int | None, kept: int | None) -> None:
+    curves = sl.Curves({"step": [1, 2], "test_loss": [1.0, 0.9]})
+    data = torch.randn(40, 4), torch.randn(40).numpy()
+    case = of_parts(curves, torch.nn.Linear(4, 1), data, 0.01, 16, 0.0, batch, 30)
+    assert (case.batch_size, case.n_data, len(case.x)) == (kept, 16, 30)
+    noise = [reason for reason in case.outside if reason.code == "batch_noise"]
+    assert [reason.details for reason in noise] == ([] if kept is None else [{"batch": kept, "n_data": 16}])

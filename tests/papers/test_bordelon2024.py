@@ -33,6 +33,12 @@ FIGURES = (
 )
 
 
+def test_every_setting_of_every_figure_has_a_seed_of_its_own():
+    seeds = [common.fresh(figure, place) for figure in range(1, 10) for place in range(100)]
+    assert all(isinstance(seed, int) for seed in seeds)
+    assert len({*seeds}) == len(seeds)
+
+
 @pytest.mark.parametrize("key", FIGURES)
 def test_the_record_says_that_simulations_agree_with_the_theory(key):
     assert_like_the_theory(recorded(f"bordelon2024/{key}").values())

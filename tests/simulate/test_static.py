@@ -156,6 +156,16 @@ def test_nested_loss_of_given_targets_is_kernel_regression():
             assert found[i, j] == pytest.approx(np.mean(np.sum((fit.mean - y[rest]) ** 2, 1)), rel=1e-8)
 
 
+def test_relu_features_are_nested_and_have_the_width_asked_for_in_between():
+    x = np.random.default_rng(0).normal(size=(4, 5))
+    few, many = (simulate.relu_features(x, count, depth=2, width=7, seed=2) for count in (3, 6))
+    np.testing.assert_allclose(few, many[:, :3])
+    random = np.random.default_rng(2)
+    first, last = random.standard_normal((7, 5)), random.standard_normal((6, 7))
+    hidden = np.maximum(x @ first.T * np.sqrt(2 / 5), 0)
+    np.testing.assert_allclose(many, np.maximum(hidden @ last.T * np.sqrt(2 / 7), 0))
+
+
 @pytest.mark.slow
 def test_relu_features_average_to_half_the_nngp_kernel():
     x = np.random.default_rng(0).normal(size=(4, 5))

@@ -125,6 +125,8 @@ def test_a_module_is_a_runner_with_the_functions_that_it_has(tmp_path, monkeypat
     text = "\n".join(f"def {name}(*what): return {name!r}, what" for name in names)
     (tmp_path / "small_runner.py").write_text(text)
     (tmp_path / "whole_runner.py").write_text(text + "\ndef prepare(*what): return 'ready'")
+    unready = "\ndef prepare(settings, device): raise ModuleNotFoundError(f'for {device}')"
+    (tmp_path / "unready_runner.py").write_text(text + unready)
     (tmp_path / "no_whole_runner.py").write_text(text.replace("def work(", "def works("))
     monkeypatch.syspath_prepend(tmp_path)
     small, whole = load("small_runner"), load("whole_runner")
@@ -132,6 +134,10 @@ def test_a_module_is_a_runner_with_the_functions_that_it_has(tmp_path, monkeypat
     assert small.check_here([], None) is None
     assert small.prepare is None
     assert whole.prepare([], None) == "ready"
+    ready = worker.prepare({"runner": "small_runner", "settings": [], "device": None})
+    assert ready.memory({}, "cpu") == small.memory({}, "cpu")
+    with pytest.raises(ModuleNotFoundError, match="for cpu"):
+        worker.prepare({"runner": "unready_runner", "settings": [], "device": "cpu"})
     with pytest.raises(BadInput, match="lacks work"):
         load("no_whole_runner")
 
