@@ -609,3 +609,12 @@ def test_results_of_timm_count_parameters_in_millions():
     results = {"model": [*"abcd"], "top1": 100 - np.array(ERRORS) * 100, "top5": 99.0, "img_size": 224}
     table = results | {"param_count": ["5.72", "22.05", "86.57", "1,014.45"], "crop_pct": 0.9}
     assert sl.read(table)["n_params"].tolist() == [5.72e6, 22.05e6, 86.57e6, 1014.45e6]
+
+
+@pytest.mark.parametrize("name", ["steps_to_target", "steps to 3.28"])
+def test_steps_to_a_loss_are_a_result_and_no_size(name: str):
+    batch = 2.0 ** np.arange(4, 13)
+    found = sl.fit(pd.DataFrame({"batch": batch, name: np.round(2000 * (1 + 256 / batch))}), x="batch_size")
+    assert found.y == name
+    assert found.parameters["exponent"] == pytest.approx(1, abs=0.01)
+    assert found.parameters["offset"] == pytest.approx(2000, rel=0.01)

@@ -331,6 +331,8 @@ class _Table:
                 yield Meaning(column, "compute", BY_VALUES - 2, without=SIZES, followed=True, unit=column)
             if quantity(column) is not None or words & (NO_MEASUREMENT | NO_RESULT):
                 continue
+            if "to" in words:  # steps to a loss are a result
+                continue
             if any(likely_size(column, size) for size in ("n_params", "tokens", "n_data")):
                 continue
             values = self.frame[column]
