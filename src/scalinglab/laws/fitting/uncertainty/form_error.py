@@ -257,30 +257,33 @@ class FormError:
         left = 1 / (1 + ratio[..., None] * variance[:, None])
         kept = np.tile(start, (*ratio.shape, 1))
         noise, length = np.ones_like(ratio), np.full_like(ratio, np.inf)
-        rows = np.arange(len(axes))
+        # which fields and ratios still count, and their axes
+        near, along = np.ix_(*map(np.arange, ratio.shape)), axes
 
         def drawn_in(kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            seen = kept @ axes[rows]
-            unexplained = left[rows] * seen
+            seen = kept @ along
+            unexplained = left[near] * seen
             noise = np.sqrt(np.sum(seen * unexplained, axis=-1) / self.dof)
-            explained, most = kept - unexplained @ axes[rows].swapaxes(1, 2), HUBER * noise[..., None]
+            explained, most = kept - unexplained @ along.swapaxes(1, 2), HUBER * noise[..., None]
             return explained + np.clip(measured - explained, -most, most), noise
 
         for _ in range(ROUNDS):
-            here = kept[rows]
+            here = kept[near]
             once, _ = drawn_in(here)
-            kept[rows], noise[rows] = drawn_in(once)
+            kept[near], noise[near] = twice, _ = drawn_in(once)
             log = self._log_weights(ratio, noise)
             weight = shares(log.ravel()).reshape(log.shape)
-            first, second = once - here, kept[rows] - once
-            if np.all(weight[rows][..., None] * np.abs(second) <= SETTLED * noise[rows][..., None]):
+            first, second = once - here, twice - once
+            if np.all(weight[near][..., None] * np.abs(second) <= SETTLED * noise[near][..., None]):
                 break
             # where steps shrink evenly, as far along as they add up to (SQUAREM, Varadhan and Roland 2008)
             size = np.linalg.norm(first, axis=-1)
             far = np.clip(size / np.maximum(np.linalg.norm(second - first, axis=-1), 1e-300), 1.0, FARTHEST)
-            far = np.where(size > length[rows], 1.0, far)[..., None]
-            kept[rows], length[rows] = here + 2 * far * first + far**2 * (second - first), size
-            rows = np.flatnonzero(log.max(axis=1) > log.max() - BEHIND)
+            far = np.where(size > length[near], 1.0, far)[..., None]
+            kept[near], length[near] = here + 2 * far * first + far**2 * (second - first), size
+            likely = log > log.max() - BEHIND
+            near = np.ix_(likely.any(axis=1), likely.any(axis=0))
+            along = axes[near[0].ravel()]
         return np.asarray(np.einsum("fk,fkn->n", weight, kept))
 
     @cached_property
