@@ -34,12 +34,11 @@ from scalinglab.laws.fitting.fit import fit_points
 from scalinglab.laws.fitting.solution import ROUNDING, Solution
 from scalinglab.laws.fitting.statistics import average_of
 from scalinglab.laws.fitting.uncertainty import shared_errors
-from scalinglab.laws.fitting.uncertainty.form_error import FormError
+from scalinglab.laws.fitting.uncertainty.form_error import MOST, FormError
 from scalinglab.laws.fitting.uncertainty.linear import independent
 from scalinglab.laws.forms.base import Form
 
 NEGLIGIBLE = 0.05  # search: weight around which a form fades out; each costs profiles of its own
-MOST = 250  # search: runs; of more every second, third, …: what forms may miss costs the cube of their number
 
 
 def candidates(variables: Sequence[str]) -> tuple[Form, ...]:

@@ -36,7 +36,7 @@ from scipy import special
 from scalinglab.laws.fitting.bend import SIGNIFICANT
 from scalinglab.laws.fitting.solution import ROUNDING, Solution
 from scalinglab.laws.fitting.statistics import HUBER, NEGLIGIBLE
-from scalinglab.laws.fitting.uncertainty.linear import MOST_POINTS, LinearFit
+from scalinglab.laws.fitting.uncertainty.linear import LinearFit
 from scalinglab.laws.fitting.uncertainty.shared_errors import SharedErrors
 from scalinglab.laws.weighing import shares
 from scalinglab.results.distributions import median_scale, mixture_quantile, student_log_density
@@ -52,6 +52,7 @@ LARGEST = 0.32  # measured: benchmarks/forecasts.py; of ρ, with the noise that 
 # "surface, power of a sum" and "surface, interaction" of benchmarks/coverage.py judge it
 RULED_OUT = 1 - SIGNIFICANT
 STEP = 0.005  # search: of ln size, of central differences
+MOST = 250  # search: runs; of more every second, third, …: what forms may miss costs the cube of their number
 # search: of drawing outliers in: part of the noise by which no residual moves any more, steps at most, how
 # many of them at once, and logarithm of the odds from which on a field that is behind is left where it is
 SETTLED, ROUNDS, FARTHEST, BEHIND = 1e-3, 200, 10.0, 30.0
@@ -128,7 +129,7 @@ class FormError:
         data = law.points
         sizes = np.atleast_2d(data.x)
         rows = data.ends_of_runs
-        self.every = -(-len(rows) // MOST_POINTS)
+        self.every = -(-len(rows) // MOST)
         rows = self.rows = rows[:: self.every]
         self.varied = np.ptp(sizes, axis=1) > 0
         # shares, which may be 0, count in units of their spread; sizes by their logarithms
