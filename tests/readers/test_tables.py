@@ -461,6 +461,16 @@ def test_a_large_table_shows_how_much_of_it_was_read(tmp_path: Path, monkeypatch
     assert re.search(r" ([1-9][\d.]*)/\1 ", drawn)  # all of its bytes
 
 
+@pytest.mark.parametrize(("count", "tokens", "runs"), [
+    (16, lambda k: 1e9 * (k + 1), 2), (15, lambda k: 1e9 * (k + 1), 30), (16, lambda k: 1e9 * 1.3**k, 32),
+])  # fmt: skip
+def test_tokens_that_grow_evenly_over_many_rows_are_those_of_checkpoints(count: int, tokens, runs: int):
+    """As a training logs them; chosen sizes of separate runs are few and spaced in their logarithm."""
+    n, d = np.repeat([1e6, 1e7], count), np.tile(tokens(np.arange(count)), 2)
+    found = sl.read(pd.DataFrame({"params": n, "tokens": d, "loss": 1.7 + 400 * n**-0.34 + 410 * d**-0.28}))
+    assert len(found.runs) == runs
+
+
 def test_examples_are_sizes_of_runs_unless_they_grow_as_in_a_training():
     sizes = {"params": [1e6] * 3 + [1e7] * 3, "examples": [1000, 4000, 16000] * 2}
     losses = {"loss": [3.0, 2.5, 2.2, 2.8, 2.3, 2.0]}
