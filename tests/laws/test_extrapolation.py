@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import trapezoid
 from scipy.optimize import minimize
+from scipy.stats import norm
 
 import scalinglab as sl
 from scalinglab.errors import BadInput, NotDetermined
@@ -318,6 +319,18 @@ def test_a_curve_that_never_rises_is_said_to_be_smoothed_and_gets_a_wider_band()
     assert not made_monotone(np.log(x), raw)
     half = np.log(found.high[0] / found.low[0]) / 2
     assert half > 2 * np.sqrt(scatter(np.log(x), smoothed))
+
+
+def test_a_curve_is_smoothed_where_noise_would_have_made_it_rise_with_a_probability_of_95_percent():
+    """Two neighbours of which one is lower by d fall, too, with noise σ by the probability Φ(d/(√2 σ))."""
+    log_x, falls = np.log(N), []
+    for seed in range(60):
+        steps = -np.random.default_rng(seed).gamma(1.0 + seed % 6, 0.01, len(N) - 1)
+        y = np.exp(np.r_[0.0, np.cumsum(steps)])
+        chance = norm.cdf(-steps / np.sqrt(2 * scatter(log_x, y)))
+        falls.append(np.prod(chance))
+        assert made_monotone(log_x, y) == (falls[-1] < 0.05)
+    assert 0.2 < np.mean(np.array(falls) < 0.05) < 0.8
 
 
 def _double_descent(x, place=2000.0, height=0.4):

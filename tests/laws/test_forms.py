@@ -174,6 +174,13 @@ def test_a_held_exponent_is_what_it_was_held_at(form: str, held: dict[str, float
     assert figures.law(law).axes[0].texts[0].get_text() == "exponent 0.400, fixed"
 
 
+def test_of_as_many_points_as_parameters_only_what_is_held_is_known():
+    law = sl.laws.fit("power_law_offset", SIZES[:2], 0.1 + SIZES[:2] ** -0.4, bounds={"exponent": (0.4, 0.4)})
+    found = dict(law.parameter_intervals)
+    assert found.pop("exponent") == (0.4, 0.4)
+    assert all(interval == (-np.inf, np.inf) for interval in found.values())
+
+
 def test_a_fit_with_nothing_left_to_fit_is_refused():
     with pytest.raises(BadInput, match="hold every parameter of power_law"):
         sl.laws.fit("power_law", SIZES, SIZES**-0.5, bounds={"exponent": (1, 1), "amplitude": (2, 2)})
