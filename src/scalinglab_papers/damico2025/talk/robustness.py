@@ -128,7 +128,7 @@ def _relative(pair: Pair, by: str) -> Row:
     name = f"{pair.name}, {pair.norm}: (γ₁γ₂ − γ)/γ, γ₂ of the {by}"
     claim = "compatible" if pair.norm in SPECIAL else "not equal under this norm"
     if pair.found is None:
-        return Row(name, None, expected=0.0, note=pair.why)
+        return Row(name, None, expected=0.0, resolution=RESOLUTION, note=pair.why)
     found, gamma = pair.found.difference(by), abs(pair.found.gamma_measured.value)
     second = pair.found.gamma_2_optimum if by == "optimum" else pair.found.gamma_2
     return Row(
