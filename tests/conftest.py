@@ -10,7 +10,8 @@ from __future__ import annotations
 import gc
 import json
 import os
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,12 @@ def validator(command: str) -> Any:
 
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     return Draft202012Validator({"$ref": f"#/$defs/{command.replace(' ', '%20')}", "$defs": schema["$defs"]})
+
+
+@pytest.fixture
+def typed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Sets the words behind `scalinglab` that the program finds as its command line."""
+    return lambda *words: monkeypatch.setattr(sys, "argv", ["scalinglab", *words])
 
 
 @pytest.fixture(autouse=True)

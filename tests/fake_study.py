@@ -17,7 +17,7 @@ NAME = "fake_study"
 def install(
     monkeypatch: pytest.MonkeyPatch,
     folder: Path,
-    entries: Sequence[Entry],
+    entries: Sequence[Entry] = (Entry("paper/fig", "a claim", make="fake_study:make"),),
     **functions: Callable[[str], Reproduction],
 ) -> Path:
     """Install a package with these entries, of functions "fake_study:name", and return its folder."""

@@ -31,11 +31,11 @@ Scalinglab = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
-def scalinglab(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Scalinglab:
+def scalinglab(typed: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> Scalinglab:
     """The program within this process: its arguments, its exit status and what it printed."""
 
     def run(*words: str) -> subprocess.CompletedProcess[str]:
-        monkeypatch.setattr(sys, "argv", ["scalinglab", *words])
+        typed(*words)
         with pytest.raises(SystemExit) as ended:
             main()
         return subprocess.CompletedProcess(words, ended.value.code, *capsys.readouterr())
@@ -71,20 +71,20 @@ def test_exit_status_and_message(scalinglab: Scalinglab, words: list[str], statu
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "n_params,optim,loss\n1e7,adamw,3.5\n1e7,soap,3.2\n1e8,adamw,3.0\n1e8,soap,2.7\n1e9,adamw,2.6\n1e9,soap,2.3\n",
-        "model,n_params,HellaSwag acc,ARC acc\na,1e7,0.3,0.4\nb,1e8,0.4,0.5\nc,1e9,0.5,0.6\n",
-    ],
-    ids=["kinds of runs", "columns"],
+    ("columns", "status"), [("n_params,optim,loss", 0), ("n_params,HellaSwag acc,ARC acc", 3)]
 )
-def test_a_table_that_asks_for_a_choice_is_a_refusal(scalinglab: Scalinglab, tmp_path: Path, text: str):
-    (tmp_path / "runs.csv").write_text(text)
-    assert scalinglab("answer", str(tmp_path / "runs.csv")).returncode == 3
+def test_kinds_of_runs_are_answered_and_a_choice_of_scores_is_a_refusal(
+    scalinglab: Scalinglab, tmp_path: Path, columns: str, status: int
+):
+    rows = [[f"1e{k},adamw,{3.9 - k / 10}", f"1e{k},soap,{3.8 - k / 10}"] for k in (7, 8, 9)]
+    if status == 3:
+        rows = [[f"1e{k},{k / 10 - 0.4},{k / 10 - 0.3}"] for k in (7, 8, 9)]
+    (tmp_path / "runs.csv").write_text("\n".join([columns, *(line for pair in rows for line in pair)]))
+    assert scalinglab("answer", str(tmp_path / "runs.csv")).returncode == status
 
 
-def test_debug_lets_the_error_through(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(sys, "argv", ["scalinglab", "--debug", "report", "nowhere.csv"])
+def test_debug_lets_the_error_through(typed: Callable[..., None]):
+    typed("--debug", "report", "nowhere.csv")
     with pytest.raises(BadInput, match=r"nowhere\.csv"):
         main()
 

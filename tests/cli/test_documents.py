@@ -10,6 +10,7 @@ import pytest
 from scalinglab import cli
 from scalinglab.cli.registry import COMMANDS
 from scalinglab.errors import BadInput, NotConverged, NotDetermined
+from tests import fake_study
 from tests.conftest import SCHEMA, validator
 
 
@@ -34,12 +35,14 @@ def test_another_version_type_or_a_missing_field_is_noticed():
     [(NotDetermined("no"), 3, "not determined"), (BadInput("no"), 2, "bad input"),
      (NotConverged("no"), 1, "failed")],
 )  # fmt: skip
-def test_an_error_is_a_document_with_its_exit_status(monkeypatch, capsys, error, status, kind):
-    def app() -> None:
+def test_an_error_is_a_document_with_its_exit_status(
+    monkeypatch, tmp_path, typed, capsys, error, status, kind
+):
+    def fails(scale: str) -> None:
         raise error
 
-    monkeypatch.setattr(cli, "application", lambda _: app)
-    monkeypatch.setattr("sys.argv", ["scalinglab", "answer", "t.csv", "--json"])
+    fake_study.install(monkeypatch, tmp_path, make=fails)
+    typed("reproduce", "paper/fig", "--json")
     with pytest.raises(SystemExit) as ended:
         cli.main()
     said = capsys.readouterr()

@@ -1,7 +1,6 @@
 """Parts of commands, called directly: errors in one line, digits that fit, standard errors, orders."""
 
 import json
-import sys
 import warnings
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from scalinglab.errors import BadInput, NotDetermined, ScalinglabError
 from scalinglab.laws import forms
 from scalinglab.spectrum import Spectrum
 from scalinglab.theory import kernel
+from tests import fake_study
 
 
 @pytest.mark.parametrize(
@@ -29,31 +29,34 @@ from scalinglab.theory import kernel
         (ScalinglabError("did not converge"), 1, "scalinglab: did not converge\n"),
     ],
 )  # fmt: skip
-def test_an_error_is_one_line_and_a_status(monkeypatch, capsys, error, status, said):
-    def fails() -> None:
+def test_an_error_is_one_line_and_a_status(monkeypatch, tmp_path, typed, capsys, error, status, said):
+    def fails(scale: str) -> None:
         raise error
 
-    monkeypatch.setattr(cli, "application", lambda _: fails)
-    monkeypatch.setattr(sys, "argv", ["scalinglab"])
+    fake_study.install(monkeypatch, tmp_path, make=fails)
+    typed("reproduce", "paper/fig")
     with warnings.catch_warnings(), pytest.raises(SystemExit) as ended:
         cli.main()
     assert (ended.value.code, capsys.readouterr().err) == (status, said)
-    monkeypatch.setattr(sys, "argv", ["scalinglab", "--debug"])
+    typed("--debug", "reproduce", "paper/fig")
     with warnings.catch_warnings(), pytest.raises(type(error)):
         cli.main()
 
 
 @pytest.mark.parametrize("debug", [True, False])
-def test_a_warning_is_one_line_without_debug(monkeypatch, capsys, debug):
-    monkeypatch.setattr(cli, "application", lambda _: lambda: None)
-    monkeypatch.setattr(sys, "argv", ["scalinglab", *["--debug"] * debug])
-    before = warnings.showwarning
+def test_a_warning_is_one_line_without_debug(monkeypatch, tmp_path, typed, capsys, debug):
+    def warns(scale: str) -> None:
+        warnings.warn("two runs are lost", stacklevel=1)
+        raise BadInput("and no more")
+
+    fake_study.install(monkeypatch, tmp_path, make=warns)
+    typed(*["--debug"] * debug, "reproduce", "paper/fig")
     with warnings.catch_warnings():
-        cli.main()
-        assert (warnings.showwarning is before) == debug
-        if not debug:
-            warnings.showwarning("two runs are lost", UserWarning, "a.py", 3)
-            assert capsys.readouterr().err == "scalinglab: warning: two runs are lost\n"
+        warnings.simplefilter("default")
+        with pytest.raises(BadInput if debug else SystemExit):
+            cli.main()
+    line = "scalinglab: warning: two runs are lost\n"
+    assert (line in capsys.readouterr().err) == (not debug)
 
 
 def test_a_variable_that_a_form_does_not_have_is_refused():

@@ -64,9 +64,9 @@ def test_a_sweep_lists_its_failures_exits_with_1_and_can_be_done_again_from_its_
         (["board", "nowhere"], "nowhere does not exist"),
     ],
 )
-def test_bad_input_is_one_line_and_exit_status_2(folder, monkeypatch, capsys, arguments, message):
+def test_bad_input_is_one_line_and_exit_status_2(folder, monkeypatch, typed, capsys, arguments, message):
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(sys, "argv", ["scalinglab", *arguments])
+    typed(*arguments)
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 2
