@@ -15,14 +15,14 @@ import pytest
 from scalinglab.board import app, serve
 from scalinglab.board.state import outlook, state
 from scalinglab.errors import BadInput, ScalinglabError
-from scalinglab.store import Store, folder
+from scalinglab.store import Store
 from scalinglab.sweep import Grid
 from scalinglab.sweep.plan import keep_grid
 from tests.browser import Browser, needs_browser
 
 
-def write(store, n_data, seed, seal=True):
-    run = store.start({"n_data": n_data, "seed": seed, "model": "cnn", "dataset": "digits"})
+def write(store, n_data, seed, seal=True, **meta):
+    run = store.start({"n_data": n_data, "seed": seed, "model": "cnn", "dataset": "digits"}, **meta)
     for step in (1, 2, 4, 8, 16, 32):
         loss = n_data**-0.3 + step**-0.5 + 0.01 * seed
         run.append(
@@ -109,11 +109,10 @@ def test_rates_do_not_jump_with_a_foreign_clock(tmp_path, monkeypatch):
     here = time.time()
     running = []
     for host, (ahead, pace) in {"one": (0, 60), "other": (3600, 30), "late": (-7200, 20)}.items():
-        monkeypatch.setattr(folder, "environment", lambda host=host: {"host": host})
         for seed in range(10):
             monkeypatch.setattr(time, "time", lambda s=seed, a=ahead, p=pace: here + a + p * s)
-            write(store, pace, seed)
-        running.append(write(store, pace, 10, seal=False))
+            write(store, pace, seed, host=host)
+        running.append(write(store, pace, 10, seal=False, host=host))
     monkeypatch.setattr(time, "time", lambda: here + 600)
     assert state(store)["rate"] == pytest.approx(1 + 2 + 3)
     running.pop().seal()  # the third has nothing left to do

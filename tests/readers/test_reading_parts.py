@@ -182,12 +182,11 @@ def test_a_last_row_of_lightning_without_its_line_end_is_named(tmp_path: Path):
     assert sl.read(tmp_path)["step"].tolist() == [1, 2], "a row that is being written, without a warning"
 
 
-def test_the_tail_of_a_line_that_is_too_long_is_no_line(monkeypatch):
-    monkeypatch.setattr(logs, "LONGEST_LINE", 8)
-    cut: list[str] = []
-    assert [*logs.whole_lines(io.StringIO("1,2\n123456789,3\n4,5\n6,7"), cut)] == ["1,2\n", "4,5\n"]
+def test_the_tail_of_a_line_that_is_too_long_is_no_line():
+    long, cut = "1" * (logs.LONGEST_LINE + 1), []
+    assert [*logs.whole_lines(io.StringIO(f"1,2\n{long},3\n4,5\n6,7"), cut)] == ["1,2\n", "4,5\n"]
     assert cut == ["6,7"]
-    assert [*logs.whole_lines(io.StringIO("1,2\n12345678901"), cut := [])] == ["1,2\n"]
+    assert [*logs.whole_lines(io.StringIO(f"1,2\n{long}01"), cut := [])] == ["1,2\n"]
     assert not cut
 
 

@@ -1,5 +1,7 @@
 """Planning: what is left, packed by kind, within memory, the costly first."""
 
+import sys
+
 import pytest
 
 from scalinglab.curves import run_name
@@ -99,14 +101,14 @@ def test_a_plan_says_that_runs_that_failed_are_left_alone(tmp_path):
     assert told not in make_plan(grid(seed=[1, 2]), store).summary()
 
 
-def test_memory_is_asked_for_on_the_device_and_once_a_run_where_there_is_no_limit(monkeypatch):
-    asked = []
-
-    def memory(setting, device=None):
-        asked.append(device)
-        return 1.0
-
-    monkeypatch.setattr(pretend, "memory", memory)
-    monkeypatch.setattr(pretend, "memory_limit", lambda device, workers: float("inf"))
-    make_plan(grid(seed=[0, 1, 2, 3]), device="cpu")
-    assert asked == ["cpu"] * 4  # for what the plan says of its tasks
+def test_memory_is_asked_for_on_the_device_and_once_a_run_where_there_is_no_limit(tmp_path, monkeypatch):
+    (tmp_path / "unlimited_runner.py").write_text(
+        "from tests.sweep.pretend import *\n"
+        "asked = []\n"
+        "def memory(setting, device=None): return asked.append(device) or 1.0\n"
+        "def memory_limit(device, workers): return float('inf')\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    plan = make_plan(Grid(axes={"seed": [0, 1, 2, 3]}, runner="unlimited_runner"), device="cpu")
+    assert plan.tasks[0].memory == 4.0
+    assert sys.modules["unlimited_runner"].asked == ["cpu"] * 4  # for what the plan says of its tasks

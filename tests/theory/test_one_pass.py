@@ -88,11 +88,11 @@ def test_a_million_steps_agree_with_the_panels_of_mean_field_theory() -> None:
 @pytest.mark.parametrize(
     "optimizer", [OPTIMIZERS[0], *(pytest.param(one, marks=pytest.mark.slow) for one in OPTIMIZERS[1:])]
 )
-def test_late_steps_continue_the_recursion(optimizer, monkeypatch) -> None:
-    spectrum, steps = Spectrum.power_law(1.8, 1.3, 250), np.array([2500, 4000])
-    found = one_pass.solve(spectrum, steps, optimizer).test_loss
-    monkeypatch.setattr(moments, "DIRECT", 4_000)
-    np.testing.assert_allclose(found, one_pass.solve(spectrum, steps, optimizer).test_loss, rtol=1e-3)
+def test_late_steps_continue_the_recursion(optimizer) -> None:
+    steps = np.array([moments.DIRECT - 48, moments.DIRECT + 452, 2 * moments.DIRECT])
+    found = one_pass.solve(SMALL, steps, optimizer, 7, 0.2, features=one_pass.drawn_modes(SMALL, 7, 3))
+    expected = covariances(optimizer, int(steps[-1]), 7, 3, 0.2)[steps]
+    np.testing.assert_allclose(found.test_loss, expected, rtol=2e-6)
 
 
 @pytest.mark.parametrize("optimizer", [one_pass.OnePassSGD(0.15, 1), OPTIMIZERS[2]])
