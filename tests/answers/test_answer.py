@@ -390,6 +390,15 @@ def test_commands_read_the_table_as_the_answer_did(tmp_path: Path, monkeypatch):
 
 
 @pytest.mark.slow
+def test_a_curve_whose_values_are_only_rounded_is_answered():
+    # an error of the form below every size that is tried explains all that these residuals show
+    x = 100 * 2.0 ** np.arange(10)
+    found = sl.answer(pd.DataFrame({"n_data": x, "test_error": (0.05 + 3 * x**-0.5).round(6)}))
+    assert found["ten times"].values["test_error"].value == pytest.approx(0.05 + 3 * 512000**-0.5, rel=1e-4)
+    assert found["exponent"].values["exponent"].value == pytest.approx(0.5, abs=1e-3)
+
+
+@pytest.mark.slow
 def test_a_table_that_was_pasted_twice_gives_the_same_answer():
     once, twice = sl.answer(curve()), sl.answer(pd.concat([curve()] * 2))
     assert twice.findings == once.findings

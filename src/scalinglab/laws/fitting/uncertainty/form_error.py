@@ -353,7 +353,9 @@ class FormError:
         even = np.clip(np.log(LARGEST / rho) + even / 2, 0.0, even)
         share = np.zeros_like(ratio)
         share[:, 1:] = even * np.array([self._share_of(along) for _, along, _ in self._covariances])[:, None]
-        share[0, 0] = share.sum()  # before the residuals, no error is as likely as all errors together
+        # before the residuals, no error is as likely as all errors together; it counts alone where the least
+        # ρ that is tried is far more than the residuals show, as of a curve whose values are only rounded
+        share[0, 0] = share.sum() or 1.0
         with np.errstate(divide="ignore"):
             return np.asarray(likelihood + np.log(share))
 
