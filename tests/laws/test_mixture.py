@@ -231,7 +231,7 @@ def test_tokens_of_domains_are_shares_and_one_missing_share_is_the_rest():
     table = pd.DataFrame(runs, columns=["web", "code", "d"])
     loss = np.exp(1.0 - 0.3 * np.sqrt(runs) @ [1.0, 0.4, 0.6])
     plain = sl.laws.mixture(table.assign(loss=loss), shares=["web", "code", "d"])
-    tokens = sl.laws.mixture((table * 5e9).assign(loss=loss), shares=["web", "code", "d"])
+    tokens = sl.laws.mixture((table * 130.0).assign(loss=loss), shares=["web", "code", "d"])
     np.testing.assert_allclose(tokens.runs, plain.runs, rtol=1e-9)
     gaps = table.mask(np.eye(20, 3).astype(bool)).assign(loss=loss)
     np.testing.assert_allclose(sl.laws.mixture(gaps, shares=["web", "code", "d"]).runs, plain.runs, atol=1e-9)

@@ -172,6 +172,28 @@ def test_gradient_descent_is_the_textbook_loop():
     assert last["time"] == pytest.approx(10.0)
 
 
+def test_the_line_search_is_the_textbook_one():
+    """A rate twice the last, a twentieth of the norm at most, halved until 3/4 of the slope show."""
+    problem = s.draw(4.0, 25, seeds=[2], dtype="float64")
+    curves = s.free_norm(problem, 160, method="line_search")
+    x, w, rate, halved = problem.examples[0].numpy(), np.zeros(25), np.inf, 0
+
+    def loss(w):
+        return 25 * np.log1p(np.exp(-2 * x @ w / 5)).mean()
+
+    for step in range(160):
+        descent = (25 / 100) * (2 / (1 + np.exp(2 * x @ w / 5))) @ x / 5
+        most = 0.05 * np.linalg.norm(w) if step else 0.01 * 5
+        rate = min(2 * rate, most / np.linalg.norm(descent))
+        while loss(w + rate * descent) > loss(w) - 0.75 * rate * descent @ descent:
+            rate, halved = rate / 2, halved + 1
+        w += rate * descent
+    last = curves.frame.sort_values("step").iloc[-1]
+    assert halved > 20
+    assert last["norm"] == pytest.approx(np.linalg.norm(w) / 5, rel=2e-4)  # 1.5 % with a half
+    assert last["train_loss"] == pytest.approx(loss(w) / 25, rel=1e-3)
+
+
 def test_descent_begins_along_hebbs_rule_and_the_norm_only_grows():
     problem = s.draw(5.0, 100, 3)
     curves = s.free_norm(problem, 300, 0.1)
