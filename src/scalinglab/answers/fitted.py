@@ -99,7 +99,7 @@ class Chosen:
         sizes = dict(zip(self.x, self.table.x, strict=True))
         spent = [sizes[name] for name in PAIR if name in sizes] or [*sizes.values()]
         rises_with = ("compute" if {*PAIR} <= {*sizes} else self.x[0], self.y)
-        points.refuse(np.prod(spent, axis=0), self.table.y, rises_with)
+        points.refuse_rising(np.prod(spent, axis=0), self.table.y, rises_with)
         known = {each.variables for each in forms.FORMS.values()}
         if form != "auto":
             sizes = dict(zip(forms.get(form).variables, sizes.values(), strict=True))

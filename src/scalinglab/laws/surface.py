@@ -673,7 +673,7 @@ def fit(
 
     law = fit_form(chosen, table, delta=threshold(chosen), bounds=bounds, **options)
     if chosen.variables == NAMES:
-        points.refuse(np.prod(law.points.x, axis=0), law.points.y, ("compute", y or "loss"))
+        points.refuse_rising(np.prod(law.points.x, axis=0), law.points.y, ("compute", y or "loss"))
     if not (law.form.fixed or law.form.tied or law.form.zeros):
         two_dimensional(law.points.x, chosen.variables)
     # bounds, priors and ties are of the parameters of one form

@@ -298,7 +298,7 @@ def _complement(found: Extrapolation) -> Extrapolation:
     low, high = found.interval.through(lambda y: 1 - y)
     return replace(
         found, mean=1 - found.mean, low=low, high=high, backtest=backtest, rises=True,
-        notes=(*found.notes, points.NOTE),
+        notes=(*found.notes, points.COMPLEMENT_NOTE),
         points=None if found.points is None else replace(found.points, y=1 - found.points.y),
     )  # fmt: skip
 
@@ -515,7 +515,7 @@ def continuation(x: Any, y: Any, nan_policy: str = "raise") -> Continuation:
     """
     data = points.check(x, y, nan_policy=nan_policy)
     if points.is_complement(data.x, data.y):
-        raise NotDetermined(f"{points.NOTE}; ask this question of 1 - y")
+        raise NotDetermined(f"{points.COMPLEMENT_NOTE}; ask this question of 1 - y")
     if data.sizes < FEWEST_SIZES:
         few_points.law_of(data)
     return Continuation(data)

@@ -219,7 +219,7 @@ def _automatically(table: Table, options: Mapping[str, Any]) -> tuple[str, Table
     """The form of "auto", the points that it is fitted to, and notes on both."""
     notes: tuple[Reason, ...] = ()
     if points.is_complement(np.ravel(np.asarray(table.x, float)), np.ravel(np.asarray(table.y, float))):
-        table, notes = table.complement(), (points.NOTE,)
+        table, notes = table.complement(), (points.COMPLEMENT_NOTE,)
     name = automatic(table.x, options["bounds"])
     return name, table, (_why(name, table, options), *notes)
 

@@ -311,11 +311,11 @@ def is_complement(x: np.ndarray, y: np.ndarray, names: tuple[str, str] = ("x", "
         return False
     if ((y > 0) & (y < 1)).all():
         return True
-    refuse(x, y, names)  # raises: y rises
+    refuse_rising(x, y, names)  # raises: y rises
     return False
 
 
-def refuse(x: np.ndarray, y: np.ndarray, names: tuple[str, str] = ("x", "y")) -> None:
+def refuse_rising(x: np.ndarray, y: np.ndarray, names: tuple[str, str] = ("x", "y")) -> None:
     """Refuse values that rise, by their names, with the way out."""
     known = np.isfinite(x) & np.isfinite(y)
     x, y = x[known], y[known]
@@ -330,7 +330,7 @@ def refuse(x: np.ndarray, y: np.ndarray, names: tuple[str, str] = ("x", "y")) ->
     )
 
 
-NOTE = Reason("complement")
+COMPLEMENT_NOTE = Reason("complement")
 
 
 def refuse_beyond_one(form: str, points: Points, x: str = "x", y: str = "y") -> None:
