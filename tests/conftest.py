@@ -11,9 +11,11 @@ import gc
 import json
 import os
 import sys
+import time
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -51,6 +53,21 @@ def validator(command: str) -> Any:
 def typed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Sets the words behind `scalinglab` that the program finds as its command line."""
     return lambda *words: monkeypatch.setattr(sys, "argv", ["scalinglab", *words])
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """The machine's clocks, which a test and what sleeps put forward: `now`, in seconds, and naps `slept`."""
+    found = SimpleNamespace(now=time.monotonic(), slept=[])
+
+    def sleep(seconds: float) -> None:
+        found.slept.append(seconds)
+        found.now += max(seconds, 0.001)
+
+    monkeypatch.setattr(time, "sleep", sleep)
+    for name in ("monotonic", "perf_counter", "time"):
+        monkeypatch.setattr(time, name, lambda: found.now)
+    return found
 
 
 @pytest.fixture(autouse=True)

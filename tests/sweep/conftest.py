@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,17 +14,10 @@ HERE = Path(__file__).parents[2] / "tools" / "slurm_here.sh"
 
 
 @pytest.fixture
-def clock(monkeypatch):
-    """The machine's clock, which a test and whatever sleeps put forward: `now`, in seconds."""
-    found = SimpleNamespace(now=time.monotonic(), slept=[])
-
-    def sleep(seconds):
-        found.slept.append(seconds)
-        found.now += max(seconds, 0.001)
-
-    monkeypatch.setattr(time, "monotonic", lambda: found.now)
-    monkeypatch.setattr(time, "sleep", sleep)
-    return found
+def gpu_here(monkeypatch):
+    """Says whether PyTorch finds a GPU."""
+    torch = pytest.importorskip("torch")
+    return lambda here: monkeypatch.setattr(torch.cuda, "is_available", lambda: here)
 
 
 @pytest.fixture

@@ -40,9 +40,7 @@ class PretendStore:
 
 
 @pytest.fixture
-def made(monkeypatch):
-    monkeypatch.setattr(driver.time, "sleep", lambda seconds: None)
-
+def made(clock):
     def make(store=None, attempts=2):
         grid = SimpleNamespace(experiment="e")
         return Driver(SimpleNamespace(tasks=()), grid, store or PretendStore(), None, attempts, Request())
@@ -231,7 +229,7 @@ def test_what_no_worker_has_begun_is_withdrawn_by_ctrl_c(made):
 def test_a_second_ctrl_c_ends_at_once(made):
     found = made()
     found.pool = SimpleNamespace(
-        slots=1, submit=lambda message: setattr(found.interrupt, "now", True), wait=lambda s: []
+        slots=1, submit=lambda message: vars(found.interrupt).update(now=True), wait=lambda s: []
     )
     found.plan = SimpleNamespace(tasks=[task(0)], runner=SimpleNamespace(name="train"))
     found.drive(SimpleNamespace(update=lambda soon: None))

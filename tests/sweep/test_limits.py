@@ -152,7 +152,7 @@ def test_the_cost_of_a_run_counts_steps_batch_width_and_depth():
     assert torch.cuda.is_initialized() == before
 
 
-def test_small_networks_of_all_kinds_are_one_group_on_a_gpu(monkeypatch):
+def test_small_networks_of_all_kinds_are_one_group_on_a_gpu(monkeypatch, gpu_here):
     engine = pytest.importorskip("scalinglab.train.engine")
     common = {"dataset": "digits", "epochs": 1, "n_data": 100}
     settings = [
@@ -161,7 +161,7 @@ def test_small_networks_of_all_kinds_are_one_group_on_a_gpu(monkeypatch):
     monkeypatch.setattr(engine, "group", lambda full, place, max_stacked: [[one] for one in full])
     monkeypatch.setattr(engine, "mixes", lambda one, place: place.type == "cuda" and one.model == "mlp")
     for gpu, groups in ((True, [["cnn"], ["mlp", "mlp"]]), (False, [["mlp"], ["cnn"], ["mlp"]])):
-        monkeypatch.setattr("torch.cuda.is_available", lambda gpu=gpu: gpu)
+        gpu_here(gpu)
         found = training.alike([training.identity(s) for s in settings])
         assert [[s["model"] for s in members] for members in found] == groups
 
@@ -170,12 +170,11 @@ def test_memory_is_that_of_the_machine_where_what_is_free_is_not_known(monkeypat
     def unknown(self):
         raise OSError
 
-    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     monkeypatch.setattr(Path, "read_text", unknown)
     monkeypatch.setattr(os, "sysconf", {"SC_PAGE_SIZE": 10, "SC_PHYS_PAGES": 700}.__getitem__)
-    assert training.memory_limit(None, 2) == pytest.approx(0.7 * 7000 / 2)
+    assert training.memory_limit("cpu", 2) == pytest.approx(0.7 * 7000 / 2)
     monkeypatch.delattr(os, "sysconf")
-    assert training.memory_limit(None, 1) == pytest.approx(0.7 * 4 * 2**30)
+    assert training.memory_limit("cpu", 1) == pytest.approx(0.7 * 4 * 2**30)
 
 
 @pytest.mark.parametrize("compiles", [False, True])
@@ -200,8 +199,8 @@ def test_a_worker_loads_the_compiler_where_networks_are_compiled(compiles, monke
     ("gpu", "device", "runs"),
     [(True, None, 256), (True, "cuda:1", 256), (True, "cpu", 16), (False, None, 16), (False, "cuda", 256)],
 )
-def test_a_task_has_more_runs_on_a_gpu_of_this_machine_or_another(monkeypatch, gpu, device, runs):
-    monkeypatch.setattr("torch.cuda.is_available", lambda: gpu)
+def test_a_task_has_more_runs_on_a_gpu_of_this_machine_or_another(gpu_here, gpu, device, runs):
+    gpu_here(gpu)
     assert training.capacity(device) == runs
 
 
@@ -212,21 +211,42 @@ class Stop(Exception):
     """The sweep came to the point that is looked at."""
 
 
+@pytest.fixture
+def planned(tmp_path, monkeypatch):
+    """A grid of one run on a machine with some devices; its sweep ends where it is planned."""
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def grid(devices):
+        name = f"runner_on_{len(sys.modules)}"
+        (tmp_path / f"{name}.py").write_text(
+            f"from tests.sweep.pretend import *\nfrom tests.sweep.test_limits import Stop\n"
+            f"def devices(): return {devices}\n"
+            "def memory_limit(device, workers): raise Stop(device, workers)\n"
+        )
+        return Grid(axes={"size": [1]}, runner=name)
+
+    return grid
+
+
 @pytest.mark.parametrize(
-    ("engine", "device", "here", "devices"),
-    [
-        ("local", None, ["cuda:0"], ["cuda:0"]),
-        ("local", None, [None], [None]),
-        ("local", "cpu", ["cuda:0"], ["cpu"]),
-        ("ray", None, ["cuda:0"], [None]),
-        ("ray", "cuda", ["cpu"], ["cuda"]),
-    ],
+    ("here", "device", "planned_for"),
+    [(["cuda:0", "cuda:1"], None, "cuda:0"), (["cuda:0"], "cpu", "cpu"), ([None], None, None)],
 )
-def test_a_pool_gets_the_devices_of_this_machine_or_those_that_are_asked_for(
-    tmp_path, monkeypatch, engine, device, here, devices
+def test_a_plan_is_made_for_the_devices_of_this_machine_or_the_one_that_is_asked_for(
+    tmp_path, planned, monkeypatch, here, device, planned_for
+):
+    monkeypatch.setenv("CUDA_MPS_PIPE_DIRECTORY", str(tmp_path))
+    (tmp_path / "control").touch()
+    with pytest.raises(Stop) as stopped:
+        execute(planned(here), tmp_path / "store", device=device, workers=3)
+    assert stopped.value.args == (planned_for, 3)
+
+
+@pytest.mark.parametrize(("device", "devices"), [(None, [None]), ("cuda", ["cuda"])])
+def test_of_another_machine_it_is_not_known_which_devices_it_has(
+    tmp_path, planned, monkeypatch, device, devices
 ):
     opened = []
-    monkeypatch.setattr(driver, "load", lambda name: SimpleNamespace(devices=lambda: here))
 
     def open_pool(*given):
         opened.extend(given)
@@ -234,34 +254,21 @@ def test_a_pool_gets_the_devices_of_this_machine_or_those_that_are_asked_for(
 
     monkeypatch.setattr(driver, "open_pool", open_pool)
     with pytest.raises(Stop):
-        execute(Grid(axes={"size": [1, 2]}, runner=RUNNER), tmp_path, engine=engine, device=device)
+        execute(planned(["cuda:0"]), tmp_path / "store", engine="ray", device=device)
     assert opened[3] == devices
 
 
-@pytest.fixture
-def planned(monkeypatch) -> SimpleNamespace:
-    """A sweep of three workers, which may take turns, ends where it is planned: `asked` holds the options."""
-    found = SimpleNamespace(turns=False, asked=[])
-
-    def stop(*_, **options):
-        found.asked.append(options)
-        raise Stop
-
-    monkeypatch.setattr(driver, "open_pool", lambda *_: SimpleNamespace(slots=3, kill=lambda: None))
-    monkeypatch.setattr(driver, "take_turns", lambda workers, devices: found.turns)
-    monkeypatch.setattr(driver, "make_plan", stop)
-    return found
-
-
 @pytest.mark.parametrize(
-    ("engine", "turns", "said"), [("local", True, 1), ("local", False, 0), ("ray", True, 0)]
+    ("here", "printed"), [(["cuda:0"], 1), (["cuda:0", "cuda:1", "cuda:2"], 0), ([None], 0)]
 )
-def test_workers_that_take_turns_on_a_gpu_are_told_of_mps(tmp_path, planned, recwarn, engine, turns, said):
-    planned.turns = turns
+def test_workers_that_take_turns_on_a_gpu_are_told_of_mps(
+    tmp_path, planned, monkeypatch, recwarn, here, printed
+):
+    monkeypatch.setenv("CUDA_MPS_PIPE_DIRECTORY", str(tmp_path))
     with pytest.raises(Stop):
-        execute(Grid(axes={"size": [1]}, runner=RUNNER), tmp_path, engine=engine)
+        execute(planned(here), tmp_path / "store", workers=3)
     found = [str(w.message) for w in recwarn if w.category is SweepWarning]
-    assert len(found) == said
+    assert len(found) == printed
     assert all(text.startswith("3 workers on 1 GPU compute in turns: start CUDA's MPS") for text in found)
 
 
@@ -296,8 +303,7 @@ def test_the_folder_is_tried_where_runs_are_left_and_many_runs_become_one_file(t
     assert len(tried) == 2  # nothing was left to do
 
 
-def test_runs_that_are_free_come_before_all_that_wait(tmp_path, monkeypatch):
-    monkeypatch.setattr(driver.time, "sleep", lambda seconds: None)
+def test_runs_that_are_free_come_before_all_that_wait(tmp_path, clock):
     settings = tuple(pretend.identity({"seed": seed}) for seed in range(3))
     plan = SimpleNamespace(tasks=())
     found = Driver(plan, SimpleNamespace(experiment=None), Store(tmp_path), None, 2, Request())
@@ -317,14 +323,6 @@ def test_a_sweep_is_done_again_from_a_store_alone(tmp_path):
     Store(tmp_path / "store").start({"a": 1}).close()
     with pytest.raises(BadInput, match="keeps no grid"):
         grids_in(tmp_path / "store")
-
-
-def test_a_plan_is_made_for_the_device_of_the_runs(tmp_path, planned, monkeypatch):
-    monkeypatch.setattr(pretend, "devices", lambda: ["cuda:0", "cuda:1"])
-    for device in (None, "cpu"):
-        with pytest.raises(Stop):
-            execute(Grid(axes={"size": [1]}, runner=RUNNER), tmp_path, device=device)
-    assert [(one["device"], one["workers"]) for one in planned.asked] == [("cuda:0", 3), ("cpu", 3)]
 
 
 @pytest.mark.parametrize(("interrupted", "failed"), [(False, True), (True, False)])
@@ -432,8 +430,8 @@ def test_a_token_is_there_at_once_or_comes_or_the_folder_itself_is_missing(tmp_p
 # --- the live display ------------------------------------------------------------------------------
 
 
-def test_the_display_draws_over_itself_once_a_second_in_a_terminal_alone(tmp_path, monkeypatch):
-    made, drawn, now, terminal = [], [], [100.0], [True]
+def test_the_display_draws_over_itself_once_a_second_in_a_terminal_alone(tmp_path, clock, monkeypatch):
+    made, drawn, terminal, start = [], [], [True], clock.now
 
     class Live:
         def __init__(self, **how):
@@ -449,14 +447,13 @@ def test_the_display_draws_over_itself_once_a_second_in_a_terminal_alone(tmp_pat
             drawn.append((text, refresh))
 
     monkeypatch.setattr("rich.live.Live", Live)
-    monkeypatch.setattr("time.monotonic", lambda: now[0])
     monkeypatch.setattr("sys.stderr.isatty", lambda: terminal[0], raising=False)
     two, one = Task(({"a": 1}, {"a": 2}), cost=2.0, memory=1.0), Task(({"a": 3},), cost=3.0, memory=1.0)
     plan = Plan({}, (), (), (two, one), 1, None)  # type: ignore[arg-type]
     with Display(plan, Store(tmp_path)) as display:
         assert list(display.cost.values()) == [1.0, 1.0, 3.0]
         for seconds, count in ((0.5, 0), (1.0, 1), (1.5, 1), (2.1, 2)):
-            now[0] = 100.0 + seconds
+            clock.now = start + seconds
             display.update()
             assert len(drawn) == count
     assert (made[0]["transient"], made[0]["auto_refresh"], made[0]["console"].stderr) == (True, False, True)
@@ -466,7 +463,7 @@ def test_the_display_draws_over_itself_once_a_second_in_a_terminal_alone(tmp_pat
     assert stopped == "stopped"
     for terminal[0], enabled in ((True, False), (False, True)):
         with Display(plan, Store(tmp_path), enabled=enabled) as display:
-            now[0] += 2
+            clock.now += 2
             display.update()
     assert len(made) == 1
 

@@ -175,10 +175,10 @@ def test_the_summary_of_a_plan_counts_runs_tasks_and_memory():
         (False, None, []),
     ],
 )
-def test_a_part_of_a_gpu_is_a_part_of_its_memory(here, device, expected, monkeypatch):
+def test_a_part_of_a_gpu_is_a_part_of_its_memory(here, device, expected, gpu_here, monkeypatch):
     torch = pytest.importorskip("torch")
     kept = []
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: here)
+    gpu_here(here)
     monkeypatch.setattr(torch.cuda, "set_per_process_memory_fraction", lambda *given: kept.append(given))
     worker.keep_to(0.5, device)
     assert kept == expected
@@ -219,9 +219,8 @@ def test_workers_take_turns_where_they_share_a_gpu_without_mps(
 
 
 @pytest.mark.slow
-def test_memory_splits_no_task_on_a_gpu_where_the_worker_minds_it(monkeypatch):
-    pytest.importorskip("torch")
-    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+def test_memory_splits_no_task_on_a_gpu_where_the_worker_minds_it(gpu_here):
+    gpu_here(True)
     wide = {"model": "wide_resnet", "dataset": "cifar10", "width": 20.0, "n_data": 50_000, "steps": 1}
     assert training.memory(training.identity(wide)) > 1e10  # of which a task has 32
     (task,) = make_plan(Grid(wide, seeds=32), device="cuda").tasks

@@ -7,7 +7,6 @@ import json
 import stat
 import subprocess
 import sys
-import time
 from types import SimpleNamespace
 
 import pytest
@@ -55,14 +54,13 @@ def test_a_job_that_is_started_again_answers_for_what_it_had_taken_before_and_fo
     assert tasks.takers() == {2: "7_1", 3: "7_0"}
 
 
-def test_jobs_hear_whether_their_driver_lives_and_what_it_says(tasks, monkeypatch):
-    now = [0.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+def test_jobs_hear_whether_their_driver_lives_and_what_it_says(tasks, clock):
+    clock.now = 0.0
     tasks.beat()
-    for now[0], silent in ((1.0, 0.0), (5.0, 4.0)):
+    for clock.now, silent in ((1.0, 0.0), (5.0, 4.0)):
         assert tasks.silent() == silent
     tasks.beat()
-    now[0] = 9.0
+    clock.now = 9.0
     assert tasks.silent() == 0.0
     assert not tasks.says(LEAVE)
     tasks.say(LEAVE)
@@ -118,7 +116,7 @@ def slurm_of(monkeypatch, clock):
     """Pools on a Slurm that does what a test says."""
     pretend = PretendSlurm()
     monkeypatch.setitem(sys.modules, "submitit", pretend)
-    monkeypatch.setattr(subprocess, "run", pretend.squeue)
+    monkeypatch.setattr(subprocess, "run", lambda *given, **how: pretend.squeue(*given, **how))
     return pretend
 
 
@@ -216,14 +214,14 @@ def test_what_nobody_has_begun_is_withdrawn_and_what_waits_in_the_queue_is_cance
     assert not (tmp_path / ".slurm").exists()
 
 
-def test_jobs_that_are_told_of_the_end_are_let_end(slurm_of, tmp_path, monkeypatch):
+def test_jobs_that_are_told_of_the_end_are_let_end(slurm_of, tmp_path):
     pool = pool_with(tmp_path, 1)
     tasks = pool.tasks
 
     def squeue(*_, **__):
         return SimpleNamespace(stdout=f"0_0 {'COMPLETED' if tasks.says(CLOSED) else 'RUNNING'}")
 
-    monkeypatch.setattr(subprocess, "run", squeue)
+    slurm_of.squeue = squeue
     pool.close()
     assert slurm_of.cancelled == []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from types import SimpleNamespace
 
 import pandas as pd
@@ -24,8 +25,8 @@ GRID = [
 class Machine:
     """Trains nothing: its clock goes on by what a training would take, with a delay at every other call."""
 
-    def __init__(self, delay: float) -> None:
-        self.now, self.calls, self.delay = 0.0, [], delay
+    def __init__(self, delay: float, clock: SimpleNamespace) -> None:
+        self.calls, self.delay, self.clock, self.begun = [], delay, clock, clock.now
         self.runs: list[int] = []
         self.per_decade: list[int] = []
 
@@ -37,8 +38,8 @@ class Machine:
         steps = sum(s.total_steps(s.n_data) for s in full)
         checkpoints = sum(len(s.checkpoints(s.n_data)) for s in full)
         self.calls.append(steps // len(full))
-        self.now += RUN * len(full) + STEP * steps + CHECKPOINT * checkpoints
-        self.now += self.delay if len(self.calls) % 2 else 0.0
+        self.clock.now += RUN * len(full) + STEP * steps + CHECKPOINT * checkpoints
+        self.clock.now += self.delay if len(self.calls) % 2 else 0.0
         rows = [
             {"run": s.run, "width": s.width, "batch_size": 128, "step": s.total_steps(s.n_data),
              "compute": 1e9 * s.total_steps(s.n_data), "test_loss": 1.0} for s in full
@@ -48,7 +49,6 @@ class Machine:
     def stand_in(self, monkeypatch, mixed: bool) -> None:
         monkeypatch.setattr(engine, "run_many", self.run_many)
         monkeypatch.setattr(engine, "mixes", lambda *_: mixed)
-        monkeypatch.setattr(timing.time, "perf_counter", lambda: self.now)
 
 
 def seconds_of(settings) -> float:
@@ -58,8 +58,10 @@ def seconds_of(settings) -> float:
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.1])
-def test_an_estimate_on_a_gpu_holds_where_trainings_vary_by_a_tenth_of_a_second(monkeypatch, delay) -> None:
-    machine = Machine(delay)
+def test_an_estimate_on_a_gpu_holds_where_trainings_vary_by_a_tenth_of_a_second(
+    monkeypatch, clock, delay
+) -> None:
+    machine = Machine(delay, clock)
     machine.stand_in(monkeypatch, mixed=False)
     found = timing.probe(GRID, "cuda")
     assert found["seconds"] == pytest.approx(seconds_of(GRID), rel=1e-6 if delay == 0 else 0.12)
@@ -69,12 +71,12 @@ def test_an_estimate_on_a_gpu_holds_where_trainings_vary_by_a_tenth_of_a_second(
     assert found["flops"] == pytest.approx(
         1e9 * sum(Setting.from_dict(s).total_steps(s["n_data"]) for s in GRID)
     )
-    assert sum(found["trials"]) == pytest.approx(machine.now, abs=0.01)
+    assert sum(found["trials"]) == pytest.approx(clock.now - machine.begun, abs=0.01)
 
 
 @pytest.mark.parametrize(("device", "mixed"), [("cpu", False), ("cpu", True), ("cuda", True)])
-def test_all_runs_are_timed_on_a_processor_and_in_a_mixed_stack(monkeypatch, device, mixed) -> None:
-    machine = Machine(0.0)
+def test_all_runs_are_timed_on_a_processor_and_in_a_mixed_stack(monkeypatch, clock, device, mixed) -> None:
+    machine = Machine(0.0, clock)
     machine.stand_in(monkeypatch, mixed)
     assert timing.probe(GRID, device)["seconds"] == pytest.approx(seconds_of(GRID), rel=1e-6)
     assert {*machine.runs} == {len(GRID)}
@@ -86,9 +88,9 @@ def test_trials_of_a_slow_network_stay_short() -> None:
 
 
 @pytest.mark.parametrize(("loading", "driver"), [(1.5, 1.5), (60.0, 3.0)])
-def test_on_a_gpu_a_start_is_timed_after_the_trials(monkeypatch, loading, driver) -> None:
+def test_on_a_gpu_a_start_is_timed_after_the_trials(monkeypatch, clock, loading, driver) -> None:
     """Of a worker whose task takes 3 seconds; the driver loads no more than a worker."""
-    clock = SimpleNamespace(now=1000.0, closed=False)
+    ended = []
 
     class Worker:
         def __init__(self, workers, devices):
@@ -103,7 +105,7 @@ def test_on_a_gpu_a_start_is_timed_after_the_trials(monkeypatch, loading, driver
             return [{"ok": True}]
 
         def close(self):
-            clock.closed = True
+            ended.append(True)
 
     def probed(settings, device):
         clock.now += 60.0
@@ -111,9 +113,8 @@ def test_on_a_gpu_a_start_is_timed_after_the_trials(monkeypatch, loading, driver
 
     monkeypatch.setattr(timing, "LocalPool", Worker)
     monkeypatch.setattr(timing, "probe", probed)
-    monkeypatch.setattr(timing.time, "time", lambda: clock.now)
     found = timing.trials_on_a_gpu([[GRID[0]], [GRID[1]]], "cuda:0", loading)
-    assert clock.closed
+    assert ended
     assert found["start_up"] == pytest.approx(driver + 3.0)
     assert len(found["tasks"]) == 2
 
@@ -134,7 +135,15 @@ class Workers:
         if task["task"] == self.fails:
             return [{"task": task["task"], "ok": False, "kind": "died", "message": "killed by signal 9"}]
         probe = {"seconds": float(task["settings"][0]["seed"]), "flops": 1.0}
-        return [{"task": task["task"], "ok": True, "probe": probe, "ready": 1002.0 + place, "seconds": {}}]
+        return [
+            {
+                "task": task["task"],
+                "ok": True,
+                "probe": probe,
+                "ready": time.time() + 2.0 + place,
+                "seconds": {},
+            }
+        ]
 
     def kill(self) -> None:
         self.killed = True
@@ -142,11 +151,10 @@ class Workers:
 
 @pytest.mark.parametrize(("loading", "driver"), [(1.5, 1.5), (60.0, 4.0)])
 def test_on_processors_as_many_tasks_are_timed_at_a_time_as_a_sweep_has_workers(
-    loading, driver, monkeypatch
+    loading, driver, clock, monkeypatch
 ) -> None:
     pool = Workers(fails=None)
     monkeypatch.setattr(timing, "open_pool", lambda *asked: pool if asked[1] == 3 else None)
-    monkeypatch.setattr(timing.time, "time", lambda: 1000.0)
     found = timing.trials_side_by_side([[{"seed": k}] for k in range(7)], 3, "cpu", loading)
     assert [each["seconds"] for each in found["tasks"]] == [0, 1, 2, 3, 4, 5, 6]
     assert found["start_up"] == pytest.approx(driver + 2 + 2)  # the last worker is ready after 4 s
