@@ -54,6 +54,7 @@ RULES: dict[Any, tuple[Slope | None, ...]] = {
     expit: (lambda y, a: y * (1 - y),),
     softplus: (lambda y, a: expit(a),),
 }
+ONE = 1.0  # the slope of the curve by itself: whatever it would multiply is taken as it is
 STEPS = (np.greater, np.greater_equal, np.less, np.less_equal, np.equal, np.not_equal, np.sign)
 
 
@@ -114,11 +115,14 @@ def slopes(function: Callable[..., Any], x: Any, values: tuple[Any, ...]) -> tup
         return None
     if not isinstance(curve, Traced):
         return None
-    curve.slope = 1.0
+    curve.slope = ONE
     for number in reversed(tape):
         if number.slope is None:
             continue
         for parent, slope in number.parents:
-            part = number.slope if slope is None else number.slope * slope
+            if number.slope is ONE and slope is not None:
+                part = slope
+            else:
+                part = number.slope if slope is None else number.slope * slope
             parent.slope = part if parent.slope is None else parent.slope + part
     return tuple(0.0 if leaf.slope is None else leaf.slope for leaf in leaves)

@@ -233,7 +233,9 @@ class Problem:
             for j, column in enumerate(columns):
                 np.multiply(column, scale, out=by_parameter[:, j])
             by_parameter *= np.where(self.logs, values, self.units)[..., None]
-            if not np.abs(by_parameter).max(initial=0.0) < LARGEST_SLOPE:
+            if not (
+                by_parameter.max(initial=0) < LARGEST_SLOPE and by_parameter.min(initial=0) > -LARGEST_SLOPE
+            ):
                 by_parameter[~(np.abs(by_parameter) < LARGEST_SLOPE)] = 0.0
         slopes = by_parameter.transpose(0, 2, 1)
         if self.penalty is not None:

@@ -99,6 +99,7 @@ def without_few(
     """
     data = law.points
     most = int(np.ceil((1 - FEW) * len(data.y)))
+    fits: dict[bytes, Solution] = {}  # starts meet in the same points
 
     def nearest(others: Solution, count: int | None) -> tuple[Solution, np.ndarray]:
         kept = np.zeros(len(data.y), bool)
@@ -107,7 +108,9 @@ def without_few(
             near = off <= (FAR * median_scale(off) if count is None else np.sort(off)[count - 1])
             if (near == kept).all() or near.sum() < most:
                 return others, near
-            kept, others = near, refit(data.keep(near), others.values[None], "squared")
+            if near.tobytes() not in fits:
+                fits[near.tobytes()] = refit(data.keep(near), others.values[None], "squared")
+            kept, others = near, fits[near.tobytes()]
         return others, kept
 
     orders = [np.argsort(x, kind="stable") for x in np.atleast_2d(data.x)]

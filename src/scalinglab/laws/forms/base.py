@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -361,11 +363,12 @@ def sum_of_powers(
         return found
 
     def function(x: Any, *values: Any) -> Any:
-        log, value, total = logs(x), dict(zip(names, values, strict=True)), 0.0
+        log, value, found = logs(x), dict(zip(names, values, strict=True)), []
         for term in terms:
             (scale,) = (base for base, _, exponent in term if not exponent)
-            slope = sum(value[exponent] * (sign * log[base]) for base, sign, exponent in term if exponent)
-            total = total + value[scale] * np.exp(slope)
-        return total
+            powers = [value[exponent] * (sign * log[base]) for base, sign, exponent in term if exponent]
+            # no sum begins at 0: it would be one more step to take derivatives of
+            found.append(value[scale] * np.exp(reduce(add, powers)) if powers else value[scale])
+        return reduce(add, found)
 
     return Form(name, equation, parameters, function, variables=variables, **more)

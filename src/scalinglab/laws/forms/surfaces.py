@@ -68,7 +68,7 @@ def _broken(broken: int) -> Any:
         terms = [a * power(x[0], alpha), b * power(x[1], beta)]
         bent = softplus(SHARPNESS * (np.log(x[broken]) - np.log(at)))
         terms[broken] = terms[broken] * np.exp(-change / SHARPNESS * bent)
-        return floor + sum(terms)
+        return floor + (terms[0] + terms[1])
 
     return function
 

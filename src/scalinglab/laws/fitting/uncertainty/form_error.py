@@ -138,15 +138,21 @@ class FormError:
         self.logs = self.coordinates(sizes[:, rows])
         self.slopes_at_runs = self.slopes(sizes[:, rows])
         self.linear = LinearFit(law, rows)
-        variance, axes = np.linalg.eigh(np.eye(len(rows)) if noise is None else noise)
-        white = (axes / np.sqrt(variance)) @ axes.T
-        self.weight = white * (law.problem.weight[0] * np.sqrt(law.problem.count[0]))[rows]
-        basis, triangle = np.linalg.qr(white @ self.linear.design, mode="complete")
+        self.weight = (law.problem.weight[0] * np.sqrt(law.problem.count[0]))[rows]
+        self.white = None
+        if noise is not None:
+            variance, axes = np.linalg.eigh(noise)
+            self.white = (axes / np.sqrt(variance)) @ axes.T
+        basis, triangle = np.linalg.qr(self._whitened(self.linear.design), mode="complete")
         p = triangle.shape[1]
         self.trend, self.contrasts, self.triangle = basis[:, :p], basis[:, p:], triangle[:p]
         self.dof = len(rows) - p
-        self.measured = white @ self.linear.measured
-        self.noise_of_runs, self.together = noise, shared
+        self.measured = self._whitened(self.linear.measured)
+        self.together = shared
+
+    def _whitened(self, values: np.ndarray) -> np.ndarray:
+        """Rows of independent runs as they are, of others in combinations whose noise is independent."""
+        return values if self.white is None else self.white @ values
 
     @cached_property
     def residuals(self) -> np.ndarray:
@@ -161,7 +167,7 @@ class FormError:
     @cached_property
     def moved(self) -> np.ndarray:
         """(runs,) what generalised least squares moves of the fit, which took runs for independent."""
-        if self.noise_of_runs is None:
+        if self.white is None:
             return np.zeros(len(self.rows))
         return self.trend @ (self.trend.T @ self.residuals)
 
@@ -294,9 +300,9 @@ class FormError:
         alone = [(j,) for j in range(count)] if count > 1 else []
         for along in [tuple(range(count)), *alone]:
             unit = self.weight * _together(self.slopes_at_runs, along)
-            for reach in RANGES:
-                at_runs = unit @ matern(self.logs, self.logs, reach, along) @ unit.T
-                found.append((reach, along, at_runs))
+            kernels = matern(self.logs, self.logs, np.array(RANGES)[:, None, None], along)
+            for reach, kernel in zip(RANGES, unit[:, None] * kernels * unit, strict=True):
+                found.append((reach, along, self._whitened(self._whitened(kernel).T)))
         return found
 
     @cached_property
@@ -531,7 +537,8 @@ class FormError:
         And that of their difference with the contrasts, (quantities, contrasts).
         """
         unit = self.weight * _together(self.slopes_at_runs, field.along)
-        at_runs = matern(logs.reshape(len(logs), -1), self.logs, field.range, field.along) @ unit.T
+        at_runs = matern(logs.reshape(len(logs), -1), self.logs, field.range, field.along) * unit
+        at_runs = self._whitened(at_runs.T).T
         at_runs = np.einsum("qm,qmn->qn", weight, at_runs.reshape(*weight.shape, -1))
         taken = shares @ field.covariance
         return at_runs, taken, (at_runs - taken) @ self.contrasts @ field.axes
@@ -558,7 +565,9 @@ def _together(slopes: np.ndarray, along: tuple[int, ...]) -> np.ndarray:
     return np.asarray(np.sqrt(np.mean(slopes[list(along)] ** 2, axis=0)))
 
 
-def matern(a: np.ndarray, b: np.ndarray, reach: float, along: tuple[int, ...] | None = None) -> np.ndarray:
+def matern(
+    a: np.ndarray, b: np.ndarray, reach: float | np.ndarray, along: tuple[int, ...] | None = None
+) -> np.ndarray:
     """(…, n, m) covariance of a field of unit variance at a (variables, …, n) and b (variables, …, m).
 
     Args:
