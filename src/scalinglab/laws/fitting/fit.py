@@ -275,10 +275,12 @@ def fit_points(
     """
     if noise is None and any(p.prior is not None for p in form.parameters):
         options: dict[str, Any] = {"loss": loss, "delta": delta, "log": log, "starts": starts}
-        law = fit_points(form, data, noise=0.01 * problem_of(form, data, log, np.inf).unit, **options)
-        for first in (law.values[None], start):  # priors are weighed against the noise, which the fit gives
+        noise, rough = 0.01 * problem_of(form, data, log, np.inf).unit, max(tolerance, ENOUGH)
+        law = fit_points(form, data, noise=noise, tolerance=rough, **options)
+        # priors are weighed against the noise, which the fit gives
+        for first, each in ((law.values[None], rough), (start, tolerance)):
             noise = max(law.residual_std, LEAST_NOISE * law.unit)
-            law = fit_points(form, data, noise=noise, start=first, **options)
+            law = fit_points(form, data, noise=noise, start=first, tolerance=each, **options)
         return law
     if log and form.rescalable:
         return _in_standard_units(form, data, loss=loss, delta=delta, starts=starts, noise=noise)
@@ -308,7 +310,8 @@ def fit_points(
                 minimum = least_squares.minimise(problem, minimum.z, tolerance=tolerance)
     if not np.any(np.isfinite(minimum.objective)):
         raise NotConverged(f"{form.name} is not finite at any start: check the data's range and the bounds")
-    solved = _solution(problem, data, _polished(problem, _followed(problem, minimum)))
+    rested = _followed(problem, minimum)
+    solved = _solution(problem, data, rested if tolerance >= ENOUGH else _polished(problem, rested))
     if start is not None or not _stayed(solved, problem, nodes):
         return solved
     return replace(solved, certificate=replace(solved.certificate, converged=False))
