@@ -104,16 +104,16 @@ def test_runs_that_two_grids_share_are_counted_once(tmp_path):
     assert client(store).get("/status.json").json()["planned"] == 5
 
 
-def test_rates_do_not_jump_with_a_foreign_clock(tmp_path, monkeypatch):
+def test_rates_do_not_jump_with_a_foreign_clock(tmp_path, clock):
     store = Store(tmp_path / "runs")
-    here = time.time()
+    here = clock.now = 1e9
     running = []
     for host, (ahead, pace) in {"one": (0, 60), "other": (3600, 30), "late": (-7200, 20)}.items():
         for seed in range(10):
-            monkeypatch.setattr(time, "time", lambda s=seed, a=ahead, p=pace: here + a + p * s)
+            clock.now = here + ahead + pace * seed
             write(store, pace, seed, host=host)
         running.append(write(store, pace, 10, seal=False, host=host))
-    monkeypatch.setattr(time, "time", lambda: here + 600)
+    clock.now = here + 600
     assert state(store)["rate"] == pytest.approx(1 + 2 + 3)
     running.pop().seal()  # the third has nothing left to do
     assert state(store)["rate"] == pytest.approx(1 + 2)

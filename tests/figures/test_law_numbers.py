@@ -16,13 +16,13 @@ X = np.array([1e3, 1e4, 1e5])
 
 
 def power_law(y: Any = (0.4, 0.2, 0.1), error: Any = None, log: bool = True, **more: Any) -> Any:
-    """A law y = 0.4 (x/1000)^-0.3 whose interval is open on both sides."""
+    """A law y = 0.4 (x/1000)^-0.3 whose interval is open on both sides at levels of 95 % or less."""
     usual = {
         "points": SimpleNamespace(x=X, y=np.array(y), error=error),
         "residuals": np.array([-0.02, 0.01, 0.04]),
         "predict": lambda x: 0.4 * (x / 1e3) ** -0.3, "unidentified": None, "exponent": 0.3,
         "log": log,
-        "interval": lambda x, level: (np.full_like(x, -np.inf), np.full_like(x, np.inf)),
+        "interval": lambda x, level: (np.full_like(x, -np.inf), x * 0 + (np.inf if level <= 0.95 else 1)),
         "form": SimpleNamespace(name="power_law", exponent="exponent"),
         "parameter_intervals": {"exponent": (0.2, 0.45)},
     }  # fmt: skip

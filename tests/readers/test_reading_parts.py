@@ -12,6 +12,7 @@ from scalinglab.errors import BadInput
 from scalinglab.readers import ReadingWarning, logs
 from scalinglab.readers.into_store import same_numbers, take_in
 from scalinglab.readers.logs import standard_settings
+from scalinglab.readers.tables import headers
 from scalinglab.readers.tables.files import read_file
 from scalinglab.readers.tables.remarks import is_time
 from scalinglab.readers.tables.runs import constant_settings, distinguish, seen_name
@@ -196,3 +197,17 @@ def test_data_that_grow_within_runs_are_tokens_where_no_set_has_as_many_examples
     curves = sl.read({"run": list("aaabbb"), "n_data": seen * 2, "loss": [3.0, 2.5, 2.2, 2.9, 2.4, 2.1]})
     assert curves[unit].tolist() == seen * 2
     assert curves.data_unit == unit
+
+
+@pytest.mark.parametrize(
+    ("names", "read"),
+    [
+        (["n800/seed0", "n800/seed1"], {"seed": ["0", "1"]}),  # one size is none that varies
+        (["1000", "4000", "16000"], {"n_data": ["1000", "4000", "16000"]}),
+        (["1k/seed0", "4k/seed0", "16k/seed1"], {"seed": ["0", "0", "1"], "n_data": ["1k", "4k", "16k"]}),
+        (["1000", "4000"], {}),  # two may be anything
+        (["10", "20", "40"], {}),
+    ],
+)
+def test_names_that_are_numbers_alone_are_sizes_in_a_family_of_three(names: list[str], read: dict):
+    assert headers.numbers_in_names(names) == read

@@ -11,9 +11,8 @@ import pytest
 import scalinglab as sl
 from scalinglab import report
 from scalinglab.errors import BadInput
-from scalinglab.figures.data import Isoflop
-from scalinglab.report import numbers, page, plots, sections, surface_sections
-from scalinglab.results import Estimate, Reason
+from scalinglab.report import numbers, page, plots, sections, surface_numbers, surface_sections
+from scalinglab.results import Estimate
 from tests.laws.synthetic import family
 from tests.report.test_numbers import curves
 from tests.report.test_surface_numbers import Known, named
@@ -195,23 +194,20 @@ def test_norms_are_drawn_against_time_where_there_is_one():
 # --- surfaces --------------------------------------------------------------------------------------------
 
 
-def test_isoflop_curves_without_runs_have_their_own_entry_in_the_legend(monkeypatch):
-    none, some = np.array([]), np.array([1e8, 1e9])
-    with_runs = Isoflop(1e18, some, np.array([3.0, 2.5]), some, np.array([3.1, 2.4]))
-    found = [with_runs, Isoflop(1e19, none, none, some, np.array([2.5, 2.2]))]
-    monkeypatch.setattr(surface_sections, "isoflops_of", lambda _: found)
-    monkeypatch.setattr(surface_sections, "minima_of", lambda _: Reason("message", text="no optimum"))
-    section = surface_sections.isoflops(Known(), "loss", "tokens")
-    drawn = [
-        (trace.name, trace.mode, trace.showlegend is not False) for trace in section.plots[0].figure.data
-    ]
-    assert drawn == [
-        ("1.0e+18 FLOPs", "markers", True),
-        ("fit", "lines", False),
-        ("1.0e+19 FLOPs", "lines", True),
-    ]
-    assert "coloured by the nearest of 2 computes" in section.paragraphs[0]
-    assert "No minimum is marked: no optimum" in section.paragraphs[0]
+def test_isoflop_curves_without_runs_have_their_own_entry_in_the_legend():
+    lost = Known()
+    lost.undetermined = ("alpha",)
+    section = surface_sections.isoflops(lost, "loss", "tokens")
+    drawn = [(line.name, line.mode, line.showlegend is not False) for line in section.plots[0].figure.data]
+    expected = []
+    for each in surface_numbers.isoflops_of(lost):
+        name = f"{each.compute:.1e} FLOPs"
+        own = [(name, "markers", True), ("fit", "lines", False)]
+        expected += own if len(each.loss) else [(name, "lines", True)]
+    assert drawn == expected
+    assert 7 < len(drawn) < 14  # some of the seven have runs
+    assert "coloured by the nearest of 7 computes" in section.paragraphs[0]
+    assert "No minimum is marked: " in section.paragraphs[0]
 
 
 # --- the page --------------------------------------------------------------------------------------------

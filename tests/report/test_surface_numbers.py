@@ -59,12 +59,18 @@ def named(figure: Any, name: str) -> Any:
     return next(trace for trace in figure.data if trace.name == name)
 
 
-@pytest.mark.parametrize(("design", "ends", "drawn"), [
-    (3, (1e18, 1e21), 3), (7, (1e18, 1e21), 7), (8, (6e17, 6e21), 7), (30, (6e17, 6e21), 7)
-])  # fmt: skip
-def test_isoflop_curves_are_those_of_the_design_or_seven_over_all_runs(monkeypatch, design, ends, drawn):
-    monkeypatch.setattr(surface_numbers, "default_budgets", lambda spent: np.geomspace(1e18, 1e21, design))
-    assert surface_numbers.isoflop_budgets(Known()) == pytest.approx(np.geomspace(*ends, drawn))
+@pytest.mark.parametrize(("design", "drawn"), [(3, 3), (7, 7), (8, 7), (30, 7)])
+def test_isoflop_curves_are_those_of_the_design_or_seven_over_all_runs(design, drawn):
+    """Four sizes at each of its computes, and one run beyond them where it is no design."""
+    compute = np.geomspace(1e18, 1e21, design).repeat(4)
+    if spread := design > 7:
+        compute = np.append(compute, 6e21)
+    sizes = np.resize([1e8, 2e8, 4e8, 8e8], len(compute))
+    fitted, at = Known(), np.array([sizes, compute / (6 * sizes)])
+    points = Points(at, loss(*at), None, np.ones(len(sizes)), np.arange(len(sizes)), ())
+    fitted.law = SimpleNamespace(points=points)
+    expected = np.geomspace(1e18, 6e21 if spread else 1e21, drawn)
+    assert surface_numbers.isoflop_budgets(fitted) == pytest.approx(expected)
 
 
 def test_isoflop_curves_reach_a_little_beyond_the_sizes_and_data_that_were_run():

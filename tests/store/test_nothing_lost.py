@@ -153,11 +153,11 @@ def test_a_run_that_cannot_be_sealed_is_left_and_can_be_resumed_at_once(tmp_path
     assert store.done({"number": 1})
 
 
-def test_a_clock_that_is_set_back_gives_no_duration(tmp_path, monkeypatch):
+def test_a_clock_that_is_set_back_gives_no_duration(tmp_path, clock):
     store = Store(tmp_path)
     with store.start({"number": 1}) as run:
         run.append(step=0, test_loss=1.0)
-        monkeypatch.setattr(time, "time", lambda: 1.0)
+        clock.now = 1.0
     (record,) = store.records().values()
     assert record.finished == 1.0
     assert record.seconds is None

@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from scalinglab.train import jobs, replicas
-from scalinglab.train.kernels import fused_mlp
 from scalinglab.train.setting import Setting
 from tests.train.interpreted import COMPUTES, DEVICE, GPU, check_interpreted, needs_triton
 
@@ -68,12 +67,12 @@ else:
             (3, {"label_smoothing": 0.2, "pixels": "apart"}),
         ],
     )
-    def test_the_kernels_take_the_steps_of_single_runs(depth: int, extra: dict, monkeypatch) -> None:
+    def test_the_kernels_take_the_steps_of_single_runs(depth: int, extra: dict, kernels) -> None:
         pixels = extra.get("pixels")
         extra = {k: v for k, v in extra.items() if k != "pixels"}
         settings = [{**s, "depth": depth, **extra} for s in SEARCH]
         settings[1] |= {"learning_rate": 0.1, "n_data": 50}
-        monkeypatch.setattr(fused_mlp, "available", lambda device: True)
+        kernels(True)
         fused = group(*settings)
         assert fused.fused is not None
         fused.fused.uniform &= pixels != "apart"  # as if every pixel had its own scale
@@ -81,7 +80,7 @@ else:
         for count in (3, 1):  # captured graphs hold several steps
             fused.fused.steps(count)
         assert int(fused.clock.counter) == 4
-        monkeypatch.setattr(fused_mlp, "available", lambda device: False)
+        kernels(False)
         for r, setting in enumerate(settings):
             alone = group(setting)
             assert alone.fused is None
@@ -90,8 +89,8 @@ else:
                 assert torch.allclose(value[0], fused.parameters[name][r], rtol=1e-4, atol=1e-5), (r, name)
 
     @pytest.mark.filterwarnings("ignore:invalid value")  # of the interpreter, at what is not a number
-    def test_the_kernels_see_divergence_and_spare_the_neighbours(monkeypatch) -> None:
-        monkeypatch.setattr(fused_mlp, "available", lambda device: True)
+    def test_the_kernels_see_divergence_and_spare_the_neighbours(kernels) -> None:
+        kernels(True)
         fused = group(*SEARCH[:2])
         with torch.no_grad():
             fused.parameters["body.1.weight"][1, 0, 0] = float("nan")

@@ -179,11 +179,11 @@ def test_small_batches_of_small_perceptrons_share_a_stack_on_a_cpu() -> None:
     assert len(engine.group(large, CPU)) == 3
 
 
-def test_on_a_gpu_batch_sizes_share_a_stack_where_there_are_kernels(monkeypatch) -> None:
+def test_on_a_gpu_batch_sizes_share_a_stack_where_there_are_kernels(kernels) -> None:
     def suits(**values) -> bool:
         return fused_mlp.suits(Setting.from_dict({**MLP, "graphs": True, **values}), torch.device("cuda"))
 
-    monkeypatch.setattr(fused_mlp, "available", lambda device: True)
+    kernels(True)
     assert suits()
     assert suits(precision="tf32", optimizer="sgd", depth=3, parameterization="standard")
     for other in (
@@ -196,9 +196,9 @@ def test_on_a_gpu_batch_sizes_share_a_stack_where_there_are_kernels(monkeypatch)
     assert fused_mlp.bracket(64) == fused_mlp.bracket(4) != fused_mlp.bracket(65)
 
 
-def test_stacks_of_wide_networks_are_bounded_by_memory(monkeypatch) -> None:
+def test_stacks_of_wide_networks_are_bounded_by_memory(kernels) -> None:
     """Weights and momenta, 8 bytes a parameter, within 2 GB."""
-    monkeypatch.setattr(fused_mlp, "available", lambda device: True)
+    kernels(True)
     gpu = torch.device("cuda")
     narrow, wide = (
         engine.stack_size(Setting.from_dict({**MLP, "depth": 2, "width": width, "graphs": True}), gpu)

@@ -23,22 +23,27 @@ def falling(step: float) -> float:
     return 1.0 + (step / TOTAL) ** -0.5
 
 
-@pytest.fixture(autouse=True)
-def _time_enough(monkeypatch) -> None:
-    monkeypatch.setattr(outlook, "SHARE", 1e9)
+ENOUGH = 1e9  # seconds, of which estimates may take their share
 
 
-def followed(tracker: sl.Tracker, until: int = TOTAL, factor: float = 1.0) -> None:
+def followed(
+    tracker: sl.Tracker,
+    clock: SimpleNamespace,
+    until: int = TOTAL,
+    factor: float = 1.0,
+    seconds: float = ENOUGH,
+) -> None:
+    clock.now += seconds
     for step in range(1, until + 1):
         tracker(step, loss=torch.tensor(falling(step) * (factor if step > 0.4 * TOTAL else 1.0)))
 
 
 @pytest.mark.slow
-def test_rows_say_where_a_run_is_heading(tmp_path) -> None:
+def test_rows_say_where_a_run_is_heading(tmp_path, clock) -> None:
     with sl.Tracker(
         nn.Linear(2, 1), n_data=8, norms=False, per_decade=4, store=tmp_path, width=1, schedule=PLAN
     ) as tracker:
-        followed(tracker)
+        followed(tracker, clock)
     frame = tracker.curves().frame.set_index("step")
     assert frame["final_loss"].isna().loc[:39].all()
     last = frame.loc[200:].dropna(subset=["final_loss"])
@@ -50,22 +55,22 @@ def test_rows_say_where_a_run_is_heading(tmp_path) -> None:
 
 
 @pytest.mark.slow
-def test_the_board_shows_a_run_in_progress_and_its_alarm(tmp_path) -> None:
+def test_the_board_shows_a_run_in_progress_and_its_alarm(tmp_path, clock) -> None:
     tracker = sl.Tracker(nn.Linear(2, 1), n_data=8, norms=False, per_decade=4, store=tmp_path, schedule=PLAN)
     with pytest.warns(TrackerWarning, match="left the band"):
-        followed(tracker, until=260, factor=1.5)
+        followed(tracker, clock, until=260, factor=1.5)
     (row,) = state.outlook(sl.Store(tmp_path)).to_dict("records")
     assert row["state"] == "has left its band"
     assert float(row["final loss"]) == pytest.approx(tracker.outlook.latest.value, rel=1e-3)
     tracker.writer.close()
 
 
-def test_an_estimate_waits_until_its_time_is_a_hundredth(monkeypatch) -> None:
-    monkeypatch.setattr(outlook, "SHARE", 0.01)
+@pytest.mark.parametrize(("seconds", "estimated"), [(333.0, False), (334.0, True)])
+def test_an_estimate_of_a_second_waits_until_that_is_three_thousandths(clock, seconds, estimated) -> None:
     tracker = sl.Tracker(nn.Linear(2, 1), n_data=8, norms=False, per_decade=4, schedule=PLAN)
-    followed(tracker)
-    assert tracker.outlook.latest is None
-    assert tracker.outlook.spent == 0
+    followed(tracker, clock, 100, seconds=seconds)
+    assert (tracker.outlook.latest is not None) == estimated
+    assert tracker.outlook.spent == 0  # the clock stood
 
 
 def test_losses_in_half_precision_are_averaged_to_their_own_digits() -> None:
@@ -77,8 +82,7 @@ def test_losses_in_half_precision_are_averaged_to_their_own_digits() -> None:
     assert tracker.measure(total // 20)["recent_loss"] == pytest.approx(3.015625, rel=1e-5)
 
 
-def test_the_latest_losses_of_a_long_run_are_averaged_up_to_its_last_step(monkeypatch) -> None:
-    monkeypatch.setattr(outlook, "SHARE", 0.0)
+def test_the_latest_losses_of_a_long_run_are_averaged_up_to_its_last_step(clock) -> None:
     total = 50_003
     ahead = outlook.Outlook(schedule.constant(0.1, total))
     for step in range(1, total + 1):
@@ -89,7 +93,7 @@ def test_the_latest_losses_of_a_long_run_are_averaged_up_to_its_last_step(monkey
 
 
 @pytest.mark.slow
-def test_the_trainers_schedulers_are_read_without_a_step() -> None:
+def test_the_trainers_schedulers_are_read_without_a_step(clock) -> None:
     optimizer = torch.optim.SGD(nn.Linear(2, 1).parameters(), lr=0.2)
     cosine = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 100)
     found = outlook.planned(cosine, 100)
@@ -106,6 +110,7 @@ def test_the_trainers_schedulers_are_read_without_a_step() -> None:
     tracker = sl.Tracker(nn.Linear(2, 1), n_data=8, norms=False, per_decade=4)
     callback = hugging_face_callback(tracker, Base)
     callback.on_train_begin(None, SimpleNamespace(max_steps=100), None, lr_scheduler=level)
+    clock.now += ENOUGH
     for step in range(1, 101):
         state = SimpleNamespace(global_step=step)
         callback.on_step_end(None, state, None)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import threading
 import time
 import weakref
-from types import SimpleNamespace
 
 import pytest
 
-from scalinglab.train.checkpoints import saving as saving_module
 from scalinglab.train.checkpoints.saving import Saving
 
 
@@ -55,10 +53,9 @@ def test_a_state_that_cannot_be_written_is_reported_and_the_next_one_is_written(
 
 @pytest.mark.parametrize(("cost", "states"), [(0.1, 17), (2.0, 10), (8.0, 2)])
 def test_states_are_written_every_minute_where_that_takes_two_percent_of_the_time(
-    cost: float, states: int, monkeypatch
+    cost: float, states: int, clock
 ) -> None:
-    clock = SimpleNamespace(now=0.0)
-    monkeypatch.setattr(saving_module.time, "monotonic", lambda: clock.now)
+    clock.now = 0.0
 
     def write() -> None:
         clock.now += cost

@@ -141,6 +141,12 @@ def test_online_with_the_usual_batch_size_sees_its_examples_once():
     )
 
 
+def test_other_pixels_and_other_seeds_of_a_stream_are_other_runs():
+    changes = ({}, {"pool": 2}, {"normalize": "none"}, {"data_seed": 1}, {"init_seed": 1}, {"order_seed": 1})
+    assert len({make(**change).run for change in changes}) == len(changes)
+    assert make(pool=2).identity()["pool"] == 2
+
+
 def test_the_first_block_of_the_data_has_no_name_and_another_one_has():
     first, second = (make(n_data=100, data_block=block) for block in (0, 1))
     assert "data_block" not in first.identity()
