@@ -572,6 +572,17 @@ def test_a_run_whose_learning_rate_falls_is_not_continued():
     assert sl.answer(falling.assign(lr=1e-3))["ten times"].status is Status.DETERMINED
 
 
+def test_a_search_over_rates_at_several_widths_names_the_command_that_finds_the_best_rate():
+    draw = np.random.default_rng(0)
+    width, rate = (v.ravel() for v in np.meshgrid([128, 256, 512, 1024], 2.0 ** -np.arange(4, 13)))
+    valley = 0.05 * (np.log2(rate) + 7 + np.log2(width / 128) / 2) ** 2
+    loss = 2 + 20 * width**-0.5 + valley + 0.003 * draw.standard_normal(36)
+    table = pd.DataFrame({"width": width, "lr": rate, "loss": loss})
+    command = sl.answer(table)["compute-optimal"].command
+    assert command == Command("plan hyperparameters", "--at", "width=10240")
+    assert sl.answer(table[table["lr"] == 2.0**-7])["compute-optimal"].command is None
+
+
 def test_a_surface_of_negative_values_asks_for_the_loss():
     n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e7, 1e9, 4), np.geomspace(1e9, 1e11, 4)))
     table = pd.DataFrame({"n_params": n, "n_data": d, "loss": 480 * n**-0.35 + 2100 * d**-0.37 - 9})

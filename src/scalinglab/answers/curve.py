@@ -23,13 +23,17 @@ from scalinglab.results.types import Command, Reason, Status, reason_of
 
 FALLEN = 0.5  # convention: of its highest, a learning rate at the end below which a run is not continued
 OF_THE_FIT = ("form", "form_beside_power_law", "form_without_a_floor", "complement")  # notes of `fit` alone
+OF_SEARCHES = ("best_recipe", "lowest_recipe", "lowest_of_search", "recipes_alike")  # notes on these
 NEEDS_BOTH = Finding("compute-optimal", Status.REFUSED, reasons=(Reason("needs_both_sizes"),))
 
 
 def answer_curve(curves: Curves, chosen: Chosen) -> Answers:
     """The findings on y against the sizes x."""
     (x,), y, table = chosen.x, chosen.y, chosen.table
-    asked = ("--x", x, "--y", y)
+    asked, best = ("--x", x, "--y", y), NEEDS_BOTH
+    if any(note.code in OF_SEARCHES for note in table.notes):
+        at = FURTHER * float(table.x.max())
+        best = replace(best, command=Command("plan hyperparameters", "--at", f"{x}={at:g}"))
     found = Answers((find_points(chosen),), x, y, notes=table.notes)
     try:
         found = _add_law(found, chosen, asked)
@@ -37,14 +41,14 @@ def answer_curve(curves: Curves, chosen: Chosen) -> Answers:
         usable = (table.y > 0).all() or (table.y < 0).all()
         command = Command("laws fit", *asked, *(() if usable else ("--drop-bad",)))
         refused = Finding("exponent", Status.NOT_DETERMINED, reasons=(reason_of(error),), command=command)
-        return replace(found, findings=(*found.findings, refused, NEEDS_BOTH))
+        return replace(found, findings=(*found.findings, refused, best))
     try:
         found = _add_prediction(found, curves, chosen, asked)
     except ScalinglabError as error:
         command = Command("laws fit", *asked)
         refused = Finding("ten times", Status.NOT_DETERMINED, reasons=(reason_of(error),), command=command)
         found = replace(found, findings=(*found.findings, refused))
-    return replace(found, findings=(*found.findings, NEEDS_BOTH))
+    return replace(found, findings=(*found.findings, best))
 
 
 def _add_law(found: Answers, chosen: Chosen, asked: Sequence[str]) -> Answers:

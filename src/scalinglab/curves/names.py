@@ -120,7 +120,7 @@ _UNIT = re.compile(
 )  # fmt: skip
 # phrases that are one quantity, as names without capitals and marks have them
 _PHRASES = (
-    (r"(success|pass|win|hit|solve)_rate|pass_(at_)?\d+|m_?ap(_at)?(_\d+)*", "accuracy"),
+    (r"(success|pass|win|hit|solve)_rate|m_?ap(_at)?(_\d+)*", "accuracy"), (r"pass_(at_)?(\d+|k)", "score"),
     (r"(root_)?mean_squared_error|mean_absolute_error", "mse"), (r"exact_match", "exactmatch"),
     (r"(at_)?(step|iter|iteration|epoch)s?_\d+k?", "at"), (r"cross_?val(idation)?", "cv"),
     (r"word_error_rate", "wer"), (r"char(acter)?_error_rate", "cer"),
@@ -240,6 +240,16 @@ def _words(column: str) -> str:
 def is_setting(column: str) -> bool:
     """Whether a name stands below those of settings: config.multiplier, hparams/x."""
     return re.split(r"[./]", column)[0] in _SETTINGS and bool(re.search(r"[./]", column))
+
+
+def draws(columns: Iterable[str]) -> list[str]:
+    """The columns that say of how many answers a score is: k beside pass@k.
+
+    >>> draws(["params", "k", "pass@k"]), draws(["n", "acc@5"])
+    (['k'], [])
+    """
+    of = {m[1] for c in columns if (m := re.search(r"@ ?([A-Za-z]+)", c))}
+    return [c for c in columns if "@" not in c and of & {*re.findall(r"[A-Za-z]+", c)}]
 
 
 def spelt(column: str) -> str:

@@ -24,7 +24,7 @@ import pandas as pd
 from scalinglab.curves import OUTCOME, PROGRESS, SETTING, Curves, is_seed
 from scalinglab.curves.columns import IDENTITY, is_numeric, unit_of_data
 from scalinglab.curves.files import DROPPED, MOST_NUMBERS
-from scalinglab.curves.names import aliases, bare, counted_twice
+from scalinglab.curves.names import aliases, bare, counted_twice, draws
 from scalinglab.curves.reading import ColumnRead, Reading, listed
 from scalinglab.readers.tables.naming import Naming
 from scalinglab.readers.tables.remarks import LEFT_OUT, NOTES, without_remarks
@@ -113,7 +113,8 @@ def understand(
     active, _ = counted_twice(aliases(frame.columns).get("n_params", ()))
     called = dict(zip(("n_active",), active, strict=False)) | {c: c for c in frame}
     asked = {ours: called[c] for ours, c in (likely or {}).items() if c in called and ours not in frame}
-    settings, given = [*settings], asked | _ours(columns or {}, frame, names or {})
+    settings = [*settings, *draws([*map(str, frame)])]
+    given = asked | _ours(columns or {}, frame, names or {})
     naming = Naming(frame, given, origin, dict(names or {}), settings)
     asked_for = [naming.names.get(name, name) for name in settings]
     stay = {*asked_for, *asked, *(columns or {})}
