@@ -130,11 +130,8 @@ def published_table(file: str, origin: str) -> pd.DataFrame:
 def tables_folder(name: str) -> Path | None:
     """The folder that holds every table with a known sum; None where there is none."""
     known = table_sets()[name]
-    return next((base / known.place for base in search_path() if _whole(known, base / known.place)), None)
-
-
-def _whole(known: TableSet, base: Path) -> bool:
-    return all((base / table_file(pair)).is_file() for pair in known.needed)
+    places = (base / known.place for base in search_path())
+    return next((p for p in places if all((p / table_file(pair)).is_file() for pair in known.needed)), None)
 
 
 def numbers(table: pd.DataFrame) -> str:
@@ -169,16 +166,12 @@ def get_tables(name: str, origin: str | Path | None = None, progress: Progress |
     try:
         target.mkdir(parents=True, exist_ok=True)
         for pair, table in made.items():
-            _write(target / table_file(pair), table)
+            write_text_whole(target / table_file(pair), table.to_csv(index=False))
     except OSError as error:
         raise ScalinglabError(
             f"cannot write to {target} ({error.strerror}): set SCALINGLAB_DATA to a folder of yours"
         ) from error
     return target
-
-
-def _write(path: Path, table: pd.DataFrame) -> None:
-    write_text_whole(path, table.to_csv(index=False))
 
 
 def _fetched(known: TableSet, progress: Progress | None) -> dict[str, pd.DataFrame]:

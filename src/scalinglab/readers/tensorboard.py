@@ -197,16 +197,12 @@ def join(runs: dict[Path, LoggedRun]) -> list[LoggedRun]:
             continue
         if (prefix := _split(folder, run)) is not None:
             if above not in joined:
-                joined[above] = LoggedRun(_above(run.name), status=run.status)
+                joined[above] = LoggedRun(run.name.rpartition("/")[0] or run.name, status=run.status)
             joined[above].points.extend(run.points, partial(_prefixed, prefix))
             joined[above].notes += run.notes
             continue
         joined[folder] = run
     return list(joined.values())
-
-
-def _above(name: str) -> str:
-    return name.rpartition("/")[0] or name
 
 
 def _split(folder: Path, run: LoggedRun) -> str | None:

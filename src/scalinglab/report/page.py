@@ -137,7 +137,7 @@ def _section(section: Section, figures: list[str]) -> str:
                 f'aria-label="{html.escape(plot.caption, quote=True)}"></div>'
                 f"<figcaption>{_prose(plot.caption)}</figcaption></figure>"
             )
-            figures.append(_json(plot.figure))
+            figures.append(json.dumps(json.loads(plot.figure.to_json())))
         parts.append("</div>")
     if section.slider is not None:
         parts.append(f'<div class="slider" data-slider="{_attribute(vars(section.slider))}"></div>')
@@ -173,11 +173,6 @@ def _packed(text: str) -> str:
     words = np.frombuffer(whole, ">u4").astype(np.uint64)
     digits = words[:, None] // np.uint64(85) ** np.arange(4, -1, -1, dtype=np.uint64) % np.uint64(85)
     return np.frombuffer(ALPHABET.encode(), np.uint8)[digits.ravel().astype(int)].tobytes().decode()
-
-
-def _json(figure: Any) -> str:
-    """A figure as JSON."""
-    return json.dumps(json.loads(figure.to_json()))
 
 
 def _table(caption: str, table: pd.DataFrame) -> str:

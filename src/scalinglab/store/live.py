@@ -41,6 +41,7 @@ from scalinglab.store.files import (
     writing,
 )
 from scalinglab.store.record import FORMAT, SEALED, Record, encodable
+from scalinglab.support.words import counted
 
 Row = dict[str, Any]
 _PLAIN = (float, int, bool, type(None))
@@ -188,8 +189,8 @@ class RunWriter:
         if found.problem:
             copy = self._quarantine_copy(data)
             warnings.warn(
-                f"{self.path}: {found.problem}; run {self.run} {action} ({_count(found.rows)} intact), and "
-                f"the file as it was is kept as {copy}",
+                f"{self.path}: {found.problem}; run {self.run} {action} ({counted(len(found.rows), 'row')} "
+                f"intact), and the file as it was is kept as {copy}",
                 StoreWarning, stacklevel=5,
             )  # fmt: skip
         return found
@@ -223,10 +224,6 @@ def _line(values: Mapping[str, Any], total: int) -> tuple[bytes, int]:
     text = json_line(values)[:-1].encode()
     total = zlib.crc32(text, total)
     return text + b', "crc32": "%08x"}\n' % total, total
-
-
-def _count(rows: list[Row]) -> str:
-    return "1 row" if len(rows) == 1 else f"{len(rows)} rows"
 
 
 def _check(row: Mapping[str, Any], writer: RunWriter) -> Row:

@@ -104,13 +104,14 @@ def record(
 ) -> dict[str, Any]:
     """The table with everything needed to judge it: the command, commit, date, hardware, time."""
     found = entry(key)
-    named = f" --store {store}" if store else ""
+    named = "".join(f' --only "{name}"' for name in trained.run_storage().only)
+    named += f" --store {store}" if store else ""
     return {
         "key": key,
         "claim": found.claim,
         "judged_in": found.judged_in,
         "scale": scale,
-        "command": f"scalinglab reproduce {key} --scale {scale}{_parts()}{named}",
+        "command": f"scalinglab reproduce {key} --scale {scale}{named}",
         "version": __version__,
         "commit": commit(Path(str(extension_of(found.paper).__file__)).parent),
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
@@ -146,11 +147,6 @@ def hardware() -> str:
     torch = sys.modules.get("torch")
     gpu = f", {torch.cuda.get_device_name()}" if torch is not None and torch.cuda.is_available() else ""
     return f"{platform.machine()}, {os.cpu_count()} cores{gpu}"
-
-
-def _parts() -> str:
-    """The parts of a study that a command asked for."""
-    return "".join(f' --only "{name}"' for name in trained.run_storage().only)
 
 
 def trained_on(made: Reproduction) -> str:

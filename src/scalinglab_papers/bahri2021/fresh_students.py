@@ -139,9 +139,6 @@ def _rows(settings: Sequence[Mapping[str, Any]]) -> Iterator[list[dict[str, floa
         first = stacked[0]
         found = fresh.trained_losses(teachers, students, first["stages"], first["test_size"])
         for one, rows in zip(stacked, found, strict=True):
-            n_params = _parameters(one["dimension"], one["width"])
+            dimension, hidden = one["dimension"], one["width"]
+            n_params = (dimension + 1) * hidden + (hidden + 1) * hidden + hidden + 1
             yield [{**row, "n_params": n_params} for row in rows]
-
-
-def _parameters(dimension: int, hidden: int) -> int:
-    return (dimension + 1) * hidden + (hidden + 1) * hidden + hidden + 1

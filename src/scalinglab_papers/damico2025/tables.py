@@ -120,7 +120,7 @@ def authors_windows(scale: str) -> Reproduction:
     for name, table in tables.items():
         one, two = authors_exponents(table, WINDOWS[MAY_CURVES.version][name])
         printed_one, _, printed_two, sigma_two = TABLE_2[name]
-        digit = 10.0 ** -_digits(printed_one)
+        digit = 10.0 ** -len(f"{printed_one:.12g}".partition(".")[2])
         rows += [
             Row(f"{name}, May, the authors' windows: γ₁", one, NUMERICAL * one, table["n_data"].nunique(),
                 paper=printed_one, paper_stderr=rounded(digit), note="to the last printed digit"),
@@ -129,11 +129,6 @@ def authors_windows(scale: str) -> Reproduction:
                 note="the minimum of the mean curve; the authors' optima are not in their files"),
         ]  # fmt: skip
     return Reproduction(Curves(pd.concat(list(tables.values()), ignore_index=True)), None, tuple(rows))
-
-
-def _digits(printed: float) -> int:
-    """Digits behind the point of a printed number."""
-    return len(f"{printed:.12g}".partition(".")[2])
 
 
 def _like_for_like(scale: str) -> list[Row]:

@@ -17,7 +17,7 @@ between a memory in S (γ = 0) and in steps (γ = 1).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -146,7 +146,7 @@ def bind(kernel: Kernel, runs: Sequence[Run], shifts: bool = True) -> Form:
     for group in groups:
         for p in LEVELS:
             names.append(_name(p.name, group))
-            parameters.append(_renamed(p, names[-1]))
+            parameters.append(replace(p, name=names[-1]))
     parameters += kernel.parameters
     names += [p.name for p in kernel.parameters]
     free = _free_shifts(runs) if shifts else {}
@@ -187,10 +187,6 @@ def _at(x: Any) -> np.ndarray:
 
 def _name(name: str, group: str) -> str:
     return f"{name}[{group}]" if group else name
-
-
-def _renamed(p: Parameter, name: str) -> Parameter:
-    return Parameter(name, p.low, p.high, p.linear, p.log, p.start, p.prior)
 
 
 def _free_shifts(runs: Sequence[Run]) -> dict[int, list[int]]:

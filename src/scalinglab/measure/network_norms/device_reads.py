@@ -287,7 +287,8 @@ class Reader:
             if name in self.plan.which:
                 branches.append(partial(self._sum, name, stacked))
         if self.plan.wants_layers and self.plan.graph.readings:
-            branches.append(partial(self._others, stacked))
+            readings = self.plan.graph.readings.items()
+            branches.append(lambda: Part({name: read(stacked) for name, read in readings}))
         parts = side_by_side(branches, self.device)
         numbers = {name: value for part in parts for name, value in part.numbers.items()}
         krylovs = [part.krylov for part in parts if part.krylov is not None]
@@ -319,9 +320,6 @@ class Reader:
         if name == "l1":
             return Part({name: _lengths(parameters, 1).sum(0)})
         return Part({name: _lengths(parameters, 2).square().sum(0).sqrt()})
-
-    def _others(self, stacked: Stack) -> Part:
-        return Part({name: read(stacked) for name, read in self.plan.graph.readings.items()})
 
     # --- what depends on what was found ------------------------------------------------------------------
 

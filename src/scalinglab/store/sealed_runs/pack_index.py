@@ -8,14 +8,12 @@ intact runs of a damaged pack are read. Both can be rebuilt from the pack.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 
@@ -75,11 +73,7 @@ def write_index(folder: Path, pack: str, file: Path) -> None:
     content = json.dumps(header).encode() + b"\n" + index.keys.tobytes() + index.ends.tobytes()
     stem = pack.removesuffix(".parquet")
     for ending, data in (("footer", parquet.tail_of(file)), ("index", content)):
-        write_checked(folder / f"{stem}.{ending}", functools.partial(_put, data))
-
-
-def _put(data: bytes, file: BinaryIO) -> None:
-    file.write(data)
+        write_checked(folder / f"{stem}.{ending}", lambda file, data=data: file.write(data))
 
 
 def read_index(folder: Path, pack: str) -> PackIndex:

@@ -224,7 +224,9 @@ class RayPool(Pool):
             try:
                 answers.append({"task": task["task"], **self._ray.get(reference)})
             except self._ray.exceptions.RayError as error:
-                kind, message = _kind(error), f"{type(error).__name__}: {_first_line(error)}"
+                # an error of the task's code is its own; a lost worker, node or memory is infrastructure
+                kind = "error" if "RayTaskError" in _names(error) else DIED
+                message = f"{type(error).__name__}: {_first_line(error)}"
                 answers.append({"task": task["task"], "ok": False, "kind": kind, "message": message})
                 if "LocalRayletDiedError" in _names(error):
                     answers += self._lost(message)
@@ -320,11 +322,6 @@ def in_time(ask: Callable[[], Any], seconds: float) -> Any:
 
 def _names(error: BaseException) -> list[str]:
     return [cls.__name__ for cls in type(error).__mro__]
-
-
-def _kind(error: BaseException) -> str:
-    """An exception of the task's code is its own; a lost worker, node, raylet or memory is infrastructure."""
-    return "error" if "RayTaskError" in _names(error) else DIED
 
 
 def _first_line(error: BaseException) -> str:

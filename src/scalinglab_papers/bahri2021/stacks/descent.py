@@ -97,15 +97,11 @@ def partition_losses(settings: Sequence[Setting], population: int) -> Iterator[l
     for _, same in groupby(by_seed, lambda sizes: [replace(one, seed=0).run for one in sizes]):
         members = list(same)
         first = members[0][0]
-        resident = Resident(dataset_of(first), _device())
+        resident = Resident(dataset_of(first), torch.device("cuda" if torch.cuda.is_available() else "cpu"))
         model = family_network(first, resident.dataset).eval()
         at_once = max(1, int(STACKED // (population * max(FEWEST, math.prod(resident.input_shape)))))
         for place in range(0, len(members), at_once):
             yield from _partitions(members[place : place + at_once], population, resident, model)
-
-
-def _device() -> torch.device:
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def _partitions(
