@@ -1,5 +1,6 @@
 """Exponents of curves whose exponents are known, and of runs that are read from a store or a table."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -27,10 +28,31 @@ def planted_pair() -> pairs.Pair:
     return pairs.analysed(pairs.STAND_IN, pairs.STAND_IN, pairs.EQ2, pairs.planted())
 
 
+Analysed = Callable[..., None]
+
+
 @pytest.fixture
-def only_planted(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (curves, tables):
-        monkeypatch.setattr(module, "analysed", lambda *_: (planted_pair(),))
+def analysed(monkeypatch: pytest.MonkeyPatch) -> Analysed:
+    """Sets the pairs that figures and tables are made of."""
+
+    def put(*made: pairs.Pair) -> None:
+        for module in (curves, tables):
+            monkeypatch.setattr(module, "analysed", lambda *_: made)
+
+    return put
+
+
+@pytest.fixture
+def only_planted(analysed: Analysed) -> None:
+    analysed(planted_pair())
+
+
+@pytest.fixture
+def published_are(monkeypatch: pytest.MonkeyPatch) -> Callable[[pd.DataFrame], None]:
+    """Sets the curves that the authors have published of their ResNets on CIFAR-10."""
+    return lambda theirs: monkeypatch.setattr(
+        against_published, "published_tables", lambda version: {"ResNet CIFAR10": theirs}
+    )
 
 
 @pytest.mark.usefixtures("only_planted")
@@ -61,9 +83,8 @@ def test_figures_of_numbers_that_a_table_holds_judge_nothing(make):
     assert made.table == ()
 
 
-def test_a_pair_that_is_nowhere_cannot_be_told(monkeypatch: pytest.MonkeyPatch):
-    here = pairs.analysed("CNN MNIST", pairs.PUBLISHED, pairs.AS_PUBLISHED, pairs.planted())
-    monkeypatch.setattr(tables, "analysed", lambda *_: (here,))
+def test_a_pair_that_is_nowhere_cannot_be_told(analysed: Analysed):
+    analysed(pairs.analysed("CNN MNIST", pairs.PUBLISHED, pairs.AS_PUBLISHED, pairs.planted()))
     rows = {row.quantity: row for row in tables.table1("laptop").table}
     assert rows["ViT MNIST: γ"].verdict == "cannot tell"
     assert rows["CNN MNIST, published, as published: γ measured"].paper == 0.52
@@ -207,7 +228,7 @@ def test_a_larger_size_is_predicted_from_a_third_of_it_where_three_sizes_are_tha
 
 
 @pytest.mark.slow
-def test_rates_are_judged_by_the_first_norm_and_the_curve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_rates_are_judged_by_the_first_norm_and_the_curve(tmp_path: Path, published_are: Callable):
     grid = study.parts("gpu")["ResNet CIFAR10, search"]
     epochs = np.array([1.25, 2.0, 4.0])
     named = ("n_data", "seed", "learning_rate", "batch_size", "precision", "augment", "epochs")
@@ -222,9 +243,7 @@ def test_rates_are_judged_by_the_first_norm_and_the_curve(tmp_path: Path, monkey
         {"model": "ResNet", "dataset": "CIFAR10", "n_data": n, "norm": x, "test_error": 1 / x}
         for n in (6000, 11000, 21000) for x in np.geomspace(1, 40, 30) * 0.005 * n
     ])  # fmt: skip
-    monkeypatch.setattr(
-        against_published, "published_tables", lambda version: {"ResNet CIFAR10": theirs.assign(n_seeds=10)}
-    )
+    published_are(theirs.assign(n_seeds=10))
     with storing_in(tmp_path / "curves.parquet"):
         made = against_published.published_settings("gpu")
     found = {row.quantity: row.measured for row in made.table}
@@ -262,10 +281,10 @@ def planted_runs(slope: float, exponent: float, seeds: int = 4, noise: float = 0
     return pd.concat(made, ignore_index=True)
 
 
-def test_exponents_are_compared_with_the_published_at_equal_sizes_and_norms(monkeypatch: pytest.MonkeyPatch):
+def test_exponents_are_compared_with_the_published_at_equal_sizes_and_norms(published_are: Callable):
     """γ₁ is the slope in λ, γ that of the smallest error: exponent + slope, as λ_opt = P."""
     theirs = planted_runs(0.3, 0.1, seeds=1).assign(n_seeds=10)
-    monkeypatch.setattr(against_published, "published_tables", lambda version: {"ResNet CIFAR10": theirs})
+    published_are(theirs)
 
     def rows(ours: pd.DataFrame) -> list:
         return against_published.exponent_rows("ResNet CIFAR10", "may", ours)
@@ -288,13 +307,13 @@ def test_exponents_are_compared_with_the_published_at_equal_sizes_and_norms(monk
 
 
 def test_our_runs_are_compared_with_the_printed_numbers_of_the_version_whose_settings_they_have(
-    monkeypatch: pytest.MonkeyPatch,
+    analysed: Analysed, monkeypatch: pytest.MonkeyPatch
 ):
     made = tuple(
         pairs.analysed(name, pairs.OURS, pairs.AS_PUBLISHED, pairs.planted(), version)
         for name, version in (("CNN MNIST", "september"), ("ResNet CIFAR10", "may"))
     )
-    monkeypatch.setattr(tables, "analysed", lambda *_: made)
+    analysed(*made)
     monkeypatch.setattr(tables, "_like_for_like", lambda scale: [])
     printed = {
         row.quantity: row.paper for make in (tables.table1, tables.table2) for row in make("gpu").table
