@@ -1,6 +1,6 @@
 """Scores of larger models from smaller ones: the largest size of two published studies is kept apart.
 
-    SCALINGLAB_DATA=… python benchmarks/scores.py [--choices [--of STRAY] | --floor]
+    SCALINGLAB_DATA=… python benchmarks/scores.py [--choices [--of STRAY] | --floor | --refused]
 
 mlfoundations2024 (Gadre et al. 2024: three training sets, 46 tasks, loss on C4) and olmo-ladder2024 (Bhagia
 et al. 2024: 8 tasks, loss of the right answer). A task of one training set counts as one. Printed are, by the
@@ -8,7 +8,7 @@ width of the 95 % interval up to which a score is answered, the tasks, their mea
 inside. ``--choices``: the same on the sizes below the largest alone, those of the most compute from the
 others (`predicted`), with other values of constants of `laws.scores`: by it `STRAY` was chosen. ``--floor``:
 how far scores scatter: each of the largest size from all other runs, its loss known; the mean error of the
-`MOST` tasks that err least.
+`MOST` tasks that err least. ``--refused``: what would be said of the tasks that are refused as at chance.
 """
 
 from __future__ import annotations
@@ -77,9 +77,16 @@ def main() -> None:
     parser.add_argument("--choices", action="store_true")
     parser.add_argument("--of", choices=CHOICES, help="the choices of one constant alone")
     parser.add_argument("--floor", action="store_true")
+    parser.add_argument("--refused", action="store_true")
     asked, options = published(), parser.parse_args()
     if options.floor:
         floor(asked)
+        return
+    if options.refused:
+        left = {*predicted(asked)[["study", "task"]].itertuples(index=False, name=None)}
+        with mock.patch.object(scores, "left_chance", return_value=None):
+            every = predicted(asked)
+        told(every[[pair not in left for pair in zip(every.study, every.task, strict=True)]], "at chance, ")
         return
     if options.choices:
         for ahead in AHEAD:

@@ -496,6 +496,9 @@ def a_ladder(runs=12, noise=0.002):
         ("inconsistent", "tokens", (4,), lambda t: t.tokens * np.where(t.index == 4, 1.3, 1)),
         ("other_units", "params", (10, 11), lambda t: t.params / np.where(t.index > 9, 1e6, 1)),
         ("training_gap", "train_loss", (5,), lambda t: t.val_loss * np.where(t.index == 5, 1.04, 1)),
+        ("impossible", "val_loss", (3, 7), lambda t: t.val_loss * ~t.index.isin([3, 7])),
+        ("impossible", "mfu", (5,), lambda t: np.where(t.index == 5, 1.3, 0.4)),
+        ("impossible", "gpu_utilization", (5,), lambda t: np.where(t.index == 5, 130, 40)),
         ("of_another_kind", "notes", (5,), lambda t: np.where(t.index == 5, "wrong validation data", "")),
     ],
 )
@@ -574,3 +577,27 @@ def test_rows_without_their_embeddings_among_others_are_found(times):
     assert "counted_parameters" not in {k for k, rows in kinds_of(table).items() if rows}
     table.loc[wrong, "params"] = body[wrong]
     assert kinds_of(table)["counted_parameters"] == tuple(wrong)
+
+
+def test_a_classifier_that_stopped_at_fewer_epochs_than_all_others_is_unfinished():
+    sizes = np.repeat([500, 1000, 2000, 4000, 8000, 16000], 3)
+    table = pd.DataFrame({"samples": sizes, "seed": [0, 1, 2] * 6, "epoch": 120, "test_error": sizes**-0.4})
+    table.loc[[5, 9], "epoch"] = 31
+    assert kinds(table)["unfinished"].rows == (5, 9)
+
+
+def test_steps_that_a_resumed_run_logs_again_are_named_and_the_later_rows_count():
+    step = np.arange(1000, 11000, 1000)
+    runs = [
+        pd.DataFrame({"run_id": name, "n_params": n, "step": step, "loss": 2 + n / 1e9 + 100 / step})
+        for name, n in (("a", 1e8), ("b", 3e8))
+    ]
+    again = runs[1].iloc[5:8].assign(loss=lambda t: t.loss + 0.001)
+    resumed = pd.concat([runs[0], runs[1][:8], again, runs[1][8:]], ignore_index=True)
+    assert kinds(resumed)["duplicates"].rows == (15, 16, 17)
+    read = sl.read(resumed)
+    assert len(read) == 20
+    assert sorted(set(again["loss"]) & set(read["loss"])) == sorted(again["loss"])
+    begun_again = pd.concat([runs[1], runs[1].assign(loss=9.0)], ignore_index=True)
+    with pytest.raises(BadInput, match="two rows for the same run"):
+        sl.read(begun_again)

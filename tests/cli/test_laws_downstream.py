@@ -78,7 +78,7 @@ def test_several_losses_are_averaged(runs: Path):
     table = pd.read_csv(runs)
     table["other"] = table.val_loss**1.5
     table.to_csv(runs, index=False)
-    words = (runs, *SURFACE, "--score", "correct", "--y", "val_loss,other", "--json")
+    words = (runs, *SURFACE, "--score", "correct", "--loss", "val_loss,other", "--json")
     weights = json.loads(run(*words, "--no-figure"))["scores"]["weights"]
     assert {*weights} == {"test_loss", "other"}
 

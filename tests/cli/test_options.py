@@ -173,7 +173,7 @@ def test_jobs_for_slurm_are_written_and_not_submitted():
         ("demo --full --folder t.csv", "t.csv is a file"),
         ("sweep grid.toml --address here:6379", "address is for engine='ray'"),
         ("sweep grid.toml --engine rai --cpus 2 --gpus 1", "rai"),
-        ("laws downstream t.csv --score test_error --x n_data --y nothing", "no column 'nothing'"),
+        ("laws downstream t.csv --score test_error --x n_data --loss nothing", "no column 'nothing'"),
         ("laws collapse t.csv --x n_data --tolerance 0", "tolerance=0.0 must be positive"),
         ("laws noise t.csv --x nothing", "nothing"),
         ("laws noise t.csv --x n_data --y nothing --width-column n_data", "nothing"),

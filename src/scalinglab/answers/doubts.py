@@ -64,7 +64,7 @@ PART = r"head|wte|wpe|scalar|bias|norm|gate|expert|active"
 EMBEDDING = r"(?:^|[^a-z])emb|nonemb"
 BODY = r"transformer|block|backbone|trunk|body|(?:non?|excl|without|wo)[a-z]*[_ ]?emb"
 WHOLE = r"total|with[_ ]?emb|incl|all"
-COUNT = rf"param|^n$|^n_.*(?:{PART}|{BODY}|{WHOLE}|emb)"  # names of counts of parameters, or of a part
+COUNT = rf"param|^n$|^n[\W_].*(?:{PART}|{BODY}|{WHOLE}|emb)"  # names of counts of parameters, or of a part
 # by kind of doubt the columns of parts of a run, what a part usually does not pass, and in how many rows
 # published: Porian et al. 2024 (warm-ups of small runs), Muennighoff et al. 2023 (repeated data)
 PARTS = {
@@ -77,6 +77,8 @@ PARTS = {
     ),
 }
 SAME, MOST_COLUMNS = 0.01, 16  # chosen: relative, of products that are rounded; guard: columns of a table
+NEAR_ZERO = 0.1  # chosen: of the median; where losses come as near, one may be zero
+UTILISATION = r"(?:^|_)(?:mfu|hfu|utili[sz]ation)"
 UNIT = 2.0  # chosen: decades between sizes in one unit and in another; units are three apart
 MOST_UNTUNED = 0.5  # chosen: of the sizes of a study, from which on it searches only some
 LEAST_COUNT = 10_000  # guard: less is a number of heads or layers, or a width
@@ -201,6 +203,8 @@ def doubted(study: Study, kind: str, rows: Sequence[int], **details: Any) -> Dou
         after = best_size_exponent(study.parabolas(without=rows))
     elif rows:
         after = study.loss_exponent(rows)
+    if "column" in details:  # as the table calls it
+        details["column"] = study.names.get(details["column"], details["column"])
     what = Reason(f"audit_{kind}", study=study.label, **details)
     return Doubt(kind, tuple(sorted(rows)), what, before, after, answer)
 
@@ -368,9 +372,12 @@ def unfinished(study: Study) -> Iterator[Doubt]:
         stopped |= words.isin(("true", "yes", "1", "1.0"))
     for done in study.done:
         stopped |= done < UNFINISHED
-    for column in {"step", "tokens"} & {*frame.select_dtypes("number")}:  # points along a run, among runs
-        along = frame[column] < UNFINISHED * study.of_run(frame[column])
+    for column in {"step", "tokens", "epoch"} & {*frame.select_dtypes("number")}:
+        whole = study.of_run(frame[column])
+        along = frame[column] < UNFINISHED * whole  # points along a run, among runs
         stopped |= along & (along.mean() <= FEW_ROWS)
+        if column == "epoch":  # all runs have as many, but for a few with less
+            stopped |= few_of_a_kind(whole) & (whole < UNFINISHED * whole.mode().iloc[0])
     for column in study.columns(NOTES):
         said = frame[column].fillna("").astype(str)
         stopped |= said.str.contains(SAID_STOPPED, case=False) & ~said.str.contains(WENT_ON, case=False)
@@ -399,17 +406,7 @@ def of_another_kind(study: Study) -> Iterator[Doubt]:
     off = study.off_surface
     if not len(off):
         return
-    own = (
-        *changed,
-        study.loss,
-        study.size,
-        study.data,
-        study.budget,
-        *study.schedules,
-        *study.scores,
-        "run",
-        "__row",
-    )
+    own = (*changed, study.loss, *study.cell, study.budget, *study.schedules, *study.scores, "run", "__row")
     frame = study.frame.set_index("__row").loc[off.index]
     others = (c for c in frame if c not in own and not is_seed(str(c)) and c not in study.columns(KEPT))
     for column in others:
@@ -471,7 +468,9 @@ def inconsistent(study: Study) -> Iterator[Doubt]:
         beyond = (logs[study.size] > logs[study.size][more].max()) & (
             logs[study.data] < logs[study.data][more].min()
         )
-        swapped = ~more & beyond
+        away = study.off_surface.abs()
+        fits = away.index[away <= 3 * median_scale(away.to_numpy())] if len(away) else []
+        swapped = ~more & beyond & ~study.frame["__row"].isin(fits)  # of a large network the data may be few
         found.append(((study.size, study.data), swapped * (swapped.mean() <= FEW_ROWS)))
     for whole in logs:
         for two in combinations(logs.columns.drop(whole), 2):
@@ -484,7 +483,8 @@ def inconsistent(study: Study) -> Iterator[Doubt]:
         rows = study.positions(away > OTHER_FLOPS)
         if {*rows} - named:
             named |= {*rows}
-            yield doubted(study, "inconsistent", rows, columns=tuple(map(str, columns)), count=len(rows))
+            theirs = tuple(study.names.get(str(c), str(c)) for c in columns)
+            yield doubted(study, "inconsistent", rows, columns=theirs, count=len(rows))
 
 
 def training_gap(study: Study) -> Iterator[Doubt]:
@@ -519,6 +519,24 @@ def part_of_run(study: Study) -> Iterator[Doubt]:
             if 0 < wrong.sum() <= max(most * len(part), 1):
                 yield doubted(study, kind, study.positions(wrong), column=str(column), count=int(wrong.sum()))
                 break
+
+
+def impossible(study: Study) -> Iterator[Doubt]:
+    """A loss of zero or less far below all others, or a chip that is used to more than all of it."""
+    numbers = study.frame.select_dtypes("number")
+    loss = numbers[study.loss]
+    near = loss[loss > 0].min() <= NEAR_ZERO * loss[loss > 0].median()  # an error may be zero
+    found = {str(study.loss): (loss <= 0) & (not near)}
+    for column in {*study.columns(UTILISATION)} & {*numbers}:
+        found[column] = numbers[column] > (1 if numbers[column].median() <= 1 else 100)
+    for column, wrong in found.items():
+        if 0 < wrong.sum() < len(wrong):
+            about = {
+                "column": column,
+                "count": int(wrong.sum()),
+                "worst": float(numbers[column][wrong].iloc[0]),
+            }
+            yield doubted(study, "impossible", study.positions(wrong), **about)
 
 
 def other_units(study: Study) -> Iterator[Doubt]:
@@ -651,7 +669,7 @@ CHECKS: dict[str, Check] = {
         lambda s: (
             s.ends
             or s.done
-            or s.columns(f"{FINISHED}|{STOPPED}|{NOTES}")
+            or s.columns(f"{FINISHED}|{STOPPED}|{NOTES}|epoch")
             or s.frame["run"].duplicated().any()
         ),
         unfinished,
@@ -661,6 +679,7 @@ CHECKS: dict[str, Check] = {
         of_another_kind,
     ),
     "seeds": (lambda s: s.loss and s.size and any(is_seed(str(c)) for c in s.frame), unlike_seeds),
+    "impossible values": (lambda s: s.loss, impossible),
     "units": (lambda s: s.loss and s.size, other_units),
     "products": (lambda s: s.loss and s.size, inconsistent),
     "training losses": (lambda s: s.loss and s.size, training_gap),

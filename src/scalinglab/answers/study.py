@@ -68,11 +68,12 @@ SAME_RATIO = 0.05  # chosen: lengths of a schedule over those of runs that diffe
 HOW = (
     r"tokeni[sz]er|vocab|bytes_per|(?:eval|valid|val|test|held_?out)\w*_?(?:set|data|split|suite|len|context|version"
     r"|code|tok|batch|iter)|(?:^|_)split$|harness|shots?$|prompt|metric|(?:^|_)units?$|reduction|smooth|(?:^|_)ema"
-    r"|averag|checkpoint|ckpt|select|best_of|trials$|attempts$|loss_?(?:kind|type|of|name|on)|objective|measured|logged|aggregat"
+    r"|averag|checkpoint|ckpt|select|best_of|trials$|attempts$|loss_?(?:kind|type|of|name|on)|objective|measured|logged|reported|aggregat"
     r"|statistic|^n_?seeds|precision|dtype|optimi[sz]er|activation|architecture|^arch$|attention|t(?:ied|ying)"
     r"|position|rope|seq(?:uence)?_?len|context|ctx|data_?(?:set|mix|version)|corpus|mix(?:ture)?$|snapshot"
     r"|train(?:ing)?_?(?:data|set)|dedup|parametri[sz]ation|code_?version"
 )
+SHARES = r"(?:^|_)(?:share|proportion|dropout|smoothing)(?:_|$)"  # of data mixtures, and of regularisation
 WIDTH = r"width|d_?model|hidden_(?:size|dim)|embed_dim|n_embd|model_dim"
 SIGNIFICANT = 0.01  # convention: the level of a test
 FEW_KINDS = 3  # chosen: of numbers that tell kinds of schedules apart; more differ by being zero or not
@@ -264,7 +265,8 @@ class Study:
     def searched(self) -> list[str]:
         """Settings that the runs of a size vary: known ones, and others with a best value inside."""
         numbers = self.frame.select_dtypes("number")
-        known = [c for c in SETTINGS if c in numbers and numbers[c].nunique() > 1]
+        settings = dict.fromkeys((*SETTINGS, *self.columns(SHARES)))
+        known = [c for c in settings if c in numbers and numbers[c].nunique() > 1]
         own = (self.loss, self.size, self.data, self.budget, *known, *self.scores, "run", "repeat", "__row")
         progress = "|".join((*(f"^(?!.*batch).*(?:{unit})" for unit in UNITS_OF_RUNS), KEPT))
         for column in (c for c in numbers if c not in own and not is_seed(c)):
@@ -397,7 +399,7 @@ def few_of_a_kind(values: pd.Series) -> pd.Series:
 
 def differs(study: Study, column: str) -> bool:
     """Whether the losses of the kinds of a column differ, or runs of one size compare them."""
-    off = study.off_surface
+    off = study.off_surface if len(study.off_surface) else study.off_line
     values = study.frame.set_index("__row")[column].reindex(off.index)
     kinds = [rows for _, rows in off.groupby(values) if len(rows) > 1]
     compared = study.frame.groupby(study.cell)[column].nunique().median() > 1

@@ -31,7 +31,7 @@ import numpy as np
 from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.laws.extrapolation import forecasters
 from scalinglab.laws.fitting.data import points
-from scalinglab.laws.fitting.fit import fit_points
+from scalinglab.laws.fitting.fit import ENOUGH, fit_points
 from scalinglab.laws.forms import schedules
 from scalinglab.laws.forms.base import Parameter
 from scalinglab.laws.schedule import NOISE, Schedule, ScheduleLaw, prepare
@@ -312,7 +312,7 @@ def _fitted(runs: Sequence[Known], prior: Prior) -> ScheduleLaw:
     start = [priors[n][0] if n in priors else 0.0 for n in free.names]
     data = points.check(np.arange(1, len(y) + 1), y, names=("point",), runs=labels)
     noise = max([NOISE, *(run.scatter for run in runs)])
-    law = fit_points(free.with_priors(priors), data, noise=noise, start=np.array(start))
+    law = fit_points(free.with_priors(priors), data, noise=noise, start=np.array(start), tolerance=ENOUGH)
     return ScheduleLaw(law, tuple(prepared), tuple(dict.fromkeys(run.group for run in runs)))
 
 

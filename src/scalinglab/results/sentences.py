@@ -518,6 +518,8 @@ REASONS = {
     "mend_repeated": "leave them out, or fit a law of repeated data: tokens seen again teach less",
     "audit_selected": "{study}{count:#run} whose loss is from long before the end ({column})",
     "mend_selected": "take the loss at the end of every run, or the lowest of every run",
+    "audit_impossible": "{study}{count:#row} with an impossible value: {column} = {worst:g}",
+    "mend_impossible": "leave the value empty where nothing was measured, or correct it",
     "audit_other_units": "{study}{count:#row} whose {column} seems to be in another unit",
     "mend_other_units": "write the column in one unit",
     "audit_untuned": "{study}{column} is searched at most sizes, but not at {sizes:#size}",

@@ -25,10 +25,8 @@ from scalinglab.store import Store
 PIECES = 200  # of a run: its final loss is foretold from so many averages
 LOSSES = 20  # of a piece: 4 000 of a run are enough
 KNOTS = 400  # of a schedule that is read off PyTorch's
-SHARE = 0.003  # of the time so far that estimates may take; calls take twice that of steps of 1 ms
-FIRST = (
-    1.0  # seconds that the first estimate is taken to cost, for each run that it reads; 0.3 to 0.9 measured
-)
+SHARE = 0.003  # of a run's time that estimates may take; calls take twice that of steps of 1 ms
+FIRST = 0.35  # measured: seconds of the first estimate, for each run that it reads, 0.02 to 0.3
 MOST_EARLIER = 8  # finished runs that are read, the largest networks first
 
 
@@ -80,14 +78,16 @@ class Outlook:
         elapsed = time.perf_counter() - self._begun
         if step > self._first:
             found["seconds_left"] = elapsed / (step - self._first) * max(self.plan.total - step, 0.0)
-        if step < LEAST * self.plan.total or self.spent + self._cost > SHARE * elapsed:
+        # at first twice the share of the time so far: the rest is for later estimates
+        time_for_it = SHARE * min(2 * elapsed, elapsed + found.get("seconds_left", 0.0)) - self.spent
+        if step < LEAST * self.plan.total or self._cost > time_for_it:
             return found
         begun = time.perf_counter()
         try:
             if self._study is None:
                 self._study = earlier_runs(self._store) if self._store is not None else Study(())
                 self._cost = FIRST * len(self._study.runs)
-                if self._cost > SHARE * elapsed:
+                if self._cost > time_for_it:
                     return found
             self.latest = final_loss(self._steps, self._losses, schedule=self.plan, like=self._study)
             self.reason = None

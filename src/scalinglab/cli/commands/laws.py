@@ -309,7 +309,7 @@ def downstream(
     table: Table,
     score: str,
     x: str | None = None,
-    y: str | None = None,
+    loss: str | None = None,
     chance: float | None = None,
     at: Numbers | None = None,
     compute: Numbers | None = None,
@@ -323,12 +323,12 @@ def downstream(
 
     scalinglab laws downstream t.csv --score error --x N,D --compute 1e24 --flops-per-param-example 7
 
-    scalinglab laws downstream runs.csv --score accuracy --y val_loss,code_loss --at 1e24 --widest 1
+    scalinglab laws downstream runs.csv --score accuracy --loss val_loss,code_loss --at 1e24 --widest 1
 
     Args:
         score: the column of the score, e.g. accuracy, or of an error; rows without one count for the loss.
         x: the column of the size, or one of each variable. Default: compute, else n_params,n_data.
-        y: the column of the loss, or several: a,b. Default: loss, else the measurement there is.
+        loss: the column of the loss, or several: a,b. Default: loss, else the measurement there is.
         chance: the score of guessing, e.g. 0.25 of four choices. Default: 0, of an error 1.
         at: predict at these x, e.g. 1e23,1e24; of two columns at one value of each.
         compute: predict for the best n_params and n_data at these FLOPs, e.g. 1e24.
@@ -343,7 +343,7 @@ def downstream(
         read = table.curves(printed=False)
         x = "compute" if compute is None and read.resolve("compute") in read.frame else "n_params,n_data"
     names = [name.strip() for name in x.split(",")]
-    losses = [] if y is None else [name.strip() for name in y.split(",")]
+    losses = [] if loss is None else [name.strip() for name in loss.split(",")]
     roles = dict(zip(("n_params", "n_data"), names, strict=False)) if len(names) > 1 else {}
     first = losses[0] if losses else None
     query = table.query(

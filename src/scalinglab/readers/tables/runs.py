@@ -68,11 +68,26 @@ def without_copies(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[int], list[s
     numbers = [c for c in frame if is_numeric(frame[c])]
     alike = frame[frame.duplicated(["run", *numbers], keep=False)] if "run" in frame else frame[:0]
     copies = alike.index[alike.astype(str).duplicated()]
+    copies = copies.union(_logged_again(frame.drop(index=copies)))
     if not len(copies):
         return frame, [], []
-    note = f"left out: {counted(len(copies), 'row')} that are exact copies of others"
+    note = f"left out: {counted(len(copies), 'row')} that are exact copies of others, or logged again later"
     places = np.flatnonzero(frame.index.isin(copies)).tolist()
     return frame.drop(index=copies).reset_index(drop=True), places, [note]
+
+
+def _logged_again(frame: pd.DataFrame) -> pd.Index:
+    """Rows that their run logs again after it went back to an earlier step, and not to its first."""
+    step = next((c for c in CHECKPOINTS if c in frame and is_numeric(frame[c])), None)
+    if "run" not in frame or step is None or not frame.duplicated(["run", step]).any():
+        return frame.index[:0]
+    texts = ["run", *(c for c in frame if c != "run" and not is_numeric(frame[c]))]
+    run, at = frame.groupby(texts, dropna=False, sort=False).ngroup(), frame[step]
+    rows, back = pd.DataFrame({"run": run, "at": at}), at.groupby(run).diff() < 0
+    once = ~rows.assign(piece=back.groupby(run).cumsum()).duplicated()
+    goes_on = ~back | (at > at.groupby(run).transform("min"))
+    filled = frame.notna().all(axis=1) | ~rows.duplicated(keep=False)
+    return frame.index[rows.duplicated(keep="last") & (once & goes_on & filled).all()]
 
 
 def find_runs(

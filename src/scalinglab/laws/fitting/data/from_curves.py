@@ -17,6 +17,7 @@ import pandas as pd
 from scalinglab.curves import Curves
 from scalinglab.curves.columns import MEASURES, measure_of, no_number, tidy
 from scalinglab.curves.names import aliases, counted_twice, quantity, standing_for
+from scalinglab.curves.reading import listed
 from scalinglab.errors import BadInput, nearest
 from scalinglab.laws.fitting.data import points, rows
 from scalinglab.laws.fitting.data.recipes import best_recipes, compared
@@ -337,7 +338,8 @@ def _numeric(frame: pd.DataFrame, names: list[str]) -> None:
         if name not in frame:
             several = [str(c) for c in frame if (q := quantity(c)) is not None and not q.is_spread]
             if name == MEASURES[0] and len(several) > 1:
-                raise BadInput(f"several columns were measured, {', '.join(several)}: name one with y= (--y)")
+                named = "name one with y= (--y), or loss= (--loss) of a score"
+                raise BadInput(f"several columns were measured, {listed(several)}: {named}")
             raise BadInput(f"no column {name!r}; {nearest(name, map(str, frame.columns))}")
         if not pd.api.types.is_numeric_dtype(frame[name]):
             wrong = no_number(frame[name])
