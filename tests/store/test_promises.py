@@ -126,12 +126,20 @@ def test_one_text_setting_makes_the_column_text_in_all_runs(tmp_path):
     )
 
 
+@pytest.fixture
+def from_six_files_on(monkeypatch):
+    """Has stores packed, once it is called, where they are loaded with six runs in files of their own."""
+    return lambda: monkeypatch.setattr("scalinglab.store.folder.READ_SINGLES", 6)
+
+
 @pytest.mark.parametrize("others", [False, True])
-def test_loading_many_single_files_compacts_them_in_a_store_of_ones_own(tmp_path, monkeypatch, others: bool):
+def test_loading_many_single_files_compacts_them_in_a_store_of_ones_own(
+    tmp_path, monkeypatch, from_six_files_on, others: bool
+):
     store = Store(tmp_path)
     fill(store, *range(6))
     before = store.curves()
-    monkeypatch.setattr("scalinglab.store.folder.READ_SINGLES", 6)
+    from_six_files_on()
     if others:
         monkeypatch.setattr("os.getuid", lambda: tmp_path.stat().st_uid + 1)
     with nullcontext() if others else pytest.warns(StoreWarning, match="6 runs have a file each"):
@@ -143,21 +151,21 @@ def test_loading_many_single_files_compacts_them_in_a_store_of_ones_own(tmp_path
     pd.testing.assert_frame_equal(*tables)
 
 
-def test_loading_beside_a_process_that_compacts_leaves_the_files_to_it(tmp_path, monkeypatch):
+def test_loading_beside_a_process_that_compacts_leaves_the_files_to_it(tmp_path, from_six_files_on):
     store = Store(tmp_path)
     fill(store, *range(6))
-    monkeypatch.setattr("scalinglab.store.folder.READ_SINGLES", 6)
+    from_six_files_on()
     with Store(tmp_path).locked():
         assert len(store.curves().runs) == 6
     assert singles(tmp_path) == 6
 
 
-def test_failed_runs_keep_their_files_and_are_not_announced_as_to_be_compacted(tmp_path, monkeypatch):
+def test_failed_runs_keep_their_files_and_are_not_announced_as_to_be_compacted(tmp_path, from_six_files_on):
     store = Store(tmp_path)
     fill(store, *range(2))
     for number in range(2, 8):
         store.start({"number": number}).seal("failed")
-    monkeypatch.setattr("scalinglab.store.folder.READ_SINGLES", 6)
+    from_six_files_on()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert len(store.curves().runs) == 2

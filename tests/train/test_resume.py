@@ -184,17 +184,15 @@ def test_a_discarded_run_does_not_go_on_from_its_state(tmp_path, monkeypatch) ->
     assert ordered(run(MLP, store=tmp_path)).step.equals(ordered(run(MLP)).step)
 
 
-def test_what_is_done_is_not_done_again(tmp_path, monkeypatch) -> None:
-    run_many([MLP], store=tmp_path)
-    monkeypatch.setattr(jobs.Group, "advance", None)
-    again = run_many([MLP], store=tmp_path)
-    assert len(again.runs) == 1
+def test_what_is_done_is_not_done_again(tmp_path) -> None:
+    first = run_many([MLP], store=tmp_path)
+    records = Store(tmp_path).records()
+    assert ordered(run_many([MLP], store=tmp_path)).equals(ordered(first))
+    assert Store(tmp_path).records() == records, "with the times at which it began and ended"
 
 
-def test_an_error_in_one_group_is_kept_with_its_runs(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(jobs.Group, "advance", lambda self, steps: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        run_many([MLP], store=tmp_path)
+def test_an_error_in_one_group_is_kept_with_its_runs(tmp_path) -> None:
+    killed_at(0, [MLP], tmp_path, death=ZeroDivisionError)
     (record,) = Store(tmp_path).failed().values()
     assert "ZeroDivisionError" in record.error
 
