@@ -12,7 +12,7 @@ import numpy as np
 
 from scalinglab import laws
 from scalinglab.errors import NotDetermined
-from scalinglab.studies.verdict import quantile
+from scalinglab.studies.verdict import Number
 from scalinglab_papers.bahri2021 import exponents
 from scalinglab_papers.bahri2021.exponents import Exponent
 
@@ -52,9 +52,8 @@ def drawn(rng: np.random.Generator, law: np.ndarray, sizes: np.ndarray, seeds: i
 
 def interval(found: list[tuple[Exponent, float]]) -> Ends:
     """The intervals that the verdicts use."""
-    half = np.array([quantile(one.n) * one.stderr for one, _ in found])
-    value = np.array([one.value for one, _ in found])
-    return value - half, value + half, np.array([truth for _, truth in found]), value
+    low, high = np.transpose([Number(one.value, one.stderr, one.n).interval() for one, _ in found])
+    return low, high, np.array([truth for _, truth in found]), np.array([one.value for one, _ in found])
 
 
 def losses_case(law: Law, sizes: np.ndarray = OCTAVES, beyond: float | None = None) -> Callable:
@@ -88,9 +87,9 @@ def pair_case(rng: np.random.Generator) -> Ends:
         a, b = (drawn(rng, OCTAVES**-e, OCTAVES, seeds) * shared for e in (0.5, 0.4))
         own, other = exponents.of_several(OCTAVES, a, b)
         less = exponents.less(own, other)
-        found.append((less.value, less.stderr * quantile(seeds)))
-    value, half = np.array(found).T
-    return value - half, value + half, np.full(len(SEEDS), 0.1), value
+        found.append((*Number(less.value, less.stderr, seeds).interval(), less.value))
+    low, high, value = np.transpose(found)
+    return low, high, np.full(len(SEEDS), 0.1), value
 
 
 def excess_case(second: float, beyond: bool = False) -> Callable:

@@ -17,7 +17,6 @@ from scalinglab.studies.claims import (
     Claim,
     claims,
     fails,
-    holds,
     judge,
     judged,
     mean_row,
@@ -40,19 +39,19 @@ def one(measured: float | None, stderr: float | None = 0.02, **fields) -> Row:
 
 
 def test_a_row_holds_where_no_difference_that_matters_is_left():
-    assert holds(one(1.0))
-    assert holds(one(1.05))  # 0.011 to 0.089: different from one, by less than a tenth
+    assert one(1.0).holds
+    assert one(1.05).holds  # 0.011 to 0.089: different from one, by less than a tenth
     assert not fails(one(1.05))
-    assert not holds(one(1.08))
+    assert not one(1.08).holds
     assert fails(one(1.08))
     assert not fails(one(1.08), level=1 - 1e-6)
-    assert not holds(one(None))
+    assert not one(None).holds
     assert not fails(one(None))
-    assert holds(one(50.0, 0.0, paper=50.0))
-    assert holds(one(1.2, relation=">"))
+    assert one(50.0, 0.0, paper=50.0).holds
+    assert one(1.2, relation=">").holds
     assert fails(one(1.2, relation="<"))
     assert fails(one(1.3, relation="in", resolution=0.1))
-    assert holds(one(1.05, relation="in", resolution=0.1))
+    assert one(1.05, relation="in", resolution=0.1).holds
 
 
 def test_all_needs_every_row_and_one_that_fails_refutes():

@@ -16,12 +16,12 @@ from scalinglab.studies.verdict import (
     DISAGREES,
     NUMERICAL,
     VERDICTS,
+    Number,
     Row,
     from_record,
     largest,
     limit,
     mean,
-    quantile,
     quotient,
     refined,
 )
@@ -110,9 +110,9 @@ def test_a_true_equality_disagrees_once_in_twenty():
     assert verdicts.count(DISAGREES) / 600 == pytest.approx(0.05, abs=0.027)  # three standard errors
 
 
-def test_quantiles_are_those_of_students_t():
-    assert quantile(None) == pytest.approx(1.959964, abs=1e-6)
-    assert quantile(3) == pytest.approx(4.302653, abs=1e-6)
+def test_intervals_are_those_of_students_t():
+    assert Number(1.0, 2.0).interval() == pytest.approx((1 - 2 * 1.959964, 1 + 2 * 1.959964), abs=1e-5)
+    assert Number(1.0, 2.0, 3).interval() == pytest.approx((1 - 2 * 4.302653, 1 + 2 * 4.302653), abs=1e-5)
 
 
 def test_limit_of_a_converging_sequence_lies_within_its_error_and_far_from_its_last_term():

@@ -28,7 +28,7 @@ from scalinglab.laws.extrapolation.stacking import Extrapolation
 from scalinglab.report import sections
 from scalinglab.report.page import Plot, Section
 from scalinglab.report.plots import band, canvas, finish, legend_above, line, points
-from scalinglab.studies.verdict import quantile
+from scalinglab.results.distributions import Student, interval
 
 LOADS = (1.0, 3.0, 10.0)  # examples per weight
 NORMS = tuple(float(norm) for norm in np.geomspace(0.1, 100, 9))
@@ -52,8 +52,8 @@ class TheoryCheck:
     @property
     def inside(self) -> int:
         """At how many points the 95 % interval of the simulation holds the theory."""
-        off = (self.table["measured"] - self.table["exact"]).abs()
-        return int((off <= quantile(self.seeds) * self.table["stderr"]).sum())
+        low, high = interval(Student(self.table["measured"], self.table["stderr"], self.seeds - 1))
+        return int(self.table["exact"].between(low, high).sum())
 
     @property
     def deviation(self) -> float:

@@ -113,37 +113,21 @@ class Judged:
 # --- the rule ---------------------------------------------------------------------------------------------
 
 
-def holds(row: Row) -> bool:
-    """Whether the whole 95 % interval lies in what the row's claim allows."""
-    if row.measured is None or row.reference is None or (half := row.half_width) is None:
-        return False
-    low, high = (row.measured - row.reference + sign * half for sign in (-1, 1))
-    if row.relation in (">", "<"):
-        return low > 0 if row.relation == ">" else high < 0
-    return -row.matters < low and high < row.matters
-
-
 def fails(row: Row, level: float = LEVEL) -> bool:
-    """Whether the interval at this level leaves out all that the row's claim allows."""
-    if row.measured is None or row.reference is None or (half := row.half_width_at(level)) is None:
-        return False
-    low, high = (row.measured - row.reference + sign * half for sign in (-1, 1))
-    if row.relation in (">", "<"):
-        return high < 0 if row.relation == ">" else low > 0
-    allowed = row.matters if row.relation == "in" else 0.0
-    return (low > allowed or high < -allowed) and not holds(row)
+    """Whether the interval at this level leaves out all that the row's claim allows, by more than matters."""
+    return row.leaves_out(level) and not row.holds
 
 
 def judge(claim: Claim, counted: Sequence[tuple[str, Row]]) -> Judged:
     """The verdict on a claim from the rows that count, each with the key of its entry."""
     rows = [row for _, row in counted]
     level = LEVEL if claim.rule == "most" else 1 - (1 - LEVEL) / max(len(rows), 1)
-    holding, failing = sum(map(holds, rows)), sum(fails(row, level) for row in rows)
+    holding, failing = sum(row.holds for row in rows), sum(fails(row, level) for row in rows)
     agree, disagree = holding == len(rows), failing > 0
     if claim.rule == "most":
         agree, disagree = holding > len(rows) / 2, failing > len(rows) / 2
     elif claim.rule == "mean" and (pooled := mean_row(rows)) is not None:
-        agree, disagree = holds(pooled), disagree or fails(pooled)
+        agree, disagree = pooled.holds, disagree or fails(pooled)
     verdict = DISAGREES if disagree else AGREES if agree else CANNOT_TELL
     return Judged(claim, verdict if rows else NOT_MEASURED, tuple(counted), holding, failing)
 

@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from scalinglab.errors import BadInput
-from scalinglab.results.distributions import reach
+from scalinglab.results.distributions import Interval, Student, interval
 
 LEVEL = 0.95  # convention: of every interval of a study
 RESOLUTION = 0.1  # of the reference: the difference that an agreement must be able to exclude
@@ -95,16 +95,12 @@ class Row:
         """What `measured` is compared with: the paper's number, else what is expected."""
         return self.expected if self.paper is None else self.paper
 
-    @property
-    def half_width(self) -> float | None:
-        """Half of the 95 % interval of the difference to the reference; None where there is no error."""
-        return self.half_width_at(LEVEL)
-
-    def half_width_at(self, level: float) -> float | None:
-        """Half of the interval that holds the difference to the reference with this probability."""
-        if self.stderr is None or self.n == 1:
+    def difference(self, level: float = LEVEL) -> Interval | None:
+        """The interval of measured − reference; None without one of these, or without an error."""
+        if self.measured is None or self.reference is None or self.stderr is None or self.n == 1:
             return None
-        return quantile(self.n, level) * math.hypot(self.stderr, self.paper_stderr or 0.0)
+        error = math.hypot(self.stderr, self.paper_stderr or 0.0)
+        return Number(self.measured - self.reference, error, self.n).interval(level)
 
     @property
     def matters(self) -> float:
@@ -120,21 +116,29 @@ class Row:
         return (self.measured - self.reference) / combined if combined else None
 
     @property
+    def holds(self) -> bool:
+        """Whether the whole 95 % interval lies in what is claimed, or so near that no difference matters."""
+        if (ends := self.difference()) is None:
+            return False
+        if self.relation in (">", "<"):
+            return bool(ends.low > 0 if self.relation == ">" else ends.high < 0)
+        return bool(-self.matters < ends.low and ends.high < self.matters)
+
+    def leaves_out(self, level: float = LEVEL) -> bool:
+        """Whether the interval at this level leaves out all that is claimed."""
+        if (ends := self.difference(level)) is None:
+            return False
+        if self.relation in (">", "<"):
+            return bool(ends.high < 0 if self.relation == ">" else ends.low > 0)
+        allowed = self.matters if self.relation == "in" else 0.0
+        return bool(ends.low > allowed or ends.high < -allowed)
+
+    @property
     def verdict(self) -> str | None:
         """One of `VERDICTS`; None where there is nothing to compare with."""
         if self.reference is None:
             return None
-        if self.measured is None or (half := self.half_width) is None:
-            return CANNOT_TELL
-        low, high = (self.measured - self.reference + sign * half for sign in (-1, 1))
-        wide = self.matters
-        if self.relation in (">", "<"):
-            below, above = (DISAGREES, AGREES) if self.relation == ">" else (AGREES, DISAGREES)
-            return above if low > 0 else below if high < 0 else CANNOT_TELL
-        allowed = wide if self.relation == "in" else 0.0
-        if low > allowed or high < -allowed:
-            return DISAGREES
-        return AGREES if -wide < low and high < wide else CANNOT_TELL
+        return DISAGREES if self.leaves_out() else AGREES if self.holds else CANNOT_TELL
 
     def record(self) -> dict[str, Any]:
         """Every field and the verdict, for a file."""
@@ -144,11 +148,6 @@ class Row:
 def from_record(fields: dict[str, Any]) -> Row:
     """The row that `Row.record` wrote; its verdict is worked out anew."""
     return Row(**{name: value for name, value in fields.items() if name != "verdict"})
-
-
-def quantile(n: int | None, level: float = LEVEL) -> float:
-    """Standard errors in half of an interval: Student's t of n draws, the normal one for None."""
-    return reach(level, math.inf if n is None else n - 1)
 
 
 # --- numbers with an error -------------------------------------------------------------------------------
@@ -161,6 +160,10 @@ class Number:
     value: float
     stderr: float
     n: int | None = None
+
+    def interval(self, level: float = LEVEL) -> Interval:
+        """Student's interval of n draws, the normal one of a computed number."""
+        return interval(Student(self.value, self.stderr, math.inf if self.n is None else self.n - 1), level)
 
     def row(self, quantity: str, **reference: Any) -> Row:
         """A line of the table with this number as the measured one; `reference` as `Row` takes it."""

@@ -37,7 +37,7 @@ from scalinglab.data.loading import source_of
 from scalinglab.errors import BadInput
 from scalinglab.results.distributions import Estimate
 from scalinglab.studies.draws import by_draw
-from scalinglab.studies.verdict import Number, Row, mean, quantile
+from scalinglab.studies.verdict import Number, Row, mean
 
 FEWEST = 4  # sizes in a range, one more with a floor
 LOST = (
@@ -339,4 +339,4 @@ def difference_row(quantity: str, found: Exponent | None, n: int, note: str, **r
 def is_zero(coefficients: np.ndarray) -> bool:
     """Whether the mean of these coefficients, one a seed, has 0 inside its 95 % interval."""
     found = mean(coefficients)
-    return bool(abs(found.value) <= quantile(found.n) * found.stderr)
+    return bool(abs(found.value) <= found.interval().high - found.value)

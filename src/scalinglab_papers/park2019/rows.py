@@ -14,10 +14,10 @@ import numpy as np
 from scalinglab.curves import Curves
 from scalinglab.laws.noise import OptimalNoise, OverTime
 from scalinglab.laws.noise.runs import resampled
-from scalinglab.results.distributions import Estimate
+from scalinglab.results.distributions import Estimate, reach
 from scalinglab.studies.shared import shared
 from scalinglab.studies.trained import runs
-from scalinglab.studies.verdict import Row, quantile
+from scalinglab.studies.verdict import LEVEL, Row
 
 
 def united(parts: Sequence[Curves]) -> Curves:
@@ -42,7 +42,7 @@ def _trained(settings: str) -> Curves:
     return runs(json.loads(settings), "park2019")
 
 
-HALF = quantile(None)  # standard errors in half of a 95 % interval
+HALF = reach(LEVEL)  # standard errors in half of a 95 % interval
 POWER_RESOLUTION = 0.5  # p = 0.5 and 1.5 must be excluded before p = 1 is called seen
 
 
