@@ -12,7 +12,7 @@ from scalinglab.errors import BadInput
 from scalinglab.readers import ReadingWarning, logs
 from scalinglab.readers.into_store import same_numbers, take_in
 from scalinglab.readers.logs import standard_settings
-from scalinglab.readers.tables import headers
+from scalinglab.readers.tables import headers, markup
 from scalinglab.readers.tables.files import read_file
 from scalinglab.readers.tables.remarks import is_time
 from scalinglab.readers.tables.runs import constant_settings, distinguish, seen_name
@@ -211,3 +211,10 @@ def test_data_that_grow_within_runs_are_tokens_where_no_set_has_as_many_examples
 )
 def test_names_that_are_numbers_alone_are_sizes_in_a_family_of_three(names: list[str], read: dict):
     assert headers.numbers_in_names(names) == read
+
+
+def test_lists_of_a_script_are_columns_where_two_of_them_hold_as_many_numbers():
+    script = "N = [1e7, 1e8]\nL = [3.2, 2.9]\nseeds = [0]\nlr = [0.1]\nnames = ['a', 'b']"
+    assert markup.lists_by_name(script) == {"N": ["1e7", "1e8"], "L": ["3.2", "2.9"]}
+    assert markup.lists_by_name("N = [1e7]\nL = [3.2]") == {}
+    assert markup.lists_by_name("N = [1e7, 1e8]\nL = [3.2]") == {}
