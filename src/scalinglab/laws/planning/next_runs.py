@@ -355,17 +355,16 @@ def _extrapolated(law: Law, found: Extrapolation, targets: np.ndarray, deviation
 
 
 def _of_the_form(fitted: Law | Surface, law: Law, targets: np.ndarray, deviations: np.ndarray) -> _Prediction:
-    """The predictions of a form that was named: with the intervals of the law or surface where closed."""
+    """The predictions of a form that was named, with the intervals of the law or surface where closed."""
     columns = tuple(targets.T)
     sizes = dict(zip(law.form.variables, columns, strict=True))
     prediction = np.ravel(fitted.predict(sizes))
     # values of logarithms are relative already; raw ones may have any sign, and few of many be near 0
     scale = prediction if law.log else np.sqrt(np.mean(prediction**2))
-    half = law.quantile(0.95) * deviations / (1.0 if law.log else scale)
-    if len(columns) == 1 or isinstance(fitted, Surface):
-        low, high = (np.ravel(end) for end in fitted.interval(sizes))
-        closed = np.isfinite(low) & np.isfinite(high) & ((low > 0) | (not law.log))
-        half = np.where(closed, (high - low) / 2 / scale, half)
+    low, high = (np.ravel(end) for end in fitted.interval(sizes))
+    closed = np.isfinite(low) & np.isfinite(high) & ((low > 0) | (not law.log))
+    linear = law.quantile(0.95) * deviations / (1.0 if law.log else scale)  # where an end is open
+    half = np.where(closed, (high - low) / 2 / scale, linear)
     return _Prediction(prediction, half, half)
 
 
