@@ -270,6 +270,7 @@ def test_checkpoints_nearest_to_each_halving_of_the_data_count():
     assert taken.checkpoints_of == 2
 
 
+@pytest.mark.slow
 def test_four_runs_of_one_length_tell_what_a_longer_run_of_a_larger_network_loses():
     """What checkpoints of a run share counts: ± the offset of a size, not of forty points without one."""
     draw = np.random.default_rng(3)

@@ -137,13 +137,13 @@ def test_a_value_that_is_no_number_is_shown_to_forty_characters(length: int, sho
 
 @pytest.mark.parametrize(
     ("header", "read"),
-    [("# n_data test_loss", True), ("# a comment of five words", False), ("", False)],
+    [("# n_data test_loss seed", True), ("# a comment of five words", False), ("", False)],
 )
 def test_names_in_the_last_comment_are_those_of_as_many_columns(tmp_path: Path, header: str, read: bool):
     path = tmp_path / "table.txt"
-    path.write_text(f"{header}\n1000 3.0\n2000 2.0\n4000 1.5\n", encoding="utf-8")
+    path.write_text(f"{header}\n1000 3.0 0\n2000 2.0 0\n4000 1.5 1\n", encoding="utf-8")
     if read:
         assert sl.read(path)["test_loss"].tolist() == [3.0, 2.0, 1.5]
-    else:
+    else:  # two columns would be taken for sizes and losses
         with pytest.raises(BadInput):
             sl.read(path)
