@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -131,9 +132,12 @@ def test_a_group_of_which_some_runs_have_ended_resumes_to_the_same_curves(
 def test_runs_that_ended_after_the_last_state_train_along_to_the_same_bits(tmp_path, monkeypatch) -> None:
     settings = [{**MLP, "n_data": n, "steps": None, "epochs": 10} for n in (64, 300)]
     whole = ordered(run_many(settings))
-    save = jobs.Job._save
-    monkeypatch.setattr(jobs.Job, "_save", lambda job, at: save(job, at) if at.step <= 10 else None)
+    state, earlier = tmp_path / "state", tmp_path / "earlier"
+    killed_at(10, settings, tmp_path)
+    shutil.copytree(state, earlier)
     killed_at(45, settings, tmp_path)
+    shutil.rmtree(state)
+    earlier.rename(state)  # as if none had been saved since
     seen = begun(monkeypatch)
     resumed = ordered(run_many(settings, store=tmp_path))
     assert seen == [(2, 10)]
