@@ -1,15 +1,16 @@
 """Mutation testing: small random changes to the package, each of which some test must notice.
 
     python tools/mutants.py [PACKAGE …] [--number 60] [--seed 0] [--apart NUMBER SEED] [--jobs 1] [--slow]
-                            [--constants]
+                            [--constants] [--near FILES]
 
 A mutant changes one constant, comparison, arithmetic or boolean operator, or removes one guard. It is
 applied to a copy of the repository and run against those quick tests that execute the changed line, with
 `--slow` against the slow ones that do so, too, as continuous integration would. Which do is known from one
 recorded run of all. Recordings and outcomes are kept in `.mutants/` and renewed where code or tests changed.
 Tests run in a child that is forked after the heavy packages were imported, so that a mutant costs seconds.
-With `--constants`, numbers alone are changed, as those of a paper (`papers --constants`). What no test
-notices is printed as a table.
+With `--constants`, numbers alone are changed, as those of a paper (`papers --constants`). With `--near 8`
+nothing is recorded: the examples in the changed file judge, and the eight files of tests that name most
+of it, which takes minutes, not an hour, and misses some. What no test notices is printed as a table.
 Mutants that change nothing a user could see are listed, with the reason, in
 `tools/equivalent_mutants.toml`, and are not sampled.
 """
@@ -62,6 +63,7 @@ DEFAULTS = {  # tests that compare defaults
 }  # fmt: skip
 # a test that reads the numbers of the papers from the text of the code, so that it executes no line of it
 NUMBERS = {"src/scalinglab_papers/": "tests/studies/test_records.py::test_constants_of_the_papers"}
+NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 PARTS = 40  # of the tests, recorded side by side
 QUICK, CI = "not slow and not nightly", "not nightly"  # markers of the tests that judge
 MOST_SECONDS = {QUICK: 20.0, CI: 60.0}  # of recorded test time that one mutant may take
@@ -209,6 +211,35 @@ class Covering:
         return chosen
 
 
+class Near:
+    """The files of tests that name the changed file, its function and what is in it, or lie beside it."""
+
+    def __init__(self, count: int) -> None:
+        self.count, self.seconds = count, MOST_SECONDS[CI]  # which a file takes at most
+        self.texts = {path: path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py")}
+
+    def tests(self, mutant: Mutant) -> list[str]:
+        """The changed file itself, for its examples, and the nearest files of tests."""
+        path = ROOT / mutant.file
+        stem = path.parent.name if path.stem == "__init__" else path.stem
+        tops = [n for n in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(n, NAMED)]
+        around = [f.name for f in functions(path) if f.lineno <= mutant.line <= (f.end_lineno or 0)]
+        around += [n.name for n in tops if n.lineno <= mutant.line <= (n.end_lineno or 0)]
+        beside = mutant.package if mutant.package != "papers" else path.relative_to(ROOT).parts[2]
+
+        def distance(test: Path) -> tuple[float, str]:
+            words, place = set(re.findall(r"\w+", self.texts[test])), test.relative_to(ROOT).as_posix()
+            near = 3.0 * (f"/{beside}" in place or f"_{beside}" in place) + 3.0 * (stem in words)
+            near += 4.0 * any(name in words for name in around)
+            near += min(3, len({n.name for n in tops} & words)) + (stem.split("_")[0] in test.stem)
+            return len(self.texts[test]) / 60_000 - near, place
+
+        numbers = [p.split("::")[0] for folder, p in NUMBERS.items() if mutant.file.startswith(folder)]
+        nearest = [place for _, place in sorted(map(distance, self.texts))[: self.count]]
+        examples = [mutant.file] if ">>>" in path.read_text(encoding="utf-8") else []
+        return list(dict.fromkeys([*examples, *numbers, *nearest]))
+
+
 def body_of(path: Path, line: int) -> range | None:
     """The lines of the function in whose signature a line stands; None where it stands in none."""
     for node in functions(path):
@@ -244,16 +275,16 @@ def copy_of_repository(root: Path) -> None:
     )
 
 
-def outcome(mutant: Mutant, tests: list[str], seconds: float, root: Path) -> str:
+def outcome(mutant: Mutant, tests: list[str], seconds: float, root: Path, mark: str) -> str:
     """`survived`, `killed`, `timeout` or `not covered`."""
     if not tests:
         return "not covered"
     original = mutant.apply(root)
     try:
-        status = forked(root, tests, CI, 4 * seconds + 60)
+        status = forked(root, tests, mark, 4 * seconds + 60)
     finally:
         (root / mutant.file).write_text(original, encoding="utf-8")
-    return {0: "survived", None: "timeout"}.get(status, "killed")
+    return {0: "survived", 5: "not covered", None: "timeout"}.get(status, "killed")
 
 
 def forked(
@@ -339,7 +370,7 @@ def judge(job: tuple[Mutant, list[str], float, Path, bool]) -> tuple[Mutant, str
     known = Known(slow)
     what = known(mutant)
     if what is None:
-        what = outcome(mutant, tests, seconds, copied(scratch))
+        what = outcome(mutant, tests, seconds, copied(scratch), CI if slow else QUICK)
         known.add(mutant, what)
     print(f"{what:12} {shown(mutant)}  [{len(tests)} tests]", file=sys.stderr, flush=True)
     return mutant, what
@@ -391,6 +422,7 @@ def main() -> None:
         help="leave out the mutants of this sample, for whose survivors tests were written",
     )  # fmt: skip
     parser.add_argument("--constants", action="store_true", help="change numbers alone")
+    parser.add_argument("--near", type=int, default=0, metavar="FILES", help="judge by so many near files")
     parser.add_argument("--slow", action="store_true", help="judge by slow tests too")
     parser.add_argument("--jobs", type=int, default=1, help="mutants run at the same time")
     options = parser.parse_args()
@@ -406,15 +438,15 @@ def main() -> None:
     chosen = sample(options.packages, options.number, options.seed, options.constants)
     with tempfile.TemporaryDirectory() as folder, in_processes(options.jobs) as pool:
         scratch = Path(folder)
-        parts = units(PARTS)
-        recordings = pool.starmap(record, [(files, scratch, mark) for files in parts], chunksize=1)
-        known = Covering(recordings, MOST_SECONDS[mark])
-        work = [
-            (mutant, tests, sum(known.seconds[test] for test in tests), scratch, options.slow)
-            for mutant in chosen
-            if mutant not in earlier
-            for tests in [known.tests(mutant)]
-        ]
+        if options.near:
+            near = Near(options.near)
+            judged = [(mutant, near.tests(mutant), near.seconds) for mutant in chosen]
+        else:
+            parts = [(files, scratch, mark) for files in units(PARTS)]
+            known = Covering(pool.starmap(record, parts, chunksize=1), MOST_SECONDS[mark])
+            tests = [known.tests(mutant) for mutant in chosen]
+            judged = [(m, own, sum(map(known.seconds.__getitem__, own))) for m, own in zip(chosen, tests)]
+        work = [(*one, scratch, options.slow) for one in judged if one[0] not in earlier]
         results = list(pool.imap_unordered(judge, work))
     report(results)
 
