@@ -160,6 +160,11 @@ class Spectrum:
     def _compress(self, order: int) -> Nodes:
         return compress(self.eigenvalues, self.target_power, order)
 
+    @property
+    def setting(self) -> dict[str, float]:
+        """Columns of a table of curves that say which spectrum it is: the exponents of a power law."""
+        return {}
+
     def __repr__(self) -> str:
         return f"Spectrum(n_modes={self.n_modes}, total_power={self.total_power:.6g}, trace={self.trace:.6g})"
 
@@ -226,6 +231,10 @@ class PowerLaw(Spectrum):
             raise BadInput(f"n_modes = {n_modes}: the last eigenvalue is below 1e-300; take fewer modes")
         self.task_exponent, self.spectral_exponent = float(task_exponent), float(spectral_exponent)
         self._n_modes = int(n_modes)
+
+    @property
+    def setting(self) -> dict[str, float]:
+        return {"task_exponent": self.task_exponent, "spectral_exponent": self.spectral_exponent}
 
     @property
     def n_modes(self) -> int:

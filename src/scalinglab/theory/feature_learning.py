@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from scalinglab.errors import BadInput
-from scalinglab.spectrum import PowerLaw, Spectrum
+from scalinglab.spectrum import Spectrum
 from scalinglab.support.validation import checked
 from scalinglab.theory.bottlenecks import Frontier, frontier
 from scalinglab.theory.dmft.dynamics import Dynamics, GradientFlow
@@ -89,13 +89,10 @@ class Rich:
 
         setting: dict[str, object] = {
             "model": "trained features", "n_params": self.n_params, "n_data": self.n_data,
-            "noise": self.noise, "richness": self.richness,
+            "noise": self.noise, "richness": self.richness, **self.spectrum.setting,
         }  # fmt: skip
         if math.isfinite(self.batch_size):
             setting["learning_rate"], setting["batch_size"] = self.learning_rate, self.batch_size
-        if isinstance(self.spectrum, PowerLaw):
-            setting["task_exponent"] = self.spectrum.task_exponent
-            setting["spectral_exponent"] = self.spectrum.spectral_exponent
         names = ("test_loss", "train_loss", "rate")
         columns = {"time": self.times, **{name: getattr(self, name) for name in names}}
         table = {**setting, **{k: np.ravel(v) for k, v in columns.items()}}

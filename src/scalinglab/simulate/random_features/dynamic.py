@@ -21,11 +21,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from scalinglab.errors import BadInput, require, usable_device
-from scalinglab.spectrum import PowerLaw, Spectrum
+from scalinglab.spectrum import Spectrum
 from scalinglab.support.validation import checked
 from scalinglab.support.work import track
 from scalinglab.theory.dmft import GradientFlow, MultiPassSGD
-from scalinglab.theory.dmft.dynamics import Dynamics
+from scalinglab.theory.dmft.dynamics import Dynamics, setting_of
 from scalinglab.theory.dmft.losses import check_times
 from scalinglab.theory.one_pass import Optimizer
 
@@ -169,18 +169,8 @@ def _curves(
 ) -> Curves:
     from scalinglab.curves import Curves
 
-    columns: dict[str, Any] = {"model": "random features", **{k: float(v) for k, v in setting.items()}}
-    columns["optimizer"] = type(dynamics).__name__
-    for name in ("learning_rate", "momentum", "batch_size", "weight_decay"):
-        if hasattr(dynamics, name):
-            columns[name] = getattr(dynamics, name)
-    if isinstance(dynamics, MultiPassSGD):
-        columns["schedule"] = dynamics.schedule_name
-    if isinstance(spectrum, PowerLaw):
-        columns["task_exponent"], columns["spectral_exponent"] = (
-            spectrum.task_exponent,
-            spectrum.spectral_exponent,
-        )
+    columns = {"model": "random features", **{k: float(v) for k, v in setting.items()}}
+    columns |= {**setting_of(dynamics), **spectrum.setting}
     seeds, at = np.meshgrid(np.arange(len(test)), times, indexing="ij")
     return Curves(
         {**columns, "seed": seeds.ravel(), "time": at.ravel(),

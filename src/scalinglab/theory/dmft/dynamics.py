@@ -297,6 +297,15 @@ class MultiPassSGD:
         return self.learning_rate * (largest + self.weight_decay) < 2 * (1 + self.momentum)
 
 
+def setting_of(dynamics: object) -> dict[str, object]:
+    """Columns of a table of curves that say how they were trained."""
+    names = ("learning_rate", "momentum", "batch_size", "weight_decay")
+    found = {name: getattr(dynamics, name) for name in names if hasattr(dynamics, name)}
+    if isinstance(dynamics, MultiPassSGD):
+        found["schedule"] = dynamics.schedule_name
+    return {"optimizer": type(dynamics).__name__, **found}
+
+
 def _positive_rate(value: float) -> None:
     if not (math.isfinite(value) and value > 0):
         raise BadInput(f"learning_rate = {value} must be a positive number")

@@ -33,10 +33,10 @@ from numpy.typing import ArrayLike
 from scalinglab.errors import BadInput
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.types import Reason, Remark
-from scalinglab.spectrum import PowerLaw, Spectrum
+from scalinglab.spectrum import Spectrum
 from scalinglab.support.validation import checked
 from scalinglab.theory.dmft import multi_pass, sgd
-from scalinglab.theory.dmft.dynamics import Dynamics, GradientFlow, MultiPassSGD, OnePassSGD
+from scalinglab.theory.dmft.dynamics import Dynamics, GradientFlow, MultiPassSGD, OnePassSGD, setting_of
 from scalinglab.theory.dmft.solver.correlation import Points, double_integral
 from scalinglab.theory.dmft.solver.problem import Problem, Responses
 
@@ -107,16 +107,8 @@ class Solution(NotebookResult):
         setting: dict[str, object] = {
             "model": "random features", "n_params": self.n_params, "n_data": self.n_data,
             "noise": self.noise, "ensemble": self.ensemble, "bags": self.bags,
-            "optimizer": type(self.dynamics).__name__,
+            **setting_of(self.dynamics), **self.spectrum.setting,
         }  # fmt: skip
-        for name in ("learning_rate", "momentum", "batch_size", "weight_decay"):
-            if hasattr(self.dynamics, name):
-                setting[name] = getattr(self.dynamics, name)
-        if isinstance(self.dynamics, MultiPassSGD):
-            setting["schedule"] = self.dynamics.schedule_name
-        if isinstance(self.spectrum, PowerLaw):
-            setting["task_exponent"] = self.spectrum.task_exponent
-            setting["spectral_exponent"] = self.spectrum.spectral_exponent
         measured = ("test_loss", "train_loss", "bias", "variance_params", "variance_data", "variance_both")
         columns = {name: np.ravel(getattr(self, name)) for name in (*measured, "gap")}
         return Curves({**setting, "time": np.ravel(self.times), **columns}, source="theory")

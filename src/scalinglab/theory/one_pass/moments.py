@@ -26,8 +26,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from scalinglab.errors import BadInput
-from scalinglab.spectrum import PowerLaw, Spectrum
+from scalinglab.spectrum import Spectrum
 from scalinglab.support.validation import checked
+from scalinglab.theory.dmft.dynamics import setting_of
 from scalinglab.theory.dmft.losses import check_times
 from scalinglab.theory.dmft.modes import SETTLED, Modes, modes
 from scalinglab.theory.one_pass.optimizers import Optimizer
@@ -75,13 +76,8 @@ class OnePass:
 
         setting: dict[str, object] = {
             "model": "random features", "n_params": self.n_params, "n_data": math.inf, "noise": self.noise,
-            "optimizer": type(self.optimizer).__name__, "batch_size": self.optimizer.batch_size,
+            **setting_of(self.optimizer), **self.spectrum.setting,
         }  # fmt: skip
-        if hasattr(self.optimizer, "learning_rate"):
-            setting["learning_rate"] = self.optimizer.learning_rate
-        if isinstance(self.spectrum, PowerLaw):
-            setting["task_exponent"] = self.spectrum.task_exponent
-            setting["spectral_exponent"] = self.spectrum.spectral_exponent
         return Curves(
             {**setting, "time": np.ravel(self.times), "test_loss": np.ravel(self.test_loss)}, source="theory"
         )
