@@ -115,6 +115,13 @@ def test_the_average_is_between_its_forms_and_its_interval_is_theirs():
     assert np.allclose(best.n_params * best.n_data * 6, best.compute)
 
 
+def test_an_average_predicts_the_geometric_mean_of_its_forms():
+    fitted = surface.fit(N, D, measured("chinchilla", 4e-3, seed=5), form=("chinchilla", "coupled"))
+    assert 0.1 < fitted.weights["coupled"] < 0.5
+    logs = sum(weight * np.log(each.predict(FAR)) for weight, each in fitted.average)
+    assert fitted.predict(FAR) == pytest.approx(np.exp(logs), rel=1e-12)
+
+
 def test_kaplan_is_coupled_without_a_floor_and_not_chosen_beside_it():
     """So what it says is in what `coupled` allows; chosen alone it would rule a floor out."""
     n_scale, d_scale, alpha, beta = 3e13, 5e13, 0.08, 0.1
