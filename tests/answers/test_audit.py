@@ -601,3 +601,14 @@ def test_steps_that_a_resumed_run_logs_again_are_named_and_the_later_rows_count(
     begun_again = pd.concat([runs[1], runs[1].assign(loss=9.0)], ignore_index=True)
     with pytest.raises(BadInput, match="two rows for the same run"):
         sl.read(begun_again)
+
+
+def test_names_of_sizes_and_of_ratios_are_no_kinds_of_runs():
+    """A ladder of four models at four ratios is one study of each task, in which a score may be too good."""
+    sizes, ratios, tasks = {"190M": 1.9e8, "760M": 7.6e8, "1.3B": 1.3e9, "3B": 3e9}, (1, 2, 5, 10), ("a", "b")
+    rows = [(m, f"{k}xC", t, n, 20 * k * n) for t in tasks for m, n in sizes.items() for k in ratios]
+    table = pd.DataFrame(rows, columns=["model", "mult", "task", "params", "tokens"])
+    table["loss"] = 1.7 + 400 * table.params**-0.34 + 410 * table.tokens**-0.28
+    table["accuracy"] = 0.25 + 0.7 / (1 + np.exp(5 * (table.loss - 2.3)))
+    table.loc[21, "accuracy"] += 0.2
+    assert kinds(table)["contaminated"].rows == (21,)

@@ -30,6 +30,7 @@ from scalinglab.results.distributions import median_scale, slope
 
 # columns that tell studies apart
 KINDS = ("experiment", "source", "dataset", "model", "condition", "train_set", "task")
+SIZED = r"(?i)\d\s*[kmbt](?![a-z])"  # the size in a name, as in 190M or lm-1.4b
 DATA = ("n_data", "tokens", "tokens_trained", "examples")
 BUDGETS = ("budget", "flops_budget", "compute_budget", "compute", "flops", "c")
 FEWEST = 5  # chosen: sizes of an isoFLOP curve; a parabola has three parameters, and two show that it is one
@@ -398,7 +399,15 @@ def few_of_a_kind(values: pd.Series) -> pd.Series:
 
 
 def differs(study: Study, column: str) -> bool:
-    """Whether the losses of the kinds of a column differ, or runs of one size compare them."""
+    """Whether the losses of the kinds of a column differ, or runs of one size compare them.
+
+    Kinds that are names of ratios of data to parameters, as 20x, do not count.
+    """
+    if study.data is not None:
+        ratio = np.log(study.frame[study.data] / study.frame[study.size]).groupby(study.frame[column])
+        low, high = ratio.agg(["min", "max"]).sort_values("min").to_numpy().T
+        if np.max(high - low) < np.min(low[1:] - high[:-1], initial=np.inf):
+            return False
     off = study.off_surface if len(study.off_surface) else study.off_line
     values = study.frame.set_index("__row")[column].reindex(off.index)
     kinds = [rows for _, rows in off.groupby(values) if len(rows) > 1]
@@ -443,13 +452,8 @@ def copied(whole: Study) -> pd.Series:
 
     The data of an isoFLOP study follow from compute and size, and differ by how they are counted.
     """
-    kept = [
-        "__row",
-        "run",
-        "repeat",
-        "source",
-        *whole.columns(KEPT),
-    ]  # the reader numbers rows of the same settings
+    # the reader numbers rows of the same settings
+    kept = ["__row", "run", "repeat", "source", *whole.columns(KEPT)]
     compared = whole.frame.drop(columns=kept, errors="ignore")
     if whole.data is not None and whole.isoflops:
         compared = compared.drop(columns=[c for c in DATA if c in compared])
@@ -584,7 +588,9 @@ def studies_of(curves: Curves) -> list[Study]:
             for name, rows in groups
         ]
 
-    kinds = telling([k for k in KINDS if k in frame and not (k in changed or few_of_a_kind(frame[k]).any())])
+    sized = {k for k in texts if size is not None and frame[k].astype(str).str.contains(SIZED).all()}
+    other = (k for k in KINDS if k in frame and k not in (*changed, *sized))  # a size's name is no kind
+    kinds = telling([k for k in other if not few_of_a_kind(frame[k]).any()])
     whole = replace(whole, frame=frame.assign(__counted=counted_otherwise(whole)))
     declared = split(whole, ["experiment"] if "experiment" in kinds else kinds)
     if loss and size:
