@@ -131,7 +131,11 @@ class Logits(nn.Module):
         return SimpleNamespace(logits=self.body(x), hidden=None)
 
 
-@pytest.mark.parametrize("make", [lazy, lambda: torch.compile(Logits().body, backend="eager"), Logits])
+def compiled():
+    return torch.compile(Logits().body, backend="eager")
+
+
+@pytest.mark.parametrize("make", [lazy, pytest.param(compiled, marks=pytest.mark.slow), Logits])
 def test_a_network_is_measured_however_it_is_wrapped(make):
     x, y = torch.randn(7, 6, generator=torch.Generator().manual_seed(0)), torch.arange(7) % 3
     torch.manual_seed(0)

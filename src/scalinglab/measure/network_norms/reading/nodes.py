@@ -143,7 +143,7 @@ class Nodes:
             if stripped(node).name not in self.recording.masks:
                 raise Unbounded("it depends on how large whole numbers are")
             return self._at_most_one(node)
-        if any(n in self.recording.weights for n in ancestors(node)):
+        if self._from_weights(node):
             return extents.reading(f"{node.name} of weights", self._computed(node), self.graph.readings)
         sizes = [float(size) for size in extents.sizes_of(self._now(node)[None].detach())]
         return lambda norms: Extent(*(log_of(size, norms[RADIUS]) for size in sizes))
@@ -151,6 +151,9 @@ class Nodes:
     def _at_most_one(self, node: fx.Node) -> ExtentOf:
         one = torch.zeros_like
         return lambda norms: self._settled(node, z := one(norms[RADIUS]), z + math.inf, z + math.inf)
+
+    def _from_weights(self, node: fx.Node) -> bool:
+        return any(n in self.recording.weights for n in ancestors(node))
 
     def _now(self, node: fx.Node) -> Tensor:
         return torch.as_tensor(self.recording.evaluate(node, {}))
