@@ -276,21 +276,36 @@ def copy_of_repository(root: Path) -> None:
 
 
 def outcome(mutant: Mutant, tests: list[str], seconds: float, root: Path, mark: str) -> str:
-    """`survived`, `killed`, `timeout` or `not covered`."""
+    """`survived`, `killed`, `timeout`, `not covered`, or `red`: the test fails without the mutant, too."""
     if not tests:
         return "not covered"
-    original = mutant.apply(root)
+    original, failed = mutant.apply(root), root / "failed.txt"
+    failed.unlink(missing_ok=True)
     try:
-        status = forked(root, tests, mark, 4 * seconds + 60)
+        status = forked(root, tests, mark, 4 * seconds + 60, [Failed(failed)], first=True)
     finally:
         (root / mutant.file).write_text(original, encoding="utf-8")
+    if failed.exists() and forked(root, [failed.read_text(encoding="utf-8")], mark, 4 * seconds + 60):
+        return "red"
     return {0: "survived", 5: "not covered", None: "timeout"}.get(status, "killed")
 
 
+class Failed:
+    """A plugin of pytest that writes the name of a test that failed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Called by pytest for each phase of a test."""
+        if report.failed:
+            self.path.write_text(report.nodeid, encoding="utf-8")
+
+
 def forked(
-    root: Path, tests: list[str], mark: str, seconds: float, plugins: Sequence[Any] = ()
+    root: Path, tests: list[str], mark: str, seconds: float, plugins: Sequence[Any] = (), first: bool = False
 ) -> int | None:
-    """The exit status of pytest in a child that ends at the first failure, unless it has plugins.
+    """The exit status of pytest in a child, which may end at the first failure.
 
     None where it took longer than `seconds`.
     """
@@ -298,7 +313,7 @@ def forked(
     if child == 0:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         os.setsid()
-        _run(root, tests, plugins, ["-m", mark, *([] if plugins else ["-x"])])
+        _run(root, tests, plugins, ["-m", mark, *(["-x"] if first else [])])
     deadline = time.monotonic() + seconds
     done = 0
     try:
