@@ -55,6 +55,15 @@ def code_of(table: dict[str, object], **named: str) -> str:
             },
             "rising_rows",
         ),
+        (
+            {
+                "run": [f"r{k}" for k in range(12)],
+                "params": N.repeat(2),
+                "step": [1000, 4000] * 6,
+                "loss": np.stack([LOSS + 0.2, LOSS], 1).ravel(),
+            },
+            "other_lengths",
+        ),
     ],
 )
 def test_what_no_run_has_is_refused(table: dict[str, object], code: str):

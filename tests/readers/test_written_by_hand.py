@@ -111,10 +111,17 @@ TORCHTITAN = (
 )
 
 
-@pytest.mark.parametrize("print_of", [MEGATRON, TORCHTITAN])
+MAXTEXT = (
+    "System Information: Jax Version: 0.4.35\nnumber parameters: {billions:.9f} billion\n"
+    "completed step: 999, seconds: 1.640, TFLOP/s/device: 151.311, total_weights: 524288, loss: {other:.4f}\n"
+    "eval metrics after step: 999, loss={y:.4f}, total_weights=41943040.0\n"
+)
+
+
+@pytest.mark.parametrize("print_of", [MEGATRON, TORCHTITAN, MAXTEXT])
 def test_prints_of_trainers_of_language_models(tmp_path, print_of):
     files = {
-        f"job_{k}.log": print_of.format(n=n, half=n // 2, y=y, other=y - 0.1)
+        f"job_{k}.log": print_of.format(n=n, half=n // 2, billions=n / 1e9, y=y, other=y - 0.1)
         for k, (n, y) in enumerate(zip(N, LOSS))
     }
     curves = read(tmp_path, files)
@@ -144,6 +151,44 @@ def test_events_of_runs_in_json_lines(tmp_path):
     assert curves["n_params"].tolist() == N
     assert curves["test_loss"].tolist() == LOSS
     assert curves["train_loss"].tolist() == pytest.approx([y - 0.1 for y in LOSS])
+
+
+def test_lines_without_a_number_are_no_rows(tmp_path):
+    rows = [
+        row for n, e in zip(SIZES, ERRORS)
+        for row in ({"event": "heartbeat"}, {"event": "eval", "model": "cnn", "n_train": n, "test_error": e})
+    ]  # fmt: skip
+    curves = read(tmp_path, {"log.jsonl": "".join(json.dumps(row) + "\n" for row in rows)})
+    assert curves["n_data"].tolist() == SIZES
+
+
+def test_objects_that_name_their_own_value(tmp_path):
+    tasks = [
+        {"hyperparams": {"Args": {"train_hours": {"section": "Args", "name": "train_hours", "value": str(n)}}},
+         "last_metrics": {"2c8d": {"41fa": {"metric": "test", "variant": "wer", "value": e, "min_value": e}}}}
+        for n, e in zip(SIZES, ERRORS)
+    ]  # fmt: skip
+    curves = read(tmp_path, {"tasks.json": json.dumps({"data": {"tasks": tasks}})})
+    assert curves["n_data"].tolist() == SIZES
+    assert curves["test_error"].tolist() == ERRORS
+
+
+def test_curves_of_tensorboard_of_both_splits_of_a_run(tmp_path):
+    files = {
+        f"run-lm_{n // 10**6}M_{split}-tag-epoch_loss.csv": f"Wall time,Step,Value\n1.5,0,5.1\n2.5,1,{y + more}\n"
+        for n, y in zip(N, LOSS) for split, more in (("train", -0.1), ("validation", 0.0))
+    }  # fmt: skip
+    curves = read(tmp_path, files)
+    ends = curves.frame[curves.frame["step"] == 1]
+    assert dict(zip(ends["n_params"], ends["test_loss"])) == {n // 10**6 * 1e6: y for n, y in zip(N, LOSS)}
+
+
+def test_a_printed_index_of_two_levels(tmp_path):
+    text = "              val_loss\nn_params train_tokens\n19000000 1000000000    4.1\n         2000000000    3.9\n"
+    text += "70000000 1000000000    3.6\n         2000000000    3.4\n"
+    curves = read(tmp_path, {"pivot.txt": text})
+    assert curves["n_params"].tolist() == [19e6, 19e6, 70e6, 70e6]
+    assert curves["n_data"].tolist() == [1e9, 2e9, 1e9, 2e9]
 
 
 def test_overrides_of_hydra_are_columns(tmp_path):

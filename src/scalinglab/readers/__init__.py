@@ -24,7 +24,7 @@ from scalinglab.readers.logs import ReadingWarning, table
 from scalinglab.readers.tables import Understood, understand
 from scalinglab.readers.tables.files import is_table, read_file, row_of_document, unpack
 from scalinglab.readers.tables.headers import numbers_in_names
-from scalinglab.readers.tables.layout import rows_of
+from scalinglab.readers.tables.layout import OF_TENSORBOARD, rows_of
 from scalinglab.readers.tables.meanings import STANDARD
 from scalinglab.readers.tables.remarks import LEFT_OUT, NOTES
 from scalinglab.readers.tables.runs import lacks_data_of_isoflops
@@ -297,7 +297,8 @@ def _tables(folder: Path, wanted: Collection[str]) -> tuple[pd.DataFrame, tuple[
             continue
         frame = _with_config(rows_of(frame, path.name), path)
         if len(paths) > 1 and not aliases(frame.columns).get("run"):
-            frame = frame.assign(run=path.relative_to(folder).with_suffix("").as_posix().replace("/", "-"))
+            name = path.relative_to(folder).with_suffix("").as_posix().replace("/", "-")
+            frame = frame.assign(run=OF_TENSORBOARD.sub("", name))
         found[path] = frame
         declared += own
     frames, paths = _one_row_a_folder([*found.values()], [*found])

@@ -54,6 +54,7 @@ FEWEST_TO_FOLLOW = 5  # points, of which chance alone makes few follow
 LEAST_FOLLOWED = 0.3  # of the variance of y's ranks that its sizes explain where they are sizes at all
 LESS_CLOSELY = 0.1  # by which a rank correlation may be lower than that of the column that was taken
 SAME_RESULT = 0.05  # in the median, by which a mean differs from its seeds
+LONGER = 1.5  # times the steps of the shortest run of a size, from which on lengths are another variable
 FEWEST_STEPS = 5  # rows of a run from which on numbers that rise in each are its steps
 FEWEST_LOST, MOST_LOST = 3, 0.1  # results of a text that the table lacks: how many, and as a share
 MOST_OF_A_TEXT = 1 << 20  # bytes of which every number is looked for
@@ -320,7 +321,18 @@ def rising_rows(asked: Question) -> Doubts:
             yield Reason("rising_rows", column=column, sizes=",".join(asked.sizes))
 
 
-OF_SIZES: tuple[Callable[[Question], Doubts], ...] = (small_sizes, other_ratio, lacking_sizes, other_size)
+def other_lengths(asked: Question) -> Doubts:
+    """Runs of each n_params that end at other steps, where nothing says how much data they saw."""
+    frame = asked.curves.frame
+    if {*asked.sizes} == {"n_params"} and "step" in frame:
+        ends = frame.groupby(["n_params", "run"])["step"].max().groupby("n_params")
+        if (ends.max() > LONGER * ends.min()).all():
+            yield Reason("other_lengths", first=float(ends.min().iloc[0]), last=float(ends.max().iloc[0]))
+
+
+OF_SIZES: tuple[Callable[[Question], Doubts], ...] = (
+    small_sizes, other_ratio, lacking_sizes, other_size, other_lengths,
+)  # fmt: skip
 OF_RESULT: tuple[Callable[[Question], Doubts], ...] = (
     of_training, no_result, other_result, rows_of_runs, rising_rows,
 )  # fmt: skip

@@ -115,6 +115,10 @@ REASONS = {
         "rows of one {sizes} rise in {column}: if they are checkpoints of one run, say so (--column "
         "'step={column}'); if {column} is a setting, choose one value (--where {column}=…)"
     ),
+    "other_lengths": (
+        "runs of one size end at steps from {first:count} to {last:count}, and no column says how much data "
+        "each saw: name it (--column n_data=COLUMN), or fit the steps: fit --x n_params,step"
+    ),
     "sizes_lacking": (
         "{lost} of {rows} results have no {sizes}: fill them in, or drop these rows by naming the size: "
         "--x {sizes}"

@@ -437,9 +437,19 @@ def _table(lines: list[list[str]]) -> list[list[str]]:
 
 
 def _with_index(cells: list[list[str]]) -> list[list[str]]:
-    """Lines with the name of the index, which pandas prints alone below the names, among these."""
+    """Lines with the name of the index, which pandas prints alone below the names, among these.
+
+    Of an index of several levels, what a row leaves out in front is that of the row above.
+    """
     for k in range(1, len(cells) - 1):
         above, (index, *more), below = cells[k - 1 : k + 2]
+        if more and len(below) == len(above) + len(more) + 1 and all(map(names_quantity, (index, *more))):
+            rows = [below]
+            for row in cells[k + 2 :]:
+                lacks = len(below) - len(row)
+                rows.append([*rows[-1][:lacks], *row] if 0 < lacks <= len(more) else row)
+            split = all(len(text.split()) < 2 for row in rows for text in row)
+            return [*cells[: k - 1], [index, *more, *above], *rows] if split else []
         if not more and 1 < len(above) in (len(below), len(below) - 1) and names_quantity(index):
             corner = f"{index} \\ {above[0]}" if len(above) == len(below) else index
             return [*cells[: k - 1], [corner, *above[len(above) - len(below) + 1 :]], *cells[k + 1 :]]

@@ -21,7 +21,7 @@ from scalinglab.curves.columns import (
     rank_correlation,
     standard_name,
     tidy,
-)
+)  # fmt: skip
 from scalinglab.curves.names import SPREADS, TEST, TRAIN, bare, quantity
 from scalinglab.curves.numbers import cell
 from scalinglab.errors import BadInput, NotDetermined
@@ -56,6 +56,8 @@ _EXPORTS = (
     (("Wall time", "Step", "Value"), "Wall time"),  # TensorBoard
     (("count", "mean", "std"), r"count|min|max|median|\d+(?:\.\d+)?%"),  # pandas' describe, of groups
 )  # fmt: skip
+# files of TensorBoard's curves, Keras' with the split behind the run: run-lm_19M_validation-tag-epoch_loss
+OF_TENSORBOARD = re.compile(rf"(?:[._-]({'|'.join((*TRAIN, *TEST))}))?-tag-(.+)$")
 _OF_TIMM = ("model", "top1", "top5", "param_count", "img_size", "crop_pct")  # parameters are in millions
 _OF_EXPORTS = {"std": "mean_std"}
 _CHART = re.compile(r"(?P<run>.+) - (?P<metric>.+?)(?P<range>__MIN|__MAX)?")
@@ -118,8 +120,9 @@ def rows_of(frame: pd.DataFrame, origin: str = "the table") -> pd.DataFrame:
             break
     else:
         rows, note = _from_wide(named, origin, attrs.get(NOTES, ()))
-    if (tag := re.search(r"-tag-(.+)\.csv$", origin)) and "Value" in rows:  # as TensorBoard names files
-        rows = rows.rename(columns={"Value": tag[1]})
+    if (tag := OF_TENSORBOARD.search(origin.removesuffix(".csv"))) and "Value" in rows:
+        whole = quantity(tag[2]) is None or quantity(tag[2]).split
+        rows = rows.rename(columns={"Value": tag[2] if whole else " ".join(filter(None, tag.groups()))})
     attrs = attrs | {GUESSED: rows.attrs[GUESSED]} if GUESSED in rows.attrs else attrs
     rows.attrs = attrs | ({NOTES: [*attrs.get(NOTES, ()), note]} if note else {})
     return rows

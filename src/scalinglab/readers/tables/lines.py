@@ -32,6 +32,7 @@ from scalinglab.readers.tables.headers import (
     sized,
 )
 from scalinglab.readers.tables.remarks import LEFT_OUT, NOTES, is_long, shortened
+from scalinglab.support.words import counted
 
 MOST_VALUES = 50  # of an array
 FEWEST_BY_SIZE = 3  # numbers under names that are sizes
@@ -44,6 +45,12 @@ def table_of_lines(lines: Iterable[str], path: Path, droppable: Droppable) -> pd
     """The table of the file `path`, which has a JSON object in every line."""
     cut: list[str] = []
     frame = _table(_objects(lines, path, cut), droppable)
+    numbers = [c for c in frame if is_numeric(frame[c])]
+    words = frame[numbers].isna().all(axis=1)
+    if numbers and words.any() and (frame[words].isna().all() | frame[~words].notna().any()).all():
+        frame, attrs = frame[~words].reset_index(drop=True), frame.attrs
+        frame.attrs = attrs
+        cut.append(f"left out: {counted(int(words.sum()), 'line')} without a number")
     frame.attrs[NOTES] = cut
     return frame
 
@@ -339,7 +346,11 @@ def unfolded(row: dict[str, Any], prefix: str = "", depth: int = 1) -> Iterator[
             value = named
         if isinstance(value, list) and len(value) == 1:  # of one evaluation
             value = value[0]
-        if isinstance(value, dict) and depth < DEEPEST_OBJECT:
+        if isinstance(value, dict) and {"metric", "variant", "value"} <= {*value}:  # ClearML's, under hashes
+            yield f"{value['metric']}.{value['variant']}", value["value"]
+        elif isinstance(value, dict) and value.get("name") == key and "value" in value:
+            yield f"config.{key}", value["value"]
+        elif isinstance(value, dict) and depth < DEEPEST_OBJECT:
             yield from unfolded(value, f"{prefix}{key}.", depth + 1)
         else:
             yield f"{prefix}{key}", value

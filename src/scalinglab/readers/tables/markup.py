@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 from itertools import chain
 from typing import Any
 
-from scalinglab.curves.names import KINDS, TEST, TRAIN, bare, quantity
+from scalinglab.curves.names import KINDS, TEST, TRAIN, bare, likely_size, quantity
 from scalinglab.curves.numbers import LATEX, cell
 from scalinglab.errors import BadInput
 from scalinglab.readers.tables.headers import (
@@ -26,7 +26,9 @@ from scalinglab.readers.tables.headers import (
 # words are bounded and never given back, so that time grows with a text and not with its square
 _WORD = r"[A-Za-z#][\w/.#()-]{0,80}+"
 _NAME = rf"((?:{_WORD} ){{0,2}}{_WORD})"
-_PAIR = re.compile(_NAME + r"\s*[=:]\s*(\d{1,3}(?:,\d{3})+(?!,?\d)|(?![A-Za-z]\w*\s*[=:])[^\s,;|]+)")
+_PAIR = re.compile(
+    _NAME + r"\s*[=:]\s*(\d{1,3}(?:,\d{3})+(?!,?\d)|[\d.]+ [mb]illions?\b|(?![A-Za-z]\w*\s*[=:])[^\s,;|]+)"
+)
 # "val loss 3.2", without a mark: where the words are a known name
 _SPACED = re.compile(_NAME + r" +([-+]?\d[\d.,]*(?:[eE][-+]?\d+)?[KMBTkmbt]?%?|[nN]a[nN])(?![\w.])")
 # a number in a line of words: 19M, 3.2 ± 0.1, 71.3%; not that of gpt2, 10:32 or 2024-05-01
@@ -107,7 +109,8 @@ def rows_of_pairs(lines: Iterable[str]) -> list[dict[str, str]]:
     usual = {*max(keys, key=lambda k: (bool(splits[k]), of_test[k], keys[k], len(k)))} if keys else set()
     rows = [row for row in found if usual and {*row} >= usual]
     above = [(k, v) for row in found if not {*row} >= usual for k, v in row.items() if k not in usual]
-    once = {k: v for k, v in above if is_size(k) and len({w for j, w in above if j == k}) == 1}
+    planned = {k for k, _ in above if is_size(k) or likely_size(k, "tokens")}  # max_tokens
+    once = {k: v for k, v in above if k in planned and len({w for j, w in above if j == k}) == 1}
     often = {k for k, n in Counter(chain(*rows)).items() if 2 * n > len(rows)}  # no T09 of T09:30
     return [{k: v for k, v in row.items() if k in often} | once for row in rows]
 
