@@ -508,3 +508,15 @@ def test_few_points_that_flatten_show_a_floor_where_a_parabola_does_not():
     assert 2 * stats.t.sf(abs(parabola[0][0]) / np.sqrt(parabola[1][0, 0]), 2) > 0.05
     straight = plan.still_power_law(x, 3 * x**-0.3 * np.exp([0.03, -0.03, 0.01, 0.03, -0.03]))
     assert straight.straight is None
+
+
+def test_runs_to_choose_from_lie_within_a_factor_of_ten_of_the_best_size_for_their_compute():
+    n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 1e10, 4), np.geomspace(2e9, 2e11, 4)))
+    law = sl.laws.surface.fit(n, d, 1.7 + 400 * n**-0.34 + 410 * d**-0.28, form="chinchilla").law
+    runs = candidates.plausible_runs(law, optimum=False)
+    best = (0.34 * 400 / (0.28 * 410) * runs.prod(axis=1) ** 0.28) ** (
+        1 / 0.62
+    )  # where both slopes are equal
+    near = np.abs(np.log10(runs[:, 0] / best)) <= 1
+    assert 0 < near.sum() < len(runs)
+    assert candidates.plausible_runs(law, optimum=True).tolist() == runs[near].tolist()
