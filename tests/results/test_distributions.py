@@ -167,17 +167,12 @@ def test_only_one_module_takes_quantiles_of_distributions_or_draws():
         "laws/mixing/shares.py",  # the calibration by runs left out
         "laws/planning/three_ways.py",  # where budgets are put
         "measure/margin.py", "train/checkpoints/measuring.py", "theory/perceptron/margins.py",  # of margins
-        "studies/verdict.py", "demo/forecast.py",
     }  # fmt: skip
 
 
 def test_intervals_are_made_in_one_module():
-    """Elsewhere they are the two ends that a result keeps, and a parameter that is held."""
-    assert calls("Interval") == {
-        ("answers/fitted.py", "interval"), ("laws/compare.py", "interval"),
-        ("laws/extrapolation/stacking.py", "interval"),
-        ("laws/fitting/uncertainty/intervals.py", "of_parameters"),
-    }  # fmt: skip
+    """Elsewhere there is a parameter that is held."""
+    assert calls("Interval") == {("laws/fitting/uncertainty/intervals.py", "of_parameters")}
 
 
 def printed(value: object, key: str = "") -> list[float]:

@@ -132,7 +132,6 @@ class Doubt(Worded):
             yield Reason(code, rows=tuple(map(str, self.rows[:MOST_ROWS])), of=len(self.rows))
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values, for JSON."""
         ends = {"before": self.before, "after": self.after}
         return {
             "kind": self.kind, "rows": list(self.rows), "what": self.what.to_dict(),
@@ -186,7 +185,6 @@ class Audit(NotebookResult):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values, for JSON."""
         return {
             "doubts": [d.to_dict() for d in self.doubts], "checked": list(self.checked),
             "unchecked": list(self.unchecked), "rows": list(self.rows), "n_rows": self.n_rows,

@@ -28,7 +28,7 @@ from scalinglab.laws.surface import Surface
 from scalinglab.laws.surface import fit as fit_surface
 from scalinglab.readers.guards import SEARCHED, Question, refuse_doubtful
 from scalinglab.readers.tables.meanings import NO_MEASUREMENT, NO_RESULT
-from scalinglab.results.distributions import Estimate, Interval, check_level
+from scalinglab.results.distributions import Estimate, WithEnds, check_level
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.sentences import spoken
 from scalinglab.results.types import Reason, Remark, noted
@@ -391,7 +391,6 @@ class Fit(NotebookResult):
         return (self.surface or self.law).notebook_table()
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values, for JSON."""
         ends = self.intervals
         return {
             "x": list(self.x), "y": self.y, "form": self.law.form.name, "equation": self.law.form.equation,
@@ -402,7 +401,7 @@ class Fit(NotebookResult):
 
 
 @dataclass(frozen=True)
-class Prediction(NotebookResult):
+class Prediction(NotebookResult, WithEnds):
     """What was measured, at other sizes; made by `scalinglab.predict`.
 
     Attributes:
@@ -428,11 +427,6 @@ class Prediction(NotebookResult):
     notes: tuple[Reason, ...] = ()
     fit: Fit | None = None
 
-    @property
-    def interval(self) -> Interval:
-        """The two ends."""
-        return Interval(self.low, self.high)
-
     def notebook_table(self) -> pd.DataFrame:
         """One row a place."""
         import pandas as pd
@@ -457,7 +451,6 @@ class Prediction(NotebookResult):
         yield from noted(self.notes)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values, for JSON."""
         return {
             "y": self.y, "level": self.level, "predictions": self.notebook_table().to_dict("records"),
             "notes": [note.to_dict() for note in self.notes],

@@ -100,7 +100,6 @@ class Answers(NotebookResult):
         return pd.DataFrame([(f.question, f.text) for f in self.findings], columns=["question", "answer"])
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values, for JSON."""
         document: dict[str, Any] = {
             "x": self.x, "y": self.y, "answers": [f.to_dict(self.table) for f in self.findings],
             "notes": [note.to_dict() for note in self.notes],

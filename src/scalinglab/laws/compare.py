@@ -20,7 +20,7 @@ from scalinglab.laws.fitting.law import Law, bootstrap
 from scalinglab.laws.fitting.uncertainty.intervals import Quantity, interval
 from scalinglab.laws.forms.base import Form, Parameter
 from scalinglab.laws.forms.one_variable import COARSE
-from scalinglab.results.distributions import FEWEST, Interval, check_level
+from scalinglab.results.distributions import FEWEST, WithEnds, check_level
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.types import Reason, Remark, noted
 from scalinglab.support.validation import checked
@@ -54,7 +54,7 @@ def _joint(without: set[str]) -> Form:
 
 
 @dataclass(frozen=True)
-class Speedup(NotebookResult):
+class Speedup(NotebookResult, WithEnds):
     """How many times less compute A needs than B for the same loss.
 
     Attributes:
@@ -75,11 +75,6 @@ class Speedup(NotebookResult):
     law: Law
     parallel: bool
     notes: tuple[Reason, ...] = ()
-
-    @property
-    def interval(self) -> Interval:
-        """The two ends."""
-        return Interval(self.low, self.high)
 
     def predict(self, compute: Any, recipe: str) -> Any:
         """The loss of recipe "A" or "B" at a compute, by the joint fit."""

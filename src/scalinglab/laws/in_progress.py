@@ -100,7 +100,6 @@ class FinalLoss(Worded):
             yield Reason("off_track", low=low, high=high)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values, for JSON."""
         return {**self.__dict__, "expected": list(self.expected)}
 
 

@@ -53,7 +53,7 @@ from scalinglab.laws.fitting.data.from_curves import Table, is_table, points_fro
 from scalinglab.laws.fitting.data.points import ON_THE_LINE, by_name, line_of, places_of, shaped
 from scalinglab.laws.surface import Surface
 from scalinglab.laws.weighing import shares
-from scalinglab.results.distributions import Draws, Estimate, Student, check_level, interval
+from scalinglab.results.distributions import Draws, Estimate, Student, WithEnds, check_level, interval
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.sentences import Column
 from scalinglab.results.types import Reason, Remark, noted
@@ -361,7 +361,6 @@ class Scores(NotebookResult):
         yield from noted(self.notes)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values, for JSON."""
         return {
             "score": self.score, "chance": self.chance, "best": self.best, "weights": self.weights,
             "runs": len(self.curves[0].loss), "x": list(self.x),
@@ -371,7 +370,7 @@ class Scores(NotebookResult):
 
 
 @dataclass(frozen=True, eq=False)
-class ScorePrediction(NotebookResult):
+class ScorePrediction(NotebookResult, WithEnds):
     """A score at other sizes; made by `downstream`.
 
     Attributes:
@@ -425,7 +424,6 @@ class ScorePrediction(NotebookResult):
         yield from noted(self.notes)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values, for JSON."""
         return {
             "score": self.score, "level": self.level, "predictions": self.notebook_table().to_dict("records"),
             "refused": [None if why is None else why.to_dict() for why in self.refused],

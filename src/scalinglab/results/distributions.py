@@ -60,6 +60,18 @@ class Interval(NamedTuple):
         return list(map(Interval, np.asarray(self.low).tolist(), np.asarray(self.high).tolist()))
 
 
+class WithEnds:
+    """A result that has a low and a high end."""
+
+    low: Any
+    high: Any
+
+    @property
+    def interval(self) -> Interval:
+        """The two ends."""
+        return Interval(self.low, self.high)
+
+
 OPEN = Interval(-np.inf, np.inf)  # of what is not determined
 UNKNOWN = Interval(np.nan, np.nan)
 
@@ -270,7 +282,7 @@ def mixture_quantile(
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Estimate(WithEnds):
     """A number with its uncertainty; what is not known is NaN.
 
     Attributes:
@@ -307,11 +319,6 @@ class Estimate:
         with np.errstate(invalid="ignore"):  # of draws that are infinite
             stderr = float(np.std(draws, ddof=1))
         return Estimate(float(value), stderr, *interval(Draws(draws), level))
-
-    @property
-    def interval(self) -> Interval:
-        """The two ends."""
-        return Interval(self.low, self.high)
 
     def to_dict(self) -> dict[str, float | str | None]:
         """As plain values, for JSON; None where a number is not known."""

@@ -119,6 +119,10 @@ class Worded:
             """What the summary says, as data."""
             raise NotImplementedError
 
+        def to_dict(self) -> dict[str, Any]:
+            """Everything as plain values, for JSON."""
+            raise NotImplementedError
+
     def summary(self, names: Mapping[str, str] | None = None) -> str:
         """In words.
 

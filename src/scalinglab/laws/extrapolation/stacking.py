@@ -57,14 +57,14 @@ from scalinglab.laws.fitting.data.from_curves import points_from
 from scalinglab.laws.fitting.data.points import FEWEST_FOR_AN_OFFSET, FEWEST_SIZES, Points
 from scalinglab.laws.fitting.fit import table_outlier_note
 from scalinglab.laws.fitting.uncertainty.form_error import FormError, Places
-from scalinglab.results.distributions import Interval, Mixture, Student, check_level, interval
+from scalinglab.results.distributions import Interval, Mixture, Student, WithEnds, check_level, interval
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.types import Reason, Remark, noted, weighed
 from scalinglab.support.validation import checked, real_array
 
 
 @dataclass(frozen=True)
-class Extrapolation(NotebookResult):
+class Extrapolation(NotebookResult, WithEnds):
     """The continuation of a curve.
 
     Attributes:
@@ -98,11 +98,6 @@ class Extrapolation(NotebookResult):
     points: points.Points | None = None
     law: float = 0.0
     rises: bool = False
-
-    @property
-    def interval(self) -> Interval:
-        """The two ends."""
-        return Interval(self.low, self.high)
 
     @property
     def beyond(self) -> np.ndarray:

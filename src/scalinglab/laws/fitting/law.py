@@ -154,7 +154,6 @@ class Law(Solution, NotebookResult):
         return fits.table(row for row in self._rows if row.name in self._identified)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values, for JSON."""
         return {
             "form": self.form.name,
             "equation": self.form.equation,

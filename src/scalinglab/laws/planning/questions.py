@@ -67,7 +67,6 @@ class Answered(Worded):
         return self.summary()
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values, for JSON."""
         return {**vars(self), "text": self.text, "reason": self.reason.to_dict()}
 
 

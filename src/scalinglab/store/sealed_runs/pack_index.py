@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import operator
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -73,7 +74,7 @@ def write_index(folder: Path, pack: str, file: Path) -> None:
     content = json.dumps(header).encode() + b"\n" + index.keys.tobytes() + index.ends.tobytes()
     stem = pack.removesuffix(".parquet")
     for ending, data in (("footer", parquet.tail_of(file)), ("index", content)):
-        write_checked(folder / f"{stem}.{ending}", lambda file, data=data: file.write(data))
+        write_checked(folder / f"{stem}.{ending}", operator.methodcaller("write", data))
 
 
 def read_index(folder: Path, pack: str) -> PackIndex:
