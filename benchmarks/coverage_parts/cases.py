@@ -189,6 +189,12 @@ def offsets_of_sizes(rng: np.random.Generator, n: np.ndarray, d: np.ndarray) -> 
     return independent_errors(rng, n, d) + 0.005 * rng.standard_normal(len(sizes))[which]
 
 
+def almost_alone(rng: np.random.Generator, n: np.ndarray, d: np.ndarray) -> np.ndarray:
+    """0.03 % at every run, and 0.5 % that all runs of one n_params share."""
+    sizes, which = np.unique(n, return_inverse=True)
+    return 0.1 * independent_errors(rng, n, d) + 0.005 * rng.standard_normal(len(sizes))[which]
+
+
 def along_data(rng: np.random.Generator, n: np.ndarray, d: np.ndarray) -> np.ndarray:
     """0.5 %, autoregressive along n_data among the runs of one n_params: 0.8 from run to run."""
     found = np.empty(n.size)
@@ -220,6 +226,21 @@ def shared_error_case(noise: Noise, design: tuple[np.ndarray, np.ndarray]) -> Ca
             np.array([TRUE[3], exact[2], exact[0]]),
             np.array([fitted.law.parameters["alpha"], best.loss, best.n_params]),
         )
+
+    return one
+
+
+def at_runs_case(noise: Noise, design: tuple[np.ndarray, np.ndarray]) -> Callable:
+    """Loss at the most data, of the middle, the largest and the smallest n_params."""
+    n, d = (v.ravel() for v in design)
+    form, sizes = forms.get("chinchilla"), np.unique(n)
+    at = np.array([sizes[[len(sizes) // 2, -1, 0]], np.repeat(d.max(), 3)])
+
+    def one(rng: np.random.Generator) -> Ends:
+        measured = form(np.array([n, d]), *TRUE) * np.exp(noise(rng, n, d))
+        fitted = surface.fit(n, d, measured, seed=int(rng.integers(2**31)))
+        places = dict(zip(form.variables, at, strict=True))
+        return *fitted.interval(places), form(at, *TRUE), fitted.median(places)
 
     return one
 
@@ -403,6 +424,11 @@ CASES = (
             ("errors of sizes", offsets_of_sizes),
             ("AR(1) along n_data", along_data),
         )
+    ),
+    *(
+        Case(f"surface, {runs}, {name}: loss at middle, largest, smallest", at_runs_case(noise, design))
+        for runs, design in (("8 × 7", EIGHT), ("5 × 5", SQUARE))
+        for name, noise in (("errors of sizes", offsets_of_sizes), ("of sizes alone", almost_alone))
     ),
     *(Case(name, one, asked) for name, one, asked in FEW_SIZES),
     Case("offset, 12 sizes, noise that falls", fit_case("power_law_offset", offset, noise=uneven)),
