@@ -88,10 +88,7 @@ def _rosenfeld_amplitudes(x: Any, y: Any, starts: Mapping[str, Any]) -> dict[str
     ratio = np.clip(y / starts["guess"], 1e-6, 0.99)
     inner = y / np.sqrt(1 - ratio**2)
     low = 0.3 * inner.min(axis=-1, keepdims=True)
-    rest = np.log(np.maximum(inner - low, 1e-3 * inner)) - np.log(2)
-    a = np.exp(np.mean(rest + starts["alpha"] * np.log(x[0]), axis=-1, keepdims=True))
-    b = np.exp(np.mean(rest + starts["beta"] * np.log(x[1]), axis=-1, keepdims=True))
-    return {"E": low, "A": a, "B": b}
+    return {"E": low, **_evenly(x, np.log(np.maximum(inner - low, 1e-3 * inner)), starts)}
 
 
 def _kaplan(x: Any, n_scale: Any, d_scale: Any, alpha: Any, beta: Any) -> Any:
@@ -130,10 +127,15 @@ def _data_constrained(
 def _split(x: Any, y: Any, starts: Mapping[str, Any]) -> dict[str, Any]:
     """Share what is above the floor (to the power 1/γ, where there is γ) evenly between N and D."""
     floor = 0.7 * np.min(y) * np.ones_like(starts["alpha"])
-    rest = np.log(np.maximum(y - floor, 1e-3 * y)) / starts.get("gamma", 1.0) - np.log(2)
-    a = np.exp(np.mean(rest + starts["alpha"] * np.log(x[0]), axis=-1, keepdims=True))
-    b = np.exp(np.mean(rest + starts["beta"] * np.log(x[1]), axis=-1, keepdims=True))
-    return {"E": floor, "A": a, "B": b}
+    rest = np.log(np.maximum(y - floor, 1e-3 * y)) / starts.get("gamma", 1.0)
+    return {"E": floor, **_evenly(x, rest, starts)}
+
+
+def _evenly(x: Any, log_rest: Any, starts: Mapping[str, Any]) -> dict[str, Any]:
+    """Amplitudes with which either term has half of what is above the floor, on average of its logarithm."""
+    exponents = {"A": starts["alpha"] * np.log(x[0]), "B": starts["beta"] * np.log(x[1])}
+    rest = log_rest - np.log(2)
+    return {name: np.exp(np.mean(rest + rise, axis=-1, keepdims=True)) for name, rise in exponents.items()}
 
 
 NAMES = ("n_params", "n_data")

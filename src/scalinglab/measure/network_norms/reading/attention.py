@@ -46,7 +46,7 @@ class Attention(Normalising):
         scale = 1 / math.sqrt(dim // heads) if packed else float(module.scale)  # type: ignore
         root, log_scale = 0.5 * math.log(tokens), math.log(scale)
         self.graph.has_conventions = True
-        radius = self._conventional_radius(node, name, sources[0], dim)
+        radius = self._conventional_radius(name, sources[0], dim)
         text = (
             "attention: R counts √heads ‖O‖ ‖V‖ (√n + (1+√n) R² scale ‖Q‖ ‖K‖) for n tokens of "
             + ("length at most R = √dim max|γ| + ‖β‖, which the layer norm before it guarantees"
@@ -124,7 +124,7 @@ class Attention(Normalising):
             return str(source.target)
         return None
 
-    def _conventional_radius(self, node: fx.Node, name: str, source: fx.Node, dim: int) -> str:
+    def _conventional_radius(self, name: str, source: fx.Node, dim: int) -> str:
         before, radius = self._norm_before(source), f"{name} radius"
 
         def read(state: Stack) -> Tensor:

@@ -110,8 +110,9 @@ def _log_size(value: Reading, place: int) -> Reading:
     return read
 
 
-def movement(function: Callable[..., Any], arguments: Callable[[Any], tuple[Any, Any]], shape: Sequence[int],
-             shape_after: Sequence[int]) -> tuple[float, float]:  # fmt: skip
+def movement(
+    function: Callable[..., Any], arguments: Callable[[Any], tuple[Any, Any]], shape: Sequence[int]
+) -> tuple[float, float]:
     """What moving numbers about can do: the most copies of one, and the most old tokens in a new one.
 
     The function is applied to the numbers' own places, and to those of the tokens that they belong to.
@@ -119,7 +120,7 @@ def movement(function: Callable[..., Any], arguments: Callable[[Any], tuple[Any,
     Args:
         function: moves or copies entries, and may add zeros.
         arguments: the arguments around a tensor that stands for the input.
-        shape, shape_after: of the input and of what the function returns.
+        shape: of the input.
     """
     size, last = math.prod(shape), (shape[-1] if shape else 1)
     places = torch.arange(1, size + 1, dtype=torch.float64).reshape(tuple(shape))

@@ -183,7 +183,7 @@ class Sums(Elementwise):
             return found
 
         before, after = self.shapes[source.name], self.shapes[node.name]
-        copies, tokens = extents.movement(node.target, arguments, before, after)  # type: ignore[arg-type]
+        copies, tokens = extents.movement(node.target, arguments, before)  # type: ignore[arg-type]
         self._factor(node, source, math.sqrt(copies), node.meta["name"])
         grow, mixed = 0.5 * math.log(copies) if after else 0.0, 0.5 * math.log(copies * tokens)
         self._bound(node, [source], lambda norms, e: (e.entry, e.token + mixed, e.length + grow))
