@@ -78,7 +78,6 @@ PARTS = {
 }
 SAME, MOST_COLUMNS = 0.01, 16  # chosen: relative, of products that are rounded; guard: columns of a table
 NEAR_ZERO = 0.1  # chosen: of the median; where losses come as near, one may be zero
-UTILISATION = r"(?:^|_)(?:mfu|hfu|utili[sz]ation)"
 UNIT = 2.0  # chosen: decades between sizes in one unit and in another; units are three apart
 MOST_UNTUNED = 0.5  # chosen: of the sizes of a study, from which on it searches only some
 LEAST_COUNT = 10_000  # guard: less is a number of heads or layers, or a width
@@ -525,7 +524,7 @@ def impossible(study: Study) -> Iterator[Doubt]:
     loss = numbers[study.loss]
     near = loss[loss > 0].min() <= NEAR_ZERO * loss[loss > 0].median()  # an error may be zero
     found = {str(study.loss): (loss <= 0) & (not near)}
-    for column in {*study.columns(UTILISATION)} & {*numbers}:
+    for column in {*study.columns(r"(?:^|_)(?:mfu|hfu|utili[sz]ation)")} & {*numbers}:
         found[column] = numbers[column] > (1 if numbers[column].median() <= 1 else 100)
     for column, wrong in found.items():
         if 0 < wrong.sum() < len(wrong):

@@ -399,11 +399,8 @@ def few_of_a_kind(values: pd.Series) -> pd.Series:
 
 
 def differs(study: Study, column: str) -> bool:
-    """Whether the losses of the kinds of a column differ, or runs of one size compare them.
-
-    Kinds that are names of ratios of data to parameters, as 20x, do not count.
-    """
-    if study.data is not None:
+    """Whether the losses of the kinds of a column differ, or runs of one size compare them."""
+    if study.data is not None:  # names of ratios of data to parameters, as 20x, are no kinds
         ratio = np.log(study.frame[study.data] / study.frame[study.size]).groupby(study.frame[column])
         low, high = ratio.agg(["min", "max"]).sort_values("min").to_numpy().T
         if np.max(high - low) < np.min(low[1:] - high[:-1], initial=np.inf):
@@ -558,10 +555,8 @@ def studies_of(curves: Curves) -> list[Study]:
             if ratio > 0 and abs(np.log(ratio / unit)) < np.log(WITHIN):
                 frame, budget = frame.assign(**{column: unit * frame[column]}), str(column)
     if budget is None and size and data:
-        frame, budget = (
-            frame.assign(**{PRODUCT: FLOPS_PER_PARAM_EXAMPLE * frame[size] * frame[data]}),
-            PRODUCT,
-        )
+        product = FLOPS_PER_PARAM_EXAMPLE * frame[size] * frame[data]
+        frame, budget = frame.assign(**{PRODUCT: product}), PRODUCT
     names = {ours: theirs for theirs, ours in curves.names.items()}
     texts = frame.select_dtypes(exclude=["number", "bool"]).columns
     known = re.compile("|".join((SCHEDULE, FINISHED, KEPT, ENDED)), re.IGNORECASE)
