@@ -166,6 +166,14 @@ def test_a_bend_of_a_surface_is_an_f_test_on_its_residuals():
     assert surface.fit(*runs_of_surface(5, bent=0.1)).bend.seen is True
 
 
+@pytest.mark.parametrize("bent", [0.0, 0.1])
+def test_a_surface_says_that_its_residuals_bend_where_they_do(bent: float):
+    fitted = surface.fit(*runs_of_surface(5, bent=bent), form="chinchilla")
+    cautions = [r.details["of"] for r in fitted.remarks if r.code == "inside"]
+    found = [caution.details["why"].code for caution in cautions if caution.code == "lack_of_fit"]
+    assert found == ["residuals_bend"] * bool(bent)
+
+
 def test_offsets_that_runs_of_a_size_share_are_no_bend():
     """Of runs that could share nothing the same offsets are one."""
     offset = np.tile(0.01 * np.array([1, 0, -1, 0.5, -1, 0, 1]), 7)
