@@ -121,7 +121,7 @@ def rows_of(frame: pd.DataFrame, origin: str = "the table") -> pd.DataFrame:
     else:
         rows, note = _from_wide(named, origin, attrs.get(NOTES, ()))
     if (tag := OF_TENSORBOARD.search(origin.removesuffix(".csv"))) and "Value" in rows:
-        whole = quantity(tag[2]) is None or quantity(tag[2]).split
+        whole = (known := quantity(tag[2])) is None or known.split
         rows = rows.rename(columns={"Value": tag[2] if whole else " ".join(filter(None, tag.groups()))})
     attrs = attrs | {GUESSED: rows.attrs[GUESSED]} if GUESSED in rows.attrs else attrs
     rows.attrs = attrs | ({NOTES: [*attrs.get(NOTES, ()), note]} if note else {})
