@@ -13,15 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from scalinglab.curves.columns import (
-    CLEAR_RANK,
-    PROGRESS,
-    is_numeric,
-    is_seed,
-    rank_correlation,
-    standard_name,
-    tidy,
-)  # fmt: skip
+from scalinglab.curves.columns import PROGRESS, is_numeric, is_seed, standard_name, tidy
 from scalinglab.curves.names import SPREADS, TEST, TRAIN, bare, quantity
 from scalinglab.curves.numbers import cell
 from scalinglab.errors import BadInput, NotDetermined
@@ -142,10 +134,10 @@ def _without_names(frame: pd.DataFrame) -> Found:
     logged = len(apart) > FEWEST_CHECKPOINTS and np.ptp(apart) == 0
     if logged or (size % 1 > 0).any() or size.min() < 1 or y.min() <= 0:
         return None
-    rank = rank_correlation(size, y)
-    if not abs(rank) > CLEAR_RANK or (rank > 0 and y.max() > 1):
+    falls = (np.diff(y[np.argsort(size, kind="stable")]) < 0).mean()
+    if 0.25 < falls < 0.75 or (falls < 0.5 and y.max() > 1):
         return None
-    measured = "loss" if y.max() > 1 else "accuracy" if rank > 0 else "error"
+    measured = "loss" if y.max() > 1 else "accuracy" if falls < 0.5 else "error"
     note = f"no names in the first line: columns read as n_data and {measured}"
     return rows.set_axis(["n_data", measured], axis=1), note
 
