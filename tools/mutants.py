@@ -236,7 +236,10 @@ class Near:
 
         numbers = [p.split("::")[0] for folder, p in NUMBERS.items() if mutant.file.startswith(folder)]
         nearest = [place for _, place in sorted(map(distance, self.texts))[: self.count]]
-        examples = [mutant.file] if ">>>" in path.read_text(encoding="utf-8") else []
+        text = path.read_text(
+            encoding="utf-8"
+        )  # of a file that it is given pytest takes functions test_… too
+        examples = [mutant.file] if ">>>" in text and "def test_" not in text else []
         return list(dict.fromkeys([*examples, *numbers, *nearest]))
 
 
