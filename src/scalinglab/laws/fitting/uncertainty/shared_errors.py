@@ -11,7 +11,7 @@ distribution by generalised least squares, and these are averaged by the restric
 residuals (`statistics.NoiseAverage`). Intervals are scaled, on each side, by the average's over that of
 independent errors: the same whether they are profiles or resampled runs.
 
-The prior has independent errors in one half. The other half is even in ln λ (`OFTEN`), half of it offsets and
+The prior has independent errors in one half. The other half is even in ln λ, half of it offsets and
 half the correlations of an autoregression. With four sizes the second half counts half, with three it is left
 out: the offsets of three sizes and E + A N^-α are the same thing, and the prior alone would speak.
 Checkpoints of one run share its errors all but surely.
@@ -32,10 +32,8 @@ from scalinglab.laws.fitting.statistics import NoiseAverage, average_of, correla
 from scalinglab.laws.fitting.uncertainty.linear import LinearFit, scaled
 
 # search: λ beside 0; offsets from 1 to 64 times the noise. Smaller ones hardly move an interval: on 5 × 5
-# runs, which show little of λ, they would take the prior of those that do, and so would large ones, which
-# runs show: from 8 times on the prior falls as 1/λ
+# runs, which show little of λ, they would take the prior of those that do
 RATIOS = 4.0 ** np.arange(7.0)
-OFTEN = np.minimum(1.0, 64 / RATIOS) / np.minimum(1.0, 64 / RATIOS).sum()
 FEWEST_SIZES = 3  # defined: those that E + A N^-α follows, whatever their offsets
 SURE = 0.98  # judged: row "surface, checkpoints of 5 runs" of benchmarks/coverage.py; of checkpoints
 
@@ -218,7 +216,7 @@ def whitened(
             white[:, rows] = (axes / np.sqrt(total)[:, :, None]) @ (axes.swapaxes(1, 2) @ values[rows])
             size += 0.5 * np.log(total).sum(axis=(1, 2))
         found.append(white)
-        prior.append(np.log(chance * share * OFTEN) - size)
+        prior.append(np.log(chance * share / len(RATIOS)) - size)
         correlation.append(np.full(len(RATIOS), rho))
         ratio.append(RATIOS)
     return tuple(map(np.concatenate, (found, prior, correlation, ratio)))  # type: ignore[return-value]
