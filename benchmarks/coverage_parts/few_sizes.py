@@ -85,6 +85,22 @@ def of_sizes(rng: np.random.Generator, at: np.ndarray) -> np.ndarray:
     return np.exp(0.005 * rng.standard_normal(which.max() + 1)[which])
 
 
+def law_case(count: int, seeds: int, shared: float) -> Callable:
+    """The law itself inside, at the end of and ten times beyond `count` sizes, of runs that err by 0.3 %.
+
+    Seeds of one size share an error of `shared` beside.
+    """
+    sizes = np.geomspace(1e3, 1e5, count)
+    x, places = np.repeat(sizes, seeds), np.array([1e4, 1e5, 1e6])
+
+    def one(rng: np.random.Generator) -> Ends:
+        together = np.repeat(shared * rng.standard_normal(count), seeds)
+        law = sl.laws.fit(x, offset(x) * np.exp(together + 0.003 * rng.standard_normal(x.size)))
+        return *law.interval(places), offset(places), law.predict(places)
+
+    return one
+
+
 def recipes_case(
     curvature: float, seeds: int = 1, shift: float = 0.0, count: int = 8, *, lowest: bool = False
 ) -> Callable:
@@ -182,6 +198,11 @@ FEW_SIZES: tuple[tuple[str, Callable[[np.random.Generator], Ends], bool], ...] =
         "one variable, 6 sizes × 3 seeds that hardly differ",
         few_case(6, noise=0.0003, seeds=3, error=of_sizes),
         True,
+    ),
+    *(
+        (f"curve, {count} sizes × {seeds} seeds, {name}", law_case(count, seeds, shared), True)
+        for count, seeds, several in ((5, 3, 0.006), (8, 3, 0.006), (8, 5, 0.005))
+        for name, shared in (("errors of sizes", several), ("independent errors", 0.0))
     ),
     *((f"best of 7 rates, {name}", recipes_case(*given), True) for name, *given in VALLEYS),
     *(

@@ -90,7 +90,7 @@ def test_one_function_makes_the_interval_of_the_law_of_a_ratio_and_with_what_the
     (first,), (last,) = intervals.interval(law, ratio, 0.9, drawn=drawn)
     curves = drawn.predict(at)
     assert (first, last) == pytest.approx(interval(drawn.known(curves[:, 1] / curves[:, 0]), 0.9))
-    wider = law.interval(1e6, of="measurement", form_error=FormError(law))
+    wider = law.interval(1e6, of="measurement", form_error=FormError)
     assumed = law.interval(1e6, of="measurement")
     assert wider.low <= assumed.low < assumed.high <= wider.high
     assert np.log(wider.high / wider.low) > 1.01 * np.log(assumed.high / assumed.low)

@@ -18,15 +18,13 @@ from scalinglab.errors import NotDetermined
 from scalinglab.laws.extrapolation.forecasters import HORIZON
 from scalinglab.laws.extrapolation.shapes import require_continuable, short_range, widened
 from scalinglab.laws.fitting import bend
-from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.data.points import FEWEST_FOR_AN_OFFSET, MOST_SCATTER, Points
 from scalinglab.laws.fitting.fit import AUTO, fit_points
 from scalinglab.laws.fitting.law import Law, scatter_caution
 from scalinglab.laws.fitting.statistics import WIDE
 from scalinglab.laws.fitting.uncertainty.form_error import FormError
-from scalinglab.laws.fitting.uncertainty.shared_errors import SharedErrors
 from scalinglab.laws.forms import base
-from scalinglab.results.distributions import OPEN, Interval, Mixture, Student, interval
+from scalinglab.results.distributions import OPEN, Interval
 from scalinglab.results.types import Reason
 
 OFFSET_FORM = AUTO
@@ -55,19 +53,11 @@ def law_of(data: Points, **options: Any) -> Law:
 
 def ends(data: Points, at: np.ndarray, level: float) -> tuple[np.ndarray, Interval]:
     """The law at `at`, (at,), and the interval of one more run; open ends are 0 and infinity."""
-    laws, weight = [law_of(data)], np.ones(1)
+    law, determined = law_of(data), at <= furthest(data)
     refuse_beginnings(data, at)
-    # seeds that their size moves together count as one point, as far as residuals show that it does
-    if data.error is None and (chance := SharedErrors(laws[0]).chance) > 0:
-        laws.append(fit_points(laws[0].form, points.check(*data.means())))
-        weight = np.array([1 - chance, chance])
-    middles = np.log([law.predict(at) for law in laws])
-    each = np.array([law.interval(at, level, of="measurement", form_error=FormError(law)) for law in laws])
-    with np.errstate(divide="ignore"):
-        low, high = np.log(each).swapaxes(0, 1)
-    average = Mixture(Student.of_ends(middles, low, high, level=level), weight, open_parts=True)
-    mean, determined = np.exp(weight @ middles), at <= furthest(data)
-    law_ends = interval(average, level, natural=np.exp)
+    laws, weight = law.by_sizes
+    mean = np.exp(weight @ np.log([each.predict(at) for each in laws]))
+    law_ends = law.interval(at, level, of="measurement", form_error=FormError)
     found = widened(data.means()[0], at, mean, law_ends, level)
     return mean, found.where(determined, OPEN.through(np.exp))
 

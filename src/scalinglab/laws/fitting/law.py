@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from scalinglab.laws.fitting.data.points import check, shaped
 from scalinglab.laws.fitting.solution import Certificate, Solution, in_order, open_ended
 from scalinglab.laws.fitting.uncertainty import intervals, profile
 from scalinglab.laws.fitting.uncertainty.diagnostics import Diagnosis, diagnose
 from scalinglab.laws.fitting.uncertainty.profile import Bootstrap
-from scalinglab.results import fits
-from scalinglab.results.distributions import FEWEST, Interval
+from scalinglab.laws.fitting.uncertainty.shared_errors import SharedErrors
+from scalinglab.results import distributions, fits
+from scalinglab.results.distributions import FEWEST, Interval, Mixture, Student
 from scalinglab.results.fits import ParameterRow
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.types import Reason, Remark, inside
@@ -58,18 +60,51 @@ class Law(Solution, NotebookResult):
     ) -> Interval:
         """The interval of the law at sizes, which are given as in `predict`.
 
+        Seeds that their size moves together count as one point, as far as residuals show it (`by_sizes`).
+
         Args:
             level: of confidence.
             method: "profile" (likelihood, points independent), "bootstrap" (over runs), or "auto": the
                 bootstrap where runs have several points each, the profile otherwise, averaged over noise
                 that depends on size or is correlated along the curve (`diagnosis`).
             of: "law" (where the curve is) or "measurement" (where one more point would fall).
+            options: of `intervals.known`; `form_error` gives what the form may miss, of a law.
         """
         sizes = {name: options.pop(name) for name in self.form.variables if name in options}
-        return intervals.of_law(
-            self, in_order(self.form, x, sizes), level, method, of,
-            diagnosis=lambda: self.diagnosis, **options,
-        )  # fmt: skip
+        at, missed = in_order(self.form, x, sizes), options.pop("form_error", None)
+        parts, weight = self.by_sizes if method == "auto" else ((self,), np.ones(1))
+        each = [
+            intervals.of_law(
+                law, at, level, method, of, diagnosis=lambda law=law: law.diagnosis,
+                form_error=missed and missed(law), **options,
+            )
+            for law in parts
+        ]  # fmt: skip
+        if len(each) == 1:
+            return each[0]
+        with np.errstate(divide="ignore"):
+            low, high = np.log(np.reshape(each, (len(each), 2, -1))).swapaxes(0, 1)
+        middle = np.log(np.reshape([law.at(at) for law in parts], (len(each), -1)))
+        average = Mixture(Student.of_ends(middle, low, high, level=level), weight, open_parts=True)
+        found = distributions.interval(average, level, natural=np.exp)
+        return found.through(lambda end: shaped(end, np.shape(at)))
+
+    @cached_property
+    def by_sizes(self) -> tuple[tuple[Law, ...], np.ndarray]:
+        """This law and, where seeds repeat sizes, that of the mean of each size; the probability of each.
+
+        Of one variable: where seeds of one size share an error, they count as one point.
+        """
+        data, chance = self.points, 0.0
+        alike = data.error is None and not data.blocked and np.ptp(data.weight) == 0
+        if data.x.ndim == 1 and alike and data.sizes > len(self.form.parameters):
+            chance = SharedErrors(self).chance
+        if not chance:
+            return (self,), np.ones(1)
+        from scalinglab.laws.fitting.fit import fit_points
+
+        loss = "huber" if np.isfinite(self.delta) else "squared"
+        return (self, fit_points(self.form, check(*data.means()), loss=loss)), np.array([1 - chance, chance])
 
     @cached_property
     def diagnosis(self) -> Diagnosis:
