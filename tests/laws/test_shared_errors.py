@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from scalinglab.laws import forms, surface
+from scalinglab.laws import fit, forms, surface
 from scalinglab.laws.fitting.uncertainty.shared_errors import RATIOS, SharedErrors
 
 N, D = (v.ravel() for v in np.meshgrid(np.geomspace(5e7, 2e10, 8), np.geomspace(2e9, 4e11, 6)))
@@ -91,3 +91,25 @@ def test_numbers_to_quote_lie_within_their_intervals_and_stand_beside_the_fitted
     shown = {row.details["name"]: row.details for row in said if row.code.startswith("parameter")}
     assert {name: row.get("median", row["value"]) for name, row in shown.items()} == one.quoted
     assert {name: row["value"] for name, row in shown.items()} == one.parameters
+
+
+def seeds_of_sizes(shared: float) -> tuple[np.ndarray, np.ndarray]:
+    """Five seeds at each of eight sizes, with 0.3 % of noise and what a size shares."""
+    rng = np.random.default_rng(1)
+    x = np.repeat(np.geomspace(1e3, 1e5, 8), 5)
+    together = np.repeat(shared * rng.standard_normal(8), 5)
+    return x, (0.05 + 3 * x**-0.4) * np.exp(together + 0.003 * rng.standard_normal(x.size))
+
+
+def test_seeds_that_share_the_error_of_their_size_count_as_one_point_of_a_curve():
+    at = np.array([[1e5, 2e5], [5e5, 1e6]])
+    ratios = {}
+    for shared in (0.0, 0.03):
+        x, y = seeds_of_sizes(shared)
+        law = fit(x, y)
+        found = law.interval(at)
+        means = fit(np.unique(x), y.reshape(8, 5).mean(axis=1)).interval(at)
+        assert law.interval(1e6) == pytest.approx((found.low[1, 1], found.high[1, 1]))
+        ratios[shared] = np.log(found.ratio) / np.log(means.ratio)
+    assert ratios[0.0].max() < 0.8
+    assert ratios[0.03] == pytest.approx(np.ones((2, 2)), rel=1e-3)

@@ -399,7 +399,7 @@ def _solution(problem: least_squares.Problem, data: Points, minimum: least_squar
     scale = scale_of(problem, z, dof)
     return Law(
         form, form.expand(parameters), data, certificate, problem.log, problem.delta, scale, dof,
-        problem.noise,
+        problem.noise, fit_points,
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -32,7 +32,13 @@ __all__ = ["Certificate", "Interval", "Law"]
 
 @dataclass(frozen=True, repr=False)
 class Law(Solution, NotebookResult):
-    """A fitted form with its uncertainty; made by `fit`."""
+    """A fitted form with its uncertainty; made by `fit`.
+
+    Attributes:
+        refitted: fits the form to other points, with the options of `fit_points`.
+    """
+
+    refitted: Callable[..., Law] | None = None
 
     def predict(self, x: Any = None, **sizes: Any) -> Any:
         """The law at sizes: a number or an array of one variable, several by name, ``n_params=1e9, …``.
@@ -99,12 +105,11 @@ class Law(Solution, NotebookResult):
         alike = data.error is None and not data.blocked and np.ptp(data.weight) == 0
         if data.x.ndim == 1 and alike and data.sizes > len(self.form.parameters):
             chance = SharedErrors(self).chance
-        if not chance:
+        if not chance or self.refitted is None:
             return (self,), np.ones(1)
-        from scalinglab.laws.fitting.fit import fit_points
-
         loss = "huber" if np.isfinite(self.delta) else "squared"
-        return (self, fit_points(self.form, check(*data.means()), loss=loss)), np.array([1 - chance, chance])
+        means = self.refitted(self.form, check(*data.means()), loss=loss)
+        return (self, means), np.array([1 - chance, chance])
 
     @cached_property
     def diagnosis(self) -> Diagnosis:
