@@ -85,10 +85,10 @@ def of_sizes(rng: np.random.Generator, at: np.ndarray) -> np.ndarray:
     return np.exp(0.005 * rng.standard_normal(which.max() + 1)[which])
 
 
-def law_case(count: int, seeds: int, shared: float) -> Callable:
+def law_case(count: int, seeds: int, shared: float, parameters: bool = False) -> Callable:
     """The law itself inside, at the end of and ten times beyond `count` sizes, of runs that err by 0.3 %.
 
-    Seeds of one size share an error of `shared` beside.
+    Seeds of one size share an error of `shared` beside. With `parameters` the offset, amplitude and exponent.
     """
     sizes = np.geomspace(1e3, 1e5, count)
     x, places = np.repeat(sizes, seeds), np.array([1e4, 1e5, 1e6])
@@ -96,6 +96,10 @@ def law_case(count: int, seeds: int, shared: float) -> Callable:
     def one(rng: np.random.Generator) -> Ends:
         together = np.repeat(shared * rng.standard_normal(count), seeds)
         law = sl.laws.fit(x, offset(x) * np.exp(together + 0.003 * rng.standard_normal(x.size)))
+        if parameters:
+            names = ("offset", "amplitude", "exponent")
+            low, high = np.transpose([law.parameter_intervals[name] for name in names])
+            return low, high, np.array([0.05, 3.0, 0.4]), np.array([law.parameters[name] for name in names])
         return *law.interval(places), offset(places), law.predict(places)
 
     return one
@@ -203,6 +207,11 @@ FEW_SIZES: tuple[tuple[str, Callable[[np.random.Generator], Ends], bool], ...] =
         (f"curve, {count} sizes × {seeds} seeds, {name}", law_case(count, seeds, shared), True)
         for count, seeds, several in ((5, 3, 0.006), (8, 3, 0.006), (8, 5, 0.005))
         for name, shared in (("errors of sizes", several), ("independent errors", 0.0))
+    ),
+    (
+        "curve, 5 sizes × 3 seeds, errors of sizes: parameters",
+        law_case(5, 3, 0.006, parameters=True),
+        True,
     ),
     *((f"best of 7 rates, {name}", recipes_case(*given), True) for name, *given in VALLEYS),
     *(
