@@ -113,3 +113,6 @@ def test_seeds_that_share_the_error_of_their_size_count_as_one_point_of_a_curve(
         ratios[shared] = np.log(found.ratio) / np.log(means.ratio)
     assert ratios[0.0].max() < 0.8
     assert ratios[0.03] == pytest.approx(np.ones((2, 2)), rel=1e-3)
+    exponents = law.parameter_intervals["exponent"]
+    alone = fit(np.unique(x), y.reshape(8, 5).mean(axis=1)).parameter_intervals["exponent"]
+    assert exponents == pytest.approx(alone, rel=1e-3)

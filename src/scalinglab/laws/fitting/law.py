@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -119,7 +119,26 @@ class Law(Solution, NotebookResult):
     @cached_property
     def parameter_intervals(self) -> dict[str, Interval]:
         """95 % interval of every parameter and of `exponent`; infinite ends are not determined."""
-        return intervals.of_parameters(self, diagnosis=lambda: self.diagnosis)
+        laws, weight = self.by_sizes
+        each = [intervals.of_parameters(law, diagnosis=partial(getattr, law, "diagnosis")) for law in laws]
+        if len(each) == 1:
+            return each[0]
+        bounds = intervals.bounds_of(self)
+        names = [*self.form.names, "exponent"][: len(bounds[0])]
+        ends = np.array([[part[name] for name in names] for part in each])
+        width = np.min(ends[..., 1] - ends[..., 0], axis=0)
+        unit = np.where(np.isfinite(width) & (width > 0), width, 1.0)
+        low, high = np.moveaxis(ends, -1, 0)
+        low, high = (
+            np.where((low <= bounds[0]) & (low != 0), -np.inf, low),
+            np.where(high < bounds[1], high, np.inf),
+        )
+        values = [{**law.parameters, "exponent": law.form.get_exponent(law.parameters)} for law in laws]
+        middle = np.array([[value[name] for name in names] for value in values], float)
+        parts = Student.of_ends(middle / unit, low / unit, high / unit, level=0.95)
+        average = Mixture(parts, weight, open_parts=True)
+        found = distributions.interval(average, 0.95, natural=lambda end: end * unit, bounds=bounds)
+        return each[0] | dict(zip(names, found.each(), strict=True))
 
     @cached_property
     def _identified(self) -> dict[str, bool]:
