@@ -260,7 +260,9 @@ class TestGPUsOfACluster:
         cluster.remove_node(node, allow_graceful=False)
         wait_for_nodes(3)
 
-    @pytest.mark.parametrize(("gpus", "slots", "beside"), [(0.5, 4, 2), (1, 2, 1)])
+    @pytest.mark.parametrize(
+        ("gpus", "slots", "beside"), [(0.5, 4, 2), pytest.param(1, 2, 1, marks=pytest.mark.nightly)]
+    )
     def test_tasks_share_gpus_or_have_their_own(self, node, tmp_path, gpus, slots, beside):
         from scalinglab.sweep.pools.ray_engine import RayPool
 
