@@ -66,7 +66,8 @@ BODY = r"transformer|block|backbone|trunk|body|(?:non?|excl|without|wo)[a-z]*[_ 
 WHOLE = r"total|with[_ ]?emb|incl|all"
 COUNT = rf"param|^n$|^n[\W_].*(?:{PART}|{BODY}|{WHOLE}|emb)"  # names of counts of parameters, or of a part
 # by kind of doubt the columns of parts of a run, what a part usually does not pass, and in how many rows
-# published: Porian et al. 2024 (warm-ups of small runs), Muennighoff et al. 2023 (repeated data)
+# published: Porian et al. 2024 (warm-ups of small runs), Muennighoff et al. 2023 (four epochs are as new;
+# that eight of them in up to 35 % of the rows are doubted was chosen on tables of `benchmarks/audit.py`)
 PARTS = {
     "warm_up": (r"warm_?up", 0.3, 0.5),
     "repeated": (r"epochs?$|repe(?:at|tition)s$|unique_|distinct_", 8.0, 0.35),
