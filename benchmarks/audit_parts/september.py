@@ -1,7 +1,8 @@
 """Twenty-four tables with one fault each and six without: ladders, isoFLOP curves, speech, vision, searches, scores.
 
-Its author had read what the issue says of the audit and the set of August for its form, and not the audit's checks; committed
-before its first reading. Eight faults are of no kind that the issue names. Noise is 0.2–0.3 % of losses, 1.5 % of errors.
+Its author had read the list of doubts that an audit is asked for, the names of the faults of other sets and
+the set of August for its form, and not the audit's checks; committed before its first reading. Eight
+faults are of no kind in that list. Noise is 0.2–0.3 % of losses, 1.5 % of errors.
 """
 
 # ruff: noqa: E501  tables as they are written
