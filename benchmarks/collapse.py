@@ -16,7 +16,7 @@ import pandas as pd
 import scalinglab as sl
 
 SIZES = (500, 1000, 2000, 4000, 8000, 16000, 32000)
-WAYS = ("position", "optimum", "exponents")
+WAYS = ("position", "optimum")
 
 
 def learning_curves(random: np.random.Generator, noise: float, points: int = 40) -> pd.DataFrame:

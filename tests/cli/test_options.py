@@ -178,8 +178,7 @@ def test_jobs_for_slurm_are_written_and_not_submitted():
         ("laws noise t.csv --x nothing", "nothing"),
         ("laws noise t.csv --x n_data --y nothing --width-column n_data", "nothing"),
         ("laws noise t.csv --x n_data --width-column nothing", "nothing"),
-        ("plan noise t.csv --width 2 --search bath", "--search bath: choose from"),
-        ("plan noise t.csv --width 2 --y nothing", "learning_rate"),
+        ("laws noise t.csv --search bath", "--search bath: choose from"),
     ],
 )
 def test_what_cannot_be_used_is_named(line: str, told: str):

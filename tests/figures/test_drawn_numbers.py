@@ -435,27 +435,6 @@ def test_stability_shows_failed_shares_and_the_largest_stable_rate_of_each_schem
     assert np.array(bars(last)).ravel() == pytest.approx([0.8, 1.5, 0.6, 0.9])
 
 
-@pytest.mark.parametrize(("scheme", "exponent"), [("standard", 0.25), ("ntk", -0.75)])
-def test_the_advice_continues_the_optimum_to_another_width(scheme, exponent):
-    found = SimpleNamespace(
-        found=search(), width=8.0, widening_factor=np.nan, noise=estimate(12.0, 10.0, 15.0), scheme=scheme,
-        critical_width=estimate(64.0), batch_size_there=estimate(32.0, 20.0, 50.0), learning_rate=0.1,
-    )  # fmt: skip
-    left, right = decisions.advice(found).axes
-    stars = [d for axis in (left, right) for d in axis.lines if d.get_marker() == "*"]
-    assert [(d.get_xdata()[0], d.get_ydata()[0]) for d in stars] == [(8.0, 12.0), (8.0, 32.0)]
-    assert [[10.0, 15.0]] in bars(left)
-    assert bars(right) == [[[20.0, 50.0]]]
-    batch = line(right, "at learning rate 0.1")
-    assert slope(batch) == pytest.approx(exponent)
-    x, y = batch.get_xdata(), batch.get_ydata()
-    assert np.exp(np.interp(np.log(8), np.log(x), np.log(y))) == pytest.approx(32)
-    assert (x[0], x[-1]) == (
-        pytest.approx(1),
-        pytest.approx(96),
-    )  # from the smallest width past the critical one
-
-
 @pytest.mark.parametrize(("groups", "more"), [(8, ""), (11, "and 3 more")])
 def test_groups_beyond_those_in_the_legend_are_counted(axis: Axes, groups: int, more: str):
     rows = [

@@ -10,7 +10,7 @@ from matplotlib.collections import LineCollection
 from scalinglab.figures import decisions, laws, results
 from scalinglab.figures.style import MUTED, PALETTE, PlainTicks, colors, panels
 from scalinglab.results import Reason
-from tests.figures.test_drawn_numbers import bars, estimate, legend, line, search, title
+from tests.figures.test_drawn_numbers import bars, legend, line, search, title
 
 X = np.array([1e3, 1e4, 1e5])
 
@@ -187,23 +187,6 @@ def test_the_power_of_the_optimum_has_a_band_between_the_ends_of_its_interval():
     factor = 2 * 1.15 / np.sqrt(2)  # from the middle of the widths to the end of the line
     assert right[:, 1].min() == pytest.approx(np.sqrt(18) * factor**0.5)
     assert right[:, 1].max() == pytest.approx(np.sqrt(18) * factor**1.1)
-
-
-@pytest.mark.parametrize(
-    ("critical", "end"), [(np.nan, 1.5 * 160), (1e9, 1.5 * 1600), (4.0, 1.5 * 16), (64.0, 1.5 * 128)]
-)
-def test_advice_counts_widths_in_the_units_of_the_paper_and_draws_them_to_the_critical_one(critical, end):
-    found = SimpleNamespace(
-        found=search(), width=8.0, widening_factor=16.0, noise=estimate(12.0, 10.0, 15.0), scheme="ntk",
-        critical_width=estimate(critical), batch_size_there=estimate(32.0, 20.0, 50.0), learning_rate=0.1,
-    )  # fmt: skip
-    left, right = decisions.advice(found).axes
-    stars = [d for axis in (left, right) for d in axis.lines if d.get_marker() == "*"]
-    assert [(d.get_xdata()[0], d.get_ydata()[0]) for d in stars] == [(16.0, 12.0), (16.0, 32.0)]
-    batch = line(right, "at learning rate 0.1")
-    assert (batch.get_xdata()[0], batch.get_xdata()[-1]) == (pytest.approx(1), pytest.approx(end))
-    level = next(d for d in right.lines if d.get_linestyle() == "--")
-    assert list(level.get_ydata()) == [1, 1]
 
 
 # --- two recipes, two stages -------------------------------------------------------------------------------

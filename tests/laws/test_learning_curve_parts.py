@@ -6,19 +6,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from scipy.interpolate import make_lsq_spline
 
 import scalinglab as sl
-from scalinglab.errors import BadInput, NotDetermined
+from scalinglab.errors import BadInput
 from scalinglab.laws.learning_curves import (
     collapse,
     dynamical,
     mean_curves,
-    scaling_fit,
     shape,
 )
 from scalinglab.laws.learning_curves.collapse import GRID, SHARED, Family
-from scalinglab.laws.learning_curves.dynamical import stopping_point
 from scalinglab.laws.learning_curves.mean_curves import COUNTED, STIFFNESS, Smooth, smooth
 from scalinglab.results.distributions import slope
 
@@ -271,114 +268,6 @@ def test_twice_the_error_of_an_exponent_is_its_interval():
     for own, expected in ((own, slope(logs, values)) for own, values in pairs):
         assert (own.value, own.low, own.high) == pytest.approx((expected.value, expected.low, expected.high))
         assert 4 * own.stderr == pytest.approx(own.high - own.low)
-
-
-# --- exponents of a collapse ------------------------------------------------------------
-
-
-def planted(seed=0, noise=0.01):
-    """Points on one master curve: four sizes, a = −0.7 and b = 0.4."""
-    rng, which = np.random.default_rng(seed), np.repeat(np.arange(4), 25)
-    log_size = np.log(np.array([8.0, 16.0, 32.0, 64.0]))[which]
-    u = np.tile(np.linspace(-2, 2, 25), 4)
-    x, y = u - 0.7 * log_size, np.cos(u) - 0.4 * log_size
-    return scaling_fit.Points(which, log_size, x, y + noise * rng.standard_normal(100), np.full(100, noise))
-
-
-def test_points_are_rescaled_as_the_equation_says():
-    x, y = planted(noise=0.0).rescaled(np.array([-0.7, 0.4]))
-    assert y == pytest.approx(np.cos(x))
-
-
-def pulls_of(found, truth):
-    return (np.array([e.value for e in found]) - truth) / [e.stderr for e in found]
-
-
-def test_exponents_of_a_collapse_come_back_with_errors_that_hold():
-    truth, pulls = np.array([-0.7, 0.4]), []
-    for seed in range(6):
-        found = scaling_fit.fit(planted(seed), truth + np.array([[0.1, 0.1], [-0.2, -0.2]]))
-        pulls.append(pulls_of(found, truth))
-    assert np.sqrt(np.mean(np.square(pulls))) == pytest.approx(1.0, abs=0.65)
-    assert np.max(np.abs(pulls)) < 4
-
-
-def test_what_is_minimised_is_the_rest_of_a_least_squares_spline():
-    points, values = planted(), np.array([-0.7, 0.4])
-    x, y = points.rescaled(values)
-    order = np.argsort(x)
-    inner = np.quantile(x, np.linspace(0, 1, 6))
-    knots = np.concatenate([[inner[0]] * 3, inner, [inner[-1]] * 3])
-    spline = make_lsq_spline(x[order], y[order], knots, 3)
-    rest = scaling_fit.projected(points, values, 8)
-    assert rest == pytest.approx((y - spline(x)) / points.noise, abs=1e-5)
-
-
-def test_correlated_neighbours_of_one_curve_widen_the_errors():
-    which = np.array([0, 0, 0, 1, 1])
-    r = np.array([1.0, 2.0, 1.0, -5.0, -4.0])
-    rho = (2 + 2 + 20) / (2.5 + 2.5 + 20.5)
-    assert rho > 0.9
-    assert scaling_fit.correlation_factor(which, r) == pytest.approx(1.9 / 0.1), "at most 0.9"
-    r = np.array([1.0, 0.5, -0.2, 1.0, 0.3])
-    rho = (0.5 - 0.1 + 0.3) / ((1 + 0.25) / 2 + (0.25 + 0.04) / 2 + (1 + 0.09) / 2)
-    assert scaling_fit.correlation_factor(which, r) == pytest.approx((1 + rho) / (1 - rho))
-    assert scaling_fit.correlation_factor(which, np.array([1.0, -1.0, 1.0, 1.0, -1.0])) == 1.0, "at least 0"
-
-
-@pytest.mark.slow
-def test_errors_of_exponents_hold_where_one_size_is_noisier_than_stated():
-    """The largest size scatters four times as much as its noise says, and tells most of the exponents."""
-    truth, pulls = np.array([-0.7, 0.4]), []
-    for seed in range(16):
-        points = planted(seed)
-        extra = 0.039 * np.random.default_rng(100 + seed).standard_normal(100)
-        noisier = replace(points, y=points.y + np.where(points.which == 3, extra, 0.0))
-        found = scaling_fit.fit(noisier, truth + np.array([[0.1, 0.1]]))
-        pulls.append(pulls_of(found, truth))
-    assert 0.6 < np.sqrt(np.mean(np.square(pulls))) < 1.05
-
-
-def test_exponents_are_averaged_over_splines_and_their_differences_are_errors():
-    one, other = (
-        scaling_fit.ScalingFit(np.array([at, 0.4]), np.array([0.03, 0.01]), count)
-        for at, count in ((-0.6, 8), (-0.8, 11))
-    )
-    found = scaling_fit.averaged([one, other], np.array([0.25, 0.75]), 50)
-    assert [e.value for e in found] == pytest.approx([-0.75, 0.4])
-    expected = 0.25 * np.hypot(0.03, 0.15) + 0.75 * np.hypot(0.03, 0.05)
-    assert [e.stderr for e in found] == pytest.approx([expected, 0.01])
-
-
-def test_one_size_does_not_determine_exponents():
-    points, one = planted(), np.arange(50, 75)
-    points = scaling_fit.Points(
-        *(v[one] for v in (points.which, points.log_size, points.x, points.y, points.noise))
-    )
-    with pytest.raises(NotDetermined, match="do not determine the exponents"):
-        scaling_fit.fit(points, np.array([[-0.7, 0.4]]))
-
-
-# --- optima of sizes ------------------------------------------------------------
-
-
-def test_where_to_stop_is_a_new_observation_on_the_line_of_optima():
-    sizes = (100.0, 200.0, 400.0, 900.0)
-    curves = [replace(made(np.roll(V, k)), size=size) for k, size in zip((0, 3, 5, 10), sizes, strict=True)]
-    optima = [curve.x[np.argmin(curve.y)] for curve in curves]
-    found = stopping_point(curves, 5000.0)
-    fit = stats.linregress(np.log(sizes), optima)
-    rest = np.array(optima) - fit.intercept - fit.slope * np.log(sizes)
-    distance = np.log(5000) - np.mean(np.log(sizes))
-    spread = np.sum((np.log(sizes) - np.mean(np.log(sizes))) ** 2)
-    error = np.sqrt(rest @ rest / 2 * (1 + 1 / 4 + distance**2 / spread))
-    assert np.log(found.value) == pytest.approx(fit.intercept + fit.slope * np.log(5000))
-    assert found.stderr == pytest.approx(error)
-    assert np.log(found.high / found.value) == pytest.approx(stats.t.ppf(0.975, 2) * error)
-    with pytest.raises(BadInput, match="2 sizes: the optimal norm"):
-        stopping_point(curves[:2], 5000.0)
-    with pytest.raises(BadInput, match="at=0"):
-        stopping_point(curves, 0)
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from tests.laws.synthetic import family, lucky, other_shapes_below
 SIZES = (500, 1000, 2000, 4000, 8000, 16000, 32000)
 
 
-@pytest.mark.parametrize("by", ["optimum", "position", "exponents"])
+@pytest.mark.parametrize("by", ["optimum", "position"])
 def test_curves_of_one_master_curve_collapse_onto_it(by):
     """The plateau breaks the collapse at small norms; far below it, Φ is exact."""
     table = family(SIZES, 0.5, 1.0, noise=0.01, plateau=1e6)
@@ -34,13 +34,13 @@ def test_curves_of_one_master_curve_collapse_onto_it(by):
     assert np.max(np.abs(np.log(found.y / expected))[inner]) < 0.12
 
 
-def test_free_exponents_find_a_collapse_that_has_no_minimum():
+def test_positions_find_a_collapse_that_has_no_minimum():
     """Any x and y: relaxation y = n^−0.3 exp(−t/n^0.7), which only falls."""
     rows = []
     for n in (10, 20, 40, 80, 160):
         t = np.geomspace(0.05, 2.0, 30) * n**0.7
         rows.append(pd.DataFrame({"width": n, "step": t, "test_loss": n**-0.3 * (0.1 + np.exp(-t / n**0.7))}))
-    found = collapse(pd.concat(rows), x="step", y="test_loss", size="width", by="exponents")
+    found = collapse(pd.concat(rows), x="step", y="test_loss", size="width")
     assert found.x_exponent.value == pytest.approx(0.7, abs=0.02)
     assert found.y_exponent.value == pytest.approx(0.3, abs=0.02)
     assert found.deviation.max() < 0.01
@@ -158,7 +158,7 @@ def test_quality_is_about_one_within_noise_and_more_where_curves_differ(noise):
 def test_exponents_hold_the_truth_within_two_standard_errors():
     scores = []
     for seed in range(12):
-        found = collapse(family(SIZES[::2], noise=0.02, plateau=1e6, seed=seed), by="exponents")
+        found = collapse(family(SIZES[::2], noise=0.02, plateau=1e6, seed=seed))
         scores += [(found.x_exponent.value - 1.0) / found.x_exponent.stderr]
         scores += [(found.y_exponent.value - 0.5) / found.y_exponent.stderr]
     assert np.mean(np.abs(scores) <= 2) >= 0.79  # 95 % of 24, less three standard errors

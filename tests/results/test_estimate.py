@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from scalinglab.results.distributions import Estimate, new_point, slope
+from scalinglab.results.distributions import Estimate, slope
 
 
 def test_slope_is_that_of_linear_regression():
@@ -41,15 +41,3 @@ def test_written_with_two_digits_of_the_error():
     assert str(Estimate(12.3, float("nan"))) == "12.3"
     assert str(Estimate(2.5e-9, float("nan"))) == "2.5e-09"
     assert str(Estimate(float("nan"))) == "not determined"
-
-
-def test_a_new_point_on_a_line_scatters_as_the_others_and_more_the_farther_it_lies():
-    x, y = np.array([0.0, 1.0, 2.0, 4.0]), np.array([1.0, 2.5, 2.0, 5.0])
-    design = np.column_stack([np.ones(4), x])
-    coefficients, squares, _, _ = np.linalg.lstsq(design, y, rcond=None)
-    for at in (1.0, 9.0):
-        place = np.array([1.0, at])
-        variance = squares[0] / 2 * (1 + place @ np.linalg.inv(design.T @ design) @ place)
-        found = new_point(x, y, at)
-        assert (found.value, found.stderr) == pytest.approx((place @ coefficients, np.sqrt(variance)))
-        assert found.high - found.value == pytest.approx(stats.t.ppf(0.975, 2) * np.sqrt(variance))

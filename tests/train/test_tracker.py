@@ -50,19 +50,6 @@ def test_two_lines_give_norms_and_losses_at_log_spaced_steps(tmp_path) -> None:
     assert fresh["norm"] == pytest.approx(exact["spectral_complexity"], rel=1e-3)
 
 
-def test_a_norm_that_is_reached_says_stop() -> None:
-    model = small()
-    start = sl.measure.norms(model, (6,))["spectral_complexity"]
-    tracker = Tracker(model, n_data=64, stop_at_norm=1.05 * start)
-    loop(tracker, model, steps=2)
-    assert not tracker.should_stop
-    loop(tracker, model, steps=600)
-    assert tracker.should_stop
-    assert tracker.curves()["norm"].max() >= 1.05 * start
-    with pytest.raises(BadInput, match="stop_at_norm"):
-        Tracker(small(), n_data=64, stop_at_norm=3.0, norms=False)
-
-
 def test_the_network_trains_as_without_a_tracker() -> None:
     watched, alone = small(), small()
     loop(Tracker(watched, n_data=64), watched)

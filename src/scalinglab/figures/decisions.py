@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from scalinglab.laws.mixing.shares import Mixture, Proposal
     from scalinglab.laws.noise import OptimalNoise
-    from scalinglab.laws.planning.sgd_noise_advice import NoiseAdvice
     from scalinglab.laws.tuning.transfer import Hyperparameters
 
 SHOWN = 6  # sizes whose valleys are drawn
@@ -228,28 +227,3 @@ def draw_optimum(axis: Axes, found: OptimalNoise, color: str = PALETTE[0], name:
 def around(estimates: Any) -> np.ndarray:
     """Distances from the value to both ends, for error bars."""
     return np.array([[e.value - e.low, e.high - e.value] for e in estimates]).clip(0).T
-
-
-def advice(found: NoiseAdvice) -> Figure:
-    """The optimum continued to another width left, the batch size that it takes right."""
-    figure, axes = panels(1, 2, size=(4.4, 3.4))
-    left, right = axes[0]
-    optima = found.found
-    draw_optimum(left, optima)
-    units = found.widening_factor / found.width if np.isfinite(found.widening_factor) else 1.0
-    w = found.width * units
-    star = {"fmt": "*", "markersize": 11, "color": PALETTE[1]}
-    points(left, [w], [found.noise.value], around([found.noise]), label=f"width {found.width:g}", **star)
-    left.legend(fontsize=7)
-    grows = 1.0 if found.scheme == "standard" else 0.0
-    reach = found.critical_width.value * units
-    far = min(reach, 100 * w) if np.isfinite(reach) else 10 * w
-    grid = np.geomspace(optima.width[0], 1.5 * max(far, w), 60)
-    batch = found.batch_size_there.value * (grid / w) ** (grows - optima.power.value)
-    right.plot(grid, batch, color=PALETTE[0], label=f"at learning rate {found.learning_rate:g}")
-    points(right, [w], [found.batch_size_there.value], around([found.batch_size_there]), **star)
-    right.axhline(1, color=MUTED, linestyle="--", linewidth=1)
-    loglog(right, label(optima.width_column), "best batch size")
-    right.set_title("below a batch of one the optimum is out of reach", fontsize=9)
-    right.legend(fontsize=7)
-    return figure

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from scalinglab.laws.forms.base import Form, Parameter, register_form
     from scalinglab.laws.in_progress import final_loss
     from scalinglab.laws.learning_curves.collapse import collapse
-    from scalinglab.laws.learning_curves.dynamical import dynamical, stopping_norm
+    from scalinglab.laws.learning_curves.dynamical import dynamical
     from scalinglab.laws.mixing.shares import mixture
     from scalinglab.laws.noise import optimal_noise
     from scalinglab.laws.planning import questions as plan
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Certificate", "Form", "Interval", "Law", "Parameter", "bootstrap", "collapse", "downstream", "dynamical",
     "extrapolate", "final_loss", "fit", "forms", "hyperparameters", "mixture", "optimal_noise",
-    "plan", "register_form", "schedule", "speedup", "stopping_norm", "surface",
+    "plan", "register_form", "schedule", "speedup", "surface",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazily(
@@ -43,7 +43,7 @@ __getattr__, __dir__ = lazily(
         "extrapolate": "extrapolation.stacking", "fit": "fitting.fit", "hyperparameters": "tuning.transfer",
         "mixture": "mixing.shares", "optimal_noise": "noise",
         "register_form": "forms.base", "speedup": "compare",
-        "stopping_norm": "learning_curves.dynamical", "downstream": "scores", "final_loss": "in_progress",
+        "downstream": "scores", "final_loss": "in_progress",
     },
     modules={
         "forms": "forms", "plan": "planning.questions", "schedule": "schedule", "surface": "surface",

@@ -412,21 +412,6 @@ def slope(x: Any, y: Any) -> Estimate:
     )
 
 
-def new_point(x: Any, y: Any, at: float) -> Estimate:
-    """One more y at `at`, by the least-squares line through three points or more: it scatters as these do.
-
-    >>> found = new_point([0.0, 1.0, 2.0, 3.0], [0.0, 2.0, 4.0, 6.4], at=4.0)
-    >>> round(found.value, 6), round(found.stderr, 6)
-    (8.4, 0.244949)
-    """
-    x, y = np.asarray(x, float), np.asarray(y, float)
-    value, distance = float(slopes(x, y)), at - float(x.mean())
-    share = 1 + 1 / x.size + distance**2 / float(np.sum((x - x.mean()) ** 2))
-    return Estimate.from_stderr(
-        float(y.mean()) + value * distance, _scatter(x, y, value) * math.sqrt(share), x.size - 2
-    )
-
-
 def _scatter(x: np.ndarray, y: np.ndarray, value: float) -> float:
     """Standard deviation of the points around the line of this slope."""
     residuals = y - y.mean() - value * (x - x.mean())

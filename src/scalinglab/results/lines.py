@@ -128,20 +128,6 @@ LINES = {
     "still_straight": "yes: {why}",
     "no_more_straight": "no: {why}",
     "perhaps_straight": "cannot tell: {why}",
-    "advice_width": "width {width:g}{widening}: optimal normalized noise scale {noise}",
-    "widening_factor": " (widening factor {w:g})",
-    "advice_batch": "  at learning rate {rate:g}: batch size {size}",
-    "advice_rate": "  at batch size {size:g}: learning rate {rate}",
-    "advice_error": "  expected error there {error}",
-    "advice_gain": "  that is {gain} below the best of width {width:g}",
-    "advice_retuning": "  with the batch size and rate of width {width:g}: {worse} worse",
-    "advice_critical": (
-        "  critical width {width}: there the optimum takes batch size 1 at the largest rate that trained"
-    ),
-    "advice_critical_bound": (
-        "  critical width at least {width}: there the optimum takes batch size 1 at the largest rate that "
-        "trained"
-    ),
     "settings_at": "at {at:.4g}{far}",
     "regret": (
         "a run there ends {value:.2f} % above the best of a search ({level:%%} {low:.2f} … {high:.2f} %)"
@@ -202,7 +188,6 @@ LINES = {
         "by position  divided by place of the falling part, height of the minimum"
     ),
     "collapse_by_optimum": "by optimum   divided by place and height of the minimum",
-    "collapse_by_exponents": "by exponents divided by the powers of the size that make the collapse best",
     "collapse_extent": "from {size:,.10g}{unit} up ({holding} of {sizes} sizes)",
     "collapse_nowhere": "for no three sizes",
     "collapse_holds": "holds        {extent}; outliers: {outliers:,.10g}",

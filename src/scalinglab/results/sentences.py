@@ -675,7 +675,6 @@ REASONS = {
     "beyond_the_runs": (
         "the runs cover {first:.3g} … {last:.3g}: beyond them the answer rests on the form of the law"
     ),
-    "batch_below_one": "the batch size is below one: the optimum cannot be reached at this learning rate",
     "noise_run_once": "every setting was run once: repeat them with other seeds",
     "noise_one_width": "there is one width only",
     "noise_claim_unknown": ("which power the paper claims depends on the parameterization (standard or ntk)"),
@@ -692,10 +691,6 @@ REASONS = {
         "the 95 % interval of p, [{low:.3g}, {high:.3g}], holds {claim:g}, and {other:g} as well"
     ),
     "noise_holds": ("the 95 % interval of p, [{low:.3g}, {high:.3g}], holds {claim:g} and excludes {others}"),
-    "power_of_the_runs": "p = 1 {verdict}: {why}; the power of the runs is used",
-    "noise_with_batch_norm": (
-        "with batch norm the noise scale is not defined; read the ratio of rate to batch alone"
-    ),
     # a plan
     "narrows": "{cost} would narrow the {what} from ± {before:%%} to ± {after:%%}",
     "nothing_narrows": "no run within {budget} narrows the {what}: allow more (plan next --budget)",

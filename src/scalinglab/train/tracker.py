@@ -83,8 +83,6 @@ class Tracker:
         norms: measure norms. Where a bound depends on how large inputs are, it holds for the inputs that the
             network was called with so far: `norm_radius` is the largest ℓ2 length of one. What is not known
             is NaN, with the reason in `norm_missing`.
-        stop_at_norm: a norm beyond which `should_stop` is true, such as the optimal norm that
-            `scalinglab.laws.stopping_norm` extrapolates from smaller sets. The tracker itself stops nothing.
         extra: called with the network, in evaluation mode, at checkpoints, as in `scalinglab.train.run`; for
             example ``scalinglab.measure.KernelReading(x, y)``.
         schedule: the learning rate that is planned for the whole run, ``sl.laws.schedule.cosine(…)``. With it
@@ -111,7 +109,6 @@ class Tracker:
         evaluate: Evaluation | None = None,
         norms: bool = True,
         experiment: str | None = None,
-        stop_at_norm: float | None = None,
         extra: Reading | None = None,
         schedule: Schedule | None = None,
         **setting: Any,
@@ -127,9 +124,6 @@ class Tracker:
                 raise BadInput(f"{name}={number!r} must be a number, at least 1")
         self.model, self.evaluate, self.per_decade = model, evaluate, per_decade
         self.wants_norms, self.extra = norms, extra
-        if stop_at_norm is not None and (not norms or not stop_at_norm > 0):
-            raise BadInput(f"stop_at_norm={stop_at_norm!r} must be positive, and needs norms=True")
-        self.stop_at_norm = stop_at_norm
         self.norms: NormTracker | None = None
         self.flops: int | None = None  # of a step
         self.batch_size = batch_size
@@ -280,13 +274,6 @@ class Tracker:
     def due(self, step: int) -> bool:
         """Whether this step is a checkpoint; `measure` is for those."""
         return step >= self._next and not self.done
-
-    @property
-    def should_stop(self) -> bool:
-        """Whether the norm of a checkpoint has reached `stop_at_norm`."""
-        if self.stop_at_norm is None:
-            return False
-        return any(row.get("norm", 0.0) >= self.stop_at_norm for row in self.rows)
 
     def __call__(self, step: int, **measured: Any) -> bool:
         """Say that a step is done; at a checkpoint everything is measured and written.

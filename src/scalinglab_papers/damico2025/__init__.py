@@ -63,6 +63,4 @@ ENTRIES = listed(
     Entry("published-settings", "norms after one epoch and curves at the settings behind the published ones: "
           "learning rates, batch sizes, initial scales",
           make="against_published:published_settings", scales=("gpu",)),
-    Entry("stop-by-norm", "beyond the paper: the optimal norm of small sizes says where a larger one should "
-          "stop", make="beyond:stop_by_norm", scales=UP_TO_PAPER, gpu_hours=176),
 )  # fmt: skip

@@ -1,10 +1,8 @@
-"""Beyond the paper: when to stop, how long to train.
+"""Beyond the paper: how long to train.
 
-- `stop_by_norm`: is the optimal norm, extrapolated from sizes up to a third of the largest, where the largest
-  should stop?
-- `optimal_norm_in_time`: eq. 4 is about the norm of the smallest test error, which lies near the elbow for a
-  model that overfits, and at the end of the training for one that does not. Which sizes have passed their
-  optimum, and does γ₂ still change with the time?
+Eq. 4 is about the norm of the smallest test error, which lies near the elbow for a model that overfits, and
+at the end of the training for one that does not. Which sizes have passed their optimum, and does γ₂ still
+change with the time?
 """
 
 from __future__ import annotations
@@ -19,9 +17,8 @@ from matplotlib.ticker import NullFormatter
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.figures.collapse import plain_ticks, sizes_legend
-from scalinglab.figures.style import INK, PALETTE, colors, headroom, loglog, panels_for
-from scalinglab.laws.learning_curves.dynamical import stopping_point
-from scalinglab.laws.learning_curves.mean_curves import FEWEST_POINTS, SizeCurve, size_curves
+from scalinglab.figures.style import PALETTE, colors, headroom, loglog, panels_for
+from scalinglab.laws.learning_curves.mean_curves import FEWEST_POINTS, size_curves
 from scalinglab.laws.learning_curves.shape import optimum
 from scalinglab.results.distributions import FEWEST, Estimate, slope
 from scalinglab.studies import trained
@@ -29,59 +26,6 @@ from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.verdict import Row
 from scalinglab_papers.damico2025.curves import analysed, small_print
 from scalinglab_papers.damico2025.pairs import OURS, Pair, pairs, together
-
-SAME = 0.1  # a relative difference of errors that would matter
-
-
-# --- when to stop ----------------------------------------------------------------------------------------
-
-
-def stop_by_norm(scale: str) -> Reproduction:
-    """Error at the norm that smaller sizes predict for the largest, over the smallest error there."""
-    made = [pair for pair in analysed(scale) if len(pair.runs) >= 4]
-    if not made:
-        raise BadInput("no pair has four sizes: three to extrapolate from and one to test")
-    figure, axes = panels_for(len(made), 6, size=(2.9, 2.3))
-    rows = []
-    for axis, pair in zip(axes, made, strict=True):
-        last, smaller = pair.runs[-1], smaller_sizes(pair.runs)
-        predicted = stopping_point(smaller, last.size)
-        loglog(axis, "norm", "test error", f"{pair.label}\nP = {last.size:,.6g}")
-        axis.plot(np.exp(last.x), np.exp(last.y), ".-", color=PALETTE[0], linewidth=0.8, markersize=3)
-        axis.axvline(predicted.value, color=INK, linestyle="--", linewidth=1, label="predicted optimum")
-        axis.axvspan(predicted.low, predicted.high, color=INK, alpha=0.08, linewidth=0)
-        axis.set_xlim(np.exp(last.x[0]), np.exp(last.x[-1]) * 1.5)
-        axis.legend()
-        ends = [regret(last, norm) for norm in (predicted.low, predicted.high)]
-        cost, error = regret(last, predicted.value), float(np.ptp(ends)) / 4
-        rows.append(
-            Row(
-                f"{pair.label}: excess error when P = {last.size:,.6g} stops at the predicted norm", cost,
-                max(error, 1e-4), expected=SAME, relation="<",
-                note=f"relative; from {len(smaller)} sizes up to {smaller[-1].size:,.6g}: "
-                f"{predicted.value:.3g} [{predicted.low:.2g}, {predicted.high:.2g}]; "
-                f"to train to the end costs {regret(last, float(np.exp(last.x[-1]))):.2g}; "
-                "error: from the ends of the interval",
-            )
-        )  # fmt: skip
-    small_print(axes)
-    return Reproduction(together(made), figure, tuple(rows))
-
-
-def smaller_sizes(runs: list[SizeCurve]) -> list[SizeCurve]:
-    """The sizes to extrapolate from: up to a third of the largest, or, where these are not three, more."""
-    for share in (1 / 3, 3 / 4):
-        smaller = [run for run in runs if run.size <= share * runs[-1].size]
-        if len(smaller) >= 3:
-            return smaller
-    return runs[:-1]
-
-
-def regret(curve: SizeCurve, norm: float) -> float:
-    """Smoothed error where a curve passes a norm, or at its end, over its smallest, less one."""
-    place = float(np.clip(np.log(norm), curve.x[0], curve.x[-1]))
-    return float(np.exp(curve.smoothed(np.array([place]))[0] - curve.smoothed.values.min()) - 1)
-
 
 CUTS = 8  # times, evenly in the log, up to the last that every size reaches
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from scalinglab.curves import Curves
-from scalinglab.errors import BadInput
 from scalinglab.figures import decisions
 from scalinglab.figures.style import MUTED, PALETTE, colors, panels, points, sparse
 from scalinglab.laws.noise import OptimalNoise, Stability, optimal_noise, stability
-from scalinglab.laws.noise.runs import TRAINED_ABOVE
-from scalinglab.laws.planning.sgd_noise_advice import noise as advise
+from scalinglab.laws.noise.optimum import from_ends, powers
+from scalinglab.laws.noise.runs import TRAINED_ABOVE, ends
 from scalinglab.results.distributions import Estimate
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.verdict import NUMERICAL, Row, rounded
@@ -140,22 +139,33 @@ def _difference(one: OptimalNoise, other: OptimalNoise) -> Estimate:
 
 
 def critical_width(scale: str) -> Reproduction:
-    """Width at which the optimal noise takes a batch of one at the largest rate that trained (section 5)."""
+    """Width at which the optimal noise takes a batch of one at the largest rate that trained (section 5).
+
+    By ḡ_opt = A w^p through the optima and ḡ = κ ε/B at B = 1; intervals from the resampled optima.
+    """
     key = "mnist 1LP ntk"
     curves = by_batch(key, scale)
     name = f"{title(key, scale)}: critical width, units of a hidden layer"
-    try:
-        found = advise(curves, float(curves["width"].max()))
-    except BadInput as refused:
-        row = Row(name, None, note=f"the runs cannot tell: {refused}")
-        drawn = decisions.noise(optimal_noise(curves, trained_above=chance(scale)))
-        return Reproduction(curves, drawn, (row,))
-    w, units = found.critical_width, found.widening_factor / found.width
-    bound = "" if found.rate_is_bound else "no rate that was tried failed, so this is a lower bound; "
-    upper = f"{units * w.high:.3g}" if np.isfinite(w.high) else "no upper end"
-    note = f"{bound}95 % [{units * w.low:.3g}, {upper}]; no width near it was run"
-    row = Row(name, None, note=f"{units * w.value:.3g}, {note}")
-    return Reproduction(curves, decisions.advice(found), (row,))
+    runs = ends(curves, "normalized_noise_scale")
+    found = from_ends(runs)
+    if not found.bounded or not np.isfinite(found.power.low):
+        row = Row(name, None, note=f"the runs cannot tell: {found.reason}")
+        return Reproduction(curves, decisions.noise(found), (row,))
+    noise = runs.level * runs.frame["batch_size"].to_numpy(float)  # with batches of one
+    largest = float(noise[runs.trained].max())
+    log_width = np.log(found.width[found.used])
+    optima = np.vstack([found.noise[found.used], found.draws[:, found.used]])
+    power = powers(found.width[found.used], optima)
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        away = (np.log(largest) - np.log(optima).mean(axis=1)) / power
+        widths = np.where(power > 0, np.exp(log_width.mean() + away), np.inf)
+    w = Estimate.from_draws(widths[0], widths[1:])
+    failed = np.any(noise[~runs.trained] > largest)
+    bound = "" if failed else "no rate that was tried failed, so this is a lower bound; "
+    upper = f"{w.high:.3g}" if np.isfinite(w.high) else "no upper end"
+    note = f"{bound}95 % [{w.low:.3g}, {upper}]; no width near it was run"
+    row = Row(name, None, note=f"{w.value:.3g}, {note}")
+    return Reproduction(curves, decisions.noise(found), (row,))
 
 
 # --- tables of training times ----------------------------------------------------------------------------

@@ -262,12 +262,11 @@ def collapse(
 
     scalinglab laws collapse curves.csv --x norm --y test_error
 
-    scalinglab laws collapse curves.csv --x step --y test_loss --size width --by exponents --tolerance 0.05
+    scalinglab laws collapse curves.csv --x step --y test_loss --size width --by optimum --tolerance 0.05
 
     Args:
         x: the column that grows during training, e.g. norm (spectral complexity).
-        by: scale that divides each curve: its position (as in laws dynamical), its optimum, or powers of the
-            size with the best exponents.
+        by: scale that divides each curve: its position (as in laws dynamical), or its optimum.
         tolerance: largest relative deviation that counts as collapsed, e.g. 0.1.
     """
     import scalinglab as sl

@@ -1,4 +1,4 @@
-"""``scalinglab laws speedup``, ``schedule`` and ``noise``, ``plan noise``: laws of how one trains."""
+"""``scalinglab laws speedup``, ``schedule`` and ``noise``: laws of how one trains."""
 
 from __future__ import annotations
 
@@ -226,34 +226,3 @@ def laws_noise(
         lines.append(heading + along.summary())
         into["times"] = along.to_dict()
     return Output(document, found.table(), "\n".join(lines), figure=lambda: figures.noise(found))
-
-
-@command("plan noise", figure="noise-plan")
-def plan_noise(rows: Searches, width: float, y: str | None = None, search: str = "all") -> Output:
-    """Batch size and learning rate for another width, the expected gain, and the critical width.
-
-    Needs runs at three widths or more, each with a search over batch sizes or learning rates and two seeds or
-    more. Stops with the reason where the runs do not determine it.
-
-    scalinglab plan noise runs/ --width 8
-
-    scalinglab plan noise runs/ --width 8 --y test_error --search batch --json
-
-    Args:
-        width: the width to plan for, as the runs count theirs: a multiple of the base width in runs of
-            scalinglab, e.g. 8.
-        y: test_accuracy, test_error or a loss.
-        search: use 'all' runs, or only those of the 'batch' or of the 'rate' search.
-    """
-    from scalinglab.figures import decisions as figures
-    from scalinglab.laws.planning import sgd_noise_advice as advising
-
-    settings = ("normalized_noise_scale", "width", "widening_factor")
-    advice = advising.noise(rows.searched(search, settings, ("all", "batch", "rate")), width, y=y)
-    document = advice.to_dict()
-    quantities = [
-        {"quantity": name, **{k: v for k, v in value.items() if k != "stderr"}}
-        for name, value in document.items()
-        if isinstance(value, dict)
-    ]
-    return Output(document, quantities, advice.summary(), figure=lambda: figures.advice(advice))

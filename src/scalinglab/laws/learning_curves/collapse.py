@@ -8,9 +8,9 @@ The scales are
   agree best, which a flat or noisy minimum does not blur. `dynamical` reads γ₂ off these positions and
   carries this collapse: its `collapse_from` is the `holds_from` here. A curve without a falling part that
   stands out of its noise has no position and does not belong;
-- `by="optimum"`: the position and height of every curve's minimum (damico2025, Fig. 4);
-- `by="exponents"`: x_scale = n^a and y_scale = n^−b with the a and b that make the collapse best
-  (`scaling_fit`).
+- `by="optimum"`: the position and height of every curve's minimum (damico2025, Fig. 4).
+
+Their powers of the size, x_scale ∝ n^a and y_scale ∝ n^−b, are the exponents of the collapse.
 
 Heights and positions are those of the smoothed curve: the smallest of many noisy points lies below it by an
 amount that depends on the noise of that size alone, and would tear curves apart that agree.
@@ -33,14 +33,13 @@ import pandas as pd
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput, nearest
-from scalinglab.laws.learning_curves import scaling_fit
 from scalinglab.laws.learning_curves.mean_curves import SizeCurve, left_out, size_curves
 from scalinglab.laws.learning_curves.shape import level_crossings, power_law_window
 from scalinglab.results.distributions import FEWEST, Estimate, slope
 from scalinglab.results.types import Reason, Remark, Worded, noted
 from scalinglab.support.validation import checked
 
-WAYS = ("position", "optimum", "exponents")
+WAYS = ("position", "optimum")
 # convention: a size belongs that deviates by at most this many times its noise, 1 in 400 by chance
 WITHIN = 3.0
 # judged: benchmarks/collapse.py, 1.2 or less within noise but for flat minima; quality above which curves
@@ -57,7 +56,7 @@ class Collapse(Worded):
     """A master curve and how well it holds.
 
     Attributes:
-        by: where the scales come from: "position", "optimum" or "exponents".
+        by: where the scales come from: "position" or "optimum".
         x, y: (g,) the master curve Φ in rescaled units (of the sizes for which it holds).
         spread: (g,) relative standard deviation of those sizes around it.
         sizes: (s,) all sizes; `x_scale`, `y_scale`: (s,) what each was divided by (NaN: no position).
@@ -124,7 +123,7 @@ def collapse(
 
     Args:
         curves: several runs of a size (seeds) are averaged.
-        by: where the scales come from: "position", "optimum" or "exponents".
+        by: where the scales come from: "position" or "optimum".
         tolerance: a size belongs to the collapse where its rms deviation from the master curve of the others
             is below this part of the value and of the curve's own descent in ln y (a curve that falls by 5 %
             in all cannot collapse to within 10 %), or within three times its own noise.
@@ -138,8 +137,6 @@ def collapse(
     if by == "position":
         _, places = level_crossings(found, [power_law_window(curve) for curve in found])
         return replace(collapse_at(found, places.mean(axis=1), tolerance), notes=notes)
-    if by == "exponents":
-        return replace(_best_exponents(found, *_minima(found), tolerance), notes=notes)
     position, height = np.array([curve.smoothed.minimum() for curve in found]).T
     made = collapse_curves(found, position, height, tolerance, by)
     if made.quality > GOOD:
@@ -234,30 +231,6 @@ def _master(
     mean = np.nansum(values, axis=0) / present
     spread = np.sqrt(np.nansum((values - mean) ** 2, axis=0) / np.maximum(present - 1, 1))
     return grid[keep], mean, spread
-
-
-def _best_exponents(
-    found: list[SizeCurve], position: np.ndarray, height: np.ndarray, tolerance: float
-) -> Collapse:
-    """The collapse under the powers of the size that make it best."""
-    family, logs = Family.of(found), np.log([curve.size for curve in found])
-    counts = [len(x) for x, _ in family.points]
-    noise = np.sqrt(family.pooled(np.arange(len(found))))
-    points = scaling_fit.Points(
-        np.repeat(np.arange(len(found)), counts), np.repeat(logs, counts),
-        np.concatenate([x for x, _ in family.points]), np.concatenate([y for _, y in family.points]),
-        np.repeat(noise, counts),
-    )  # fmt: skip
-    guess = np.array([slope(logs, position).value, -slope(logs, height).value])
-    steps = np.array([-0.6, -0.3, -0.1, 0.0, 0.1, 0.3, 0.6])  # a coarse grid of starts around the minima's
-    starts = guess + np.stack(np.meshgrid(steps, steps), axis=-1).reshape(-1, 2)
-    a, b = scaling_fit.fit(points, starts)
-    # constants: the curves' mean optimum stays at (1, 1), so that the master curve reads as in the other ways
-    x_scale, y_scale = a.value * logs, -b.value * logs
-    x_scale, y_scale = x_scale + (position - x_scale).mean(), y_scale + (height - y_scale).mean()
-    return replace(
-        collapse_curves(found, x_scale, y_scale, tolerance, "exponents"), x_exponent=a, y_exponent=b
-    )
 
 
 # --- how well rescaled curves lie on each other -------------------------------------------------------------

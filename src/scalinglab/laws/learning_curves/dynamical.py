@@ -41,7 +41,7 @@ from scalinglab.errors import BadInput
 from scalinglab.laws.learning_curves.collapse import Collapse, collapse_at
 from scalinglab.laws.learning_curves.mean_curves import SizeCurve, left_out, size_curves
 from scalinglab.laws.learning_curves.shape import level_crossings, optimum, power_law_window
-from scalinglab.results.distributions import FEWEST, Estimate, is_zero, new_point, product, slope, slopes
+from scalinglab.results.distributions import Estimate, is_zero, product, slope, slopes
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.types import Reason, Remark, noted
 from scalinglab.support.validation import checked
@@ -205,41 +205,3 @@ def _drift_note(logs: np.ndarray, early: np.ndarray) -> tuple[Reason, ...]:
         return ()
     ends = {"first": float(early[np.argmin(logs)]), "last": float(early[np.argmax(logs)])}
     return (Reason("early_slopes_drift", **ends, trend=trend.value),)
-
-
-@checked
-def stopping_norm(
-    curves: Curves | pd.DataFrame,
-    at: float,
-    x: str = "norm",
-    y: str = "test_error",
-    size: str = "n_data",
-    seed: int = 0,
-) -> Estimate:
-    """The norm at which the error of a run on `at` examples is expected to be smallest.
-
-    Eq. 4 by least squares through the optima at hand, continued to the size asked for. Its error is that of a
-    new observation on the line: optima scatter around it. A run of that size can then be stopped when its
-    norm comes there (`Tracker(stop_at_norm=…)`), without a test set being looked at.
-
-    Args:
-        curves: one model on one data set at three sizes or more.
-        at: the size asked for.
-        x, y, size, seed: as in `dynamical`.
-
-    Returns:
-        The geometric best value, with a 95 % interval; `stderr` is that of its logarithm.
-    """
-    return stopping_point(size_curves(curves, x, y, size), at, seed)
-
-
-def stopping_point(found: list[SizeCurve], at: float, seed: int = 0) -> Estimate:
-    """`stopping_norm` of curves that are averaged already."""
-    if len(found) < FEWEST:
-        raise BadInput(f"{len(found)} sizes: the optimal norm of another one needs three or more")
-    if not at > 0:
-        raise BadInput(f"at={at!r} must be a positive size")
-    generator = np.random.default_rng(seed)
-    sizes = np.log([curve.size for curve in found])
-    logs = new_point(sizes, [optimum(curve, generator).x for curve in found], float(np.log(at)))
-    return Estimate(float(np.exp(logs.value)), logs.stderr, *logs.interval.through(np.exp))

@@ -4,7 +4,6 @@
 - `still_power_law(x, y)`: is the curve still in its power law?
 - `next_runs(...)`: which runs would shrink the interval of the prediction that matters?
 - `approaches(...)`: the three ways to the compute-optimal model.
-- `noise(curves, width)`: batch size and learning rate for another width.
 """
 
 from __future__ import annotations
@@ -32,22 +31,17 @@ from scalinglab.support.lazy import lazily
 from scalinglab.support.validation import checked
 
 if TYPE_CHECKING:
-    from scalinglab.laws.planning.sgd_noise_advice import NoiseAdvice, noise
     from scalinglab.laws.planning.three_ways import Approaches, approaches
 
 __all__ = [
-    "Answer", "Approaches", "Bend", "NextRuns", "NoiseAdvice", "approaches",
-    "next_runs", "noise", "size_for", "still_power_law",
+    "Answer", "Approaches", "Bend", "NextRuns", "approaches", "next_runs", "size_for", "still_power_law",
 ]  # fmt: skip
 # what `answer` does not ask is loaded when it is first used
 __getattr__, _ = lazily(
     "scalinglab.laws.planning",
-    {
-        "Approaches": "three_ways", "approaches": "three_ways", "NoiseAdvice": "sgd_noise_advice",
-        "noise": "sgd_noise_advice",
-    },
+    {"Approaches": "three_ways", "approaches": "three_ways"},
     onto=__name__,
-)  # fmt: skip
+)
 
 PLACES = 160  # search: sizes that are looked at for a target, between which a law is straight on log axes
 
