@@ -26,7 +26,7 @@ GROUPS = {
     "theory": ("theory", "Solve the exactly solvable models."),
     "simulate": ("theory", "Simulate the solvable models at finite size."),
     "laws": ("laws recipes", "Fit scaling laws to learning curves."),
-    "plan": ("plan recipes", "Predict losses, find compute-optimal sizes and plan the next runs."),
+    "plan": ("plan", "Predict losses, find compute-optimal sizes and plan the next runs."),
     "forecast": ("answer", "Seal a forecast in a file, and score it later."),
     "data": ("files", "List and download image sets and published curves."),
     "reproduce": ("reproduce", ""),
