@@ -30,7 +30,7 @@ DEFAULTS = {  # what an argument of this name is unless it is given
 # PyTorch's own, sets of data that are drawn, pieces of work, and a number of features in a phase
 OTHERWISE = {
     "nets.BatchNorm.momentum", "data.random_teacher.width", "data.teacher_student.width",
-    "data.teacher_student.n_data", "data.text.n_data", "measure.fisher_rao.batch_size",
+    "data.teacher_student.n_data", "data.text.n_data",
     "measure.gradient_noise.batch_size", "measure.margins.batch_size",
     "theory.one_pass.phases.spectrum.n_params", "simulate.perceptron.draw.n_params",
     *(f"{module}.Parameter.{end}" for module in ("laws", "laws.forms") for end in ("low", "high")),

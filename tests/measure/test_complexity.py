@@ -1,6 +1,5 @@
 """Spectral complexity against matrices written out, the authors' formula, and its defining properties."""
 
-import itertools
 import math
 
 import numpy as np
@@ -190,7 +189,7 @@ def test_ntk_multipliers_count_as_part_of_the_weights():
         nets.build("cnn", shape, 5, width=0.125, parameterization=p, seed=0) for p in ("standard", "ntk")
     )
     first, second = measure.norms(standard, shape), measure.norms(ntk, shape)
-    for name in ("spectral_complexity", "spectral", "path"):
+    for name in ("spectral_complexity", "spectral"):
         assert second[name] == pytest.approx(first[name], rel=1e-3)  # the same draw, scaled
     assert second["l2"] > 2 * first["l2"]
 
@@ -206,7 +205,7 @@ def test_replicas_at_once_equal_replicas_one_by_one_and_a_warm_start_changes_not
     shape, options = (3, 8, 8), {"width": 0.125, "depth": 2} if name == "vit" else {"width": 0.125}
     models = [nets.build(name, shape, 5, seed=seed, **options) for seed in range(3)]
     alone = [measure.norms(model, shape) for model in models]
-    names = ("spectral_complexity", "spectral", "l1", "l2", "group21", "path")
+    names = ("spectral_complexity", "spectral", "l1", "l2", "group21")
     tracker = measure.NormTracker(models[0], shape, which=names, tolerance=1e-4, capture=False)
     batched, again = tracker.measure(stacked(models)), tracker.measure(stacked(models))
     assert set(batched) == set(alone[0])
@@ -549,47 +548,6 @@ def test_norms_work_inside_inference_mode_and_autocast():
         assert measure.norms(model, (3, 8, 8))["spectral_complexity"] == pytest.approx(expected, rel=1e-3)
 
 
-def test_path_norm_equals_the_sum_over_all_paths():
-    model = nets.build("mlp", (3,), 2, hidden=4, seed=0).double()
-    first, second, third = (p.detach().numpy() for p in model.parameters() if p.ndim == 2)
-    paths = sum(
-        (first[a, i] * second[b, a] * third[o, b]) ** 2
-        for i, a, b, o in itertools.product(range(3), range(4), range(4), range(2))
-    )
-    assert measure.norms(model, (3,))["path"] == pytest.approx(math.sqrt(paths), rel=1e-10)
-
-
-POOLS = {
-    "average": nn.AvgPool2d(2),
-    "overlapping, padded": nn.AvgPool2d(3, 2, 1),
-    "padding not counted": nn.AvgPool2d(3, 2, 1, count_include_pad=False),
-    "adaptive": nn.AdaptiveAvgPool2d((3, 4)),
-    "function": lambda x: F.adaptive_avg_pool2d(F.avg_pool2d(x, 2, stride=1), 1),
-    "mean": lambda x: x.mean((2, 3)),
-}
-
-
-@pytest.mark.parametrize("name", POOLS)
-def test_an_average_is_a_layer_of_the_path_norm(name):
-    class Pooled(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.conv = nn.Conv2d(2, 3, 3, padding=1)
-
-        def forward(self, x):
-            return POOLS[name](F.relu(self.conv(x)))
-
-    torch.manual_seed(0)
-    model = Pooled().double()
-    conv = as_matrix(lambda x: F.conv2d(x, model.conv.weight, padding=1), (2, 7, 6))
-    pool = as_matrix(POOLS[name], (3, 7, 6))
-    if name == "function":  # two layers, each with its own squared weights
-        first = as_matrix(lambda x: F.avg_pool2d(x, 2, stride=1), (3, 7, 6))
-        pool = np.sqrt(as_matrix(nn.AdaptiveAvgPool2d(1), (3, 6, 5)) ** 2 @ first**2)
-    paths = (pool**2 @ conv**2).sum()
-    assert measure.norms(model, (2, 7, 6))["path"] == pytest.approx(math.sqrt(paths), rel=1e-10)
-
-
 # layer, shape of its input, and how far its bound may be above the norm of its matrix
 BOUNDED = {
     "to more pixels": (nn.AdaptiveAvgPool2d(6), (2, 2, 2), 1),  # as VGG does to small images: norm 3
@@ -619,35 +577,6 @@ def test_a_maximum_grows_by_the_windows_that_see_an_entry():
         assert found.get("1", ("", 1.0))[1] == pytest.approx(math.sqrt(windows))
 
 
-def test_averages_of_lines_are_layers_of_the_path_norm():
-    torch.manual_seed(0)
-    model = nn.Sequential(nn.Linear(9, 9), nn.ReLU(), nn.AvgPool1d(3, 2, 1), nn.AdaptiveAvgPool1d(2)).double()
-    pools = [as_matrix(model[2], (2, 9)), as_matrix(model[3], (2, 5))]
-    dense = np.kron(np.eye(2), model[0].weight.detach().numpy())
-    paths = (pools[1] ** 2 @ pools[0] ** 2 @ dense**2).sum()
-    assert measure.norms(model, (2, 9))["path"] == pytest.approx(math.sqrt(paths), rel=1e-10)
-
-
-@pytest.mark.parametrize(
-    "layer", [nn.GELU(), nn.Tanh(), nn.Softsign(), nets.Attention(4, 2), nn.LayerNorm(4)]
-)
-def test_networks_that_are_not_homogeneous_have_no_path_norm(layer):
-    model = nn.Sequential(nn.Linear(4, 4), layer, nn.Linear(4, 2))
-    assert "path" not in measure.norms(model, (3, 4))
-
-
-def test_fisher_rao_norm_of_a_homogeneous_network_follows_from_its_outputs():
-    model = nets.build("mlp", (6,), 3, hidden=8, depth=2, seed=0).double()  # biases start at zero
-    x, y = torch.randn(20, 6, dtype=torch.float64), torch.randint(3, (20,))
-    outputs = model(x).detach()
-    slope = outputs.softmax(1) - F.one_hot(y, 3)
-    expected = 3 * math.sqrt(
-        float((slope * outputs).sum(1).square().mean())
-    )  # Liang et al. 2019, theorem 3.1
-    assert measure.fisher_rao(model, x, y, batch_size=7) == pytest.approx(expected, rel=1e-10)
-    assert measure.norms(model, (6,), data=(x, y))["fisher_rao"] == pytest.approx(expected, rel=1e-10)
-
-
 def test_scaling_one_layer_scales_the_complexity():
     model = nets.build("lenet", (1, 12, 12), 5, width=2, seed=0)
     before = measure.norms(model, (1, 12, 12))["spectral_complexity"]
@@ -665,7 +594,6 @@ def test_bad_input_names_what_is_wrong():
         (lambda: measure.NormTracker(model, (4,), which=("l3",)), "unknown norm"),
         (lambda: measure.NormTracker(model, (4,), which=("l2",), readers=readers), "cannot be shared"),
         (lambda: measure.norms(nn.Sequential(nn.LayerNorm(4)), (4,)), "no dense"),
-        (lambda: measure.fisher_rao(model, torch.zeros(2, 4), torch.zeros(3)), "targets"),
     ):
         with pytest.raises(BadInput, match=message):
             call()

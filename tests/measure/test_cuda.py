@@ -11,7 +11,7 @@ from scalinglab import measure, nets
 from scalinglab.measure.network_norms.cuda_graphs import measurement_stream
 from scalinglab.measure.network_norms.lanczos import spectral_norm
 from scalinglab.measure.network_norms.operators import ConvGeometry, _pad, _patches
-from scalinglab.measure.network_norms.tracker import CHEAP
+from scalinglab.measure.network_norms.tracker import NAMES
 from scalinglab.train import jobs
 from scalinglab.train.setting import Setting
 
@@ -49,7 +49,7 @@ def check(found, weights, model, definition, what, rtol=5e-3) -> None:
     """
     here = {key: value.cpu() for key, value in weights.items()}
     model = copy.deepcopy(model).cpu()
-    expected = measure.NormTracker(model, SHAPE, definition, CHEAP, 1e-5, capture=False).measure(here)
+    expected = measure.NormTracker(model, SHAPE, definition, NAMES, 1e-5, capture=False).measure(here)
     for key, value in expected.items():
         torch.testing.assert_close(found[key], value, rtol=rtol, atol=1e-6, msg=f"{key} in {what}")
 

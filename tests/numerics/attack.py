@@ -13,7 +13,7 @@ import numpy as np
 
 import scalinglab as sl
 from scalinglab.errors import ScalinglabError
-from scalinglab.theory import bottlenecks, dmft, infinite_width, kernel, manifolds, perceptron
+from scalinglab.theory import bottlenecks, dmft, infinite_width, kernel, perceptron
 from scalinglab.theory import random_features as features
 
 SPECIAL = (0.0, -1.0, 1.0, math.inf, math.nan, 1e308, 1e-308, 5e-324, 2.0**53 + 2, -math.inf)
@@ -133,13 +133,6 @@ CASES = {
         d.number(0, 4), d.number(0, 4), d.either(0.0, d.number(-3, 1)),
     ).test_loss,
     "bottlenecks.exponents": lambda d: bottlenecks.exponents(d.number(-1, 1), d.number(-1, 1)),
-    "manifolds.nearest_distance": lambda d: manifolds.nearest_distance(
-        d.either("torus", "sphere", "cube", "sphare"), d.whole(), d.numbers(0, 8)
-    ),
-    "manifolds.exponents": lambda d: manifolds.exponents(d.whole(), d.either(None, d.number())),
-    "manifolds.torus_spectrum": lambda d: manifolds.torus_spectrum(
-        int(d.random.integers(-1, 6)), d.number(-1, 1), int(d.random.integers(-1, 3000)), d.number(-2, 2)
-    ),
     "random_features.learning_curve": lambda d: features.learning_curve(
         d.spectrum(), d.numbers(0, 6, 2), d.numbers(0, 6, 2), d.either(0.0, d.numbers(most=2)), d.number()
     ),

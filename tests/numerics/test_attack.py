@@ -28,7 +28,6 @@ def test_no_input_ends_in_a_foreign_exception_or_a_missing_number(case):
         ("laws.extrapolate", 39, "to 1e+308, over more than 100 decades"),
         ("laws.extrapolate", 53, "y reaches from 1e-308 to 8.17971e-137"),
         ("laws.extrapolate", 68, "y reaches from 4.94066e-324"),
-        ("manifolds.exponents", 60, "smoothness = nan must be positive"),
     ],
 )
 def test_inputs_that_once_ended_otherwise_are_refused_in_words(case, seed, reason):

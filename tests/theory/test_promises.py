@@ -8,7 +8,7 @@ from scipy import integrate, stats
 
 import scalinglab as sl
 from scalinglab.errors import BadInput
-from scalinglab.theory import bottlenecks, kernel, manifolds, perceptron
+from scalinglab.theory import bottlenecks, kernel, perceptron
 from scalinglab.theory.dmft import OnePassSGD, sgd
 
 SPECTRUM = sl.Spectrum.power_law(task_exponent=1.5, spectral_exponent=1.25, n_modes=200)
@@ -32,14 +32,6 @@ def test_losses_of_modes_are_refused_where_they_would_not_fit():
     wide = sl.Spectrum.power_law(n_modes=10**6)
     with pytest.raises(BadInput, match=r"6\.0e\+07 numbers"):
         _ = kernel.learning_curve(wide, np.full(60, 10.0)).mode_loss
-
-
-def test_the_torus_becomes_circles_of_circumference_one_and_other_manifolds_stay():
-    points = np.random.default_rng(0).random((5, 3))
-    circles = manifolds.embed("torus", points)
-    assert circles.shape == (5, 6)
-    assert np.hypot(circles[:, :3], circles[:, 3:]) == pytest.approx(1 / (2 * math.pi))
-    assert np.array_equal(manifolds.embed("cube", points), points)
 
 
 def test_budgets_below_one_have_a_frontier_too():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import scalinglab as sl
 from scalinglab.errors import BadInput, NotConverged
-from scalinglab.theory import dmft, kernel, manifolds, perceptron, random_features
+from scalinglab.theory import dmft, kernel, perceptron, random_features
 from scalinglab.theory.dmft.solver.response import System
 from tests.properties import examples
 from tests.theory import direct_iteration
@@ -126,7 +126,7 @@ def test_the_root_of_white_features_lies_on_the_physical_sheet():
         assert ((np.angle(kappa) > -1e-9) & (np.angle(kappa) < 0.4 + 1e-9)).all()
 
 
-# --- perceptron and manifolds ------------------------------------------------------------------------
+# --- perceptron ------------------------------------------------------------------------
 
 
 @examples(12)
@@ -138,14 +138,3 @@ def test_no_rule_beats_bayes_and_every_rule_learns_from_more_data(load, more):
         assert best <= error * (1 + 1e-9)
         assert float(rule(more * load).error) < error < 0.5
         assert error == pytest.approx(math.acos(float(rule(load).overlap)) / math.pi, rel=1e-9)
-
-
-def test_a_torus_is_embedded_with_its_own_distances_at_close_range():
-    points = manifolds.sample("torus", 3, 50, 0)
-    moved = (points + np.array([1e-4, -2e-4, 3e-4])) % 1.0
-    there = manifolds.embed("torus", points)
-    assert there.shape == (50, 6)
-    np.testing.assert_allclose(np.linalg.norm(there, axis=1), math.sqrt(3) / (2 * math.pi), rtol=1e-12)
-    apart = np.linalg.norm(there - manifolds.embed("torus", moved), axis=1)
-    np.testing.assert_allclose(apart, math.sqrt(14) * 1e-4, rtol=1e-5)
-    np.testing.assert_array_equal(manifolds.embed("cube", points), points)

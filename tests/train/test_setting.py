@@ -107,7 +107,7 @@ def test_sizes_are_those_of_the_data() -> None:
 
 
 def test_one_measurement_need_not_be_a_list() -> None:
-    assert make(measure="norm_path").run == make(measure=["norm_path"]).run
+    assert make(measure="margin").run == make(measure=["margin"]).run
 
 
 # --- online ------------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from scalinglab.train.setting import Setting
 from scalinglab.train.training_step import network
 
 WITHOUT_CURVE = (  # reasons for which the theory has no curve of a run at all
-    "other_loss", "rescaled_gradients", "other_schedule", "scaled_weights", "batch_normalized", "large_steps",
+    "other_loss", "rescaled_gradients", "other_schedule", "batch_normalized", "large_steps",
     "large_steps_few_examples",
 )  # fmt: skip
 SQUARED = ("mse", "torch.nn.functional:mse_loss", "torch.nn.modules.loss:MSELoss")
@@ -208,8 +208,6 @@ def _outside(s: Setting) -> list[Reason]:
         found.append(Reason("nesterov"))
     if s.schedule != "constant":
         found.append(Reason("other_schedule", schedule=s.schedule))
-    if s.complexity is not None:
-        found.append(Reason("scaled_weights"))
     if s.dropout:
         found.append(Reason("left_out", setting="dropout", value=s.dropout))
     if s.weight_decay:

@@ -594,7 +594,6 @@ REASONS = {
     "rescaled_gradients": "{optimizer} rescales every gradient; the theory is of gradient descent (sgd)",
     "nesterov": "nesterov momentum is treated as heavy-ball momentum",
     "other_schedule": "schedule = {schedule}; the theory has a constant learning rate",
-    "scaled_weights": "weights are rescaled in training (complexity), which is not gradient descent",
     "left_out": "{setting} = {value:g} is left out",
     "augmented": "augment = {augment}: theory counts {n_data} examples, augmentation makes more of them",
     "mup": "mup: learning rates differ between layers, and the kernel is not weighted by them",

@@ -31,9 +31,8 @@ from scalinglab.support.work import phase
 from scalinglab.train import memory
 from scalinglab.train.batches import Resident, dataset_of
 from scalinglab.train.checkpoints import state as states
-from scalinglab.train.checkpoints.extra_measurements import READINGS, Reading, read, without_arrays
+from scalinglab.train.checkpoints.extra_measurements import Reading, read, without_arrays
 from scalinglab.train.checkpoints.measuring import MARGINS, Checkpoint, Measure
-from scalinglab.train.checkpoints.projection import EVERY, Projection
 from scalinglab.train.checkpoints.saving import Saving
 from scalinglab.train.replicas import Group, Snapshot
 from scalinglab.train.setting import Setting
@@ -41,7 +40,7 @@ from scalinglab.train.training_step import Named
 
 QUEUED = 3  # turns of a group that a GPU may have before it: enough that it never waits for the host
 # what is measured on the network itself, which must wait until it has been looked at
-WITH_NETWORK = {*MARGINS, *READINGS, "kernel"}
+WITH_NETWORK = {*MARGINS, "gradient_noise", "kernel"}
 
 
 def size_of(s: Setting) -> int:
@@ -106,10 +105,6 @@ class Job:
         with phase("build"):
             self.group = build(self.settings, self.device, self.initial.result() if self.initial else None)
             self.measure = Measure(self.group)
-            self.project = None
-            if self.group.setting.complexity is not None:
-                self.project = Projection(self.group, self.measure.complexity_tracker())
-                self.project()
             self._resume()
         while self.group.settings:
             if self.pending is not None and self.pending.ready():
@@ -120,10 +115,7 @@ class Job:
                 break
             due = min(self._next(s) for s in self.group.settings)
             with phase("steps"):
-                turn = self.group.tick if self.project is None else min(self.group.tick, EVERY)
-                self.group.advance(min(due - self.group.step, turn))
-                if self.project is not None:
-                    self.project()
+                self.group.advance(min(due - self.group.step, self.group.tick))
                 self._end_of_turn()
             if self.group.step == due:
                 if not self._can_measure():
@@ -138,7 +130,7 @@ class Job:
                     yield self._take()
             else:
                 yield 0
-        del self.group, self.measure, self.project, self.initial  # the memory of runs that have ended
+        del self.group, self.measure, self.initial  # the memory of runs that have ended
 
     def _next(self, s: Setting) -> int:
         schedule = self.schedules[s.run]

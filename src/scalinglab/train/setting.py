@@ -41,13 +41,12 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "parameterization": ("standard", "ntk", "mup"),
 }
 MEASURES = (
-    "norm", "norm_as_published", "norm_path", "margin", "margin_histogram", "fisher_rao", "gradient_noise",
-    "kernel",
+    "norm", "norm_as_published", "margin", "margin_histogram", "gradient_noise", "kernel",
 )  # fmt: skip
 POSITIVE = (
     "width", "depth", "learning_rate", "batch_size", "epochs", "steps", "min_epochs", "min_steps",
     "reference_learning_rate", "checkpoints_per_decade", "checkpoints_from", "pool", "n_data",
-    "evaluate_at_most", "test_size", "complexity", "initialization_factor", "warmup", "cooldown", "clip",
+    "evaluate_at_most", "test_size", "initialization_factor", "warmup", "cooldown", "clip",
 )  # fmt: skip
 FRACTIONS = (
     "momentum", "label_smoothing", "label_noise", "dropout", "fail_below", "fail_after", "beta1", "beta2",
@@ -61,7 +60,7 @@ OF_FAMILIES = (
 SEEDS = ("seed", "init_seed", "order_seed", "data_seed")
 # what may differ between runs that share a step
 FREE = {
-    *SEEDS, "data_block", "n_data", "learning_rate", "batch_size", "complexity",
+    *SEEDS, "data_block", "n_data", "learning_rate", "batch_size",
     "epochs", "steps", "min_epochs", "min_steps", "reference_learning_rate",
 }  # fmt: skip
 
@@ -127,14 +126,12 @@ class Setting:
         checkpoints_from: epochs before which there are no checkpoints; default: they begin with step 1.
         evaluate_at_most: training loss and error are read on this many training examples at most.
         measure: what else to read at checkpoints: "norm" (spectral complexity and the cheap norms),
-            "norm_as_published" (what the code of damico2025 computes), "norm_path", "margin",
-            "margin_histogram", "fisher_rao" and "gradient_noise" (on at most `evaluate_at_most` training
-            examples), "kernel" (the tangent kernel on 250 test inputs: alignment, drift, exponents, spectra).
+            "norm_as_published" (what the code of damico2025 computes), "margin", "margin_histogram" and
+            "gradient_noise" (on at most `evaluate_at_most` training examples), "kernel" (the tangent kernel
+            on 250 test inputs: alignment, drift, exponents, spectra).
         fail_below, fail_after: give up a run whose test accuracy is below `fail_below` at a checkpoint
             later than this fraction of its time (park2019: 0.2 and 0.2).
         precision, compile, graphs: full fp32 unless asked for; recorded with every run.
-        complexity: keep the spectral complexity at this value by scaling the weights after every few steps;
-            for chains of layers without normalisation (`train.checkpoints.projection`).
         seed: of everything; `init_seed`, `order_seed` and `data_seed` override it for initial weights,
             order of batches (with augmentation and dropout), and subset. Label and input noise make one noisy
             set, from which every seed takes its subset: they follow `data_seed` alone (default 0).
@@ -196,7 +193,6 @@ class Setting:
     precision: str = "fp32"
     compile: bool = False
     graphs: bool = False
-    complexity: float | None = None
     seed: int = 0
     init_seed: int | None = None
     order_seed: int | None = None
@@ -339,8 +335,7 @@ class Setting:
         assert self.n_data is not None
         shared = {k: v for k, v in self.identity().items() if k not in FREE}
         noisy = self.data_seed if self.input_noise or self.label_noise else None
-        projected = {} if self.complexity is None else {"projected": True}
-        return run_name({**shared, **projected, "batch": batch or self.batch(self.n_data), "noisy": noisy})
+        return run_name({**shared, "batch": batch or self.batch(self.n_data), "noisy": noisy})
 
     @cached_property
     def run(self) -> str:
@@ -478,11 +473,8 @@ def _check_optimizer(s: Setting) -> None:
         raise BadInput(f"beta1 and beta2 are for adam, adamw, lion and muon; {s.optimizer} has momentum")
     if s.cooldown is not None and s.schedule != "wsd":
         raise BadInput(f"cooldown={s.cooldown} is the last part of schedule='wsd', not of {s.schedule!r}")
-    if s.owns("model"):
-        given = {"linearized": s.linearized, "complexity": s.complexity}
-        for name, value in given.items():
-            if value is not None and value is not False:
-                raise BadInput(f"{name}={value} is for built-in networks, not for {s.model!r}: leave it out")
+    if s.owns("model") and s.linearized:
+        raise BadInput(f"linearized=True is for built-in networks, not for {s.model!r}: leave it out")
     if s.owns("dataset"):
         usual = {"superclass": None, "pool": 1, "online": None, "augment": "none", "normalize": "channel"}
         for name, default in usual.items():

@@ -86,7 +86,6 @@ class Graph:
     needs_radius: bool = False
     bound_needs_radius: bool = False
     has_conventions: bool = False
-    homogeneous: bool = True  # every function of it doubles with its input, so that paths make sense
     output: str = ""
 
     @property

@@ -28,9 +28,8 @@ import torch
 from torch import Tensor, nn
 
 from scalinglab.measure.evaluation import unwrapped
-from scalinglab.measure.network_norms.functional import fisher_rao
 from scalinglab.measure.network_norms.graph import Graph, Layer
-from scalinglab.measure.network_norms.tracker import NAMES, NormTracker, own_state
+from scalinglab.measure.network_norms.tracker import NormTracker, own_state
 from scalinglab.results.types import Reason, Remark, TableRows, Worded
 from scalinglab.support.validation import checked
 
@@ -110,7 +109,6 @@ def norms(
     input_shape: tuple[int, ...],
     definition: str = "bartlett",
     tolerance: float = 1e-4,
-    data: tuple[Tensor, Tensor] | None = None,
     inputs: Tensor | None = None,
 ) -> dict[str, Any]:
     """The norms of a network as plain numbers.
@@ -126,9 +124,7 @@ def norms(
         definition: Of the spectral complexity: "bartlett" (sum over columns), "column_average" or
             "as_published".
         tolerance: Relative tolerance of each layer's spectral norm.
-        data: Inputs and class labels, for the Fisher–Rao norm.
-        inputs: Examples (n, *input_shape) that the ball contains on which the bound is to hold; else those
-            of `data`.
+        inputs: Examples (n, *input_shape) that the ball contains on which the bound is to hold.
 
     Returns:
         "spectral_complexity" (R) and "log_spectral_complexity"; "spectral" (the bound on the Lipschitz
@@ -136,23 +132,18 @@ def norms(
         and "log_spectral"; "l1", "l2" (of all parameters); "group21" (Σ over layers and output units of the
         ℓ2 norm of incoming weights) and "group21_average" (Σ over layers of the average over the rows of the
         layer's operator);
-        "column_average" (R with that average for the sum) and "log_column_average";
-        "path" (the ℓ2 path norm; absent for networks with layer norm, attention or activations other than
-        rectifiers, where paths have no meaning); "fisher_rao" where `data` are given; "radius" where the
-        bound depends on it; "missing", a text, where something is NaN.
+        "column_average" (R with that average for the sum) and "log_column_average"; "radius" where the bound
+        depends on it; "missing", a text, where something is NaN.
     """
     network = unwrapped(model)
-    inputs = data[0] if inputs is None and data is not None else inputs
     tracker = NormTracker(
-        network, input_shape, definition, NAMES, tolerance, capture=False, radius=radius_of(inputs)
+        network, input_shape, definition, tolerance=tolerance, capture=False, radius=radius_of(inputs)
     )
     numbers: dict[str, Any] = {name: float(value) for name, value in tracker.measure().items()}
     if tracker.needs_radius and tracker.radius is not None:
         numbers["radius"] = tracker.radius
     if tracker.missing is not None:
         numbers["missing"] = tracker.missing
-    if data is not None:
-        numbers["fisher_rao"] = fisher_rao(model, *data)
     return numbers
 
 

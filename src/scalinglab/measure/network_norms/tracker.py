@@ -20,15 +20,13 @@ from torch import Tensor, nn
 from scalinglab.errors import BadInput, nearest
 from scalinglab.measure.network_norms.cuda_graphs import follow, turn
 from scalinglab.measure.network_norms.device_reads import Plan, Reader, Readers, Starts
-from scalinglab.measure.network_norms.functional import path_norm
 from scalinglab.measure.network_norms.graph import Graph, Stack
 from scalinglab.measure.network_norms.lanczos import Floats, Ritz, look, root_of_gram
 from scalinglab.measure.network_norms.operators import full_precision
 from scalinglab.measure.network_norms.tracing import is_leaf, trace
 
 DEFINITIONS = ("bartlett", "column_average", "as_published")
-CHEAP = ("spectral_complexity", "spectral", "l1", "l2", "group21")
-NAMES = (*CHEAP, "path")
+NAMES = ("spectral_complexity", "spectral", "l1", "l2", "group21")
 
 
 class NormTracker:
@@ -48,7 +46,7 @@ class NormTracker:
         model: The network, as in `scalinglab.measure.norms`.
         input_shape: Shape of one input, without the batch axis.
         definition: Of the spectral complexity: "bartlett", "column_average" or "as_published".
-        which: Names among "spectral_complexity", "spectral", "l1", "l2", "group21", "path".
+        which: Names among "spectral_complexity", "spectral", "l1", "l2", "group21".
         tolerance: Relative tolerance of each layer's spectral norm.
         graph: Of the model, if it has been traced before.
         readers: Those of another tracker of the same network, definition and norms: what one captures
@@ -65,7 +63,7 @@ class NormTracker:
         model: nn.Module,
         input_shape: tuple[int, ...],
         definition: str = "bartlett",
-        which: tuple[str, ...] = CHEAP,
+        which: tuple[str, ...] = NAMES,
         tolerance: float = 1e-3,
         graph: Graph | None = None,
         readers: Readers | None = None,
@@ -268,9 +266,6 @@ class Measurement:
     def __init__(self, tracker: NormTracker, stacked: Stack) -> None:
         self.tracker, self.device = tracker, next(iter(stacked.values())).device
         self.found: tuple[dict[str, Floats], Layers | None] | Exception = ({}, None)
-        self.path: Tensor | None = None
-        if "path" in tracker.which and tracker.graph.homogeneous:
-            self.path = path_norm(tracker.model, tracker.graph, stacked, tracker.input_shape).cpu()
         if not tracker.readers.plan.reads:
             return
         with full_precision(self.device), turn(self.device):
@@ -322,8 +317,7 @@ class Measurement:
                     found["log_column_average"] = complexity.log_average
                     found["group21_average"] = complexity.group21_average
         found |= {name: numbers[name] for name in ("l1", "l2", "group21") if name in numbers}
-        tensors = {name: torch.from_numpy(value.copy()) for name, value in found.items()}
-        return tensors if self.path is None else {**tensors, "path": self.path}
+        return {name: torch.from_numpy(value.copy()) for name, value in found.items()}
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """What is read off one run's network at a checkpoint, beside losses, norms and margins.
 
-A setting can name the measurements of `READINGS`, which need examples: they see the run's own training
-examples, at most `evaluate_at_most` of them; and "kernel", the tangent kernel on held-out inputs. Anything
-else is a function of the network that `run` is given.
+A setting can name "gradient_noise", on the run's own training examples, at most `evaluate_at_most` of them;
+and "kernel", the tangent kernel on held-out inputs. Anything else is a function of the network that `run` is
+given.
 """
 
 from __future__ import annotations
@@ -17,16 +17,12 @@ from torch import Tensor, nn
 from torch.utils import _pytree as trees
 
 from scalinglab.errors import BadInput
-from scalinglab.measure import KernelReading, fisher_rao, gradient_noise
+from scalinglab.measure import KernelReading, gradient_noise
 from scalinglab.measure.evaluation import batches, evaluating
 from scalinglab.train.replicas import Group
 from scalinglab.train.training_step import network
 
 Reading = Callable[[nn.Module], Mapping[str, Any]]
-
-
-def _fisher_rao(model: nn.Module, x: Tensor, y: Tensor, loss: Any) -> dict[str, float]:
-    return {"norm_fisher_rao": fisher_rao(model, x, y, loss)}
 
 
 def _gradient_noise(model: nn.Module, x: Tensor, y: Tensor, loss: Any) -> dict[str, float]:
@@ -64,7 +60,6 @@ def _joined(leaves: tuple[Any, ...]) -> Any:
     return torch.cat(leaves) if leaves[0].ndim else torch.stack(leaves).mean()
 
 
-READINGS = {"fisher_rao": _fisher_rao, "gradient_noise": _gradient_noise}
 METRIC_PIECE = 1024  # test examples that pass through a network at a time, for metrics
 KERNEL_INPUTS = 250  # test inputs on which kernels are read
 _KERNELS: WeakKeyDictionary[Group, dict[str, KernelReading]] = WeakKeyDictionary()
@@ -91,22 +86,20 @@ def read(group: Group, row: int, extra: Reading | None = None) -> dict[str, Any]
         extra: Called with the run's network, in evaluation mode.
     """
     setting = group.setting
-    named = [READINGS[name] for name in setting.measure if name in READINGS]
-    if not (named or extra is not None or "kernel" in setting.measure or setting.metrics):
+    if not (extra is not None or {"gradient_noise", "kernel"} & {*setting.measure} or setting.metrics):
         return {}
     model = group.module(row)
     found: dict[str, Any] = _metrics(group, row, model) if setting.metrics else {}
     if "kernel" in setting.measure:
         found |= kernel_reading(group, row)(model)
-    if named:
+    if "gradient_noise" in setting.measure:
         index = group.stream.subsets[row][: setting.evaluate_at_most]
         stored, y = group.resident.batch(index[None])
         x, y = group.resident.inputs(stored)[0], y[0]
         if setting.loss == "mse" and group.resident.n_classes:
             y = nn.functional.one_hot(y, group.resident.n_classes).to(x.dtype)
         own = group.program.objective
-        for reading in named:
-            found |= reading(model, x, y, own.of_one if own.own else setting.loss)
+        found |= _gradient_noise(model, x, y, own.of_one if own.own else setting.loss)
     if extra is not None:
         with evaluating(model):
             found |= {

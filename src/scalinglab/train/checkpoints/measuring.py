@@ -11,11 +11,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from torch import Tensor, nn
 
-from scalinglab.errors import BadInput
 from scalinglab.measure import Flops, NormTracker, flops, margins
 from scalinglab.measure.network_norms.cuda_graphs import Arriving
 from scalinglab.measure.network_norms.device_reads import Readers
-from scalinglab.measure.network_norms.tracker import CHEAP, Measurement
+from scalinglab.measure.network_norms.tracker import NAMES, Measurement
 from scalinglab.support.work import phase
 from scalinglab.train.evaluation import Evaluation
 from scalinglab.train.replicas import Group
@@ -34,7 +33,6 @@ NORMS = {
     "group21_average": "norm_group21_average",
 }
 PUBLISHED = {"spectral_complexity": "norm_as_published", "log_spectral_complexity": "norm_as_published_log"}
-PATH = {"path": "norm_path"}
 MARGINS = {"margin", "margin_histogram"}
 BINS = 40  # of the histogram of margins
 
@@ -71,13 +69,6 @@ class Measure:
             self.norms.append((self._tracker(), NORMS))
         if "norm_as_published" in wanted:
             self.norms.append((self._tracker("as_published", which=("spectral_complexity",)), PUBLISHED))
-        if "norm_path" in wanted:
-            self.norms.append((self._tracker(which=("path",)), PATH))
-            if not (self.norms[-1][0].graph.homogeneous or group.setting.owns("model")):
-                raise BadInput(
-                    f"measure='norm_path': paths have no meaning in a {group.setting.model}, with layer norm "
-                    "or activations other than rectifiers: leave it out"
-                )
         shared = _SHARED.setdefault(group.model, _Shared())
         if shared.cost is None:
             shared.cost = self._cost()
@@ -112,7 +103,7 @@ class Measure:
     def _numbers(self) -> dict[str, Tensor]:
         return {**self.group.parameters, **self.group.buffers}
 
-    def _tracker(self, definition: str = "bartlett", which: tuple[str, ...] = CHEAP) -> NormTracker:
+    def _tracker(self, definition: str = "bartlett", which: tuple[str, ...] = NAMES) -> NormTracker:
         """A tracker of the group's network, which shares what groups of one architecture can share."""
         model, shape = self.group.model, self.group.resident.input_shape
         shared = _SHARED.setdefault(model, _Shared()).readers
@@ -121,10 +112,6 @@ class Measure:
         tracker = NormTracker(model, shape, definition, which, graph=graph, readers=readers)
         shared[definition, which] = tracker.readers
         return tracker
-
-    def complexity_tracker(self) -> NormTracker:
-        """A tracker of the spectral complexity alone, for what acts between checkpoints."""
-        return self._tracker(which=("spectral_complexity",))
 
     def __call__(self, rows: Sequence[int]) -> list[dict[str, float]]:
         """One row of the table for each of these runs."""

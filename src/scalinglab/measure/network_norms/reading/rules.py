@@ -27,17 +27,12 @@ MODULES = {
 NEUTRAL = (nn.Identity, nn.Flatten, nn.Unflatten, nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.AlphaDropout)
 POOLS = (*MAXIMA, *AVERAGES)
 NORMALISERS = (nn.LayerNorm, nn.GroupNorm)
-LINEAR = (nn.Linear, nn.Conv2d, nn.modules.batchnorm._BatchNorm, *NEUTRAL, *POOLS)  # but for their biases
 MOVES = {
     "view", "reshape", "flatten", "transpose", "permute", "t", "T", "mT", "squeeze", "unsqueeze", "expand",
     "expand_as", "movedim", "moveaxis", "getitem", "narrow", "select", "index_select", "roll", "flip",
     "repeat", "repeat_interleave", "tile", "broadcast_to", "pad", "unfold", "chunk", "split", "unbind",
     "tensor_split", "diagonal", "triu", "tril", "unflatten", "view_as", "reshape_as", "split_with_sizes",
     "adjoint", "pixel_shuffle", "pixel_unshuffle",
-}  # fmt: skip
-HOMOGENEOUS = {
-    *KEEPS, *MOVES, "relu", "leaky_relu", "part", "linear", "conv2d", "add", "sub", "cat", "stack", "mean",
-    "sum", *MAXIMUM, *AVERAGED, "mul", "div", "neg", "abs",
 }  # fmt: skip
 
 
@@ -70,25 +65,8 @@ class Rules(Products):
         for node in recording.graph.nodes:
             if node.name in reached:
                 self._node(node)
-        self.graph.homogeneous = (
-            not self.reasons
-            and not self.graph.derived
-            and all(
-                self._doubles(node)
-                for node in recording.graph.nodes
-                if node.name in reached and node.op != "placeholder" and self._depends(node)
-            )
-        )
         self.graph.problems = list(dict.fromkeys([*recording.complaints, *self.reasons.values()]))
         self.graph.bound_problems = list(dict.fromkeys(self.bound_reasons.values()))
-
-    def _doubles(self, node: fx.Node) -> bool:
-        """Whether what a call returns doubles with its input."""
-        if node.op == "call_module":
-            module = self.modules[str(node.target)]
-            return isinstance(module, LINEAR) or MODULES.get(type(module)) in HOMOGENEOUS
-        name = node.meta["name"]
-        return name in HOMOGENEOUS and (name != "mul" or sum(map(self._depends, node.all_input_nodes)) <= 1)
 
     def _node(self, node: fx.Node) -> None:
         depends = self._depends(node)
