@@ -124,7 +124,7 @@ def _rows(
             "the same from random parts", paper=PUBLISHED_LOSS, paper_stderr=rounded(0.001), relation="<",
             note=f"{SEARCHES} of the small searches, {RUNS} runs of each; n counts the parts answered"),
     ]  # fmt: skip
-    rows += _covered(searches)
+    rows += [*_covered(searches), _certified(searches)]
     for quantity, name, size, paper in (
         ("exponent of n_params, learning rate", "learning_rate", "n_params", RATE[1]),
         ("exponent of n_data, learning rate", "learning_rate", "n_data", RATE[2]),
@@ -169,6 +169,19 @@ def _covered(searches: list[pd.DataFrame]) -> list[Row]:
             relation="in", resolution=HELD_WITHIN, note=f"from searches {FACTOR:g} times smaller"
         ))  # fmt: skip
     return rows
+
+
+def _certified(searches: list[pd.DataFrame]) -> Row:
+    """Of the largest sizes, each asked for with all searches of a smaller size."""
+    import pandas as pd
+
+    failed = []
+    for count in range(len(searches) - LARGEST, len(searches)):
+        at = {name: float(searches[count][name].iloc[0]) for name in ("n_params", "n_data")}
+        failed.append(best_settings(pd.concat(searches[:count]), at, y="loss").transfers is False)
+    return share(failed).row(
+        "share of certificates that say 'does not transfer'", expected=0.05, relation="<",
+        note="the eleven largest sizes, whose best settings do")  # fmt: skip
 
 
 def _random_parts(small: list[pd.DataFrame], largest: list[pd.DataFrame]) -> list[float]:

@@ -45,7 +45,7 @@ SAME = 3  # convention: digits of ln size to which two sizes are one
 NEAR = 2.0  # search: the least factor of size over which the certificate predicts; the largest is WIDE
 # search: the most sizes that the certificate holds out, and how many it wants
 HELD_OUT, ENOUGH = 12, 6
-# convention: of as many misses, were every interval right; then it does not transfer
+# convention: of regrets as high, were the law right; then it does not transfer
 IMPROBABLE = 0.05 + 1e-9
 DRAWS = 4000  # search: draws behind the regret
 MOST_KINDS = 40  # search: of runs, by values of what is neither size nor setting
@@ -80,7 +80,8 @@ class Certificate:
         copied: (held out), the same of the settings that were best at the largest size below.
         factor: a size is predicted from sizes smaller by this factor, in the product of those of `along`.
         along: all sizes, or the one along which the best values leave their law.
-        probability: of as many misses or more, were every interval right.
+        probability: of regrets as high, were the law right; its error is shared by all that is held out, and
+            how far best runs lie from it by searches of the same size of `along`.
         verdict: "transfers", "does not transfer", or "not tested" where too few sizes are left.
     """
 
@@ -268,28 +269,26 @@ class _Law:
         where = np.array([c.size for c in cells])
         self.movement = movement.fit(where, self.valleys.optima, self.valleys.information)
         off = np.array([c.best - self.movement.at(c.size)[0] for c in cells])
-        known = np.array([c.varied for c in cells]).astype(float)
-        off = off * known
-        share = self.movement.freedom / len(cells)
-        counted = np.maximum(known.T @ known * share, 1.0)
-        values, vectors = np.linalg.eigh(off.T @ off / counted)
-        self.scatter = (vectors * np.maximum(values, 0)) @ vectors.T  # of best runs, also of one at a time
+        known = np.array([c.varied for c in cells])
+        for column, varied in zip(off.T, known.T, strict=True):  # a size without a search of it tells nothing
+            column[~varied] = np.resize(column[varied], int((~varied).sum()))
+        around = off * np.sqrt(len(cells) / self.movement.freedom)
+        self.around = around[np.lexsort(around.T)]  # of best runs, one at a time, too; in any order of sizes
 
-    def off(self, size: np.ndarray) -> np.ndarray:
+    def off(self, size: np.ndarray, group: int = 0) -> np.ndarray:
         """(draws, settings) by how much the best run of a search there differs from the law.
 
-        Optima scatter around the law as a Gaussian does; what best runs scatter beyond that is where they
-        fall on their grids, evenly, without tails.
+        The error of the law, which all searches share, and by how much the best run of a searched size
+        differs from it, to either side, which searches of one `group` share: of optima that scatter, of noise
+        and of the spacing of the grid.
         """
-        random, freedom = np.random.default_rng(0), self.movement.freedom
-        scatter = np.diag(self.scatter)
-        optima = np.minimum(np.diag(self.movement.scatter), scatter)
-        part = np.sqrt(optima / np.maximum(scatter, 1e-300))
-        covariance = self.movement.at(size)[1] + self.scatter * np.outer(part, part)
-        root = np.linalg.cholesky(covariance + 1e-12 * np.eye(len(covariance)))
-        drawn = random.standard_normal((DRAWS, len(root))) @ root.T
-        drawn *= np.sqrt(freedom / random.chisquare(freedom, DRAWS))[:, None]
-        return np.asarray(drawn + np.sqrt(3 * (scatter - optima)) * random.uniform(-1, 1, drawn.shape))
+        shared, own = np.random.default_rng(0), np.random.default_rng([1, group])
+        covariance, freedom = self.movement.at(size)[1], self.movement.freedom
+        law = shared.standard_normal((DRAWS, len(covariance)))
+        law = law @ np.linalg.cholesky(covariance + 1e-12 * np.eye(len(covariance))).T
+        law *= np.sqrt(freedom / shared.chisquare(freedom, DRAWS))[:, None]
+        best = self.around[own.integers(len(self.around), size=DRAWS)]
+        return np.asarray(law + own.choice([-1.0, 1.0], (DRAWS, 1)) * best)
 
     def settings(self, size: np.ndarray, sizes: Sequence[str], level: float) -> dict[str, Setting]:
         place, off = self.movement.at(size)[0], self.off(size)
@@ -334,7 +333,11 @@ def _backtest(
     usable: Sequence[Cell], names: Sequence[str], sizes: Sequence[str], level: float, target: np.ndarray,
     along: np.ndarray,
 ) -> Certificate:  # fmt: skip
-    """Over a factor like that asked for, or as large as there is, in the product of the sizes `along`."""
+    """Over a factor like that asked for, or as large as there is, in the product of the sizes `along`.
+
+    Each regret is judged by those that its own law lets expect: a regret is a share of a valley that may be
+    flat, and a law of few sizes expects more of it.
+    """
     ordered = sorted(usable, key=lambda c: float(c.size @ along))
     products = np.array([c.size @ along for c in ordered])
     beyond = float(target @ along - products[-1]) if len(products) else 0.0
@@ -346,7 +349,8 @@ def _backtest(
     while gap > np.log(NEAR) and sum(below(k, gap) >= needed for k in range(len(ordered))) < ENOUGH:
         gap = max(0.8 * gap, float(np.log(NEAR)))
     rows: list[dict[str, Any]] = []
-    regrets, copies = [], []
+    regrets, copies, expected = [], [], []
+    levels = np.unique(products.round(SAME), return_inverse=True)[1]
     laws: dict[int, _Law | None] = {}
     for k in range(len(ordered) - 1, max(len(ordered) - HELD_OUT, 0) - 1, -1):
         left_out, count = ordered[k], below(k, gap)
@@ -361,19 +365,27 @@ def _backtest(
             continue
         regrets.append(left_out.lost(law.movement.at(left_out.size)[0]))
         copies.append(left_out.lost(ordered[count - 1].best))
+        expected.append(np.expm1(law.valleys.bowl(law.off(left_out.size, int(levels[k])))))
         where = dict(zip(sizes, np.exp(left_out.size).tolist(), strict=True))
         predicted = law.settings(left_out.size, sizes, level)
         for (name, one), best, varied in zip(predicted.items(), left_out.best, left_out.varied, strict=True):
             if varied:
                 ends = {"value": one.value, "low": one.low, "high": one.high}
                 rows.append({**where, "setting": name, **ends, "best": _value(name, best)})
-    missed = sum(not row["low"] <= row["best"] <= row["high"] for row in rows)
-    probability = float(stats.binom.sf(missed - 1, len(rows), 1 - level)) if rows else float("nan")
+    # Fisher's sum of ln p, each by what its own law expects, against the same sum of the draws
+    rare = [_rarity(np.append(draws, seen)) for draws, seen in zip(expected, regrets, strict=True)]
+    total = np.sum(rare, axis=0) if rows else np.array([np.nan])
+    probability = float(np.mean(total >= total[-1])) if rows else float("nan")
     return Certificate(
         tuple(rows), np.array(regrets), np.array(copies), float(np.exp(gap)),
         tuple(name for name, counts in zip(sizes, along, strict=True) if counts), probability,
         "transfers" if rows else "not tested",
     )  # fmt: skip
+
+
+def _rarity(values: np.ndarray) -> np.ndarray:
+    """-ln of the share of the values that are as high."""
+    return np.asarray(-np.log(stats.rankdata(-values, method="max") / len(values)))
 
 
 def _cells(
