@@ -22,7 +22,6 @@ if TYPE_CHECKING:
         measure,
         nets,
         readers,
-        register,
         report,
         simulate,
         studies,
@@ -42,13 +41,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Curves", "Spectrum", "Store", "Tracker", "answer", "audit", "board", "data", "explain", "figures", "fit",
-    "grid", "laws", "measure", "nets", "predict", "read", "readers", "register", "report", "simulate",
+    "grid", "laws", "measure", "nets", "predict", "read", "readers", "report", "simulate",
     "studies", "sweep", "theory", "train",
 ]  # fmt: skip
 
 _PACKAGES = (
     "board", "data", "figures", "laws", "measure", "nets",
-    "readers", "register", "report", "simulate", "studies", "sweep", "theory", "train",
+    "readers", "report", "simulate", "studies", "sweep", "theory", "train",
 )  # fmt: skip
 __getattr__, _names = lazily(
     __name__,

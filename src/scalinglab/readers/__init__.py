@@ -28,7 +28,6 @@ from scalinglab.readers.tables.layout import OF_TENSORBOARD, rows_of
 from scalinglab.readers.tables.meanings import STANDARD
 from scalinglab.readers.tables.remarks import LEFT_OUT, NOTES
 from scalinglab.readers.tables.runs import lacks_data_of_isoflops
-from scalinglab.support import extensions
 from scalinglab.support.lazy import lazily
 from scalinglab.support.validation import checked
 from scalinglab.support.work import track
@@ -67,8 +66,7 @@ def read(
             mixed as they may be, or one such file; a .csv, .tsv, .json, .jsonl, .parquet or .xlsx file, text
             files also with .gz; a .zip of any of these; a table of pandas, polars or Arrow, a dictionary of
             columns, a list of rows.
-        kind: only logs of this kind: tensorboard, wandb, mlflow, lightning, hugging_face; or table; or what a
-            reader of one's own was registered for (`scalinglab.register.reader`).
+        kind: only logs of this kind: tensorboard, wandb, mlflow, lightning, hugging_face; or table.
         settings: columns that are settings although they are not in the standard list; stores, logs and
             Parquet files written here know theirs.
         wanted: columns that stay, whatever they are called, of a table of more numbers than memory holds.
@@ -124,9 +122,6 @@ def read_table(
             inside = [p for p in folder.rglob("*") if p.is_file()]
             chosen: dict[str, Any] = {"kind": kind, "settings": settings, "likely": likely, "wanted": wanted}
             return read_table(inside[0] if len(inside) == 1 else folder, **chosen | columns)
-    if kind is not None and kind in extensions.names("readers"):
-        read_own = extensions.added("readers", kind)
-        return understand(_frame(read_own(path)), columns, settings, likely=likely, origin=path.name)
     if kind is None and path.is_dir() and (kept := _store(path, columns, settings, likely)) is not None:
         return kept
     if kind != "table" and (path.is_dir() or kind is not None or kind_of_file(path) is not None):

@@ -13,7 +13,6 @@ from pathlib import Path
 from scalinglab.errors import BadInput, nearest
 from scalinglab.readers import hugging_face, lightning, mlflow
 from scalinglab.readers.logs import LoggedRun
-from scalinglab.support import extensions
 from scalinglab.support.work import reading
 
 KINDS = ("tensorboard", "wandb", "mlflow", "lightning", "hugging_face")
@@ -54,7 +53,7 @@ def kind_of_file(path: Path) -> str | None:
 def find(root: Path, kind: str | None = None) -> list[Found]:
     """All logs in a folder or file, of one kind or of any."""
     if kind is not None and kind not in KINDS:
-        raise BadInput(f"kind={kind!r}: {nearest(kind, [*KINDS, *extensions.names('readers')])}")
+        raise BadInput(f"kind={kind!r}: {nearest(kind, KINDS)}")
     found: list[Found] = []
     states: dict[Path, list[Path]] = {}
     folders = _walk(root) if root.is_dir() else [(root.parent, [root])]

@@ -25,7 +25,7 @@ import numpy as np
 from scalinglab.curves import run_name
 from scalinglab.data import NORMALIZATIONS, SOURCES, Dataset
 from scalinglab.errors import BadInput, nearest
-from scalinglab.train.own.references import KEYS, added, is_own, own_data, resolve, taken_in
+from scalinglab.train.own.references import KEYS, is_own, own_data, resolve, taken_in
 
 # data that functions of `scalinglab.data` make of `data_options`, and examples of each by default
 GENERATED = {"teacher_student": 10_000, "text": 4096}
@@ -209,9 +209,7 @@ class Setting:
                 object.__setattr__(self, item.name, int(value) if whole else float(value))
         for name, known in CHOICES.items():
             if (value := getattr(self, name)) is not None and value not in known and not self.owns(name):
-                raise BadInput(
-                    f"{name}={value!r} is not known; {nearest(str(value), [*known, *added(name)])}"
-                )
+                raise BadInput(f"{name}={value!r} is not known; {nearest(str(value), known)}")
         _check_ranges(self)
         _check_agreement(self)
         for name, default in UNNAMED.items():
@@ -247,7 +245,7 @@ class Setting:
                     raise BadInput(f"a setting has no {slips[0]!r}; {nearest(slips[0], every)}")
                 raise BadInput(f"a setting needs {name!r}, for example {name} = {_EXAMPLE[name]!r}")
         values = taken_in(with_torch_optimizer(values))
-        if is_own("model", values["model"]):
+        if is_own(values["model"]):
             values = _with_options(values, every)
         for name in values:
             if name not in every:
@@ -258,7 +256,7 @@ class Setting:
 
     def owns(self, key: str) -> bool:
         """Whether what a key names is the user's own: a network, data, an optimizer, a loss, a schedule."""
-        return key in KEYS and key != "metrics" and is_own(key, getattr(self, key))
+        return key in KEYS and key != "metrics" and is_own(getattr(self, key))
 
     def own(self, key: str, name: str | None = None, place: str = "") -> Any:
         """What of the user's own a key names."""

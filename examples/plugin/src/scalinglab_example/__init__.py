@@ -1,1 +1,1 @@
-"""A plugin for scalinglab: one of each kind that can be added."""
+"""A package beside scalinglab: a network, data, an optimizer, a form, a reader of logs, a paper."""

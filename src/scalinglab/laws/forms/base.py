@@ -295,12 +295,11 @@ def family(pattern: str) -> Callable[[Callable[..., Form]], Callable[..., Form]]
 
 
 def load(name: str) -> Form:
-    """The form ``module:attribute`` of the user's own code; modules of the working folder are found, too."""
-    return made(name, extensions.load(name, "form"))
+    """The form ``module:attribute`` of the user's own code, or what a function of that name makes.
 
-
-def made(name: str, found: Any) -> Form:
-    """A form from a form, or from a function that makes one."""
+    Modules of the working folder are found, too.
+    """
+    found = extensions.load(name, "form")
     form = found() if callable(found) and not isinstance(found, Form) else found
     if not isinstance(form, Form):
         raise BadInput(f"form {name!r} is a {type(form).__name__}: it must be a scalinglab.laws.Form")
@@ -324,9 +323,7 @@ def get(form: str | Form) -> Form:
             return make(*match.groups())
     if form in FORMS:
         return FORMS[form]
-    if form not in (more := extensions.names("forms")):
-        raise BadInput(f"no form {form!r}; {nearest(form, [*FORMS, *more])}")
-    return made(form, extensions.added("forms", form))
+    raise BadInput(f"no form {form!r}; {nearest(form, FORMS)}")
 
 
 FACTOR = re.compile(r"(\([^)]*\)|\w+)(?:\^(-?)(\w+))?")  # a parameter, or a quantity to the power of one

@@ -1,4 +1,4 @@
-"""Names in settings for what is the user's own: "mine:Mixer", a registered name, or an object that was given.
+"""Names in settings for what is the user's own: "mine:Mixer", or an object that was given.
 
 A setting holds text, so that it can be stored, hashed and sent to a worker. An object in its place is kept
 here under a name, "module:name", and the setting says beside it, under `code`, the fingerprint of what the
@@ -25,11 +25,8 @@ from scalinglab.train.own.fingerprint import NoFingerprint, fingerprint, is_inst
 if TYPE_CHECKING:
     from scalinglab.store import Store
 
-# keys of a setting that can name something of the user's own, and the kind under which it is registered
-KEYS: dict[str, str | None] = {
-    "model": "networks", "dataset": "datasets", "optimizer": "optimizers", "loss": None, "schedule": None,
-    "metrics": None,
-}  # fmt: skip
+# keys of a setting that can name something of the user's own
+KEYS = ("model", "dataset", "optimizer", "loss", "schedule", "metrics")
 WHOLE = ("s", "setting", "settings", "config", "cfg")  # parameters that get the whole setting
 DATA = "given:data"  # the name of arrays, which have none
 _GIVEN: dict[tuple[str, str], Any] = {}  # by name and fingerprint or version
@@ -39,16 +36,9 @@ class ChangedWarning(UserWarning):
     """Code that runs in the store were trained with is no longer what it was."""
 
 
-def is_own(key: str, name: str) -> bool:
-    """Whether a key of a setting names something of the user's own."""
-    kind = KEYS[key]
-    return ":" in name or (kind is not None and extensions.is_added(kind, name))
-
-
-def added(key: str) -> list[str]:
-    """Names that users and packages have added for a key of a setting."""
-    kind = KEYS.get(key)
-    return extensions.names(kind) if kind else []
+def is_own(name: str) -> bool:
+    """Whether a name in a setting is that of something of the user's own."""
+    return ":" in name
 
 
 def metric_names(value: Any) -> dict[str, Any]:
@@ -101,7 +91,7 @@ def _taken(
     given = not isinstance(value, str)
     if given and key == "dataset" and not callable(value):
         value = as_dataset(value, name)
-    if not given and not is_own(key, name):
+    if not given and not is_own(name):
         return name
     if version is not None:
         if given:
@@ -136,9 +126,6 @@ def _by_name(value: Any, name: str) -> bool:
 
 
 def _found(key: str, name: str) -> Any:
-    kind = KEYS[key]
-    if kind is not None and extensions.is_added(kind, name):
-        return extensions.added(kind, name)
     if name.startswith(("__main__:", "given:")):
         raise BadInput(
             f"{key} = {name!r} was given by another program: give it again, or put it into a module and "
