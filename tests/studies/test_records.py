@@ -216,4 +216,6 @@ def test_of_limited_minutes_the_quickest_entries_come_first(tmp_path: Path, monk
     kept.write_text(json.dumps(document), encoding="utf-8")
     assert [one.key for one in check("paper")][1:] == ["paper/a", "paper/b", "paper/c"]
     assert [one.key for one in check("paper", minutes=10)][1:] == ["paper/b", "paper/c", "paper/a"]
+    assert [one.key for one in check("paper", minutes=0.11)][1:] == ["paper/b", "paper/c"]  # 9 s is more
+    assert [one.key for one in check("paper", minutes=0.05)][1:] == ["paper/b"]
     assert [one.key for one in check("paper", minutes=0)][1:] == []

@@ -30,8 +30,9 @@ from tests.store.test_formats import a_new_field, rewritten
 from tests.sweep import faults, pretend
 from tests.sweep.faults import check, inject, start_driver, wait_until
 
-# a cluster takes seconds to start; a real Slurm is tested by `make slurm`
-ENGINES = ["local", *(pytest.param(name, marks=pytest.mark.slow) for name in ("ray", "slurm"))]
+# a cluster of three nodes takes 20 s of CPU to start, once a process of the tests: for the nightly ones
+# test_pools.py has Ray on this machine, its contract and a sweep; `make slurm` has a real Slurm
+ENGINES = ["local", pytest.param("ray", marks=pytest.mark.nightly), "slurm"]
 RUNNER = "tests.sweep.pretend"
 
 
@@ -227,7 +228,7 @@ def test_the_store_keeps_the_grid_and_the_sweep_can_be_done_again_from_it(engine
         grids_in(tmp_path / "third")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore")
 def test_a_node_killed_in_mid_sweep_loses_no_run_and_stores_none_twice(cluster, tmp_path):
     cluster, nodes = cluster
@@ -247,7 +248,7 @@ def test_a_node_killed_in_mid_sweep_loses_no_run_and_stores_none_twice(cluster, 
     nodes.append(cluster.add_node(num_cpus=1))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 class TestGPUsOfACluster:
     """Two GPUs are declared on one node: what each task is shown, and how many are shown it at a time."""
 
@@ -260,9 +261,7 @@ class TestGPUsOfACluster:
         cluster.remove_node(node, allow_graceful=False)
         wait_for_nodes(3)
 
-    @pytest.mark.parametrize(
-        ("gpus", "slots", "beside"), [(0.5, 4, 2), pytest.param(1, 2, 1, marks=pytest.mark.nightly)]
-    )
+    @pytest.mark.parametrize(("gpus", "slots", "beside"), [(0.5, 4, 2), (1, 2, 1)])
     def test_tasks_share_gpus_or_have_their_own(self, node, tmp_path, gpus, slots, beside):
         from scalinglab.sweep.pools.ray_engine import RayPool
 
@@ -302,7 +301,7 @@ def test_a_part_of_several_gpus_is_refused():
         RayPool(None, None, gpus=1.5)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_cluster_without_room_for_a_task_says_so(cluster):
     from scalinglab.sweep.pools.ray_engine import RayPool
 
@@ -312,7 +311,7 @@ def test_a_cluster_without_room_for_a_task_says_so(cluster):
         RayPool(None, None, cpus=2)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_node_that_does_not_share_the_folder_stops_the_sweep_and_is_named(cluster, tmp_path):
     mine, _ = cluster
     shared = tmp_path / "shared"
@@ -339,7 +338,7 @@ def test_a_node_that_does_not_share_the_folder_stops_the_sweep_and_is_named(clus
         wait_for_nodes(3)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_node_that_does_not_answer_in_time_is_not_waited_for(cluster, tmp_path, monkeypatch):
     """Its tasks look for the token themselves."""
     from scalinglab.sweep.pools import ray_engine

@@ -4,8 +4,10 @@ import os
 
 import pytest
 
+from scalinglab.store import Store
+from scalinglab.sweep import Grid, execute
 from scalinglab.sweep.pools.local_engine import LocalPool
-from tests.sweep.contract import PoolContract, answers, task
+from tests.sweep.contract import RUNNER, PoolContract, answers, task
 
 
 class TestLocalPool(PoolContract):
@@ -53,6 +55,19 @@ class TestRayPool(PoolContract):
         pool = RayPool(None, 2)
         yield pool
         pool.kill()
+
+    def test_a_sweep_there_stores_its_grid_though_runs_raise_and_workers_die(self, ray, tmp_path):
+        wanted = Grid(axes={"trouble": ["raise", "once", "none"]}, runner=RUNNER, experiment="on Ray")
+        outcome = execute(wanted, tmp_path, engine="ray", workers=2, max_stacked=1)
+        records = Store(tmp_path).records().values()
+        assert {record.setting["trouble"]: record.status for record in records} == {
+            "raise": "failed", "once": "done", "none": "done",
+        }  # fmt: skip
+        assert len(outcome.deaths) == 1
+        again = execute(wanted, tmp_path, engine="ray", workers=2, retry_failed=True)
+        assert [[*task.runs] for task in again.plan.tasks] == [[*outcome.failed]]
+        assert (again.count("done"), again.count("failed")) == (2, 1)
+        assert not (tmp_path / ".preflight").exists()
 
 
 @pytest.mark.slow

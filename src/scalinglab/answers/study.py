@@ -469,7 +469,8 @@ def copied(whole: Study) -> pd.Series:
     if not seeds:
         others = [settings[c] for c in settings if c != whole.loss]
         for _, losses in whole.frame[whole.loss].groupby(others, sort=False):
-            copies[losses.index] |= printed_shorter(losses) if len(losses) > 1 else False
+            if len(losses) > 1:
+                copies[losses.index] |= printed_shorter(losses)
     copies |= typed_again(whole)
     return copies & whole.frame[whole.loss].notna()  # runs that diverged are alike
 

@@ -84,8 +84,8 @@ def check(
         paper: only this one.
         write: replace the records by what is found now.
         records: the folder that holds them; default: in the package of the study.
-        minutes: of each paper begin no other entry after this time of the processor, those first that took
-            least: a machine with other work checks no fewer.
+        minutes: of each paper only the entries that are done within this time of the processor, by the
+            seconds of their records, those first that took least: a machine with other work checks no fewer.
     """
     if write and minutes is not None:
         raise BadInput("all records of a paper are written at once: leave out minutes")
@@ -104,7 +104,8 @@ def check(
         if minutes is not None:
             wanted.sort(key=lambda entry: taken.get(entry.key, 0.0))
         for entry in wanted:
-            if minutes is not None and time.process_time() - used > 60 * minutes:
+            spent = time.process_time() - used + taken.get(entry.key, 0.0)
+            if minutes is not None and spent > 60 * minutes:
                 break
             made, seconds = run(entry.key, SCALE)
             fresh[entry.key] = record(made, entry.key, SCALE, seconds)
