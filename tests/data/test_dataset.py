@@ -48,13 +48,6 @@ def test_subsets_of_different_seeds_differ(digits: Dataset) -> None:
     assert not np.array_equal(digits.subset(50, 0).train_x, digits.subset(50, 1).train_x)
 
 
-def test_holdout_splits_the_training_set_without_overlap() -> None:
-    whole = toy(40)
-    held = whole.holdout(15, seed=1)
-    both = np.concatenate([held.train_x, held.test_x]).reshape(40, -1)
-    assert sorted(map(bytes, both)) == sorted(map(bytes, whole.train_x.reshape(40, -1)))
-
-
 @pytest.mark.parametrize("how", ["channel", "standard"])
 def test_statistics_of_normalised_inputs_are_zero_and_one(how: str) -> None:
     x = toy().normalize(how).inputs()

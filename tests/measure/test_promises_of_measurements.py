@@ -16,21 +16,14 @@ from scalinglab.measure.network_norms.reading.layers import attention_layers
 from scalinglab.measure.tangent_kernel import products
 
 
-@pytest.mark.parametrize("method", ["mle", "two_nn", "neighbours"])
-def test_dimension_is_the_inverse_mean_of_logarithms_of_distances(method):
-    """Levina and Bickel (2004) for "mle"; means of (k − 1) ln(r_k/r_(k−1)) for the others."""
+@pytest.mark.parametrize(("method", "last"), [("two_nn", 2), ("neighbours", 4)])
+def test_dimension_is_the_inverse_mean_of_logarithms_of_distances(method, last):
+    """Means of (k − 1) ln(r_k/r_(k−1))."""
     points = np.random.default_rng(0).standard_normal((60, 3))
     r = np.sort(cdist(points, points), axis=1)[:, 1:]
-    if method == "mle":
-        k = 7
-        expected = 1 / np.mean([np.mean(np.log(row[k - 1] / row[: k - 1])) for row in r])
-        found = sl.measure.dimension(points, method="mle", neighbours=k)
-    else:
-        last = 2 if method == "two_nn" else 4
-        means = [np.mean((k - 1) * np.log(r[:, k - 1] / r[:, k - 2])) for k in range(2, last + 1)]
-        expected = np.mean(1 / np.array(means))
-        found = sl.measure.dimension(points, method=method)
-    assert found.value == pytest.approx(expected, rel=1e-9)
+    means = [np.mean((k - 1) * np.log(r[:, k - 1] / r[:, k - 2])) for k in range(2, last + 1)]
+    found = sl.measure.dimension(points, method=method)
+    assert found.value == pytest.approx(np.mean(1 / np.array(means)), rel=1e-9)
     assert found.n == 60
 
 

@@ -130,7 +130,7 @@ def test_gradient_noise_equals_the_covariance_of_single_gradients():
 # --- dimension -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", ["neighbours", "two_nn", "mle"])
+@pytest.mark.parametrize("method", ["neighbours", "two_nn"])
 @pytest.mark.parametrize("d", [1, 5])
 def test_dimension_of_a_flat_cloud_in_a_larger_space(method, d):
     rng = np.random.default_rng(d)
@@ -143,9 +143,7 @@ def test_dimension_of_a_flat_cloud_in_a_larger_space(method, d):
     assert method in found.summary()
 
 
-@pytest.mark.parametrize(
-    "method", ["two_nn", *(pytest.param(other, marks=pytest.mark.slow) for other in ("neighbours", "mle"))]
-)
+@pytest.mark.parametrize("method", ["two_nn", pytest.param("neighbours", marks=pytest.mark.slow)])
 def test_error_of_the_dimension_is_its_spread_between_samples(method):
     rng = np.random.default_rng(0)
     angles = rng.uniform(0, 2 * np.pi, size=(80, 400, 2))

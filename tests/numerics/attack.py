@@ -112,13 +112,9 @@ CASES = {
     "perceptron.optimal_sharpness": lambda d: perceptron.optimal_sharpness(d.number(-1, 3)),
     "perceptron.storage_stability": lambda d: perceptron.storage_stability(d.numbers(-3, 1)),
     "perceptron.intermediate_error": lambda d: perceptron.intermediate_error(d.numbers(), d.numbers()),
-    "perceptron.master_curve": lambda d: perceptron.master_curve(d.numbers()),
     "perceptron.margin_distribution": lambda d: perceptron.margin_distribution(
         d.number(-1, 2), d.number(-1, 2)
     ).density(d.numbers(-2, 2)),
-    "perceptron.asymptotic_error": lambda d: perceptron.asymptotic_error(
-        d.either("hebb", "gibbs", "bayes", "max_stability", "fixed"), d.numbers()
-    ),
     "kernel.learning_curve": lambda d: kernel.learning_curve(
         d.spectrum(), d.numbers(0, 8), d.either(0.0, d.numbers()), d.either(0.0, d.numbers())
     ),

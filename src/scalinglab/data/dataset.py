@@ -28,7 +28,7 @@ NORMALIZATIONS = {
     "none": "as they are stored",
 }
 # one stream of random numbers per purpose, so that a subset does not change when labels become noisy
-SUBSET, INPUT_NOISE, LABEL_NOISE, HOLDOUT = range(4)
+SUBSET, INPUT_NOISE, LABEL_NOISE = range(3)
 
 
 @dataclass(frozen=True)
@@ -155,17 +155,6 @@ class Dataset(Worded):
             self, train_x=self.train_x[keep], train_y=self.train_y[keep],
             test_x=self.test_x[test], test_y=self.test_y[test], parts=1,
         )  # fmt: skip
-
-    def holdout(self, n_test: int, seed: int = 0) -> Dataset:
-        """Set `n_test` training examples apart as the test set (park2019: 5,000 for validation)."""
-        if self.parts > 1:
-            raise BadInput(f"holdout of {self.name}: it has {self.parts} parts, each with its own test set")
-        if not 1 <= n_test < self.n_data:
-            raise BadInput(f"n_test={n_test} of {self.name}: at least 1 and fewer than {self.n_data}")
-        order = _random(seed, HOLDOUT).permutation(self.n_data)
-        chosen, kept = np.sort(order[:n_test]), np.sort(order[n_test:])
-        x, y = self.train_x, self.train_y
-        return replace(self, train_x=x[kept], train_y=y[kept], test_x=x[chosen], test_y=y[chosen])
 
     # --- the inputs ------------------------------------------------------------------------------
 

@@ -7,7 +7,6 @@ u = (r_j / r_k)^d, u ~ Beta(j, k−j): locally uniform data need nothing else. T
 | --- | --- | --- |
 | `neighbours` | mean of 1/((k−1)⟨log r_k/r_{k−1}⟩) over k = 2, 3, 4 | bahri2021 A.2, Sharma & Kaplan (2020) |
 | `two_nn` | the same for k = 2 alone | Facco et al. (2017) |
-| `mle` | (k−1) / ⟨Σ_{j<k} log r_k/r_j⟩ | Levina & Bickel (2004), averaged as MacKay & Ghahramani |
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from scalinglab.results.distributions import Estimate
 from scalinglab.results.types import Reason, Remark, Worded
 from scalinglab.support.validation import checked
 
-METHODS = ("neighbours", "two_nn", "mle")
+METHODS = {"neighbours": 4, "two_nn": 2}  # and how many neighbours each takes
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ class Dimension(Worded, Estimate):
     Attributes:
         stderr: Its standard error: of sampling, with the correlations between neighbouring points; curvature
             and uneven density bias it besides.
-        method: "neighbours", "two_nn" or "mle".
+        method: "neighbours" or "two_nn".
         n: Points it is based on, without duplicates.
     """
 
@@ -53,7 +52,6 @@ class Dimension(Worded, Estimate):
 def dimension(
     x: ArrayLike,
     method: str = "neighbours",
-    neighbours: int = 20,
     max_points: int = 10_000,
     seed: int = 0,
 ) -> Dimension:
@@ -61,8 +59,7 @@ def dimension(
 
     Args:
         x: Points (n, ...); more axes are flattened.
-        method: "neighbours", "two_nn" or "mle".
-        neighbours: k of the method "mle".
+        method: "neighbours" or "two_nn".
         max_points: Points whose neighbourhoods are used, drawn at random; neighbours are sought in all.
         seed: Seed of that draw.
     """
@@ -75,19 +72,14 @@ def dimension(
     # a duplicate has its neighbour at distance zero
     first = {row.tobytes(): index for index, row in enumerate(np.ascontiguousarray(points))}
     points = points[sorted(first.values())]
-    k = {"neighbours": 4, "two_nn": 2, "mle": neighbours}[method]
-    if k < 2 or len(points) < k + 2:
-        raise BadInput(
-            f"{len(points)} different points and {k} neighbours: "
-            f"give at least {max(k, 2) + 2} points and 2 neighbours"
-        )
+    k = METHODS[method]
+    if len(points) < k + 2:
+        raise BadInput(f"{len(points)} different points: {method} takes {k} neighbours, give {k + 2} points")
     chosen = np.sort(np.random.default_rng(seed).permutation(len(points))[:max_points])
     distances, indices = _neighbours(points, chosen, k)
     logs = np.log(distances)
-    if method == "mle":
-        inverse = (logs[:, -1:] - logs[:, :-1]).sum(1, keepdims=True) / (k - 1)
-    else:  # log r_k / r_{k-1}, times k − 1, for k = 2, 3, …: each column has mean 1/d
-        inverse = np.arange(1, k) * (logs[:, 1:] - logs[:, :-1])
+    # log r_k / r_{k-1}, times k − 1, for k = 2, 3, …: each column has mean 1/d
+    inverse = np.arange(1, k) * (logs[:, 1:] - logs[:, :-1])
     estimates = 1 / inverse.mean(0)
     # the change of the mean estimate with each point
     influence = -((inverse - inverse.mean(0)) * estimates**2).mean(1)

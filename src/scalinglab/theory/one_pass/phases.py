@@ -16,7 +16,6 @@ possible; the pair that binds there, and which of the exponents are at their cap
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,7 +28,7 @@ from scalinglab.theory.bottlenecks import Frontier, frontier
 from scalinglab.theory.dmft import OnePassSGD
 from scalinglab.theory.one_pass.moments import solve
 
-__all__ = ["Phase", "Term", "boundary", "compute_optimal", "phase", "spectrum", "stable_rate", "terms"]
+__all__ = ["Phase", "Term", "compute_optimal", "phase", "spectrum", "stable_rate", "terms"]
 
 MODES = 10**18  # of a spectrum with a finite trace
 MODES_A_FEATURE = 4  # of one without
@@ -116,20 +115,6 @@ def best(given: tuple[Term, ...], alpha: float, beta: float) -> Phase:
     return Phase(
         _name((falling.name, rising.name), alpha, beta), at(falling, x), x, (falling.name, rising.name)
     )
-
-
-@checked
-def boundary(inside: Callable[[float], str], low: float, high: float) -> float:
-    """Where a name changes between `low` and `high`, by bisection."""
-    first = inside(low)
-    if inside(high) == first:
-        raise BadInput(
-            f"phase {first} holds at both ends, {low:g} and {high:g}: there is no boundary to find"
-        )
-    for _ in range(40):
-        middle = (low + high) / 2
-        low, high = (middle, high) if inside(middle) == first else (low, middle)
-    return (low + high) / 2
 
 
 @checked

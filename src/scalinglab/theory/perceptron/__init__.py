@@ -15,7 +15,6 @@ from scalinglab.theory.perceptron.margins import (
 from scalinglab.theory.perceptron.penalised import LOSSES, Penalised, penalised
 from scalinglab.theory.perceptron.rules import (
     LearningRule,
-    asymptotic_error,
     bayes,
     gibbs,
     hebb,
@@ -26,7 +25,6 @@ from scalinglab.theory.perceptron.solution import (
     Optimum,
     fixed_norm,
     intermediate_error,
-    master_curve,
     optimal_sharpness,
 )
 
@@ -37,14 +35,12 @@ __all__ = [
     "MarginDistribution",
     "Optimum",
     "Penalised",
-    "asymptotic_error",
     "bayes",
     "fixed_norm",
     "gibbs",
     "hebb",
     "intermediate_error",
     "margin_distribution",
-    "master_curve",
     "max_stability",
     "optimal_sharpness",
     "penalised",

@@ -13,16 +13,14 @@ and error = arccos(R)/π. For α → ∞ the errors fall as 0.399/√α, 0.625/�
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from scipy.special import log_ndtr
 
-from scalinglab.errors import BadInput, NotConverged, nearest
+from scalinglab.errors import NotConverged
 from scalinglab.support.validation import checked
 from scalinglab.theory.perceptron.checks import load_array
-from scalinglab.theory.perceptron.saddle import LOADS
 from scalinglab.theory.perceptron.solution import fixed_norm
 
 # trapezoidal nodes: spectrally accurate for these integrands, which are analytic and decay as a Gaussian
@@ -122,29 +120,3 @@ def _gibbs_kernel(overlap: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     mills = np.exp(-0.5 * u**2 - log_tail) / np.sqrt(2 * np.pi)
     by_overlap = terms * (-0.5 * FIELD**2 + 0.5 * FIELD * mills / np.sqrt(r))
     return terms.sum(axis=-1), by_overlap.sum(axis=-1)
-
-
-RULES = {"hebb": hebb, "gibbs": gibbs, "bayes": bayes, "max_stability": max_stability}
-
-
-@checked
-def asymptotic_error(rule: str, load: Any) -> np.ndarray:
-    """The leading large-load behaviour of a rule's error.
-
-    Args:
-        rule: "hebb" (1/√(2πα)), "gibbs" (0.6245/α), "bayes" (0.4416/α) or "max_stability" (0.5005/α).
-        load: examples per weight.
-    """
-    if rule not in RULES:
-        raise BadInput(f"no learning rule {rule!r}; {nearest(rule, RULES)}")
-    loads = load_array(load)
-    return 1 / np.sqrt(2 * np.pi * loads) if rule == "hebb" else _amplitude(rule) / loads
-
-
-@lru_cache
-def _amplitude(rule: str) -> float:
-    """Limit of error·load: for Bayes and Gibbs by the kernel at R = 1, else by the solver."""
-    if rule == "max_stability":
-        return float(fixed_norm(LOADS[1], np.inf).error * LOADS[1])
-    bayes_amplitude = 1 / float(_gibbs_kernel(np.ones(1))[0][0])
-    return bayes_amplitude * np.sqrt(2) if rule == "gibbs" else bayes_amplitude

@@ -211,26 +211,6 @@ def find_zero(function: Any, low: np.ndarray, high: np.ndarray, most: int = 60) 
 
 
 @checked
-def master_curve(sharpness_per_load: Any) -> np.ndarray:
-    """What error·load becomes at large load, as a function of sharpness/load: the curve of the collapse.
-
-    At α → ∞ with λ/α fixed the error is a function of λ/α over α, which is why Fig. 2b collapses there. Far
-    left of the optimum it falls as 0.2215 (λ/α)^(−1/2), see `intermediate_error`.
-
-    Args:
-        sharpness_per_load: λ/α, 1e-6 or more, infinity included.
-    """
-    scaled = sharpness_array(sharpness_per_load)
-    if np.any(scaled < 1e-6):
-        raise BadInput(
-            f"sharpness_per_load={np.min(scaled):g} must be 1e-6 or more; "
-            "below, intermediate_error(load, sharpness) is exact to 1e-6"
-        )
-    high = saddle.LOADS[1]
-    return fixed_norm(high, scaled * high).error * high
-
-
-@checked
 def intermediate_error(load: Any, sharpness: Any) -> np.ndarray:
     """The power law between Hebb's rule and the optimum, (2π)^(1/4) √(ln 2 − 1/2) / (π √(αλ)), for 1 ≪ λ ≪ α.
 
