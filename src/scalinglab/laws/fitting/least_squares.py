@@ -229,22 +229,20 @@ class Problem:
             if self.log:
                 curve = self.curve(z) if r is None else self.y * np.exp(r[:, : shape[1]] / self.weight)
                 scale = scale / curve
-            by_parameter = np.empty((shape[0], values.shape[-1], shape[1]))  # whose rows are read together
+            count = shape[1] + self.pseudo
+            by_parameter = np.zeros((shape[0], values.shape[-1], count))  # whose rows are read together
+            at_points = by_parameter[..., : shape[1]]
             for j, column in enumerate(columns):
-                np.multiply(column, scale, out=by_parameter[:, j])
-            by_parameter *= np.where(self.logs, values, self.units)[..., None]
-            if not (
-                by_parameter.max(initial=0) < LARGEST_SLOPE and by_parameter.min(initial=0) > -LARGEST_SLOPE
-            ):
-                by_parameter[~(np.abs(by_parameter) < LARGEST_SLOPE)] = 0.0
-        slopes = by_parameter.transpose(0, 2, 1)
+                np.multiply(column, scale, out=at_points[:, j])
+            at_points *= np.where(self.logs, values, self.units)[..., None]
+            if not (at_points.max(initial=0) < LARGEST_SLOPE and at_points.min(initial=0) > -LARGEST_SLOPE):
+                at_points[~(np.abs(at_points) < LARGEST_SLOPE)] = 0.0
         if self.penalty is not None:
-            return np.concatenate([slopes, self._differences(z, only_pseudo=True)], axis=1)
-        if len(self.priors):
-            pulls = np.zeros((len(self.priors), z.shape[1]))
-            pulls[np.arange(len(pulls)), self.priors[:, 0].astype(int)] = self.noise / self.priors[:, 2]
-            slopes = np.concatenate([slopes, np.broadcast_to(pulls, (len(z), *pulls.shape))], axis=1)
-        return slopes
+            by_parameter[..., shape[1] :] = self._differences(z, only_pseudo=True).transpose(0, 2, 1)
+        elif len(self.priors):
+            pulls = np.arange(len(self.priors))
+            by_parameter[:, self.priors[:, 0].astype(int), shape[1] + pulls] = self.noise / self.priors[:, 2]
+        return by_parameter.transpose(0, 2, 1)
 
     def _differences(self, z: np.ndarray, only_pseudo: bool = False) -> np.ndarray:
         """Central differences that stay within the bounds."""
@@ -445,6 +443,18 @@ def minimise(problem: Problem, z: np.ndarray, iterations: int = 200, tolerance: 
         crawling[rows] = np.where(gain <= 1e-5 * cost[rows], crawling[rows] + 1, 0)
         done[rows] = stuck | (damping[rows] >= 1e12) | (crawling[rows] >= 25)
     return Minimum(z, cost, done & np.isfinite(cost))
+
+
+MET = 1e-6  # search: in coordinates; starts nearer than that have met
+
+
+def minimise_together(problem: Problem, z: np.ndarray, tolerance: float) -> Minimum:
+    """`minimise` for starts of one data set, of which those that have met are followed as one."""
+    apart = np.abs(z[:, None] - z).max(axis=2) > MET * (1 + np.abs(z).max(axis=1))
+    first = np.argmin(apart, axis=1)
+    once, back = np.unique(first, return_inverse=True)
+    found = minimise(problem, z[once], tolerance=tolerance)
+    return Minimum(found.z[back], found.objective[back], found.converged[back])
 
 
 def _step(

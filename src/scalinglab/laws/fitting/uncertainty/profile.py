@@ -24,7 +24,8 @@ from scalinglab.laws.fitting.solution import LEAST_VARIANCE, Solution, sizes_of
 from scalinglab.results.distributions import FEWEST, Draws, Interval, interval
 
 Quantity = Callable[[np.ndarray, np.ndarray], np.ndarray]
-CLOSE = 5e-3  # search: part of the threshold within which an end is found, the rest being linear
+CLOSE = 1e-2  # search: part of the threshold within which an end is found, the rest being linear
+STIFF = 25.0  # search: of the penalty, over the bend of the profile
 FARTHEST = 200.0  # search: in standard deviations of the linearised quantity; an end beyond is infinite
 
 
@@ -42,66 +43,83 @@ def along(law: Solution, quantity: Quantity, count: int, threshold: float) -> tu
     bottom = law.objective
     # below what rounding leaves, noise-free data would make every profile infinitely steep
     scatter = max(law.scale, LEAST_VARIANCE * law.unit**2)
-    which = np.tile(np.arange(count), 2)
-    side = np.repeat([-1.0, 1.0], count)
     best = quantity(base.to_parameters(np.tile(z, (count, 1))), np.arange(count))
-    spread = np.maximum(
-        _linear_spread(base, z, quantity, count, scatter), 1e-12 * np.maximum(np.abs(best), 1e-12)
-    )
-    centre, sigma = np.tile(best, 2), np.tile(spread, 2)
-    stiffness = 25 * scatter / sigma**2
+    slopes, spread = _linearised(base, z, quantity, count, scatter)
+    spread = np.maximum(spread, 1e-12 * np.maximum(np.abs(best), 1e-12))
+    # an exponent that is a parameter is asked for twice
+    _, once, back = np.unique(np.column_stack([best, slopes]), axis=0, return_index=True, return_inverse=True)
+    which, side = np.tile(once, 2), np.repeat([-1.0, 1.0], len(once))
+    centre, sigma, every = best[which], spread[which], len(which)
 
-    points = np.tile(z, (2 * count, 1))
-    reach = np.full(2 * count, threshold)  # how far to pull, in sigmas
-    near, near_root = np.zeros(2 * count), np.zeros(2 * count)  # bracket: a penalty too weak …
-    far, far_root = np.full(2 * count, np.inf), np.full(2 * count, np.inf)  # … and one too strong
-    end = np.zeros(2 * count)
-    running, again = np.ones(2 * count, bool), np.zeros(2 * count, bool)
+    points, end = np.tile(z, (every, 1)), np.zeros(every)
+    inside = points.copy()  # the farthest of each whose root is below the threshold
+    goal = threshold * sigma  # how far from the centre the end is looked for
+    steepness = np.ones(every)  # of the root there, over that of the linearised problem
+    near, far = np.zeros(every), np.full(every, np.inf)  # bracket: roots are below, and above
+    running, again = np.ones(every, bool), np.zeros(every, int)
     for _ in range(30):
         rows = np.flatnonzero(running)
         if not len(rows):
             break
-        target = (centre + side * reach * sigma)[rows]
-        penalty = least_squares.Penalty(partial(_of, quantity, which[rows]), target, stiffness[rows])
-        found = least_squares.minimise(
-            replace(base, penalty=penalty), points[rows], iterations=60, tolerance=1e-8
-        )
+        stiffness = STIFF * scatter * (steepness[rows] / sigma[rows]) ** 2
+        # a profile of this steepness holds the pull back so far short of its target
+        target = centre[rows] + side[rows] * (goal + threshold * sigma / steepness / STIFF)[rows]
+        penalty = least_squares.Penalty(partial(_of, quantity, which[rows]), target, stiffness)
+        problem = replace(base, penalty=penalty)
+        starts = np.stack([points[rows], inside[rows]])
+        cost = np.array([problem.objective(problem.residuals(start)) for start in starts])
+        start = starts[np.argmin(cost, axis=0), np.arange(len(rows))]
+        found = least_squares.minimise(problem, start, iterations=30, tolerance=1e-8)
         excess = base.objective(base.residuals(found.z)) - bottom
         root = np.sqrt(np.maximum(2 * excess / scatter, 0.0))
-        points[rows] = found.z
         pulled = quantity(base.to_parameters(found.z), which[rows])
+        away = side[rows] * (pulled - centre[rows])
         weak, stopped = root < threshold, np.abs(pulled - end[rows]) < 1e-9 * sigma[rows]
-        end[rows] = pulled
-        near[rows], near_root[rows] = np.where(weak, [reach[rows], root], [near[rows], near_root[rows]])
-        # what is not at rest goes on once from where it is
-        strong = ~weak & (found.converged | again[rows])
-        far[rows], far_root[rows] = np.where(strong, [reach[rows], root], [far[rows], far_root[rows]])
-        # at a bound, which no pull moves, or farther than any answer
-        open_ended = np.isinf(far[rows]) & (stopped | (reach[rows] > FARTHEST))
+        # what is not at rest goes on from where it is, three times at most
+        strong = ~weak & (found.converged | (again[rows] == 3))
+        again[rows] = np.where(weak | strong, 0, again[rows] + 1)
+        inside[rows] = np.where(weak[:, None], found.z, inside[rows])
+        points[rows] = found.z
+        near[rows] = np.where(weak, np.maximum(near[rows], away), near[rows])
+        far[rows] = np.where(strong, np.minimum(far[rows], away), far[rows])
+        # at rest the penalty pulls as strongly as the objective rises along the profile: the root's slope
+        pull = np.maximum(stiffness * side[rows] * (target - pulled), 0.0)
+        rise = pull / scatter / np.maximum(root, threshold / 10)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            there = away + np.nan_to_num((threshold - root) / rise, nan=np.inf)
+        # at a bound, which no pull moves; or farther than any answer, also where the profile levels off
+        level = (root > threshold / 2) & found.converged
+        beyond = np.where(level, there, away) > FARTHEST * sigma[rows]
+        open_ended = weak & (beyond | (stopped & np.isinf(far[rows])) | ~np.isfinite(pulled))
         arrived = np.abs(root - threshold) < CLOSE * threshold
         between_two = far[rows] - near[rows] < 1e-3 * far[rows]
-        # a penalty that seemed too strong before its fit had come to rest was not
+        # a root that seemed too large before its fit had come to rest was not
         far[rows[between_two & weak & ~arrived]] = np.inf
-        exact = centre[rows] + (pulled - centre[rows]) * threshold / np.maximum(root, 0.5 * threshold)
-        end[rows] = np.where(open_ended, side[rows] * np.inf, np.where(arrived, exact, pulled))
-        running[rows] = ~(open_ended | arrived | (between_two & ~weak))
-        again[rows] = ~(weak | strong)
-        with np.errstate(invalid="ignore"):
-            share = np.clip((threshold - near_root) / (far_root - near_root), 0.2, 0.8)
-            between = near + share * (far - near)
-        beyond = reach * np.clip(threshold / np.maximum(near_root, 1e-6), 1.4, 3.0)
-        reach = np.where(again, reach, np.where(np.isinf(far), beyond, between))
-    return end[:count], end[count:]
+        end[rows] = np.where(arrived & ~open_ended, centre[rows] + side[rows] * there, pulled)
+        end[rows] = np.where(open_ended, side[rows] * np.inf, end[rows])
+        running[rows] = ~(open_ended | arrived | (between_two & strong))
+        between = np.isfinite(far[rows])
+        margin = np.where(between, 0.1 * (far - near)[rows], 0.05 * near[rows])
+        most = np.where(between, far[rows] - margin, 3 * np.maximum(near, sigma)[rows])
+        moved = again[rows] == 0
+        goal[rows] = np.where(moved, np.clip(there, near[rows] + margin, most), goal[rows])
+        steeper = np.maximum(rise * sigma[rows], np.maximum(steepness[rows] / 10, 1.0))
+        steepness[rows] = np.where(moved, steeper, steepness[rows])
+    low, high = end.reshape(2, -1)[:, back.ravel()]
+    return low, high
 
 
 def _of(quantity: Quantity, which: np.ndarray, values: np.ndarray, rows: np.ndarray) -> np.ndarray:
     return quantity(values, which[rows])
 
 
-def _linear_spread(
+def _linearised(
     problem: least_squares.Problem, z: np.ndarray, quantity: Quantity, count: int, scatter: float
-) -> np.ndarray:
-    """The standard deviation of each quantity in the linearised problem, parameters at bounds held."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """The slopes of each quantity by the coordinates that are free, and its standard deviation (count,).
+
+    Of the linearised problem, with parameters at bounds held.
+    """
     low, high = problem.bounds
     free = np.flatnonzero((z > low) & (z < high))
     if not len(free):  # all at bounds, which each can leave
@@ -122,7 +140,7 @@ def _linear_spread(
         slopes[:, k] = difference / (up[j] - down[j])
     # a quantity that leaps (an optimum that does not exist) has no finite spread: the walk finds out
     slopes, inverse = (np.clip(np.nan_to_num(v), -1e60, 1e60) for v in (slopes, inverse))
-    return np.sqrt(scatter) * np.linalg.norm(slopes @ inverse, axis=1)
+    return slopes, np.sqrt(scatter) * np.linalg.norm(slopes @ inverse, axis=1)
 
 
 @dataclass(frozen=True)
