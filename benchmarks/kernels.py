@@ -96,7 +96,7 @@ def cnn(share: float) -> list[dict]:
 
 
 def vit(share: float) -> list[dict]:
-    return grid(share, (12_000, 24_000), 2, 2, model="vit", dataset="mnist", **FAST)
+    return grid(share, (28_800, 57_600), 4, 48, model="vit", dataset="mnist", **FAST)
 
 
 def batch_search(share: float) -> list[dict]:
@@ -112,7 +112,7 @@ STUDIES = {
     ),
     "cnn": Study("cnn, 3×32×32, 2 sizes × 2 seeds", "cifar10", cnn, (GRAPHS_ROW,)),
     "vit": Study(
-        "vit, 1×28×28, 2 sizes × 2 seeds, compilation included", "mnist", vit,
+        "vit, 1×28×28, 2 sizes × 4 seeds × 48 epochs, compilation included", "mnist", vit,
         (("blocks", "all", "without blocks"),), cold=True,
     ),
 }  # fmt: skip

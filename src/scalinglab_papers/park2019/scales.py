@@ -82,7 +82,7 @@ GPU = {
     # an eighth of the time had its optima near w B = 18,000, half of it has them near 8,000
     "mnist 1LP ntk": Reduced(
         share=1 / 2, widths=(*MLP_WIDTHS, 1024), batches=MLP_BATCHES, batch=64, rates=MLP_RATES,
-        near=(2048, 65_536), shared=(512,), seeds=4,
+        near=(2048, 65_536), shared=(512,), seeds=8,
     ),
     # batches of 6 and 8, which 512 and 1,024 units alone would have, were cut off before all seeds had them
     "mnist 2LP ntk": Reduced(
