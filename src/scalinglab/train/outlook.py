@@ -68,9 +68,11 @@ class Outlook:
         if piece > self._piece:
             self._piece = piece
             losses, self._waiting = self._waiting, []
-            self._steps.append(float(step))
+            device = next((v.device for v in losses if isinstance(v, torch.Tensor)), None)
             # read as one tensor: the host waits for the device once a piece
-            self._losses.append(float(torch.stack([torch.as_tensor(v) for v in losses]).float().mean()))
+            mean = float(torch.stack([torch.as_tensor(v, device=device) for v in losses]).float().mean())
+            self._steps.append(float(step))
+            self._losses.append(mean)
 
     def columns(self, step: int) -> dict[str, float]:
         """What a row says: `recent_loss`, and the estimate where the time allows a new one."""
