@@ -123,3 +123,15 @@ def test_the_trainers_schedulers_are_read_without_a_step(clock) -> None:
     trainer = SimpleNamespace(estimated_stepping_batches=100, lr_scheduler_configs=[config])
     lightning_callback(tracker, Base).on_train_start(trainer, None)
     assert np.allclose(tracker.outlook.plan.rate[-1], 0)
+
+
+def test_numbers_beside_tensors_and_a_loss_that_cannot_be_read_leave_the_estimate_whole() -> None:
+    ahead = outlook.Outlook(PLAN)
+    for step in range(1, TOTAL // 2):
+        ahead.add(step, falling(step) if step % 3 else torch.tensor(falling(step), dtype=torch.float64))
+    before = ahead.columns(TOTAL // 2)["recent_loss"]
+    ahead.add(TOTAL // 2, falling(TOTAL // 2))
+    with pytest.raises(TypeError):
+        ahead.add(TOTAL // 2 + 4, "none")
+    assert before == pytest.approx(falling(TOTAL / 2), rel=0.02)
+    assert ahead.columns(TOTAL // 2 + 40)["recent_loss"] in (before, falling(TOTAL // 2))
