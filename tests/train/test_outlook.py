@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from types import SimpleNamespace
 
 import numpy as np
@@ -130,8 +131,8 @@ def test_numbers_beside_tensors_and_a_loss_that_cannot_be_read_leave_the_estimat
     for step in range(1, TOTAL // 2):
         ahead.add(step, falling(step) if step % 3 else torch.tensor(falling(step), dtype=torch.float64))
     before = ahead.columns(TOTAL // 2)["recent_loss"]
-    ahead.add(TOTAL // 2, falling(TOTAL // 2))
-    with pytest.raises(TypeError):
-        ahead.add(TOTAL // 2 + 4, "none")
+    for step in range(TOTAL // 2, TOTAL // 2 + 40):
+        with suppress(TypeError):
+            ahead.add(step, "none")
     assert before == pytest.approx(falling(TOTAL / 2), rel=0.02)
-    assert ahead.columns(TOTAL // 2 + 40)["recent_loss"] in (before, falling(TOTAL // 2))
+    assert ahead.columns(TOTAL // 2 + 40)["recent_loss"] == before
