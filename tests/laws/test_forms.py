@@ -544,12 +544,12 @@ def test_a_surface_predicts_by_name_and_refuses_sizes_by_place():
 
 def test_every_equation_is_stated_with_one_left_side():
     for form in {form.name: form for form in forms.FORMS.values()}.values():
-        left = form.stated().split(" = ")[0]
+        left = form.equation_of().split(" = ")[0]
         assert left == "y" or "y" in left, form.name
-        assert " = y" not in form.stated(), form.name
-    assert forms.get("m4").stated() == "(y - E)/(E + span - y)^s = A x^-c", "y follows only implicitly"
+        assert " = y" not in form.equation_of(), form.name
+    assert forms.get("m4").equation_of() == "(y - E)/(E + span - y)^s = A x^-c", "y follows only implicitly"
     given = replace(forms.get("power_law"), equation="y = A x^-c")
-    assert given.stated() == "y = A x^-c"
+    assert given.equation_of() == "y = A x^-c"
 
 
 def test_a_function_with_a_step_of_unknown_slope_has_no_gradient_and_is_fitted_all_the_same():

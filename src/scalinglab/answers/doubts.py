@@ -377,8 +377,8 @@ def unfinished(study: Study) -> Iterator[Doubt]:
         if column == "epoch":  # all runs have as many, but for a few with less
             stopped |= few_of_a_kind(whole) & (whole < UNFINISHED * whole.mode().iloc[0])
     for column in study.columns(NOTES):
-        said = frame[column].fillna("").astype(str)
-        stopped |= said.str.contains(SAID_STOPPED, case=False) & ~said.str.contains(WENT_ON, case=False)
+        noted = frame[column].fillna("").astype(str)
+        stopped |= noted.str.contains(SAID_STOPPED, case=False) & ~noted.str.contains(WENT_ON, case=False)
     if stopped.any():
         yield doubted(study, "unfinished", study.positions(stopped), count=int(stopped.sum()))
 

@@ -132,8 +132,8 @@ def log_density_of(
         return evidence(until) - evidence(seen)
     # the prior where the form fits best has the density |XᵀX|^(1/2) (2π a s²)^(−p/2); directions that are
     # left out, which later runs see, cost as much as the others
-    told = pulls[:, :-1].any(axis=0)
-    root = np.abs(np.diag(np.linalg.qr(values[:seen, :-1][:, ~told], mode="r")))
+    seen_by = pulls[:, :-1].any(axis=0)
+    root = np.abs(np.diag(np.linalg.qr(values[:seen, :-1][:, ~seen_by], mode="r")))
     variance = np.sum(values[:seen, -1] ** 2) / (seen - len(root))
     spent = 0.5 * law.form.unknown * np.log(seen)
     density = np.sum(np.log(root / np.sqrt(2 * np.pi * variance))) + np.sum(np.log(pulls[:, :-1].sum(axis=1)))

@@ -519,7 +519,7 @@ class Surface(NotebookResult):
         """What the summary says, as data: parameters with intervals, and how sure the optimum is."""
         law = self.law
         variables = tuple(map(Column, law.form.variables))
-        yield Reason("surface", form=law.form.name, equation=law.form.stated("L"), variables=variables)
+        yield Reason("surface", form=law.form.name, equation=law.form.equation_of("L"), variables=variables)
         yield from inside([*self._quality, *law.certificate.remarks, *self._cautions], law.points.notes)
 
     @property

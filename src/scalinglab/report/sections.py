@@ -117,7 +117,7 @@ def the_law(answered: Answers | Reason) -> Section | None:
     if not isinstance(answered, Answers) or answered.fit is None or answered.fit.surface is not None:
         return None
     fit, law = answered.fit, answered.fit.law
-    text = [f"{law.form.stated()}."]
+    text = [f"{law.form.equation_of()}."]
     text += [f"Note: {note}." for note in (*fit.chosen.lost, *law.notes)]
     if law.unidentified:
         text.append(f"The exponent is not determined by these points: {law.unidentified}.")

@@ -180,7 +180,7 @@ def the_fit(fitted: Surface, unit: str) -> Section:
     figure.update_layout(showlegend=False)
     lost = fitted.undetermined
     table = parameter_table({**law.parameters, **fitted.quoted}, fitted.parameter_intervals(), lost)
-    text = [f"{law.form.stated('L')}, N parameters and D {unit}, fitted to {len(law.points.y)} points."]
+    text = [f"{law.form.equation_of('L')}, N parameters and D {unit}, fitted to {len(law.points.y)} points."]
     text += [paragraph(reason.sentence()) for reason in fitted.others_weigh]
     if lost:
         text.append(f"These runs do not determine {', '.join(lost)}.")

@@ -48,7 +48,7 @@ class ParameterRow:
         if not self.determined:
             return Reason("parameter_doubtful", **found)
         if not math.isnan(self.median):
-            return Reason("parameter_aside", **found, median=self.median)
+            return Reason("parameter_with_median", **found, median=self.median)
         if math.isnan(self.stderr):
             return Reason("parameter", **found)
         return Reason("parameter_with_error", **found, stderr=self.stderr)

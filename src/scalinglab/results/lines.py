@@ -24,7 +24,7 @@ LINES = {
     "fitted_curve": "{points} points at {sizes} sizes, x = {first:.4g} … {last:.4g}",
     "parameter": "{name:<14} {value:<12.6g} 95 % [{low:.4g}, {high:.4g}]",
     "parameter_with_error": "{name:<14} {value:<12.6g} ± {stderr:<10.3g} 95 % [{low:.4g}, {high:.4g}]",
-    "parameter_aside": "{name:<14} {value:<12.6g} median {median:<8.3g} 95 % [{low:.4g}, {high:.4g}]",
+    "parameter_with_median": "{name:<14} {value:<12.6g} median {median:<8.3g} 95 % [{low:.4g}, {high:.4g}]",
     "parameter_doubtful": "{name:<14} {value:<12.6g} 95 % [{low:.4g}, {high:.4g}]  not identified",
     "parameter_open": "{name:<14} not determined; 95 % {range}",
     "parameter_given": "{name:<14} {value:<12.6g} {given}",

@@ -16,11 +16,7 @@
     width = [0.5, 1, 2]
     batch_size = [32, 64, 128]
 
-    [[when]]                                               # where all of it matches: set, or skip
-    match = { width = 2, n_data = { below = 300 } }
-    skip = true
-
-A grid may have `[[parts]]`, each with its own setting, axes, zip and when on top of the common ones: the
+A grid may have `[[parts]]`, each with its own setting, axes, zip and seeds on top of the common ones: the
 runs of all parts together are the grid.
 """
 
@@ -41,7 +37,7 @@ from scalinglab.support.validation import checked
 from scalinglab.support.whole_files import read_toml
 
 Setting = dict[str, Any]
-_KEYS = ("setting", "axes", "zip", "when", "parts", "seeds", "experiment", "runner")
+_KEYS = ("setting", "axes", "zip", "parts", "seeds", "experiment", "runner")
 LISTS = ("measure", "metrics", "superclass")  # keys of a setting whose values are lists themselves
 MOST_RUNS = 1_000_000  # of a grid: as many settings take 2 s and 500 MB to write out
 _RANGES = {frozenset(("from", "to", "points")), frozenset(("largest", "ratio", "count"))}
@@ -57,8 +53,6 @@ class Grid:
             ``{"from": 1e-3, "to": 1e-1, "points": 3}`` (evenly spaced in the log; whole numbers where both
             ends are), or ``{"largest": 1280, "ratio": 2, "count": 4}`` (nested sizes).
         zip: groups of axes that change together, lists of one length.
-        when: rules ``{"match": {...}, "set": {...}}`` or ``{"match": {...}, "skip": True}``, in order.
-            A match is a value, a list of values, or ``{"above": x, "below": y}``.
         parts: grids on top of this one; the runs are those of all parts.
         seeds: a number of seeds, counted from 0, or a list of them.
         experiment: the name under which the runs are kept.
@@ -68,7 +62,6 @@ class Grid:
     setting: Mapping[str, Any] = field(default_factory=dict)
     axes: Mapping[str, Any] = field(default_factory=dict)
     zip: Sequence[Mapping[str, Any]] = ()
-    when: Sequence[Mapping[str, Any]] = ()
     parts: Sequence[Mapping[str, Any]] = ()
     seeds: int | Sequence[int] | None = None
     experiment: str | None = None
@@ -98,7 +91,7 @@ class Grid:
     def to_dict(self) -> dict[str, Any]:
         """What `from_dict` takes; only what was given."""
         values = {name: getattr(self, name) for name in _KEYS}
-        empty = {"setting": {}, "axes": {}, "zip": [], "when": [], "parts": [], "runner": "train"}
+        empty = {"setting": {}, "axes": {}, "zip": [], "parts": [], "runner": "train"}
         return {name: v for name, v in values.items() if v is not None and v != empty.get(name)}
 
     def __iter__(self) -> Iterator[Setting]:
@@ -111,7 +104,7 @@ class Grid:
         """Every run's setting, in the order of the axes, the last one fastest."""
         found = list(self._expand())
         if not found:
-            raise BadInput("the grid has no runs: every combination is skipped, or an axis is empty")
+            raise BadInput("the grid has no runs: seeds are 0, or an empty list")
         return found
 
     def _expand(self) -> Iterator[Setting]:
@@ -122,18 +115,11 @@ class Grid:
             return
         groups = _axes(self)
         _at_most(math.prod(map(len, groups)), " × ".join(str(len(group)) for group in groups))
-        used = [0] * len(self.when)
         for choice in itertools.product(*groups):
             setting = dict(self.setting)
             for values in choice:
                 setting |= values
-            if (ruled := _apply(self.when, setting, used)) is not None:
-                yield ruled
-        for rule, count in zip(self.when, used, strict=True):
-            if not count:
-                raise BadInput(
-                    f"the rule when match = {dict(rule['match'])} matches no run; check its values"
-                )
+            yield setting
 
     def _with(self, part: Mapping[str, Any]) -> Grid:
         """This grid with a part on top of it: what the part says about a name counts."""
@@ -142,7 +128,6 @@ class Grid:
             setting={**{k: v for k, v in self.setting.items() if k not in own}, **part.get("setting", {})},
             axes={**{k: v for k, v in self.axes.items() if k not in own}, **part.get("axes", {})},
             zip=[*(z for z in self.zip if not own & set(z)), *part.get("zip", ())],
-            when=[*self.when, *part.get("when", ())],
             seeds=part.get("seeds", self.seeds),
         )
 
@@ -184,11 +169,11 @@ def _known(values: Mapping[str, Any], keys: Sequence[str], what: str) -> None:
 
 def _check(values: Mapping[str, Any], what: str) -> None:
     """Reject a malformed grid or part of a grid."""
-    _known(values, _KEYS if what == "a grid" else ("setting", "axes", "zip", "when", "seeds"), what)
+    _known(values, _KEYS if what == "a grid" else ("setting", "axes", "zip", "seeds"), what)
     for name in ("setting", "axes"):
         if not isinstance(values.get(name, {}), Mapping):
             raise BadInput(f"{name} is a table of names and values, not {values[name]!r}")
-    for name in ("zip", "when", "parts"):
+    for name in ("zip", "parts"):
         tables = values.get(name, [])
         if not isinstance(tables, list) or not all(isinstance(table, Mapping) for table in tables):
             raise BadInput(f"{name} is a list of tables, each written under [[{name}]], not {tables!r}")
@@ -293,36 +278,3 @@ def _range(name: str, values: Mapping[str, Any]) -> list[Any]:
     if len(set(found)) < len(found) or min(found) <= 0:
         raise BadInput(f"axis {name}: the range {dict(values)} gives {found}, not all different and positive")
     return found
-
-
-def _apply(rules: Sequence[Mapping[str, Any]], setting: Setting, used: list[int]) -> Setting | None:
-    """The setting after the rules, None where one skips it."""
-    for number, rule in enumerate(rules):
-        _known(rule, ("match", "set", "skip"), "a rule [[when]]")
-        if "match" not in rule or ("set" in rule) == bool(rule.get("skip")):
-            raise BadInput(f"a rule [[when]] needs match, and either set or skip = true: {dict(rule)}")
-        for key in ("match", "set"):
-            if not isinstance(rule.get(key, {}), Mapping):
-                raise BadInput(f"a rule [[when]]: {key} is a table of names and values, not {rule[key]!r}")
-        for name in rule["match"]:
-            if name not in setting:
-                raise BadInput(f"a rule matches {name!r}, which no run has; {nearest(name, setting)}")
-        if all(_matches(setting[name], wanted) for name, wanted in rule["match"].items()):
-            used[number] += 1
-            if rule.get("skip"):
-                return None
-            setting = setting | dict(rule["set"])
-    return setting
-
-
-def _matches(value: Any, wanted: Any) -> bool:
-    if isinstance(wanted, Mapping) and wanted and set(wanted) <= {"above", "below"}:
-        numbers = (wanted.get("above", -math.inf), value, wanted.get("below", math.inf))
-        if not all(isinstance(number, (int, float)) for number in numbers):
-            raise BadInput(f"a rule matches {value!r} with {dict(wanted)}: above and below compare numbers")
-        return bool(numbers[0] < value < numbers[2])
-    return (
-        bool(value in wanted)
-        if isinstance(wanted, Sequence) and not isinstance(wanted, str)
-        else value == wanted
-    )

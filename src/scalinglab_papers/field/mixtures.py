@@ -97,11 +97,11 @@ def _covered(runs: pd.DataFrame, domains: list[str], losses: list[str]) -> Row:
             found = mixture(one, domains, y=name).predict(other)
             best = found["high"].idxmin()
             inside[name].append(bool(found["low"][best] <= other[name][best] <= found["high"][best]))
-    held, sets = (
+    overall, sets = (
         share(np.concatenate([*inside.values()])),
         mean([share(own).value for own in inside.values()]),
     )
-    return Number(held.value, max(held.stderr, sets.stderr), len(losses)).row(
+    return Number(overall.value, max(overall.stderr, sets.stderr), len(losses)).row(
         "share of proposals measured inside the 95 % interval", expected=HELD, relation="in",
         resolution=HELD_WITHIN, note="the best of one half of the 1M runs by the other half")  # fmt: skip
 

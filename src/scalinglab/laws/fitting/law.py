@@ -191,7 +191,7 @@ class Law(Solution, NotebookResult):
     @property
     def remarks(self) -> Iterator[Remark]:
         """What the summary says, as data: parameters with intervals, quality of the fit and warnings."""
-        yield Reason("law", form=self.form.name, equation=self.form.stated())
+        yield Reason("law", form=self.form.name, equation=self.form.equation_of())
         yield from inside([*self._quality, *self.certificate.remarks, *self.diagnosis.reasons])
         if self.form.exponent is not None and self.unidentified:
             yield from inside([Reason("not_identified", why=self.unidentified)])

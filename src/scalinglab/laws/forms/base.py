@@ -120,7 +120,7 @@ class Form:
                 f"form {self.name!r}: exponent={self.exponent!r}; {nearest(self.exponent, self.names)}"
             )
 
-    def stated(self, left: str = "y") -> str:
+    def equation_of(self, left: str = "y") -> str:
         """The equation with its left side, which one that y follows from only implicitly has itself."""
         has_left = self.equation.startswith(f"{left} = ") or re.search(r"\by\b.* = ", self.equation)
         return self.equation if has_left else f"{left} = {self.equation}"

@@ -1,10 +1,9 @@
 """Students of free norm: gradient descent on the plain logistic loss, as in Fig. 1 of D'Amico et al. 2025.
 
 The loss is (N/P) Σ ln(1 + e^{−2Δ}), eq. 1 at λ = 1 without a constraint, so that the norm ‖w‖/√N of the
-student plays the part of the sharpness. Descent starts at zero and so begins along Hebb's rule. Three ways:
+student plays the part of the sharpness. Descent starts at zero and so begins along Hebb's rule. Two ways:
 
 - "gradient": plain gradient descent at a constant learning rate, the paper's 10⁶ steps;
-- "sgd": the same on batches drawn afresh at each step;
 - "line_search": the learning rate doubles while the loss falls enough (Armijo) and halves where it does not.
 
 Gradient flow traces one path whatever its speed, so the last one follows the first to larger norms in fewer
@@ -27,11 +26,11 @@ from scalinglab.support.validation import checked
 from scalinglab.support.work import track
 
 if TYPE_CHECKING:
-    from torch import Generator, Tensor
+    from torch import Tensor
 
     from scalinglab.curves import Curves
 
-METHODS = ("gradient", "sgd", "line_search")
+METHODS = ("gradient", "line_search")
 # of "line_search": the largest relative change of the norm in a step, and the norm after the first one
 GROWTH, START = 0.05, 0.01
 
@@ -43,7 +42,6 @@ def free_norm(
     learning_rate: float = 0.1,
     *,
     method: str = "gradient",
-    batch_size: int | None = None,
     until: float = math.inf,
     checkpoints: int = 80,
 ) -> Curves:
@@ -53,8 +51,7 @@ def free_norm(
         problem: from `draw`.
         steps: steps at most.
         learning_rate: of the loss N·mean ln(1 + e^{−2Δ}); stable below 2α/(1+√α)².
-        method: "gradient", "sgd" or "line_search".
-        batch_size: examples a step of "sgd".
+        method: "gradient" or "line_search".
         until: stop when every seed's norm exceeds this.
         checkpoints: how many observations, evenly spaced in ln(step).
 
@@ -64,7 +61,7 @@ def free_norm(
     """
     from scalinglab.curves import Curves
 
-    _check(problem, steps, learning_rate, method, batch_size)
+    _check(steps, learning_rate, method)
     import torch
 
     seeds, n_params = len(problem.seeds), problem.n_params
@@ -74,16 +71,14 @@ def free_norm(
         margins=torch.zeros(seeds, problem.n_data, **double),
         rate=torch.full((seeds, 1), learning_rate, **double),
         time=torch.zeros(seeds, 1, **double),
-        generator=torch.Generator(double["device"]).manual_seed(problem.seeds[0]),
     )
     advance: dict[str, Any] = {
         "gradient": lambda: _gradient(problem, walk, learning_rate),
-        "sgd": lambda: _stochastic(problem, walk, batch_size or 1),
         "line_search": lambda: _line_search(problem, walk),
     }
     step, marks = 0, np.unique(np.geomspace(1, steps, checkpoints).round().astype(int))
     observed: list[dict[str, Any]] = []
-    setting = {"optimizer": method, "learning_rate": learning_rate, "batch_size": batch_size}
+    setting = {"optimizer": method, "learning_rate": learning_rate}
     for mark in track(marks, f"free norm, {method}", total=len(marks)):
         while step < mark:
             advance[method]()
@@ -94,7 +89,7 @@ def free_norm(
         observed.append(found | {"step": step, "time": walk.time[:, 0].tolist(), "train_loss": loss})
         if found["norm"].min() > until or not np.isfinite(found["norm"]).all():
             break
-    columns: dict[str, Any] = rows(problem, observed) | {k: v for k, v in setting.items() if v is not None}
+    columns: dict[str, Any] = rows(problem, observed) | setting
     return _with_divergence(Curves(columns, settings=["inputs", "labels"], source="simulate"))
 
 
@@ -117,7 +112,6 @@ class _Walk:
     margins: Tensor  # kept up to date by the methods that change them along with the weights
     rate: Tensor
     time: Tensor
-    generator: Generator
 
 
 def _descent(problem: Problem, margins: Tensor) -> Tensor:
@@ -133,18 +127,6 @@ def _gradient(problem: Problem, walk: _Walk, learning_rate: float) -> None:
     step = (force.transpose(1, 2) @ problem.examples)[:, 0]
     walk.weights.add_(step, alpha=learning_rate * scale * 2 * problem.n_params / problem.n_data)
     walk.time.add_(learning_rate)
-
-
-def _stochastic(problem: Problem, walk: _Walk, batch_size: int) -> None:
-    import torch
-
-    shape = (len(problem.seeds), batch_size)
-    device = problem.examples.device
-    chosen = torch.randint(problem.n_data, shape, generator=walk.generator, device=device)
-    seeds = torch.arange(shape[0], device=device)[:, None]
-    batch = Problem(problem.examples[seeds, chosen], None, problem.seeds, {})
-    walk.weights.add_(_descent(batch, batch.margins(walk.weights)) * walk.rate)
-    walk.time.add_(walk.rate)
 
 
 def _line_search(problem: Problem, walk: _Walk) -> None:
@@ -178,14 +160,10 @@ def _loss(problem: Problem, margins: Tensor) -> Tensor:
     return torch.nn.functional.softplus(-2 * margins).mean(dim=1, keepdim=True) * problem.n_params
 
 
-def _check(problem: Problem, steps: int, learning_rate: float, method: str, batch_size: int | None) -> None:
+def _check(steps: int, learning_rate: float, method: str) -> None:
     if method not in METHODS:
         raise BadInput(f"no method {method!r}; {nearest(method, METHODS)}")
     if steps < 1:
         raise BadInput(f"steps={steps} must be 1 or more")
     if not (learning_rate > 0 and math.isfinite(learning_rate)):
         raise BadInput(f"learning_rate={learning_rate:g} must be positive")
-    if (method == "sgd") != (batch_size is not None):
-        raise BadInput("batch_size goes with method='sgd', and only with it")
-    if batch_size is not None and not 1 <= batch_size <= problem.n_data:
-        raise BadInput(f"batch_size={batch_size} must lie between 1 and the {problem.n_data} examples")

@@ -165,8 +165,8 @@ class _Description:
         if not hasattr(value, "__dict__"):
             try:
                 # what a copy is made of; of a compiled regular expression only the table says it
-                told: Any = copyreg.dispatch_table.get(kind)
-                made = told(value) if told else value.__reduce_ex__(2)
+                reduce: Any = copyreg.dispatch_table.get(kind)
+                made = reduce(value) if reduce else value.__reduce_ex__(2)
             except TypeError:
                 raise NoFingerprint(f"a {kind.__module__}.{kind.__qualname__}") from None
             return ["object", *self._all([kind, made if isinstance(made, str) else made[1:3]])]

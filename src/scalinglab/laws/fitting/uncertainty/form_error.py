@@ -213,8 +213,8 @@ class FormError:
             return [(1.0, self)]
         # in logarithms: both may be far below the last digit of 1
         odds = np.array([self.together.log_alone, np.log(self.shared)])
-        held = [max(float(part.fields[0].weight[0]), 1e-300) for part in (self, self.sharing)]
-        alone, sharing = shares(odds - np.log(held)).tolist()
+        weights = [max(float(part.fields[0].weight[0]), 1e-300) for part in (self, self.sharing)]
+        alone, sharing = shares(odds - np.log(weights)).tolist()
         return [(alone, self), (sharing, self.sharing)]
 
     @property

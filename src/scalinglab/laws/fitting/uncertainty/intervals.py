@@ -289,12 +289,12 @@ def of_parameters(
     """Intervals of every free parameter, and of `exponent`; an infinite end is not determined.
 
     A parameter's end at its bound is reported as the bound; the exponent's end there is infinite, since
-    the bound and not the data stopped it. An exponent that is held is its own interval.
+    the bound and not the data stopped it. An exponent that is fixed is its own interval.
     """
     names, exponent = law.form.names, law.form.exponent
-    held = {"exponent": Interval(exponent, exponent)} if isinstance(exponent, float) else {}
+    fixed = {"exponent": Interval(exponent, exponent)} if isinstance(exponent, float) else {}
     if law.dof < 1:
-        return dict.fromkeys((*names, "exponent"), OPEN) | held
+        return dict.fromkeys((*names, "exponent"), OPEN) | fixed
     quantity = parameters_of(law)
     resampled = method == "auto" and law.points.resampled
     way: dict[str, Any] = {"method": "profile" if resampled else method, "diagnosis": diagnosis}
@@ -302,4 +302,4 @@ def of_parameters(
     if resampled:  # what the profile leaves open, resampled points cannot close
         closed = np.isfinite(found).all(axis=0)
         found = interval(law, quantity, level).where(closed, found)
-    return dict(zip((*names, "exponent"), found.each(), strict=False)) | held
+    return dict(zip((*names, "exponent"), found.each(), strict=False)) | fixed
