@@ -163,7 +163,6 @@ def test_only_one_module_takes_quantiles_of_distributions_or_draws():
         "laws/fitting/uncertainty/intervals.py",
         "laws/fitting/uncertainty/linear.py", "laws/planning/next_runs.py",  # `Solution.quantile`
         "laws/forms/beyond_size.py", "laws/forms/surfaces.py",  # starts of a fit
-        "laws/learning_curves/scaling_fit.py",  # knots
         "laws/mixing/shares.py",  # the calibration by runs left out
         "laws/planning/three_ways.py",  # where budgets are put
         "measure/margin.py", "train/checkpoints/measuring.py", "theory/perceptron/margins.py",  # of margins
