@@ -10,14 +10,11 @@ networks for a few steps first: compiled code and captured graphs are not timed.
 in reverse order every other round, and medians of wall time are compared. Python's start and the compilation,
 which cost both ways the same, are left out: a ratio is rather too large than too small.
 
-One study, `vit`, is about compilation itself: both ways start at once with empty caches, and the way without
-is stopped when it takes 1.3 times as long.
-
 After `--limit` seconds, and when it is interrupted or terminated, it prints what it has measured until then.
 Images are random ones of the right shape: speed does not depend on what they show. `--tiny` shortens every
 study to a few steps, to try the benchmark itself.
 
-What it found, also of the kernels for CPUs that did not stay: docs/benchmarks/training.md.
+What it found, also of the kernels that did not stay: docs/benchmarks/training.md.
 """
 
 from __future__ import annotations
@@ -66,14 +63,12 @@ class Study:
         images: the data set whose shape random images have.
         settings: a function of the share of the length, 1 for the study itself.
         compared: (kernel, way with it, way without it); ways are keys of `WAYS`.
-        cold: whether compilation counts.
     """
 
     title: str
     images: str
     settings: Callable[[float], list[dict]]
     compared: tuple[tuple[str, str, str], ...]
-    cold: bool = False
 
     @property
     def ways(self) -> list[str]:
@@ -95,10 +90,6 @@ def cnn(share: float) -> list[dict]:
     return grid(share, (24_000, 48_000), 2, 8, model="cnn", dataset="cifar10", **FAST)
 
 
-def vit(share: float) -> list[dict]:
-    return grid(share, (28_800, 57_600), 4, 48, model="vit", dataset="mnist", **FAST)
-
-
 def batch_search(share: float) -> list[dict]:
     return search(60 / share)
 
@@ -111,10 +102,6 @@ STUDIES = {
         (("fused_mlp, triton_mlp", "all", "without fused_mlp"),),
     ),
     "cnn": Study("cnn, 3×32×32, 2 sizes × 2 seeds", "cifar10", cnn, (GRAPHS_ROW,)),
-    "vit": Study(
-        "vit, 1×28×28, 2 sizes × 4 seeds × 48 epochs, compilation included", "mnist", vit,
-        (("blocks", "all", "without blocks"),), cold=True,
-    ),
 }  # fmt: skip
 
 
@@ -134,15 +121,9 @@ def without_fused_mlp() -> list:
     return [mock.patch.object(fused_mlp, "available", return_value=False)]
 
 
-def without_blocks() -> list:
-    from scalinglab.train import training_step
-
-    return [mock.patch.object(training_step, "repeats", return_value=False)]
-
-
 WAYS: dict[str, Callable[[], list]] = {"all": list} | {
     f"without {function.__name__.removeprefix('without_')}": function
-    for function in (without_cuda_graphs, without_fused_mlp, without_blocks)
+    for function in (without_cuda_graphs, without_fused_mlp)
 }
 
 
@@ -173,14 +154,11 @@ def serve(study: Study, way: str) -> None:
 class Process:
     """One way of running a study."""
 
-    def __init__(self, name: str, way: str, caches: Path | None) -> None:
+    def __init__(self, name: str, way: str) -> None:
         self.way = way
         words = [sys.executable, __file__, "--serve", name, "--way", way]
         environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
         environment["TORCHINDUCTOR_COMPILE_THREADS"] = str(COMPILERS)
-        if caches is not None:
-            place = caches / way.replace(" ", "-")
-            environment |= {f"{tool}_CACHE_DIR": str(place / tool) for tool in ("TORCHINDUCTOR", "TRITON")}
         self.process = subprocess.Popen(
             words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment,
             start_new_session=True,  # with the compiler's processes, which end with it
@@ -226,20 +204,6 @@ def measured(processes: list[Process], rounds: int, share: float, until: float) 
     return found
 
 
-def compiled(processes: list[Process], share: float, until: float) -> Found:
-    """Both ways at once, with compilation; the second is stopped at 1.3 times the first one's time."""
-    start = time.perf_counter()
-    for process in processes:
-        process.ask(share)
-    first = processes[0].answer(until)
-    took = time.perf_counter() - start
-    stop = min(until, start + 1.3 * took)
-    second = processes[1].answer(stop) if first else None
-    if first and second is None:  # stopped: both began at once, so it took at least so long
-        second = {"seconds": (stop - start) / took * first["seconds"], "stopped": True}
-    return {process.way: [answer] if answer else [] for process, answer in zip(processes, (first, second))}
-
-
 def lines_of(kernel: str) -> int:
     """Lines of the modules that are named."""
     names = [name if "/" in name else f"train/kernels/{name}" for name in kernel.split(", ")]
@@ -255,7 +219,6 @@ def rows_of(study: Study, found: Found) -> list[dict]:
         if all(times):
             row["with"], row["without"] = map(median, times)
             row["ratio"] = row["without"] / row["with"]
-            row["at_least"] = any(answer.get("stopped") for way in ways for answer in found[way])
         rows.append(row | {"ways": {way: found.get(way, []) for way in ways}})
     return rows
 
@@ -266,8 +229,7 @@ def table(rows: list[dict]) -> str:
     for row in rows:
         numbers = f"{'not measured':>26s}"
         if "ratio" in row:
-            ratio = f"{'>' if row['at_least'] else ''}{row['ratio']:.2f}"
-            numbers = f"{row['with']:8.2f} {row['without']:9.2f} {ratio:>7s}"
+            numbers = f"{row['with']:8.2f} {row['without']:9.2f} {row['ratio']:7.2f}"
         text.append(f"{row['kernel']:36s} {row['lines']:5d} {numbers}  {row['study']}")
     return "\n".join(text)
 
@@ -286,13 +248,10 @@ def measure_study(name: str, options: argparse.Namespace, until: float) -> Found
     """Answers of every way of a study, each in a process of its own."""
     study, share = STUDIES[name], WARM if options.tiny else 1.0
     with ExitStack() as opened:
-        caches = Path(opened.enter_context(tempfile.TemporaryDirectory())) if study.cold else None
         processes = []
         for way in study.ways:
-            processes.append(Process(name, way, caches))
+            processes.append(Process(name, way))
             opened.callback(processes[-1].end)
-        if study.cold:
-            return compiled(processes, share, until)
         return measured(processes, options.rounds, share, until)
 
 

@@ -116,16 +116,6 @@ def test_stacked_runs_equal_runs_by_themselves() -> None:
     assert np.allclose(a, b, rtol=1e-2)
 
 
-def test_a_transformer_of_compiled_blocks_trains_as_the_plain_one() -> None:
-    vit = {"model": "vit", "depth": 2, "width": 0.25, "batch_size": 128, "model_options": {"patch": 4}}
-    plain, compiled = group(**vit), group(**vit, graphs=True, compile=True, precision="bf16")
-    for g in (plain, compiled):
-        g.advance(16)
-    assert any(type(m).__name__ == "CompiledBlock" for m in compiled.program.trained.modules())
-    losses = [g.evaluate([0])[0]["train_loss"] for g in (plain, compiled)]
-    assert losses[1] == pytest.approx(losses[0], rel=0.03)
-
-
 def test_states_are_written_while_other_runs_are_captured(tmp_path) -> None:
     vit = {"model": "vit", "depth": 1, "width": 0.25, "batch_size": 32, "model_options": {"patch": 4}}
     # more runs than streams, and sizes that need evaluations of their own: captures until the end

@@ -28,7 +28,6 @@ from scalinglab.measure.evaluation import logits_of
 from scalinglab.nets.parameterization import Network, draw
 from scalinglab.train import random_numbers as rn
 from scalinglab.train.batches import Resident, dataset_of
-from scalinglab.train.kernels.blocks import compiled_blocks, repeats
 from scalinglab.train.modules import networks
 from scalinglab.train.modules.tracing import traced
 from scalinglab.train.setting import SEEDS, Setting
@@ -177,7 +176,6 @@ class Program:
         abilities: what can be done with a network of the user's own; None for a family of `nets`.
         dropout: buffers that hold the keys of dropout.
         fresh_buffers: its buffers before training.
-        trained: what is trained: the network, maybe compiled by blocks.
     """
 
     def __init__(self, setting: Setting, resident: Resident, runs: int) -> None:
@@ -208,12 +206,7 @@ class Program:
         self.halved = _halved(self.model) if setting.precision == "bf16" else set()
         if self.halved and runs > 1:
             _convert_inputs(self.model)
-        self.trained = self.model
-        family = not setting.owns("model")
-        blocks = family and setting.compile and runs == 1 and repeats(self.trained)
-        if blocks:
-            self.trained = compiled_blocks(self.trained)
-        self.loss: Callable[..., Any] = self._loss if blocks else self._compiled(self._loss)
+        self.loss: Callable[..., Any] = self._compiled(self._loss)
         self._is_traced = False
 
     @property
@@ -254,7 +247,7 @@ class Program:
     def apply(self, weights: Named, buffers: Named, x: Tensor) -> tuple[Tensor, Named]:
         """Training logits of one run, (examples, outputs), and the running statistics as they are then."""
         state = {**weights, **buffers}
-        logits = functional_call(self.trained, state, (x,))
+        logits = functional_call(self.model, state, (x,))
         return logits, {name: state[name] for name in self.statistics}
 
     def leaves(self, working: Named) -> Named:
