@@ -43,10 +43,6 @@ def test_no_argument_of_any_function_does(package):
         (lambda: sl.theory.kernel.learning_curve("text", 10.0), ("spectrum='text'", "a Spectrum")),
         (lambda: sl.theory.dmft.final(SPECTRUM, n_params="many"), ("n_params='many'", "a number")),
         (lambda: sl.theory.manifolds.sample("torus", 2, 1.5), ("n=1.5", "a whole number")),
-        (
-            lambda: sl.theory.infinite_width.regression(np.eye(3), np.ones(2), np.ones((4, 3))),
-            ("kernel", "(3, 3)"),
-        ),
         (lambda: sl.laws.bootstrap({}), ("law={}", "a Law")),
         (
             lambda: sl.laws.fit("power_law", [1, 2, 3], [1, 2, 3], starts="x"),

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import erf
 
-from scalinglab.errors import BadInput, NotConverged
+from scalinglab.errors import BadInput
 from scalinglab.theory import infinite_width
 from tests.properties import examples
 
@@ -121,19 +121,6 @@ def test_a_zero_image_has_a_finite_kernel():
     assert found.nngp[0, 0] == 0
 
 
-def test_regression_interpolates_and_agrees_with_explicit_features():
-    """Ridge regression on the features of a linear kernel is kernel ridge regression."""
-    rng = np.random.default_rng(3)
-    x, test, y = inputs(12, 5), inputs(4, 5, 9), rng.normal(size=(12, 2))
-    found = infinite_width.regression(x @ x.T, y, test @ x.T, ridge=0.7, diagonal=(test**2).sum(1))
-    weights = np.linalg.solve(x.T @ x + 0.7 * np.eye(5), x.T @ y)
-    np.testing.assert_allclose(found.mean, test @ weights, rtol=1e-10)
-    posterior = 0.7 * np.einsum("ij,jk,ik->i", test, np.linalg.inv(x.T @ x + 0.7 * np.eye(5)), test)
-    np.testing.assert_allclose(found.variance, posterior, rtol=1e-9)
-    kernel = infinite_width.ntk(x, depth=2)
-    np.testing.assert_allclose(infinite_width.regression(kernel, y, kernel).mean, y, rtol=1e-8)
-
-
 def test_bad_inputs_are_named():
     with pytest.raises(BadInput, match="'relu'"):
         infinite_width.kernels(inputs(), activation="rleu")
@@ -141,5 +128,3 @@ def test_bad_inputs_are_named():
         infinite_width.kernels(np.zeros((2, 3, 3)))
     with pytest.raises(BadInput, match="3 and 4 dim"):
         infinite_width.kernels(inputs(2, 3), inputs(2, 4))
-    with pytest.raises(NotConverged, match="repeated inputs"):
-        infinite_width.regression(-np.ones((2, 2)), np.ones(2), np.ones((1, 2)))

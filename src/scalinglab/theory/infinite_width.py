@@ -20,9 +20,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg
 
-from scalinglab.errors import BadInput, NotConverged, is_whole, nearest
+from scalinglab.errors import BadInput, is_whole, nearest
 from scalinglab.support.validation import checked
 
 # σ_w² at which signals neither die nor explode with depth, without biases
@@ -108,61 +107,6 @@ def nngp(x: np.ndarray, other: np.ndarray | None = None, **network: object) -> n
 def ntk(x: np.ndarray, other: np.ndarray | None = None, **network: object) -> np.ndarray:
     """The neural tangent kernel alone; see `kernels`."""
     return kernels(x, other, **network).ntk  # type: ignore[arg-type]
-
-
-@dataclass(frozen=True)
-class Regression:
-    """Kernel regression on a training set.
-
-    Attributes:
-        mean: predictions at the test inputs, shape (m,) or (m, outputs).
-        coefficients: (K + ridge)⁻¹ y, shape of the targets.
-        variance: posterior variance at the test inputs, shape (m,), where their K(x, x) was given.
-    """
-
-    mean: np.ndarray
-    coefficients: np.ndarray
-    variance: np.ndarray | None = None
-
-
-@checked
-def regression(
-    kernel: np.ndarray,
-    targets: np.ndarray,
-    cross: np.ndarray,
-    ridge: float = 0.0,
-    diagonal: np.ndarray | None = None,
-) -> Regression:
-    """Kernel regression f(x) = K(x, X) (K(X, X) + ridge)⁻¹ y.
-
-    With the NTK and ridge 0 this is the infinitely wide network trained to the end by gradient flow from
-    zero output; with the NNGP and ridge σ² it is the Bayesian posterior with noise of variance σ².
-
-    Args:
-        kernel: K(X, X) of the training inputs, shape (n, n).
-        targets: shape (n,) or (n, outputs).
-        cross: K(x, X), shape (m, n).
-        ridge: added to the diagonal, not multiplied by n.
-        diagonal: K(x, x), shape (m,), where the posterior variance is wanted.
-    """
-    if ridge < 0:
-        raise BadInput(f"ridge {ridge} must not be negative")
-    matrix = np.array(kernel, float)
-    matrix.flat[:: len(matrix) + 1] += ridge
-    try:
-        # which fails where the matrix is singular in double precision; a general solver returns noise
-        factor = linalg.cho_factor(matrix, lower=True)
-    except linalg.LinAlgError as error:
-        raise NotConverged(
-            "the kernel matrix is not positive definite in double precision: drop repeated inputs "
-            f"or give a ridge above {1e-14 * np.trace(kernel):.1e}"
-        ) from error
-    coefficients = linalg.cho_solve(factor, np.asarray(targets, float))
-    variance = None
-    if diagonal is not None:
-        half = linalg.solve_triangular(factor[0], np.asarray(cross, float).T, lower=True)
-        variance = np.asarray(diagonal, float) - np.einsum("nm,nm->m", half, half)
-    return Regression(cross @ coefficients, coefficients, variance)
 
 
 def _inputs(x: np.ndarray) -> np.ndarray:
