@@ -158,13 +158,10 @@ DOUBTS = (  # what the doubt about the form costs, and what it is worth
     ("second power, 3 seeds", {"error": second_power, "seeds": 3}),
 )
 FEW_SIZES: tuple[tuple[str, Callable[[np.random.Generator], Ends], bool], ...] = (
-    ("one variable, 4 sizes", few_case(4), True),
-    ("one variable, 5 sizes", few_case(5), True),
-    ("one variable, 6 sizes", few_case(6), True),
     # what a fit that knows the form would hold stands below each: widths over these are at most 2.2
     *(
         (f"one variable, {count} sizes{told}", few_case(count, assumed=assumed), not assumed)
-        for count in (7, 8, 9, 10, 12, 16, 24)
+        for count in (4, 5, 6, 7, 8, 9, 10, 12, 16, 24)
         for told, assumed in (("", False), (", form assumed", True))
     ),
     ("one variable, 5 sizes, 3 % noise", few_case(5, noise=0.03), True),

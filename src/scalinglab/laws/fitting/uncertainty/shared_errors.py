@@ -11,9 +11,9 @@ distribution by generalised least squares, and these are averaged by the restric
 residuals (`statistics.NoiseAverage`). Intervals are scaled, on each side, by the average's over that of
 independent errors: the same whether they are profiles or resampled runs.
 
-The prior has independent errors in one half. The other half is even in ln λ, half of it offsets and
-half the correlations of an autoregression. With four sizes the second half counts half, with three it is left
-out: the offsets of three sizes and E + A N^-α are the same thing, and the prior alone would speak.
+Independent errors, offsets and the correlations of an autoregression are as likely before the residuals, a
+third each, the latter two even in ln λ. With four sizes these count half, with three they are left out: the
+offsets of three sizes and E + A N^-α are the same thing, and the prior alone would speak.
 Checkpoints of one run share its errors all but surely.
 
 Of several points of a run, which are resampled together, the one of the largest sizes counts.
@@ -34,6 +34,7 @@ from scalinglab.laws.fitting.uncertainty.linear import LinearFit, scaled
 # search: λ beside 0; offsets from 1 to 64 times the noise. Smaller ones hardly move an interval: on 5 × 5
 # runs, which show little of λ, they would take the prior of those that do
 RATIOS = 4.0 ** np.arange(7.0)
+SHARED = 2 / 3  # defined: offsets and correlations of the three kinds of errors, none likelier than another
 FEWEST_SIZES = 3  # defined: those that E + A N^-α follows, whatever their offsets
 SURE = 0.98  # judged: row "surface, checkpoints of 5 runs" of benchmarks/coverage.py; of checkpoints
 
@@ -186,7 +187,7 @@ def several(sizes: np.ndarray, checkpoints: bool) -> float:
     count = len(np.unique(sizes))
     if count == len(sizes):
         return 0.0
-    return SURE if checkpoints else 0.5 * float(np.clip((count - FEWEST_SIZES) / 2, 0.0, 1.0))
+    return SURE if checkpoints else SHARED * float(np.clip((count - FEWEST_SIZES) / 2, 0.0, 1.0))
 
 
 def whitened(
