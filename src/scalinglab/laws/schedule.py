@@ -38,6 +38,7 @@ THRESHOLDS = (5e-4, 2.5e-4, 1e-3)
 # measured: benchmarks/schedules.py, whose bands it widens to hold runs that were left out; of ln loss,
 # against which priors count: more than a checkpoint's, since a run is wrong as a whole
 NOISE = 5e-3
+STEEPEST = 2.0  # search: largest g of a misfit S^-g
 # search: pieces into which a rise and a fall of the rate are cut: sums over them agree with those over every
 # step (tests/laws/test_schedule.py, test_cells_agree_with_the_sum_over_every_step)
 WARM_CELLS, DECAY_CELLS = 24, 160
@@ -218,10 +219,11 @@ class ScheduleLaw(Worded):
         """What makes up the band, as variances of ln loss by where they come from.
 
         - "fit": what the fit leaves open; checkpoints that are wrong together count as such (`NOISE`);
-        - "misfit": that of the runs that were fitted;
+        - "misfit": that of the runs that were fitted, as it was at the same S (`misfit_at`);
         - "rival": the difference to the rival law;
-        - "beyond": a change of the slope of ln loss against ln S beyond the largest S that was fitted
-          (`forecasters.SLOPE`), S the sum of rates.
+        - "beyond": a change of the slope of ln loss against ln S (`forecasters.SLOPE`), S the sum of rates,
+          for each factor e in steps beyond the last that was fitted. By S a long run whose rate falls would
+          count as hardly longer.
         """
         if self.average and self.rival is not None:
             alone = replace(self, average=False).variances(plan, steps, group=group)
@@ -238,14 +240,15 @@ class ScheduleLaw(Worded):
         places = [self.law.form.names.index(p.name) for p in form.parameters]
         covariance = self._covariance()[np.ix_(places, places)]
         area = plan.area(np.atleast_1d(np.asarray(steps, float)))
-        distance = np.log(np.maximum(area / max(run.area.max() for run in self.runs), 1.0))
+        longest = max(run.last for run in self.runs)
+        distance = np.log(np.maximum(np.atleast_1d(np.asarray(steps, float)) / longest, 1.0))
         named = dict(zip(form.names, values, strict=True))
         own = next(name for name in form.names if name.startswith("alpha"))[len("alpha") :]  # of the group
         falling = named[f"alpha{own}"] * named[f"A{own}"] * np.exp(-named[f"alpha{own}"] * np.log(area))
         slope = falling / np.asarray(form.function(where, *values))
         rival = 0.0 if self.rival is None else np.log(self.rival.predict(plan, steps, group=group) / loss)
         return {
-            "fit": np.sum(slopes @ covariance * slopes, axis=1), "misfit": np.full(len(loss), self.misfit**2),
+            "fit": np.sum(slopes @ covariance * slopes, axis=1), "misfit": self.misfit_at(area) ** 2,
             "rival": np.full(len(loss), rival**2), "beyond": (forecasters.SLOPE * slope * distance) ** 2,
         }  # fmt: skip
 
@@ -253,6 +256,23 @@ class ScheduleLaw(Worded):
     def misfit(self) -> float:
         """Root mean square of the residuals of ln loss."""
         return float(np.sqrt(np.mean(self.law.residuals**2)))
+
+    def misfit_at(self, area: np.ndarray) -> np.ndarray:
+        """(n,) the misfit where the sum of rates is S: c S^-g within the fitted S, by likelihood.
+
+        Right after warm-up laws are several times as wrong as later on.
+        """
+        fitted, squares = np.log(np.concatenate([run.area for run in self.runs])), self.law.residuals**2
+        fitted, at = (np.minimum(v, fitted.max()) - fitted.max() for v in (fitted, np.log(area)))
+        if not np.mean(squares) > 0:
+            return np.zeros(len(area))
+
+        def minus_log_likelihood(g: float) -> float:
+            """By 2/n, c being the best with this g; convex."""
+            return float(np.log(np.mean(squares * np.exp(2 * g * fitted))) - 2 * g * np.mean(fitted))
+
+        g = optimize.minimize_scalar(minus_log_likelihood, bounds=(0.0, STEEPEST), method="bounded").x
+        return np.asarray(np.sqrt(np.mean(squares * np.exp(2 * g * fitted))) * np.exp(-g * at))
 
     def best_schedule(
         self, total: float, *, peak: float | None = None, warmup: float = 0, group: str | None = None,
@@ -328,7 +348,7 @@ def prepare(plan: Schedule, steps: np.ndarray, group: str = "", peak: float | No
     top = float(plan.rate.max()) if peak is None else peak
     return Run(
         area, drops, np.maximum(area[:, None] - plan.area(middle), 0.0),
-        np.maximum(steps[:, None] - middle, 0.0), after / top, top, group,
+        np.maximum(steps[:, None] - middle, 0.0), after / top, top, group, float(steps.max()),
     )  # fmt: skip
 
 

@@ -38,6 +38,7 @@ class Run:
         rate: (cells,), the rate after each piece, relative to the peak.
         peak: the highest rate.
         group: the runs of one group share all parameters.
+        last: the last of those steps.
     """
 
     area: np.ndarray
@@ -47,6 +48,7 @@ class Run:
     rate: np.ndarray
     peak: float
     group: str = ""
+    last: float = 0.0
 
 
 @dataclass(frozen=True)
