@@ -242,7 +242,7 @@ def test_a_band_joins_the_fit_its_misfit_its_rival_and_what_lies_beyond(fitted):
     beyond = fitted.variances(longer, np.array([10000.0, 60000.0]))["beyond"]
     parameters, area = fitted.parameters, longer.area(60000.0)
     falls = parameters["alpha"] * parameters["A"] * area ** -parameters["alpha"]
-    expected = 0.15 * falls / fitted.predict(longer, [60000.0])[0] * np.log(60000 / 24000)
+    expected = 0.15 * falls / fitted.predict(longer, [60000.0])[0] * np.log(60000 / 15872)
     assert np.sqrt(beyond) == pytest.approx([0.0, expected], rel=1e-3)
     # one prediction over three thresholds of Huber's loss
     assert sorted(law.delta for law in (fitted.law, *fitted.others)) == [2.5e-4, 5e-4, 1e-3]
@@ -250,6 +250,17 @@ def test_a_band_joins_the_fit_its_misfit_its_rival_and_what_lies_beyond(fitted):
     assert loss**3 == pytest.approx(np.prod([one.predict(plan, steps) for one in each], axis=0))
     with pytest.raises(BadInput, match="group='large'"):
         fitted.predict(plan, steps, group="large")
+
+
+def test_the_misfit_falls_with_the_sum_of_rates_as_residuals_do(fitted):
+    area = np.concatenate([run.area for run in fitted.runs])
+    logs, noise = np.log(area / area.max()), np.random.default_rng(1).standard_normal(area.size)
+    # at half the S residuals twice as large
+    moved = fitted.law.points.y * np.exp(fitted.law.residuals - 1e-3 * np.exp(-logs) * noise)
+    law = replace(fitted.law, points=replace(fitted.law.points, y=moved))
+    at = area.max() * np.array([0.25, 0.5, 1.0, 4.0])
+    found = replace(fitted, law=law).misfit_at(at)
+    assert found == pytest.approx(1e-3 * np.array([4.0, 2.0, 1.0, 1.0]), rel=0.2)
 
 
 def test_the_average_lies_between_the_laws_and_its_band_holds_half_of_their_difference(fitted):

@@ -55,6 +55,21 @@ def test_an_offset_of_every_size_is_seen_and_widens_intervals():
     assert widths[1] > 3 * widths[0]
 
 
+@pytest.mark.parametrize("offset", [0.0, 0.02])
+def test_the_summary_says_how_far_seeds_of_a_size_count_as_one_point(offset):
+    rng = np.random.default_rng(0)
+    x = np.repeat(np.geomspace(1e3, 1e5, 8), 3)
+    noise = 0.003 * rng.standard_normal(24) + offset * np.repeat(rng.standard_normal(8), 3)
+    law = fit("power_law_offset", x, (0.05 + 3 * x**-0.4) * np.exp(noise))
+    chance = law.by_sizes[1][1]
+    assert chance == pytest.approx(SharedErrors(law).chance)
+    assert chance > 0.99 if offset else 0.05 < chance < 0.5
+    said = [note.details["chance"] for note in law.notes if note.code == "seeds_as_one"]
+    assert said == [pytest.approx(chance)]
+    single = fit("power_law_offset", x[::3], 0.05 + 3 * x[::3] ** -0.4 * np.exp(noise[::3]))
+    assert "seeds_as_one" not in [note.code for note in single.notes]
+
+
 def test_independent_errors_keep_their_intervals_and_three_sizes_say_nothing():
     one = fitted(0.0, seed=1)
     ends = (np.full(1, -1.0), np.full(1, 1.0))

@@ -294,6 +294,10 @@ REASONS = {
         "runs of the same size lie on the same side of the fit (probability {chance:.2g}), as when one size"
         " was tuned better than others; medians and intervals account for that, fitted values do not"
     ),
+    "seeds_as_one": (
+        "seeds of a size share its error with probability {chance:.2g}; as far as they do they count as one "
+        "point in intervals"
+    ),
     # a bend of a curve
     "straight": (
         "the local exponent stays near {exponent:.3f} (its change over these sizes: {low:+.3f} to "

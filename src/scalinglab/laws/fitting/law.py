@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from scalinglab.laws.fitting.bend import SIGNIFICANT
 from scalinglab.laws.fitting.data.points import check, shaped
 from scalinglab.laws.fitting.solution import Certificate, Solution, in_order, open_ended
 from scalinglab.laws.fitting.uncertainty import intervals, profile
@@ -233,8 +234,10 @@ class Law(Solution, NotebookResult):
 
     @property
     def notes(self) -> tuple[Reason, ...]:
-        """Notes on the points, and a caution where next to nothing tells how much they scatter."""
-        return (*self.points.notes, *scatter_caution(self.dof, self.points))
+        """Notes on the points, whether seeds count as one, and a caution where little tells the scatter."""
+        one = self.by_sizes[1][1:]
+        as_one = (Reason("seeds_as_one", chance=float(chance)) for chance in one if chance > SIGNIFICANT)
+        return (*self.points.notes, *as_one, *scatter_caution(self.dof, self.points))
 
     def __repr__(self) -> str:
         values = ", ".join(f"{n}={v:.6g}" for n, v in self.parameters.items())
