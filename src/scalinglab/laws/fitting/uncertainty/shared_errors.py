@@ -28,7 +28,7 @@ import numpy as np
 
 from scalinglab.laws.fitting.data.points import SAME_SIZE
 from scalinglab.laws.fitting.solution import ROUNDING, Solution
-from scalinglab.laws.fitting.statistics import NoiseAverage, average_of, correlations
+from scalinglab.laws.fitting.statistics import CORRELATIONS, NoiseAverage, average_of, correlations
 from scalinglab.laws.fitting.uncertainty.linear import LinearFit, scaled
 
 # search: λ beside 0; offsets from 1 to 64 times the noise. Smaller ones hardly move an interval: on 5 × 5
@@ -208,7 +208,8 @@ def whitened(
     # sizes of as many runs at once, (sizes, runs): one decomposition a size would take most of the time
     counts = sorted({len(rows) for rows in each})
     blocks = [np.array([rows for rows in each if len(rows) == count]) for count in counts]
-    along = correlations(max(round(len(sizes) / len(labels)), 2))[1::2]
+    # weak ones, too, hardly move an interval and would take the prior of those that do
+    along = correlations(max(round(len(sizes) / len(labels)), 2))[CORRELATIONS // 2 + 1 :: 2]
     for rho, share in [(1.0, 0.5), *((float(rho), 0.5 / len(along)) for rho in along)] if chance else ():
         white, size = np.empty((len(RATIOS), *values.shape)), np.zeros(len(RATIOS))
         for rows in blocks:
