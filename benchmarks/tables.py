@@ -1,6 +1,6 @@
 """Of tables as people keep them, how many are understood at the first try, with no options?
 
-    python benchmarks/tables.py [--only WORD] [--set NAME] [--read-only] [--why]
+    python benchmarks/tables.py [--only WORD] [--set NAME] [--read-only] [--why] [--perturb SEED]
 
 Tables of known laws, with noise, are written in many ways (`tables_parts`) and given to the front door once:
 `sl.read`, then `sl.answer`. Each is
@@ -11,7 +11,8 @@ Tables of known laws, with noise, are written in many ways (`tables_parts`) and 
 - *refused*: an error or a finding says why there is no answer;
 - *wrong*: anything else.
 
-`--read-only` compares the points and fits nothing, which takes a tenth of the time.
+`--read-only` compares the points and fits nothing, which takes a tenth of the time. `--perturb SEED` writes
+tables of names and rows otherwise, with the same meaning, and compares the counts: they should be the same.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from tables_parts.cases import Case, Truth
+from tables_parts.perturbed import perturbed
 
 import scalinglab as sl
 from scalinglab.answers import SIZES
@@ -40,7 +42,7 @@ FOLDER = Path(__file__).with_name("tables_parts")
 SETS = {
     path.stem: getattr(import_module(f"tables_parts.{path.stem}"), path.stem.upper())
     for path in sorted(FOLDER.glob("[a-z]*.py"))
-    if path.stem != "cases"
+    if path.stem not in ("cases", "perturbed")
 }
 FAR, CLOSE = 3.0, 0.02  # half-widths of the interval, or as a share, within which a prediction agrees
 WORDS = ("right", "refused", "wrong")
@@ -140,6 +142,20 @@ def _sorted(rows: np.ndarray) -> np.ndarray:
     return rows[np.lexsort(np.round(rows, 6).T[::-1])]
 
 
+def _compare_perturbed(asked: argparse.Namespace) -> None:
+    """Judge tables as they were and written otherwise; print the counts, and what is no longer right."""
+    cases = [c for name, each in SETS.items() if asked.set in (None, name) for c in each]
+    before, after = Counter[str](), Counter[str]()
+    for case, other in perturbed([c for c in cases if asked.only in f"{c.kind} {c.name}"], asked.perturb):
+        first, second = (judge(each, asked.read_only) for each in (case, other))
+        before[first.word] += 1
+        after[second.word] += 1
+        if second.word != "right" and first.word == "right":
+            print(f"{second.word:8} {other.kind}: {other.name}\n         {second.why[:600]}")
+    for name, counts in (("as they were", before), ("perturbed", after)):
+        print(f"{name:14} {', '.join(f'{counts[word]} {word}' for word in WORDS)}")
+
+
 def main() -> None:
     """Judge every table, and print the counts by kind."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -147,7 +163,11 @@ def main() -> None:
     parser.add_argument("--set", choices=SETS)
     parser.add_argument("--read-only", action="store_true")
     parser.add_argument("--why", action="store_true")
+    parser.add_argument("--perturb", type=int, metavar="SEED")
     asked = parser.parse_args()
+    if asked.perturb is not None:
+        _compare_perturbed(asked)
+        return
     for name, cases in SETS.items():
         chosen = [c for c in cases if asked.only in f"{c.kind} {c.name}" and asked.set in (None, name)]
         if not chosen:
