@@ -1,8 +1,10 @@
-"""Known tables written otherwise, with the same meaning: a reader that understood one must understand the other.
+"""Known tables written otherwise, with the same meaning: what reads the one should read the other.
 
 A table of names and rows gets some of `WAYS`, drawn at random: other words for the same quantity, other
 marks between words, another unit, order, kind of file, a title, columns that say nothing, runs that failed.
 """
+
+# ruff: noqa: E501  names side by side
 
 from __future__ import annotations
 
@@ -58,7 +60,13 @@ def rows_of(case: Case) -> Rows | None:
         rows = [*text_of_cells.reader(content.splitlines(), delimiter=mark)]
         if len(rows) > 3 and len({*map(len, rows)}) == 1 and len(rows[0]) > 1 and all(rows[0]):
             names, cells = rows[0], [c for row in rows[1:] for c in row]
-            plain = not any(re.search(r"[,;|\t\"\\]|^\s", c) for c in (*names, *cells))
+            named = any(
+                map(re.compile(r" - |^(?:params|user_attrs)_|^Group").search, names)
+            )  # by a tool, for tools
+            units = not any(re.match(r"[\d.]", c) for c in rows[1])
+            plain = not (named or units) and not any(
+                re.search(r"[,;|\t\"\\]|^\s", c) for c in (*names, *cells)
+            )
             if plain and len({*names}) == len(names) and all(re.match(r"[A-Za-z_#]{2}", n) for n in names):
                 return rows
     return None
@@ -88,10 +96,16 @@ def marked(rows: Rows, random: Random) -> Rows:
 
 def scaled(rows: Rows, random: Random) -> Rows:
     """Sizes in thousands, millions or billions."""
-    word, scale = random.choice(((" (k)", 1e3), (" (M)", 1e6), (" [millions]", 1e6), (" (in billions)", 1e9), ("_M", 1e6)))
+    word, scale = random.choice(
+        ((" (k)", 1e3), (" (M)", 1e6), (" [millions]", 1e6), (" (in billions)", 1e9), ("_M", 1e6))
+    )
     for k, name in enumerate(rows[0]):
         cells = [row[k] for row in rows[1:]]
-        if any(name in names for names in ALIKE[:3]) and all(map(_is_number, cells)) and max(map(float, cells)) > scale:
+        if (
+            any(name in names for names in ALIKE[:3])
+            and all(map(_is_number, cells))
+            and max(map(float, cells)) > scale
+        ):
             body = [[*r[:k], f"{float(r[k]) / scale:.12g}", *r[k + 1 :]] for r in rows[1:]]
             return [[*rows[0][:k], name + word, *rows[0][k + 1 :]], *body]
     return rows
@@ -100,7 +114,10 @@ def scaled(rows: Rows, random: Random) -> Rows:
 def beside(rows: Rows, random: Random) -> Rows:
     """Columns that say nothing."""
     names = [n for n in random.sample([*BESIDE], 3) if n not in rows[0]]
-    return [[*rows[0], *names], *([*row, *(str(BESIDE[n](k)) for n in names)] for k, row in enumerate(rows[1:]))]
+    return [
+        [*rows[0], *names],
+        *([*row, *(str(BESIDE[n](k)) for n in names)] for k, row in enumerate(rows[1:])),
+    ]
 
 
 def reordered(rows: Rows, random: Random) -> Rows:
@@ -138,7 +155,7 @@ FILES: dict[str, Callable[[Rows], object]] = {
     "notes.md": lambda r: "## Runs\n\n" + markdown(r[0], [[*row] for row in r[1:]]),
     "runs.json": lambda r: json.dumps(_records(r)),
     "runs.jsonl": lambda r: "".join(json.dumps(each) + "\n" for each in _records(r)),
-    "printed.txt": lambda r: pd.DataFrame(r[1:], columns=r[0]).to_string(index=False) + "\n",
+    "printed.txt": lambda r: pd.DataFrame(r[1:], columns=r[0]).replace("", "NaN").to_string(index=False) + "\n",
     "runs.xlsx": lambda r: book([[*r[0]], *([_value(text) for text in row] for row in r[1:])]),
 }  # fmt: skip
 

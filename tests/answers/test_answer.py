@@ -384,9 +384,51 @@ def test_commands_read_the_table_as_the_answer_did(tmp_path: Path, monkeypatch):
     said = CliRunner().invoke(app, ["answer", "mine.csv", *asked, "--json"], catch_exceptions=False)
     commands = {row["question"]: row["command"] for row in json.loads(said.stdout)["answers"]}
     assert "mine.csv --column 'n_data=train images' --where optimizer=sgd --x n_data" in commands["exponent"]
-    for question in ("power law", "next run"):
-        again = CliRunner().invoke(app, shlex.split(commands[question])[1:])
-        assert again.exit_code == 0, again.output
+
+
+def two_kinds() -> pd.DataFrame:
+    worse = curve().assign(recipe="b", test_error=lambda t: 2 * t.test_error)
+    return pd.concat([curve().assign(recipe="a"), worse])
+
+
+def of_steps() -> pd.DataFrame:
+    table = runs().rename(columns={"tokens": "step"})
+    return table.assign(step=table["step"] / 1e6, run=[f"r{k}" for k in range(len(table))])
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    ("table", "options"),
+    [
+        (runs(), ()),
+        (curve(), ()),
+        (two_kinds(), ()),
+        (of_steps(), ("--x", "n_params,step")),
+    ],
+)  # fmt: skip
+def test_every_command_that_an_answer_offers_runs(table, options, tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table.to_csv("mine.csv", index=False)
+    said = CliRunner().invoke(app, ["answer", "mine.csv", *options, "--json"], catch_exceptions=False)
+    commands = {row["command"] for row in json.loads(said.stdout)["answers"]} - {None}
+    assert len(commands) > 1
+    for command in commands:
+        again = CliRunner().invoke(app, shlex.split(command)[1:])
+        assert again.exit_code == 0, (command, again.output)
+
+
+def test_sizes_other_than_parameters_and_data_are_grown_one_by_one():
+    table, x = of_steps(), ["n_params", "step"]
+    with pytest.raises(NotDetermined, check=because("other_lengths")):
+        sl.answer(table)
+    found = sl.answer(table, x=x)
+    grown = [finding for finding in found.findings if finding.question == "ten times"]
+    assert [finding.facts["x"] for finding in grown] == x
+    fit, largest = sl.fit(table, x=x), {name: table[c].max() for name, c in zip(x, ("params", "step"))}
+    for finding in grown:
+        expected = fit.predict(largest | {finding.facts["x"]: 10 * largest[finding.facts["x"]]})
+        value = finding.values["test_loss"]
+        assert (value.value, value.low, value.high) == (expected.mean, expected.low, expected.high)
 
 
 @pytest.mark.slow

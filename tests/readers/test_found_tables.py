@@ -55,6 +55,19 @@ FILES = {
     "mail.txt": "Hi,\nthe val losses:\n"
     + "".join(f"- {n / 1e6:g}M params on {d / 1e9:g}B tokens -> {y}\n" for n, d, y in ROWS)
     + "Best,\nA.\n",
+    "answer.eml.txt": "On 2 May A. wrote:\n> Hi,\n> here they are:\n>\n> params  tokens  val_loss\n"
+    + "".join(f"> {n:g}  {d:g}  {y}\n" for n, d, y in ROWS)
+    + "Thanks\n",
+    "console.txt": "> summarise(runs)\n# A tibble: 4 x 3\n  params tokens val_loss\n   <dbl> <dbl> <dbl>\n"
+    + "".join(f"{k} {n:g} {d:g} {y}\n" for k, (n, d, y) in enumerate(ROWS, 1)),
+    "of_pdf.txt": "Table 3: All runs.\nParams (M) Tokens (B) Val. loss\n" + UNITS.replace(",", " "),
+    "head.tex": "\\begin{tabular}{lcc}\n& \\multicolumn{2}{c}{Training tokens} \\\\\n\\cmidrule(lr){2-3}\n"
+    f"Parameters & 1B & 4B \\\\\n\\midrule\n20M & {ROWS[0][2]} & {ROWS[2][2]} \\\\\n"
+    f"200M & {ROWS[1][2]} & {ROWS[3][2]} \\\\\n\\end{{tabular}}\n\\caption{{Validation loss}}",
+    "jobs.json": json.dumps([
+        {"HyperParameters": {"n_params": str(n), "max_tokens": str(d)},
+         "Metrics": [{"MetricName": "validation:loss", "Value": y}]} for n, d, y in ROWS
+    ]),
     "runs.ipynb": json.dumps({"nbformat": 4, "cells": [{"cell_type": "code", "outputs": [
         {"data": {"text/html": pd.DataFrame(rows, columns=["params", "tokens", "val_loss"]).to_html()}}
         for rows in (ROWS[:2], ROWS)]}]}),

@@ -155,7 +155,7 @@ def test_names_that_are_not_certain_change_no_number(
         ("step,val_loss\n0,3.2,\n1,2.9,\n", None),
         ("step val_loss\n0 3.2\n1 2.9\n", None),
         ("step,val_loss\n0,3.2,7\n1,2.9,9\n", "a row has 3 values and the first line 2 names"),
-        ("Params (M) Val loss\n20 3.9\n200 3.5\n", "lines have 2, 4 words"),
+        ("speed of it all\n20 3.9\n200 3.5\n", "lines have 2, 4 words"),
         ("step val_loss note\n0 3.2 ok\n1 2.9\n", "lines have 2, 3 words"),
         ("Results of May\nstep,val_loss\n0,3.2\n1,2.9\n", None),
     ],

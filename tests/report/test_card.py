@@ -34,6 +34,16 @@ def surface() -> tuple[sl.Curves, Answers]:
     return curves, sl.answer(curves)
 
 
+def test_rows_of_several_kinds_are_drawn_in_the_card_each_in_its_colour():
+    curves = sl.read(pd.concat([curve().assign(recipe="a"), curve().assign(recipe="b")]).assign(
+        test_error=lambda t: t.test_error * (1 + (t.recipe == "b"))))  # fmt: skip
+    plot = card.measured(curves)
+    assert plot is not None
+    drawn = {trace.name: (trace.marker.color, len(trace.x)) for trace in plot.figure.data}
+    assert {name: count for name, (_, count) in drawn.items()} == {"a": 8, "b": 8}
+    assert len({colour for colour, _ in drawn.values()}) == 2
+
+
 @pytest.mark.slow
 def test_the_lines_the_figure_and_the_slider_give_the_prediction_of_extrapolate():
     """Of a size of any name that answers read, whose largest was run twice."""

@@ -17,10 +17,10 @@ from scalinglab import readers
 from scalinglab.answers.curve import answer_curve
 from scalinglab.answers.fitted import PAIR, SIZES, Fit, Prediction, choose
 from scalinglab.answers.result import Answers, in_words
-from scalinglab.answers.surface import answer_surface
+from scalinglab.answers.surface import answer_sizes, answer_surface
 from scalinglab.curves import Curves
 from scalinglab.curves.names import aliases
-from scalinglab.errors import BadInput, MixedRows, ScalinglabError
+from scalinglab.errors import MixedRows, ScalinglabError
 from scalinglab.laws.fitting.data.points import positive
 from scalinglab.results.findings import Finding
 from scalinglab.results.types import SOME_TABLE, Command, Reason, Status, reason_of
@@ -104,7 +104,8 @@ def answer(
 
     Args:
         compute: FLOPs at which the compute-optimal model is wanted; ten times the largest run by default.
-        x: the column of sizes, or n_params and n_data; by default those that vary.
+        x: the column of sizes, or several; by default those that vary. Sizes that are not n_params and n_data
+            are grown one by one.
         table, y, settings, columns: as in `fit`.
 
     >>> import numpy as np, pandas as pd
@@ -134,8 +135,9 @@ def _of_one_kind(
 ) -> Answers:
     chosen = choose(curves, x, y)
     if chosen.is_surface and chosen.x != PAIR:
-        raise BadInput(f"answer takes one size, or n_params and n_data; a law of {', '.join(chosen.x)}: fit")
-    found = answer_surface(curves, chosen, compute) if chosen.is_surface else answer_curve(curves, chosen)
+        found = answer_sizes(chosen)
+    else:
+        found = answer_surface(curves, chosen, compute) if chosen.is_surface else answer_curve(curves, chosen)
     return replace(found, findings=in_words(found.findings, chosen))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scalinglab.answers.fitted import Chosen, Fit, score_of
+from scalinglab.answers.fitted import PAIR, Chosen, Fit, score_of
 from scalinglab.laws.extrapolation.stacking import Extrapolation
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.optimum import Optimal
@@ -138,8 +138,9 @@ def find_points(chosen: Chosen) -> Finding:
         "sizes": {name: (float(size.min()), float(size.max())) for name, size in sizes.items()},
     }  # fmt: skip
     if chosen.is_surface:
-        spent, ends = chosen.compute, (y.max(), y.min())
-        facts["compute"] = (float(spent.min()), float(spent.max()))
+        ends = (y.max(), y.min())
+        if chosen.x == PAIR:
+            facts["compute"] = (float(chosen.compute.min()), float(chosen.compute.max()))
     else:
         facts["values"] = len(np.unique(table.x))
         ends = tuple(y[table.x == end].mean() for end in (table.x.min(), table.x.max()))

@@ -23,7 +23,7 @@ from scalinglab.laws.planning import questions
 from scalinglab.laws.surface import REFERENCE, Surface
 from scalinglab.readers.guards import doubts
 from scalinglab.results.distributions import Estimate
-from scalinglab.results.findings import Finding
+from scalinglab.results.findings import Finding, sized
 from scalinglab.results.sentences import Column
 from scalinglab.results.types import Command, Reason, Status, reason_of
 
@@ -69,6 +69,24 @@ def answer_surface(curves: Curves, selected: Chosen, compute: float | None) -> A
         undetermined=fitted.undetermined,
     )  # fmt: skip
     return _add_optimum(found, curves, fitted, spent, compute, chosen, names)
+
+
+def answer_sizes(selected: Chosen) -> Answers:
+    """The findings on y against sizes that are not parameters and data: ten times each by itself."""
+    fit, y, units = selected.fit(), selected.y, selected.units
+    largest = dict(zip(selected.x, map(float, np.max(selected.table.x, axis=1)), strict=True))
+    chosen = ("--x", ",".join(selected.x), "--y", y)
+    findings = [find_points(selected)]
+    for name in selected.x:
+        at = {**largest, name: FURTHER * largest[name]}
+        then = fit.predict(at)
+        others = (sized(value, units[x], x) for x, value in largest.items() if x != name)
+        facts = {"x": name, "unit": units[name], "at": at[name], "kind": f"at {' and '.join(others)}"}
+        facts["average"] = True
+        command = Command("predict", *chosen, "--at", ",".join(f"{x}={value:.6g}" for x, value in at.items()))
+        values = {y: selected.measured(then.mean, then.low, then.high)}
+        findings.append(Finding("ten times", Status.DETERMINED, values, then.notes, facts, command))
+    return Answers(tuple(findings), ", ".join(selected.x), y, fit.law, fit=fit, notes=fit.notes)
 
 
 def _add_optimum(

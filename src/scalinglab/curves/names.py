@@ -75,7 +75,7 @@ PROGRESS: dict[str, tuple[str, ...]] = {
     "step": (
         "global_step", "trainer_global_step", "train_global_step", "iter", "iters", "iteration",
         "iterations", "update", "updates", "num_updates", "train_step", "training_step", "steps",
-        "training_steps",
+        "training_steps", "training_iteration",
     ),
     "epoch": ("train_epoch", "trainer_epoch", "ep", "epoch_no", "epoch_number"),
     "examples": ("examples_seen", "samples_seen", "images_seen", "n_seen"),
@@ -115,7 +115,7 @@ _PREFIXES = (*_SETTINGS, "metrics", "summary")
 _SPLITS = {**dict.fromkeys(TEST, "test"), **dict.fromkeys(TRAIN, "train")}
 _SHORT = {"N", "D", "C"}  # letters of the papers: capitals count
 _UNIT = re.compile(
-    r"\s*[\[(]\s*(nats?|bits?|params|parameters|tokens|examples|images|samples|flops?|steps|#)"
+    r"\s*[\[(]\s*(nats?|bits?|params|parameters|tokens|examples|images|samples|flops?|steps|#|n)"
     r"(\s*(/|per)\s*(token|byte|char|character))?\s*[\])]\s*$", re.IGNORECASE,
 )  # fmt: skip
 # phrases that are one quantity, as names without capitals and marks have them
@@ -131,6 +131,8 @@ _PHRASES = (
     (r"(top|acc|prec)_?1", "accuracy"), (r"held_out|hold_out", "heldout"),
     (r"bits_per_(byte|token|char(acter)?)", "bits"),
 )  # fmt: skip
+# loss (mean ± std) and AUROC (95% CI) are the means
+_INTERVAL = re.compile(r"(?:±|[+]/-) *[A-Za-z]+|[\[(](?:\d+ ?% ?)?CI[)\]]")
 KINDS = {
     **dict.fromkeys(LOSS, "loss"), **dict.fromkeys(ERROR, "error"), **dict.fromkeys(ACCURACY, "accuracy"),
     **dict.fromkeys(PERPLEXITY, "perplexity"), **dict.fromkeys(BITS, "bits"),
@@ -231,10 +233,8 @@ def bare(column: Any) -> str:
 
 @lru_cache(maxsize=1 << 14)
 def _words(column: str) -> str:
-    words = in_english(column)
-    first, _, rest = words.partition("_")
-    split_at_mark = re.match(r"[A-Za-z]+[./]", column.lstrip("_"))
-    return rest if first in _PREFIXES and rest and split_at_mark else words
+    prefix = re.match(r"_*([A-Za-z]+)[./](?=.*\w)", column)
+    return in_english(column[prefix.end() :] if prefix and prefix[1].lower() in _PREFIXES else column)
 
 
 def is_setting(column: str) -> bool:
@@ -295,7 +295,7 @@ def quantity(column: Any) -> Quantity | None:
     >>> quantity("Top-1 val acc"), quantity("C4 loss").others, quantity("loss_std").is_spread
     (Quantity(kind='accuracy', split='test', rank=0, others=(), is_spread=False), ('c4',), True)
     """
-    text = f"_{bare(re.sub(r'(±|[+]/-) *[A-Za-z]+', '', str(column)))}_"  # loss (mean ± std) is the mean
+    text = f"_{bare(_INTERVAL.sub('', str(column)))}_"
     for phrase, short in _PHRASES:
         text = re.sub(rf"(?<=_)(?:{phrase})(?=_)", short, text)
     words = text.strip("_").split("_")

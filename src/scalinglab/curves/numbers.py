@@ -15,6 +15,8 @@ from functools import lru_cache
 import numpy as np
 import pandas as pd
 
+from scalinglab.curves.names import NOUNS
+
 _OF_TEN = {  # powers of ten, and what is written for them
     0: "", 3: "k thousand tsd тыс 千", 4: "万 萬",
     6: "m mn mio million millionen millones milhões milioni miljoen млн 百万", 8: "亿 億",
@@ -26,7 +28,7 @@ MULTIPLIERS = rf"(?:{'|'.join(_LONG)})(?:s\b)?\.?|[kmbgt]"
 UNITS = (  # words behind a number, by what they count
     ("tokens", r"tokens?|toks?"), ("parameters", r"(?:total |trainable )?(?:parameters?|params?)"),
     ("FLOPs", r"flops?"),
-    ("examples", r"(?:training |train )?(?:examples?|images?|samples?|imgs?)"),
+    ("examples", rf"(?:training |train )?(?:{'|'.join(sorted(NOUNS['n_data'][0]))})"),
     ("nats", r"nats?(?:\s*(?:/|per )\s*(?:token|tok))?"),
     ("hours", r"h|hrs?|hours?|mins?|minutes?"), ("steps", r"steps?|iterations?"), ("epochs", r"epochs?"),
 )  # fmt: skip

@@ -280,8 +280,8 @@ def _tables(folder: Path, wanted: Collection[str]) -> tuple[pd.DataFrame, tuple[
             ".csv, .tsv, .json, .jsonl, .parquet and .xlsx files; where it does, say which with --kind"
         )
     found, declared, beside = dict[Path, pd.DataFrame](), list[str](), list[Path]()
-    settings = [path for path in paths if _is_config(path)]
-    paths = [path for path in paths if path not in settings] or paths
+    configs = {path.name for path in paths if _is_config(path)}  # also of a run without results
+    paths = [path for path in paths if path.name not in configs] or paths
     for path in track(paths, "reading tables"):
         try:
             frame, own = read_file(path, wanted)

@@ -62,7 +62,7 @@ TEXTS = ("", ".csv", ".tsv", ".txt", ".log", ".md", ".tex", ".out", ".py", ".dat
 MOST_MISSING = 0.2  # of the runs lack a size
 # marks of a unit in a name: brackets, a multiple, a letter or an abbreviation at the end
 _MARKS = re.compile(
-    r"[\[(][^\])]{1,4}[\])]|[/×*^x] ?1(?:0|e\d)|[\[(][^\])]*\d|\bin \d"
+    r"[\[(](?!n[\])])[^\])]{1,4}[\])]|[/×*^x] ?1(?:0|e\d)|[\[(][^\])]*\d|\bin \d"
     r"|(?<=[ _])(?:in )?(?:[kKMBGT]|MM|bn|mio|mil|mln|mrd|tsd)\.?$",
     re.IGNORECASE,
 )

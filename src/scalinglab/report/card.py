@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,9 @@ import pandas as pd
 from scipy import special
 
 from scalinglab.answers import Answers, answer
-from scalinglab.answers.fitted import choose
+from scalinglab.answers.fitted import Chosen, choose
 from scalinglab.curves import Curves
-from scalinglab.errors import ScalinglabError
+from scalinglab.errors import MixedRows, ScalinglabError
 from scalinglab.figures.data import law_curve
 from scalinglab.figures.style import PALETTE
 from scalinglab.laws.extrapolation.stacking import Extrapolation, extrapolate
@@ -54,14 +55,26 @@ def section(curves: Curves, found: Answers | Reason, best: pd.DataFrame | Reason
 
 def measured(curves: Curves) -> Plot | None:
     """The points of a table without a fit; None where nothing can be drawn."""
-    try:
-        chosen = choose(curves)
-    except ScalinglabError:
+    kinds = [*_of_each_kind(curves)]
+    if not kinds:
         return None
-    x, table = chosen.x[0], chosen.table
-    drawn = canvas(x, chosen.y, log_y=bool((table.y > 0).all()))
-    points(drawn, np.atleast_2d(table.x)[0], table.y, name="runs")
-    return Plot(finish(legend_above(drawn)), f"{label(chosen.y)} of every run.".capitalize())
+    _, first = kinds[0]
+    drawn = canvas(first.x[0], first.y, log_y=all((chosen.table.y > 0).all() for _, chosen in kinds))
+    for k, (kind, chosen) in enumerate(kinds):
+        table = chosen.table
+        points(drawn, np.atleast_2d(table.x)[0], table.y, name=kind, color=PALETTE[k % len(PALETTE)])
+    return Plot(finish(legend_above(drawn)), f"{label(first.y)} of every run.".capitalize())
+
+
+def _of_each_kind(curves: Curves, kind: str = "runs") -> Iterator[tuple[str, Chosen]]:
+    """The points of every kind of rows that are not fitted as one."""
+    try:
+        yield kind, choose(curves)
+    except MixedRows as mixed:
+        for each in mixed.kinds:
+            yield from _of_each_kind(curves.select(**{mixed.column: each}), str(each))
+    except ScalinglabError:
+        return
 
 
 def figure(found: Answers, best: pd.DataFrame | Reason | None = None) -> tuple[Plot | None, Slider | None]:

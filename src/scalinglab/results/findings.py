@@ -129,7 +129,7 @@ def _plain(found: Finding) -> tuple[str, str]:
 def _read(found: Finding) -> tuple[str, str]:
     """facts: runs, checkpoints (if they are points), sizes and units by column, y and its ends.
 
-    Of one size its values, of two compute.
+    Of one size its values, of parameters and data compute.
     """
     f = found.facts
     y = f"{spoken(f['y'], found.names)} from {f['ends'][0]:.4g} to {f['ends'][1]:.4g}"
@@ -137,7 +137,11 @@ def _read(found: Finding) -> tuple[str, str]:
         x: " to ".join(flops(end, unit="") if f["units"][x] == "FLOPs" else count(end) for end in ends)
         for x, ends in f["sizes"].items()
     }
-    if "compute" not in f:
+    if "compute" not in f and len(ranges) > 1:
+        sizes = listed([f"{x} {ends}" for x, ends in ranges.items()])
+        point = "checkpoint" if f["checkpoints"] else "run"
+        runs = f"{counted(f['checkpoints'] or f['runs'], point)} of {sizes}"
+    elif "compute" not in f:
         ((x, ends),) = ranges.items()
         sizes = f"sizes, {ends} {f['units'][x]}" if f["units"][x] != x else f"values of {x}, {ends}"
         runs = f"{counted(f['runs'], 'run')} at {f['values']} {sizes}"
@@ -193,6 +197,8 @@ def _power_law(found: Finding) -> tuple[str, str]:
 def _ten_times(found: Finding) -> tuple[str, str]:
     """values: y; facts: x, its unit and where (`at`) of one size; of two compute, y now, and which sizes.
 
+    `average`: whether the interval is that of the mean of runs, and not of one.
+
     Without sizes it is the best y of this compute.
 
     Also whether the table has the accuracy of which y is the complement, and the name of another score.
@@ -217,7 +223,8 @@ def _ten_times(found: Finding) -> tuple[str, str]:
         down = f"{before} for the {'' if sizes else 'compute of the '}largest run."
         return subject, f"{result} (95 %: {ends}){accuracy or ','} {down}"
     more = {"n_data": "data", "n_params": "parameters", "step": "steps"}.get(f["x"], f["x"])
-    text = f"{result} (95 % of runs: {ends}){accuracy} if the trend continues."
+    of = "95 %" if f.get("average") else "95 % of runs"
+    text = f"{result} ({of}: {ends}){accuracy} if the trend continues."
     text = " ".join([text, *filter(None, [paragraph(*_reasons(found))])])
     at = sized(f["at"], f["unit"], f["x"]).removesuffix(f" {more}")  # parameters are said once
     return f"Ten times the {more}, {at}", text

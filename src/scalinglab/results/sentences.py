@@ -117,7 +117,7 @@ REASONS = {
     ),
     "other_lengths": (
         "runs of one size end at steps from {first:count} to {last:count}, and no column says how much data "
-        "each saw: name it (--column n_data=COLUMN), or fit the steps: fit --x n_params,step"
+        "each saw: name it (--column n_data=COLUMN), or take the steps as a size: --x n_params,step"
     ),
     "sizes_lacking": (
         "{lost} of {rows} results have no {sizes}: fill them in, or drop these rows by naming the size: "

@@ -68,6 +68,7 @@ from scalinglab.readers.tables.markup import (
     tables_of_latex,
     tables_of_markdown,
     tables_of_notebook,
+    tables_of_pgfplots,
     tables_of_wiki,
 )
 from scalinglab.readers.tables.remarks import LEFT_OUT, NOTES, unknown, with_short_texts
@@ -87,7 +88,8 @@ _LOGS = (".txt", ".log", ".out", ".md")
 _TABLES = (".csv", ".tsv", ".tab", ".json", ".jsonl", ".ndjson", ".xlsx", ".parquet")  # in a folder
 _YAML = (".yaml", ".yml")
 _COMMENT = ("#", "%", "//")
-_PROMPT = re.compile(r"^(?:(?:>>>|In \[\d*\]:|\$ ).*(?:\n|$)|Out\[\d*\]:[ \t]*)", re.MULTILINE)
+_PROMPT = re.compile(r"^(?:(?:>>>|In \[\d*\]:|[$>] ).*(?:\n|$)|Out\[\d*\]:[ \t]*)", re.MULTILINE)
+_QUOTED = re.compile(r"^> ?(.*\n?)", re.MULTILINE)  # in an answer to a letter
 # of a script: RESULTS = {…}, or a list of rows
 _SCRIPT = re.compile(r"(?:\s*#.*\n|\s*\n)*^[A-Za-z_]\w*\s*=\s*(?:\{|\[\s*[\[({])", re.MULTILINE)
 # "# column 1: number of structures", a line for each
@@ -121,7 +123,9 @@ def read_file(path: Path, wanted: Collection[str] = ()) -> tuple[pd.DataFrame, t
     if not path.stat().st_size:
         raise BadInput(f"{path} is empty: a table has names and a row for every measurement")
     with errors_named(path):
-        readers: dict[str, _Reader] = {".xlsx": _read_excel, ".npz": _read_arrays}
+        readers: dict[str, _Reader] = {
+            ".xlsx": _read_excel, ".npz": _read_arrays, ".mat": _read_arrays, ".dta": _read_stata,
+        }  # fmt: skip
         reader = readers.get(ending) or _reader_of_text(path, packed, ending)
         frame = reader(path, packed, unknown(wanted))
     return with_rows(_without_unnamed(frame), path), ()
@@ -210,8 +214,20 @@ def _text(path: Path, packed: bool) -> Iterator[IO[str]]:
     with opened(path) as file:
         raw = io.BufferedReader(_Bounded(path, file), 1 << 20) if packed else file
         text = io.TextIOWrapper(raw, encoding=_encoding(path))
-        prompted = not packed and _PROMPT.match(file.peek(SAMPLE)[:SAMPLE].decode(errors="replace"))
-        yield io.StringIO(_PROMPT.sub("", text.read())) if prompted else text
+        sample = "" if packed else file.peek(SAMPLE)[:SAMPLE].decode(errors="replace")
+        marked = _PROMPT.match(sample) or _QUOTED.search(sample)
+        yield io.StringIO(_without_marks(text.read())) if marked else text
+
+
+def _without_marks(text: str) -> str:
+    """A text without the lines of prompts; of a letter with a table in what it quotes, what it quotes."""
+    quoted = _QUOTED.findall(text)
+    of_numbers, others = (
+        sum(map(holds_number, lines)) for lines in (quoted, _QUOTED.sub("", text).splitlines())
+    )
+    if of_numbers >= FEWEST_ALIKE and of_numbers > others:
+        return "".join(quoted)
+    return _PROMPT.sub("", text) if _PROMPT.match(text) else text
 
 
 def _separator(sample: str, path: Path) -> str:
@@ -351,7 +367,7 @@ def _of_words(
         read: Callable[[list[str]], list[dict[str, Any]]] = lambda lines: [*map(_row, lines)]  # noqa: E731
     elif _names_pairs({key for row in rows_of_pairs(rows[:FIRST_LINES]) for key in row}):
         read = rows_of_pairs
-    elif not _has_header(cells, separator) and table_of_alike(rows):
+    elif not _has_header(cells, separator, rows) and table_of_alike(rows):
         read = table_of_alike
     else:
         return None
@@ -367,12 +383,16 @@ def _names_pairs(names: set[str]) -> bool:
     return names_a_result(names) or (any(map(quantity, names)) and any(known & {*roles(n)} for n in names))
 
 
-def _has_header(cells: list[list[str]], separator: str) -> bool:
+def _has_header(cells: list[list[str]], separator: str, rows: list[str]) -> bool:
     """Whether a line has a known name, and the first as many columns as most lines."""
+    if separator == SPACES:  # all lines of a table, and not those alone that have the same words
+        names, below = next(([r for r in t if len(r) == len(t[-1])][:2] for t in aligned(rows)), ([""], [""]))
+        worded = all(re.search(r"\w", text) for text in below)  # no "19M -> 3.2"
+        return worded and not {*names} & {*below} and not any(map(holds_number, names))
     (usual, _), *_ = Counter(map(len, cells[1:])).most_common(1) or [(0, 0)]
     first = next((row for row in cells if len(row) == usual), [])
-    regular = separator != SPACES and usual > 1
-    return regular and any(names_quantity(name) and not holds_number(name) for name in first)
+    names = [re.sub(r"[(\[].*?[)\]]", "", name) for name in first]  # AUROC (95% CI)
+    return usual > 1 and any(names_quantity(name) and not holds_number(name) for name in names)
 
 
 def _cells_of(path: Path, packed: bool, separator: str) -> list[list[str]]:
@@ -408,7 +428,11 @@ def _read_markup(
 
     def read(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
         with _text(path, packed) as file:
-            found = tables(file.read())
+            text = file.read()
+        found = tables(text)
+        if (rows := _list_of_metrics(found)) is not None:
+            lines = [" ".join(line.split()) for line in text.splitlines() if not {*"│┃|"} & {*line}]
+            return table_of_rows(rows_of_pairs([*lines, *rows]), path, droppable)
         titles = [rows[0][0] if rows and len(rows[0]) == 1 else "" for rows in found]
         named = len({*titles}) == len(titles) and all(titles)
         names = titles if named else [f"table {k}" for k in range(1, len(found) + 1)]
@@ -416,6 +440,18 @@ def _read_markup(
         return _only({name: table for name, table in read_ones.items() if table is not None}, path)
 
     return read
+
+
+def _list_of_metrics(tables: list[list[list[str]]]) -> list[str] | None:
+    """The lines of a table of two columns that lists what was measured of one run; None of any other."""
+    if len(tables) != 1 or len(tables[0][-1]) != 2:
+        return None
+    pairs = [row for row in tables[0] if len(row) == 2 and _is_plain_number(row[1])]
+    return [f"{n}: {v}" for n, v in pairs] if pairs and all(quantity(n) for n, _ in pairs) else None
+
+
+def _is_plain_number(text: str) -> bool:
+    return number(text) is not None
 
 
 def _with_numbers(rows: list[list[Any]], path: Path) -> pd.DataFrame | None:
@@ -561,6 +597,8 @@ def row_of_document(path: Path) -> dict[str, Any]:
 def _table_of_document(document: Any, path: Path, droppable: Droppable) -> pd.DataFrame:
     """The table in nested lists and dictionaries, wherever in them it stands."""
     if isinstance(document, dict):
+        document = _points_of_plotly(document) or document
+    if isinstance(document, dict):
         names, rows = (next((document[k] for k in keys if isinstance(document.get(k), list)), None) for keys
                        in (("columns", "header", "headers"), ("data", "rows", "values")))  # fmt: skip
         if names and rows and all(isinstance(row, list) for row in rows):  # pandas with orient="split"
@@ -573,6 +611,21 @@ def _table_of_document(document: Any, path: Path, droppable: Droppable) -> pd.Da
         f'{path} holds no table: write a list of objects, [{{"n_params": 1e6, "loss": 3.2}}, …], '
         "or an object of columns"
     )
+
+
+def _points_of_plotly(figure: dict[str, Any]) -> list[dict[str, Any]]:
+    """The points of a figure's curves under the titles of its axes; none where it is no figure."""
+    traces, layout = figure.get("data"), figure.get("layout")
+    if not isinstance(traces, list) or not isinstance(layout, dict):
+        return []
+    titles = [layout.get(f"{axis}axis", {}).get("title", axis) for axis in "xy"]
+    x, y = (title.get("text", "") if isinstance(title, dict) else title for title in titles)
+    several = len(traces) > 1
+    return [
+        {x: a, y: b} | ({"curve": trace.get("name", k)} if several else {})
+        for k, trace in enumerate(traces)
+        for a, b in zip(trace.get("x", ()), trace.get("y", ()))
+    ]
 
 
 def _is_object(line: str) -> bool:
@@ -623,11 +676,21 @@ def _shown(found: Any) -> Any:
 
 
 def _read_arrays(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
-    """Arrays of equal length that NumPy saved; those of two dimensions have a column a seed."""
-    unpack(path)
-    with np.load(path) as arrays:
-        document = {name: arrays[name].tolist() for name in arrays.files}
+    """Arrays of equal length that NumPy or MATLAB saved; those of two dimensions have a column a seed."""
+    if path.suffix.lower() == ".mat":
+        from scipy.io import loadmat
+
+        found = loadmat(path, squeeze_me=True)
+        document = {name: value.tolist() for name, value in found.items() if isinstance(value, np.ndarray)}
+    else:
+        unpack(path)
+        with np.load(path) as arrays:
+            document = {name: arrays[name].tolist() for name in arrays.files}
     return _table_of_document(document, path, droppable)
+
+
+def _read_stata(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
+    return pd.read_stata(path, convert_categoricals=False)
 
 
 def _apart(rows: list[list[Any]]) -> list[list[Any]]:
@@ -642,5 +705,5 @@ def _apart(rows: list[list[Any]]) -> list[list[Any]]:
 _read_notebook = _read_markup(tables_of_notebook)
 _MARKUP = {
     _read_markup(tables): tables
-    for tables in (tables_of_latex, tables_of_html, tables_of_wiki, tables_of_markdown)
+    for tables in (tables_of_pgfplots, tables_of_latex, tables_of_html, tables_of_wiki, tables_of_markdown)
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import combinations, groupby, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ _UNIT = re.compile(
 _INSIDE = re.compile(r"(?:±|\+/?-)\0|\0\s*(?:[(±]|\+/?-)")  # of a cell: 3.2 ± 0.1, WER (%)
 SECTION = "section"
 SAME_STATISTIC = 0.02  # relative difference of a rounded mean or deviation
+MOST_JOINED = 4  # words more than names
 LAST_ROWS = 5  # of a table, in which means and totals may stand
 _MEAN = r"(?i)\s*(?:mean|avg\.?|average)\s*:?\s*"  # a word that is no name of a run
 _SUMMARY = r"(?i)\s*(?:mean|avg\.?|average|total|sum|median|std|min|max)\s*:?\s*"
@@ -336,8 +337,9 @@ def aligned(lines: list[str]) -> Iterator[list[list[str]]]:
     >>> next(aligned(["   params val loss", "0     1e6     3.12", "1     1e7     2.81"]))
     [['', 'params', 'val loss'], ['0', '1e6', '3.12'], ['1', '1e7', '2.81']]
     """
+    lines = [line.rstrip("\n") for line in lines if not are_types(line.split())]
     for split in (_by_ends, _by_gaps, _by_place, _by_words):
-        if found := _table(split([line.rstrip("\n") for line in lines])):
+        if found := _table(split(lines)):
             yield found
 
 
@@ -382,7 +384,24 @@ def _by_gaps(lines: list[str]) -> list[list[str]]:
 
 
 def _by_words(lines: list[str]) -> list[list[str]]:
-    return [line.split() for line in lines]
+    """The words of lines; of more names than values, those together that are known so: "Val. loss".
+
+    >>> _by_words(["Model Params (M) Val. loss", "XS 29 3.12", "S 76 2.95"])[0]
+    ['Model', 'Params (M)', 'Val. loss']
+    """
+    cells = [line.split() for line in lines]
+    of_numbers = [k for k, row in enumerate(cells) if any(map(_is_number, row))]
+    widths = Counter(len(cells[k]) for k in of_numbers)
+    usual = max(widths, key=lambda w: widths[w], default=0)
+    first = next((k for k in of_numbers if len(cells[k]) == usual), 0) - 1
+    if first >= 0 and usual < len(cells[first]) <= usual + MOST_JOINED:
+        words = cells[first]
+        ends = combinations(range(1, len(words)), usual - 1)
+        ways = [[" ".join(words[a:b]) for a, b in pairwise((0, *e, len(words)))] for e in ends]
+        known = [sum(map(names_quantity, way)) - sum(name[0] in "([" for name in way) for way in ways]
+        if known.count(max(known)) == 1:
+            cells[first] = ways[known.index(max(known))]
+    return cells
 
 
 def _by_place(lines: list[str]) -> list[list[str]]:

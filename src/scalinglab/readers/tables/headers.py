@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.curves.columns import is_seed
-from scalinglab.curves.names import aliases, bare, likely_size, quantity, without_prefix
+from scalinglab.curves.names import NOUNS, aliases, bare, likely_size, quantity, without_prefix
 from scalinglab.curves.numbers import MULTIPLIERS, cell, number, plain_powers, power_of
 
 DATA = ("n_data", "tokens", "examples")
@@ -211,7 +211,8 @@ _BEHIND_WORD = re.compile(
     r"(?:^|[_\-. ])([A-Za-z]+(?:_[a-z]+)*)[=\-_]?(\d+(?:\.\d+)?(?:e\d+)?[kKMBT]?)(?![A-Za-z0-9])"
 )
 _BEFORE_UNIT = re.compile(
-    rf"(?<![A-Za-z\d.])(\d+(?:\.\d+)?(?:e\d+)?[kKMBT]?[-_ ]?(?:{_NOUN}|h|hrs?|hours?))(?![A-Za-z])"
+    r"(?<![A-Za-z\d])(?<!\d\.)(\d+(?:\.\d+)?(?:e\d+)?[kKMBT]?[-_ ]?"
+    rf"(?:{_NOUN}|h|hrs?|hours?|{'|'.join(sorted(NOUNS['n_data'][0]))}))(?![A-Za-z])"
 )  # 1B-tokens, 10h
 # sizes alone, or behind a word that counts nothing: 800, history_600
 _ALONE = re.compile(r"(?:(?:history|hist|log|metrics|results?|curve|train(?:ing)?)[_-])?(\d+k?)")

@@ -63,7 +63,8 @@ _CORNER = re.compile(r"(?:\s*[\\/|↓→×,]|\s+(?:vs\.?|by|x)(?=\s))+\s*")
 _ROUND = {"1", "2", "2.5", "3", "4", "5", "8"}  # first digits of sizes that are chosen: 10B, 25B, 50B
 _STATES = ("status", "state", "outcome", "run_state", "run_status")
 _FAILED = (
-    r"(?i)\s*(?:diverged?|crashed|failed?|killed|oom|time ?out|aborted|pruned|running|queued|pending)\b.*"
+    r"(?i)\s*(?:diverged?|crash(?:ed)?|fail(?:ed|ure)?|killed|oom|time ?out|aborted|pruned|running|queued"
+    r"|pending|terminated|stopped|cancel+ed|preempted|interrupted|error)\b.*"
 )
 _FLAGS = ("diverged", "failed", "crashed", "unstable", "oom", "nan", "excluded", "outlier")
 # of notes: that a run that was stopped went on
@@ -196,7 +197,7 @@ def _without_failed(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     patterns = {c: _FAILED for c in texts if standard_name(c) in _STATES}
     patterns |= {c: _NOT_TO_USE for c in texts if bare(c) in _REMARKS}
     patterns |= {c: r"(?i)1(?:\.0)?|true|yes" for c in frame if bare(c) in _FLAGS}
-    measured = [c for c in frame if quantity(c) is not None or c in (*_VALUE, "L")]
+    measured = [c for c in frame if quantity(c) is not None or c == "L" or c.lower() in _VALUE]
     measured = [c for c in measured if c not in texts or _reads(frame[c])]
     notes = []
     for column, pattern in patterns.items() if measured else ():

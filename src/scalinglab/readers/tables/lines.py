@@ -365,9 +365,8 @@ def _named_values(values: list[Any]) -> dict[str, Any]:
     )
     if not value or not all(isinstance(each, dict) and value in each for each in values):
         return {}
-    key = next(
-        (k for k in ("name", "metric", "key", "type") if all(isinstance(v.get(k), str) for v in values)), None
-    )
+    names = [k for k in values[0] if k.lower().endswith(("name", "metric", "key", "type"))]
+    key = next((k for k in names if all(isinstance(v.get(k), str) for v in values)), None)
     found = {each[key]: each[value] for each in values} if key else {}
     return found if len(found) == len(values) else {}
 

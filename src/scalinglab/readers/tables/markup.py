@@ -25,10 +25,11 @@ from scalinglab.readers.tables.headers import (
 
 # words are bounded and never given back, so that time grows with a text and not with its square
 _WORD = r"[A-Za-z#][\w/.#()-]{0,80}+"
-_NAME = rf"((?:{_WORD} ){{0,2}}{_WORD})"
+_NAME = rf"((?:{_WORD} ){{0,7}}{_WORD})"
 _PAIR = re.compile(
-    _NAME + r"\s*[=:]\s*(\d{1,3}(?:,\d{3})+(?!,?\d)|[\d.]+ [mb]illions?\b|(?![A-Za-z]\w*\s*[=:])[^\s,;|]+)"
-)
+    _NAME + r"\s*[=:]\s*(\d{1,3}(?:,\d{3})+(?!,?\d)|[\d.]+ (?:[mb]illions?|[MBT])\b"
+    r"|(?![A-Za-z]\w*\s*[=:])[^\s,;|]+)"
+)  # fmt: skip
 # "val loss 3.2", without a mark: where the words are a known name
 _SPACED = re.compile(_NAME + r" +([-+]?\d[\d.,]*(?:[eE][-+]?\d+)?[KMBTkmbt]?%?|[nN]a[nN])(?![\w.])")
 # a number in a line of words: 19M, 3.2 ± 0.1, 71.3%; not that of gpt2, 10:32 or 2024-05-01
@@ -38,7 +39,7 @@ _SLOT = re.compile(
 )  # fmt: skip
 # "Training with 500 examples"
 _COUNTED = re.compile(
-    r"(?<![\w.,:/+-])((\d[\d,.]*(?:e\d+)?\s?[kKMBT]?)\s(?:(?:train(?:ing|able)?|total) )?[a-z]+)\b"
+    r"(?<![\w.,:/+-])((\d[\d,.]*(?:e\d+)?\s?[kKMBT]?)\s(?:(?:[Tt]rain(?:ing|able)?|[Tt]otal) )?[a-z]+)\b"
     r"(?!\s?(?:/|per\b))"
 )
 _BEFORE_A_SIZE = {"after", "at", "by", "for", "from", "in", "of", "on", "to", "with"}  # loss after 1B tokens
@@ -62,16 +63,19 @@ _BOX = str.maketrans(
 )  # lines of boxes
 # under the names of a printed frame: i64, Float64?, double
 _TYPE = re.compile(
-    r"-{2,}|[iuf]\d{1,3}|u?int\d*|float\d*|double|bigint|str(ing)?\d*|bool|varchar|object|cat", re.IGNORECASE
+    r"-{2,}|[iuf]\d{1,3}|u?int\d*|float\d*|double|bigint|str(ing)?\d*|bool|varchar|object|cat|<[a-z]{3,4}>",
+    re.IGNORECASE,
 )
 _LATEX = (
     (r"(?<!\\)%.*", ""), (r"\\hline|\\cline\{[^}]*\}", ""),
-    (r"\\(?:top|mid|bottom|c)rule(?:\[[^\]]*\])?(?:\([^)]*\))?(?:\{[^}]*\})?", ""),
+    (r"\\(?:top|c?mid|bottom)rule(?:\[[^\]]*\])?(?:\([^)]*\))?(?:\{[^}]*\})?", ""),
     (r"\\multicolumn\{\d+\}\{[^}]*\}", ""), (r"\\multirow\{[^}]*\}\{[^}]*\}", ""), *LATEX,
 )  # fmt: skip
 
 
 _ITEM = re.compile(r"\s*[-*]\s+([A-Za-z][A-Za-z_ %:/()-]*?)\s*:\s+(\S+)\s*")
+_OF_TIME = re.compile(r"\s+(?:seconds?|secs?|ms|minutes?|mins?|hours?)\b")
+_AT_STEP = re.compile(r"\s*\[(\d+)\]\s")  # as gradient boosting prints its rounds
 _FILE = re.compile(r"(?:\S*/)?([^\s/:]+)\.(?:log|txt|out|err|jsonl?|csv):(?:\d+:)?(?=\S)")
 
 
@@ -108,6 +112,10 @@ def rows_of_pairs(lines: Iterable[str]) -> list[dict[str, str]]:
     }  # not of validation
     usual = {*max(keys, key=lambda k: (bool(splits[k]), of_test[k], keys[k], len(k)))} if keys else set()
     rows = [row for row in found if usual and {*row} >= usual]
+    if not any(map(quantity, usual)):  # a size and its result alone in their lines
+        single = ({k: v for k, v in row.items() if is_size(k) or quantity(k)} for row in found)
+        blocks = _blocks([*single])
+        return [row for row in blocks if any(map(quantity, row))] or rows
     above = [(k, v) for row in found if not {*row} >= usual for k, v in row.items() if k not in usual]
     planned = {k for k, _ in above if is_size(k) or likely_size(k, "tokens")}  # max_tokens
     once = {k: v for k, v in above if k in planned and len({w for j, w in above if j == k}) == 1}
@@ -180,6 +188,8 @@ def _pairs(line: str) -> dict[str, str]:
     if (item := _ITEM.fullmatch(line)) is not None:  # of a list: its whole name
         return {item[1]: item[2]}
     counts = {}
+    if (at := _AT_STEP.match(line)) is not None:
+        return {"step": at[1]} | _pairs(line[at.end() :])
     for counted, value in _COUNTED.findall(line):
         of_pairs = re.search(rf"[:=]\s*{re.escape(counted)}\s*[:=]", line)  # params: 14M tokens: 1B
         if not of_pairs and (read := cell(counted)) is not None and read.unit in OF_UNITS:
@@ -189,9 +199,9 @@ def _pairs(line: str) -> dict[str, str]:
     spaced = {k: v for k, v in spaced.items() if is_name(k) and k.split()[-1] not in _BEFORE_A_SIZE}
     begun = {name.split()[0] for name in spaced}  # a mark in front of a pair gives no value
     marked = {
-        _name(words): value
-        for words, value in _PAIR.findall(line)
-        if value not in begun and value.strip("=-")
+        _name(m[1]): m[2]
+        for m in _PAIR.finditer(line)
+        if m[2] not in begun and m[2].strip("=-") and not _OF_TIME.match(line, m.end())
     }
     if not any(cell(value.rstrip(",.")) and not is_name(name) for name, value in marked.items()):
         spaced |= counts  # "Training with 500 examples", not "tensors: 26, with 3,227,400 parameters"
@@ -200,10 +210,13 @@ def _pairs(line: str) -> dict[str, str]:
     if heading or (any(map(quantity, found)) and not sizes & {"n_params", "n_data"}):  # gpt-19M: val loss 3.2
         words_of = re.sub(r"(?<!\S)\S{1,20}+ \w{1,20}+(?:/| per )\w+", "", line).split()  # no 1.2M tokens/s
         named = next((word for word in words_of if "=" not in word and model_sizes(word)), None)
-        named = named or next((word for word in words_of if re.search(r"/.*\d.*/", word)), None)  # a path
+        named = named or next(
+            (word for word in words_of if "=" not in word and re.search(r"/.*\d.*/", word)), None
+        )  # a path
         found = ({"run": named.strip("()[],:;")} if named else {}) | found
     if not any(map(quantity, found)) and {*re.split(r"\W+", line.lower())} & {*TEST}:
         found.pop("_n_data", None)  # loaded 3,760 examples from: data/valid
+    found = {k: v for k, v in found.items() if not quantity(k) or cell(v) or holds_number(v)}  # no mean(loss)
     own = any((q := quantity(k)) and q.split for k in found)
     if not own and (split := _SPLIT.search(line)):
         of = split[1] or "validation"
@@ -348,6 +361,19 @@ def tables_of_markdown(text: str) -> list[list[list[str]]]:
             titles = [[title] for title in dict.fromkeys((heading, caption)) if title]
             found.append([*titles, *rows])
             heading = ""
+    return found
+
+
+def tables_of_pgfplots(text: str) -> list[list[list[str]]]:
+    """The points of a figure in LaTeX, a table for each curve, under the labels of the axes."""
+    labels = dict(re.findall(r"([xy])label\s*=\s*\{([^{}]*)\}", text))
+    found = []
+    for points, behind in re.findall(
+        r"coordinates\s*\{(.*?)\};?([^\\]*\\addlegendentry\{[^}]*\})?", text, re.S
+    ):
+        pairs = re.findall(r"(?<!\+-)(?<!\+- )\(\s*([^,()]+?)\s*,\s*([^,()]+?)\s*\)", points)
+        legend = [[behind.rpartition("{")[2].strip("} ")]] if behind else []
+        found.append([*legend, [labels.get(axis, axis) for axis in "xy"], *map(list, pairs)])
     return found
 
 

@@ -295,7 +295,7 @@ class _Table:
             elif not q.split:
                 evidence = -order[q.kind] - 0.06 * q.rank
                 beside = q.kind in roles and f"train_{bare(column)}" in map(bare, self.frame)  # train_top1
-                alone = sum(not other.split for other in found.values()) == 1
+                alone = sum(not other.split and not other.others for other in found.values()) == 1
                 beside |= alone and bare(column) != "loss"  # final loss beside train loss
                 yield Meaning(column, roles.get(q.kind, "loss"), evidence, without=() if beside else TRAINED)
             elif ln:

@@ -244,6 +244,7 @@ class Naming:
         """Give columns their standard names, as `meanings` chooses them for the whole table."""
         for size in (c for c in self.frame.columns if c in _COUNTED and not is_numeric(self.frame[c])):
             self._doubt_text(size, origin)
+        self._tell_training(asked)
         named = aliases(c for c in self.frame.columns if c not in asked)
         found = meanings(self.frame, asked, self._cells, kept)
         for choice in found.open:
@@ -261,6 +262,20 @@ class Naming:
         splits = [c for c in ("test_loss", "train_loss") if c in self.frame]
         if "loss" in self.frame and "loss" not in asked and len(splits) == 1:  # the other one
             self._rename("loss", "train_loss" if splits == ["test_loss"] else "test_loss")
+
+    def _tell_training(self, asked: set[str]) -> None:
+        """A loss in other rows than the accuracy or error is logged in training, these in evaluations."""
+        found = {
+            c: q for c in self.frame if c not in asked and (q := measured(self.frame, c)) and not q.split
+        }
+        losses = [c for c, q in found.items() if q.kind == "loss" and not q.others]
+        scores = [c for c, q in found.items() if q.kind in ("accuracy", "error")]
+        if len(losses) != 1 or not scores or len(found) == len(self.frame.columns):
+            return
+        both = self.frame[losses].notna().all(axis=1) & self.frame[scores].notna().any(axis=1)
+        if not both.any() and self.frame[losses[0]].notna().any() and "train_loss" not in self.frame:
+            self._rename(losses[0], "train_loss")
+            self.notes.append(f"{losses[0]} is that of training: no row has it beside {scores[0]}")
 
     def _give(self, meaning: Meaning) -> None:
         """Give a column its meaning; a perplexity gives the loss, its logarithm, of which laws are."""
