@@ -235,24 +235,21 @@ def test_average_of_something_that_is_no_setting_is_refused():
         curves().average("norm")
 
 
-@pytest.mark.parametrize("smooth", [0, 1, 3])
-def test_best_is_the_minimum_of_the_running_mean_of_each_run(smooth):
+def test_best_is_the_smallest_of_each_run():
     table = curves(n_runs=3, n_steps=9, seed=3)
-    best = table.best("test_error", smooth=smooth)
+    best = table.best("test_error")
     assert best.runs == table.runs
     for run, group in table.frame.groupby("run", sort=False):
-        mean = group["test_error"].rolling(2 * smooth + 1, center=True, min_periods=1).mean()
-        expected = group.loc[mean.idxmin()]
+        expected = group.loc[group["test_error"].idxmin()]
         found = best.frame[best.frame["run"] == run].iloc[0]
-        assert found["step"] == expected["step"]
-        assert found["test_error"] == expected["test_error"]  # raw, not smoothed
+        assert (found["step"], found["test_error"]) == (expected["step"], expected["test_error"])
 
 
 def test_best_orders_by_progress_whatever_the_order_of_rows():
     table = curves(n_steps=9)
     shuffled = Curves(table.frame.sample(frac=1, random_state=0))
-    left = table.best(smooth=2).frame.sort_values("run", ignore_index=True)
-    right = shuffled.best(smooth=2).frame.sort_values("run", ignore_index=True)
+    left = table.best().frame.sort_values("run", ignore_index=True)
+    right = shuffled.best().frame.sort_values("run", ignore_index=True)
     pd.testing.assert_frame_equal(left, right)
 
 
@@ -272,7 +269,7 @@ def test_best_survives_a_run_that_diverged_to_infinity():
         "step": [1, 2, 3] * 2,
         "test_loss": [2.0, np.inf, np.inf, 3.0, 1.0, 2.0],
     }
-    assert Curves(data).best("test_loss", smooth=1)["step"].tolist() == [1, 3]  # means ∞ and 2, 2, 1.5
+    assert Curves(data).best("test_loss")["step"].tolist() == [1, 2]
 
 
 def test_interpolation_is_exact_on_power_laws():
@@ -355,16 +352,12 @@ finite = st.floats(-1e100, 1e100)
 
 
 @examples(30)
-@given(values=st.lists(st.one_of(st.none(), finite), min_size=1, max_size=12), smooth=st.integers(0, 5))
-def test_best_never_exceeds_any_other_running_mean(values, smooth):
+@given(values=st.lists(st.one_of(st.none(), finite), min_size=1, max_size=12))
+def test_best_never_exceeds_any_other_value(values):
     table = Curves({"step": np.arange(len(values)), "norm": pd.Series(values, dtype=float)})
-    mean = table.frame["norm"].rolling(2 * smooth + 1, center=True, min_periods=1).mean()
-    best = table.best("norm", smooth=smooth)
-    if mean.isna().all():
-        assert len(best) == 0
-    else:
-        tolerance = 1e-9 * np.nanmax(np.abs(table["norm"])) if np.isfinite(table["norm"]).any() else 0
-        assert mean[best["step"][0]] <= mean.min() + tolerance
+    best = table.best("norm")
+    known = table.frame["norm"].dropna()
+    assert best["norm"].tolist() == ([known.min()] if len(known) else [])
 
 
 @examples(30)

@@ -1,4 +1,4 @@
-"""Arithmetic on the curves of many runs at once: running means, and interpolation onto a grid."""
+"""Interpolation of the curves of runs onto a grid."""
 
 from __future__ import annotations
 
@@ -7,23 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from scalinglab.errors import BadInput
-
-
-def running_mean(values: np.ndarray, run: np.ndarray, half_width: int) -> np.ndarray:
-    """Mean over up to `half_width` neighbours of the same run on either side; nulls do not count.
-
-    Sums shifted copies: differences of cumulative sums would lose small values behind large ones.
-    """
-    total = np.where(np.isnan(values), 0.0, values)
-    count = (~np.isnan(values)).astype(float)
-    valid, weight = total.copy(), count.copy()
-    for shift in range(1, min(half_width, len(values) - 1) + 1):
-        same = run[shift:] == run[:-shift]
-        total[shift:] += np.where(same, valid[:-shift], 0.0)
-        total[:-shift] += np.where(same, valid[shift:], 0.0)
-        count[shift:] += np.where(same, weight[:-shift], 0.0)
-        count[:-shift] += np.where(same, weight[shift:], 0.0)
-    return np.divide(total, count, out=np.full(len(values), np.nan), where=count > 0)
 
 
 def make_grid(x: str, values: np.ndarray, at: Sequence[float] | np.ndarray | int, log: bool) -> np.ndarray:

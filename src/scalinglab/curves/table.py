@@ -31,7 +31,7 @@ from scalinglab.curves.columns import (
 )
 from scalinglab.curves.files import frame_of, read_table, write_table
 from scalinglab.curves.reading import Reading
-from scalinglab.curves.resample import make_grid, on_grid, running_mean
+from scalinglab.curves.resample import make_grid, on_grid
 from scalinglab.errors import BadInput, nearest
 from scalinglab.results.notebook import drawn
 from scalinglab.support.words import counted
@@ -254,27 +254,22 @@ class Curves:
             return f"{', '.join(seeds)} varies with it; average([{every}]) averages over both"
         return "bring the runs to common checkpoints with interpolate(x), then average(on=x)"
 
-    def best(self, y: str = "test_error", smooth: int = 0) -> Curves:
+    def best(self, y: str = "test_error") -> Curves:
         """The best checkpoint of every run: the row at which `y` is smallest, the earliest of equals.
 
         Args:
             y: what is minimised.
-            smooth: half-width, in checkpoints, of the running mean that is minimised instead of the raw
-                values, so that one noisy checkpoint does not win. The row returned holds raw values.
 
         A run in which `y` is null throughout has no best checkpoint and no row.
         """
         if not is_numeric(self.frame[self._known(y)]):
             raise BadInput(f"{y} holds text: the best checkpoint is that with the smallest number")
-        if smooth < 0:
-            raise BadInput(f"smooth={smooth} must be 0 (raw) or a positive number of checkpoints")
         run, order = self._ordered()
         values = self.frame[y].to_numpy(float)[order]
-        smoothed = running_mean(values, run[order], smooth)
         # by run, then value; sorting is stable, so the earliest of equals comes first and nulls last
-        ranked = np.lexsort((smoothed, run[order]))
+        ranked = np.lexsort((values, run[order]))
         first = ranked[np.unique(run[order][ranked], return_index=True)[1]]
-        return self._like(self.frame.iloc[order[first[~np.isnan(smoothed[first])]]])
+        return self._like(self.frame.iloc[order[first[~np.isnan(values[first])]]])
 
     def _ordered(self) -> tuple[np.ndarray, np.ndarray]:
         """The number of each row's run, and the order by run and progress."""
