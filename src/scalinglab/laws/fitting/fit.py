@@ -300,15 +300,14 @@ def fit_points(
         most = 200 if loss != "huber" else 40 if start is None else 0
         minimum = least_squares.minimise(problem, nodes, most, tolerance)
         if loss == "huber":
-            # the threshold follows the scatter, and the scatter the fit
-            for each in (max(tolerance, ENOUGH), tolerance):
+            for _ in range(2):  # the threshold follows the scatter, and the scatter the fit
                 best = minimum.z[[np.argmin(minimum.objective)]]
                 r = squares.residuals(best)[0, : len(data.y)]
                 threshold = 1.345 * robust_scale(r, len(form.parameters))
                 if not threshold > 1e-9 * problem.unit:
                     break
                 problem = replace(squares, delta=threshold)
-                minimum = least_squares.minimise_together(problem, minimum.z, each)
+                minimum = least_squares.minimise_together(problem, minimum.z, tolerance)
     if not np.any(np.isfinite(minimum.objective)):
         raise NotConverged(f"{form.name} is not finite at any start: check the data's range and the bounds")
     rested = _followed(problem, minimum)

@@ -135,14 +135,13 @@ class Problem:
         """Weighted residuals (sets, n); infinite where the form is not defined."""
         with np.errstate(all="ignore"):
             curve = self.curve(z)
-            if self.log:
-                r = np.log(np.where(curve > 0, curve, np.nan)) - np.log(self.y)
-            else:
-                r = curve - self.y
-            r = np.where(self.count > 0, r * self.weight, 0.0)
+            r = np.log(curve) - np.log(self.y) if self.log else curve - self.y
+            r *= self.weight
+            if not self.count.all():
+                r = np.where(self.count > 0, r, 0.0)
             if self.pseudo:
                 r = np.concatenate([r, self._pseudo(z)], axis=1)
-        return np.where(np.isfinite(r), r, np.inf)
+        return r if np.isfinite(r).all() else np.where(np.isfinite(r), r, np.inf)
 
     @cached_property
     def priors(self) -> np.ndarray:
@@ -202,15 +201,11 @@ class Problem:
 
     def objective(self, r: np.ndarray) -> np.ndarray:
         """Σ ρ(r) over the last axis."""
-        size = np.abs(r)
         with np.errstate(invalid="ignore", over="ignore"):
-            rho = 0.5 * size**2
-            if self.robust:
-                delta = self.thresholds
-                rho = np.where(
-                    size <= delta, rho, np.where(np.isfinite(delta), delta, 0) * (size - 0.5 * delta)
-                )
-            return np.sum(np.where(np.isfinite(rho), rho * self.counts, np.inf), axis=-1)
+            size = np.abs(r)
+            within = np.minimum(size, self.thresholds) if self.robust else size
+            found = np.sum(within * (size - 0.5 * within) * self.counts, axis=-1)
+        return np.asarray(np.where(np.isfinite(found), found, np.inf))
 
     def jacobian(self, z: np.ndarray, r: np.ndarray | None = None) -> np.ndarray:
         """∂r/∂z, (sets, n, p): from the form's derivatives where they are known, else by differences.
