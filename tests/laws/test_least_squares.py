@@ -155,7 +155,7 @@ def test_a_linear_problem_is_solved_in_three_steps_within_its_bounds(bounds):
     assert found.objective[0] == pytest.approx(expected.cost, rel=1e-5)
 
 
-def test_many_data_sets_are_fitted_at_once_and_huber_is_polished():
+def test_many_data_sets_are_fitted_at_once_and_huber_to_its_minimum():
     sets = np.stack([Y, 2 * Y, Y[::-1] * 0 + 3 * X**-0.2 + 0.3])
     given = ls.Problem(FORM, X, sets, np.ones((1, 9)), np.ones((1, 9)))
     found = ls.minimise(given, np.tile(AT, (3, 1)))
@@ -166,7 +166,7 @@ def test_many_data_sets_are_fitted_at_once_and_huber_is_polished():
     assert given.to_parameters(found.z)[2] == pytest.approx([0.3, 3, 0.2], rel=1e-4)
     robust = replace(given, y=sets[:1], delta=1e-3)
     rough = ls.minimise(robust, AT, iterations=5)
-    _, cost = ls.polish(robust, rough.z[0])
+    (cost,) = ls.minimise_together(robust, rough.z, 1e-13).objective
     assert cost <= rough.objective[0]
     options = {"xatol": 1e-10, "fatol": 1e-14, "maxiter": 4000}
     reference = min(

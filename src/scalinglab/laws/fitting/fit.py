@@ -152,6 +152,8 @@ def _squarable(y: np.ndarray) -> None:
 
 
 ENOUGH = 1e-6  # search: tolerance of fits whose objectives are compared
+LAST = 1e-13  # search: of fits of absolute values, in which each step gains little
+FIRST = 40  # search: steps, after which starts that have met are followed as one
 
 
 def find_outlier(law: Solution) -> Reason | None:
@@ -293,11 +295,13 @@ def fit_points(
         nodes = squares.to_coordinates(np.atleast_2d(np.asarray(start, float)))
     if loss == "huber" and delta is not None:
         problem = replace(squares, delta=float(delta))
-        minimum = least_squares.minimise(problem, nodes, tolerance=tolerance)
+        most = FIRST if start is None else 0
+        minimum = least_squares.minimise(problem, nodes, most, tolerance)
+        minimum = least_squares.minimise_together(problem, minimum.z, tolerance)
     else:
         problem = squares
         # the residuals of a start that is given show the scatter
-        most = 200 if loss != "huber" else 40 if start is None else 0
+        most = 200 if loss != "huber" else FIRST if start is None else 0
         minimum = least_squares.minimise(problem, nodes, most, tolerance)
         if loss == "huber":
             for _ in range(2):  # the threshold follows the scatter, and the scatter the fit
@@ -366,13 +370,10 @@ def _polished(problem: least_squares.Problem, minimum: least_squares.Minimum) ->
     residuals = problem.residuals(minimum.z[[best]])[0, : problem.x.shape[-1]]
     if not problem.robust or np.median(np.abs(residuals)) <= problem.delta:
         return minimum
+    near = np.flatnonzero(minimum.objective <= minimum.objective[best] * 1.01)
+    closer = least_squares.minimise_together(problem, minimum.z[near], LAST)
     z, objective, converged = minimum.z.copy(), minimum.objective.copy(), minimum.converged.copy()
-    order = np.argsort(minimum.objective)
-    near = order[minimum.objective[order] <= minimum.objective[best] * 1.01]
-    # of those that reached the same place the best
-    for i in near[np.diff(np.log(minimum.objective[near]), prepend=-np.inf) > 1e-6]:
-        z[i], objective[i] = least_squares.polish(problem, z[i])
-        converged[i] = True
+    z[near], objective[near], converged[near] = closer.z, closer.objective, True
     return least_squares.Minimum(z, objective, converged)
 
 

@@ -8,8 +8,6 @@ beyond. Two steps:
    squares within their bounds (variable projection), and the best nodes are kept.
 2. `minimise`: projected Levenberg–Marquardt from every node (with iteratively reweighted residuals for
    Huber), vectorised over nodes and data sets: a thousand bootstrap refits are one call.
-
-`polish` finishes a Huber fit with quasi-Newton steps, since reweighting converges only linearly there.
 """
 
 from __future__ import annotations
@@ -20,7 +18,6 @@ from functools import cached_property
 from itertools import chain, combinations, product
 
 import numpy as np
-from scipy import optimize
 
 from scalinglab.laws.forms.base import Form
 
@@ -494,31 +491,3 @@ def _step(
             smaller = np.linalg.norm(turn / size, axis=1) < most
         step = step + np.where((curved & smaller)[:, None], turn, 0.0)
     return step, slope
-
-
-def polish(problem: Problem, z: np.ndarray) -> tuple[np.ndarray, float]:
-    """Quasi-Newton steps for one data set from one start: the last digits of a Huber fit."""
-    low, high = problem.bounds
-
-    def value(point: np.ndarray) -> tuple[float, np.ndarray]:
-        point = np.clip(point, low, high)[None]
-        r = problem.residuals(point)
-        clipped = np.clip(r, -problem.thresholds, problem.thresholds) * problem.counts
-        gradient = np.einsum(
-            "np,n->p", problem.jacobian(point, r)[0], np.where(np.isfinite(clipped[0]), clipped[0], 0)
-        )
-        return float(problem.objective(r)[0]) * 1e3 / base, gradient * 1e3 / base
-
-    base = max(float(problem.objective(problem.residuals(z[None]))[0]), TINY)
-    best, cost = z, base
-    for _ in range(3):  # a fresh start of the quasi-Newton matrix often gains a little more
-        bounds = list(zip(low, high, strict=True))
-        options = {"maxiter": 500, "ftol": 1e-16, "gtol": 1e-10, "maxcor": 30}
-        found = optimize.minimize(value, best, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-        after = float(problem.objective(problem.residuals(np.clip(found.x, low, high)[None]))[0])
-        if not after < cost:
-            break
-        best, gained, cost = np.clip(found.x, low, high), cost - after, after
-        if gained < 1e-12 * cost:
-            break
-    return best, cost

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -112,6 +113,7 @@ def after_fit(
     inverse = _inverse(runs.T @ cho_solve(measured, runs) + priors.T @ priors / noise)
     carried = free @ inverse
 
+    @cache  # plans of several budgets take the same runs
     def column(i: int) -> np.ndarray:
         found = carried @ free[i] + missed(places, places[:, [i]])[:, 0] - seen @ solved[:, i]
         found[:count] += together(candidates.T, places[:, [i]])[:, 0]
