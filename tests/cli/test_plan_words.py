@@ -41,6 +41,11 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     return seen
 
 
+def test_what_was_understood_of_a_table_is_printed_once(runs, asked):
+    told = CliRunner(env={"COLUMNS": "200"}).invoke(app, ["plan", "next", str(runs)])
+    assert told.output.count("read runs.csv") == len(asked) == 1
+
+
 def test_the_next_run_is_planned_without_options(runs, asked, tmp_path):
     with pytest.raises(BadInput, match="seen"):
         run("next", runs)

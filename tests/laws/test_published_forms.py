@@ -90,6 +90,17 @@ def test_distillation_law_is_recovered_with_the_supervised_law_held():
     assert law.c0 == pytest.approx(2.549, rel=0.05)
 
 
+def test_runs_of_one_sparsity_tell_nothing_of_its_power_which_is_then_none():
+    x = grid(((1e6, 1e7, 1e8, 1e9), (1e8, 1e10), (0.5,)))
+    held = {"A": 50.0, "B": 300.0, "C": 0.4, "F": 0.0, "alpha": 0.3, "beta": 0.3, "delta": 0.0, "gamma": 0.3}
+    law = surface.fit(
+        loss=1.9 + 50 * x[0] ** -0.3 + 300 * x[1] ** -0.3, form="sparsity", n_params=x[0], n_data=x[1],
+        sparsity=x[2], bounds={name: (value, value) for name, value in held.items()},
+    )  # fmt: skip
+    assert law.lam == pytest.approx(0.0, abs=1e-3)
+    assert law.E == pytest.approx(1.5, abs=1e-3)
+
+
 def test_step_law_of_the_optimal_batch_is_recovered():
     tokens = np.geomspace(2e9, 1e11, 8)
     law = sl.laws.fit("optimal_batch_size", tokens, 0.58 * tokens**0.571)
