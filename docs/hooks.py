@@ -225,8 +225,9 @@ def _thumbnail(picture: str) -> str:
 
 def on_files(files: Files, config: Any) -> Files:
     """Add the pages of executed notebooks and the thumbnails of the gallery."""
-    for path in sorted(notebooks.PLACE.glob("*.ipynb")):
-        text, pictures = notebooks.page(notebooks.executed(path), path.stem)
+    paths = sorted(notebooks.PLACE.glob("*.ipynb"))
+    for path, notebook in zip(paths, notebooks.executed(paths), strict=True):
+        text, pictures = notebooks.page(notebook, path.stem)
         made = {f"notebooks/{path.stem}.md": text, **{f"notebooks/{name}": p for name, p in pictures.items()}}
         for name, content in made.items():
             files.append(File.generated(config, name, content=content))

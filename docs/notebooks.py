@@ -1,6 +1,7 @@
 """Execute the notebooks under docs/notebooks and turn each into a page with its outputs.
 
-They are kept without outputs. The build fails where a cell does.
+They are kept without outputs. The build fails where a cell does. All have one kernel, which loads the packages
+once: each begins with no names defined, in an empty folder.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import html
 import os
 import re
 import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +20,27 @@ SECONDS = 600  # for a cell, on a slow machine
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def executed(path: Path) -> Any:
-    """The notebook with its outputs, run in an empty folder."""
+def executed(paths: Sequence[Path]) -> Iterator[Any]:
+    """The notebooks with their outputs."""
     import nbformat
+    from jupyter_client.manager import AsyncKernelManager
+    from jupyter_core.utils import run_sync
     from nbclient import NotebookClient
 
     os.environ |= {"PYDEVD_DISABLE_FILE_VALIDATION": "1", "COLUMNS": "100"}
-    notebook = nbformat.read(path, as_version=4)
-    with tempfile.TemporaryDirectory() as folder:
-        NotebookClient(notebook, timeout=SECONDS, resources={"metadata": {"path": folder}}).execute()
-    return notebook
+    kernel = AsyncKernelManager()
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            for path in paths:
+                own = Path(folder, path.stem)
+                own.mkdir()
+                notebook = nbformat.read(path, as_version=4)
+                notebook.cells.insert(0, nbformat.v4.new_code_cell(f"%reset -f\n%cd -q {own}"))
+                NotebookClient(notebook, kernel, timeout=SECONDS).execute()
+                del notebook.cells[0]
+                yield notebook
+    finally:
+        run_sync(kernel.shutdown_kernel)(now=True)
 
 
 def page(notebook: Any, name: str) -> tuple[str, dict[str, bytes]]:
