@@ -51,14 +51,6 @@ def test_momentum_matches_the_time_by_time_recipe(rate, momentum):
     np.testing.assert_allclose(found.train_loss, np.diag(exact.train), rtol=1e-11)
 
 
-def test_responses_match_the_time_by_time_recipe():
-    exact = direct_iteration.gradient_descent(SMALL, 20, 10, 20, 0.0, 0.3)
-    found = dmft.solve(SMALL, np.arange(21), 10, 20, dynamics=dmft.GradientDescent(0.3)).responses()
-    at_zero = np.arange(21) == 0
-    np.testing.assert_allclose(found.data + at_zero, exact.data_response[:, 0], atol=1e-13)
-    np.testing.assert_allclose(found.params + at_zero, exact.params_response[:, 0], atol=1e-13)
-
-
 # --- closed forms --------------------------------------------------------------------------------
 
 

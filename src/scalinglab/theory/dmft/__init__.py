@@ -10,7 +10,6 @@ from scalinglab.theory.dmft import white
 from scalinglab.theory.dmft.dynamics import GradientDescent, GradientFlow, MultiPassSGD, OnePassSGD
 from scalinglab.theory.dmft.losses import Early, Solution, early, solve
 from scalinglab.theory.dmft.schedules import ScheduledSGD, best_schedule, one_pass
-from scalinglab.theory.dmft.solver.problem import Responses
 from scalinglab.theory.dmft.stationary import Final, final
 from scalinglab.theory.dmft.white import Stopping, optimal_stopping
 
@@ -21,7 +20,6 @@ __all__ = [
     "GradientFlow",
     "MultiPassSGD",
     "OnePassSGD",
-    "Responses",
     "ScheduledSGD",
     "Solution",
     "Stopping",

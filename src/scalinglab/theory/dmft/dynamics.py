@@ -37,10 +37,6 @@ class Dynamics(Protocol):
         """f_t(s), shape (times, s)."""
         ...
 
-    def impulse(self, s: np.ndarray, times: np.ndarray) -> np.ndarray:
-        """g_t(s), the response at lag t to a unit gradient, shape (times, s)."""
-        ...
-
     def frequency(self, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The s whose filter grows as e^{rate·t} at late times, and ds/d rate."""
         ...
@@ -88,14 +84,6 @@ class GradientFlow:
             return np.exp(s * t)
         slow, fast = self._roots(s)
         return (slow * np.exp(fast * t) - fast * np.exp(slow * t)) / (slow - fast)
-
-    def impulse(self, s: np.ndarray, times: np.ndarray) -> np.ndarray:
-        """g_t(s), the response at lag t to a unit gradient, shape (times, s)."""
-        t = np.asarray(times, float)[:, None]
-        if self.momentum == 0:
-            return np.exp(s * t)
-        slow, fast = self._roots(s)
-        return (np.exp(slow * t) - np.exp(fast * t)) / (self.momentum * (slow - fast))
 
     def frequency(self, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """s = p + β p² and its derivative."""
@@ -154,15 +142,6 @@ class GradientDescent:
         large = np.exp(rate)
         slow, fast = (large - self.momentum) * np.exp(rate * t), (self.momentum - small) * small**t
         return (slow + fast) / (large - small)
-
-    def impulse(self, s: np.ndarray, times: np.ndarray) -> np.ndarray:
-        """g_t(s), the response at lag t ≥ 1 to a unit gradient (0 at lag 0), shape (times, s)."""
-        t = np.asarray(times, float)[:, None]
-        if self.momentum == 0:
-            inner = self.filter(s, np.maximum(times, 1) - 1)
-            return np.where(t > 0, self.learning_rate * inner, 0)
-        rate, small = self._roots(s)
-        return self.learning_rate * (np.exp(rate * t) - small**t) / (np.exp(rate) - small)
 
     def frequency(self, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """s = (z − 1)(z − μ)/(ηz) with z = e^rate, and its derivative."""

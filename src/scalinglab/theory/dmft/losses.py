@@ -38,7 +38,7 @@ from scalinglab.support.validation import checked
 from scalinglab.theory.dmft import multi_pass, sgd
 from scalinglab.theory.dmft.dynamics import Dynamics, GradientFlow, MultiPassSGD, OnePassSGD, setting_of
 from scalinglab.theory.dmft.solver.correlation import Points, double_integral
-from scalinglab.theory.dmft.solver.problem import Problem, Responses
+from scalinglab.theory.dmft.solver.problem import Problem
 
 if TYPE_CHECKING:
     from scalinglab.curves import Curves
@@ -83,12 +83,6 @@ class Solution(NotebookResult):
         values = np.array([self.spectrum.mode(int(one))[0] for one in modes.ravel()])
         found = self._problem.transfer(values).reshape(*self.times.shape, *modes.shape)
         return found if np.ndim(k) else found[..., 0]
-
-    def responses(self) -> Responses:
-        """The response functions at lags `times`."""
-        if isinstance(self.dynamics, MultiPassSGD):
-            raise BadInput("responses to MultiPassSGD depend on two steps under a schedule, not on their lag")
-        return self._problem.responses()
 
     @cached_property
     def _problem(self) -> Problem:

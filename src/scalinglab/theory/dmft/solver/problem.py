@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -17,29 +16,10 @@ from scalinglab.theory.dmft.solver.correlation import (
     correlate,
     double_integral,
     mode_integral,
-    single_integral,
 )
 from scalinglab.theory.dmft.solver.response import System, resolvent_parts
 
 LARGEST = 1e120  # filters beyond this are recorded as infinite loss
-
-
-@dataclass(frozen=True, eq=False)
-class Responses:
-    """Regular parts of the response functions at lag t (R₁ and R₃ have δ(t), or 1 at lag 0, besides).
-
-    Attributes:
-        data: R₁, of an example's residual to a kick at itself.
-        params: R₃, of a feature's gradient to a kick at itself.
-        data_loop: R_{0,2} = Σ λ_k ∂v⁰_k/∂u²_k.
-        params_loop: R_{2,4} = Σ ∂v²_k/∂u⁴_k.
-    """
-
-    times: np.ndarray
-    data: np.ndarray
-    params: np.ndarray
-    data_loop: np.ndarray
-    params_loop: np.ndarray
 
 
 def decompose(found: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -217,19 +197,3 @@ class Problem:
             parts = np.concatenate(resolvent_parts(points.kappa, eigenvalues))
             found[points.contour.times] = mode_integral(signal, parts)
         return found
-
-    def responses(self) -> Responses:
-        """The response functions at lags `times`."""
-        found = {name: np.zeros(len(self.times)) for name in ("data", "params", "data_loop", "params_loop")}
-        for _, points in self.points:
-            lags = self.times[points.contour.times]
-            weighted = self.dynamics.impulse(points.contour.s, lags) * points.contour.weight
-            values = {
-                "data": -self.per_data * points.learnt,
-                "params": -self.per_params * points.learnt,
-                "data_loop": -points.learnt / points.data_response,
-                "params_loop": -points.learnt / points.params_response,
-            }
-            for name, value in values.items():
-                found[name][points.contour.times] = single_integral(weighted, value)
-        return Responses(self.times, **found)
