@@ -1,7 +1,7 @@
 """Execute the notebooks under docs/notebooks and turn each into a page with its outputs.
 
-They are kept without outputs. The build fails where a cell does. All have one kernel, which loads the packages
-once: each begins with no names defined, in an empty folder.
+They are kept without outputs. The build fails where a cell does. All have one kernel, which loads the
+packages once: each begins with no names defined, in an empty folder.
 """
 
 from __future__ import annotations

@@ -97,8 +97,7 @@ def test_runs_of_one_sparsity_tell_nothing_of_its_power_which_is_then_none():
         loss=1.9 + 50 * x[0] ** -0.3 + 300 * x[1] ** -0.3, form="sparsity", n_params=x[0], n_data=x[1],
         sparsity=x[2], bounds={name: (value, value) for name, value in held.items()},
     )  # fmt: skip
-    assert law.lam == pytest.approx(0.0, abs=1e-3)
-    assert law.E == pytest.approx(1.5, abs=1e-3)
+    assert [law.lam, law.E] == pytest.approx([0.0, 1.5], abs=1e-3)
 
 
 def test_step_law_of_the_optimal_batch_is_recovered():
