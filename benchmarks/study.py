@@ -67,7 +67,8 @@ def sweep(folder: Path, name: str, grid: str, *more: str) -> dict:
     path, store = folder / f"{name}.toml", folder / name
     path.write_text(grid)
     words = [sys.executable, "-m", "scalinglab", "sweep", str(path), "--store", str(store), "--json", *more]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    paths = filter(None, (str(ROOT / "src"), os.environ.get("PYTHONPATH")))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     start, first = time.perf_counter(), None
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=environment) as process:
         while process.poll() is None:
