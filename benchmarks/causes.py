@@ -272,6 +272,28 @@ def optima_of_unfinished_trainings() -> Numbers:
     return found | {"passed": float(last["counts"].sum())}
 
 
+def optima_under_sgd() -> Numbers:
+    """Talk: γ₂ of the optima (eq. 2) of CNNs on CIFAR-10 with SGD and with Adam, of curves that are cut.
+
+    `passed`: the sizes whose error rises again after its smallest value.
+    """
+    from scalinglab.studies.trained import RunStorage
+    from scalinglab_papers.damico2025.beyond import optimum_in_time
+    from scalinglab_papers.damico2025.pairs import EQ2, ours
+
+    store = RunStorage(MEASURED / "damico2025-runs" / "gpu.parquet")
+    found: Numbers = {}
+    for name, part in (("sgd", "CNN CIFAR10, SGD"), ("adam", "CNN CIFAR10")):
+        (made,) = ours("gpu", store, [part], (EQ2,))
+        assert made.found is not None
+        frame = made.curves.frame
+        for epochs in (20, 40):
+            in_time = optimum_in_time(Curves(frame[frame["epoch"] <= 1.01 * epochs].copy()))
+            found[f"{name}_{epochs}"] = in_time.last().value
+        found[f"{name}_passed"] = float((made.found.table["kind"] == "overfits").sum())
+    return found
+
+
 def slopes_by_learning_rate(sizes: tuple[int, ...] = (42_000, 48_000)) -> Numbers:
     """Table 2: our early slopes less the published ones, CNN on MNIST in the authors' window, by rate.
 
@@ -697,7 +719,8 @@ def curvature_and_failures(widths: tuple[int, ...] = (256, 512, 1024, 2048)) -> 
 CHECKS: dict[str, Callable[[], Numbers]] = {
     function.__name__: function
     for function in (
-        exponents_of_shorter_curves, optima_of_unfinished_trainings, slopes_by_learning_rate,
+        exponents_of_shorter_curves, optima_of_unfinished_trainings, optima_under_sgd,
+        slopes_by_learning_rate,
         plateau_of_guessing,
         optima_of_mean_curves, margins_after_the_last_error, what_falls_in_resnets, falls_of_first_steps,
         norms_under_weight_decay,
