@@ -155,7 +155,6 @@ def test_only_one_module_takes_quantiles_of_distributions_or_draws():
     quantiles = calls("stdtrit", "ndtri", "fdtri", "ppf", "nanquantile", "percentile", "nanpercentile")
     assert quantiles == {
         ("laws/fitting/uncertainty/diagnostics.py", "of"),  # which hinges the points exclude
-        ("report/card.py", "draws"),  # curves even in probability
     }
     of_arrays = {module for module, _ in calls("quantile")}
     assert of_arrays == {

@@ -152,7 +152,8 @@ def _of_each_kind(
     if len(mixed.kinds) > MOST_KINDS or None in mixed.kinds:
         raise mixed
     findings: list[Finding] = []
-    notes, used = [Reason("answered_by_kind", column=mixed.theirs)], ("", "")
+    parts: dict[str, Answers] = {}
+    used = "", ""
     for kind in mixed.kinds:
         name = kind if isinstance(kind, str) else f"{mixed.theirs} = {kind:.6g}"
         more = ("--where", f"{mixed.theirs}={kind}")
@@ -166,16 +167,33 @@ def _of_each_kind(
             found = Answers((refused,), *used)
         if any(finding.values for finding in found.findings):
             used = found.x, found.y
-        notes += found.notes
-        for one in found.findings:
-            if one.question in OF_A_KIND and (one.values or one.question == "ten times"):
+        for within, part in (found.kinds or {"": found}).items():
+            parts[f"{name}, {within}" if within else name] = part
+        for one in found.findings:  # what a kind gives, or why it gives nothing
+            if found.kinds or (one.values and one.question in OF_A_KIND) or one in found.card[:1]:
                 inner = one.facts.get("kind")
                 whose = f"{name}, {inner}" if inner else name
                 command = Command("answer", *more, *(one.command.options if inner and one.command else ()))
                 findings.append(replace(one, facts={**one.facts, "kind": whose}, command=command))
     if not any(finding.values for finding in findings):
         raise mixed
-    return Answers(tuple(findings), *used, notes=tuple(dict.fromkeys(notes)))
+    notes = (Reason("answered_by_kind", column=mixed.theirs), *_whose(parts))
+    return Answers(tuple(findings), *used, notes=notes, kinds=parts)
+
+
+def _whose(parts: Mapping[str, Answers]) -> list[Reason]:
+    """The notes of several kinds, each once, with the kinds that it is of where these are not all."""
+    of: dict[tuple[str, str], list[str]] = {}
+    said: dict[tuple[str, str], Reason] = {}
+    for name, part in parts.items():
+        for note in part.notes:
+            same = note.code, str(note)
+            of.setdefault(same, []).append(name)
+            said.setdefault(same, note)
+    return [
+        note if len(of[same]) == len(parts) else Reason(note.code, **note.details, of_kinds=tuple(of[same]))
+        for same, note in said.items()
+    ]
 
 
 def _read(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,6 +39,7 @@ class Answers(NotebookResult):
         notes: what was done to the rows.
         undetermined: parameters of the law or surface to which the findings give no value.
         table: the file and the options that choose its columns and rows, for commands.
+        kinds: where the rows are of several kinds, the answers of each; ``findings`` has the main ones.
     """
 
     findings: tuple[Finding, ...]
@@ -53,6 +54,7 @@ class Answers(NotebookResult):
     notes: tuple[Reason, ...] = ()
     undetermined: tuple[str, ...] = ()
     table: tuple[str, ...] = SOME_TABLE
+    kinds: Mapping[str, Answers] = field(default_factory=dict)
 
     def __getitem__(self, question: str) -> Finding:
         """The finding on read, exponent, power law, ten times, compute-optimal or next run."""
@@ -68,9 +70,9 @@ class Answers(NotebookResult):
         Of a table that cannot be fitted, the one with the reason comes first.
         """
         found = [f for name in CARD for f in self.findings if f.question == name]
-        if not any(f.question == CARD[0] for f in found):
-            found = [f for f in self.findings if f.question == "exponent" and not f.values] + found
-        return tuple(found)
+        told = {f.facts.get("kind") for f in found if f.question == CARD[0]}
+        unfitted = (f for f in self.findings if f.question == "exponent" and not f.values)
+        return (*(f for f in unfitted if f.facts.get("kind") not in told), *found)
 
     @property
     def details(self) -> tuple[Finding, ...]:
@@ -89,7 +91,7 @@ class Answers(NotebookResult):
 
     def _picture(self) -> bytes | None:
         """The figure as PNG; None where there is none."""
-        if self.fit is None:
+        if self.fit is None and not self.kinds:
             return None
         return as_png(self)
 

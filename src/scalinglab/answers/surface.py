@@ -26,6 +26,7 @@ from scalinglab.results.distributions import Estimate
 from scalinglab.results.findings import Finding, sized
 from scalinglab.results.sentences import Column
 from scalinglab.results.types import Command, Reason, Status, reason_of
+from scalinglab.support.words import flops
 
 EXPONENTS = {"alpha": "n_params", "beta": "n_data"}
 FEWEST_OF_A_CURVE = 3  # sizes, from which on an exponent has an interval
@@ -97,7 +98,7 @@ def _add_optimum(
     largest = float(spent.max())
     far = None if compute is None else too_far(compute, spent)
     target = float(compute) if compute is not None and far is None else FURTHER * largest
-    plan = Command("plan next", *chosen, "--compute", f"{target:.3g}")
+    plan = Command("plan next", *chosen, "--compute", flops(target, unit=""))
     try:
         best = fitted.compute_optimal([*dict.fromkeys((largest, FURTHER * largest, target))])
     except NotDetermined as error:
@@ -116,8 +117,8 @@ def _add_optimum(
     if assumed is not None:
         there = {name: getattr(assumed, f"{name}_median")[0] for name in ("n_params", "n_data")}
         form["more_loss"] = max(float(fitted.median(there) / best.loss_median[asked]) - 1, 0.0)
-    tenfold = Command("laws surface", *chosen, "--compute", f"{best.compute[1]:.3g}")
-    optimal = Command("plan optimal", *chosen, "--compute", f"{target:.3g}")
+    tenfold = Command("laws surface", *chosen, "--compute", flops(best.compute[1], unit=""))
+    optimal = Command("plan optimal", *chosen, "--compute", flops(target, unit=""))
     findings = (
         *found.findings,
         _ten_times(best, found, of_accuracy(curves, found.y), tenfold),

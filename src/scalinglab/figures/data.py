@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import matplotlib as mpl
 import numpy as np
 
 from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE
-from scalinglab.figures.style import through_middle
+from scalinglab.figures.style import PALETTE, colors, through_middle
 
 if TYPE_CHECKING:
     from scalinglab.laws import Law
@@ -40,6 +41,41 @@ def visible(y: np.ndarray, curves: list[Curve]) -> tuple[float, float]:
     if y.min() > 0:
         return float(y.min() / 30), float(3 * highest)
     return float(lowest - 3 * (highest - lowest)), float(highest + 3 * (highest - lowest))
+
+
+class KindAhead(NamedTuple):
+    """The runs of one kind of rows, and what ten times as much gives it, with its interval.
+
+    Attributes:
+        x, y: of its points: compute in FLOPs where parameters and data vary, else its size.
+        at: the size or compute of the prediction.
+    """
+
+    name: str
+    x: np.ndarray
+    y: np.ndarray
+    is_compute: bool
+    at: float
+    value: float
+    low: float
+    high: float
+    color: str
+
+
+def kinds_ahead(found: Any) -> list[KindAhead]:
+    """The kinds of a table that have a prediction, of its `Answers`."""
+    tenfold = [f for f in found.findings if f.question == "ten times" and f.values]
+    hues = PALETTE if len(tenfold) <= len(PALETTE) else [mpl.colors.to_hex(each) for each in colors(tenfold)]
+    drawn = []
+    for finding, color in zip(tenfold, hues, strict=False):
+        name, (value,) = finding.facts["kind"], finding.values.values()
+        fit = found.kinds[name].fit
+        surface = "compute" in finding.facts
+        x = fit.chosen.compute if surface else np.atleast_2d(fit.chosen.table.x)[0]
+        at = finding.facts["compute" if surface else "at"]
+        ends = float(value.value), float(value.low), float(value.high)
+        drawn.append(KindAhead(name, x, fit.chosen.table.y, surface, at, *ends, color))
+    return drawn
 
 
 @dataclass(frozen=True)

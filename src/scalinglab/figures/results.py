@@ -10,7 +10,7 @@ import numpy as np
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.figures import decisions
 from scalinglab.figures.collapse import plain_ticks
-from scalinglab.figures.data import isoflops, law_curve, laws_of_error, visible
+from scalinglab.figures.data import isoflops, kinds_ahead, law_curve, laws_of_error, visible
 from scalinglab.figures.laws import draw_curve, draw_sections
 from scalinglab.figures.style import INK, MUTED, PALETTE, band, colors, headroom, loglog, panels, points
 from scalinglab.laws.extrapolation.stacking import extrapolate
@@ -188,9 +188,16 @@ def dynamical(axes: Axes, found: Dynamical, *, x: str = "n_data", y: str = "smal
 
 def answers(axes: Axes, found: Any) -> None:
     """The fit that the answers rest on."""
-    if found.fit is None and "kind" in found.findings[0].facts:
-        line = found.findings[0].command.line(found.table)
-        raise BadInput(f"rows of several kinds have a fit each: draw one of them, as with {line} --figure")
+    if found.kinds:
+        kinds = kinds_ahead(found)
+        for kind in kinds:
+            points(axes, kind.x, kind.y, color=kind.color, label=kind.name, markersize=3.5)
+            spread = np.array([[kind.value - kind.low], [kind.high - kind.value]])
+            points(axes, [kind.at], [kind.value], spread, color=kind.color, fmt="D", markersize=5, zorder=4)
+        x = "compute (FLOPs)" if kinds[0].is_compute else found.x
+        loglog(axes, x, found.y, "diamonds: ten times as much, 95 %")
+        axes.legend(frameon=False, fontsize=7)
+        return
     if found.fit is None:
         raise BadInput(f"these answers rest on no fit that can be drawn: {found['exponent']}")
     fit(axes, found.fit)

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 REFERENCE = "chinchilla"  # the form whose parameters are quoted, where it is one of those averaged
 # published: Hoffmann et al. (2022); Huber's threshold on ln loss, usual for such fits since
 USUAL_DELTA = 1e-3
+LEAST_SHOWN = 0.005  # defined: weights below it are 0.00 as they are written
 # convention: of the width of an interval; a fitted value farther from the median is not the one to quote
 ASIDE = 0.1
 # convention: resampled sets of runs; of a form that counts little its part of them, and at least so many
@@ -123,7 +124,8 @@ class Surface(NotebookResult):
         """That predictions are those of other forms, too; none where they are of this form alone."""
         if len(self.average) == 1:
             return (Reason("other_form_weighs", other=self.leading.law.form.name, form=self.law.form.name),)
-        about = {"weights": weighed(self.weights), "form": self.law.form.name}
+        shown = {name: weight for name, weight in self.weights.items() if weight >= LEAST_SHOWN}
+        about = {"weights": weighed(shown), "form": self.law.form.name}
         return (Reason("other_forms_weigh", **about),) if self.average else ()
 
     @cached_property

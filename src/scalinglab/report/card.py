@@ -7,24 +7,22 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import special
 
 from scalinglab.answers import Answers, answer
 from scalinglab.answers.fitted import Chosen, choose
 from scalinglab.curves import Curves
 from scalinglab.errors import MixedRows, ScalinglabError
-from scalinglab.figures.data import law_curve
+from scalinglab.figures.data import kinds_ahead, law_curve
 from scalinglab.figures.style import PALETTE
 from scalinglab.laws.extrapolation.stacking import Extrapolation, extrapolate
 from scalinglab.report.page import Plot, Section, Slider
 from scalinglab.report.plots import band, canvas, finish, label, legend_above, line, points
 from scalinglab.report.surface_numbers import AHEAD, STEPS, frontier, spent
-from scalinglab.results.distributions import Student
+from scalinglab.results.findings import by_kind
 from scalinglab.results.types import Reason, reason_of
 
 TITLE = "The answer"
 ROUNDED = 1 + 1e-9  # of a ratio of computes, which rounding may have moved
-DRAWS = 220  # curves from which the browser computes bands: their 2.5 % quantile is one of them
 
 
 def answered(curves: Curves) -> Answers | Reason:
@@ -46,11 +44,34 @@ def section(curves: Curves, found: Answers | Reason, best: pd.DataFrame | Reason
         plot = measured(curves)
         return Section(TITLE, [f"No answer: {found}."], [plot] if plot else [])
     folded = [*(f.text for f in found.details), *(f"Note: {note}." for note in found.notes)]
+    if found.kinds:
+        lines = [f.sentence for f in found.card if not f.values]
+        table = ("Ten times as much, by kind, with 95 % intervals", by_kind(found.card).frame())
+        return Section(TITLE, plots=[of_kinds(found)], card=lines, rows=table, folded=folded)
     plot, slider = figure(found, best)
     if plot is None:
         plot = measured(curves)
     lines = [f.sentence for f in found.card]
     return Section(TITLE, plots=[plot] if plot else [], card=lines, folded=folded, slider=slider)
+
+
+def of_kinds(found: Answers) -> Plot:
+    """The runs of every kind, and what ten times as much gives it."""
+    kinds = kinds_ahead(found)
+    drawn = canvas("compute" if kinds[0].is_compute else found.x, found.y)
+    for kind in kinds:
+        points(drawn, kind.x, kind.y, name=kind.name, color=kind.color)
+        above, below = kind.high - kind.value, kind.value - kind.low
+        drawn.add_scatter(
+            x=[kind.at], y=[kind.value],
+            error_y={"array": [above], "arrayminus": [below], "symmetric": False},
+            mode="markers", marker={"symbol": "diamond", "size": 9, "color": kind.color},
+            name=f"{kind.name}, ten times as much", showlegend=False,
+        )  # fmt: skip
+    caption = (
+        f"{label(found.y)} of every run; diamonds: ten times the largest of its kind, with the 95 % interval."
+    )
+    return Plot(finish(drawn), caption[0].upper() + caption[1:])
 
 
 def measured(curves: Curves) -> Plot | None:
@@ -108,7 +129,7 @@ def curve_figure(found: Answers) -> tuple[Plot | None, Slider | None]:
     line(drawn, ahead.at[later], ahead.mean[later], "prediction", PALETTE[1], dash="dash")
     slider = Slider(
         f"{label(found.x)}", unit, [float(v) for v in ahead.at],
-        {called: draws(ahead.mean, ahead.low, ahead.high)}, {called: found.fit.chosen.unit},
+        {called: ends(ahead.mean, ahead.low, ahead.high)}, {called: found.fit.chosen.unit},
         float(table.x.max()),
     )  # fmt: skip
     return Plot(finish(legend_above(drawn)), curve_caption(found, ahead)), slider
@@ -153,7 +174,7 @@ def _budget(found: Answers, best: pd.DataFrame, total: np.ndarray) -> Slider:
     assert found.fit is not None
     units, y = found.fit.chosen.units, found.fit.chosen.called
     values = {
-        called: draws(*(best[f"{name}_{part}"] for part in ("median", "low", "high")))
+        called: ends(*(best[f"{name}_{part}"] for part in ("median", "low", "high")))
         for name, called in (("loss", y), *((name, units[name]) for name in ("n_params", "n_data")))
     }
     return Slider(
@@ -163,17 +184,12 @@ def _budget(found: Answers, best: pd.DataFrame, total: np.ndarray) -> Slider:
     )  # fmt: skip
 
 
-def draws(middle: Any, low: Any, high: Any) -> list[list[float]]:
-    """(draws, places) curves whose median and 95 % interval at every place are these, in logarithms.
-
-    One normal number a curve, evenly spaced in probability. Ends that are open are drawn as far as the other.
-    """
+def ends(middle: Any, low: Any, high: Any) -> list[list[float]]:
+    """(3, places) a median and its interval to four digits; an open end is as far as the other, in logs."""
     middle, low, high = (np.asarray(v, float) for v in (middle, low, high))
     with np.errstate(divide="ignore", invalid="ignore"):
         low, high = (
             np.where(np.isfinite(end) & (end > 0), end, middle**2 / other)
             for end, other in ((low, high), (high, low))
         )
-    z = special.ndtri((np.arange(DRAWS) + 0.5) / DRAWS)
-    curves = np.exp(Student.of_ends(*np.log([middle, low, high]), level=0.95).at(z[:, None]))
-    return [[float(f"{v:.4g}") for v in row] for row in curves]
+    return [[float(f"{v:.4g}") for v in row] for row in (middle, low, high)]

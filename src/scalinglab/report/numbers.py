@@ -175,9 +175,8 @@ def of_dynamical(found: Dynamical, unit: str = "examples") -> list[str]:
         f"From {smallest['size']:,.0f} to {largest['size']:,.0f} training {unit} the smallest test error "
         f"of the curves averaged over seeds falls from {smallest['y_optimum']:.2g} to "
         f"{largest['y_optimum']:.2g}, roughly as data^−{found.gamma_measured.value:.2f} (exponent γ): twice "
-        f"the data removes {100 * fewer:.0f} % of the errors. Why two exponents: γ is the slope of a "
-        "straight line through these means; the exponent of answer and fit belongs to a curve with a floor "
-        "through every run, and is larger where the curve flattens.",
+        f"the data removes {100 * fewer:.0f} % of the errors. An exponent of answer and fit is of a curve "
+        "with a floor through every run: where the curve flattens it is larger.",
         f"Early in training the error falls as norm^−{found.gamma_1.value:.2f} (exponent γ₁). With more data "
         f"training follows this further: the norm at the smallest error grows as "
         f"data^{found.gamma_2.value:.2f} (exponent γ₂).",

@@ -41,12 +41,12 @@ class Plot:
 
 @dataclass(frozen=True)
 class Slider:
-    """A slider along a size or a compute, with values and their bands, computed in the page from draws.
+    """A slider along a size or a compute, with values and their intervals, interpolated in the page.
 
     Attributes:
         name, unit: of what the slider moves along.
         at: (places,) its range, evenly in the logarithm or not.
-        draws: by name, (draws, places) curves of the fit.
+        bands: by name, the median and the two ends of its interval, (3, places).
         kinds: how each is written: "count" for a size, "%" for a fraction in percent.
         start: where it begins.
     """
@@ -54,7 +54,7 @@ class Slider:
     name: str
     unit: str
     at: Sequence[float]
-    draws: Mapping[str, Sequence[Sequence[float]]]
+    bands: Mapping[str, Sequence[Sequence[float]]]
     kinds: Mapping[str, str]
     start: float
 
@@ -66,6 +66,7 @@ class Section:
     Attributes:
         card: the lines of a decision card, before everything else: what each is about, which may be empty,
             and what it says.
+        rows: a caption and a table that belong to the card, before the figures.
         folded: paragraphs to be unfolded.
         slider: below the figures.
         explore: rows of a table whose axes, colours and rows a reader picks.
@@ -77,6 +78,7 @@ class Section:
     plots: Sequence[Plot] = ()
     tables: Sequence[tuple[str, pd.DataFrame] | tuple[str, pd.DataFrame, pd.DataFrame]] = field(default=())
     card: Sequence[tuple[str, str]] = ()
+    rows: tuple[str, pd.DataFrame] | None = None
     folded: Sequence[str] = ()
     slider: Slider | None = None
     explore: Mapping[str, Any] | None = None
@@ -94,8 +96,8 @@ def render(title: str, subtitle: str, sections: Sequence[Section], refresh: floa
         refresh: seconds after which a live page loads itself again; None for a page that stands still.
     """
     template = files("scalinglab.report").joinpath("page.html").read_text(encoding="utf-8")
-    figures: list[str] = []
-    body = "\n".join(_section(section, figures) for section in sections)
+    packed: dict[str, list[Any]] = {kind: [] for kind in ("figures", "sliders", "explorers", "tables")}
+    body = "\n".join(_section(section, packed) for section in sections)
     # a space between links, or the line could not break on a narrow page
     links = " ".join(f'<a href="#{s.anchor}">{html.escape(s.title)}</a>' for s in sections[1:])
     parts = {
@@ -105,7 +107,7 @@ def render(title: str, subtitle: str, sections: Sequence[Section], refresh: floa
         "links": links,
         "body": body,
         "refresh": f'<meta http-equiv="refresh" content="{refresh:g}">' if refresh else "",
-        "figures": _packed("[" + ",".join(figures) + "]"),
+        "packed": _packed(json.dumps(packed)),
         "plotly": _packed_plotly(),
         "alphabet": json.dumps(ALPHABET),
     }
@@ -121,7 +123,8 @@ def write(page: str, path: str | Path) -> Path:
     return write_text_whole(path, page)
 
 
-def _section(section: Section, figures: list[str]) -> str:
+def _section(section: Section, packed: dict[str, list[Any]]) -> str:
+    """The section as HTML; what the page's script reads of it is added to `packed`."""
     parts = [f'<section id="{section.anchor}"><h2>{html.escape(section.title)}</h2>']
     if section.card:
         bold = (f"<b>{html.escape(subject)}:</b> " if subject else "" for subject, _ in section.card)
@@ -129,36 +132,40 @@ def _section(section: Section, figures: list[str]) -> str:
         lines = "".join(f"<li>{start}{text}</li>" for start, text in zip(bold, texts, strict=True))
         parts.append(f'<ul class="card">{lines}</ul>')
     parts += [f"<p>{_prose(text)}</p>" for text in section.paragraphs]
+    if section.rows:
+        parts.append(_with_download(*section.rows, packed=packed))
     if section.plots:
         parts.append('<div class="plots">')
         for plot in section.plots:
             parts.append(
-                f'<figure><div class="plot" id="plot-{len(figures)}" role="img" '
+                f'<figure><div class="plot" id="plot-{len(packed["figures"])}" role="img" '
                 f'aria-label="{html.escape(plot.caption, quote=True)}"></div>'
                 f"<figcaption>{_prose(plot.caption)}</figcaption></figure>"
             )
-            figures.append(json.dumps(json.loads(plot.figure.to_json())))
+            packed["figures"].append(json.loads(plot.figure.to_json()))
         parts.append("</div>")
     if section.slider is not None:
-        parts.append(f'<div class="slider" data-slider="{_attribute(vars(section.slider))}"></div>')
+        parts.append('<div class="slider"></div>')
+        packed["sliders"].append(vars(section.slider))
     if section.explore is not None:
-        parts.append(f'<div class="explore" data-explore="{_attribute(section.explore)}"></div>')
+        parts.append('<div class="explore"></div>')
+        packed["explorers"].append(section.explore)
     if section.folded:
         text = "".join(f"<p>{_prose(each)}</p>" for each in section.folded)
         parts.append(f"<details><summary>What this rests on</summary>{text}</details>")
     for caption, table, *numbers in section.tables:
-        text = html.escape([table, *numbers][-1].to_csv(index=False), quote=True)
-        parts.append(f'<div class="table" data-csv="{text}">{_table(caption, table)}</div>')
+        parts.append(_with_download(caption, table, *numbers, packed=packed))
     return "\n".join([*parts, "</section>"])
+
+
+def _with_download(caption: str, *tables: pd.DataFrame, packed: dict[str, list[Any]]) -> str:
+    """The first table; the last is what its download has."""
+    packed["tables"].append(tables[-1].to_csv(index=False))
+    return f'<div class="table">{_table(caption, tables[0])}</div>'
 
 
 def _prose(text: str) -> str:
     return html.escape(unbroken(text))
-
-
-def _attribute(value: Any) -> str:
-    """A value as JSON in an attribute."""
-    return html.escape(json.dumps(value), quote=True)
 
 
 @cache

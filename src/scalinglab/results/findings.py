@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from scalinglab.results.distributions import Estimate
 from scalinglab.results.sentences import fill, in_words, listed, spoken
-from scalinglab.results.types import SOME_TABLE, Command, Reason, Status, noted
+from scalinglab.results.types import SOME_TABLE, Command, Reason, Remark, Status, TableRows, noted
 from scalinglab.support.words import count, counted, flops, two_digits, without_nan
 
+LEAST_MORE = 5e-4  # of the loss, below which two models are as good
+SHORT = 24  # letters of a kind's name in a table
 MOST_NAMED = 3  # runs of a plan that a sentence names
 WHOLE = ("parameters", "examples", "tokens", "steps")  # units of counts
 ADD_UP = ("examples", "tokens", "FLOPs", "steps", "epochs")  # units of costs; sizes of networks do not add up
@@ -89,12 +91,58 @@ class Finding:
         }
 
 
+def by_kind(card: Sequence[Finding]) -> TableRows:
+    """What ten times as much gives each of several kinds of rows, and its best model; a row each."""
+    tenfold = {f.facts["kind"]: f for f in card if f.question == "ten times" and f.values}
+    best = {f.facts["kind"]: f for f in card if f.question == "compute-optimal" and f.values}
+    rows = []
+    write = "{:.3g}" if max(v.high for f in tenfold.values() for v in f.values.values()) < 1 else "{:.4g}"
+    for kind, found in tenfold.items():
+        f, (value,) = found.facts, found.values.values()
+        at = flops(f["compute"], unit="") if "compute" in f else count(f["at"])
+        row = {"kind": kind, "at": at, "y": _with_ends(value, write.format)}
+        row |= dict.fromkeys(("n_params", "n_data"), "")
+        row |= {name: f"at {count(size)}" for name, size in f.get("sizes", {}).items()}
+        if kind in best:
+            wide = best[kind].status is Status.NOT_DETERMINED
+            row |= {
+                name: f"{count(v.low)} to {count(v.high)}" if wide else _with_ends(v, count)
+                for name in ("n_params", "n_data")
+                for v in (best[kind].values[name],)
+            }
+        rows.append(row)
+    first = next(iter(tenfold.values()))
+    (y,) = first.values
+    heads = {"at": "FLOPs" if "compute" in first.facts else first.facts["unit"], "y": spoken(y, first.names)}
+    if not any(row["n_params"] for row in rows):
+        return TableRows("kinds", rows, heads)
+    unit = next((found.values["n_data"].unit for found in best.values()), "data")
+    return TableRows("kinds_of_models", rows, {**heads, "n_params": "best parameters", "n_data": unit})
+
+
+def _with_ends(value: Estimate, write: Callable[[float], str]) -> str:
+    return f"{write(value.value)} [{write(value.low)}, {write(value.high)}]"
+
+
+def _short(names: Sequence[str]) -> dict[str, str]:
+    """Names as a column of a table has them: cut off where they are long and can still be told apart."""
+    cut = {name: name if len(name) <= SHORT else f"{name[: SHORT - 1]}…" for name in names}
+    return cut if len({*cut.values()}) == len(cut) else dict(zip(names, names, strict=True))
+
+
 def remarks_of(
     card: Sequence[Finding], others: Sequence[Finding], notes: Sequence[Reason],
     table: Sequence[str] = SOME_TABLE,
-) -> Iterator[Reason]:  # fmt: skip
+) -> Iterator[Remark]:  # fmt: skip
     """Findings, those of the card first, then notes, then the commands that show more."""
-    yield from (Reason("name", of=f.text) for f in card)
+    if any("kind" in f.facts for f in card):
+        rows = by_kind(card)
+        told, short = {row["kind"] for row in rows.rows}, _short([row["kind"] for row in rows.rows])
+        yield Reason("by_kind")
+        yield replace(rows, rows=[{**row, "kind": short[row["kind"]]} for row in rows.rows])
+        yield from (Reason("name", of=f.text) for f in card if f.facts["kind"] not in told)
+    else:
+        yield from (Reason("name", of=f.text) for f in card)
     if card:
         yield Reason("blank")
     yield from (note for note in notes if note.code == "read")
@@ -254,7 +302,10 @@ def _compute_optimal(found: Finding) -> tuple[str, str]:
         form = in_words(f["form"])
         text += f"; {form}, which these runs contradict, has" if f["contradicted"] else f"; if {form} holds,"
         text += f" {count(fixed.value)} ({count(fixed.low)} to {count(fixed.high)}) on {count(data.value)}"
-        text += f" {data.unit}, at {fill('{more:%%}', {'more': f['more_loss']})} more loss."
+        more = fill("{more:%%}", {"more": f["more_loss"]})
+        text += f" {data.unit}, at {f'{more} more' if f['more_loss'] >= LEAST_MORE else 'the same'} loss."
+    elif found.status is Status.NOT_DETERMINED:
+        text += "."
     else:
         per = f"{two_digits(ratio.value)} {ratio.unit} ({two_digits(ratio.low)} to {two_digits(ratio.high)})"
         text += f", {per}."

@@ -15,6 +15,7 @@ LINES = {
     "more": "more:",
     "more_command": "    {line}",
     "name": "{of}",
+    "by_kind": "Ten times as much, by kind, with 95 % intervals:",
     "ends": ENDS,
     "ends_short": "{of.value:.3g} [{of.low:.3g}, {of.high:.3g}]",
     # fits
@@ -292,7 +293,10 @@ LINES = {
 
 _OF_POWER = "{p.value:.2f} [{p.low:.2f}, {p.high:.2f}]"
 
+_OF_KIND = {"<kind": "{kind}", "at": "{at}", "y": "{y}"}
+
 TABLES: dict[str, dict[str, str]] = {
+    "kinds": _OF_KIND, "kinds_of_models": {**_OF_KIND, "n_params": "{n_params}", "n_data": "{n_data}"},
     "approaches": {
         "<approach": "{name}", "a, N ∝ C^a": "{exponent:.3f} {exponent_ends}", "bias of a": "{bias}",
         "n_params": "{n_params:.3g} {n_params_ends}", "n_data": "{n_data:.3g}",

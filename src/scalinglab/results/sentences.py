@@ -397,17 +397,17 @@ REASONS = {
         "intervals of predictions account for that, intervals of exponents do not"
     ),
     "few_miss": (
-        "{count} of {runs} runs lie {low:%%} to {high:%%} off the law that the others follow; without them "
-        "the exponents are {alpha:.3f} and {beta:.3f} in {sizes}"
+        "without {count:#run} of {runs}, off the law of the others by {low:%%} to {high:%%}, the exponents "
+        "are {alpha:.3f} and {beta:.3f} in {sizes}"
     ),
     "another_form_predicts": "another form predicts the largest runs better than a sum of two power laws",
     "other_forms_weigh": (
-        "these are the exponents of {form:form}; the predictions average several forms ({weights:,}), "
-        "weighted by how well each predicts the largest runs"
+        "predictions average several forms ({weights:,}), weighted by how well each predicts the largest "
+        "runs; exponents are those of {form:form}"
     ),
     "other_form_weighs": (
-        "these are the exponents of {form:form} ({form}); the predictions are those of {other:form} "
-        "({other}), which predicts the largest runs better"
+        "predictions are those of {other:form}, which predicts the largest runs better than {form:form}, "
+        "whose exponents are quoted"
     ),
     "mostly_scatter": (
         "the runs scatter by {scatter:%%} around a sum of two power laws, but differ from each other by only "

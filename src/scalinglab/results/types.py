@@ -12,6 +12,9 @@ from scalinglab.results.lines import LINES, TABLES
 from scalinglab.results.sentences import REASONS, fill
 from scalinglab.support.words import without_nan
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 SOME_TABLE = ("TABLE.csv",)  # in commands, where data did not come from a file
 
 
@@ -27,6 +30,7 @@ class Status(StrEnum):
 class Reason:
     """Why something is not determined, or what to know about a result: a code and the values of its sentence.
 
+    The detail `of_kinds` names the kinds of rows that it is of, where they are not all.
     An error carries one in place of its message: ``raise NotDetermined(Reason("law_open"))``. Codes
     and their sentences stand in `scalinglab.results.sentences`.
 
@@ -44,7 +48,8 @@ class Reason:
             names: what columns are called, such as {"n_data": "tokens"}.
         """
         template = REASONS[self.code] if self.code in REASONS else LINES[self.code]
-        return fill(template, self.details, names)
+        whose = f"{', '.join(kinds)}: " if (kinds := self.details.get("of_kinds")) else ""
+        return whose + fill(template, self.details, names)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for JSON."""
@@ -91,12 +96,25 @@ class TableRows:
     heads: Mapping[str, str] = field(default_factory=dict)
     sizes: Sequence[str] = ()
 
-    def sentence(self, names: Mapping[str, str] | None = None) -> str:
-        """In lines, the heads first."""
+    def _cells(self, names: Mapping[str, str] | None = None) -> tuple[list[str], list[list[str]]]:
+        """The names of columns, and lines of cells, the heads first."""
         sizes = {name: f"{{sizes[{i}]:.3g}}" for i, name in enumerate(self.sizes)}
         columns, called = {**sizes, **TABLES[self.code]}, {**(names or {}), **self.heads}
         lines = [[called.get(head, head).removeprefix("<") for head in columns]]
-        lines += [[fill(cell, row, names) for cell in columns.values()] for row in self.rows]
+        return [*columns], lines + [
+            [fill(cell, row, names) for cell in columns.values()] for row in self.rows
+        ]
+
+    def frame(self) -> pd.DataFrame:
+        """As a table of words."""
+        import pandas as pd
+
+        _, (heads, *lines) = self._cells()
+        return pd.DataFrame(lines, columns=heads)
+
+    def sentence(self, names: Mapping[str, str] | None = None) -> str:
+        """In lines, the heads first."""
+        columns, lines = self._cells(names)
         wide = [max(map(len, column)) for column in zip(*lines, strict=True)]
         aligned = [
             [cell.ljust(n) if head.startswith("<") else cell.rjust(n)
