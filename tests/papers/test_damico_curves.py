@@ -14,7 +14,6 @@ from scalinglab.studies.trained import RunStorage, storing_in
 from scalinglab.studies.verdict import jackknife
 from scalinglab_papers.damico2025 import (
     against_published,
-    beyond,
     curves,
     margins,
     pairs,
@@ -210,21 +209,6 @@ def test_the_density_of_margins_integrates_to_one():
     values, edges = margins.density(row)
     assert (values * np.diff(edges)).sum() == pytest.approx(1.0)
     np.testing.assert_allclose(edges, [-1e-5, 1e-5, 3e-5])
-
-
-def test_stopping_at_the_optimum_costs_nothing_and_elsewhere_something():
-    pair = planted_pair()
-    largest = pair.runs[-1]
-    best = float(np.exp(largest.smoothed.knots[int(np.argmin(largest.smoothed.values))]))
-    assert beyond.regret(largest, best) == pytest.approx(0.0, abs=1e-9)
-    assert beyond.regret(largest, best / 10) > 0.3
-
-
-def test_a_larger_size_is_predicted_from_a_third_of_it_where_three_sizes_are_that_small():
-    runs = planted_pair().runs
-    assert [run.size for run in beyond.smaller_sizes(runs)] == [1000, 2000, 4000, 8000, 16000]
-    assert beyond.smaller_sizes(runs[:4]) == runs[:3]
-    assert beyond.smaller_sizes([runs[0], runs[1], runs[1]]) == [runs[0], runs[1]]
 
 
 @pytest.mark.slow
