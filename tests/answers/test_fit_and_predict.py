@@ -156,6 +156,11 @@ def test_the_commands_give_what_the_functions_give(tmp_path: Path, monkeypatch):
     )  # fmt: skip
     assert (drawn["x"], drawn["y"]) == (["n_params", "n_data"], "test_loss")
     assert Path("plot.png").stat().st_size > 10_000
+    kinds = pd.concat([curve().assign(recipe="a"), curve().assign(recipe="b")], ignore_index=True)
+    kinds.loc[kinds.recipe == "b", "test_error"] *= 2
+    kinds.to_csv("kinds.csv", index=False)
+    drawn = command("plot", "kinds.csv", "--figure", "kinds.png")
+    assert (drawn["x"], drawn["y"], Path("kinds.png").exists()) == (["n_data"], "test_error", True)
     refused = CliRunner().invoke(app, ["predict", "runs.csv", "--at", "7e9"])
     assert isinstance(refused.exception, BadInput)
     refused = CliRunner().invoke(app, ["predict", "runs.csv", "--at", "n_data=1e6"])

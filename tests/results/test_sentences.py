@@ -8,8 +8,9 @@ from string import Formatter
 import pytest
 
 import scalinglab
+from scalinglab.answers import Answers
 from scalinglab.results import Column, Command, Estimate, Finding, Reason, Status
-from scalinglab.results.findings import VERDICTS, remarks_of, sized
+from scalinglab.results.findings import VERDICTS, by_kind, remarks_of, sized
 from scalinglab.results.lines import LINES, TABLES
 from scalinglab.results.sentences import REASONS, fill
 from scalinglab.results.types import TableRows, noted, weighed, written
@@ -366,3 +367,17 @@ def test_lines_have_fields_with_names():
     for code, template in LINES.items():
         for _, name, _, _ in Formatter().parse(template):
             assert name is None or all(part.isidentifier() for part in name.split(".")), code
+
+
+def test_the_card_of_kinds_names_those_without_a_fit_and_writes_scores_as_scores():
+    facts = {"kind": "a", "compute": 1e22, "now": 0.4, "score": "accuracy", "of_accuracy": True}
+    ahead = {"test_error": Estimate(0.3, low=0.2, high=0.45)}
+    sizes = {"n_params": Estimate(7e9, low=5e9, high=1e10), "n_data": Estimate(1.4e11, low=1e11, high=2e11)}
+    told = Finding("ten times", Status.DETERMINED, ahead, facts=facts)
+    best = Finding("compute-optimal", Status.DETERMINED, sizes, facts={"kind": "a"})
+    lost = Finding("exponent", Status.NOT_DETERMINED, reasons=(Reason("no_optimum"),), facts={"kind": "b"})
+    known = Answers((told, best, lost), "n_params, n_data", "test_error", kinds={})
+    assert {finding.facts["kind"] for finding in known.card} == {"a", "b"}
+    (row,) = by_kind(known.card).rows
+    assert row["y"] == "0.7 [0.55, 0.8]"
+    assert (row["n_params"], row["n_data"]) == ("7B [5B, 10B]", "140B [100B, 200B]")

@@ -99,6 +99,8 @@ def by_kind(card: Sequence[Finding]) -> TableRows:
     write = "{:.3g}" if max(v.high for f in tenfold.values() for v in f.values.values()) < 1 else "{:.4g}"
     for kind, found in tenfold.items():
         f, (value,) = found.facts, found.values.values()
+        if f.get("score"):  # of which y is the complement
+            value = Estimate(1 - value.value, low=1 - value.high, high=1 - value.low)
         at = flops(f["compute"], unit="") if "compute" in f else count(f["at"])
         row = {"kind": kind, "at": at, "y": _with_ends(value, write.format)}
         row |= dict.fromkeys(("n_params", "n_data"), "")
@@ -113,7 +115,8 @@ def by_kind(card: Sequence[Finding]) -> TableRows:
         rows.append(row)
     first = next(iter(tenfold.values()))
     (y,) = first.values
-    heads = {"at": "FLOPs" if "compute" in first.facts else first.facts["unit"], "y": spoken(y, first.names)}
+    heads = {"at": "FLOPs" if "compute" in first.facts else first.facts["unit"]}
+    heads["y"] = first.facts.get("score") or spoken(y, first.names)
     if not any(row["n_params"] for row in rows):
         return TableRows("kinds", rows, heads)
     unit = next((found.values["n_data"].unit for found in best.values()), "data")

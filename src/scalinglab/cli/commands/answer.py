@@ -10,7 +10,7 @@ from scalinglab.cli.options import ARGUMENT, File, Sizes
 from scalinglab.cli.output import Output, say
 from scalinglab.cli.registry import command
 from scalinglab.cli.tables import Rows, Table
-from scalinglab.errors import BadInput, ScalinglabError
+from scalinglab.errors import BadInput, MixedRows, ScalinglabError
 from scalinglab.results.types import Reason
 
 if TYPE_CHECKING:
@@ -143,8 +143,21 @@ def plot(wanted: WantedLaw) -> Output:
 
     scalinglab plot runs.csv --x n_params --y loss --form power_law --figure loss.pdf
     """
-    found, _ = wanted.fitted()
-    return Output({"x": list(found.x), "y": found.y}, text="", figure=lambda: found.plot().figure)
+    from scalinglab import answers
+    from scalinglab.answers.fitted import choose
+
+    sizes, form = _sizes(wanted.x) or None, wanted.form
+    curves = wanted.curves(sizes or (), (wanted.y,) if wanted.y else ())
+    found: Any
+    try:
+        found = choose(curves, sizes, wanted.y, form).fit(form)
+        x = list(found.x)
+    except MixedRows:  # each kind in its colour, as in the figure of answer
+        if form != "auto":
+            raise
+        found = answers.answer(curves, x=sizes, y=wanted.y)
+        x = found.x.split(", ")
+    return Output({"x": x, "y": found.y}, text="", figure=lambda: found.plot().figure)
 
 
 def _sizes(x: str | None) -> tuple[str, ...]:
