@@ -456,6 +456,7 @@ def inconsistent(study: Study) -> Iterator[Doubt]:
         return away if (away < SAME).sum() >= (1 - FEW_ROWS) * len(away) else np.nan * away
 
     single = {frozenset(two): off(logs[two[0]] - logs[two[1]]) for two in combinations(logs, 2)}
+    holding = {two for two, away in single.items() if away.notna().any()}
     steps = (c for c in study.columns(UNITS_OF_RUNS[0]) if not re.search(NOT_OF_RUNS, c.lower()))
     follow = ((study.data, other) for other in (study.size, *steps))  # in most runs, whatever they share
     found: list[tuple[tuple[Any, ...], pd.Series]] = [
@@ -472,8 +473,7 @@ def inconsistent(study: Study) -> Iterator[Doubt]:
         found.append(((study.size, study.data), swapped * (swapped.mean() <= FEW_ROWS)))
     for whole in logs:
         for two in combinations(logs.columns.drop(whole), 2):
-            pairs = combinations((whole, *two), 2)
-            proportional = any(single[frozenset(pair)].notna().any() for pair in pairs)
+            proportional = any(frozenset(pair) in holding for pair in combinations((whole, *two), 2))
             if {whole, *two} != {study.size, study.data, study.budget} and not proportional:
                 found.append(((whole, *two), off(logs[whole] - logs[two[0]] - logs[two[1]])))
     named = set[int]()

@@ -485,14 +485,13 @@ def typed_again(whole: Study) -> pd.Series:
     again = pd.Series(False, index=whole.frame.index)
     if not len(again):
         return again
-    sizes = whole.frame[whole.cell].to_numpy(float)
-    digits = whole.frame[whole.loss].map(lambda loss: len(repr(float(loss)).partition(".")[2]))
-    usual = digits.mode().iloc[0]
-    for row, few in digits[digits.between(LEAST_DECIMALS - 1, usual - 1)].items():
-        place = whole.frame.index.get_loc(row)
-        same = (whole.frame[whole.loss].round(few) == whole.frame.at[row, whole.loss]) & (digits > few)
-        near = np.abs(sizes / sizes[place] - 1) <= ROUNDED
-        again[row] = bool((same & near.all(axis=1) & (sizes != sizes[place]).any(axis=1)).any())
+    sizes, losses = whole.frame[whole.cell].to_numpy(float), whole.frame[whole.loss].to_numpy(float)
+    digits = np.array([len(repr(float(loss)).partition(".")[2]) for loss in losses])
+    usual = np.argmax(np.bincount(digits))
+    for row in np.flatnonzero((digits >= LEAST_DECIMALS - 1) & (digits < usual)):
+        same = (losses.round(digits[row]) == losses[row]) & (digits > digits[row])
+        near = (np.abs(sizes / sizes[row] - 1) <= ROUNDED).all(axis=1) & (sizes != sizes[row]).any(axis=1)
+        again.iloc[row] = bool((same & near).any())
     return again
 
 
