@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.io import savemat
 
 import scalinglab as sl
 from scalinglab.answers.fitted import choose
@@ -420,3 +422,72 @@ def test_losses_of_training_and_test_are_columns_of_a_run(tmp_path: Path) -> Non
     assert frame["optimizer"].tolist() == [*kinds]
     assert frame["test_loss"].tolist() == [y for *_, y in ROWS]
     assert frame["train_loss"].tolist() == [y - 0.1 for *_, y in ROWS]
+
+
+SIZES, ERRORS = [100, 400, 1600, 6400], [0.31, 0.2, 0.13, 0.09]
+
+
+def matlab(path: Path) -> None:
+    savemat(path, {"n_train": SIZES, "test_error": ERRORS, "note": "two layers"})
+
+
+def stata(path: Path) -> None:
+    pd.DataFrame({"n_train": SIZES, "test_error": ERRORS}).to_stata(path, write_index=False)
+
+
+def plotly(path: Path) -> None:
+    axes = {"xaxis": {"title": {"text": "Training examples"}}, "yaxis": {"title": "Test error"}}
+    path.write_text(json.dumps({"data": [{"x": SIZES, "y": ERRORS}], "layout": axes}))
+
+
+def pgfplots(path: Path) -> None:
+    points = " ".join(f"({n}, {e}) +- (0, 0.01)" for n, e in zip(SIZES, ERRORS))
+    labels = "xlabel={Training examples},\nylabel={Test error},"
+    path.write_text(f"\\begin{{loglogaxis}}[\n{labels}]\n\\addplot coordinates {{{points}}};")
+
+
+def of_r(path: Path) -> None:
+    sizes, errors = (", ".join(map(str, values)) for values in ([f"{n}L" for n in SIZES], ERRORS))
+    path.write_text(f"structure(list(n_train = c({sizes}),\n  test_error = c({errors})))\n")
+
+
+def rounds(path: Path) -> None:
+    blocks = (
+        f"Number of data points in the train set: {n}\n[100]\tvalid's error: {e + 0.1:.2f}\n"
+        f"[200]\tvalid's error: {e + 0.02:.2f}\nbest iteration is:\n[141]\tvalid's error: {e}\n"
+        for n, e in zip(SIZES, ERRORS)
+    )
+    path.write_text("".join(blocks))
+
+
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("a.mat", matlab), ("a.dta", stata), ("a.json", plotly), ("a.tex", pgfplots), ("a.R", of_r),
+        ("a.log", rounds),
+    ],
+)  # fmt: skip
+def test_points_in_the_files_of_other_programs(tmp_path: Path, name: str, write: Callable[[Path], None]):
+    write(tmp_path / name)
+    chosen = choose(sl.read(tmp_path / name))
+    assert (chosen.x, chosen.y) == (("n_data",), "test_error")
+    assert chosen.table.x.tolist() == SIZES
+    assert chosen.table.y == pytest.approx(ERRORS)
+
+
+def test_a_cell_over_several_rows_of_a_page_is_in_each_of_them(tmp_path: Path):
+    rows = (
+        "<tr>" + (f'<td rowspan="2">{n:g}</td>' if k % 2 == 0 else "") + f"<td>{d:g}</td><td>{y}</td></tr>"
+        for k, (n, d, y) in enumerate(sorted(ROWS))
+    )  # fmt: skip
+    head = "<tr><th>Params</th><th>Tokens</th><th>Val loss</th></tr>"
+    (tmp_path / "grid.html").write_text(f"<table>{head}{''.join(rows)}</table>")
+    frame = sl.read(tmp_path / "grid.html").frame
+    assert frame[["n_params", "tokens", "test_loss"]].to_numpy().tolist() == [list(r) for r in sorted(ROWS)]
+
+
+def test_a_printed_table_is_read_whole_where_some_of_its_texts_have_digits(tmp_path: Path):
+    table = pd.DataFrame({"n_params": [2e7, 8e7, 3e8] * 2, "dataset": ["c4"] * 3 + ["pile"] * 3,
+                          "val_loss": [3.2, 2.9, 2.6, 2.8, 2.5, 2.3]})  # fmt: skip
+    (tmp_path / "printed.txt").write_text(table.to_string(index=False))
+    assert sl.read(tmp_path / "printed.txt").frame["dataset"].tolist() == table["dataset"].tolist()

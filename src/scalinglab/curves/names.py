@@ -182,7 +182,7 @@ NOUNS: dict[str, tuple[set[str], set[str]]] = {
          "sentences", "sentence", "utterances", "documents", "sequences", "lines", "rows", "points",
          "records", "seqs", "trajectories", "episodes", "demos", "demonstrations", "graphs", "molecules",
          "structures", "frames", "clips", "videos", "scenes", "questions", "problems", "pages",
-         "instances", "observations"},
+         "instances", "observations", "bp"},
         {"set", "labeled", "labelled", "size", "used"},
     ),
     "compute": ({"flops", "flop"}, {"compute", "estimated", "est", "budget", "spent", "used", "model"}),

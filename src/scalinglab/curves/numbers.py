@@ -28,7 +28,7 @@ MULTIPLIERS = rf"(?:{'|'.join(_LONG)})(?:s\b)?\.?|[kmbgt]"
 UNITS = (  # words behind a number, by what they count
     ("tokens", r"tokens?|toks?"), ("parameters", r"(?:total |trainable )?(?:parameters?|params?)"),
     ("FLOPs", r"flops?"),
-    ("examples", rf"(?:training |train )?(?:{'|'.join(sorted(NOUNS['n_data'][0]))})"),
+    ("examples", rf"(?:training |train )?(?:{'|'.join(sorted(NOUNS['n_data'][0]))})|[枚张張件]"),
     ("nats", r"nats?(?:\s*(?:/|per )\s*(?:token|tok))?"),
     ("hours", r"h|hrs?|hours?|mins?|minutes?"), ("steps", r"steps?|iterations?"), ("epochs", r"epochs?"),
 )  # fmt: skip
@@ -76,6 +76,7 @@ _PLAIN_DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 _ONLY_POWER = re.compile(r"(2|10)\s*(?:\^|\*\*)\s*\{?([-+]?\d{1,2}(?:\.\d+)?)\}?")  # 2^14
 _OF_TRIALS = re.compile(r"(\d{1,7})\s*(?:/|(?:out )?of)\s*(\d{1,7})")  # 42/50
 LATEX = (
+    (r"\^\{\+([\d.]+)\}\s*_\{-[\d.]+\}", r" ± \1"),  # up and down
     (r"(?:[_^]\{?\s*)?\\pm", "±"), (r"\\(?:up|down)arrow", ""), (r"\\(?:times|cdot)", "×"), (r"\\%", "%"),
     (r"\\[ ,;!~]|~(?=.)", " "), (r"\\_", "_"), (r"\\(?:dd?agger|dd?ag)\b", "†"), (r"\\(?:ast|star)\b", "*"),
     (r"\\(?:textsuperscript|tnote|footnotemark|footnote|cite[pt]?)(?:\[[^\]]*\])?(?:\{[^}]*\})?", ""),

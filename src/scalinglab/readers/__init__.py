@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pandas as pd
 
-from scalinglab.curves import Curves
+from scalinglab.curves import Curves, is_seed
 from scalinglab.curves.files import DROPPED, frame_of
 from scalinglab.curves.names import aliases, quantity
 from scalinglab.curves.reading import Reading, listed
@@ -293,7 +293,9 @@ def _tables(folder: Path, wanted: Collection[str]) -> tuple[pd.DataFrame, tuple[
         frame = _with_config(rows_of(frame, path.name), path)
         if len(paths) > 1 and not aliases(frame.columns).get("run"):
             name = path.relative_to(folder).with_suffix("").as_posix().replace("/", "-")
-            frame = frame.assign(run=OF_TENSORBOARD.sub("", name))
+            name = OF_TENSORBOARD.sub("", name)
+            seed = next((c for c in frame if is_seed(c) and len(frame) > 1 and frame[c].is_unique), None)
+            frame = frame.assign(run=name if seed is None else [f"{name}-{value}" for value in frame[seed]])
         found[path] = frame
         declared += own
     frames, paths = _one_row_a_folder([*found.values()], [*found])

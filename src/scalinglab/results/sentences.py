@@ -183,11 +183,12 @@ REASONS = {
         "changes that"
     ),
     "answered_by_kind": (
-        "the rows mix values of {column}, so each is answered by itself; all together: laws fit --mixed"
+        "the rows mix several values of {column}, which are answered one by one; to fit all together: laws "
+        "fit --mixed"
     ),
     "checkpoints": (
-        "all runs have the same n_data, so that of each the last checkpoint counts and one at each halving "
-        "of the data seen"
+        "all runs have the same n_data, so each counts with its last checkpoint and one at every halving of "
+        "the data seen"
     ),
     "weighted": "points are weighted by {column}",
     "error_missing": (
@@ -371,8 +372,8 @@ REASONS = {
     # how much is needed
     "any_size": "any {x}, according to this form: {y} = {target:g} lies above {there:.4g} at {x} = {at:.3g}",
     "any_size_of_error": (
-        "any {x}, according to this form: {y} = {target:g} lies above {there:.4g} at {x} = {at:.3g}; of an "
-        "accuracy give what it lacks to 1"
+        "any {x}, according to this form: {y} = {target:g} lies above {there:.4g} at {x} = {at:.3g}; for "
+        "an accuracy give 1 − accuracy"
     ),
     "size_for": "{x} = {value:.4g} ({level:%%}: {low:.4g} … {high:.4g}) for {y} = {target:g}",
     "size_beyond": (

@@ -421,9 +421,7 @@ def _dotted(cells: list[list[str]], separator: str) -> list[str]:
     return [c for c, texts in columns.items() if "." in "".join(texts) and has_dots_for_thousands(texts)]
 
 
-def _read_markup(
-    tables: Callable[[str], list[list[list[str]]]],
-) -> _Reader:
+def _read_markup(tables: Callable[[str], list[list[list[str]]]]) -> _Reader:
     """The reader of a page with a table in it."""
 
     def read(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
@@ -446,12 +444,8 @@ def _list_of_metrics(tables: list[list[list[str]]]) -> list[str] | None:
     """The lines of a table of two columns that lists what was measured of one run; None of any other."""
     if len(tables) != 1 or len(tables[0][-1]) != 2:
         return None
-    pairs = [row for row in tables[0] if len(row) == 2 and _is_plain_number(row[1])]
+    pairs = [row for row in tables[0] if len(row) == 2 and number(row[1]) is not None]
     return [f"{n}: {v}" for n, v in pairs] if pairs and all(quantity(n) for n, _ in pairs) else None
-
-
-def _is_plain_number(text: str) -> bool:
-    return number(text) is not None
 
 
 def _with_numbers(rows: list[list[Any]], path: Path) -> pd.DataFrame | None:

@@ -24,7 +24,9 @@ SIZES = ("n_params", *DATA, "compute", "width")
 OF_UNITS = {"tokens": "tokens", "parameters": "n_params", "examples": "n_data", "FLOPs": "compute"}
 CHECKPOINT = ("step", "epoch")
 
-_NOUN = r"(?:params?|parameters?|tokens?|toks?|examples?|images?|samples?|flops?|steps?|points?)"
+_NOUN = (
+    r"(?:params?|parameters?|tokens?|toks?|examples?|images?|samples?|flops?|steps?|points?|bp|base pairs)"
+)
 _TEN = r"(?:[x×*]\s*)?(?:10\s*(?:\^|\*\*)\s*|1?e\+?)(?P<ten>\d{1,2})"
 _SCALE = (
     rf"(?:in\s+)?(?:(?P<word>{MULTIPLIERS})(?:\s*(?:of\s+)?(?P<noun>{_NOUN}))?"

@@ -51,11 +51,15 @@ _SPLIT = re.compile(
     re.IGNORECASE,
 )
 _OF_RANKS = re.compile(r"number of parameters on .*?rank \((?P<rank>[\d, ]+)\)\s*:\s*(?P<count>\d+)")
-_LISTS = re.compile(r"^\s*[\"']?([A-Za-z]\w*)[\"']?\s*[=:]\s*(?:[\w.]+\()?[\[(]([^\])]*)[\])]", re.MULTILINE)
+_LISTS = re.compile(  # also of R: n <- c(80L, 200L)
+    r"(?:^|\()\s*[\"']?([A-Za-z]\w*)[\"']?\s*(?:[=:]|<-)\s*(?:c\(|(?:[\w.]+\()?[\[(])([^\])]*)[\])]",
+    re.MULTILINE,
+)
 _LABELLED = re.compile(rf"[-*•]?\s*([\w./=-]+)\s*(?:[:=]|-+>|→)\s*({_SLOT.pattern})", re.IGNORECASE)
 _QUOTES, _LEADER = re.compile(r"[*`\"'{}]+"), re.compile(r"\s*\.{4,}\s*")  # "tokens": 1e9; tokens ...... 1e9
 # step:250/2500 time:40ms memory:40.1GiB(50.7%)
 _PLAIN = re.compile(r"^(\d[\d.]*)(?:/\d+|ms|s|sec|min|h|[MG]i?B|(?:it|tok)/s)?(?:\([\d.]+%\))?$")
+MOST_ROWS = 1000  # that a cell of a page goes over
 FEWEST_ALIKE = 3  # lines that differ in their numbers alone before they are a table
 _RULE = re.compile(r"(?=.*(?:--|:-|-:))\s*\|?\s*:?-+:?\s*(?:[|+]\s*:?-+:?\s*)*\|?\s*")
 _BOX = str.maketrans(
@@ -74,6 +78,7 @@ _LATEX = (
 
 
 _ITEM = re.compile(r"\s*[-*]\s+([A-Za-z][A-Za-z_ %:/()-]*?)\s*:\s+(\S+)\s*")
+_POINT = r"\(\s*([^,()]+?)\s*,\s*([^,()]+?)\s*\)"  # of a figure in LaTeX
 _OF_TIME = re.compile(r"\s+(?:seconds?|secs?|ms|minutes?|mins?|hours?)\b")
 _AT_STEP = re.compile(r"\s*\[(\d+)\]\s")  # as gradient boosting prints its rounds
 _FILE = re.compile(r"(?:\S*/)?([^\s/:]+)\.(?:log|txt|out|err|jsonl?|csv):(?:\d+:)?(?=\S)")
@@ -163,7 +168,8 @@ def lists_by_name(text: str) -> dict[str, list[str]]:
     >>> lists_by_name("N = [1e7, 1e8]\\nL = np.array([3.2, 2.9])\\nlr = 0.1")
     {'N': ['1e7', '1e8'], 'L': ['3.2', '2.9']}
     """
-    found = {name: re.split(r"[\s,]+", inside.strip(" ,\n")) for name, inside in _LISTS.findall(text)}
+    lists = ((name, re.sub(r"(?<=\d)L\b", "", inside)) for name, inside in _LISTS.findall(text))
+    found = {name: re.split(r"[\s,]+", inside.strip(" ,\n")) for name, inside in lists}
     numbers = {name: values for name, values in found.items() if len(values) > 1 and all(map(cell, values))}
     lengths = Counter(map(len, numbers.values()))
     usual = max(lengths, key=lambda n: lengths[n], default=0)
@@ -371,9 +377,11 @@ def tables_of_pgfplots(text: str) -> list[list[list[str]]]:
     for points, behind in re.findall(
         r"coordinates\s*\{(.*?)\};?([^\\]*\\addlegendentry\{[^}]*\})?", text, re.S
     ):
-        pairs = re.findall(r"(?<!\+-)(?<!\+- )\(\s*([^,()]+?)\s*,\s*([^,()]+?)\s*\)", points)
+        rows = re.findall(rf"{_POINT}(?:\s*\+-\s*{_POINT})?", points)
+        bars = any(bar for *_, bar in rows)
         legend = [[behind.rpartition("{")[2].strip("} ")]] if behind else []
-        found.append([*legend, [labels.get(axis, axis) for axis in "xy"], *map(list, pairs)])
+        names = [labels.get("x", "x"), labels.get("y", "y"), "std"]
+        found.append([*legend, names[: 2 + bars], *([x, y, bar][: 2 + bars] for x, y, _, bar in rows)])
     return found
 
 
@@ -437,22 +445,31 @@ class _Tables(HTMLParser):
         super().__init__()
         self.found: list[list[list[str]]] = []
         self._text: list[str] | None = None
+        self._down: dict[int, list[str]] = {}  # what goes on in the rows below, by column
+        self._rows = 1
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag == "table":
             self.found.append([])
+            self._down.clear()
         elif tag == "tr" and self.found:
             self.found[-1].append([])
         elif tag in ("td", "th") and self.found and self.found[-1]:
             self._text = []
-            span = dict(attrs).get("colspan") or "1"
-            self.found[-1][-1] += [""] * (int(span) - 1 if span.isdigit() else 0)
+            row = self.found[-1][-1]
+            while self._down.get(len(row)):
+                row.append(self._down[len(row)].pop())
+            across, down = (dict(attrs).get(span) or "1" for span in ("colspan", "rowspan"))
+            row += [""] * (int(across) - 1 if across.isdigit() else 0)
+            self._rows = min(int(down), MOST_ROWS) if down.isdigit() else 1
         elif tag == "br":
             self.handle_data(" ")
 
     def handle_endtag(self, tag: str) -> None:
         if tag in ("td", "th") and self._text is not None:
-            self.found[-1][-1].append("".join(self._text).strip())
+            row = self.found[-1][-1]
+            row.append("".join(self._text).strip())
+            self._down[len(row) - 1] = [row[-1]] * (self._rows - 1)
             self._text = None
 
     def handle_data(self, data: str) -> None:

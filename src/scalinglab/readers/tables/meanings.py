@@ -347,7 +347,7 @@ class _Table:
                     yield Meaning(column, "tokens", BY_VALUES - 0.5, needs=("n_params",))
             elif self._is_count(column) and not by_model and values.max() >= SOME_RANGE * positive.min():
                 named = re.fullmatch(r"[A-Za-z][\w /-]{2,}", column) and not words & {"size", "value"}
-                large = large and values.max() < MOST_PARAMS
+                large = large and values.max() < MOST_PARAMS and not words & {*TRAIN}
                 role, unit = ("n_params", "") if large else ("n_data", column if named else "")
                 yield Meaning(column, role, BY_VALUES - 2, without=SIZES, followed=True, unit=unit)
 

@@ -275,7 +275,7 @@ class Naming:
         both = self.frame[losses].notna().all(axis=1) & self.frame[scores].notna().any(axis=1)
         if not both.any() and self.frame[losses[0]].notna().any() and "train_loss" not in self.frame:
             self._rename(losses[0], "train_loss")
-            self.notes.append(f"{losses[0]} is that of training: no row has it beside {scores[0]}")
+            self.notes.append(f"{losses[0]} is the training loss: no row has it beside {scores[0]}")
 
     def _give(self, meaning: Meaning) -> None:
         """Give a column its meaning; a perplexity gives the loss, its logarithm, of which laws are."""
@@ -438,7 +438,8 @@ class Naming:
 
         steps = [c for c in ("step", *map(one_of, _STEPS_IN_ALL)) if c in numbers]
         step = next((c for c in steps if self.frame[c].nunique() > 1), next(iter(steps), None))
-        per_step, length = one_of(*_TOKENS_PER_STEP), one_of(*_LENGTHS)
+        of_tokens = [bare(c) for c in self.found if re.search(r"batch.*tok", c, re.IGNORECASE)]
+        per_step, length = one_of(*_TOKENS_PER_STEP, *of_tokens), one_of(*_LENGTHS)
         batch = one_of("batch_size", "global_batch_size", "train_batch_size")
         if step and not {"tokens", "n_data", "examples"} & {*self.frame}:
             factors = [per_step] if per_step else [batch, length] if batch and length else []
