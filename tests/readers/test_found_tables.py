@@ -424,30 +424,30 @@ def test_losses_of_training_and_test_are_columns_of_a_run(tmp_path: Path) -> Non
     assert frame["train_loss"].tolist() == [y - 0.1 for *_, y in ROWS]
 
 
-SIZES, ERRORS = [100, 400, 1600, 6400], [0.31, 0.2, 0.13, 0.09]
+EXAMPLES, MISTAKES = [100, 400, 1600, 6400], [0.31, 0.2, 0.13, 0.09]
 
 
 def matlab(path: Path) -> None:
-    savemat(path, {"n_train": SIZES, "test_error": ERRORS, "note": "two layers"})
+    savemat(path, {"n_train": EXAMPLES, "test_error": MISTAKES, "note": "two layers"})
 
 
 def stata(path: Path) -> None:
-    pd.DataFrame({"n_train": SIZES, "test_error": ERRORS}).to_stata(path, write_index=False)
+    pd.DataFrame({"n_train": EXAMPLES, "test_error": MISTAKES}).to_stata(path, write_index=False)
 
 
 def plotly(path: Path) -> None:
     axes = {"xaxis": {"title": {"text": "Training examples"}}, "yaxis": {"title": "Test error"}}
-    path.write_text(json.dumps({"data": [{"x": SIZES, "y": ERRORS}], "layout": axes}))
+    path.write_text(json.dumps({"data": [{"x": EXAMPLES, "y": MISTAKES}], "layout": axes}))
 
 
 def pgfplots(path: Path) -> None:
-    points = " ".join(f"({n}, {e}) +- (0, 0.01)" for n, e in zip(SIZES, ERRORS))
+    points = " ".join(f"({n}, {e}) +- (0, 0.01)" for n, e in zip(EXAMPLES, MISTAKES))
     labels = "xlabel={Training examples},\nylabel={Test error},"
     path.write_text(f"\\begin{{loglogaxis}}[\n{labels}]\n\\addplot coordinates {{{points}}};")
 
 
 def of_r(path: Path) -> None:
-    sizes, errors = (", ".join(map(str, values)) for values in ([f"{n}L" for n in SIZES], ERRORS))
+    sizes, errors = (", ".join(map(str, values)) for values in ([f"{n}L" for n in EXAMPLES], MISTAKES))
     path.write_text(f"structure(list(n_train = c({sizes}),\n  test_error = c({errors})))\n")
 
 
@@ -455,7 +455,7 @@ def rounds(path: Path) -> None:
     blocks = (
         f"Number of data points in the train set: {n}\n[100]\tvalid's error: {e + 0.1:.2f}\n"
         f"[200]\tvalid's error: {e + 0.02:.2f}\nbest iteration is:\n[141]\tvalid's error: {e}\n"
-        for n, e in zip(SIZES, ERRORS)
+        for n, e in zip(EXAMPLES, MISTAKES)
     )
     path.write_text("".join(blocks))
 
@@ -471,8 +471,8 @@ def test_points_in_the_files_of_other_programs(tmp_path: Path, name: str, write:
     write(tmp_path / name)
     chosen = choose(sl.read(tmp_path / name))
     assert (chosen.x, chosen.y) == (("n_data",), "test_error")
-    assert chosen.table.x.tolist() == SIZES
-    assert chosen.table.y == pytest.approx(ERRORS)
+    assert chosen.table.x.tolist() == EXAMPLES
+    assert chosen.table.y == pytest.approx(MISTAKES)
 
 
 def test_a_cell_over_several_rows_of_a_page_is_in_each_of_them(tmp_path: Path):

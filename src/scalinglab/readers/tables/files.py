@@ -42,6 +42,7 @@ from scalinglab.errors import BadInput, NoTable, require
 from scalinglab.readers.tables.grid import (
     aligned,
     begins_with_names,
+    ends_in_a_summary,
     names_quantity,
     table_of_cells,
     without_strays,
@@ -128,6 +129,8 @@ def read_file(path: Path, wanted: Collection[str] = ()) -> tuple[pd.DataFrame, t
         }  # fmt: skip
         reader = readers.get(ending) or _reader_of_text(path, packed, ending)
         frame = reader(path, packed, unknown(wanted))
+    if ends_in_a_summary(frame):  # of records, too
+        frame = without_strays(frame)
     return with_rows(_without_unnamed(frame), path), ()
 
 

@@ -279,6 +279,12 @@ def _summaries(frame: pd.DataFrame, texts: Sequence[int]) -> pd.Series:
     return found
 
 
+def ends_in_a_summary(frame: pd.DataFrame) -> bool:
+    """Whether one of the last rows is called a mean or a total."""
+    last = frame.select_dtypes(exclude="number").tail(LAST_ROWS).astype(str)
+    return any(last[c].str.fullmatch(_SUMMARY).any() for c in last)
+
+
 def without_strays(frame: pd.DataFrame) -> pd.DataFrame:
     """The table without empty rows, repeated names and lines of text; lines between rows are sections.
 
