@@ -15,6 +15,7 @@ from scalinglab import report
 from scalinglab.errors import BadInput
 from scalinglab.report import numbers, page, plots, sections, surface_numbers, surface_sections
 from scalinglab.results import Estimate
+from scalinglab.support.words import flops
 from tests.laws.synthetic import family
 from tests.report.test_numbers import curves
 from tests.report.test_surface_numbers import Known, named
@@ -203,7 +204,7 @@ def test_isoflop_curves_without_runs_have_their_own_entry_in_the_legend():
     drawn = [(line.name, line.mode, line.showlegend is not False) for line in section.plots[0].figure.data]
     expected = []
     for each in surface_numbers.isoflops_of(lost):
-        name = f"{each.compute:.1e} FLOPs"
+        name = flops(float(f"{each.compute:.2g}"))
         own = [(name, "markers", True), ("fit", "lines", False)]
         expected += own if len(each.loss) else [(name, "lines", True)]
     assert drawn == expected

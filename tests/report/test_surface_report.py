@@ -12,6 +12,7 @@ from scalinglab.errors import BadInput
 from scalinglab.report import card, surface_numbers, surface_sections
 from scalinglab.report import sections as plain_sections
 from scalinglab.report.plots import counting, label, log_ticks, tick_text
+from scalinglab.support.words import flops
 from tests.browser import Browser, needs_browser
 
 
@@ -129,7 +130,7 @@ def test_every_isoflop_curve_is_named_in_the_legend_with_or_without_runs():
     assert any(not each.n_params.size for each in found)
     drawn = surface_sections.isoflops(fitted, "loss", "tokens").plots[0].figure
     named = {trace.name for trace in drawn.data if trace.showlegend is not False and len(trace.x)}
-    assert {f"{each.compute:.1e} FLOPs" for each in found} <= named
+    assert {flops(float(f"{each.compute:.2g}")) for each in found} <= named
 
 
 @pytest.mark.slow

@@ -26,7 +26,7 @@ from scalinglab.report.surface_numbers import (
 )
 from scalinglab.results.findings import paragraph
 from scalinglab.results.types import Reason, reason_of
-from scalinglab.support.words import count
+from scalinglab.support.words import count, flops
 
 ENOUGH = 0.8  # share of runs that 95 % intervals hold below which a backtest has failed
 
@@ -61,7 +61,7 @@ def isoflops(fitted: Surface, y: str, unit: str) -> Section:
     figure = canvas("n_params", y)
     found = isoflops_of(fitted)
     for each, shade in zip(found, shades([each.compute for each in found]), strict=True):
-        name, has_runs = f"{each.compute:.1e} FLOPs", bool(each.n_params.size)
+        name, has_runs = flops(float(f"{each.compute:.2g}")), bool(each.n_params.size)
         if has_runs:
             points(figure, each.n_params, each.loss, name=name, color=shade)
         line(figure, each.sizes, each.fitted, "fit" if has_runs else name, shade, legend=not has_runs)
