@@ -26,10 +26,13 @@ from scalinglab.answers.study import (
     HOW,
     KEPT,
     NOT_OF_RUNS,
+    OURS,
+    OUTCOMES,
     PRODUCT,
     STOPPED,
     UNFINISHED,
     UNITS_OF_RUNS,
+    WHERE,
     WIDTH,
     Study,
     best_size_exponent,
@@ -384,39 +387,29 @@ def unfinished(study: Study) -> Iterator[Doubt]:
 
 
 def of_another_kind(study: Study) -> Iterator[Doubt]:
-    """Rows that were measured or trained otherwise, by columns that say how.
+    """Rows that were measured or trained otherwise than the others, whatever their losses are.
 
-    Of other columns a few rows with another value than all others, and off their surface; where they are the
-    largest or the smallest of all runs, it may be the surface that errs there.
+    Of columns that say how, also all large or all small runs; of any other column a few rows with a value
+    that no others have, unless these are the largest or the smallest runs: many settings follow the size.
     """
     for column in study.columns(NOTES):
         few = study.frame[column].fillna("").astype(str).str.contains(WRONG, case=False)
         if 0 < few.sum() <= MOST_UNTUNED * len(few):
             noted = doubted(study, "noted", study.positions(few), column=str(column), count=int(few.sum()))
             yield replace(noted, kind="of_another_kind")
-    changed = [c for c in study.columns(HOW) if c not in study.schedules]
-    for column in changed:
-        few = minority(study, column)
+    how, frame = study.columns(HOW), study.frame
+    own = {study.loss, *study.cell, study.budget, *study.schedules, *study.scores, *study.searched}
+    own |= {*study.columns(f"{KEPT}|{WHERE}|{FINISHED}"), *(c for c in frame if c in OURS or is_seed(str(c)))}
+    for column in (c for c in frame if c in how or c not in own):
+        if column in study.schedules:
+            continue
+        few = minority(study, column) if column in how else few_of_a_kind(frame[column])
+        if column not in how:
+            few &= frame[column].notna() & (not study.size or not _at_an_end(frame[study.cell], few))
         if few.any():
-            values = tuple(map(str, study.frame[column][few].unique()))
+            values = tuple(map(str, frame[column][few].unique()))
             about = {"column": str(column), "count": int(few.sum()), "values": values}
             yield replace(doubted(study, "changed", study.positions(few), **about), kind="of_another_kind")
-    off = study.off_surface
-    if not len(off):
-        return
-    own = (*changed, study.loss, *study.cell, study.budget, *study.schedules, *study.scores, "run", "__row")
-    frame = study.frame.set_index("__row").loc[off.index]
-    others = (c for c in frame if c not in own and not is_seed(str(c)) and c not in study.columns(KEPT))
-    for column in others:
-        few = few_of_a_kind(frame[column])
-        usual = median_scale(off[~few])
-        if not few.any() or abs(np.sign(off[few]).sum()) < few.sum() or _at_an_end(frame[study.cell], few):
-            continue
-        mean = float(off[few].mean())
-        if unlikely(mean * np.sqrt(few.sum()) / max(usual, 1e-4), frame.shape[1]):
-            values = tuple(map(str, frame[column][few].unique()))
-            about = {"column": str(column), "count": int(few.sum()), "values": values, "off": mean}
-            yield doubted(study, "of_another_kind", [int(r) for r in few.index[few]], **about)
 
 
 def _at_an_end(sizes: pd.DataFrame, few: pd.Series) -> bool:
@@ -457,11 +450,13 @@ def inconsistent(study: Study) -> Iterator[Doubt]:
 
     single = {frozenset(two): off(logs[two[0]] - logs[two[1]]) for two in combinations(logs, 2)}
     holding = {two for two, away in single.items() if away.notna().any()}
-    steps = (c for c in study.columns(UNITS_OF_RUNS[0]) if not re.search(NOT_OF_RUNS, c.lower()))
-    follow = ((study.data, other) for other in (study.size, *steps))  # in most runs, whatever they share
+    steps = [c for c in study.columns(UNITS_OF_RUNS[0]) if not re.search(NOT_OF_RUNS, c.lower())]
+    follow = {frozenset((study.data, other)) for other in (study.size, *steps)}  # whatever runs they share
     found: list[tuple[tuple[Any, ...], pd.Series]] = [
-        (two, single[frozenset(two)]) for two in follow if frozenset(two) in single
-    ]
+        (two, single[frozenset(two)]) for two in combinations(logs, 2)
+        if {*two} in follow or not _at_an_end(study.frame[study.cell], single[frozenset(two)] > OTHER_FLOPS)
+    ]  # fmt: skip
+    found += [((column, study.size), away) for column, away in unlike_their_size(study, logs)]
     if {study.data, study.size} <= {*logs}:  # of most runs the data are more than the parameters
         more = logs[study.data] > logs[study.size]
         beyond = (logs[study.size] > logs[study.size][more].max()) & (
@@ -483,6 +478,30 @@ def inconsistent(study: Study) -> Iterator[Doubt]:
             named |= {*rows}
             theirs = tuple(study.names.get(str(c), str(c)) for c in columns)
             yield doubted(study, "inconsistent", rows, columns=theirs, count=len(rows))
+
+
+def unlike_their_size(study: Study, logs: pd.DataFrame) -> Iterator[tuple[str, pd.Series]]:
+    """Of columns that are no outcome the few rows that are far from what others of their size have.
+
+    Settings, shapes and times are constant or follow the size as a power, more or less closely.
+    """
+    sizes = np.log(study.frame[study.cell].where(study.frame[study.cell] > 0))
+    own = {*study.columns(OUTCOMES), *study.scores, *study.searched, *study.cell, study.budget}
+    if study.frame["run"].duplicated().any():
+        return
+    for column in (c for c in logs if c not in own):
+        values = pd.concat([logs[column], sizes], axis=1).dropna()
+        if len(values) < ENOUGH_SETTINGS or study.frame[study.size].nunique() < FEWEST:
+            continue
+        y, x = values.iloc[:, 0].to_numpy(), values.iloc[:, 1:].to_numpy()
+        x = np.column_stack([np.ones(len(x)), x - x.mean(axis=0)])
+        away = y - x @ least_absolute(x, y)
+        usual = max(median_scale(np.sort(np.abs(away))[x.shape[1] :]), SAME)
+        few = pd.Series(unlikely(away / usual, len(away), MEDIAN_TELLS * len(away)), values.index)
+        if 0 < few.sum() <= FEW_ROWS * len(few) and not _at_an_end(
+            study.frame.loc[few.index, study.cell], few
+        ):
+            yield str(column), few.astype(float).reindex(logs.index)
 
 
 def training_gap(study: Study) -> Iterator[Doubt]:

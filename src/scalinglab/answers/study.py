@@ -52,6 +52,13 @@ KEPT = (
     r"(?:^|_)(?:figure|panel|file(?:name)?|path|url|link|host|user|date|time(?:stamp)?|at|notes?|comments?|tags?"
     r"|(?:run|job)_?(?:id|name))$"
 )
+# defined: columns that say on what a run ran, that have what came of it, and that are added to the table's
+WHERE = (
+    r"gpu|node|devices?(?:_|$)|chips?(?:_|$)|accelerator|cluster|machine|region|partition|queue|worker|parallel"
+    r"|accum|micro|wandb|owner|author|person|team|commit|branch|python|torch|cuda|driver|seconds|hours|restarts"
+)
+OUTCOMES = r"loss|err|acc|nll|bpb|bits|ppl|perplex|score|norm|hours|seconds|time|mfu|throughput"
+OURS = ("run", "repeat", "__row", "__copy", "__counted", PRODUCT)
 FINISHED = r"^(?:is_|pct_|percent_)?(?:finished|completed?|done|progress)$"
 # of the rate along a run: the name of a schedule, the length or share of a part of it, the rate at its end
 STOPPED = r"(?:crash|kill|preempt|interrupt|abort|time[sd]?_?out|early_?stop|truncat|unfinish|incomplete)\w*$"

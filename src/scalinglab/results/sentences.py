@@ -512,9 +512,6 @@ REASONS = {
         "{study}parameters are counted in two ways: {count:#row} have another sum of 12 · layers · width² "
         "and embeddings than the others"
     ),
-    "audit_of_another_kind": (
-        "{study}{count:#row} with {column} = {values:,} lie {off:+.1%} off the loss of the others"
-    ),
     "audit_changed": "{study}{count:#row} with {column} = {values:,}, unlike the others",
     "audit_noted": "{study}{count:#row} whose {column} say that something is wrong",
     "audit_inconsistent": "{study}{count:#row} in which {columns:,} do not agree as in the others",
