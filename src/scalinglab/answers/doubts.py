@@ -29,6 +29,7 @@ from scalinglab.answers.study import (
     OURS,
     OUTCOMES,
     PRODUCT,
+    SIGNIFICANT,
     STOPPED,
     UNFINISHED,
     UNITS_OF_RUNS,
@@ -215,9 +216,52 @@ def doubted(study: Study, kind: str, rows: Sequence[int], **details: Any) -> Dou
 
 def duplicates(study: Study) -> Iterator[Doubt]:
     """Rows that are copies of others, of this study or another (`copied`)."""
-    copies = study.frame["__copy"]
+    copies = study.frame["__copy"] | equal_seeds(study)
     if copies.any():
         yield doubted(study, "duplicates", study.positions(copies), count=int(copies.sum()))
+    means = of_the_others(study)
+    if means.any():
+        what = doubted(study, "means", study.positions(means), count=int(means.sum()))
+        yield replace(what, kind="duplicates")
+
+
+def _settings(study: Study) -> list[pd.Series]:
+    """Columns that tell settings apart: no outcomes, and not in which order and where runs were kept."""
+    own = (study.loss, *OURS, *study.scores, *study.columns(f"{KEPT}|{OUTCOMES}"))
+    frame = study.frame
+    return [frame[c].astype(str) for c in frame if c not in own and not is_seed(str(c))]
+
+
+def of_the_others(study: Study) -> pd.Series:
+    """Rows whose loss is the mean of the other runs of their setting, to its last digit, in most settings."""
+    loss = study.frame[study.loss]
+    groups = loss.groupby(_settings(study), sort=False)
+    count, total = groups.transform("size"), groups.transform("sum")
+    near = (loss - (total - loss) / (count - 1).clip(lower=1)).abs() < 0.75 * last_digit(loss)
+    found = near & (count >= 3)
+    several = groups.ngroup()[count >= 3].nunique()
+    settings = groups.ngroup()[found]
+    return found & (2 < several <= 2 * settings.nunique()) & (2 * len(settings) <= 3 * settings.nunique())
+
+
+def last_digit(values: pd.Series) -> float:
+    """The unit of the last digit of printed numbers."""
+    return float(10.0 ** -values.dropna().map(lambda v: len(repr(float(v)).partition(".")[2])).max())
+
+
+def equal_seeds(study: Study) -> pd.Series:
+    """Runs of one setting with equal losses, where seeds scatter by more than the last digit."""
+    loss, none = study.frame[study.loss], pd.Series(False, index=study.frame.index)
+    groups = np.log(loss.where(loss > 0)).groupby(_settings(study), sort=False)
+    spread = groups.transform("std")
+    usual = spread[spread > 0].median()
+    same = loss.groupby([groups.ngroup(), loss]).transform("size")
+    if not (same > 1).any() or not (groups.transform("size") > 1).any() or not usual > 0:
+        return none
+    chance = last_digit(loss) / (2 * np.sqrt(np.pi) * usual * loss)  # that two Gaussian runs agree
+    count = groups.transform("size")
+    improbable = groups.ngroups * count * (count - 1) / 2 * chance ** (same - 1) < SIGNIFICANT
+    return (same > 1) & improbable & (groups.transform("size") > 1)
 
 
 def few_points(study: Study) -> Iterator[Doubt]:
@@ -249,6 +293,13 @@ def outlying(study: Study) -> Iterator[Doubt]:
     their minimum.
     """
     off = study.off_surface
+    if (
+        not len(off)
+        and not study.isoflops
+        and not study.searched
+        and not study.frame["run"].duplicated().any()
+    ):
+        off = study.off_line(study.first)
     # less the five that the surface passes through
     scatter = median_scale(np.sort(np.abs(off))[5:]) if len(off) else 0.0
     dof = MEDIAN_TELLS * max(len(off) - 5, 1)
@@ -373,12 +424,15 @@ def unfinished(study: Study) -> Iterator[Doubt]:
         stopped |= words.isin(("true", "yes", "1", "1.0"))
     for done in study.done:
         stopped |= done < UNFINISHED
-    for column in {"step", "tokens", "epoch"} & {*frame.select_dtypes("number")}:
+    progress = [
+        c for c in study.columns("|".join(UNITS_OF_RUNS[:3])) if not re.search(NOT_OF_RUNS, c.lower())
+    ]
+    for column in {*progress} & {*frame.select_dtypes("number")}:
         whole = study.of_run(frame[column])
         along = frame[column] < UNFINISHED * whole  # points along a run, among runs
         stopped |= along & (along.mean() <= FEW_ROWS)
-        if column == "epoch":  # all runs have as many, but for a few with less
-            stopped |= few_of_a_kind(whole) & (whole < UNFINISHED * whole.mode().iloc[0])
+        # all runs have as many, but for a few with less
+        stopped |= few_of_a_kind(whole) & (whole < UNFINISHED * whole.mode().iloc[0])
     for column in study.columns(NOTES):
         noted = frame[column].fillna("").astype(str)
         stopped |= noted.str.contains(SAID_STOPPED, case=False) & ~noted.str.contains(WENT_ON, case=False)
@@ -409,7 +463,9 @@ def of_another_kind(study: Study) -> Iterator[Doubt]:
         if few.any():
             values = tuple(map(str, frame[column][few].unique()))
             about = {"column": str(column), "count": int(few.sum()), "values": values}
-            yield replace(doubted(study, "changed", study.positions(few), **about), kind="of_another_kind")
+            counted = re.search("count(?:s|ed|ing)|emb", " ".join((str(column), *values)).lower())
+            kind = "counted_parameters" if counted else "of_another_kind"
+            yield replace(doubted(study, "changed", study.positions(few), **about), kind=kind)
 
 
 def _at_an_end(sizes: pd.DataFrame, few: pd.Series) -> bool:
@@ -543,7 +599,9 @@ def impossible(study: Study) -> Iterator[Doubt]:
     numbers = study.frame.select_dtypes("number")
     loss = numbers[study.loss]
     near = loss[loss > 0].min() <= NEAR_ZERO * loss[loss > 0].median()  # an error may be zero
-    found = {str(study.loss): (loss <= 0) & (not near)}
+    # a whole number far from all others stands for none
+    stands = (loss == loss.round()) & ((loss > 2 * loss[loss != loss.round()].max()) | (loss <= 0))
+    found = {str(study.loss): stands & (not near if (loss <= 0).any() else True)}
     for column in {*study.columns(r"(?:^|_)(?:mfu|hfu|utili[sz]ation)")} & {*numbers}:
         found[column] = numbers[column] > (1 if numbers[column].median() <= 1 else 100)
     for column, wrong in found.items():
@@ -611,7 +669,7 @@ def undertuned(study: Study) -> Iterator[Doubt]:
         least = 3
     else:
         # one run of a size at data of its own may be off for these data
-        off, least = study.off_line, len(study.axes)
+        off, least = study.off_line(), len(study.axes)
     few = not len(off)
     if few:  # sizes for a parabola; with many data, a surface knows all but the ends
         off, least = study.off_surface, 3
@@ -642,7 +700,13 @@ def contaminated(study: Study) -> Iterator[Doubt]:
         if scores.left_chance(curve, str(column)) is not None:
             continue
         # by what the others allow, which do not bend to these: they know little of the lowest losses
-        clean, too_good = curve, np.zeros(len(share), bool)
+        # at first without scores above those of the runs with the next lower losses
+        order = np.argsort(curve.loss)
+        lower = [
+            np.median(share[order[max(at - BETWEEN, 0) : at]]) if at else 1.0 for at in range(len(order))
+        ]
+        too_good = share - np.array(lower)[np.argsort(order)] > 2 * np.sqrt(curve.variance(share))
+        clean = replace(curve, loss=curve.loss[~too_good], share=curve.share[~too_good])
         for most in (2.0, scores.STANDARD_ERRORS):
             expected = clean.expected(curve.loss)
             usual = median_scale((share - expected)[~too_good])
@@ -675,7 +739,7 @@ CHECKS: dict[str, Check] = {
     "duplicates": (lambda s: s.loss and s.size, duplicates),
     "few points": (lambda s: s.isoflops, few_points),
     "off centre": (lambda s: s.isoflops, off_centre),
-    "outlying runs": (lambda s: s.loss and s.size and (s.isoflops or s.data), outlying),
+    "outlying runs": (lambda s: s.loss and s.size, outlying),
     "compute of 6ND": (lambda s: s.size and s.data and s.budget not in (None, PRODUCT), other_flops),
     "counts of parameters": (
         lambda s: s.frame["__counted"].any() or len(counts_of_parameters(s)) > 1,
@@ -686,7 +750,7 @@ CHECKS: dict[str, Check] = {
         lambda s: (
             s.ends
             or s.done
-            or s.columns(f"{FINISHED}|{STOPPED}|{NOTES}|epoch")
+            or s.columns("|".join((FINISHED, STOPPED, NOTES, *UNITS_OF_RUNS[:3])))
             or s.frame["run"].duplicated().any()
         ),
         unfinished,

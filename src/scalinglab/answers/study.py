@@ -79,9 +79,10 @@ HOW = (
     r"|averag|checkpoint|ckpt|select|best_of|trials$|attempts$|loss_?(?:kind|type|of|name|on)|objective|measured|logged|reported|aggregat"
     r"|statistic|^n_?seeds|precision|dtype|optimi[sz]er|activation|architecture|^arch$|attention|t(?:ied|ying)"
     r"|position|rope|seq(?:uence)?_?len|context|ctx|data_?(?:set|mix|version)|corpus|mix(?:ture)?$|snapshot"
-    r"|train(?:ing)?_?(?:data|set)|dedup|parametri[sz]ation|code_?version"
+    r"|train(?:ing)?_?(?:data|set)|dedup|count(?:s|ed|ing)|parametri[sz]ation|code_?version"
 )
 SHARES = r"(?:^|_)(?:share|proportion|dropout|smoothing)(?:_|$)"  # of data mixtures, and of regularisation
+PARTS_OF_DATA = r"fraction|subset|data|done|progress|complete|finish|warm|decay|cool|anneal"
 WIDTH = r"width|d_?model|hidden_(?:size|dim)|embed_dim|n_embd|model_dim"
 SIGNIFICANT = 0.01  # convention: the level of a test
 FEW_KINDS = 3  # chosen: of numbers that tell kinds of schedules apart; more differ by being zero or not
@@ -273,7 +274,9 @@ class Study:
     def searched(self) -> list[str]:
         """Settings that the runs of a size vary: known ones, and others with a best value inside."""
         numbers = self.frame.select_dtypes("number")
-        settings = dict.fromkeys((*SETTINGS, *self.columns(SHARES)))
+        own = {*self.columns(OUTCOMES), *self.scores, *self.columns(PARTS_OF_DATA)}
+        shares = [c for c in numbers if c not in own and numbers[c].between(0, 1).all() and not is_seed(c)]
+        settings = dict.fromkeys((*SETTINGS, *self.columns(SHARES), *shares))
         known = [c for c in settings if c in numbers and numbers[c].nunique() > 1]
         own = (self.loss, self.size, self.data, self.budget, *known, *self.scores, "run", "repeat", "__row")
         progress = "|".join((*(f"^(?!.*batch).*(?:{unit})" for unit in UNITS_OF_RUNS), KEPT))
@@ -348,10 +351,10 @@ class Study:
         on_a_line = len(found) == 2 and abs(np.corrcoef(np.log(best[found].T))[0, 1]) > ONE_LINE
         return found[:1] if on_a_line else found
 
-    @cached_property
-    def off_line(self) -> pd.Series:
-        """ln loss minus a robust parabola in the logarithms of `axes`, of the best runs, by row."""
-        best = self.best_losses()
+    def off_line(self, rows: pd.DataFrame | None = None) -> pd.Series:
+        """ln loss minus a robust parabola in the logarithms of `axes`, by row; unasked of the best runs."""
+        best = self.best_losses() if rows is None else rows.dropna(subset=[self.loss, *self.cell])
+        best = best[(best[[self.loss, *self.cell]] > 0).all(axis=1)]
         if best[self.size].nunique() < FEWEST + 1 or len(best) < 3 * len(self.axes) + 3:
             return pd.Series(dtype=float)
         x, y = np.log(best[self.axes].to_numpy(float)), np.log(best[self.loss].to_numpy(float))
@@ -412,7 +415,7 @@ def differs(study: Study, column: str) -> bool:
         low, high = ratio.agg(["min", "max"]).sort_values("min").to_numpy().T
         if np.max(high - low) < np.min(low[1:] - high[:-1], initial=np.inf):
             return False
-    off = study.off_surface if len(study.off_surface) else study.off_line
+    off = study.off_surface if len(study.off_surface) else study.off_line()
     values = study.frame.set_index("__row")[column].reindex(off.index)
     kinds = [rows for _, rows in off.groupby(values) if len(rows) > 1]
     compared = study.frame.groupby(study.cell)[column].nunique().median() > 1
@@ -420,7 +423,7 @@ def differs(study: Study, column: str) -> bool:
 
 
 def minority(study: Study, column: str) -> pd.Series:
-    """Rows that were measured or trained otherwise than most: few, or all larger or all smaller than those.
+    """Rows that were measured or trained otherwise than most: few, or of sizes that only they have.
 
     None where runs of the same sizes have either, which is a comparison.
     """
@@ -430,6 +433,8 @@ def minority(study: Study, column: str) -> pd.Series:
         return few
     ends = study.frame.groupby(values)[study.size].agg(["min", "max"]).sort_values("min").to_numpy()
     apart = bool((ends[:-1, 1] < ends[1:, 0]).all())
+    if not pd.api.types.is_numeric_dtype(values):  # what is said of runs of which no size has both
+        apart |= study.frame.groupby(study.cell)[column].nunique().max() == 1
     return (values != values.mode().iloc[0]) & apart
 
 
@@ -571,7 +576,7 @@ def studies_of(curves: Curves) -> list[Study]:
     changed = {c for c in whole.columns(HOW) if minority(whole, c).any()}
     declaring = [
         c for c in texts
-        if c not in ("run", *KINDS, *changed) and not known.search(str(c))
+        if c not in ("run", *KINDS, *changed) and not known.search(str(c)) and not is_seed(c)
         and not is_phase(frame[c]) and not few_of_a_kind(frame[c]).any()
     ]  # fmt: skip
     if size is not None:  # no names of sizes

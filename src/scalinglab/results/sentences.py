@@ -512,6 +512,7 @@ REASONS = {
         "{study}parameters are counted in two ways: {count:#row} have another sum of 12 · layers · width² "
         "and embeddings than the others"
     ),
+    "audit_means": "{study}{count:#row} hold the mean of the other runs of their setting",
     "audit_changed": "{study}{count:#row} with {column} = {values:,}, unlike the others",
     "audit_noted": "{study}{count:#row} whose {column} say that something is wrong",
     "audit_inconsistent": "{study}{count:#row} in which {columns:,} do not agree as in the others",
