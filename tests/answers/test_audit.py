@@ -421,7 +421,7 @@ def kinds_of(table):
     return {doubt.kind: doubt.rows for doubt in sl.audit(table).doubts}
 
 
-def test_a_few_rows_of_another_kind_are_found_where_their_losses_are_off():
+def test_where_a_few_runs_ran_is_no_doubt_and_their_losses_are():
     kind_of = {"cluster": ("east", "west", [8, 16, 21, 30]), "gpus": (8, 24, [3, 14, 27])}
     table = a_grid()
     for column, (usual, other, wrong) in kind_of.items():
@@ -429,7 +429,7 @@ def test_a_few_rows_of_another_kind_are_found_where_their_losses_are_off():
     assert "of_another_kind" not in kinds_of(table)
     for factor, (*_, wrong) in zip((0.93, 1.07), kind_of.values(), strict=True):
         off = table.assign(loss=table.loss * np.where(table.index.isin(wrong), factor, 1.0))
-        assert kinds_of(off)["of_another_kind"] == tuple(wrong)
+        assert kinds_of(off)["outlying"] == tuple(wrong)
 
 
 def test_the_largest_runs_may_differ_in_a_setting_and_lie_off_a_law_that_bends():

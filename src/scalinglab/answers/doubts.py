@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from scalinglab import readers
 from scalinglab.answers.study import (
@@ -81,6 +82,7 @@ PARTS = {
         0.35,
     ),
 }
+PROGRESS = f"{UNITS_OF_RUNS[0]}|{UNITS_OF_RUNS[2]}"  # steps and epochs
 SAME, MOST_COLUMNS = 0.01, 16  # chosen: relative, of products that are rounded; guard: columns of a table
 NEAR_ZERO = 0.1  # chosen: of the median; where losses come as near, one may be zero
 UNIT = 2.0  # chosen: decades between sizes in one unit and in another; units are three apart
@@ -253,15 +255,15 @@ def equal_seeds(study: Study) -> pd.Series:
     """Runs of one setting with equal losses, where seeds scatter by more than the last digit."""
     loss, none = study.frame[study.loss], pd.Series(False, index=study.frame.index)
     groups = np.log(loss.where(loss > 0)).groupby(_settings(study), sort=False)
-    spread = groups.transform("std")
+    spread, number = groups.transform("std"), groups.transform("size")
     usual = spread[spread > 0].median()
-    same = loss.groupby([groups.ngroup(), loss]).transform("size")
-    if not (same > 1).any() or not (groups.transform("size") > 1).any() or not usual > 0:
+    same = loss.groupby([groups.ngroup(), loss])
+    equal = int((same.cumcount() > 0).sum())
+    if not equal or not usual > 0:
         return none
     chance = last_digit(loss) / (2 * np.sqrt(np.pi) * usual * loss)  # that two Gaussian runs agree
-    count = groups.transform("size")
-    improbable = groups.ngroups * count * (count - 1) / 2 * chance ** (same - 1) < SIGNIFICANT
-    return (same > 1) & improbable & (groups.transform("size") > 1)
+    expected = float((chance * (number - 1) / 2).sum())
+    return (same.transform("size") > 1) & bool(stats.poisson.sf(equal - 1, expected) < SIGNIFICANT)
 
 
 def few_points(study: Study) -> Iterator[Doubt]:
@@ -276,9 +278,9 @@ def few_points(study: Study) -> Iterator[Doubt]:
 
 def off_centre(study: Study) -> Iterator[Doubt]:
     """IsoFLOP curves without a minimum: on one side the loss rises by less than the usual scatter."""
-    curves = [c for c in study.isoflops if len(np.unique(c.log_size)) >= FEWEST]
-    usual = float(np.median([c.scatter for c in curves])) if curves else 0.0
-    for curve in curves:
+    curves = [c.scatter for c in study.isoflops if len(np.unique(c.log_size)) >= FEWEST]
+    usual = float(np.median(curves)) if curves else 0.0
+    for curve in study.isoflops:
         small, large = curve.rises
         if not min(small, large) > usual:
             side = "small" if small < large else "large"
@@ -424,15 +426,13 @@ def unfinished(study: Study) -> Iterator[Doubt]:
         stopped |= words.isin(("true", "yes", "1", "1.0"))
     for done in study.done:
         stopped |= done < UNFINISHED
-    progress = [
-        c for c in study.columns("|".join(UNITS_OF_RUNS[:3])) if not re.search(NOT_OF_RUNS, c.lower())
-    ]
-    for column in {*progress} & {*frame.select_dtypes("number")}:
+    progress = [c for c in study.columns(PROGRESS) if not re.search(NOT_OF_RUNS, c.lower())]
+    for column in {*progress, "tokens"} & {*frame.select_dtypes("number")}:
         whole = study.of_run(frame[column])
         along = frame[column] < UNFINISHED * whole  # points along a run, among runs
         stopped |= along & (along.mean() <= FEW_ROWS)
-        # all runs have as many, but for a few with less
-        stopped |= few_of_a_kind(whole) & (whole < UNFINISHED * whole.mode().iloc[0])
+        if column in progress:  # all runs have as many, but for a few with less
+            stopped |= few_of_a_kind(whole) & (whole < UNFINISHED * whole.mode().iloc[0])
     for column in study.columns(NOTES):
         noted = frame[column].fillna("").astype(str)
         stopped |= noted.str.contains(SAID_STOPPED, case=False) & ~noted.str.contains(WENT_ON, case=False)
@@ -547,7 +547,7 @@ def unlike_their_size(study: Study, logs: pd.DataFrame) -> Iterator[tuple[str, p
         return
     for column in (c for c in logs if c not in own):
         values = pd.concat([logs[column], sizes], axis=1).dropna()
-        if len(values) < ENOUGH_SETTINGS or study.frame[study.size].nunique() < FEWEST:
+        if len(values) < ENOUGH_SETTINGS or few_of_a_kind(study.frame[column]).any():
             continue
         y, x = values.iloc[:, 0].to_numpy(), values.iloc[:, 1:].to_numpy()
         x = np.column_stack([np.ones(len(x)), x - x.mean(axis=0)])
@@ -750,7 +750,7 @@ CHECKS: dict[str, Check] = {
         lambda s: (
             s.ends
             or s.done
-            or s.columns("|".join((FINISHED, STOPPED, NOTES, *UNITS_OF_RUNS[:3])))
+            or s.columns(f"{FINISHED}|{STOPPED}|{NOTES}|{PROGRESS}")
             or s.frame["run"].duplicated().any()
         ),
         unfinished,

@@ -434,13 +434,21 @@ def minority(study: Study, column: str) -> pd.Series:
     ends = study.frame.groupby(values)[study.size].agg(["min", "max"]).sort_values("min").to_numpy()
     apart = bool((ends[:-1, 1] < ends[1:, 0]).all())
     if not pd.api.types.is_numeric_dtype(values):  # what is said of runs of which no size has both
-        apart |= study.frame.groupby(study.cell)[column].nunique().max() == 1
+        apart |= study.frame.groupby(study.size)[column].nunique().max() == 1
     return (values != values.mode().iloc[0]) & apart
 
 
 def counted_otherwise(study: Study) -> pd.Series:
     """Rows whose parameters are another sum of 12 · layers · width² and embeddings than those of most."""
     numbers, none = study.frame.select_dtypes("number"), pd.Series(False, index=study.frame.index)
+    if study.size not in numbers:
+        return none
+    sums = [c for c in numbers if c != study.size and re.search("param", c) and numbers[c].min() > 0]
+    for two in permutations(sums, 2):  # most rows are the sum of two parts, all others one of them
+        ratio = [numbers[study.size] / part for part in (numbers[[*two]].sum(axis=1), numbers[two[0]])]
+        whole, alone = ((each - 1).abs() < SAME_COUNT / 10 for each in ratio)
+        if (whole ^ alone).all() and whole.any() and alone.any():
+            return alone if whole.mean() > 0.5 else whole
     layers, width, vocabulary = (
         next((c for c in study.columns(words) if c in numbers), None)
         for words in (r"^(?:n_?|num_?)?(?:hidden_?)?(?:layers?|depth)$", WIDTH, "vocab")
