@@ -46,6 +46,7 @@ from scalinglab.answers.study import (
 )
 from scalinglab.curves import Curves
 from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE, is_seed
+from scalinglab.errors import BadInput
 from scalinglab.laws import scores
 from scalinglab.laws.fitting.data.points import SAME_SIZE
 from scalinglab.laws.fitting.outliers import unlikely
@@ -791,6 +792,9 @@ def audit(table: Any, **columns: str) -> Audit:
     >>> audit(table).doubts
     ()
     """
+    if isinstance(table, pd.DataFrame) and not table.columns.is_unique:
+        twice = table.columns[table.columns.duplicated()][0]
+        raise BadInput(f"the table has two columns {twice!r}: rename or drop one")
     # of experts a token passes through the active parameters: its compute is 6 of each
     likely = {} if "n_params" in columns else {"n_params": "n_active"}
     curves = (

@@ -568,11 +568,14 @@ def _fitted(tables: Sequence[Table], score: str, chance: float | None, seed: int
     return Scores(tables, curves, score, guessed, best, unclear, notes, seed)
 
 
+LEAST_PERCENT = 2.0  # guard: of the best score in percent; less than that and more than 1 is no share
+
+
 def _in_fractions(tables: Sequence[Table], score: str) -> tuple[tuple[Table, ...], tuple[Reason, ...]]:
     """The tables with scores from 0 to 1, and their notes; those in percent are divided by 100."""
     values = np.concatenate([np.asarray(t.beside, float) for t in tables])
     low, high = (np.nanmin(values), np.nanmax(values)) if np.isfinite(values).any() else (0.0, 0.0)
-    if low < 0 or high > 100:
+    if low < 0 or high > 100 or 1 < high < LEAST_PERCENT:
         raise BadInput(
             f"{score} = {low if low < 0 else high:g}: a score lies between 0 and 1, or in percent up to 100"
         )

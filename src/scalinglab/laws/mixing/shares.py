@@ -18,7 +18,7 @@ from scipy import stats
 from scipy.optimize import linprog
 
 from scalinglab.errors import BadInput, NotDetermined, nearest
-from scalinglab.laws.fitting.data.from_curves import losses_of_runs, under_names
+from scalinglab.laws.fitting.data.from_curves import losses_of_runs, numeric, under_names
 from scalinglab.laws.fitting.data.points import SAME_SIZE
 from scalinglab.laws.mixing import process
 from scalinglab.results.distributions import FEWEST, Estimate, Interval, Student, check_level, interval, reach
@@ -334,6 +334,7 @@ def mixture(
     columns = [str(c) for c in getattr(frame, "columns", ())]
     if missing := [name for name in names if name not in columns]:
         raise BadInput(f"no column {missing[0]!r}; {nearest(missing[0], columns)}")
+    numeric(frame, [*names])
     frame = under_names(frame.drop(columns=[*names]), SIZES).assign(
         **frame[[*names]]
     )  # a domain d is no size

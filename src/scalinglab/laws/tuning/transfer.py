@@ -22,7 +22,8 @@ from scalinglab.curves import OUTCOME, PROGRESS
 from scalinglab.curves.columns import IDENTITY, is_seed
 from scalinglab.curves.names import quantity
 from scalinglab.errors import BadInput, NotDetermined, nearest
-from scalinglab.laws.fitting.data.from_curves import Table, losses_of_runs, under_names
+from scalinglab.laws.fitting.data.from_curves import Table, losses_of_runs, numeric, under_names
+from scalinglab.laws.fitting.data.points import positive
 from scalinglab.laws.fitting.statistics import WIDE
 from scalinglab.laws.tuning import movement, valleys
 from scalinglab.laws.tuning.valleys import Cell
@@ -234,8 +235,9 @@ def hyperparameters(
         NotDetermined: too few searches whose best run lies inside their grid, a loss that does not bend, or
             an interval too wide to mean something.
     """
-    if not at or not all(np.isfinite(float(v)) and float(v) > 0 for v in at.values()):
-        raise BadInput(f"at={dict(at)!r}: give a positive value of each size, as in {{'n_params': 1e9}}")
+    if not at or any(np.ndim(value) for value in at.values()):
+        raise BadInput(f"at={dict(at)!r}: give one value of each size, as in {{'n_params': 1e9}}")
+    positive(**at)
     check_level(level)
     cells, sizes, names, notes = _cells(table, at, y, settings, where, reduce)
     target = np.log([float(at[name]) for name in sizes])
@@ -404,6 +406,9 @@ def _cells(
         )
     if missing := [name for name in (*at, *names) if name not in columns]:
         raise BadInput(f"no column {missing[0]!r}; {nearest(missing[0], columns)}")
+    if not len(frame):
+        raise BadInput("the table has no rows: give the runs of searches at four sizes or more")
+    numeric(frame, [*at, *names])
     if negative := [name for name in names if not frame[name].max() > 0]:
         raise BadInput(f"{negative[0]} is never positive: give the values of a setting, not their logarithms")
     with np.errstate(all="ignore"):  # a warm-up that follows the size is not searched

@@ -256,7 +256,7 @@ def points_of(
     frame = tidy(curves.frame if isinstance(curves, Curves) else curves)
     if frame.empty:
         raise BadInput("the table has no rows")
-    _numeric(frame, [*names, y, *filter(None, (error, beside))])
+    numeric(frame, [*names, y, *filter(None, (error, beside))])
     if reduce not in REDUCE:
         raise BadInput(f"reduce={reduce!r}; {nearest(reduce, REDUCE)}")
     frame = rows.select(frame, {name: str(value) for name, value in (where or {}).items()})
@@ -332,7 +332,7 @@ def _one_length(frame: pd.DataFrame, names: list[str]) -> bool:
     return "n_data" in names and frame["n_data"].nunique() < 2 and _seen(frame, "n_data") != "n_data"
 
 
-def _numeric(frame: pd.DataFrame, names: list[str]) -> None:
+def numeric(frame: pd.DataFrame, names: list[str]) -> None:
     """Refuse columns that are not there or do not hold numbers."""
     for name in names:
         if name not in frame:

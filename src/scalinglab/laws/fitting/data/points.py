@@ -191,7 +191,10 @@ def _numbered(labels: np.ndarray) -> np.ndarray:
 def positive(**values: Any) -> None:
     """Refuse what is not positive and finite, by its name."""
     for name, value in values.items():
-        numbers = np.ravel(np.asarray(value, float))
+        try:
+            numbers = np.ravel(np.asarray(value, float))
+        except (TypeError, ValueError):
+            raise BadInput(f"{name}={value!r} must be a number, as in {name}=1e9") from None
         wrong = numbers[~((numbers > 0) & np.isfinite(numbers))]
         if len(wrong):
             raise BadInput(f"{name}={wrong[0]:g} must be positive and finite")
