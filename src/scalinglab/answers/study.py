@@ -274,8 +274,10 @@ class Study:
     def searched(self) -> list[str]:
         """Settings that the runs of a size vary: known ones, and others with a best value inside."""
         numbers = self.frame.select_dtypes("number")
-        own = {*self.columns(OUTCOMES), *self.scores, *self.columns(PARTS_OF_DATA)}
-        shares = [c for c in numbers if c not in own and numbers[c].between(0, 1).all() and not is_seed(c)]
+        outcomes = {*self.columns(OUTCOMES), *self.scores, *self.columns(PARTS_OF_DATA)}
+        shares = [
+            c for c in numbers if c not in outcomes and numbers[c].between(0, 1).all() and not is_seed(c)
+        ]
         settings = dict.fromkeys((*SETTINGS, *self.columns(SHARES), *shares))
         known = [c for c in settings if c in numbers and numbers[c].nunique() > 1]
         own = (self.loss, self.size, self.data, self.budget, *known, *self.scores, "run", "repeat", "__row")
