@@ -512,7 +512,9 @@ def typed_again(whole: Study) -> pd.Series:
     usual = np.argmax(np.bincount(digits))
     for row in np.flatnonzero((digits >= LEAST_DECIMALS - 1) & (digits < usual)):
         same = (losses.round(digits[row]) == losses[row]) & (digits > digits[row])
-        near = (np.abs(sizes - sizes[row]) <= ROUNDED * sizes[row]).all(axis=1) & (sizes != sizes[row]).any(axis=1)
+        near = (np.abs(sizes - sizes[row]) <= ROUNDED * sizes[row]).all(axis=1) & (sizes != sizes[row]).any(
+            axis=1
+        )
         again.iloc[row] = bool((same & near).any())
     return again
 
