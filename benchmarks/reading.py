@@ -10,7 +10,7 @@ Logs are written to a temporary folder, read by `sl.read` in a process of their 
 
 TensorBoard: four runs of 20,000 scalars each; the rest are images, as in logs that grow so large. W&B: four
 runs of 20,000 rows of twenty metrics; the rest is console output. JSON lines and CSV: rows of a step, a loss
-and twenty metrics of unknown names, of which as many are kept as memory is meant to hold.
+and twenty metrics of unknown names.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Tables that are read part by part are the same as those read at once, and bounded in memory."""
+"""Tables that are read part by part are the same as those read at once."""
 
 from __future__ import annotations
 
-import re
 import time
 from pathlib import Path
 
@@ -11,11 +10,9 @@ import pandas as pd
 import pytest
 
 import scalinglab as sl
-from scalinglab.cli.tables import Rows, Table
 from scalinglab.curves import files
 from scalinglab.readers.tables.markup import rows_of_pairs
 
-ROWS = 400
 LONG = "0" * (1 << 16)  # behind the point of the first number: rows seem as long, and 256 make a part of 8 MB
 
 
@@ -63,54 +60,6 @@ def test_numbers_before_a_text_stay_as_they_were_written(tmp_path: Path):
     curves = sl.read(tmp_path / "a.csv")
     assert sorted(set(curves["n_params"])) == [1.5, 12, 19_000_000]
     assert set(curves["kind"]) == {"0012", "1.50", "large"}
-
-
-@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
-def test_a_table_of_too_many_numbers_keeps_those_that_are_known_or_asked_for(
-    tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch
-):
-    count = files.PART + 9
-    monkeypatch.setattr(files, "MOST_NUMBERS", 5 * count)
-    table = pd.DataFrame({f"metric {k}": np.arange(count) / (k + 1) for k in range(8)})
-    table = table.assign(step=range(count), **{"eval/loss": "1.0", "kind": "a", "lr": 0.1})
-    path = tmp_path / f"log.{ending}"
-    if ending == "parquet":
-        table.to_parquet(path)
-    elif ending == "csv":
-        table.loc[0, "eval/loss"] += LONG
-        table.to_csv(path, index=False)
-    else:
-        table.to_json(path, orient="records", lines=True)
-    curves = sl.read(path)
-    assert curves.measurement_columns == ["metric 0", "test_loss"]
-    assert {"step", "kind", "learning_rate"} <= {*curves.frame}
-    assert re.search("left out of more than .* numbers: metric 7, metric 6", curves.understood)
-    assert sl.read(path, extra="metric 7")["extra"].tolist() == table["metric 7"].tolist()
-    asked = Table(file=path, where={"metric 4": "1"}).query("step", "metric 3", error="metric 5")
-    assert {"metric 3", "metric 4", "metric 5"} <= {*asked.frame}
-    curves = Rows(file=path, where={"metric 4": "0"}).curves(wanted=("metric 3",))
-    assert {"metric 3", "metric 4"} <= {*curves.frame}
-
-
-def test_sizes_under_any_name_that_is_read_stay_in_a_large_table(tmp_path: Path, monkeypatch):
-    monkeypatch.setattr(files, "MOST_NUMBERS", 2 * ROWS)
-    sizes = np.repeat([20.0, 60, 180, 540], ROWS // 4)
-    table = pd.DataFrame(
-        {"Params (M)": sizes, "tokens_b": np.arange(1.0, ROWS + 1), "val_ppl": 20.0, "zzz": "1.0"}
-    )
-    table.loc[0, "zzz"] += LONG
-    table.to_csv(tmp_path / "large.csv", index=False)
-    curves = sl.read(tmp_path / "large.csv")
-    assert set(curves["n_params"]) == {2e7, 6e7, 1.8e8, 5.4e8}
-    assert curves["tokens"].max() == ROWS * 1e9
-    assert curves["test_loss"] == pytest.approx(np.log(20))
-    assert "zzz" not in curves.frame
-    assert "zzz" in sl.read(tmp_path / "large.csv", wanted=["zzz"]).frame
-    letters = table.set_axis(["n", "d", "zzz", "loss"], axis=1).assign(
-        n=sizes * 1e6, d=np.arange(1, ROWS + 1) * 1e9
-    )
-    letters.to_csv(tmp_path / "letters.csv", index=False)
-    assert {"n_params", "tokens", "loss"} <= {*sl.read(tmp_path / "letters.csv").frame}
 
 
 def test_a_long_word_takes_no_longer_than_many_short_ones():

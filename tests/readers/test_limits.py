@@ -33,7 +33,7 @@ def test_a_configuration_is_unfolded_to_eight_levels():
 
 def test_a_json_row_is_unfolded_to_eight_levels(tmp_path: Path):
     for levels, name in ((8, ".".join("a" * 8)), (9, None)):
-        frame = lines.table_of_rows([nested(levels)], tmp_path, lambda _: False)
+        frame = lines.table_of_rows([nested(levels)], tmp_path)
         assert list(frame.columns) == ([name] if name else [])
 
 

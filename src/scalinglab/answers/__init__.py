@@ -201,4 +201,4 @@ def _read(
     columns: Mapping[str, str],
 ) -> Curves:  # fmt: skip
     names = [] if x is None or isinstance(table, Curves) else [x] if isinstance(x, str) else [*x]
-    return readers.read(table, settings=[*settings, *names], wanted=[y] if y else [], **columns)
+    return readers.read(table, settings=[*settings, *names], **columns)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def read_table(
     file: Path, column: Columns | None, settings: Sequence[str] = (), roles: Mapping[str, str] | None = None,
-    wanted: Sequence[str] = (), printed: bool = True,
+    printed: bool = True,
 ) -> Understood:  # fmt: skip
     """Any table, a store's folder, a file or logs, under standard names.
 
@@ -34,7 +34,7 @@ def read_table(
     """
     from scalinglab import readers
 
-    table = readers.read_table(file, settings=settings, likely=roles, wanted=wanted, **(column or {}))
+    table = readers.read_table(file, settings=settings, likely=roles, **(column or {}))
     if not len(table.frame):
         raise BadInput(f"the store {file} holds no runs with a checkpoint yet")
     if printed:
@@ -50,20 +50,17 @@ class Rows:
     column: Columns | None = None
     where: Where | None = None
 
-    def curves(
-        self, settings: tuple[str, ...] = (), wanted: tuple[str, ...] = (), printed: bool = True
-    ) -> Curves:
+    def curves(self, settings: tuple[str, ...] = (), printed: bool = True) -> Curves:
         """The chosen rows; others need not fit in with them.
 
         Args:
             settings: columns that the command takes for settings, whatever they are called.
-            wanted: further columns that it uses.
             printed: whether what was understood is printed before the result.
         """
         from scalinglab.laws.fitting.data.rows import select
 
         where = self.where or {}
-        table = read_table(self.file, self.column, settings, wanted=(*wanted, *where), printed=printed)
+        table = read_table(self.file, self.column, settings, printed=printed)
         return table.curves(select(table.frame, {table.resolve(n): value for n, value in where.items()}))
 
 
@@ -161,7 +158,7 @@ class Table(Rows):
         from scalinglab.curves.columns import measure_of
 
         names, where = ([x] if isinstance(x, str) else x), self.where or {}
-        table = read_table(self.file, self.column, names, roles, [*filter(None, (y, error)), *beside, *where])
+        table = read_table(self.file, self.column, names, roles)
         of_run = {theirs: ours for ours, theirs in (roles or {}).items()}
         columns = [table.resolve(name, of_run.get(name)) for name in names]
         rows |= {

@@ -16,9 +16,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import IO, Any
 
-import numpy as np
 import pandas as pd
 
 from scalinglab.curves.names import PROGRESS, aliases
@@ -64,17 +63,13 @@ def write_table(frame: pd.DataFrame, settings: Iterable[str], path: Path) -> Non
     write_whole(path, lambda partial: write(frame, tuple(settings), partial))
 
 
-def read_table(path: Path, droppable: Droppable | None = None) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Read by the ending; also the columns declared as settings, where the format keeps them.
-
-    Args:
-        droppable: which columns may be left out of a table that is too large, as for `Parts`; default: none.
-    """
+def read_table(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Read by the ending; also the columns declared as settings, where the format keeps them."""
     if not path.exists():
         raise BadInput(f"{path} does not exist")
     read = by_ending(path, {".parquet": _read_parquet, ".csv": _read_csv, **_jsonl(_read_lines)})
     with errors_named(path):
-        frame, settings = read(path, droppable)
+        frame, settings = read(path)
     return with_rows(frame, path), settings
 
 
@@ -125,8 +120,7 @@ def _write_parquet(frame: pd.DataFrame, settings: tuple[str, ...], path: Path) -
     pq.write_table(table.replace_schema_metadata(metadata), path, compression="zstd")
 
 
-def _read_parquet(path: Path, droppable: Droppable | None) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    import pyarrow as pa
+def _read_parquet(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path) as file:
@@ -136,11 +130,8 @@ def _read_parquet(path: Path, droppable: Droppable | None) -> tuple[pd.DataFrame
             raise BadInput(f"{path} cannot be read: its list of settings is {str(settings)[:60]!r}")
         if twice := [name for name, times in Counter(schema.names).items() if times > 1]:
             raise BadInput(f"{path}: two columns are called {twice[0]!r}; rename one of them")
-        numbers = {c.name: pa.types.is_primitive(c.type) and c.name not in settings for c in schema}
-        left_out = columns_to_drop(numbers, file.metadata.num_rows, droppable)
-        table = file.read([name for name in schema.names if name not in left_out] if left_out else None)
+        table = file.read()
     frame = table.to_pandas(split_blocks=True, self_destruct=True)  # memory holds each column once
-    frame.attrs[DROPPED] = left_out
     return frame, tuple(name for name in settings if name in schema.names)
 
 
@@ -169,10 +160,10 @@ def _cells(
     return frame.assign(**changed) if changed else frame
 
 
-def _read_csv(path: Path, droppable: Droppable | None) -> tuple[pd.DataFrame, tuple[str, ...]]:
+def _read_csv(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
     with opened(path) as file:
         sample = file.peek(SAMPLE)[:SAMPLE].decode(errors="replace")
-    frame = read_text(path, lambda: opened(path), sample.splitlines(), droppable=droppable)
+    frame = read_text(path, lambda: opened(path), sample.splitlines())
     return _cells(frame, ("'",), "'" + _FORMULA, lambda cells: cells.str[1:]), ()
 
 
@@ -181,7 +172,6 @@ def read_text(
     open_file: Callable[[], AbstractContextManager[IO[Any]]],
     lines: list[str],
     separator: str = ",",
-    droppable: Droppable | None = None,
     change: Callable[[pd.DataFrame], pd.DataFrame] = lambda part: part,
     as_text: Iterable[str] = (),
     **options: Any,
@@ -190,7 +180,6 @@ def read_text(
 
     Args:
         lines: the first lines, without comments.
-        droppable: as that of `Parts`.
         change: what is done to each part.
         as_text: columns that stay text.
         options: of `pandas.read_csv`.
@@ -208,7 +197,7 @@ def read_text(
     options |= {"sep": separator, "chunksize": max(rows, 1), **_EXACT}
     texts = _TEXT | dict.fromkeys(as_text, str)  # a run's hash may look like a number: 1234e567
     while True:
-        parts = Parts(droppable)
+        parts = Parts()
         with open_file() as file, pd.read_csv(file, dtype=texts, **options) as reader:
             first, second = next(reader), next(reader, None)
             if _is_shifted(first, lines, separator):
@@ -277,7 +266,7 @@ def _write_lines(frame: pd.DataFrame, settings: tuple[str, ...], path: Path) -> 
         file.writelines(json_line(dict(zip(names, row))) + "\n" for row in zip(*columns))
 
 
-def _read_lines(path: Path, droppable: Droppable | None) -> tuple[pd.DataFrame, tuple[str, ...]]:
+def _read_lines(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
     def row(number: int, line: str) -> dict[str, Any]:
         try:
             return dict(json.loads(line))
@@ -288,13 +277,10 @@ def _read_lines(path: Path, droppable: Droppable | None) -> tuple[pd.DataFrame, 
 
     with opened(path) as file:
         lines = enumerate(io.TextIOWrapper(file, encoding="utf-8"), 1)
-        return frame_of_rows((row(n, line) for n, line in lines if line.strip()), droppable), ()
+        return frame_of_rows((row(n, line) for n, line in lines if line.strip())), ()
 
 
-Droppable: TypeAlias = Callable[[Any], bool]  # whether a column may be left out of a table too large
-MOST_NUMBERS = 50_000_000  # of a table, 400 MB, beyond which droppable columns are left out
 PART = 2_000  # rows that are held as dictionaries at one time
-DROPPED = "dropped"  # in a table's attrs: the columns that were left out because it is too large
 
 
 def frame_of(data: Any) -> pd.DataFrame:
@@ -314,121 +300,47 @@ def frame_of(data: Any) -> pd.DataFrame:
 
 
 class Parts:
-    """The rows of a table, part by part.
+    """The rows of a table, part by part; the whole is put together column by column."""
 
-    Args:
-        droppable: whether a column of numbers may be left out of a table of more than `MOST_NUMBERS`; the
-            last ones go first. None keeps every column.
-    """
-
-    def __init__(self, droppable: Droppable | None = None) -> None:
-        self._droppable = droppable
+    def __init__(self) -> None:
         self._rows = 0
-        self._columns: dict[Any, _Column] = {}
-        self._left_out: list[Any] = []
+        self._columns: dict[Any, list[pd.Series]] = {}
+        self._empty: dict[Any, Any] = {}
 
     def add(self, part: pd.DataFrame) -> None:
         """Add rows below the others."""
+        index = pd.RangeIndex(self._rows, self._rows + len(part))
         for name, values in part.items():
-            if name not in self._left_out:
-                self._columns.setdefault(name, _Column(values.dtype)).add(values, self._rows)
+            pieces = self._columns.setdefault(name, [])
+            self._empty.setdefault(name, values.dtype)
+            if values.notna().any():  # an empty part has no type to agree with those of others
+                pieces.append(values.set_axis(index))
         self._rows += len(part)
-        numeric = {name: column.is_numeric for name, column in self._columns.items()}
-        for name in columns_to_drop(numeric, self._rows, self._droppable):
-            self._left_out.append(name)
-            del self._columns[name]
 
     @property
     def mixed(self) -> list[Any]:
         """Columns that have numbers in one part and text in another."""
-        return [name for name, column in self._columns.items() if column.is_mixed]
+        numeric = pd.api.types.is_numeric_dtype
+        return [name for name, pieces in self._columns.items() if len({*map(numeric, pieces)}) > 1]
 
     def frame(self) -> pd.DataFrame:
-        """The whole table, with the columns left out in its attrs; the parts are gone then."""
-        columns = {name: column.whole(self._rows) for name, column in self._columns.items()}
-        whole = pd.DataFrame(columns, copy=False)
-        whole.attrs[DROPPED] = self._left_out
-        return whole
+        """The whole table; the parts are gone then."""
+        index = pd.RangeIndex(self._rows)
+        columns = {}
+        for name in list(self._columns):
+            pieces = self._columns.pop(name)
+            whole = pd.concat(pieces) if pieces else pd.Series(None, dtype=self._empty[name])
+            columns[name] = whole.reindex(index)
+        return pd.DataFrame(columns, copy=False)
 
 
-class _Column:
-    """A column that grows: numbers in one piece of memory, which grows in place, anything else in pieces.
-
-    Args:
-        empty: the type where no part has values: an empty part has no type to agree with those of others.
-    """
-
-    def __init__(self, empty: Any) -> None:
-        self._empty = empty
-        self._length = 0
-        self._numbers: np.ndarray | None = None
-        self._pieces: list[pd.Series] = []
-        self._kinds: set[bool] = set()  # whether parts hold numbers
-
-    @property
-    def is_numeric(self) -> bool:
-        return False not in self._kinds
-
-    @property
-    def is_mixed(self) -> bool:
-        return len(self._kinds) > 1
-
-    def add(self, values: pd.Series, row: int) -> None:
-        """Add the values of the rows from `row` on."""
-        if not values.notna().any():
-            return
-        self._kinds.add(pd.api.types.is_numeric_dtype(values))
-        if not self._pieces and values.dtype in (np.int64, np.float64):
-            self._add_numbers(values.to_numpy(), row)
-            return
-        if self._numbers is not None:
-            self._pieces, self._numbers = [pd.Series(self._numbers[: self._length])], None
-        self._pieces.append(values.set_axis(pd.RangeIndex(row, row + len(values))))
-
-    def _add_numbers(self, values: np.ndarray, row: int) -> None:
-        end, numbers = row + len(values), self._numbers
-        numbers = np.empty(0, values.dtype) if numbers is None else numbers
-        kind = np.result_type(numbers, values, float if row > self._length else values)
-        numbers = numbers.astype(kind, copy=False)
-        if end > len(numbers):
-            numbers.resize(end + end // 8, refcheck=False)  # the system moves large arrays without a copy
-        numbers[self._length : row] = np.nan if row > self._length else 0
-        numbers[row:end] = values
-        self._numbers, self._length = numbers, end
-
-    def whole(self, rows: int) -> pd.Series:
-        """The column of so many rows; it is empty afterwards."""
-        numbers, self._numbers = self._numbers, None
-        if numbers is not None:
-            numbers = numbers if self._length == rows else numbers.astype(float)
-            numbers.resize(rows, refcheck=False)
-            numbers[self._length :] = np.nan if self._length < rows else 0
-            return pd.Series(numbers, copy=False)
-        if not self._pieces:
-            return pd.Series(None, index=pd.RangeIndex(rows), dtype=self._empty)
-        pieces, self._pieces = self._pieces, []
-        return pd.concat(pieces).reindex(pd.RangeIndex(rows))
-
-
-def columns_to_drop(numeric: dict[Any, bool], rows: int, droppable: Droppable | None) -> list[Any]:
-    """The columns to leave out of a table of so many rows.
-
-    Args:
-        numeric: for each column, whether it holds numbers: a text may tell runs apart, and stays.
-    """
-    excess = len(numeric) - MOST_NUMBERS // max(rows, 1)
-    if droppable is None or excess <= 0:
-        return []
-    return list(islice((name for name in reversed(numeric) if numeric[name] and droppable(name)), excess))
-
-
-def frame_of_rows(rows: Iterable[dict[str, Any]], droppable: Droppable | None = None) -> pd.DataFrame:
+def frame_of_rows(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
     """A table of rows, which take ten times the memory of their numbers as dictionaries."""
     left = iter(rows)
     first = frame_of(list(islice(left, PART)))
     if len(first) < PART:
         return first
-    parts = Parts(droppable)
+    parts = Parts()
     parts.add(first)
     while some := list(islice(left, PART)):
         parts.add(frame_of(some))

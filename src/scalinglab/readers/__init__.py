@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import warnings
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from itertools import compress
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pandas as pd
 
 from scalinglab.curves import Curves, is_seed
-from scalinglab.curves.files import DROPPED, frame_of
+from scalinglab.curves.files import frame_of
 from scalinglab.curves.names import aliases, quantity
 from scalinglab.curves.reading import Reading, listed
 from scalinglab.errors import BadInput, NoTable, nearest
@@ -55,10 +55,7 @@ __getattr__, _ = lazily(__name__, {"take_in": "into_store"})
 
 
 @checked
-def read(
-    source: Source, *, kind: str | None = None, settings: Iterable[str] = (), wanted: Iterable[str] = (),
-    **columns: str,
-) -> Curves:  # fmt: skip
+def read(source: Source, *, kind: str | None = None, settings: Iterable[str] = (), **columns: str) -> Curves:
     """Read curves from a store, logs, a file or a table in memory.
 
     Args:
@@ -69,7 +66,6 @@ def read(
         kind: only logs of this kind: tensorboard, wandb, mlflow, lightning, hugging_face; or table.
         settings: columns that are settings although they are not in the standard list; stores, logs and
             Parquet files written here know theirs.
-        wanted: columns that stay, whatever they are called, of a table of more numbers than memory holds.
         columns: what a column is called there, as in ``read("log.csv", n_data="train_size")``. Usual names
             (val_loss, eval/loss, lr, tokens, params, flops, trial, …) are recognised without.
 
@@ -82,7 +78,7 @@ def read(
     known = isinstance(source, Curves) and not columns and not settings
     if isinstance(source, Curves) and known and not lacks_data_of_isoflops(source.frame):
         return source
-    understood = read_table(source, kind=kind, settings=settings, likely=None, wanted=wanted, **columns)
+    understood = read_table(source, kind=kind, settings=settings, likely=None, **columns)
     if missing := [name for name in settings if understood.resolve(name) not in understood.frame]:
         raise BadInput(f"settings={missing} are not columns; {nearest(missing[0], understood.frame.columns)}")
     return understood.curves()
@@ -95,7 +91,6 @@ def read_table(
     kind: str | None = None,
     settings: Iterable[str] = (),
     likely: Mapping[str, str] | None = None,
-    wanted: Iterable[str] = (),
     **columns: str,
 ) -> Understood:
     """What `read` reads, before it is checked, so that a part of it can be used.
@@ -104,10 +99,8 @@ def read_table(
         source, kind, columns: as those of `read`.
         settings: as there; those that the table does not have are passed over.
         likely: columns as above that are passed over where the table does not have them, or has ours.
-        wanted: as there, beside those named otherwise.
     """
     columns = _roles(columns)
-    stay = {*columns.values(), *settings, *(likely or {}).values(), *wanted}
     if isinstance(source, Curves):
         return understand(source.frame, columns, [*source.settings, *settings], likely=likely)
     if not isinstance(source, (str, os.PathLike)):
@@ -120,7 +113,7 @@ def read_table(
             folder = Path(place) / path.stem
             unpack(path, folder)
             inside = [p for p in folder.rglob("*") if p.is_file()]
-            chosen: dict[str, Any] = {"kind": kind, "settings": settings, "likely": likely, "wanted": wanted}
+            chosen: dict[str, Any] = {"kind": kind, "settings": settings, "likely": likely}
             return read_table(inside[0] if len(inside) == 1 else folder, **chosen | columns)
     if kind is None and path.is_dir() and (kept := _store(path, columns, settings, likely)) is not None:
         return kept
@@ -131,9 +124,9 @@ def read_table(
         if kind is not None:
             raise BadInput(f"{path} holds no logs of {kind}")
     if path.is_dir():
-        frame, declared = _tables(path, stay)
+        frame, declared = _tables(path)
     else:
-        frame, declared = read_file(path, stay)
+        frame, declared = read_file(path)
         frame = rows_of(frame, path.name)
         refuse_lost_numbers(path, frame)
     return understand(frame, columns, [*declared, *settings], likely=likely, origin=path.name)
@@ -269,7 +262,7 @@ def _one_row_a_folder(frames: list[pd.DataFrame], paths: list[Path]) -> tuple[li
     return [row.assign(run=name) for row, name in zip(rows, names)], [alike[folder] for folder in folders]
 
 
-def _tables(folder: Path, wanted: Collection[str]) -> tuple[pd.DataFrame, tuple[str, ...]]:
+def _tables(folder: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """All tables of a folder as one; a file without names of runs is a run."""
     files = [path for path in sorted(folder.rglob("*")) if not path.is_symlink()]
     paths = [path for path in files if is_table(path)]
@@ -284,7 +277,7 @@ def _tables(folder: Path, wanted: Collection[str]) -> tuple[pd.DataFrame, tuple[
     paths = [path for path in paths if path.name not in configs] or paths
     for path in track(paths, "reading tables"):
         try:
-            frame, own = read_file(path, wanted)
+            frame, own = read_file(path)
         except NoTable:
             if not found and path == paths[-1]:
                 raise
@@ -310,7 +303,7 @@ def _tables(folder: Path, wanted: Collection[str]) -> tuple[pd.DataFrame, tuple[
     if beside:
         names = listed([*dict.fromkeys(path.name for path in beside)])
         frames[0].attrs[NOTES] = [*frames[0].attrs.get(NOTES, ()), f"not read, no results in them: {names}"]
-    for mark in (LEFT_OUT, NOTES, DROPPED):
+    for mark in (LEFT_OUT, NOTES):
         together.attrs[mark] = [
             *dict.fromkeys(name for frame in frames for name in frame.attrs.get(mark, ()))
         ]

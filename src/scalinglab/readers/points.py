@@ -9,10 +9,10 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from scalinglab.curves.files import MOST_NUMBERS
 from scalinglab.curves.names import bare, measurement
 from scalinglab.readers.tables.naming import is_known
 
+MOST_NUMBERS = 50_000_000  # of the table of a run: 400 MB
 MOST_VALUES = MOST_NUMBERS // 2  # of a run while it is read: 400 MB
 
 

@@ -34,7 +34,7 @@ def answer(rows: Rows, compute: float | None = None, x: str | None = None, y: st
     from scalinglab import answers
 
     sizes = _sizes(x)
-    curves = rows.curves(sizes, (y,) if y else (), printed=False)
+    curves = rows.curves(sizes, printed=False)
     try:
         found = answers.answer(curves, compute, x=sizes or None, y=y)
     except ScalinglabError:
@@ -85,7 +85,7 @@ class WantedLaw(Rows):
         from scalinglab.answers.fitted import choose
 
         sizes = _sizes(self.x)
-        curves = self.curves(sizes, (self.y,) if self.y else ())
+        curves = self.curves(sizes)
         return choose(curves, sizes or None, self.y, self.form).fit(self.form), curves
 
 
@@ -147,7 +147,7 @@ def plot(wanted: WantedLaw) -> Output:
     from scalinglab.answers.fitted import choose
 
     sizes, form = _sizes(wanted.x) or None, wanted.form
-    curves = wanted.curves(sizes or (), (wanted.y,) if wanted.y else ())
+    curves = wanted.curves(sizes or ())
     found: Any
     try:
         found = choose(curves, sizes, wanted.y, form).fit(form)

@@ -111,9 +111,7 @@ def read(
     from scalinglab.readers import read_table, take_in
 
     if explain:
-        return _explained(
-            read_table(source, kind=kind, likely=None, settings=(), wanted=(), **(column or {})).reading
-        )
+        return _explained(read_table(source, kind=kind, likely=None, settings=(), **(column or {})).reading)
 
     curves = sl.read(source, kind=kind, **(column or {}))
     say(f"read {curves.understood}")

@@ -272,7 +272,7 @@ def collapse(
     import scalinglab as sl
     from scalinglab.figures import collapse as figures
 
-    curves = rows.curves((), (size, x, *([y] if y else [])))
+    curves = rows.curves()
     y = y or curves.default_measure
     found = sl.laws.collapse(curves, x=x, y=y, size=size, by=by, tolerance=tolerance)
     return Output(
@@ -294,7 +294,7 @@ def dynamical(rows: Rows, x: str = "norm", y: str | None = None, size: str = "n_
     from scalinglab.figures import collapse as figures
     from scalinglab.laws.learning_curves.mean_curves import size_curves
 
-    curves = rows.curves(wanted=(size, x, *([y] if y else [])))
+    curves = rows.curves()
     y = y or curves.default_measure
     found = sl.laws.dynamical(curves, x=x, y=y, size=size)
     return Output(

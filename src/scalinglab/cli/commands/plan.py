@@ -238,7 +238,7 @@ def hyperparameters(
 
     chosen = settings.split(",") if settings else []
     named = _one_size(at)
-    curves = table.curves((*named, *chosen), wanted=(y,) if y else ())
+    curves = table.curves((*named, *chosen))
     place = {curves.resolve(name): value for name, value in named.items()}
     chosen = [curves.resolve(name) for name in chosen]
     found = transfer.hyperparameters(curves, place, y=y, settings=chosen or None, level=level)
@@ -300,7 +300,7 @@ def mixture(
     for pattern in shares.split(","):
         domains += [c for c in map(str, columns) if fnmatch(c, pattern)] if "*" in pattern else [pattern]
     where = table.where or {}
-    read = read_table(table.file, table.column, domains, wanted=[*where, *([y] if y else [])])
+    read = read_table(table.file, table.column, domains)
     fitted = mixing.mixture(
         read.frame, [read.resolve(name) for name in domains], y=y and read.resolve(y), level=level,
         where={read.resolve(name): value for name, value in where.items()},

@@ -93,7 +93,7 @@ def schedule(
 
     def read(file: Path, *needed: str) -> list[tuple[str, Any, pd.DataFrame]]:
         """Name, schedule and rows of every run of a table, log or folder."""
-        table = read_table(file, column, wanted=("lr", "loss"), printed=False)
+        table = read_table(file, column, printed=False)
         likely = {"step": ("step",), "lr": ("learning_rate",), "loss": ("train_loss", "test_loss")}
         # a rate that changes within a run is read as current_learning_rate, beside the highest of the run
         known = {name: next((c for c in (f"current_{table.resolve(name)}", table.resolve(name), *others)

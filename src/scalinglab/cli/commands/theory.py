@@ -161,7 +161,7 @@ def _spectrum(
         return Spectrum.power_law(task_exponent, spectral_exponent, n_modes)
     from scalinglab.readers.tables.files import read_file
 
-    table, _ = read_file(path, ("eigenvalues", "target_power"))
+    table, _ = read_file(path)
     for column in ("eigenvalues", "target_power"):
         if column not in table:
             raise BadInput(f"--spectrum {path} has no column {column!r}; {nearest(column, table.columns)}")

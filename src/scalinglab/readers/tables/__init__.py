@@ -23,9 +23,8 @@ import pandas as pd
 
 from scalinglab.curves import OUTCOME, PROGRESS, SETTING, Curves, is_seed
 from scalinglab.curves.columns import IDENTITY, is_numeric, unit_of_data
-from scalinglab.curves.files import DROPPED, MOST_NUMBERS
 from scalinglab.curves.names import aliases, bare, counted_twice, draws
-from scalinglab.curves.reading import ColumnRead, Reading, listed
+from scalinglab.curves.reading import ColumnRead, Reading
 from scalinglab.readers.tables.naming import Naming
 from scalinglab.readers.tables.remarks import LEFT_OUT, NOTES, without_remarks
 from scalinglab.readers.tables.runs import (
@@ -126,20 +125,11 @@ def understand(
     table, notes = find_runs(named, declared, naming.names)
     notes = [*naming.notes, *copies, *assumed, *notes, *shortened]
     kept = tuple(name for name in declared if name in table)
-    of_file = [*frame.attrs.get(NOTES, ()), *_too_many(frame.attrs.get(DROPPED, ()))]
     reading = Reading(
         origin, int(table["run"].nunique()) if "run" in table else 1, len(table),
-        _columns(table, kept, naming, left_out), (*notes, *of_file), tuple(places),
+        _columns(table, kept, naming, left_out), (*notes, *frame.attrs.get(NOTES, ())), tuple(places),
     )  # fmt: skip
     return Understood(table, kept, naming.names, reading)
-
-
-def _too_many(columns: Sequence[str]) -> list[str]:
-    """The remark on a table of which memory does not hold every number."""
-    if not columns:
-        return []
-    way_out = f"to keep one, name it: --column '{columns[-1]}={columns[-1]}'"
-    return [f"left out of more than {MOST_NUMBERS:,} numbers: {listed(columns)} ({way_out})"]
 
 
 def _ours(columns: Mapping[str, str], frame: pd.DataFrame, names: Mapping[str, str]) -> dict[str, str]:

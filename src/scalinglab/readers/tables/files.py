@@ -16,7 +16,7 @@ import re
 import tomllib
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from itertools import islice, takewhile
 from pathlib import Path
@@ -29,7 +29,6 @@ from scalinglab.curves.columns import is_numeric
 from scalinglab.curves.files import (
     SAMPLE,
     SPACES,
-    Droppable,
     errors_named,
     read_table,
     read_text,
@@ -72,7 +71,7 @@ from scalinglab.readers.tables.markup import (
     tables_of_pgfplots,
     tables_of_wiki,
 )
-from scalinglab.readers.tables.remarks import LEFT_OUT, NOTES, unknown, with_short_texts
+from scalinglab.readers.tables.remarks import LEFT_OUT, NOTES, with_short_texts
 from scalinglab.support.work import opened
 
 MOST_BYTES = 8 << 30  # of a table once it is unpacked
@@ -97,7 +96,7 @@ _SCRIPT = re.compile(r"(?:\s*#.*\n|\s*\n)*^[A-Za-z_]\w*\s*=\s*(?:\{|\[\s*[\[({])
 _NAME_OF_COLUMN = re.compile(r"[#%/]+\s*(?:col(?:umn)?\.?\s*)?\d+\s*[:=.)-]\s*(.*\S)", re.IGNORECASE)
 _SIZE_IN = re.compile(r"\d+ ?[kKMB]? (?:[a-z]+ )?(?:images|examples|samples|tokens|params|parameters)\b")
 _RULE = re.compile(r"[\s=+|:-]*(?:---|===)[\s=+|:-]*")  # between rows
-_Reader: TypeAlias = Callable[[Path, bool, Droppable], pd.DataFrame]
+_Reader: TypeAlias = Callable[[Path, bool], pd.DataFrame]
 
 
 def is_table(path: Path, logs: bool = False) -> bool:
@@ -110,17 +109,13 @@ def _ending(path: Path) -> str:
     return (Path(path.stem).suffix if path.suffix.lower() == ".gz" else path.suffix).lower()
 
 
-def read_file(path: Path, wanted: Collection[str] = ()) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """A table by what the file holds, and the columns that the file itself declares as settings.
-
-    Args:
-        wanted: columns that stay however large the table is.
-    """
+def read_file(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """A table by what the file holds, and the columns that the file itself declares as settings."""
     if not path.exists():
         raise BadInput(f"{path} does not exist")
     packed, ending = path.suffix.lower() == ".gz", _ending(path)
     if not packed and ending == ".parquet":
-        return read_table(path, unknown(wanted))
+        return read_table(path)
     if not path.stat().st_size:
         raise BadInput(f"{path} is empty: a table has names and a row for every measurement")
     with errors_named(path):
@@ -128,7 +123,7 @@ def read_file(path: Path, wanted: Collection[str] = ()) -> tuple[pd.DataFrame, t
             ".xlsx": _read_excel, ".npz": _read_arrays, ".mat": _read_arrays, ".dta": _read_stata,
         }  # fmt: skip
         reader = readers.get(ending) or _reader_of_text(path, packed, ending)
-        frame = reader(path, packed, unknown(wanted))
+        frame = reader(path, packed)
     if ends_in_a_summary(frame):  # of records, too
         frame = without_strays(frame)
     return with_rows(_without_unnamed(frame), path), ()
@@ -305,7 +300,7 @@ def _refuse_titles(lines: Iterable[str], path: Path) -> None:
         )
 
 
-def _read_csv(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
+def _read_csv(path: Path, packed: bool) -> pd.DataFrame:
     with _text(path, packed) as file:
         sample = file.read(SAMPLE)
     separator = _separator(sample, path)
@@ -316,7 +311,7 @@ def _read_csv(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
     cells = [*islice(_all_fields(rows, separator), FIRST_LINES)]
     named = _names(comments, rows, separator)
     if small and rows and not named:
-        words = _of_words(path, packed, rows, cells, separator, droppable)
+        words = _of_words(path, packed, rows, cells, separator)
         if words is not None:
             return words
     if separator == SPACES and not named:
@@ -326,7 +321,7 @@ def _read_csv(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
             if (spaced := _with_numbers(rows_of_cells, path)) is not None:
                 return spaced
         if measured := [row for row in rows_of_pairs(whole) if any(quantity(key) for key in row)]:
-            return table_of_rows(measured, path, droppable)  # the size may be in the name of the file
+            return table_of_rows(measured, path)  # the size may be in the name of the file
         _refuse_titles(rows, path)
     if small and not named and not begins_with_names(cells):
         table = table_of_cells(_cells_of(path, packed, separator), path)
@@ -334,7 +329,7 @@ def _read_csv(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
         return table
     try:
         frame = read_text(
-            path, lambda: _text(path, packed), rows, separator, droppable,
+            path, lambda: _text(path, packed), rows, separator,
             lambda part: with_short_texts(with_objects(part), left_out), as_text=_dotted(cells, separator),
             skipinitialspace=True, skiprows=len(comments), names=named,
         )  # fmt: skip
@@ -361,7 +356,7 @@ def _with_units(frame: pd.DataFrame, comments: list[str]) -> pd.DataFrame:
 
 
 def _of_words(
-    path: Path, packed: bool, rows: list[str], cells: list[list[str]], separator: str, droppable: Droppable
+    path: Path, packed: bool, rows: list[str], cells: list[list[str]], separator: str
 ) -> pd.DataFrame | None:
     """The table in lines of objects, of names with values, or of words that differ in numbers alone."""
     if (lists := lists_by_name("\n".join(rows))) and names_a_result(lists):
@@ -376,7 +371,7 @@ def _of_words(
         return None
     with _text(path, packed) as file:  # a heading may say what lines of numbers are
         return table_of_rows(
-            read([*file] if read is table_of_alike else _rows(_with_headings([*file]))), path, droppable
+            read([*file] if read is table_of_alike else _rows(_with_headings([*file]))), path
         )
 
 
@@ -427,13 +422,13 @@ def _dotted(cells: list[list[str]], separator: str) -> list[str]:
 def _read_markup(tables: Callable[[str], list[list[list[str]]]]) -> _Reader:
     """The reader of a page with a table in it."""
 
-    def read(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
+    def read(path: Path, packed: bool) -> pd.DataFrame:
         with _text(path, packed) as file:
             text = file.read()
         found = tables(text)
         if (rows := _list_of_metrics(found)) is not None:
             lines = [" ".join(line.split()) for line in text.splitlines() if not {*"│┃|"} & {*line}]
-            return table_of_rows(rows_of_pairs([*lines, *rows]), path, droppable)
+            return table_of_rows(rows_of_pairs([*lines, *rows]), path)
         titles = [rows[0][0] if rows and len(rows[0]) == 1 else "" for rows in found]
         named = len({*titles}) == len(titles) and all(titles)
         names = titles if named else [f"table {k}" for k in range(1, len(found) + 1)]
@@ -533,17 +528,17 @@ def _fields(line: str, separator: str) -> list[str]:
     return next(csv.reader([line], delimiter=separator, skipinitialspace=True))
 
 
-def _read_lines(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
+def _read_lines(path: Path, packed: bool) -> pd.DataFrame:
     with _text(path, packed) as file:
         first = file.readline()
         if _is_object(first) and holds_rows(_row(first)):  # a run in every line, with its evaluations
-            return table_of_rows(records_of([*map(_row, (first, *filter(str.strip, file)))]), path, droppable)
+            return table_of_rows(records_of([*map(_row, (first, *filter(str.strip, file)))]), path)
     with _text(path, packed) as file:
-        return table_of_lines(file, path, droppable)
+        return table_of_lines(file, path)
 
 
-def _read_document(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
-    return _table_of_document(_document(path, packed), path, droppable)
+def _read_document(path: Path, packed: bool) -> pd.DataFrame:
+    return _table_of_document(_document(path, packed), path)
 
 
 def _document(path: Path, packed: bool = False) -> Any:
@@ -591,7 +586,7 @@ def row_of_document(path: Path) -> dict[str, Any]:
     return row_of(document) if isinstance(document, dict) else {}
 
 
-def _table_of_document(document: Any, path: Path, droppable: Droppable) -> pd.DataFrame:
+def _table_of_document(document: Any, path: Path) -> pd.DataFrame:
     """The table in nested lists and dictionaries, wherever in them it stands."""
     if isinstance(document, dict):
         document = _points_of_plotly(document) or document
@@ -603,7 +598,7 @@ def _table_of_document(document: Any, path: Path, droppable: Droppable) -> pd.Da
     if isinstance(document, list) and document and all(isinstance(row, list) for row in document):
         return table_of_cells(document, path)
     if rows := records_of(document):
-        return table_of_rows(rows, path, droppable)
+        return table_of_rows(rows, path)
     raise NoTable(
         f'{path} holds no table: write a list of objects, [{{"n_params": 1e6, "loss": 3.2}}, …], '
         "or an object of columns"
@@ -649,7 +644,7 @@ def unpack(path: Path, folder: Path | None = None) -> None:
             packed.extractall(folder, names)
 
 
-def _read_excel(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
+def _read_excel(path: Path, packed: bool) -> pd.DataFrame:
     require("openpyxl", "readers", "reading Excel files")
     unpack(path)
     from openpyxl import load_workbook
@@ -672,7 +667,7 @@ def _shown(found: Any) -> Any:
     return value
 
 
-def _read_arrays(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
+def _read_arrays(path: Path, packed: bool) -> pd.DataFrame:
     """Arrays of equal length that NumPy or MATLAB saved; those of two dimensions have a column a seed."""
     if path.suffix.lower() == ".mat":
         from scipy.io import loadmat
@@ -683,10 +678,10 @@ def _read_arrays(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame
         unpack(path)
         with np.load(path) as arrays:
             document = {name: arrays[name].tolist() for name in arrays.files}
-    return _table_of_document(document, path, droppable)
+    return _table_of_document(document, path)
 
 
-def _read_stata(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
+def _read_stata(path: Path, packed: bool) -> pd.DataFrame:
     return pd.read_stata(path, convert_categoricals=False)
 
 

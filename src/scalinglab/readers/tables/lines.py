@@ -18,7 +18,7 @@ from typing import Any
 import pandas as pd
 
 from scalinglab.curves.columns import is_numeric, is_seed
-from scalinglab.curves.files import Droppable, frame_of_rows, json_line
+from scalinglab.curves.files import frame_of_rows, json_line
 from scalinglab.curves.names import TEST, TRAIN, quantity
 from scalinglab.curves.numbers import cell
 from scalinglab.errors import BadInput
@@ -41,10 +41,10 @@ _VALUES = {"value", "valuecurrent", "current", "last", "val"}  # of a metric in 
 _OF_RUNS = {*SIZES, "seed", "learning_rate", "batch_size", "depth", "model", "run"}
 
 
-def table_of_lines(lines: Iterable[str], path: Path, droppable: Droppable) -> pd.DataFrame:
+def table_of_lines(lines: Iterable[str], path: Path) -> pd.DataFrame:
     """The table of the file `path`, which has a JSON object in every line."""
     cut: list[str] = []
-    frame = _table(_objects(lines, path, cut), droppable)
+    frame = _table(_objects(lines, path, cut))
     numbers = [c for c in frame if is_numeric(frame[c])]
     words = frame[numbers].isna().all(axis=1)
     if numbers and words.any() and (frame[words].isna().all() | frame[~words].notna().any()).all():
@@ -68,15 +68,15 @@ def _objects(lines: Iterable[str], path: Path, cut: list[str]) -> Iterator[tuple
             cut.append(f"line {number} is cut short: left out")
 
 
-def table_of_rows(rows: Iterable[dict[str, Any]], path: Path, droppable: Droppable) -> pd.DataFrame:
+def table_of_rows(rows: Iterable[dict[str, Any]], path: Path) -> pd.DataFrame:
     """The table of the file `path`, which is a list of JSON objects."""
-    return _table(((f"{path}, row {number}", row) for number, row in enumerate(rows, 1)), droppable)
+    return _table(((f"{path}, row {number}", row) for number, row in enumerate(rows, 1)))
 
 
-def _table(rows: Iterable[tuple[str, dict[str, Any]]], droppable: Droppable) -> pd.DataFrame:
+def _table(rows: Iterable[tuple[str, dict[str, Any]]]) -> pd.DataFrame:
     """The table of rows, each with its place in the file."""
     left_out: dict[str, None] = {}
-    frame = frame_of_rows((_plain(row, left_out, where) for where, row in rows), droppable)
+    frame = frame_of_rows((_plain(row, left_out, where) for where, row in rows))
     frame.attrs[LEFT_OUT] = list(left_out)
     return frame
 

@@ -7,13 +7,12 @@ of its own, so it is left out, and the line on what was understood says so.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import Any
 
 import pandas as pd
 
 from scalinglab.curves.columns import PROGRESS, SETTING, is_numeric, is_seed
-from scalinglab.readers.tables.naming import is_known
 from scalinglab.readers.tables.runs import CHECKPOINTS, FEWEST_CHECKPOINTS
 from scalinglab.readers.tables.values import TEXT
 
@@ -93,11 +92,6 @@ def _grows(frame: pd.DataFrame, step: str) -> bool:
     settings = [c for c in frame.columns if (c in SETTING and c != "n_data") or is_seed(c)]
     steps = frame.groupby(settings, dropna=False)[step] if settings else frame[step]
     return bool((steps.diff() > 0).mean() >= 0.5)
-
-
-def unknown(wanted: Collection[str]) -> Callable[[Any], bool]:
-    """Whether a column is neither asked for nor known by its name: it can be dropped."""
-    return lambda column: not (column in wanted or is_known(column))
 
 
 def with_short_texts(part: pd.DataFrame, left_out: dict[Any, None]) -> pd.DataFrame:
