@@ -696,6 +696,8 @@ def test_kinds_within_kinds_are_answered_and_those_that_are_too_few_are_refused(
         "vit, none": True, "vit, strong": True, "resnet": False
     }  # fmt: skip
     assert ahead[0].command == Command("answer", "--where", "backbone=vit", "--where", "augmentation=none")
+    (note,) = (note for note in sl.answer(few).notes if note.code == "answered_by_kind")
+    assert note.details["columns"] == ("backbone", "augmentation")
 
 
 def test_many_kinds_and_rows_of_no_kind_are_refused_with_the_choices():

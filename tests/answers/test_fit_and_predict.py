@@ -253,7 +253,24 @@ def test_a_third_size_that_the_law_leaves_out_is_named_and_can_be_fitted():
 def test_products_of_the_sizes_explain_nothing_beside_them():
     runs = repeated()
     runs["unique_tokens"] = runs["tokens"] / runs["params"] ** 0.5  # planned by a rule
+    otherwise = np.exp(0.05 * np.random.default_rng(0).standard_normal(len(runs)))  # FLOPs by another count
+    budget = 6 * runs["params"] * runs["tokens"] * otherwise
+    runs["budget"] = [float(f"{value:.2g}") for value in budget]
+    runs["val_loss"] *= otherwise**-2  # which the loss follows, too
     assert not [note for note in sl.fit(runs, form="chinchilla").notes if note.code == "also_explained"]
+
+
+def test_one_odd_run_of_a_surface_is_left_out_and_named():
+    table = runs()
+    table.loc[2, "val_loss"] *= 1.3
+    found = sl.fit(table, form="chinchilla")
+    (note,) = (note for note in found.notes if note.code == "outlier_left_out")
+    assert note.details["measured"] == table["val_loss"][2]
+    without = sl.fit(table.drop(index=2), form="chinchilla")
+    assert found.parameters == pytest.approx(without.parameters, rel=1e-6)
+    table.loc[13, "val_loss"] *= 1.08  # two of sixteen are no exception
+    with pytest.raises(NotDetermined, match="one run looks wrong"):
+        sl.fit(table, form="chinchilla")
 
 
 def test_data_of_the_ratio_of_all_runs_are_no_size_and_those_of_another_are_refused():

@@ -200,9 +200,9 @@ def test_ten_times_as_much():
     few = (Reason("few_dof", dof=1),)
     curve = found("ten times", values=value, facts={"x": "n_data", "at": 1e6, "unit": "tokens"}, reasons=few)
     assert curve.text == (
-        "Ten times the data, 1M tokens: loss 2 (95 % of runs: 1.9 to 2.25) if the trend continues. With only 1 "
-        "point more than the law has parameters the scatter is poorly known, and the interval may be too narrow: repeat sizes with "
-        "other seeds."
+        "Ten times the data, 1M tokens: loss 2 (95 % of runs: 1.9 to 2.25) if the trend continues. Only 1 "
+        "point more than parameters: the scatter is poorly known and the interval may be too narrow; repeat "
+        "sizes with other seeds."
     )
     surface = found("ten times", values=value, facts={"compute": 1.2e23, "now": 2.5})
     assert surface.text == (
@@ -381,3 +381,16 @@ def test_the_card_of_kinds_names_those_without_a_fit_and_writes_scores_as_scores
     (row,) = by_kind(known.card).rows
     assert row["y"] == "0.7 [0.55, 0.8]"
     assert (row["n_params"], row["n_data"]) == ("7B [5B, 10B]", "140B [100B, 200B]")
+
+
+@pytest.mark.parametrize(
+    ("high", "assumed", "cell"),
+    [(1e12, False, "1B to 1T"), (1e14, False, "not determined"), (1e14, True, "9B if the form holds")],
+)
+def test_the_card_of_kinds_prints_no_ends_that_say_nothing(high: float, assumed: bool, cell: str):
+    sizes = {"n_params": Estimate(7e9, low=1e9, high=high), "n_data": Estimate(1e11, low=1e9, high=1e14)}
+    sizes |= {"n_params_if_the_form_holds": Estimate(9e9)} if assumed else {}
+    facts = {"kind": "a", "compute": 1e22, "now": 2.0}
+    told = Finding("ten times", Status.DETERMINED, {"loss": Estimate(2.0, low=1.9, high=2.1)}, facts=facts)
+    (row,) = by_kind((told, Finding("compute-optimal", Status.NOT_DETERMINED, sizes, facts=facts))).rows
+    assert row["n_params"] == cell

@@ -152,6 +152,7 @@ def _of_each_kind(
     if len(mixed.kinds) > MOST_KINDS or None in mixed.kinds:
         raise mixed
     findings: list[Finding] = []
+    columns = {mixed.theirs: None}
     parts: dict[str, Answers] = {}
     used = "", ""
     for kind in mixed.kinds:
@@ -165,6 +166,8 @@ def _of_each_kind(
         except ScalinglabError as error:
             refused = Finding("ten times", Status.REFUSED, reasons=(reason_of(error),))
             found = Answers((refused,), *used)
+        for note in found.notes if found.kinds else ():
+            columns |= dict.fromkeys(note.details["columns"] if note.code == "answered_by_kind" else ())
         if any(finding.values for finding in found.findings):
             used = found.x, found.y
         for within, part in (found.kinds or {"": found}).items():
@@ -177,7 +180,7 @@ def _of_each_kind(
                 findings.append(replace(one, facts={**one.facts, "kind": whose}, command=command))
     if not any(finding.values for finding in findings):
         raise mixed
-    notes = (Reason("answered_by_kind", column=mixed.theirs), *_whose(parts))
+    notes = (Reason("answered_by_kind", columns=tuple(columns)), *_whose(parts))
     return Answers(tuple(findings), *used, notes=notes, kinds=parts)
 
 

@@ -24,6 +24,7 @@ from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.data.from_curves import DATA_SEEN, Table, points_of
 from scalinglab.laws.fitting.data.points import ON_THE_LINE, by_name, line_of, places_of, shaped
 from scalinglab.laws.fitting.law import Law, known_parameters
+from scalinglab.laws.fitting.outliers import FEW
 from scalinglab.laws.surface import Surface
 from scalinglab.laws.surface import fit as fit_surface
 from scalinglab.readers.guards import SEARCHED, Question, refuse_doubtful
@@ -31,7 +32,7 @@ from scalinglab.readers.tables.meanings import NO_MEASUREMENT, NO_RESULT
 from scalinglab.results.distributions import Estimate, WithEnds, check_level
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.sentences import spoken
-from scalinglab.results.types import Reason, Remark, noted
+from scalinglab.results.types import Reason, Remark, noted, reason_of
 from scalinglab.support.words import Share, count
 
 if TYPE_CHECKING:
@@ -106,12 +107,28 @@ class Chosen:
         elif self.x not in known:  # of two sizes the forms of n_params and n_data
             sizes = dict(zip(PAIR, sizes.values(), strict=True)) if len(sizes) == len(PAIR) else sizes
             form = "auto" if len(sizes) == len(PAIR) else "search"
-        surface = fit_surface(variables=sizes, loss=self.table.y, runs=self.table.runs, form=form)
-        columns = dict(zip(surface.law.form.variables, self.units.values(), strict=True))
-        note = fitting.outlier_note(surface.law, self.y, **columns)
+        surface, note = self._surface([*sizes], form, self.table)
         notes = _once((*self.table.notes, *surface.law.points.notes), note)
         law = replace(surface.law, points=replace(surface.law.points, notes=notes))
         return Fit(self, law, replace(surface, law=law), form in ("auto", "search"), notes)
+
+    def _surface(
+        self, variables: Sequence[str], form: str, table: Table, left_out: tuple[Reason, ...] = ()
+    ) -> tuple[Surface, tuple[Reason, ...]]:
+        """The surface, of few runs without those that do not follow the others, and notes on these."""
+        sizes = dict(zip(variables, table.x, strict=True))
+        surface = fit_surface(variables=sizes, loss=table.y, runs=table.runs, form=form)
+        columns = dict(zip(surface.law.form.variables, self.units.values(), strict=True))
+        try:
+            return surface, (*left_out, *fitting.outlier_note(surface.law, self.y, **columns))
+        except NotDetermined as error:
+            odd = reason_of(error)
+            if len(left_out) + 1 > FEW * len(self.table.y):
+                raise
+        at = np.array([*odd.details["at"].values()])[:, None]
+        wrong = np.isclose(table.x, at, rtol=1e-9).all(axis=0) & (table.y == odd.details["measured"])
+        more = Reason("outlier_left_out", **odd.details)
+        return self._surface(variables, form, table.keep(~wrong), (*left_out, more))
 
 
 def _once(notes: Sequence[Reason], more: Sequence[Reason]) -> tuple[Reason, ...]:

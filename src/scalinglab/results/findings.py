@@ -17,6 +17,7 @@ from scalinglab.results.types import SOME_TABLE, Command, Reason, Remark, Status
 from scalinglab.support.words import count, counted, flops, two_digits, without_nan
 
 LEAST_MORE = 5e-4  # of the loss, below which two models are as good
+MOST_APART = 1e4  # convention: between the ends of a best size, beyond which they are not printed
 SHORT = 24  # letters of a kind's name in a table
 MOST_NAMED = 3  # runs of a plan that a sentence names
 WHOLE = ("parameters", "examples", "tokens", "steps")  # units of counts
@@ -106,12 +107,7 @@ def by_kind(card: Sequence[Finding]) -> TableRows:
         row |= dict.fromkeys(("n_params", "n_data"), "")
         row |= {name: f"at {count(size)}" for name, size in f.get("sizes", {}).items()}
         if kind in best:
-            wide = best[kind].status is Status.NOT_DETERMINED
-            row |= {
-                name: f"{count(v.low)} to {count(v.high)}" if wide else _with_ends(v, count)
-                for name in ("n_params", "n_data")
-                for v in (best[kind].values[name],)
-            }
+            row |= {name: _best_size(best[kind], name) for name in ("n_params", "n_data")}
         rows.append(row)
     first = next(iter(tenfold.values()))
     (y,) = first.values
@@ -121,6 +117,21 @@ def by_kind(card: Sequence[Finding]) -> TableRows:
         return TableRows("kinds", rows, heads)
     unit = next((found.values["n_data"].unit for found in best.values()), "data")
     return TableRows("kinds_of_models", rows, {**heads, "n_params": "best parameters", "n_data": unit})
+
+
+def _best_size(found: Finding, name: str) -> str:
+    """A size of the best model; where it is open, that if the form holds, or the ends of a few orders."""
+    value = found.values[name]
+    if found.status is not Status.NOT_DETERMINED:
+        return _with_ends(value, count)
+    if (fixed := found.values.get(f"{name}_if_the_form_holds")) is not None:
+        return f"{count(fixed.value)} if the form holds"
+    return "not determined" if _is_open(found) else f"{count(value.low)} to {count(value.high)}"
+
+
+def _is_open(found: Finding) -> bool:
+    """Whether the best size is known to no order: its ends say nothing."""
+    return found.values["n_params"].interval.ratio > MOST_APART
 
 
 def _with_ends(value: Estimate, write: Callable[[float], str]) -> str:
@@ -296,7 +307,7 @@ def _compute_optimal(found: Finding) -> tuple[str, str]:
     subject = f"Best model for {flops(f['compute'])}{far}"
     if found.status is Status.NOT_DETERMINED and not refused:
         ends = [f"{count(v.low)} to {count(v.high)} {v.unit}" for v in (n, d)]
-        text = f"not determined, {' on '.join(ends)} are likely (95 %)"
+        text = "not determined" + ("" if _is_open(found) else f", {' on '.join(ends)} are likely (95 %)")
     else:
         on = f"on {count(d.value)} {d.unit} ({count(d.low)} to {count(d.high)})"
         text = f"{count(n.value)} parameters (95 %: {count(n.low)} to {count(n.high)}) {on}"

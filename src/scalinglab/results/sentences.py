@@ -6,6 +6,7 @@ with these formats as well:
     {size:count}    1.33B                       {runs:#run}     3 runs
     {share:%%}      4.2 % of 0.042              {width:two}     two digits
     {names}         a, b and c for a tuple, {names:or} a, b or c; columns by the names that the caller gives
+    {chance:sure}   93 %, or > 99 %
     {p:p}           p = 0.012, or p < 0.001 below what tests by draws resolve
     {notes:;}       a; b; c for a tuple, {names:,} a, b, c, {powers: ·} a · b · c
     {sizes:,.10g}   1,000, 2,000 for a tuple of numbers, {sizes:….3g} 1e+03 … 2e+03
@@ -183,8 +184,7 @@ REASONS = {
         "changes that"
     ),
     "answered_by_kind": (
-        "the rows mix several values of {column}, which are answered one by one; to fit all together: laws "
-        "fit --mixed"
+        "rows of each {columns} are answered by themselves; to fit all together: laws fit --mixed"
     ),
     "checkpoints": (
         "all runs have the same n_data, so each counts with its last checkpoint and one at every halving of "
@@ -218,8 +218,8 @@ REASONS = {
         "mixed=True or laws fit --mixed)"
     ),
     "lowest_of_search": (
-        "every run has its own {recipe}, as in a search: of each size only the run with the lowest {y} is "
-        "used, {runs} of {of}, which by chance is a little too low (all: mixed=True or laws fit --mixed)"
+        "every run has its own {recipe}, as in a random search: of each size only the lowest {y} counts "
+        "({runs} of {of} runs), which luck makes slightly too low (all: mixed=True or laws fit --mixed)"
     ),
     "other_measured": "{y} is fitted; also measured: {others:,} (--y {first})",
     "best_of_single_runs": (
@@ -229,6 +229,10 @@ REASONS = {
     "outlier": (
         "one run looks wrong: {y} = {measured:.4g} at {at:count}, where the others suggest {expected:.4g}; "
         "check that row"
+    ),
+    "outlier_left_out": (
+        "left out one run that looks wrong: {y} = {measured:.4g} at {at:count}, where the others suggest "
+        "{expected:.4g}; check that row"
     ),
     "outlier_at_an_end": (
         "one run looks wrong: {y} = {measured:.4g} at {at:count}, where the others suggest {expected:.4g}; "
@@ -255,8 +259,8 @@ REASONS = {
         "would miss the runs by {scatter:%%}"
     ),
     "few_dof": (
-        "with only {dof:#point} more than the law has parameters the scatter is poorly known, and the "
-        "interval may be too narrow: repeat sizes with other seeds"
+        "only {dof:#point} more than parameters: the scatter is poorly known and the interval may be too "
+        "narrow; repeat sizes with other seeds"
     ),
     "no_exponent": "{form} has no exponent",
     "no_freedom_left": "{points} points for {parameters} parameters: no degrees of freedom are left",
@@ -292,12 +296,11 @@ REASONS = {
         "parameters do not"
     ),
     "sizes_share_errors": (
-        "runs of the same size lie on the same side of the fit (probability {chance:.2g}), as when one size"
-        " was tuned better than others; medians and intervals account for that, fitted values do not"
+        "runs of the same size err together ({chance:sure} likely), as when one size was tuned better; "
+        "medians and intervals allow for it, fitted values do not"
     ),
     "seeds_as_one": (
-        "seeds of a size share its error with probability {chance:.2g}; as far as they do they count as one "
-        "point in intervals"
+        "seeds of a size share its error ({chance:sure} likely) and then count as one point in intervals"
     ),
     # a bend of a curve
     "straight": (
@@ -427,8 +430,8 @@ REASONS = {
         "are too uncertain to test for a bend"
     ),
     "sizes_move_together": (
-        "runs of the same size lie on the same side of a sum of two power laws (probability {chance:.2g}): "
-        "they share errors, or the law bends"
+        "runs of the same size lie on one side of a sum of two power laws ({chance:sure} likely): they share "
+        "errors, or the law bends"
     ),
     # a surface that cannot be fitted
     "constant_size": (
@@ -813,5 +816,7 @@ class _Sentences(Formatter):
             return f"p = {value:.2g}" if value >= LEAST_P else f"p < {LEAST_P:g}"
         if spec == "%%":
             return f"{two_digits(100 * value)} %" if not 0 < abs(value) < LEAST_SHARE else "0.01 % or less"
+        if spec == "sure":
+            return "> 99 %" if value > 0.99 else self.format_field(value, "%%")
         formats: dict[str, Callable[[Any], str]] = {"count": count, "two": two_digits, "form": in_words}
         return formats[spec](value) if spec in formats else format(value, spec)

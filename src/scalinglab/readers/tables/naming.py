@@ -393,13 +393,20 @@ class Naming:
                     self.units |= {ours: "hours"} if ours != role else {}
 
     def _read_families(self) -> None:
-        """What the names of runs have beside their numbers, where it recurs: cosine-70M and wsd-70M."""
+        """What the names of runs have beside their numbers, where it recurs: cosine-70M and wsd-70M.
+
+        Not where another column tells the same runs apart.
+        """
         if "run" not in self.frame or is_numeric(self.frame["run"]) or "family" in self.frame:
             return
         names = self.frame["run"].astype(str)
         family = names.map(families(names.unique()))
         counts = family[~names.duplicated()].value_counts()
-        if len(counts) > 1 and counts.min() >= FEWEST_OF_A_FAMILY:
+        said = any(
+            len({*zip(family, self.frame[c], strict=True)}) == len(counts) == self.frame[c].nunique()
+            for c in self.frame.columns
+        )
+        if len(counts) > 1 and counts.min() >= FEWEST_OF_A_FAMILY and not said:
             self.frame["family"] = family
             self.notes.append(f"families by the names of runs: {listed(counts.index)}")
 

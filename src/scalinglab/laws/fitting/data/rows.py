@@ -28,6 +28,7 @@ from scalinglab.results.types import Reason
 DIGITS_OF_COPIES = 5
 _SIZE_WORD = r"(?i)\d|tiny|nano|micro|mini|small|base|medium|large|huge|big|giant|\bx?[sml]\b"
 SIGNIFICANT = 0.01  # convention: of all columns that are tested together
+ROUNDED = 0.01  # convention: part of a variance that rounding, or another count of FLOPs, leaves
 SHAPE = ("width", "depth")  # of a network, which its number of parameters contains
 
 
@@ -145,6 +146,7 @@ def also_explained(frame: pd.DataFrame, names: list[str], y: str, fixed: list[st
     known = {*names, *SETTING, *PROGRESS, *OUTCOME, y} - shape
     free = [c for c in frame[fixed].select_dtypes("number") if c not in known and quantity(c) is None]
     chosen = [c for c in free if c in shape or (not is_seed(c) and _is_chosen(frame[c]))]
+    chosen = [c for c in chosen if not _is_product(frame, c, names)]
     tested = {c: explains(frame, names, y, c) for c in chosen}
     tested = {c: p for c, p in tested.items() if p is not None and p < SIGNIFICANT / len(tested)}
     return [Reason("also_explained", column=c, y=y, p=p, sizes=",".join(names)) for c, p in tested.items()]
@@ -154,6 +156,18 @@ def _is_chosen(values: pd.Series) -> bool:
     """Whether these are texts, or numbers of three digits or fewer; numbers that were measured have more."""
     numeric = pd.api.types.is_numeric_dtype(values)
     return not numeric or bool((values.map(lambda v: float(f"{v:.3g}")) == values).all())
+
+
+def _is_product(frame: pd.DataFrame, column: str, names: list[str]) -> bool:
+    """Whether numbers are a product of whole powers of the sizes, but for rounding: a budget is 6 N D."""
+    known = frame[[column, *names]].dropna()
+    if len(known) < 3 or not (known > 0).all(axis=None):
+        return False
+    logs = np.log(known.to_numpy(float))
+    logs -= logs.mean(axis=0)
+    number, sizes = logs[:, 0], logs[:, 1:]
+    powers = np.round(np.linalg.lstsq(sizes, number, rcond=1e-9)[0])
+    return bool(np.var(number - sizes @ powers) < ROUNDED * np.var(number))
 
 
 def _restates(frame: pd.DataFrame, column: str, size: str) -> bool:
