@@ -169,6 +169,11 @@ def surface(
     return Truth({"n_params": n, "n_data": d, "test_loss": noisy(loss(n, d), 0.003, seed, digits)}, best)
 
 
+def columns(truth: Truth) -> list[Array]:
+    """The columns of a truth."""
+    return [*truth.points.values()]
+
+
 def table(truth: Truth, **names: str) -> pd.DataFrame:
     """The points under other names."""
     return pd.DataFrame({names.get(name, name): values for name, values in truth.points.items()})

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from tables_parts import cases
-from tables_parts.cases import Collection, Truth, book, comma, csv, falling, line, markdown, short
+from tables_parts.cases import Collection, Truth, book, columns, comma, csv, falling, line, markdown, short
 
 DECEMBER = Collection()
 SMALL = np.array([8e6, 21e6, 57e6, 148e6, 402e6, 1.1e9])
@@ -27,11 +27,6 @@ SUBSETS = np.array([500.0, 1000, 2000, 5000, 10000, 20000, 50000])
 def surface(seed, models=FOUR, tokens=SEEN, digits=4):
     """Losses of every model on every number of tokens."""
     return cases.surface(seed, models, tokens, lambda n, d: 1.72 + 380 * n**-0.335 + 450 * d**-0.285, digits)
-
-
-def columns(t):
-    """The columns of a truth."""
-    return [*t.points.values()]
 
 
 # --- trackers --------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from tables_parts import cases
-from tables_parts.cases import Collection, book, comma, csv, falling, line, short
+from tables_parts.cases import Collection, book, columns, comma, csv, falling, line, short
 
 FEBRUARY = Collection()
 MODELS = np.array([15e6, 42e6, 110e6, 310e6, 870e6])
@@ -37,11 +37,6 @@ def family(seed, digits=4, models=SHAPES, repeats=1):
 def subsets(seed, repeats=1, sizes=SUBSETS):
     """Errors by training examples."""
     return line(seed, np.repeat(sizes, repeats), 0.055, 3.2, 0.43)
-
-
-def columns(t):
-    """The columns of a truth."""
-    return [*t.points.values()]
 
 
 # --- managers of experiments --------------------------------------------------------------------------------

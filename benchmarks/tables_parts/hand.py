@@ -14,7 +14,7 @@ import numpy as np
 from openpyxl import Workbook
 
 from tables_parts import cases
-from tables_parts.cases import Collection, Truth, book, comma, csv, falling, line, markdown, short
+from tables_parts.cases import Collection, Truth, book, columns, comma, csv, falling, line, markdown, short
 
 HAND = Collection()
 MODELS = np.array([13107712.0, 38120448, 96468992, 247577600, 613351424])
@@ -28,11 +28,6 @@ def family(seed: int, models: np.ndarray = MODELS, digits: int = 4) -> Truth:
 def errors(seed: int, sizes: np.ndarray, repeats: int = 1) -> Truth:
     """Errors by training examples."""
     return line(seed, np.repeat(sizes, repeats), 0.032, 4.1, 0.39, 4, 0.01, y="test_error")
-
-
-def columns(t: Truth) -> list[np.ndarray]:
-    """The columns of a truth."""
-    return [*t.points.values()]
 
 
 # --- names ----------------------------------------------------------------------------------------------------

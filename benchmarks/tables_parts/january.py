@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from tables_parts import cases
-from tables_parts.cases import Collection, Truth, book, comma, csv, falling, line, markdown, short
+from tables_parts.cases import Collection, Truth, book, columns, comma, csv, falling, line, markdown, short
 
 JANUARY = Collection()
 MODELS = np.array([11e6, 29e6, 76e6, 185e6, 460e6])
@@ -39,11 +39,6 @@ def family(seed, digits=4, models=LADDER):
 def images(seed, repeats=1, sizes=IMAGES):
     """Errors by training images."""
     return line(seed, np.repeat(sizes, repeats), 0.04, 5.1, 0.42)
-
-
-def columns(t):
-    """The columns of a truth."""
-    return [*t.points.values()]
 
 
 # --- pages of repositories ---------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from tables_parts import cases
-from tables_parts.cases import Collection, Truth, comma, csv, falling, line, markdown, short
+from tables_parts.cases import Collection, Truth, columns, comma, csv, falling, line, markdown, short
 
 JULY = Collection()
 
@@ -35,11 +35,6 @@ def family(seed: int, models: list[float], digits: int = 4) -> Truth:
 def errors(seed: int, sizes: list[float], seeds: int = 1, floor: float = 0.042, height: float = 3.6, slope: float = 0.39, digits: int = 4) -> Truth:  # fmt: skip
     """Shares of wrong answers by examples."""
     return line(seed, np.repeat(sizes, seeds), floor, height, slope, digits, 0.012, y="test_error")
-
-
-def columns(t: Truth) -> list[np.ndarray]:
-    """The columns of a truth."""
-    return [*t.points.values()]
 
 
 # fmt: off

@@ -16,7 +16,7 @@ import json
 import numpy as np
 
 from tables_parts import cases
-from tables_parts.cases import Collection, Truth, book, comma, csv, falling, line, markdown, short
+from tables_parts.cases import Collection, Truth, book, columns, comma, csv, falling, line, markdown, short
 
 JUNE = Collection()
 LM = np.array([30e6, 90e6, 270e6, 810e6])
@@ -36,11 +36,6 @@ def family(seed: int, models: list[float], digits: int = 4, y: str = "test_loss"
 def errors(seed: int, sizes: list[float], seeds: int = 1) -> Truth:
     """Shares of wrong answers by examples."""
     return line(seed, np.repeat(sizes, seeds), 0.035, 4.4, 0.42, 4, 0.012, y="test_error")
-
-
-def columns(t: Truth) -> list[np.ndarray]:
-    """The columns of a truth."""
-    return [*t.points.values()]
 
 
 # fmt: off

@@ -18,7 +18,7 @@ import numpy as np
 from openpyxl import Workbook
 
 from tables_parts import cases
-from tables_parts.cases import Collection, Truth, book, comma, csv, falling, line, markdown, short
+from tables_parts.cases import Collection, Truth, book, columns, comma, csv, falling, line, markdown, short
 
 MARCH = Collection()
 SHOTS = np.array([500.0, 1000, 2500, 5000, 10000, 25000, 50000])
@@ -39,11 +39,6 @@ def family(seed: int, models: np.ndarray, digits: int = 4) -> Truth:
 def subsets(seed: int, sizes: np.ndarray = SHOTS, repeats: int = 1) -> Truth:
     """Errors by training images."""
     return line(seed, np.repeat(sizes, repeats), 0.045, 5.2, 0.41, 4, 0.012, y="test_error")
-
-
-def columns(t: Truth) -> list[np.ndarray]:
-    """The columns of a truth."""
-    return [*t.points.values()]
 
 
 def ladder(seed: int, models: np.ndarray, tokens: np.ndarray) -> Truth:

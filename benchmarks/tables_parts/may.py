@@ -20,7 +20,7 @@ import pandas as pd
 from openpyxl import Workbook
 
 from tables_parts import cases
-from tables_parts.cases import Collection, Truth, book, comma, csv, falling, line, markdown, short
+from tables_parts.cases import Collection, Truth, book, columns, comma, csv, falling, line, markdown, short
 
 MAY = Collection()
 MODELS = np.array([31e6, 92e6, 260e6, 810e6])
@@ -47,11 +47,6 @@ def ladder(seed: int, models: np.ndarray, tokens: np.ndarray, share: float = 1.0
 def errors(seed: int, sizes: np.ndarray, repeats: int = 1) -> Truth:
     """Errors by training examples."""
     return line(seed, np.repeat(sizes, repeats), 0.032, 4.1, 0.39, 4, 0.01, y="test_error")
-
-
-def columns(t: Truth) -> list[np.ndarray]:
-    """The columns of a truth."""
-    return [*t.points.values()]
 
 
 # --- logs of trainers ---------------------------------------------------------------------------------------

@@ -177,7 +177,7 @@ def test_batches_raise_the_loss_as_simulated(
 
 @pytest.mark.slow
 def test_pairs_on_a_contour_are_those_of_the_eigenvalues() -> None:
-    spectrum, times = Spectrum.power_law(1.6, 1.5, 400), [1, 10.0]
+    spectrum, times = Spectrum.power_law(1.6, 1.5, 110), [3.0]
     given = {"noise": 0.3, "learning_rate": 0.05, "batch_size": 4}
     eigenvalues = modes(spectrum, np.inf, 1e-3, np.inf)  # one by one; without them a contour has fewer nodes
     expected = feature_learning.solve(spectrum, times, 1.0, **given, features=eigenvalues).test_loss
@@ -185,7 +185,7 @@ def test_pairs_on_a_contour_are_those_of_the_eigenvalues() -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_what_batches_add_on_average_is_the_mean_of_draws() -> None:
     sgd = {"noise": 0.3, "learning_rate": 0.05, "batch_size": 1}
     more = []

@@ -226,7 +226,7 @@ def test_the_curve_is_that_of_a_plain_loop(case: str) -> None:
     if case == "factory":
         own = {**own, "schedule": cosine}
     data = classes()
-    setting = {**SHORT, "seed": 3, "checkpoints_per_decade": 20}
+    setting = {**SHORT, "seed": 3, "checkpoints_per_decade": 5}
     expected, _ = plain_loop(Small, data, setting, F.cross_entropy, optimizer, schedule, clip)
     agree(run({**setting, **own}, model=Small, data=data, loss=F.cross_entropy), expected)
 
@@ -366,7 +366,7 @@ class Waves(nn.Module):
 
 @pytest.mark.parametrize(("name", "clip"), [("adam", None), ("sgd", 0.3)])
 def test_complex_weights_are_trained_as_by_a_plain_loop(name: str, clip: float | None) -> None:
-    data, setting = classes(), {**SHORT, "optimizer": name, "clip": clip, "checkpoints_per_decade": 20}
+    data, setting = classes(), {**SHORT, "optimizer": name, "clip": clip, "checkpoints_per_decade": 5}
     optimizer = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}[name]
     expected, _ = plain_loop(Waves, data, setting, F.cross_entropy, optimizer, clip=clip)
     agree(run({**setting, "seed": 0}, model=Waves, data=data), expected)
