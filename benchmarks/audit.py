@@ -9,7 +9,7 @@ them; nanochat's two headers are those of its `runs/scaling_laws.sh`. A fault is
 kind names at least half of the wrong rows (where no row is wrong, but all are: where there is such a doubt).
 Every other row that is named counts as false, and every doubt about a clean table. ``--rows`` prints each.
 ``--set``: other tables, of `audit_parts`, thirty with a fault, ten without (April, August, September,
-October: 24, 6; June, July: 24, 8).
+October, November: 24, 6; June, July: 24, 8).
 A fault of two kinds, ``a/b``, is found by a doubt of either; a fault of a kind that the first set does not
 have, by a doubt of any kind of which at least half of the rows are wrong ones.
 """
@@ -33,6 +33,7 @@ from audit_parts import (  # noqa: F401  (registers its tables)
     june,
     march,
     may,
+    november,
     october,
     september,
 )
