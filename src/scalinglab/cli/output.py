@@ -97,7 +97,7 @@ def render(
             show(table if found.shown is None else found.shown, found.title)
         if found.text:
             print(wrap(found.text))
-        # paths and commands to copy are not broken into lines
+        # not wrapped: they hold paths and commands to copy
         lines = [f"figure: {figure}"] if "figure" in document else []
         lines += [f"written: {out}"] if out is not None else []
         print("".join(f"{line}\n" for line in (*lines, found.footer) if line), end="")
@@ -157,11 +157,11 @@ def write(document: Mapping[str, Any], table: pd.DataFrame, out: Path) -> None:
 
 
 def wrap(text: str) -> str:
-    """Text for the screen: what is wider goes on in the next line, indented; no word is broken."""
+    """Break lines that are wider than the screen, indenting what follows; no word or command is broken."""
     width = shutil.get_terminal_size().columns
 
     def one(line: str) -> str:
-        if len(line) <= width:
+        if len(line) <= width or line.lstrip().startswith("scalinglab "):  # commands are copied
             return line
         indent = " " * (len(line) - len(line.lstrip()) + 2)
         filled = textwrap.fill(

@@ -18,7 +18,7 @@ from scalinglab.support.words import count, counted, flops, two_digits, without_
 
 LEAST_MORE = 5e-4  # of the loss, below which two models are as good
 MOST_APART = 1e4  # convention: between the ends of a best size, beyond which they are not printed
-SHORT = 24  # letters of a kind's name in a table
+SHORT = 16  # letters of a kind's name in a table: with its other columns it fits on 80
 MOST_NAMED = 3  # runs of a plan that a sentence names
 WHOLE = ("parameters", "examples", "tokens", "steps")  # units of counts
 ADD_UP = ("examples", "tokens", "FLOPs", "steps", "epochs")  # units of costs; sizes of networks do not add up
@@ -139,8 +139,9 @@ def _with_ends(value: Estimate, write: Callable[[float], str]) -> str:
 
 
 def _short(names: Sequence[str]) -> dict[str, str]:
-    """Names as a column of a table has them: cut off where they are long and can still be told apart."""
-    cut = {name: name if len(name) <= SHORT else f"{name[: SHORT - 1]}…" for name in names}
+    """Names for a column of a table: without their middle where they are long and can still be told apart."""
+    half = SHORT // 2
+    cut = {n: n if len(n) <= SHORT else f"{n[: half - 1]}…{n[-half:]}" for n in names}
     return cut if len({*cut.values()}) == len(cut) else dict(zip(names, names, strict=True))
 
 
@@ -153,7 +154,9 @@ def remarks_of(
         rows = by_kind(card)
         told, short = {row["kind"] for row in rows.rows}, _short([row["kind"] for row in rows.rows])
         yield Reason("by_kind")
-        yield replace(rows, rows=[{**row, "kind": short[row["kind"]]} for row in rows.rows])
+        # without the interval of n_data, which follows from compute and n_params
+        cut = [(row, row["n_data"].partition(" [")[0]) for row in rows.rows]
+        yield replace(rows, rows=[{**row, "kind": short[row["kind"]], "n_data": data} for row, data in cut])
         yield from (Reason("name", of=f.text) for f in card if f.facts["kind"] not in told)
     else:
         yield from (Reason("name", of=f.text) for f in card)

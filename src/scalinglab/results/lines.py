@@ -60,15 +60,15 @@ LINES = {
     "beyond_search": ", {times:.3g} times the largest search",
     "extrapolated": "{x:>12.4g}  {mean:<10.4g} {level:%%} {low:.4g} … {high:.4g}{far}",
     "one_law": (
-        "{sizes} sizes or fewer: one law with an offset; the interval holds if the curve follows it, for "
-        "points that scatter as these do (a single run scatters more than means or smoothed points)"
+        "{sizes} sizes or fewer: one power law with an offset; the interval holds if the curve follows it, "
+        "for points as noisy as these (single runs are noisier than means or smoothed points)"
     ),
     "weight": "{name} {weight:.2f}",
     "weights": "weights: {weights:,}, …",
     "backtests": "backtests: {cuts} cuts, error {error:.3g} of ln y (repeating the last value {last:.3g})",
     "tally": (
-        "{scored} scored: intervals of {level:%%} hold {calibration:%%}, half-width {sharpness:.3g} of ln y "
-        "(median), error {rmsle:.3g}"
+        "{scored} scored: {calibration:%%} lie in their {level:%%} intervals, median half-width "
+        "{sharpness:.3g} of ln y, error {rmsle:.3g}"
     ),
     "final_loss": (
         "final loss {value:.4g}   {level:%%} [{low:.4g}, {high:.4g}]   {fraction:%%} of the run is done, "
@@ -109,7 +109,8 @@ LINES = {
     "optimum_beyond": "          {times:.3g} times the largest compute measured",
     "optimum_below": "          {times:.3g} times less than the smallest compute measured",
     "optimum_fit": (
-        "fit: the fitted law as it is; above it the median and its interval, which allow for what it may miss"
+        "fit: the optimum of the fitted law; the lines above give the median and interval, which also "
+        "allow for error of the form"
     ),
     "inference": (
         "loss {loss:.4g} (95 %: {low:.4g} to {high:.4g}) and {used:.3g} {unit} of inference: "
@@ -136,12 +137,12 @@ LINES = {
     "power_of_sizes": "{name} ∝ {powers: ·}",
     "power_of_size": "{size}^{power:.3f}",
     "powers": "{powers:;}",
-    "not_certified": "not tested: too few searches are left where the largest sizes are held out",
+    "not_certified": "not tested: without the largest sizes too few searches are left",
     "certified": (
-        "{verdict}: of the largest {sizes:#size}, each predicted from sizes {factor:.3g} times smaller or "
-        "more in {along: ·}, "
-        "{covered} of {values} best values lie inside; a run at the proposal was {regret:.2f} % above the "
-        "best, one with the best settings of the largest size below {copied:.2f} %"
+        "{verdict}: tested on the largest {sizes:#size}, each predicted from sizes at least {factor:.3g} "
+        "times smaller in {along: ·}: {covered} of {values} best values lie inside their intervals; the "
+        "proposed settings cost {regret:.2f} % over the best loss, those of the next smaller size "
+        "{copied:.2f} %"
     ),
     # mixtures
     "share": "{share:>6.1f} %  {name}",
@@ -158,7 +159,9 @@ LINES = {
     "schedule_parameter": "  {name:<14} {value:.6g}",
     "schedule_misfit": "  misfit         {misfit:.3g} of ln loss",
     "schedule_average": "  predictions are the average of this law's and those of {other}",
-    "one_schedule": "one run does not show how lower rates are remembered; fit two or three schedules",
+    "one_schedule": (
+        "one run does not show how past learning rates matter; fit runs of two or three schedules"
+    ),
     # noise
     "noise_edge": "* the interval reaches the end of the search: the optimum may lie outside",
     "noise_edge_left_out": (
@@ -266,10 +269,10 @@ LINES = {
     "failed_run_of": "  {run} {setting}: {why}",
     "retry_failed": "try the failed ones again with --retry-failed (retry_failed=True)",
     "quarantined": "damaged, moved to {path}: {why}",
-    "workers_died": "{times:#worker} died and the work was begun again: {cause}",
+    "workers_died": "{times:#worker} died and the work was restarted: {cause}",
     "runs_left": (
-        "{runs:#run} left unfinished, not failed: what ran them was lost {losses} times in a row without a "
-        "checkpoint more (memory?); sweep again to go on"
+        "{runs:#run} left unfinished: the worker was lost {losses} times in a row without a new checkpoint "
+        "(out of memory?); sweep again to continue"
     ),
     "run_elsewhere": "1 run is being written by another process: sweep again when it has ended",
     "runs_elsewhere": "{runs} runs are being written by another process: sweep again when it has ended",

@@ -43,32 +43,33 @@ REASONS = {
         "factor of two apart"
     ),
     "few_searches": (
-        "{searches} of the searches over {settings} have their best run inside the grid, and {needed} are "
-        "needed: {widen}search at more sizes, three values of each setting or more"
+        "only {searches} of the searches over {settings} have their best run inside the grid; {needed} are "
+        "needed: {widen}search at more sizes, with three or more values of each setting"
     ),
     "widen_grids": (
-        "widen the grid of {settings}, the best of which lies at its end, name the other settings alone "
+        "widen the grid of {settings}, whose best value is at its edge, search the other settings only "
         "(--settings), or "
     ),
     "searches_at_edge": (
-        "{searches} of {of} searches have their best run at the edge of the grid and are left out: their "
-        "optimum may lie outside"
+        "left out: {searches} of {of} searches, whose best run is at the edge of the grid; their optimum "
+        "may lie outside"
     ),
     "setting_open": (
-        "{setting} is only known to lie between {low:.2g} and {high:.2g}: search at more sizes, nearer to "
-        "the one that is asked for"
+        "{setting} is only known to lie between {low:.2g} and {high:.2g}: search at more sizes, closer to "
+        "the target"
     ),
     "nothing_searched": (
-        "no size was run with three values of a setting ({settings}): search over one at several sizes"
+        "no size was run with three or more values of a setting ({settings}): vary one of them at several "
+        "sizes"
     ),
     "one_size_searched": (
-        "all searches are at {size} = {value:.4g}, which says nothing about {at:.4g}: search at other "
-        "values, too"
+        "all searches are at {size} = {value:.4g}, so nothing can be said about {at:.4g}: search at other "
+        "sizes, too"
     ),
-    "runs_not_counted": "{runs:#run} without a finite positive loss, size and setting left out",
-    "sizes_not_searched": "{sizes:#size} with fewer runs than a search takes left out",
+    "runs_not_counted": "left out: {runs:#run} without a finite positive loss, size and setting",
+    "sizes_not_searched": "left out: {sizes:#size} with too few runs for a search",
     # mixtures
-    "few_mixtures": "{runs} different mixtures, and {needed} are needed, three more than there are domains",
+    "few_mixtures": "only {runs} different mixtures; {needed} are needed, three more than there are domains",
     "mixture_outside": (
         "no blend of the mixtures that were trained meets the constraints: train on mixtures outside their "
         "range first, or loosen the constraints"
@@ -144,17 +145,17 @@ REASONS = {
     ),
     "setting_as_result": "which column is the result? {y} is a setting: name what was measured with y= (--y)",
     "does_not_follow": (
-        "{y} hardly changes with {sizes} ({explained:.0%} of its ranking is explained): if these are the "
+        "{y} hardly depends on {sizes}, which explains {explained:.0%} of its ranking: if these are the "
         "result and the size, name them: --y and --x {sizes}{search}"
     ),
     "other_flops": (
-        "compute is counted as {per:g} · parameters · {unit}, and the table has {ratio:.3g} times that: to "
-        "count as it does, laws surface, plan optimal and plan next take --flops-per-param-example "
+        "compute in the table is {ratio:.3g} times {per:g} · parameters · {unit}, which is used here; laws "
+        "surface, plan optimal and plan next use the table's count with --flops-per-param-example "
         "{theirs:.3g}"
     ),
     "rows_as_runs": (
-        "each row counts as a run of its own; if rows of one size are checkpoints of one training, intervals "
-        "are too narrow: name the column that tells trainings apart, as in --column run={column}"
+        "each row counts as a run of its own; if rows of one size are checkpoints of one training, "
+        "intervals are too narrow: name the column that identifies the run, as in --column run={column}"
     ),
     "value_missing": "{name} is missing",
     "value_infinite": "{name} is infinite",
@@ -166,8 +167,8 @@ REASONS = {
         "--drop-bad) or correct them"
     ),
     "never_positive": (
-        "all {points} values of {y} are zero or negative, and a law of powers is one of positive values: "
-        "give the loss itself, or allow a floor below zero (laws surface --space raw --bounds E=-10:0)"
+        "all {points} values of {y} are zero or negative, and a power law needs positive values: give the "
+        "loss itself, or allow a floor below zero (laws surface --space raw --bounds E=-10:0)"
     ),
     "unusable_y": (
         "{points:#point} cannot be used ({named:;}): drop them (nan_policy='drop', on the command line "
@@ -183,43 +184,43 @@ REASONS = {
         "used the {best} {y} of each run ({rows} of {of} rows); laws fit --reduce last or --reduce all "
         "changes that"
     ),
-    "answered_by_kind": (
-        "rows of each {columns} are answered by themselves; to fit all together: laws fit --mixed"
-    ),
+    "answered_by_kind": "each {columns} is fitted separately; to pool them: laws fit --mixed",
     "checkpoints": (
-        "all runs have the same n_data, so each counts with its last checkpoint and one at every halving of "
-        "the data seen"
+        "all runs end at the same n_data, so each counts with its last checkpoint and those at 1/2, 1/4, … "
+        "of its data"
     ),
     "weighted": "points are weighted by {column}",
     "error_missing": (
         "{column} is missing or zero in {lost} of {rows} rows, so all points have the same weight"
     ),
-    "percent": "{y} was in percent and is divided by 100",
+    "percent": "{y} was in percent and has been divided by 100",
     "settings_differ": (
-        "runs of the same size differ in {column} ({values:,}); for one kind alone: --where {column}={first}"
+        "runs of the same size differ in {column} ({values:,}); to use one value only: --where "
+        "{column}={first}"
     ),
     "unknown_differs": (
-        "runs of the same size differ in {column} ({values:,}); for one kind alone: --where {column}={first}"
-        "; if it is a size: --column n_params={column}"
+        "runs of the same size differ in {column} ({values:,}); to use one value only: --where "
+        "{column}={first}; if it is a size: --column n_params={column}"
     ),
     "also_explained": (
-        "{y} also changes with {column} ({p:p}), which the law leaves out; compare runs that are alike in "
-        "it, or fit and predict with it: --x {sizes},{column}"
+        "{y} also depends on {column} ({p:p}), which the law ignores; compare runs of the same {column}, "
+        "or include it: --x {sizes},{column}"
     ),
     "diverged_count": "{runs:#diverged run} included; --where status=done leaves them out",
     "both_vary": "n_params and n_data both vary; a law of {x} alone holds only if both keep growing together",
     "recipes_alike": "no {recipe} has a better {y} beyond noise, so all {runs} runs are used",
     "best_recipe": (
-        "of each size only the runs with the best {recipe} are used, {runs} of {of}, as judged by the {y} of "
-        "other sizes (all: mixed=True or laws fit --mixed)"
+        "only runs with the best {recipe} of each size are used ({runs} of {of}), judged by the {y} of the "
+        "other sizes; to use all: mixed=True or laws fit --mixed"
     ),
     "lowest_recipe": (
-        "of each size only the runs with the lowest {y} along {recipe} are used, {runs} of {of} (all: "
-        "mixed=True or laws fit --mixed)"
+        "only runs with the lowest {y} along {recipe} are used at each size ({runs} of {of}); to use all: "
+        "mixed=True or laws fit --mixed"
     ),
     "lowest_of_search": (
-        "every run has its own {recipe}, as in a random search: of each size only the lowest {y} counts "
-        "({runs} of {of} runs), which luck makes slightly too low (all: mixed=True or laws fit --mixed)"
+        "every run has its own {recipe}, as in a random search, so only the lowest {y} of each size is "
+        "used ({runs} of {of} runs); the minimum is biased slightly low; to use all: mixed=True or laws "
+        "fit --mixed"
     ),
     "other_measured": "{y} is fitted; also measured: {others:,} (--y {first})",
     "best_of_single_runs": (
@@ -292,15 +293,16 @@ REASONS = {
         "it is known"
     ),
     "residuals_bend": (
-        "the runs bend away from the form ({p:p}); intervals of predictions account for that, intervals of "
+        "the runs bend away from the form ({p:p}); intervals of predictions allow for that, intervals of "
         "parameters do not"
     ),
     "sizes_share_errors": (
-        "runs of the same size err together ({chance:sure} likely), as when one size was tuned better; "
+        "runs of the same size share an error ({chance:sure} likely), as when one size was tuned better; "
         "medians and intervals allow for it, fitted values do not"
     ),
     "seeds_as_one": (
-        "seeds of a size share its error ({chance:sure} likely) and then count as one point in intervals"
+        "seeds of one size share an error ({chance:sure} likely); to that extent intervals count them as "
+        "one point"
     ),
     # a bend of a curve
     "straight": (
@@ -314,14 +316,14 @@ REASONS = {
     "flattens": "it flattens: the local exponent goes from {first:.3f} to {last:.3f} ({p:p})",
     "steepens": "it steepens: the local exponent goes from {first:.3f} to {last:.3f} ({p:p})",
     "floor_seen": (
-        "it flattens: a floor fits better than none ({p:p}), though a parabola in the logarithms "
-        "alone does not show it ({parabola:p})"
+        "it flattens: the fit is better with a floor ({p:p}), although a quadratic in the logarithms alone "
+        "does not show it ({parabola:p})"
     ),
     "no_fall_seen": "it does not fall with size",
     "few_sizes_for_a_bend": "{sizes} sizes cannot show a bend: give four or more",
     "few_rows_to_search": (
-        "{rows} rows are too few to search for a form: at least {needed}, of which the later ones are "
-        "predicted from the earlier; or name a form (--form)"
+        "{rows} rows are too few to search for a form: at least {needed} are needed, because later rows "
+        "are predicted from earlier ones; or name a form (--form)"
     ),
     # a curve beyond its sizes
     "few_sizes": (
@@ -339,22 +341,23 @@ REASONS = {
         "or assume a form (laws.fit, --form)"
     ),
     "too_far_beyond": (
-        "the {sizes} sizes cover a factor of {covered:.2g}: that does not determine the curve {beyond:.3g} "
-        "times beyond the largest; measure smaller sizes, too, or ask for at most {most:.2g} times it"
+        "the {sizes} sizes cover a factor of {covered:.2g}, which does not determine the curve at "
+        "{beyond:.3g} times the largest; measure smaller sizes, too, or ask for at most {most:.2g} times "
+        "the largest"
     ),
     "value_open": (
         "{points} points at {sizes} sizes do not determine the value at {at:.3g}, {beyond:.3g} times the "
         "largest size: anything from {low:.2g} to {high:.2g} fits; add sizes"
     ),
     "short_range": (
-        "the {sizes} sizes cover a factor of {covered:.2g}, less than {least:g}, and show little of how the "
-        "curve continues: beyond the largest the interval is made {factor:.2g} times as wide, as published "
-        "curves require; adding smaller sizes would narrow it"
+        "the {sizes} sizes cover only a factor of {covered:.2g} (less than {least:g}), so intervals beyond "
+        "the largest are made {factor:.2g} times as wide, as published curves require; smaller sizes would "
+        "narrow them"
     ),
     "smoothed": (
-        "{repeated} of the {values} values repeat the one before, and none rises: they were smoothed (a "
-        "running minimum) or rounded, and the {left} that are left do not show how the curve goes on "
-        "beyond the largest size; give the values as they were measured, or {needed} different ones"
+        "{repeated} of the {values} values repeat the one before and none rises, so they were smoothed (a "
+        "running minimum) or rounded, and the remaining {left} do not show how the curve continues; give "
+        "the measured values, or at least {needed} different ones"
     ),
     "rests_on_the_form": (
         "with {sizes} sizes, a prediction at {beyond:.3g} times the largest depends on the form: the "
@@ -397,12 +400,12 @@ REASONS = {
         "bend ({p:p})"
     ),
     "surface_bends": (
-        "a sum of two power laws misses the runs by {scatter:%%}, and the misses change with size ({p:p}); "
-        "intervals of predictions account for that, intervals of exponents do not"
+        "the residuals of a sum of two power laws ({scatter:%%}) change with size ({p:p}); intervals of "
+        "predictions allow for that, intervals of exponents do not"
     ),
     "few_miss": (
-        "without {count:#run} of {runs}, off the law of the others by {low:%%} to {high:%%}, the exponents "
-        "are {alpha:.3f} and {beta:.3f} in {sizes}"
+        "leaving out {count:#outlier} of {runs} runs ({low:%%} to {high:%%} off the law of the others) "
+        "gives exponents {alpha:.3f} and {beta:.3f} in {sizes}"
     ),
     "another_form_predicts": "another form predicts the largest runs better than a sum of two power laws",
     "other_forms_weigh": (
@@ -481,17 +484,15 @@ REASONS = {
     "audit_duplicates": "{study}duplicates: {count:#row} repeat others in size, compute or data, and loss",
     "mend_duplicates": "keep one of each; runs that were repeated on purpose need a seed or a name",
     "audit_few_points": (
-        "{study}isoFLOP curves of few sizes: {curves:#compute} with fewer than {needed} sizes, too few to "
+        "{study}isoFLOP curves with few sizes: {curves:#budget} with fewer than {needed} sizes, too few to "
         "show a minimum"
     ),
-    "mend_few_points": (
-        "run more sizes at these computes, on both sides of the lowest loss, or leave them out"
-    ),
+    "mend_few_points": "run more sizes at these budgets, on both sides of the lowest loss, or leave them out",
     "audit_off_centre": (
         "{study}no minimum at {compute:.3g} FLOPs: towards {side} sizes the loss does not rise beyond its "
         "scatter"
     ),
-    "mend_off_centre": "add sizes at that end until the loss rises again, or leave this compute out",
+    "mend_off_centre": "add sizes on that side until the loss rises again, or leave this budget out",
     "audit_outlying": (
         "{study}outliers: {count:#run} more than five standard deviations ({scatter:.2g} of ln loss) off "
         "the parabola through the runs of equal compute, or far off the surface through all runs"
@@ -512,21 +513,21 @@ REASONS = {
         "state the count together with the exponent; compare with other studies only under the same count"
     ),
     "audit_counted_otherwise": (
-        "{study}parameters are counted in two ways: {count:#row} have another sum of 12 · layers · width² "
-        "and embeddings than the others"
+        "{study}parameters are counted in two ways: in {count:#row} the count is made up differently of 12 "
+        "· layers · width² and embeddings"
     ),
     "audit_means": "{study}{count:#row} hold the mean of the other runs of their setting",
     "audit_changed": "{study}{count:#row} with {column} = {values:,}, unlike the others",
-    "audit_noted": "{study}{count:#row} whose {column} say that something is wrong",
-    "audit_inconsistent": "{study}{count:#row} in which {columns:,} do not agree as in the others",
+    "audit_noted": "{study}{count:#row} in which {column} says that something is wrong",
+    "audit_inconsistent": "{study}{count:#row} in which {columns:,} do not fit together as in the others",
     "mend_inconsistent": "look for a typing error or another unit in one of these columns",
-    "audit_training_gap": "{study}{count:#run} whose test loss does not agree with {column} as in the others",
+    "audit_training_gap": "{study}{count:#run} whose test loss and {column} differ in an unusual way",
     "mend_training_gap": "look for other test data, test data in the training data, or a typing error",
-    "audit_warm_up": "{study}{count:#run} in which the warm-up takes more than .3 ({column})",
+    "audit_warm_up": "{study}{count:#run} with a warm-up of more than 30 % of the training ({column})",
     "mend_warm_up": "shorten the warm-up with the run, or leave these runs out: their loss is too high",
     "audit_repeated": "{study}{count:#run} with more than eight passes over the same data ({column})",
     "mend_repeated": "leave them out, or fit a law of repeated data: tokens seen again teach less",
-    "audit_selected": "{study}{count:#run} whose loss is from long before the end ({column})",
+    "audit_selected": "{study}{count:#run} whose loss was taken long before the end ({column})",
     "mend_selected": "take the loss at the end of every run, or the lowest of every run",
     "audit_impossible": "{study}{count:#row} with an impossible value: {column} = {worst:g}",
     "mend_impossible": "leave the value empty where nothing was measured, or correct it",
@@ -536,8 +537,8 @@ REASONS = {
     "mend_untuned": "try three values or more there: the loss of these sizes may be too high",
     "mend_of_another_kind": "leave these rows out, or give them a study of their own",
     "audit_unlike_seeds": (
-        "{study}seeds of one setting differ by {apart:%%} of the loss, those of others by {usual:%%} in the "
-        "median"
+        "{study}seeds of one setting differ by {apart:%%} in loss; those of other settings by {usual:%%} "
+        "(median)"
     ),
     "mend_unlike_seeds": (
         "run another seed there: the better one may only have been lucky, or the worse one failed"
@@ -601,20 +602,21 @@ REASONS = {
     "nesterov": "nesterov momentum is treated as heavy-ball momentum",
     "other_schedule": "schedule = {schedule}; the theory has a constant learning rate",
     "left_out": "{setting} = {value:g} is left out",
-    "augmented": "augment = {augment}: theory counts {n_data} examples, augmentation makes more of them",
+    "augmented": "augment = {augment}: the theory counts {n_data} examples, augmentation makes more of them",
     "mup": "mup: learning rates differ between layers, and the kernel is not weighted by them",
     "batch_noise": (
-        "batches of {batch} of {n_data} examples: theory descends on all of them, without the batches' noise"
+        "batches of {batch} of {n_data} examples: the theory is of full-batch descent, without minibatch "
+        "noise"
     ),
     "batch_normalized": (
-        "the network has {layers}: statistics of batches make it another function in training"
+        "the network has {layers}: in training, statistics of the batch make it a different function"
     ),
     "normalized": "the network has {layers}: its kernel moves early",
     "small_sample": (
-        "the kernel is measured on {inputs} inputs and the run has {n_data} examples: what a sample does "
-        "not resolve is extrapolated; samples={n_data} measures it, where there are so many inputs"
+        "the kernel is measured on {inputs} inputs, the run has {n_data} examples: modes that the sample "
+        "does not resolve are extrapolated; samples={n_data} measures them, if there are so many inputs"
     ),
-    "equal_epochs": "the measured slope in examples is at equal epochs: steps grow with them",
+    "equal_epochs": "the measured slope in examples is at equal epochs, so steps grow with examples",
     "large_steps": (
         "large steps, learning_rate = {rate:g}; descent on the kernel is stable below {largest:.3g}"
     ),
@@ -638,7 +640,7 @@ REASONS = {
     "apart_since": "apart from it by more than {close:%%} from step {step:g} on",
     "other_draws": (
         "descent with this kernel on other draws of {n_data} examples: {loss:.4g} at the end ± "
-        "{scatter:%%} by the draw, {ratio:.2f} times the solved loss (the theory's own error)"
+        "{scatter:%%} between draws, {ratio:.2f} times the solved loss (the theory's own error)"
     ),
     "kernel_moved": "kernel: drift {drift:.2g}, alignment {first:.3f} to {last:.3f}",
     "kernel_not_measured": 'kernel in training: not measured (train with measure = ["kernel"])',
@@ -659,14 +661,14 @@ REASONS = {
     ),
     "loss_at_the_end": "test loss at the end: {loss:.4g}",
     "measured_doubling": "measured, twice the {resource}: loss × {factor:.3f} (slope {slope:.2f})",
-    "no_runs_beside": "{resources}: the store has no other runs that differ in {columns:or} alone",
+    "no_runs_beside": "{resources}: the store has no other runs that differ only in {columns:or}",
     # learning curves
     "short_curves": "{size} = {sizes:,.10g} left out: fewer than {needed} usable points",
     "points_not_positive": "{points:#point} left out: {x} or {y} is missing or not positive",
     "rows_without_size": "{rows:#row} left out: no {size} is given",
     "optima_differ": (
-        "a quality of {quality:.2g} by optimum: the curves differ, or the places of their flat minima are "
-        "uncertain by more than the noise; by='position' (--by position) needs none of these"
+        "quality by optimum is {quality:.2g}: the curves differ, or their flat minima are located less "
+        "precisely than the noise suggests; by='position' (--by position) does not use the minima"
     ),
     "fall_over_no_range": (
         "the curves fall while x changes by a factor of {factor:.3g}; a power of x needs {least:g} or more: "
@@ -689,13 +691,15 @@ REASONS = {
     ),
     "noise_excludes": "the 95 % interval of p, [{low:.3g}, {high:.3g}], excludes {claim:g}",
     "noise_holds_zero": (
-        "the 95 % interval of p, [{low:.3g}, {high:.3g}], holds {claim:g}, and 0 as well: no dependence on "
+        "the 95 % interval of p, [{low:.3g}, {high:.3g}], contains {claim:g}, but also 0: no dependence on "
         "width"
     ),
     "noise_holds_other": (
-        "the 95 % interval of p, [{low:.3g}, {high:.3g}], holds {claim:g}, and {other:g} as well"
+        "the 95 % interval of p, [{low:.3g}, {high:.3g}], contains {claim:g}, but also {other:g}"
     ),
-    "noise_holds": ("the 95 % interval of p, [{low:.3g}, {high:.3g}], holds {claim:g} and excludes {others}"),
+    "noise_holds": (
+        "the 95 % interval of p, [{low:.3g}, {high:.3g}], contains {claim:g} and excludes {others}"
+    ),
     # a plan
     "narrows": "{cost} would narrow the {what} from ± {before:%%} to ± {after:%%}",
     "nothing_narrows": "no run within {budget} narrows the {what}: allow more (plan next --budget)",
