@@ -38,11 +38,8 @@ from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.laws.fitting.data.from_curves import points_of
 
 FOLDER = Path(__file__).with_name("tables_parts")
-# a file each, which holds its `Collection` under its own name in capitals
 SETS = {
-    path.stem: getattr(import_module(f"tables_parts.{path.stem}"), path.stem.upper())
-    for path in sorted(FOLDER.glob("[a-z]*.py"))
-    if path.stem not in ("cases", "perturbed")
+    path.stem: import_module(f"tables_parts.{path.stem}").TABLES for path in sorted(FOLDER.glob("set_*.py"))
 }
 FAR, CLOSE = 3.0, 0.02  # half-widths of the interval, or as a share, within which a prediction agrees
 WORDS = ("right", "refused", "wrong")

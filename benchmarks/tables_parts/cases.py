@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+import openpyxl
 import pandas as pd
 
 Array = np.ndarray
@@ -99,6 +102,7 @@ MODELS = np.array([19e6, 70e6, 160e6, 410e6, 1.4e9])
 TOKENS = np.array([1e9, 3e9, 10e9, 30e9])
 PYTHIA = np.array([14e6, 31e6, 70e6, 160e6, 410e6, 1e9, 1.4e9, 2.8e9, 6.9e9, 12e9])
 EXAMPLES = 1000.0 * 2 ** np.arange(7)
+ANY = ("",)  # words that every refusal has
 
 
 def noisy(values: Array, scatter: float, seed: int, digits: int) -> Array:
@@ -245,3 +249,39 @@ def comma(value: float, digits: int = 4) -> str:
 def falling(end: float, points: int = 11) -> np.ndarray:
     """Losses of checkpoints that fall to the end."""
     return np.round(end + 4.0 * np.exp(-np.linspace(0, 7, points)) * np.linspace(1, 0, points), 4)
+
+
+def packed(files: dict[str, str]) -> bytes:
+    """A zip archive of texts."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return data.getvalue()
+
+
+def perplexities(truth: Truth, digits: int = 2) -> tuple[Array, Truth]:
+    """The exponentials of losses as they are written, and what they should be read as."""
+    *sizes, y = truth.points
+    ppl = np.round(np.exp(truth.points[y]), digits)
+    return ppl, Truth({name: truth.points[name] for name in sizes} | {y: np.log(ppl)}, truth.ten_times)
+
+
+def workbook(
+    sheets: dict[str, list[list[object]]], merged: tuple[str, ...] = (), formats: dict[str, str] | None = None
+) -> bytes:
+    """A workbook: its sheets by name; cells to merge and number formats of columns are those of the first."""
+    file, made = io.BytesIO(), openpyxl.Workbook()
+    made.remove(made.active)
+    for name, rows in sheets.items():
+        sheet = made.create_sheet(name)
+        for row in rows:
+            sheet.append([float(c) if isinstance(c, np.floating) else c for c in row])
+    first = made.worksheets[0]
+    for cells in merged:
+        first.merge_cells(cells)
+    for column, how in (formats or {}).items():
+        for cell in first[column]:
+            cell.number_format = how
+    made.save(file)
+    return file.getvalue()
