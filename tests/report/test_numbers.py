@@ -117,7 +117,7 @@ def test_a_power_law_goes_through_the_middle_of_its_points(sign: int):
 
 def test_the_section_on_runs_names_what_all_share_and_rounds_sizes_from_a_thousand_on():
     shared = sections.runs(curves())
-    assert "The same in all: model mlp." in shared.paragraphs
+    assert "In all runs: model mlp." in shared.paragraphs
     assert not any(
         "The same" in text
         for text in sections.runs(sl.Curves(curves().frame.drop(columns="model"))).paragraphs

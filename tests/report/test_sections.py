@@ -209,7 +209,7 @@ def test_isoflop_curves_without_runs_have_their_own_entry_in_the_legend():
         expected += own if len(each.loss) else [(name, "lines", True)]
     assert drawn == expected
     assert 7 < len(drawn) < 14  # some of the seven have runs
-    assert "coloured by the nearest of 7 computes" in section.paragraphs[0]
+    assert "coloured by the nearest of 7 budgets" in section.paragraphs[0]
     assert "No minimum is marked: " in section.paragraphs[0]
 
 

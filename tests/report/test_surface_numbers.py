@@ -123,8 +123,8 @@ def test_a_backtest_is_said_in_numbers_and_has_failed_below_four_of_five(monkeyp
     section = surface_sections.the_backtest(SimpleNamespace(surface=Known(), y="loss"), "tokens")
     (said,) = section.paragraphs
     assert "The 5 points of more than a tenth" in said
-    assert "fitted to the 7 cheaper ones alone: off by 1 % (root mean square)" in said
-    assert f"hold {20 * held} % of them" in said
+    assert "fitted to the 7 cheaper ones: off by 1 % (root mean square)" in said
+    assert f"contain {20 * held} % of them" in said
     assert ("too few" in said) == failed
     drawn = named(section.plots[0].figure, "predicted, 95 %")
     assert drawn.x.tolist() == sorted(test.compute)

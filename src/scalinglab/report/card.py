@@ -68,9 +68,7 @@ def of_kinds(found: Answers) -> Plot:
             mode="markers", marker={"symbol": "diamond", "size": 9, "color": kind.color},
             name=f"{kind.name}, ten times as much", showlegend=False,
         )  # fmt: skip
-    caption = (
-        f"{label(found.y)} of every run; diamonds: ten times the largest of its kind, with the 95 % interval."
-    )
+    caption = f"{label(found.y)} of every run; diamonds: predictions at ten times the largest of each kind, with 95 % intervals."
     return Plot(finish(drawn), caption[0].upper() + caption[1:])
 
 
@@ -144,7 +142,7 @@ def curve_caption(found: Answers, ahead: Extrapolation) -> str:
     runs = table.y[table.x == largest]
     inside = int(np.sum((ahead.low[place] <= runs) & (runs <= ahead.high[place])))
     of = f"{inside} of the {len(runs)} runs" if len(runs) > 1 else ("the run" if inside else "no run")
-    text = f"{label(found.y)}, its trend and a 95 % interval for a run; at the largest size it holds {of}."
+    text = f"{label(found.y)}, its trend and a 95 % interval for a further run; at the largest size it contains {of}."
     return text[0].upper() + text[1:]
 
 
@@ -166,7 +164,7 @@ def surface_figure(found: Answers, frontier: pd.DataFrame | Reason) -> tuple[Plo
     inside, beyond = near["times_beyond"] <= ROUNDED, near["times_beyond"] >= 1 / ROUNDED  # without a gap
     line(drawn, compute[inside], loss[inside], f"best {label(found.y)}", PALETTE[1])
     line(drawn, compute[beyond], loss[beyond], "beyond the runs", PALETTE[1], dash="dash")
-    caption = f"{label(found.y)} of every run, and the best for a compute with its 95 % interval."
+    caption = f"{label(found.y)} of every run, and the lowest at each compute with its 95 % interval."
     return Plot(finish(legend_above(drawn)), caption[0].upper() + caption[1:]), _budget(found, near, total)
 
 

@@ -71,15 +71,17 @@ def against_norm(curves: Curves) -> Section | None:
     plots = [
         Plot(
             by_size(found.curves, "norm", "test_error", found.by),
-            "Test error against the norm of the network at that time.",
+            "Test error against the norm of the network at the same time.",
         )
     ]
     if found.x is not None:
         figure = by_size(found.started, found.x, "norm", found.by)
-        plots.append(Plot(figure, "How the norm grows while the network trains."))
+        plots.append(Plot(figure, "Growth of the norm during training."))
     text = "The same runs against the norm of the network instead of time."
     if found.by == "n_data" and found.curves.frame["n_data"].nunique() > 1:
-        text += " Where curves coincide early on, more data lets a run follow the same line further."
+        text += (
+            " Where curves coincide early in training, more data lets a run follow the common curve further."
+        )
     return Section("Error against norm", [text], plots)
 
 
@@ -89,9 +91,7 @@ def runs(curves: Curves, limit: int = LISTED) -> Section:
     text = [f"{counted(curves)}."]
     if found.constant:
         text.append(
-            "The same in all: "
-            + ", ".join(f"{label(k)} {worded(k, v)}" for k, v in found.constant.items())
-            + "."
+            "In all runs: " + ", ".join(f"{label(k)} {worded(k, v)}" for k, v in found.constant.items()) + "."
         )
     if len(found.table) > limit:
         text.append(f"The first {limit} are listed; the CSV has all.")
@@ -179,7 +179,7 @@ def the_laws(found: Dynamical) -> Section:
             Plot(error_against_data(found), f"The best test error against the number of {label('n_data')}."),
             Plot(
                 norm_against_data(found),
-                "Where each curve lies along the norm: its minimum, and its falling part (see γ₂).",
+                "Norm at the minimum of each curve, and position of its falling part (see γ₂).",
             ),
         ],
         [("The optimum of every size", optima)],

@@ -66,7 +66,7 @@ def isoflops(fitted: Surface, y: str, unit: str) -> Section:
             points(figure, each.n_params, each.loss, name=name, color=shade)
         line(figure, each.sizes, each.fitted, "fit" if has_runs else name, shade, legend=not has_runs)
     text = [
-        f"Points are {_points(fitted)}, coloured by the nearest of {len(found)} computes; lines are the "
+        f"Points are {_points(fitted)}, coloured by the nearest of {len(found)} budgets; lines are the "
         "fitted surface at that compute."
     ]
     best = minima_of(fitted)
@@ -112,7 +112,7 @@ def the_frontier(fitted: Surface, found: pd.DataFrame | Reason, y: str, unit: st
     })  # fmt: skip
     method = "profile likelihood" if fitted.method == "profile" else "bootstrap over runs"
     text = (
-        f"With k = 6 FLOPs per parameter and {unit.rstrip('s')}. Lines are medians, bands 95 % intervals "
+        f"At 6 FLOPs per parameter and {unit.rstrip('s')}. Lines are medians, bands 95 % intervals "
         f"({method}); dashed lines lie beyond the largest run."
     )
     plot = Plot(finish(legend_above(size)), "The compute-optimal number of parameters.")
@@ -153,12 +153,14 @@ def the_backtest(found: Answers, unit: str) -> Section:
     points(figure, test.compute, test.measured, name="measured")
     text = (
         f"The {len(test.measured)} points of more than a tenth of the largest compute, predicted by a "
-        f"surface fitted to the {test.cheaper} cheaper ones alone: off by {100 * test.error:.2g} % (root "
-        f"mean square); the 95 % intervals hold {100 * test.inside:.0f} % of them."
+        f"surface fitted to the {test.cheaper} cheaper ones: off by {100 * test.error:.2g} % (root "
+        f"mean square); the 95 % intervals contain {100 * test.inside:.0f} % of them."
     )
     if test.inside < ENOUGH:
         text += " That is too few: beyond its runs this surface is less certain than its intervals say."
-    return Section(title, [text], [Plot(finish(legend_above(figure)), "Predicted before, measured after.")])
+    return Section(
+        title, [text], [Plot(finish(legend_above(figure)), "The largest runs, predicted from cheaper ones.")]
+    )
 
 
 # --- the fit -------------------------------------------------------------------------------------------
@@ -184,7 +186,7 @@ def the_fit(fitted: Surface, unit: str) -> Section:
     text += [paragraph(reason.sentence()) for reason in fitted.others_weigh]
     if lost:
         text.append(f"These runs do not determine {', '.join(lost)}.")
-    plot = Plot(finish(figure), "Residuals: a surface that holds leaves no trend with compute or size.")
+    plot = Plot(finish(figure), "Residuals: if the form holds, they show no trend with compute or size.")
     return Section("The fit", [" ".join(text)], [plot], [("The law", table)])
 
 

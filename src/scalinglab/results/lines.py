@@ -148,11 +148,13 @@ LINES = {
     "share": "{share:>6.1f} %  {name}",
     "mixture_loss": "loss {value:.4g}   {level:%%} [{low:.4g}, {high:.4g}]   best run {best:.4g}",
     "mixture_like": "the mixture to compare: {value:.4g}   [{low:.4g}, {high:.4g}]",
-    "mixture_beyond": "{asked:.4g} is beyond the runs: the mixture and its loss are those at {sizes:.4g}",
+    "mixture_beyond": "{asked:.4g} is beyond the runs: mixture and loss are those at {sizes:.4g}",
     "mixtures": "{y} of {runs} mixtures of {domains} domains{sizes}",
     "and_sizes": " and {sizes}",
-    "mixtures_left_out": "left out, a run is predicted within {error:.2f} %, rank correlation {rank:.4f}",
-    "mixtures_matter": "it changes most with {domains:,}",
+    "mixtures_left_out": (
+        "cross-validated: a run is predicted within {error:.2f} %, rank correlation {rank:.4f}"
+    ),
+    "mixtures_matter": "it depends most on {domains:,}",
     # schedules
     "schedule_fit": "{form}: L = {equation}   ({doc})",
     "schedule_points": "  {points} points of {runs:#run}",

@@ -10,7 +10,7 @@ from scalinglab.cli.options import Bounds, Numbers, Sizes, Variables
 from scalinglab.cli.output import Output
 from scalinglab.cli.registry import command
 from scalinglab.cli.tables import Rows, Surface, Table, read_table
-from scalinglab.errors import BadInput
+from scalinglab.errors import BadInput, nearest
 
 if TYPE_CHECKING:
     import numpy as np
@@ -298,7 +298,10 @@ def mixture(
     columns = readers.read_table(table.file, **renamed).frame if "*" in shares else ()
     domains: list[str] = []
     for pattern in shares.split(","):
-        domains += [c for c in map(str, columns) if fnmatch(c, pattern)] if "*" in pattern else [pattern]
+        found = [c for c in map(str, columns) if fnmatch(c, pattern)] if "*" in pattern else [pattern]
+        if not found:
+            raise BadInput(f"--shares {pattern}: no column matches; {nearest(pattern, map(str, columns))}")
+        domains += found
     where = table.where or {}
     read = read_table(table.file, table.column, domains)
     fitted = mixing.mixture(

@@ -109,7 +109,7 @@ def size_for(
     if "error" in measured and target >= 1 > law.points.y.max():
         raise BadInput(
             f"target={target:g}: {measured} is a fraction below 1 (percent are divided by 100 when they are "
-            "read): give 0.05 for 5 %, and of an accuracy what it lacks to 1"
+            "read): give 0.05 for 5 %; for an accuracy give 1 - accuracy"
         )
     grid = _search_grid(law, target, level, farthest)
     curve, (low, high) = np.asarray(law.predict(grid)), law.interval(grid, level)
