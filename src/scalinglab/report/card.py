@@ -68,7 +68,10 @@ def of_kinds(found: Answers) -> Plot:
             mode="markers", marker={"symbol": "diamond", "size": 9, "color": kind.color},
             name=f"{kind.name}, ten times as much", showlegend=False,
         )  # fmt: skip
-    caption = f"{label(found.y)} of every run; diamonds: predictions at ten times the largest of each kind, with 95 % intervals."
+    caption = (
+        f"{label(found.y)} of every run; diamonds: predictions at ten times the largest of each kind, with "
+        "95 % intervals."
+    )
     return Plot(finish(drawn), caption[0].upper() + caption[1:])
 
 
@@ -142,7 +145,10 @@ def curve_caption(found: Answers, ahead: Extrapolation) -> str:
     runs = table.y[table.x == largest]
     inside = int(np.sum((ahead.low[place] <= runs) & (runs <= ahead.high[place])))
     of = f"{inside} of the {len(runs)} runs" if len(runs) > 1 else ("the run" if inside else "no run")
-    text = f"{label(found.y)}, its trend and a 95 % interval for a further run; at the largest size it contains {of}."
+    text = (
+        f"{label(found.y)}, its trend and a 95 % interval for a further run; at the largest size it "
+        f"contains {of}."
+    )
     return text[0].upper() + text[1:]
 
 
