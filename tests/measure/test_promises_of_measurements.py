@@ -53,7 +53,7 @@ def test_pieces_of_a_kernel_hold_at_most_so_many_numbers_and_cover_everything(mo
     anatomy = SimpleNamespace(
         directions=[0, 1], layers=layers, other_parameters=["w"], parameters={"w": torch.zeros(11)}
     )  # fmt: skip
-    found = products.pieces(anatomy, 4, "trace", most)
+    found = products.pieces(anatomy, 4, most)
     for layer in layers:
         own = [p for p in found if isinstance(p, products.Written) and p.layer is layer]
         assert [row for p in own for row in range(p.first, p.last)] == list(range(layer.shape[0]))

@@ -847,6 +847,16 @@ TRUTHS = tuple(v if v.ndim > 1 else v[:, None] > 0 for v in classes())
         ({"schedule": lambda a, b, c: 1.0}, "takes .step. or .step, steps."),
         ({"schedule": "wds"}, "'wsd'"),
         ({"optimizer": "moun"}, "'muon'"),
+        ({"optimizer": torch.optim.Adam([torch.zeros(1)])}, "the class Adam"),
+        (
+            {"schedule": torch.optim.lr_scheduler.StepLR(torch.optim.SGD([torch.zeros(1)]), 3)},
+            "optimizer, steps: StepLR",
+        ),
+        ({"schedule": torch.optim.lr_scheduler.CosineAnnealingLR}, "it needs T_max"),
+        ({"model": lambda inside, outside: nn.Linear(inside, outside)}, "needs inside, outside: give inside"),
+        ({"data": tuple(v if v.ndim > 1 else v + 1 for v in classes())}, "classes are counted from 0"),
+        ({"data": tuple(v if v.ndim > 1 else v.float() for v in classes())}, "classes as whole numbers"),
+        ({"data": tuple(v if v.ndim > 1 else v.numpy().astype(str) for v in classes())}, "return_inverse"),
     ],
 )
 def test_what_is_wrong_is_said(own: dict, says: str) -> None:
@@ -856,6 +866,8 @@ def test_what_is_wrong_is_said(own: dict, says: str) -> None:
 
 
 def test_options_that_the_class_does_not_take_and_misspelt_keys_are_refused() -> None:
+    with pytest.raises(BadInput, match="'learning_rate'"):
+        run({"n_data": 60, "steps": 2, "lr": 0.1}, model=lambda s: Small(), data=classes())
     with pytest.raises(BadInput, match="'patch'"):
         run({**SHORT, "patch": 4}, model=Small, data=classes())
     with pytest.raises(BadInput, match="'batch_size'"):

@@ -165,13 +165,9 @@ def test_the_last_step_is_measured_with_what_the_loop_gave_and_no_graph_is_kept(
     assert len(tracker.finish()) == 3
 
 
-def test_of_a_loss_that_is_gone_at_the_end_one_shortly_before_counts() -> None:
-    tracker, last = Tracker(small(), n_data=64, norms=False, per_decade=1), 4321
-    for step in range(1, last + 1):
-        tracker(step, loss=torch.tensor(float(step)), test_loss=step)
-    end = tracker.finish().frame.iloc[-1]
-    assert end["step"] == end["test_loss"] == last
-    assert last - last / 200 - 1 <= end["train_loss"] <= last
+def test_a_misspelt_argument_is_no_setting() -> None:
+    with pytest.raises(BadInput, match="'store'"):
+        Tracker(small(), n_data=64, stor="runs/")
 
 
 def test_a_block_in_which_nothing_was_trained_does_not_finish_the_run(tmp_path: Path) -> None:

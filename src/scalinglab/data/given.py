@@ -208,5 +208,6 @@ def _numbers(part: Any, name: str) -> np.ndarray:
     if found.dtype.kind in "iu":
         return found.astype(np.int64)
     if found.dtype.kind != "f":
-        raise BadInput(f"{name} holds {found.dtype}: give numbers")
+        names = "; of class names, np.unique(y, return_inverse=True)[1]" if found.dtype.kind in "UO" else ""
+        raise BadInput(f"{name} holds {found.dtype}: give numbers{names}")
     return found.astype(np.float32)

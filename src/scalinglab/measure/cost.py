@@ -19,7 +19,7 @@ from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
 from scalinglab.errors import BadInput
-from scalinglab.measure.evaluation import evaluating, on_zeros, unwrapped
+from scalinglab.measure.evaluation import evaluating, on_zeros, unwrapped, zeros
 from scalinglab.results.types import Reason, Remark, Worded
 from scalinglab.support.validation import checked
 
@@ -69,9 +69,7 @@ def flops(model: nn.Module, input_shape: tuple[int, ...], batch_size: int = 1) -
     if batch_size < 1:
         raise BadInput(f"batch_size = {batch_size}: a batch has at least one example")
     network = unwrapped(model)
-    like = next(network.parameters(), torch.empty(0))
-    zeros = torch.zeros(1, *input_shape, dtype=like.dtype, device=like.device)
-    one = on_zeros(network, zeros, lambda x: flops_of(network, x))
+    one = on_zeros(network, zeros(network, input_shape), lambda x: flops_of(network, x))
     layers = {name: batch_size * count for name, count in one.layers.items()}
     return Flops(one.n_params, batch_size * one.forward, batch_size * one.step, layers)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import jacrev, vmap
 
-from scalinglab.errors import BadInput
+from scalinglab.errors import BadInput, is_whole
 
 Result = TypeVar("Result")
 
@@ -47,6 +47,21 @@ def initialised(model: nn.Module, x: Tensor) -> nn.Module:
         with evaluating(network), torch.no_grad():
             network(x)
     return network
+
+
+def as_inputs(model: nn.Module, x: Any) -> Tensor:
+    """Inputs as a tensor, real ones in the precision of the model's parameters."""
+    x, like = torch.as_tensor(x), next(model.parameters(), torch.empty(0))
+    return x.to(like.dtype) if x.is_floating_point() and like.is_floating_point() else x
+
+
+def zeros(model: nn.Module, input_shape: Sequence[int], examples: int = 1) -> Tensor:
+    """Examples of zeros, of the type and on the device of the model's parameters."""
+    if isinstance(input_shape, Tensor) or not all(map(is_whole, input_shape)):
+        given = getattr(input_shape, "shape", input_shape)
+        raise BadInput(f"input_shape of {tuple(given)}: give the shape of one input, such as (3, 32, 32)")
+    like = next(model.parameters(), torch.empty(0))
+    return torch.zeros(examples, *map(int, input_shape), dtype=like.real.dtype, device=like.device)
 
 
 def on_zeros(model: nn.Module, zeros: Tensor, call: Callable[[Tensor], Result]) -> Result:

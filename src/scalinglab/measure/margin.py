@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from scalinglab.errors import BadInput
-from scalinglab.measure.evaluation import batches, evaluating, initialised, logits_of
+from scalinglab.measure.evaluation import as_inputs, batches, evaluating, initialised, logits_of
 from scalinglab.measure.network_norms.report import spectral_complexity
 from scalinglab.results.types import Reason, Remark, Worded
 from scalinglab.support.validation import checked
@@ -85,7 +85,7 @@ def margins(
         log_complexity: log R if it is known already; otherwise it is measured.
         batch_size: Inputs passed through the network at a time.
     """
-    x, y = torch.as_tensor(x), torch.as_tensor(y)
+    x, y = as_inputs(model, x), torch.as_tensor(y)
     if len(x) != len(y) or len(x) == 0:
         raise BadInput(
             f"{len(x)} inputs and {len(y)} labels: margins need as many labels as inputs, and some"

@@ -17,7 +17,15 @@ from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from scalinglab.errors import BadInput, nearest
-from scalinglab.measure.evaluation import batches, evaluating, initialised, jacobians, logits_of, trained
+from scalinglab.measure.evaluation import (
+    as_inputs,
+    batches,
+    evaluating,
+    initialised,
+    jacobians,
+    logits_of,
+    trained,
+)
 from scalinglab.sgd_noise import noise_scale, normalized_noise_scale
 from scalinglab.support.validation import checked
 
@@ -66,7 +74,7 @@ def gradient_noise(
             returns one number.
         batch_size: Gradients held at a time.
     """
-    x, y = torch.as_tensor(x), torch.as_tensor(y)
+    x, y = as_inputs(model, x), torch.as_tensor(y)
     if len(x) < 2 or len(x) != len(y):
         raise BadInput(f"{len(x)} inputs and {len(y)} targets: the gradient noise needs two pairs or more")
     if isinstance(loss, str) and loss not in ("cross_entropy", "mse"):

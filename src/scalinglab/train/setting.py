@@ -73,6 +73,7 @@ TORCH_OPTIMIZERS: dict[str, tuple[str, dict[str, Any]]] = {
     "Adam": ("adam", {}), "AdamW": ("adamw", {"weight_decay": 0.01}), "SGD": ("sgd", {}),
 }  # fmt: skip
 MISSPELT = 0.85  # how alike an option and a key are where one is taken for the other
+SHORT = {"lr": "learning_rate", "wd": "weight_decay", "bs": "batch_size"}
 MOST_ONLINE = 50_000_000  # examples of a teacher that a run may see online
 
 
@@ -243,7 +244,7 @@ class Setting:
             if values.get(name) is None:
                 if slips := [v for v in values if v not in every and name in get_close_matches(v, every, 1)]:
                     raise BadInput(f"a setting has no {slips[0]!r}; {nearest(slips[0], every)}")
-                raise BadInput(f"a setting needs {name!r}, for example {name} = {_EXAMPLE[name]!r}")
+                raise BadInput(f"a setting needs {name!r}, for example {name} = {_EXAMPLE[name]}")
         values = taken_in(with_torch_optimizer(values))
         if is_own(values["model"]):
             values = _with_options(values, every)
@@ -341,7 +342,7 @@ class Setting:
         return run_name(self.identity())
 
 
-_EXAMPLE = {"model": "cnn", "dataset": "mnist"}
+_EXAMPLE = {"model": "'cnn'", "dataset": "'mnist' (`data` of run_many)"}
 MOMENTUM = {"sgd": 0.0, "nesterov": 0.9, "muon": 0.95}  # where none is given
 
 
@@ -353,7 +354,7 @@ def _with_options(values: Mapping[str, Any], known: Sequence[str]) -> dict[str, 
             whole = isinstance(value, float) and value.is_integer()  # 32.0 of the command line
             options[name] = int(value) if whole else value
     for name in options:
-        near = [] if name in OF_FAMILIES else get_close_matches(name, known, 1, MISSPELT)
+        near = [] if name in OF_FAMILIES else get_close_matches(SHORT.get(name, name), known, 1, MISSPELT)
         if near and near[0] not in values:
             raise BadInput(
                 f"{name} = {options[name]!r}: did you mean {near[0]!r}? An option needs another name"

@@ -30,12 +30,13 @@ as soon as the store takes them. Only wrong arguments are refused, before the tr
 from __future__ import annotations
 
 import contextlib
+import difflib
 import importlib.util
+import inspect
 import math
 import os
 import sys
 import warnings
-import weakref
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from numbers import Real
@@ -57,9 +58,9 @@ from scalinglab.store import RunWriter, Store
 from scalinglab.train.checkpoints.extra_measurements import Reading, without_arrays
 from scalinglab.train.checkpoints.measuring import NORMS
 from scalinglab.train.outlook import Outlook, planned
+from scalinglab.train.setting import MISSPELT
 
 Evaluation = Callable[[], Mapping[str, float]]
-KEEP = 200  # convention: tensors are kept at every step up to this one, then at steps closer than this part
 
 
 class TrackerWarning(UserWarning):
@@ -115,6 +116,13 @@ class Tracker:
     ) -> None:
         if not isinstance(model, nn.Module):
             raise BadInput(f"model={model!r} must be a torch.nn.Module: the network that you train")
+        known = [*inspect.signature(Tracker).parameters]
+        for name in setting:
+            if close := difflib.get_close_matches(name, known, 1, MISSPELT):
+                raise BadInput(
+                    f"{name}={setting[name]!r} would be a setting of the run: did you mean {close[0]!r}? "
+                    "A setting needs another name"
+                )
         for name, number in {
             "n_data": n_data,
             "per_decade": per_decade,
@@ -136,8 +144,6 @@ class Tracker:
         self._reported: set[str] = set()
         self._unwritten: list[dict[str, Any]] = []
         self._unmeasured: tuple[int, dict[str, Any]] | None = None  # the last step, with what the loop gave
-        self._kept: dict[str, Any] = {}  # what it gave at a step shortly before, without graphs
-        self._keep = 0  # the step from which on that is too long ago
         self.writer: RunWriter | None = None
         self.outlook: Outlook | None = None
         self.done = False
@@ -283,8 +289,7 @@ class Tracker:
         Args:
             step: steps done, from 1.
             measured: numbers that the loop has at hand: `loss`, `train_loss`, `test_error`, …; they are
-                read only at checkpoints, so passing a tensor costs nothing in between. Of a tensor that is
-                gone when `finish` is called the value counts that it had a two-hundredth of the steps before.
+                read only at checkpoints, so that the device is not waited for in between.
 
         Returns:
             Whether it was a checkpoint.
@@ -298,13 +303,9 @@ class Tracker:
             if step >= self._next:
                 self.measure(step, **measured)
                 return True
-            if step >= self._keep:
-                self._keep = step + 1 + step // KEEP
-                self._kept = {k: v.detach() for k, v in measured.items() if isinstance(v, Tensor)}
-            for name, value in measured.items():
-                if isinstance(value, Tensor):  # graphs keep activations; `detach` takes most of a call
-                    measured[name] = weakref.ref(value)
-            self._unmeasured = step, measured
+            # detached, since graphs keep activations
+            numbers = {k: v.detach() if isinstance(v, Tensor) else v for k, v in measured.items()}
+            self._unmeasured = step, numbers
         except Exception as error:
             self._tell("a checkpoint", error)
         return False
@@ -456,10 +457,6 @@ class Tracker:
     def _end(self) -> None:
         if self._unmeasured is not None:
             step, measured = self._unmeasured
-            for name, value in measured.items():
-                if isinstance(value, weakref.ref) and (value := value()) is None:
-                    value = self._kept.get(name)
-                measured[name] = value
             self.measure(int(step), **measured)
         with self._going_on("the store"):
             if self._watch is not None:

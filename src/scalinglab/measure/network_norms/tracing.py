@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from scalinglab.errors import BadInput
-from scalinglab.measure.evaluation import evaluating, initialised, on_zeros
+from scalinglab.measure.evaluation import evaluating, initialised, on_zeros, zeros
 from scalinglab.measure.network_norms.graph import Graph
 from scalinglab.measure.network_norms.reading.layers import BATCH
 from scalinglab.measure.network_norms.reading.recording import Recorder, Recording
@@ -26,12 +26,11 @@ def trace(model: nn.Module, input_shape: tuple[int, ...]) -> Graph:
     """Read the graph of `model` for inputs of `input_shape` (without the batch axis), numbers or tokens."""
     if next(model.parameters(), None) is None:
         return Graph()
-    parameter = next(model.parameters())
-    zeros = torch.zeros(BATCH, *input_shape, dtype=parameter.dtype, device=parameter.device)
-    kind = parameter.device.type  # networks without numbers know no autocast
+    batch = zeros(model, input_shape, BATCH)
+    kind = batch.device.type  # networks without numbers know no autocast
     full = contextlib.nullcontext() if kind == "meta" else torch.autocast(kind, enabled=False)
     with torch.inference_mode(mode=False), full, evaluating(model):
-        recording = _record(model, zeros)
+        recording = _record(model, batch)
     if recording.complaints and recording.output is not None:  # no bound, but layers: all of them count
         recording.from_input |= {node.name for node in recording.graph.nodes if node.op != "get_attr"}
     if recording.output is None or recording.output.name not in recording.from_input:
@@ -40,15 +39,15 @@ def trace(model: nn.Module, input_shape: tuple[int, ...]) -> Graph:
     return Rules(recording, dict(model.named_modules()), names).graph
 
 
-def _record(model: nn.Module, zeros: Tensor) -> Recording:
-    """What the network calls on zeros."""
+def _record(model: nn.Module, batch: Tensor) -> Recording:
+    """What the network calls on a batch of zeros."""
 
     def recorded(x: Tensor) -> Recording:
         # with derivatives: a tensor that needs one, and that was not recorded, is noticed
         with _slow_attention(), torch.enable_grad():
             return Recorder(initialised(model, x), is_leaf).run(x)
 
-    return on_zeros(model, zeros.clone().requires_grad_(), recorded)
+    return on_zeros(model, batch.clone().requires_grad_(), recorded)
 
 
 @contextlib.contextmanager

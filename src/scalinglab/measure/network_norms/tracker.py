@@ -80,12 +80,11 @@ class NormTracker:
         # a bare layer is a network of one
         self.prefix = "0." if is_leaf(model) else ""
         self.model = nn.Sequential(model) if self.prefix else model
-        self.input_shape = tuple(input_shape)
         self.definition = definition
         self.which = tuple(which)
         self.tolerance = tolerance
         if readers is None:
-            graph = trace(self.model, self.input_shape) if graph is None else graph
+            graph = trace(self.model, input_shape) if graph is None else graph
             parameters = tuple(name for name, _ in self.model.named_parameters())
             readers = Readers(Plan(graph, parameters, definition, self.which), capture)
         plan = readers.plan

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from scalinglab.errors import BadInput, nearest
-from scalinglab.measure.evaluation import evaluating, initialised
+from scalinglab.measure.evaluation import as_inputs, evaluating, initialised
 from scalinglab.measure.free_memory import free_memory
 from scalinglab.measure.network_norms.operators import full_precision
 from scalinglab.measure.tangent_kernel.layers import COMPARED, Anatomy, find
@@ -24,13 +24,12 @@ from scalinglab.measure.tangent_kernel.products import (
     Piece,
     Stored,
     fill_generic,
-    mirrored,
     passes,
     pieces,
 )
 from scalinglab.support.validation import checked
 
-OUTPUTS = ("mean", "trace", "pseudo", "each", "full")
+OUTPUTS = ("mean", "trace", "pseudo")
 MEMORY = 2**30  # bytes of Jacobians in memory on a CPU
 SHARE = 0.3  # of a GPU's free memory
 BATCH = {"cpu": 64, "cuda": 256}  # inputs in one pass through the network
@@ -48,15 +47,14 @@ def ntk(
     batch_size: int | None = None,
     memory: float | None = None,
 ) -> NDArray[np.float64]:
-    """The Gram matrix of the empirical neural tangent kernel, in evaluation mode.
+    """The Gram matrix of the empirical neural tangent kernel, (n, m), in evaluation mode.
 
     Args:
         model: A network with outputs (n, classes).
         x: Inputs (n, ...), tensors or arrays.
         x_other: Inputs of the second argument (m, ...); None for `x` itself.
-        outputs: "mean" over outputs of Θ_aa, shape (n, m), or "trace", their sum; "pseudo", the kernel of
-            Σ_a f_a/√classes, (n, m), which needs one backward pass in place of one for each output; "each"
-            Θ_aa, (classes, n, m); "full", (n, classes, m, classes).
+        outputs: "mean" over outputs of Θ_aa, or "trace", their sum; "pseudo", the kernel of Σ_a f_a/√classes,
+            which needs one backward pass in place of one for each output.
         batch_size: Inputs in one pass through the network; default 64 on a CPU and 256 on a GPU, or as many
             as a quarter of the memory holds activations of.
         memory: Bytes of Jacobians at a time, which decides how many passes over the inputs there are;
@@ -77,10 +75,10 @@ def ntk(
         raise BadInput("the kernel of no inputs: give at least one")
     if memory is not None and not memory > 0:
         raise BadInput(f"memory = {memory}: give a positive number of bytes")
-    x = torch.as_tensor(x)
+    x = as_inputs(model, x)
     parameter = next(model.parameters())
     device = parameter.device
-    sets = [x] if x_other is None else [x, torch.as_tensor(x_other)]
+    sets = [x] if x_other is None else [x, as_inputs(model, x_other)]
     few = x[:: max(1, len(x) // COMPARED)].to(device)
     model = initialised(model, few[:1])
     with evaluating(model), full_precision(device):
@@ -88,22 +86,19 @@ def ntk(
         classes = anatomy.directions.shape[1]
         if outputs == "pseudo":
             anatomy = find(model, few, torch.full((1, classes), classes**-0.5))
-        kind = {"each": "each", "full": "full"}.get(outputs, "sum")
-        n, m, directions = len(sets[0]), len(sets[-1]), len(anatomy.directions)
-        shape = {"sum": (n, m), "each": (directions, n, m), "full": (n, directions, m, directions)}[kind]
-        gram = torch.zeros(shape, dtype=torch.float64, device=device)
+        gram = torch.zeros((len(sets[0]), len(sets[-1])), dtype=torch.float64, device=device)
         examples = sum(map(len, sets))
         limit = _memory(device, memory) / parameter.element_size()
         most = max(1, int(limit))
         size = batch_size or max(1, min(BATCH.get(device.type, 64), int(limit / 4 / anatomy.activations())))
-        for group in passes(pieces(anatomy, examples, kind, most), examples, most):
+        for group in passes(pieces(anatomy, examples, most), examples, most):
             tables = [_filled(anatomy, group, inputs, size, parameter) for inputs in sets]
             for place, piece in enumerate(group):
                 left, right = tables[0][place], tables[-1][place]
-                piece.add(gram, left, right, kind)
+                piece.add(gram, left, right)
             del tables, left, right  # before the next pass holds its own
-        if x_other is None:
-            gram = mirrored(gram, kind)
+        if x_other is None:  # only what lies on and above the diagonal was added
+            gram = gram.triu() + gram.triu(1).mT
     return gram.cpu().numpy() / (classes if outputs == "mean" else 1)  # type: ignore[no-any-return]
 
 

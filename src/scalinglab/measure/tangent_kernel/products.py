@@ -4,14 +4,13 @@ A layer's share of the kernel is either the product of Jacobians that are writte
 
     Σ_st (δ_a(x, s) · δ_b(x', t)) (h(x, s) · h(x', t)),
 
-whichever takes fewer operations: the second for dense layers and for convolutions at few positions. A kernel
-of `kind` "sum" adds the diagonal Θ_aa over outputs, "each" keeps them apart, "full" has every pair.
+whichever takes fewer operations: the second for dense layers and for convolutions at few positions.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -40,7 +39,7 @@ class Piece(Protocol):
         """Shapes, without examples, of the tensors that are stored for every example."""
         ...
 
-    def add(self, gram: Tensor, left: Stored, right: Stored, kind: str) -> None:
+    def add(self, gram: Tensor, left: Stored, right: Stored) -> None:
         """Add the share of these parameters to the kernel."""
         ...
 
@@ -56,9 +55,20 @@ def numbers(piece: Piece) -> int:
 class OneJacobian:
     """A piece of which one tensor is stored: the Jacobian."""
 
-    def add(self, gram: Tensor, left: Stored, right: Stored, kind: str) -> None:
-        """Add the share of these parameters to the kernel."""
-        contract(gram, left[0], right[0], kind)
+    def add(self, gram: Tensor, left: Stored, right: Stored) -> None:
+        """Add the products of Jacobians (n, directions, p) and (m, directions, p), in double precision.
+
+        Those of a set with itself are added on and above the diagonal.
+        """
+        one, two = left[0].flatten(1), right[0].flatten(1)
+        size = max(1, TILE // (len(one) + len(two)))
+        for start in range(0, one.shape[1], size):
+            part = one[:, start : start + size].double()
+            if left is not right:
+                gram.addmm_(part, two[:, start : start + size].double().mT)
+                continue
+            for first, last in _cuts(len(part), -(-len(part) // BLOCKS)):
+                gram[first:last, first:].addmm_(part[first:last], part[first:].mT)
 
 
 @dataclass(frozen=True)
@@ -129,37 +139,6 @@ def fill_generic(
         stored[0][rows] = found[piece.name].flatten(2)[..., piece.first : piece.last]
 
 
-def contract(gram: Tensor, left: Tensor, right: Tensor, kind: str) -> None:
-    """Add the products of Jacobians (n, directions, p) and (m, directions, p), in double precision.
-
-    Those of a set with itself are added on and above the diagonal.
-    """
-    n, m, directions = len(left), len(right), left.shape[1]
-    if kind == "sum":
-        pairs = [(gram, left.flatten(1), right.flatten(1))]
-    elif kind == "each":
-        pairs = [(gram[a], left[:, a], right[:, a]) for a in range(directions)]
-    else:
-        pairs = [(gram.view(n * directions, m * directions), left.flatten(0, 1), right.flatten(0, 1))]
-    for out, one, two in pairs:
-        size = max(1, TILE // (len(one) + len(two)))
-        for start in range(0, one.shape[1], size):
-            part = one[:, start : start + size].double()
-            if left is not right:
-                out.addmm_(part, two[:, start : start + size].double().mT)
-                continue
-            for first, last in _cuts(len(part), -(-len(part) // BLOCKS)):
-                out[first:last, first:].addmm_(part[first:last], part[first:].mT)
-
-
-def mirrored(gram: Tensor, kind: str) -> Tensor:
-    """The kernel of a set with itself from what lies on and above its diagonal."""
-    if kind == "full":
-        n, directions = gram.shape[:2]
-        return mirrored(gram.view(n * directions, -1), "sum").view(gram.shape)
-    return gram.triu() + gram.triu(1).mT
-
-
 # --- structured products ---------------------------------------------------------------------------------
 
 
@@ -182,52 +161,39 @@ class Structured:
         for a in range(self.directions):
             stored[1][rows, a] = self.layer.signals(back[:, a])
 
-    def add(self, gram: Tensor, left: Stored, right: Stored, kind: str) -> None:
+    def add(self, gram: Tensor, left: Stored, right: Stored) -> None:
         """Add the share of these parameters to the kernel, in tiles of pairs of examples."""
-        positions = self.layer.shape[2]
-        size = max(1, math.isqrt(TILE) // positions)
-        for i in range(0, len(left[0]), size):
-            rows = slice(i, min(i + size, len(left[0])))
+        size = max(1, math.isqrt(TILE) // self.layer.shape[2])
+        for rows in _slices(len(left[0]), size):
             mine = self.layer.patches(left[0][rows]).double()
-            for j in range(i if left is right else 0, len(right[0]), size):
-                columns = slice(j, min(j + size, len(right[0])))
+            for columns in _slices(len(right[0]), size, rows.start if left is right else 0):
                 yours = self.layer.patches(right[0][columns]).double()
                 inputs = mine.flatten(0, 1) @ yours.flatten(0, 1).mT
-                self._add_tile(gram, inputs, left[1][rows], right[1][columns], rows, columns, kind)
+                back = _by_position(left[1][rows]) @ _by_position(right[1][columns]).mT
+                n, m = len(mine), len(yours)
+                found = (back * inputs).view(n, len(inputs) // n, m, inputs.shape[1] // m)
+                gram[rows, columns] += found.sum((1, 3))
 
-    def _add_tile(
-        self, gram: Tensor, inputs: Tensor, left: Tensor, right: Tensor, rows: slice, columns: slice,
-        kind: str,
-    ) -> None:  # fmt: skip
-        n, m = len(left), len(right)
 
-        def product(one: Tensor, two: Tensor) -> Tensor:
-            back = one.flatten(0, 1).double() @ two.flatten(0, 1).double().mT
-            found = (back * inputs).view(n, -1, m, inputs.shape[1] // m)
-            return found[:, 0, :, 0] if found.shape[1] == found.shape[3] == 1 else found.sum((1, 3))
+def _by_position(back: Tensor) -> Tensor:
+    """δ of examples (n, directions, positions, channels) as (n · positions, directions · channels)."""
+    return back.transpose(1, 2).flatten(2).flatten(0, 1).double()
 
-        every = range(self.directions)
-        if kind == "sum":
-            gram[rows, columns] += product(left.transpose(1, 2).flatten(2), right.transpose(1, 2).flatten(2))
-        elif kind == "each":
-            for a in every:
-                gram[a, rows, columns] += product(left[:, a], right[:, a])
-        else:
-            for a in every:
-                for b in every:
-                    gram[rows, a, columns, b] += product(left[:, a], right[:, b])
+
+def _slices(total: int, size: int, start: int = 0) -> Iterator[slice]:
+    return (slice(k, min(k + size, total)) for k in range(start, total, size))
 
 
 # --- which of them ---------------------------------------------------------------------------------------
 
 
-def pieces(anatomy: Anatomy, n: int, kind: str, most: int) -> list[Piece]:
+def pieces(anatomy: Anatomy, n: int, most: int) -> list[Piece]:
     """All parameters, in pieces that hold at most `most` numbers for n examples, where that can be."""
     directions = len(anatomy.directions)
     found: list[Piece] = []
     for layer in anatomy.layers:
         structured = Structured(layer, directions)
-        if is_cheaper(layer, directions, kind) and n * numbers(structured) <= most:
+        if is_cheaper(layer, directions) and n * numbers(structured) <= most:
             found.append(structured)
         else:
             rows = max(1, most // max(1, n * directions * layer.shape[1]))
@@ -243,14 +209,13 @@ def pieces(anatomy: Anatomy, n: int, kind: str, most: int) -> list[Piece]:
     return found
 
 
-def is_cheaper(layer: Layer, directions: int, kind: str) -> bool:
+def is_cheaper(layer: Layer, directions: int) -> bool:
     """Whether the structured product takes fewer operations a pair of examples than written-out Jacobians."""
     channels, inputs, positions = layer.shape
     if layer.is_gain:
         return False
-    pairs = directions**2 if kind == "full" else directions
-    structured = positions**2 * (inputs + pairs * channels + ELEMENTWISE)
-    return structured < pairs * channels * inputs
+    structured = positions**2 * (inputs + directions * channels + ELEMENTWISE)
+    return structured < directions * channels * inputs
 
 
 def _cuts(total: int, size: int) -> Iterable[tuple[int, int]]:

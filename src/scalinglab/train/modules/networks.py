@@ -24,7 +24,7 @@ from torch.utils import _pytree as trees
 
 from scalinglab.data.dataset import Dataset, Layout
 from scalinglab.errors import BadInput
-from scalinglab.measure.evaluation import evaluating, initialised, on_zeros, unwrapped
+from scalinglab.measure.evaluation import evaluating, initialised, on_zeros, unwrapped, zeros
 from scalinglab.train.own.references import call
 from scalinglab.train.setting import Setting
 
@@ -70,9 +70,7 @@ def _ready(model: nn.Module, data: Dataset) -> nn.Module:
     model = unwrapped(model)
     if data.x_layout is not None:
         model.register_forward_pre_hook(_opened(model, data.x_layout), with_kwargs=True)
-    like = next(model.parameters(), torch.empty(0))
-    zeros = torch.zeros(1, *data.input_shape, dtype=like.real.dtype, device=like.device)
-    return on_zeros(model, zeros, lambda x: initialised(model, x))
+    return on_zeros(model, zeros(model, data.input_shape), lambda x: initialised(model, x))
 
 
 def _opened(model: nn.Module, layout: Layout) -> Callable[..., Any]:
@@ -248,7 +246,11 @@ def _hint(error: str, x: Tensor, y: Tensor) -> str:
         return "; train without activation checkpointing, which looks for the weights in the network itself"
     if y.dtype == torch.int64 and "to the desired output type Long" in error:
         return "; whole numbers and truth values are classes: give targets of this loss as floats"
-    if "dtype" not in error:
+    if y.dtype == torch.int64 and "out of bounds" in error:
+        return "; classes are counted from 0, and the network needs an output for each of them"
+    if y.is_floating_point() and "and targets" in error:
+        return "; real targets are compared with one output each: give classes as whole numbers"
+    if "type" not in error:
         return ""
     if x.dtype == torch.int64:
         return "; whole numbers reach the network as they are: give images as floats"

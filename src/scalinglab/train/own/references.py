@@ -89,6 +89,12 @@ def _taken(
     """The name of a value; its fingerprint is added to `code` where the user can change it."""
     name = _name(key, value)
     given = not isinstance(value, str)
+    if not isinstance(value, type) and (hasattr(value, "param_groups") or hasattr(value, "get_last_lr")):
+        kind = type(value).__name__
+        way = f"the class {kind}, and learning_rate in the settings"
+        if key == "schedule":
+            way = f"a function that makes one: lambda optimizer, steps: {kind}(optimizer, …)"
+        raise BadInput(f"{key}: this {kind} was made for other parameters than those of the runs; give {way}")
     if given and key == "dataset" and not callable(value):
         value = as_dataset(value, name)
     if not given and not is_own(name):
@@ -182,6 +188,7 @@ def call(
     what: str,
     must: Iterable[str] = (),
     whole: bool = True,
+    place: str = "the setting",
 ) -> Any:
     """Call a function with those of the offered values that it has parameters for.
 
@@ -193,6 +200,7 @@ def call(
         offered: values by name.
         what: it is, for errors.
         must: names among the offered that the function has to take.
+        place: where the offered values come from, for errors.
     """
     try:
         parameters = list(inspect.signature(function).parameters.values())
@@ -205,8 +213,11 @@ def call(
     if takes_all and alone is not None and alone not in offered:
         return function(offered)
     if missing := [p.name for p in required if p.name not in offered]:
-        known = f"it has {', '.join(sorted(offered))}" if offered else "it has none"
-        raise BadInput(f"{what} needs {', '.join(missing)}, which is not given; {known}")
+        of_data = [name for name in ("input_shape", "n_outputs", "n_classes") if name in offered]
+        raise BadInput(
+            f"{what} needs {', '.join(missing)}: give {missing[0]} in {place}, or the parameter a default"
+            + (f"; {', '.join(of_data)} are those of the data" if of_data else "")
+        )
     names = {p.name for p in plain}
     if any(p.kind is p.VAR_KEYWORD for p in parameters):
         names |= set(must)
@@ -245,8 +256,8 @@ def _made(name: str, options: Mapping[str, Any], found: Any) -> Any:
         if options:
             raise BadInput("data_options are for a function that makes data; these are there already")
         return found
-    what = f"dataset = {name!r} with data_options"
+    what = f"dataset = {name!r}"
     try:
-        return call(found, options, what, must=options, whole=False)
+        return call(found, options, what, must=options, whole=False, place="data_options")
     except TypeError as error:
-        raise BadInput(f"{what} = {dict(options)}: {error}") from error
+        raise BadInput(f"{what} with data_options = {dict(options)}: {error}") from error

@@ -83,7 +83,7 @@ class Schedule:
         try:
             names = [*inspect.signature(self.own).parameters]
             if of := OPTIMIZER & {*names}:
-                found = self._of_scheduler(total, rate, setting, what, of.pop())
+                found = self._of_scheduler(total, rate, setting, of.pop())
             elif len(names) == 1:  # as of torch.optim.lr_scheduler.LambdaLR
                 found = [float(self.own(step)) for step in range(total)]
             else:
@@ -98,11 +98,11 @@ class Schedule:
                 raise BadInput(f"{what} is {factor} at step {step}: give 0 or more")
         return found
 
-    def _of_scheduler(self, total: int, rate: float, setting: Setting, what: str, of: str) -> list[float]:
+    def _of_scheduler(self, total: int, rate: float, setting: Setting, of: str) -> list[float]:
         """What a scheduler does with an optimizer, its argument `of`, that trains nothing."""
         optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=rate, momentum=0.5)
         offered = {**setting.as_given(), of: optimizer, "steps": total}
-        scheduler = call(self.own, offered, what)  # type: ignore[arg-type]
+        scheduler = call(self.own, offered, "it")  # type: ignore[arg-type]
         found = []
         for _ in range(total):
             found.append(optimizer.param_groups[0]["lr"] / rate)
