@@ -228,7 +228,7 @@ def test_points_that_differ_in_a_setting_and_diverged_runs_are_mentioned():
 def test_a_collapse_is_printed_with_its_extent_and_deviation():
     one = Estimate(0.5, 0.1, 0.3, 0.7)
     made = Collapse(
-        "exponents", *[np.zeros(2)] * 3, np.array([100.0, 1770.0, 3000.0]), np.ones(3), np.ones(3),
+        "position", *[np.zeros(2)] * 3, np.array([100.0, 1770.0, 3000.0]), np.ones(3), np.ones(3),
         np.array([0.5, 0.01, 0.034]), np.array([False, True, True]), 1770.0, (), 1.25, -one, one,
         pd.DataFrame(), ("a note",),
     )  # fmt: skip

@@ -93,7 +93,11 @@ class Finding:
 
 
 def by_kind(card: Sequence[Finding]) -> TableRows:
-    """What ten times as much gives each of several kinds of rows, and its best model; a row each."""
+    """What ten times as much gives each of several kinds of rows, and its best model; a row each.
+
+    Args:
+        card: with an answer on ten times for one kind at least.
+    """
     tenfold = {f.facts["kind"]: f for f in card if f.question == "ten times" and f.values}
     best = {f.facts["kind"]: f for f in card if f.question == "compute-optimal" and f.values}
     rows = []
@@ -150,7 +154,7 @@ def remarks_of(
     table: Sequence[str] = SOME_TABLE,
 ) -> Iterator[Remark]:  # fmt: skip
     """Findings, those of the card first, then notes, then the commands that show more."""
-    if any("kind" in f.facts for f in card):
+    if any("kind" in f.facts and f.question == "ten times" and f.values for f in card):
         rows = by_kind(card)
         told, short = {row["kind"] for row in rows.rows}, _short([row["kind"] for row in rows.rows])
         yield Reason("by_kind")
