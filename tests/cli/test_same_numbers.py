@@ -66,7 +66,7 @@ def test_fits_of_the_rows_asked_for(curves, words, rows):
     assert law.form.name == told["form"]
     assert law.parameters == told["parameters"]
     assert len(law.points.y) == told["points"]
-    assert [str(note) for note in law.points.notes] == [note["text"] for note in told["notes"]]
+    assert [str(note) for note in law.notes] == [note["text"] for note in told["notes"]]
 
 
 def test_auto_says_which_form_it_took_and_why():

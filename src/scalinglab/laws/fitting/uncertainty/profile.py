@@ -26,6 +26,9 @@ from scalinglab.results.distributions import FEWEST, Draws, Interval, interval
 Quantity = Callable[[np.ndarray, np.ndarray], np.ndarray]
 CLOSE = 1e-2  # search: part of the threshold within which an end is found, the rest being linear
 STIFF = 25.0  # search: of the penalty, over the bend of the profile
+STEEPEST = (
+    1e12  # guard: of a root over the linearised one; a quantity that no pull moves would raise it without end
+)
 FARTHEST = 200.0  # search: in standard deviations of the linearised quantity; an end beyond is infinite
 
 
@@ -104,7 +107,7 @@ def along(law: Solution, quantity: Quantity, count: int, threshold: float) -> tu
         moved = again[rows] == 0
         goal[rows] = np.where(moved, np.clip(there, near[rows] + margin, most), goal[rows])
         steeper = np.maximum(rise * sigma[rows], np.maximum(steepness[rows] / 10, 1.0))
-        steepness[rows] = np.where(moved, steeper, steepness[rows])
+        steepness[rows] = np.where(moved, np.minimum(steeper, STEEPEST), steepness[rows])
     low, high = end.reshape(2, -1)[:, back.ravel()]
     return low, high
 
