@@ -10,6 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.sweep.here import open_pool
+
 HERE = Path(__file__).parents[2] / "tools" / "slurm_here.sh"
 
 
@@ -26,6 +28,12 @@ def processors(monkeypatch):
     return lambda number: monkeypatch.setattr(
         os, "sched_getaffinity", lambda _: {*range(number)}, raising=False
     )
+
+
+@pytest.fixture
+def here(monkeypatch):
+    """Sweeps of the local engine do their tasks in this process."""
+    monkeypatch.setattr("scalinglab.sweep.driver.open_pool", open_pool)
 
 
 @pytest.fixture

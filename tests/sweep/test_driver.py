@@ -237,29 +237,28 @@ def test_a_second_ctrl_c_ends_at_once(made):
 
 
 def test_an_outcome_counts_runs_and_says_what_to_do_next():
-    def outcome(status, failed=None, interrupted=False, deaths=(), quarantined=None):
+    def told(status, failed=None, interrupted=False, deaths=(), quarantined=None):
         plan = SimpleNamespace(varied={"seed"})
-        return (
-            driver.Outcome(plan, status, failed or {}, interrupted, 1.0, deaths, quarantined or {})
-            .summary()
-            .splitlines()
-        )
+        found = driver.Outcome(plan, status, failed or {}, interrupted, 1.0, deaths, quarantined or {})
+        return {remark.code: remark.details for remark in found.remarks}
 
     record = SimpleNamespace(error="Traceback\nValueError: boom\n", setting={"seed": 3, "model": "mlp"})
-    lines = outcome({"a": "done", "b": "failed", "c": "done"}, {"b": record}, deaths=("signal 9", "signal 9"))
-    assert lines == [
-        "3 runs: 2 done, 1 failed", "  b {'seed': 3}: ValueError: boom",
-        "try the failed ones again with --retry-failed (retry_failed=True)",
-        "2 workers died and the work was begun again: signal 9",
+    found = told({"a": "done", "b": "failed", "c": "done"}, {"b": record}, deaths=("signal 9", "signal 9"))
+    assert [*found] == ["runs_by_status", "failed_run_of", "retry_failed", "workers_died"]
+    assert [one.details for one in found["runs_by_status"]["counts"]] == [
+        {"runs": 2, "status": "done"}, {"runs": 1, "status": "failed"}
     ]  # fmt: skip
+    assert found["failed_run_of"] == {"run": "b", "setting": "{'seed': 3}", "why": "ValueError: boom"}
+    assert found["workers_died"] == {"times": 2, "cause": "signal 9"}
     nothing = SimpleNamespace(error=None, setting={"model": "mlp"})
-    assert outcome({"b": "failed"}, {"b": nothing})[1] == "  b: unknown"
+    assert told({"b": "failed"}, {"b": nothing})["failed_run"]["why"] == "unknown"
     others = {"a": "running", "b": "running"}
-    assert outcome(others)[1] == "2 runs are being written by another process: sweep again when it has ended"
-    assert outcome({"a": "running"})[1].startswith("1 run is being written")
-    assert outcome(others, interrupted=True)[1:] == ["interrupted: sweep again to continue"]
-    assert outcome({"a": "done"}, quarantined={"x.parquet": "bad"})[1] == "damaged, moved to x.parquet: bad"
-    assert outcome({"a": "done"}) == ["1 run: 1 done"]
+    assert told(others)["runs_elsewhere"] == {"runs": 2}
+    assert [*told({"a": "running"})] == ["runs_by_status", "run_elsewhere"]
+    assert [*told(others, interrupted=True)] == ["runs_by_status", "interrupted"]
+    damaged = told({"a": "done"}, quarantined={"x.parquet": "bad"})["quarantined"]
+    assert damaged == {"path": "x.parquet", "why": "bad"}
+    assert [*told({"a": "done"})] == ["runs_by_status"]
 
 
 def test_durations_are_read_in_seconds_minutes_and_hours():

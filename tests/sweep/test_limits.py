@@ -24,6 +24,7 @@ from scalinglab.sweep.pools import engines, preflight, worker
 from scalinglab.sweep.pools.local_engine import LocalPool
 from scalinglab.sweep.runner import load
 from tests.sweep import pretend
+from tests.sweep.here import HerePool
 
 RUNNER = "tests.sweep.pretend"
 
@@ -267,22 +268,9 @@ def test_workers_that_take_turns_on_a_gpu_are_told_of_mps(
 def test_the_folder_is_tried_where_runs_are_left_and_many_runs_become_one_file(tmp_path, monkeypatch):
     tried = []
 
-    class Here(LocalPool):
-        """Does its tasks in this process."""
-
-        def __init__(self):
-            super().__init__(1)
-            self.answered = []
-
+    class Here(HerePool):
         def preflight(self, store):
             tried.append(store)
-
-        def submit(self, task):
-            self.answered.append({"task": task["task"], **worker.execute({**task, "token": None})})
-
-        def wait(self, seconds):
-            found, self.answered[:] = list(self.answered), []
-            return found
 
     monkeypatch.setattr(driver, "open_pool", lambda *_: Here())
     monkeypatch.setattr(driver, "COMPACT_FROM", 3)

@@ -4,6 +4,7 @@ import pytest
 
 import scalinglab as sl
 from scalinglab.sgd_noise import columns
+from tests.sweep.here import open_pool
 
 SETTING = {
     "model": "mlp", "dataset": "digits", "n_data": 200, "width": 0.125, "depth": 1, "steps": 2, "measure": [],
@@ -18,8 +19,8 @@ def test_a_run_has_noise_scales_and_widening_factor_as_columns():
     assert one["widening_factor"] == pytest.approx(16)
 
 
-@pytest.mark.slow
-def test_a_sweep_keeps_them_in_its_store_without_renaming_runs(tmp_path):
+def test_a_sweep_keeps_them_in_its_store_without_renaming_runs(tmp_path, monkeypatch):
+    monkeypatch.setattr("scalinglab.sweep.driver.open_pool", open_pool)
     grid = sl.sweep.Grid(setting=SETTING, seeds=1)
     kept = sl.sweep.run(grid, tmp_path, workers=1, progress=False)
     assert kept["normalized_noise_scale"] == pytest.approx(25)
