@@ -94,7 +94,7 @@ def test_what_runs_on_the_device_never_asks_what_it_found(name, definition, reca
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["cnn", "resnet"])
 def test_norms_are_the_same_where_they_are_replayed(name, monkeypatch):
-    model = nets.build(name, SHAPE, 5, width=0.25, seed=0).double()
+    model = nets.build(name, SHAPE, 5, width=0.1, seed=0).double()
     torch.manual_seed(0)
     for tolerance in (1e-3, 1e-9):
         plain, replayed = (measure.NormTracker(model, SHAPE, tolerance=tolerance) for _ in "ab")
@@ -114,7 +114,7 @@ def test_norms_are_the_same_where_they_are_replayed(name, monkeypatch):
 def three_networks():
     """Networks, a tracker of its own for each, and trackers that share what is captured."""
     torch.manual_seed(0)
-    models = [nets.build("cnn", SHAPE, 5, width=0.25, seed=seed) for seed in range(3)]
+    models = [nets.build("cnn", SHAPE, 5, width=0.1, seed=seed) for seed in range(3)]
     first = measure.NormTracker(models[0], SHAPE)
     shared = [measure.NormTracker(models[0], SHAPE, readers=first.readers) for _ in models]
     return models, [measure.NormTracker(model, SHAPE) for model in models], shared

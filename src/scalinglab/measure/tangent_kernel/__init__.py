@@ -42,17 +42,15 @@ __all__ = ["ntk"]
 def ntk(
     model: nn.Module,
     x: Tensor,
-    x_other: Tensor | None = None,
     outputs: str = "mean",
     batch_size: int | None = None,
     memory: float | None = None,
 ) -> NDArray[np.float64]:
-    """The Gram matrix of the empirical neural tangent kernel, (n, m), in evaluation mode.
+    """The Gram matrix of the empirical neural tangent kernel, (n, n), in evaluation mode.
 
     Args:
         model: A network with outputs (n, classes).
         x: Inputs (n, ...), tensors or arrays.
-        x_other: Inputs of the second argument (m, ...); None for `x` itself.
         outputs: "mean" over outputs of Θ_aa, or "trace", their sum; "pseudo", the kernel of Σ_a f_a/√classes,
             which needs one backward pass in place of one for each output.
         batch_size: Inputs in one pass through the network; default 64 on a CPU and 256 on a GPU, or as many
@@ -71,14 +69,13 @@ def ntk(
     """
     if outputs not in OUTPUTS:
         raise BadInput(f"unknown outputs {outputs!r} of the kernel: {nearest(outputs, OUTPUTS)}")
-    if len(x) == 0 or (x_other is not None and len(x_other) == 0):
+    if len(x) == 0:
         raise BadInput("the kernel of no inputs: give at least one")
     if memory is not None and not memory > 0:
         raise BadInput(f"memory = {memory}: give a positive number of bytes")
     x = as_inputs(model, x)
     parameter = next(model.parameters())
     device = parameter.device
-    sets = [x] if x_other is None else [x, as_inputs(model, x_other)]
     few = x[:: max(1, len(x) // COMPARED)].to(device)
     model = initialised(model, few[:1])
     with evaluating(model), full_precision(device):
@@ -86,19 +83,17 @@ def ntk(
         classes = anatomy.directions.shape[1]
         if outputs == "pseudo":
             anatomy = find(model, few, torch.full((1, classes), classes**-0.5))
-        gram = torch.zeros((len(sets[0]), len(sets[-1])), dtype=torch.float64, device=device)
-        examples = sum(map(len, sets))
+        n = len(x)
+        gram = torch.zeros((n, n), dtype=torch.float64, device=device)
         limit = _memory(device, memory) / parameter.element_size()
         most = max(1, int(limit))
         size = batch_size or max(1, min(BATCH.get(device.type, 64), int(limit / 4 / anatomy.activations())))
-        for group in passes(pieces(anatomy, examples, most), examples, most):
-            tables = [_filled(anatomy, group, inputs, size, parameter) for inputs in sets]
-            for place, piece in enumerate(group):
-                left, right = tables[0][place], tables[-1][place]
-                piece.add(gram, left, right)
-            del tables, left, right  # before the next pass holds its own
-        if x_other is None:  # only what lies on and above the diagonal was added
-            gram = gram.triu() + gram.triu(1).mT
+        for group in passes(pieces(anatomy, n, most), n, most):
+            tables = _filled(anatomy, group, x, size, parameter)
+            for piece, stored in zip(group, tables):
+                piece.add(gram, stored)
+            del tables, stored  # before the next pass holds its own
+        gram = gram.triu() + gram.triu(1).mT
     return gram.cpu().numpy() / (classes if outputs == "mean" else 1)  # type: ignore[no-any-return]
 
 

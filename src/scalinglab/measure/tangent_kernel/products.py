@@ -10,7 +10,7 @@ whichever takes fewer operations: the second for dense layers and for convolutio
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -39,8 +39,8 @@ class Piece(Protocol):
         """Shapes, without examples, of the tensors that are stored for every example."""
         ...
 
-    def add(self, gram: Tensor, left: Stored, right: Stored) -> None:
-        """Add the share of these parameters to the kernel."""
+    def add(self, gram: Tensor, stored: Stored) -> None:
+        """Add the share of these parameters to the kernel, on and above its diagonal."""
         ...
 
 
@@ -55,19 +55,14 @@ def numbers(piece: Piece) -> int:
 class OneJacobian:
     """A piece of which one tensor is stored: the Jacobian."""
 
-    def add(self, gram: Tensor, left: Stored, right: Stored) -> None:
-        """Add the products of Jacobians (n, directions, p) and (m, directions, p), in double precision.
-
-        Those of a set with itself are added on and above the diagonal.
-        """
-        one, two = left[0].flatten(1), right[0].flatten(1)
-        size = max(1, TILE // (len(one) + len(two)))
-        for start in range(0, one.shape[1], size):
-            part = one[:, start : start + size].double()
-            if left is not right:
-                gram.addmm_(part, two[:, start : start + size].double().mT)
-                continue
-            for first, last in _cuts(len(part), -(-len(part) // BLOCKS)):
+    def add(self, gram: Tensor, stored: Stored) -> None:
+        """Add the products of Jacobians (n, directions, p), in double precision."""
+        jacobian = stored[0].flatten(1)
+        n = len(jacobian)
+        size = max(1, TILE // (2 * n))
+        for start in range(0, jacobian.shape[1], size):
+            part = jacobian[:, start : start + size].double()
+            for first, last in _cuts(n, -(-n // BLOCKS)):
                 gram[first:last, first:].addmm_(part[first:last], part[first:].mT)
 
 
@@ -161,27 +156,23 @@ class Structured:
         for a in range(self.directions):
             stored[1][rows, a] = self.layer.signals(back[:, a])
 
-    def add(self, gram: Tensor, left: Stored, right: Stored) -> None:
+    def add(self, gram: Tensor, stored: Stored) -> None:
         """Add the share of these parameters to the kernel, in tiles of pairs of examples."""
-        size = max(1, math.isqrt(TILE) // self.layer.shape[2])
-        for rows in _slices(len(left[0]), size):
-            mine = self.layer.patches(left[0][rows]).double()
-            for columns in _slices(len(right[0]), size, rows.start if left is right else 0):
-                yours = self.layer.patches(right[0][columns]).double()
-                inputs = mine.flatten(0, 1) @ yours.flatten(0, 1).mT
-                back = _by_position(left[1][rows]) @ _by_position(right[1][columns]).mT
-                n, m = len(mine), len(yours)
-                found = (back * inputs).view(n, len(inputs) // n, m, inputs.shape[1] // m)
-                gram[rows, columns] += found.sum((1, 3))
+        positions = self.layer.shape[2]
+        size = max(1, math.isqrt(TILE) // positions)
+        for first, last in _cuts(len(gram), size):
+            patches, back = self._factors(stored, slice(first, last))
+            for start, stop in _cuts(len(gram) - first, size):
+                columns = slice(first + start, first + stop)
+                others = self._factors(stored, columns)  # again for each tile: all of them would not fit
+                product = (patches @ others[0].mT) * (back @ others[1].mT)
+                pairs = product.view(last - first, positions, stop - start, positions)
+                gram[first:last, columns] += pairs.sum((1, 3))
 
-
-def _by_position(back: Tensor) -> Tensor:
-    """δ of examples (n, directions, positions, channels) as (n · positions, directions · channels)."""
-    return back.transpose(1, 2).flatten(2).flatten(0, 1).double()
-
-
-def _slices(total: int, size: int, start: int = 0) -> Iterator[slice]:
-    return (slice(k, min(k + size, total)) for k in range(start, total, size))
+    def _factors(self, stored: Stored, rows: slice) -> tuple[Tensor, Tensor]:
+        """Patches and δ of some examples, (examples · positions, inputs or directions · channels)."""
+        back = stored[1][rows].transpose(1, 2).flatten(2)
+        return self.layer.patches(stored[0][rows]).double().flatten(0, 1), back.double().flatten(0, 1)
 
 
 # --- which of them ---------------------------------------------------------------------------------------
