@@ -1,9 +1,9 @@
-"""How options are typed: annotations that say how text becomes a value, and help that commands share."""
+"""Types of options: how text becomes a value; and the help that commands share."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,11 +19,11 @@ ARGUMENT = object()  # in an annotation: a positional argument, not an option
 
 @dataclass(frozen=True)
 class Typed:
-    """In an annotation: how a value is typed.
+    """In an annotation: how a value is read from the command line.
 
     Attributes:
         given: the type of what is typed.
-        read: makes the value of the option's name and of what was typed.
+        read: makes the value from the option's name and what was typed.
     """
 
     given: Any
@@ -86,6 +86,24 @@ def sizes(option: str, text: str) -> Any:
     return found.get("") if [*found] == [""] else found
 
 
+def by_name(at: Any, names: Sequence[str]) -> Any:
+    """Sizes of ``--at`` by name: those typed without names are one value of each of these, in their order."""
+    if isinstance(at, (dict, Path)):
+        return at
+    if len(names) > 1 and len(at) != len(names):
+        raise BadInput(f"--at: give one value of each of {', '.join(names)}, or sizes by name")
+    return dict(zip(names, at[:, None], strict=True)) if len(names) > 1 else {names[0]: at}
+
+
+def words(_: str, text: str) -> list[str]:
+    """Words that are separated by commas.
+
+    >>> words("--x", "n_params, n_data")
+    ['n_params', 'n_data']
+    """
+    return [word.strip() for word in text.split(",")]
+
+
 def whole(option: str, value: float) -> int:
     """A count that is typed like 1e9."""
     if not math.isfinite(value) or value != int(value):
@@ -145,6 +163,7 @@ def folder(option: str, path: Path) -> Path:
 
 Numbers = Annotated[Any, Typed(str, numbers)]  # Any: a default is written as it is typed
 Sizes = Annotated[Any, Typed(str, sizes)]
+Words = Annotated[Any, Typed(str, words)]
 Folder = Annotated[Path, Typed(Path, folder)]
 File = Annotated[Path, ARGUMENT]
 OutFile = Annotated[Path, ending(".csv", ".parquet", ".json")]

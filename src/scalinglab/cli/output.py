@@ -1,4 +1,4 @@
-"""Where every result goes: to JSON, into a file, or onto the screen as lines and a table."""
+"""Write results as JSON, into a file, or on the screen as lines and a table."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-SHORT = 6  # a name that is not broken: little is won
+SHORT = 6  # letters of a name that is not broken
 TEXT = 24  # a column of text may become as narrow as this before numbers lose digits
 
 

@@ -1,4 +1,4 @@
-"""The options with which commands take points from a table, and what they make of them."""
+"""Options that choose a table and its points, shared by commands."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Rows:
     column: Columns | None = None
     where: Where | None = None
 
-    def curves(self, settings: tuple[str, ...] = (), printed: bool = True) -> Curves:
+    def curves(self, settings: Sequence[str] = (), printed: bool = True) -> Curves:
         """The chosen rows; others need not fit in with them.
 
         Args:

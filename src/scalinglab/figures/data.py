@@ -1,4 +1,4 @@
-"""The numbers behind figures: what is drawn, as arrays; drawings add colours and axes."""
+"""The numbers that figures draw, as arrays."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Curve(NamedTuple):
-    """A law along its variable and the ends of its interval, each (places,); which lie within its points."""
+    """A law along its variable with its interval, each (places,); `inside`: within its points."""
 
     x: np.ndarray
     y: np.ndarray
@@ -36,7 +36,7 @@ def law_curve(fitted: Law, farthest: float, level: float) -> Curve:
 
 
 def visible(y: np.ndarray, curves: list[Curve]) -> tuple[float, float]:
-    """The ends of y within which intervals are drawn: an open interval must not make the points small."""
+    """Limits of y for intervals, so that an open interval does not make the points small."""
     lowest, highest = min(y.min(), *(c.y.min() for c in curves)), max(y.max(), *(c.y.max() for c in curves))
     if y.min() > 0:
         return float(y.min() / 30), float(3 * highest)
@@ -44,7 +44,7 @@ def visible(y: np.ndarray, curves: list[Curve]) -> tuple[float, float]:
 
 
 class KindAhead(NamedTuple):
-    """The runs of one kind of rows, and what ten times as much gives it, with its interval.
+    """The runs of one kind of rows, and the prediction at ten times as much, with its interval.
 
     Attributes:
         x, y: of its points: compute in FLOPs where parameters and data vary, else its size.

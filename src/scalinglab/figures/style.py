@@ -121,12 +121,12 @@ class PlainTicks(LogLocator):
 
 
 def sized(low: float, high: float) -> bool:
-    """Whether a log axis has sizes as people write them (50M, 2B): one of large numbers, short of 30-fold."""
+    """Whether ticks of a log axis are sizes such as 50M: large numbers over less than a factor of 30."""
     return low >= 1e5 and high < min(30 * low, 1e14)
 
 
 def plain(low: float, high: float) -> bool:
-    """Whether a log axis has plain numbers (0.02, 300); one that reaches further has powers of ten."""
+    """Whether ticks of a log axis are plain numbers (0.02, 300), not powers of ten."""
     return low >= 1e-3 and high < 1e5
 
 
@@ -239,7 +239,7 @@ def points(axis: Axes, x: Any, y: Any, error: Any = None, **kwargs: Any) -> None
 
 
 def hollow(color: Any) -> dict[str, Any]:
-    """Options of `points` for those that are shown but do not count."""
+    """Options of `points` for points that are excluded from the fit."""
     return {"color": color, "markerfacecolor": "white", "markeredgecolor": color, "markeredgewidth": 1.0}
 
 

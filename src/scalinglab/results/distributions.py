@@ -1,16 +1,16 @@
-"""The numbers that a result is made of: an estimate with its uncertainty, and every printed interval.
+"""Estimates with their uncertainty, and the function that makes every printed interval.
 
-`interval` makes the interval of what is known of a number. That is a `Distribution`, one of four:
+`interval` takes the distribution of a number, one of four:
 
 - `Draws`: resampled, simulated or posterior values;
-- `Student`: an estimate with its standard error, a Gaussian where that is known, and one that reaches
-  farther to one side than to the other;
-- `Mixture`: an average of those, over what the noise may be, over forms, over forecasts;
-- a number that follows from a fitted law (`laws.fitting.uncertainty.intervals.OfLaw`): what the points allow,
-  widened by what the noise may be and the form may miss.
+- `Student`: an estimate with its standard error (infinite degrees of freedom: a Gaussian), also with
+  different scales on the two sides;
+- `Mixture`: a weighted average of these, over noise models, forms or forecasts;
+- `laws.fitting.uncertainty.intervals.OfLaw`: a number that follows from a fitted law, with the uncertainty of
+  the points, of the noise and of the form.
 
-What is not determined has an infinite end, of a positive number also 0; what is not known is NaN. Numbers
-that follow from another by a monotone function have the interval that its ends give (`Interval.through`).
+An undetermined number has an infinite end (0 for a positive number), an unknown one is NaN. A monotone
+function of a number has the interval of the function's values at the ends (`Interval.through`).
 
 >>> ends = interval(Student(np.log(2.0), 0.1), natural=np.exp)
 >>> round(ends.low, 4), round(ends.high, 4)
@@ -44,19 +44,19 @@ class Interval(NamedTuple):
         return np.divide(high, low, out=np.full(high.shape, np.inf), where=low > 0)
 
     def through(self, function: Callable[[Any], Any]) -> Interval:
-        """Of what follows by a monotone function, rising or falling."""
+        """The interval of a monotone function of the number."""
         ends = function(self.low), function(self.high)
         return Interval(*map(_plain, (np.minimum(*ends), np.maximum(*ends))))
 
     def where(self, known: Any, otherwise: Interval) -> Interval:
-        """Its ends where these are known, else those of another; `known` of both ends, or a pair of each."""
+        """Its ends where `known` (of both ends, or a pair), elsewhere those of `otherwise`."""
         low, high = known if isinstance(known, tuple) else (known, known)
         return Interval(
             _plain(np.where(low, self.low, otherwise.low)), _plain(np.where(high, self.high, otherwise.high))
         )
 
     def each(self) -> list[Interval]:
-        """Of arrays (n,) the n intervals."""
+        """The n intervals whose ends are arrays (n,)."""
         return list(map(Interval, np.asarray(self.low).tolist(), np.asarray(self.high).tolist()))
 
 
@@ -72,15 +72,15 @@ class WithEnds:
         return Interval(self.low, self.high)
 
 
-OPEN = Interval(-np.inf, np.inf)  # of what is not determined
+OPEN = Interval(-np.inf, np.inf)  # of an undetermined number
 UNKNOWN = Interval(np.nan, np.nan)
 
 
 class Distribution(Protocol):
-    """What is known of a number, or of many."""
+    """The distribution of a number, or of an array of them."""
 
     def ends(self, level: float) -> tuple[Any, Any]:
-        """Where the central part of this probability begins and ends."""
+        """The ends of the central interval that has this probability."""
 
 
 def interval(
@@ -91,12 +91,12 @@ def interval(
     holding: Any = None,
     bounds: tuple[Any, Any] | None = None,
 ) -> Interval:
-    """The interval of what is known of a number, at a level.
+    """The central interval of a distribution, at a level.
 
     Args:
-        natural: gives the number from what is known, as `np.exp` does where that is its logarithm.
-        holding: a value inside the interval, whatever the distribution says: the one that is reported.
-        bounds: between which the number lies.
+        natural: makes the number from what is distributed, such as `np.exp` from its logarithm.
+        holding: the reported value: the interval is extended to contain it.
+        bounds: the limits of the number.
     """
     check_level(level)
     low, high = known.ends(level)
@@ -111,12 +111,12 @@ def interval(
 
 
 def _plain(end: Any) -> Any:
-    """A number for an array of none."""
+    """An array without dimensions as a float."""
     return float(end) if np.ndim(end) == 0 else np.asarray(end)
 
 
 def check_level(level: float) -> None:
-    """Refuse what is no level of an interval."""
+    """Refuse a level outside (0, 1)."""
     if not 0 < level < 1:
         raise BadInput(f"level={level!r} must lie between 0 and 1, as in 0.95")
 
@@ -131,12 +131,12 @@ def reach(level: float, dof: float = np.inf) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """Drawn values; those that are NaN do not count.
+    """Drawn values; NaN are ignored.
 
     Attributes:
         values: (draws, …).
         weights: (draws,) of the values, (draws,) too; equal by default.
-        runs: of how many resampled runs they come. Resampling G runs understates spread by √(1 − 1/G) and
+        runs: the number of runs that were resampled. Resampling G runs understates spread by √(1 − 1/G) and
             has Gaussian tails; the percentiles are widened so that a mean of G values gets exactly Student's
             interval (Hesterberg 2015).
 
@@ -176,10 +176,10 @@ class Student:
     """middle + spread · t with Student's t; a Gaussian where the degrees of freedom are infinite.
 
     Attributes:
-        middle: half of the probability lies below.
+        middle: the median.
         spread: (…) its scale, such as the standard error.
-        dof: degrees of freedom; below one nothing is known of the scale, and the ends are open.
-        below: (…) the scale below the middle, where it is another.
+        dof: degrees of freedom; below one the scale is unknown, and the ends are open.
+        below: (…) the scale below the median, if it differs.
     """
 
     middle: Any
@@ -189,32 +189,32 @@ class Student:
 
     @classmethod
     def of_ends(cls, middle: Any, low: Any, high: Any, *, level: float, dof: float = np.inf) -> Student:
-        """The one whose interval of this level has these ends."""
+        """The distribution whose interval at this level has these ends."""
         down, up = (
             np.maximum(half, LEAST_SPREAD) / reach(level, dof) for half in (middle - low, high - middle)
         )
         return cls(middle, up, dof, down)
 
     def stretched(self, factor: Any) -> Student:
-        """As many times as wide."""
+        """With its scales multiplied by a factor."""
         below = None if self.below is None else self.below * factor
         return replace(self, spread=self.spread * factor, below=below)
 
     def ends(self, level: float) -> tuple[Any, Any]:
         """Middle ± scale · quantile."""
-        far, down = reach(level, self.dof), self.spread if self.below is None else self.below
-        return self.middle - far * down, self.middle + far * self.spread
+        quantile, below = reach(level, self.dof), self.spread if self.below is None else self.below
+        return self.middle - quantile * below, self.middle + quantile * self.spread
 
     def at(self, normal: Any) -> Any:
-        """The values at standard normal numbers, of a Gaussian."""
+        """The quantiles at standard normal numbers, for a Gaussian."""
         spread = self.spread if self.below is None else np.where(normal < 0, self.below, self.spread)
         return self.middle + normal * spread
 
     def log_density(self, value: Any) -> np.ndarray:
         """ln of the density."""
-        off = np.asarray(value - self.middle)
-        spread = self.spread if self.below is None else np.where(off < 0, self.below, self.spread)
-        return np.asarray(student_log_density(off / spread, self.dof) - np.log(spread))
+        deviation = np.asarray(value - self.middle)
+        spread = self.spread if self.below is None else np.where(deviation < 0, self.below, self.spread)
+        return np.asarray(student_log_density(deviation / spread, self.dof) - np.log(spread))
 
 
 def student_log_density(t: np.ndarray, dof: float) -> np.ndarray:
@@ -229,12 +229,12 @@ FARTHEST = 300.0  # guard: of a logarithm, in place of an infinite end
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """The average of several distributions, each end by the scales on its side.
+    """A weighted average of distributions; each end uses the scales on its side.
 
     Attributes:
-        parts: of a middle (parts, numbers).
+        parts: with medians (parts, numbers).
         weight: (parts,), summing to 1.
-        open_parts: whether parts may have open ends. These stand `FARTHEST` away, and an end of the average
+        open_parts: whether parts may have open ends. These are put `FARTHEST` away, and an end of the average
             that is more than half as far from its mean is open, too.
     """
 
@@ -261,8 +261,7 @@ def mixture_quantile(
 ) -> np.ndarray:
     """(quantities,) of averages of Student distributions (k, quantities) with weights (k,).
 
-    By Newton's steps within a bracket, and by halving it where these do not end: a distribution of almost no
-    spread is a jump.
+    Newton's method within a bracket, then bisection: a distribution of almost no spread is a step.
     """
     each = middle + spread * special.stdtrit(dof, share)
     low, high = each.min(axis=0), each.max(axis=0)
@@ -343,12 +342,12 @@ HOLDS, FAILS, CANNOT_TELL = "holds", "fails", "cannot tell"
 
 
 def median_scale(r: np.ndarray) -> float:
-    """The standard deviation of Gaussian noise, by the median of |r|: outliers hardly count."""
+    """The standard deviation of Gaussian noise from the median of |r|, robust against outliers."""
     return float(1.4826 * np.median(np.abs(r)))
 
 
 def jitter_of(logs: np.ndarray) -> float:
-    """Noise from second differences, robust against a bend: their median."""
+    """The noise of a curve from the median of its second differences, robust against a bend."""
     return median_scale(np.diff(logs, 2)) / float(np.sqrt(6.0))
 
 

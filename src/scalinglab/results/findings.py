@@ -16,8 +16,8 @@ from scalinglab.results.sentences import fill, in_words, listed, spoken
 from scalinglab.results.types import SOME_TABLE, Command, Reason, Remark, Status, TableRows, noted
 from scalinglab.support.words import count, counted, flops, two_digits, without_nan
 
-LEAST_MORE = 5e-4  # of the loss, below which two models are as good
-MOST_APART = 1e4  # convention: between the ends of a best size, beyond which they are not printed
+LEAST_MORE = 5e-4  # relative difference in loss below which two models count as equally good
+MOST_APART = 1e4  # convention: ratio of the ends of a best size beyond which they are not printed
 SHORT = 16  # letters of a kind's name in a table: with its other columns it fits on 80
 MOST_NAMED = 3  # runs of a plan that a sentence names
 WHOLE = ("parameters", "examples", "tokens", "steps")  # units of counts
@@ -33,8 +33,8 @@ class Finding:
         status: how far the data answer it.
         values: the numbers that answer it, each with its interval and unit.
         reasons: why there is no number, or what to know about it.
-        facts: what else the sentence says: counts, p-values, names of columns; "kind", of which rows it is
-            where a table has several.
+        facts: what else the sentence says: counts, p-values, names of columns; "kind", the rows that it is
+            about, if a table has several kinds.
         command: what shows more.
         names: what columns are called in sentences, such as {"n_data": "tokens"}.
     """
@@ -49,7 +49,7 @@ class Finding:
 
     @property
     def sentence(self) -> tuple[str, str]:
-        """In words: what it is about, which a page shows in bold and may be empty, and what it says of it."""
+        """In words: the subject, which a page shows in bold and may be empty, and the statement."""
         subject, statement = map(without_nan, SENTENCES.get(self.question, _plain)(self))
         kind = self.facts.get("kind")
         if kind:
@@ -62,7 +62,7 @@ class Finding:
         return ": ".join(filter(None, self.sentence))
 
     def __post_init__(self) -> None:
-        """A number that is none determines nothing: it is left out, with a reason where none is left."""
+        """Drop values that are NaN; without any left the question is not determined, with a reason."""
         known = {name: value for name, value in self.values.items() if not math.isnan(value.value)}
         if len(known) == len(self.values):
             return
@@ -124,7 +124,7 @@ def by_kind(card: Sequence[Finding]) -> TableRows:
 
 
 def _best_size(found: Finding, name: str) -> str:
-    """A size of the best model; where it is open, that if the form holds, or the ends of a few orders."""
+    """A size of the best model; if it is not determined, that if the form holds, or a narrow range."""
     value = found.values[name]
     if found.status is not Status.NOT_DETERMINED:
         return _with_ends(value, count)
@@ -134,7 +134,7 @@ def _best_size(found: Finding, name: str) -> str:
 
 
 def _is_open(found: Finding) -> bool:
-    """Whether the best size is known to no order: its ends say nothing."""
+    """Whether the interval of the best size is too wide to be printed."""
     return found.values["n_params"].interval.ratio > MOST_APART
 
 
@@ -190,7 +190,7 @@ def _why(found: Finding) -> str:
 
 
 def _plain(found: Finding) -> tuple[str, str]:
-    """A question without a sentence of its own: its values, then its reasons."""
+    """The sentence of any other question: its values, then its reasons."""
     values = "; ".join(f"{name} = {value}{f' {value.unit}'.rstrip()}" for name, value in found.values.items())
     return "", paragraph(": ".join(filter(None, [values or f"{found.status}", _why(found)])))
 

@@ -21,9 +21,9 @@ class ParameterRow:
         value: the fitted value, NaN where the data determine none.
         low, high: its 95 % interval; NaN of a parameter that was not fitted.
         stderr: its standard error, NaN where none is stated.
-        median: of what it may be, where the fitted value is another; else NaN.
+        median: of its distribution, if it differs from the fitted value; else NaN.
         determined: whether the data close its interval.
-        given: why it was not fitted.
+        given: why it was not fitted: fixed, or tied to another.
     """
 
     name: str
@@ -55,7 +55,7 @@ class ParameterRow:
 
 
 def open_range(low: float, high: float) -> Reason:
-    """An interval that is open, or too wide to be written as one.
+    """An interval that is open or very wide, in words.
 
     >>> print(open_range(0.5, math.inf))
     at least 0.5

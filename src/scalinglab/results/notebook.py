@@ -1,7 +1,6 @@
-"""How results show themselves in a notebook: as HTML, and drawn on matplotlib axes.
+"""Results in a notebook: as HTML, and drawn on matplotlib axes.
 
-Results lie below the figures and do not import them: the package, which is above both, names the function
-that draws (`draw_with`).
+Results do not import figures, which are above them: the package sets the function that draws (`draw_with`).
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ def drawn(result: object, axes: Axes | None = None, **options: Any) -> Axes:
 
 
 def as_html(summary: str, table: pd.DataFrame | None = None) -> str:
-    """A result in a notebook: its table, with the summary below it to be unfolded."""
+    """A result in a notebook: its table, and its summary to be unfolded."""
     words = f"<pre>{html.escape(summary)}</pre>"
     if table is None:
         return words

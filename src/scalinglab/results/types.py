@@ -15,7 +15,7 @@ from scalinglab.support.words import without_nan
 if TYPE_CHECKING:
     import pandas as pd
 
-SOME_TABLE = ("TABLE.csv",)  # in commands, where data did not come from a file
+SOME_TABLE = ("TABLE.csv",)  # in commands, if the data are not from a file
 
 
 class Status(StrEnum):
@@ -30,7 +30,7 @@ class Status(StrEnum):
 class Reason:
     """Why something is not determined, or what to know about a result: a code and the values of its sentence.
 
-    The detail `of_kinds` names the kinds of rows that it is of, where they are not all.
+    The detail `of_kinds` names the kinds of rows that it is about, if not all.
     An error carries one in place of its message: ``raise NotDetermined(Reason("law_open"))``. Codes
     and their sentences stand in `scalinglab.results.sentences`.
 
@@ -128,9 +128,9 @@ Remark = Reason | TableRows  # one or more lines of a summary, as data
 
 
 class Worded:
-    """A result that is written in lines: it gives them as data, `remarks`, and here they become words."""
+    """A result whose summary is written from data, its `remarks`."""
 
-    if TYPE_CHECKING:  # those that are written another way have none
+    if TYPE_CHECKING:  # results with a summary of their own have none
 
         @property
         def remarks(self) -> Iterable[Remark]:
@@ -161,7 +161,7 @@ def noted(notes: Iterable[object]) -> list[Reason]:
 
 
 def inside(remarks: Iterable[Reason], notes: Iterable[object] = ()) -> Iterator[Reason]:
-    """What belongs to the fit above it, indented; then notes on its points."""
+    """Remarks indented below the fit that they belong to, then notes on its points."""
     yield from (Reason("inside", of=remark) for remark in (*remarks, *noted(notes)))
 
 
@@ -172,7 +172,7 @@ def weighed(weights: Mapping[str, float]) -> tuple[Reason, ...]:
 
 @dataclass(frozen=True)
 class Command:
-    """A command that shows more; the table that it reads is named when it is written out.
+    """A command that shows more; the table is filled in when it is printed.
 
     >>> Command("laws fit", "--x", "train images").line(("runs.csv", "--where", "lr=0.1"))
     "scalinglab laws fit runs.csv --where lr=0.1 --x 'train images'"
@@ -186,7 +186,7 @@ class Command:
         object.__setattr__(self, "options", options)
 
     def line(self, table: Sequence[str] = SOME_TABLE) -> str:
-        """As it is typed.
+        """The command line.
 
         Args:
             table: the file, and the options that choose its columns and rows.

@@ -1,4 +1,4 @@
-"""What others add to scalinglab: papers by installed packages, anything else by name from their own files.
+"""Extensions: papers of installed packages, and anything in a user's files by its name.
 
 A package adds papers by an entry point of the group ``scalinglab.papers``:
 

@@ -1,8 +1,8 @@
-"""What a user gave: arguments of the types that a function declares, and numbers as arrays.
+"""Check the arguments of public functions against their annotations, and convert them.
 
-`checked` stands above every public function. It reads the function's annotations, refuses by name what none
-of them allows, and hands on what they allow in the form that they name: a whole number as an `int`, a list as
-an array. What a value may be beyond its type (positive, below one) is the function's own rule.
+`checked` decorates every public function. It refuses arguments whose type the annotation does not allow, by
+name, and converts the others: a whole number to an `int`, a list to an array. Other rules (positive, below
+one) are checked by the function itself.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ LARGEST = 1e150  # of numbers that are squared on the way
 TINY = 1e-75  # of numbers whose fourth power is zero
 P = ParamSpec("P")
 R = TypeVar("R")
-_active = threading.local()  # whether a checked function runs: what it calls was not given by a user
+_active = threading.local()  # inside a checked function, arguments of others are not the user's
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
     """Check the arguments of a public function against its annotations, and convert them.
 
-    Where numbers or shapes of the right type cannot be computed with together, what NumPy says about it
-    becomes an error of this package with the names and shapes of the arguments.
+    NumPy's errors about numbers or shapes that do not fit together become errors of this package, with the
+    names and shapes of the arguments.
 
     Raises:
         BadInput: an argument is of no type that its annotation names, or the arguments do not fit together.

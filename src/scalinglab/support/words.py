@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-UNKNOWN = "not determined"  # in place of a number that is none
+UNKNOWN = "not determined"  # printed instead of NaN
 _NAN = re.compile(r"(?<![\w./=-])[-+]?nan(?![\w./])", re.IGNORECASE)
 
 
 def without_nan(text: str) -> str:
-    """Text for people: where a number is none it says so; no NaN is printed.
+    """Text with words in place of NaN.
 
     >>> without_nan("0.5 (95 %: nan to nan), nan_policy, banana")
     '0.5 (95 %: not determined to not determined), nan_policy, banana'
@@ -18,7 +18,7 @@ def without_nan(text: str) -> str:
 
 
 def unbroken(text: str) -> str:
-    """Text in which no line breaks between a number and its sign: spaces there are not to be broken.
+    """Text with non-breaking spaces between numbers and their signs, ± and %.
 
     >>> unbroken("from ± 1 % to")
     'from ±\\xa01\\xa0% to'
@@ -36,7 +36,7 @@ def counted(number: int, word: str) -> str:
 
 
 class Share(float):
-    """A fraction that is written in percent, as the table has it that it comes from.
+    """A fraction that is printed in percent, as its table has it.
 
     >>> f"{Share(0.04217):.3g}", Share(0.04217) < 0.05
     ('4.22 %', True)
@@ -68,7 +68,7 @@ def two_digits(value: float) -> str:
 
 
 def count(value: float) -> str:
-    """A size as people write it.
+    """A size in short, as in 19M.
 
     >>> [count(v) for v in (950, 1024, 999_950, 1.9e7, 1.33e9, 2.4e12, 3e16)]
     ['950', '1,024', '1M', '19M', '1.33B', '2.4T', '3e+16']
@@ -83,7 +83,7 @@ def count(value: float) -> str:
 
 
 def flops(value: float, unit: str = " FLOPs") -> str:
-    """A number of operations as people write it.
+    """A number of FLOPs in short.
 
     >>> flops(1.3e23), flops(5.88e23, unit="")
     ('1.3e23 FLOPs', '5.88e23')

@@ -68,7 +68,7 @@ def cores() -> int:
 
 @cache
 def _libraries(scipy: bool) -> Any:
-    """Those that are loaded; SciPy brings its own."""
+    """The thread pools of loaded libraries; SciPy has its own."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

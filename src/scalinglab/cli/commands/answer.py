@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from scalinglab.cli.options import ARGUMENT, File, Sizes
+from scalinglab.cli.options import ARGUMENT, File, Sizes, Words, by_name
 from scalinglab.cli.output import Output, say
 from scalinglab.cli.registry import command
 from scalinglab.cli.tables import Rows, Table
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @command("answer", figure="answer", draws_unasked=False)
-def answer(rows: Rows, compute: float | None = None, x: str | None = None, y: str | None = None) -> Output:
+def answer(rows: Rows, compute: float | None = None, x: Words | None = None, y: str | None = None) -> Output:
     """The exponent, ten times as much, the compute-optimal model and the next run, in sentences.
 
     scalinglab answer runs.csv --compute 1e22
@@ -33,10 +33,9 @@ def answer(rows: Rows, compute: float | None = None, x: str | None = None, y: st
     """
     from scalinglab import answers
 
-    sizes = _sizes(x)
-    curves = rows.curves(sizes, printed=False)
+    curves = rows.curves(x or (), printed=False)
     try:
-        found = answers.answer(curves, compute, x=sizes or None, y=y)
+        found = answers.answer(curves, compute, x=x, y=y)
     except ScalinglabError:
         say(f"read {curves.understood}")
         raise
@@ -76,7 +75,7 @@ class WantedLaw(Rows):
         form: the form, e.g. power_law; 'laws forms' lists all.
     """
 
-    x: str | None = None
+    x: Words | None = None
     y: str | None = None
     form: str = "auto"
 
@@ -84,9 +83,8 @@ class WantedLaw(Rows):
         """The law of the table, and its rows."""
         from scalinglab.answers.fitted import choose
 
-        sizes = _sizes(self.x)
-        curves = self.curves(sizes)
-        return choose(curves, sizes or None, self.y, self.form).fit(self.form), curves
+        curves = self.curves(self.x or ())
+        return choose(curves, self.x, self.y, self.form).fit(self.form), curves
 
 
 @command("fit", figure="fit")
@@ -120,17 +118,14 @@ def predict(wanted: WantedLaw, at: Sizes, level: float = 0.95) -> Output:
     from scalinglab.answers.fitted import LINES
 
     found, curves = wanted.fitted()
-    if not isinstance(at, (dict, Path)) and len(found.x) > 1:
-        if len(at) != len(found.x):
-            raise BadInput(f"--at: give one value of each of {', '.join(found.x)}, or sizes by name")
-        at = dict(zip(found.x, at[:, None], strict=True))
     together = {note.code for note in found.notes} & {*LINES}
-    if together and not isinstance(at, (dict, Path)) and len(at) > 1:  # sizes, or a size with its data?
+    unnamed = not isinstance(at, (dict, Path))
+    if together and unnamed and len(found.x) == 1 < len(at):  # sizes, or a size with its data?
         raise BadInput(
             "--at: data grow with n_params in these runs, so the law is of n_params alone: name it, as in "
             f"--at n_params={at[0]:g}"
         )
-    made = found.predict(answers.sizes_from(at, found.x, curves), level=level)
+    made = found.predict(answers.sizes_from(by_name(at, found.x), found.x, curves), level=level)
     document = {"form": found.law.form.name, **made.to_dict()}
     return Output(document, made.notebook_table(), made.summary(), figure=lambda: made.plot().figure)
 
@@ -146,23 +141,17 @@ def plot(wanted: WantedLaw) -> Output:
     from scalinglab import answers
     from scalinglab.answers.fitted import choose
 
-    sizes, form = _sizes(wanted.x) or None, wanted.form
-    curves = wanted.curves(sizes or ())
+    curves = wanted.curves(wanted.x or ())
     found: Any
     try:
-        found = choose(curves, sizes, wanted.y, form).fit(form)
+        found = choose(curves, wanted.x, wanted.y, wanted.form).fit(wanted.form)
         x = list(found.x)
     except MixedRows:  # each kind in its colour, as in the figure of answer
-        if form != "auto":
+        if wanted.form != "auto":
             raise
-        found = answers.answer(curves, x=sizes, y=wanted.y)
+        found = answers.answer(curves, x=wanted.x, y=wanted.y)
         x = found.x.split(", ")
     return Output({"x": x, "y": found.y}, text="", figure=lambda: found.plot().figure)
-
-
-def _sizes(x: str | None) -> tuple[str, ...]:
-    """The columns that --x names, none where it was not given."""
-    return tuple(name.strip() for name in x.split(",")) if x else ()
 
 
 @command("explain", figure="explain", draws_unasked=False)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from scalinglab.cli.options import Bounds, Numbers, Priors, Sizes, Tie, Variables
+from scalinglab.cli.options import Bounds, Numbers, Priors, Sizes, Tie, Variables, Words, by_name
 from scalinglab.cli.output import Output
 from scalinglab.cli.registry import command
 from scalinglab.cli.tables import Rows, Surface, Table
@@ -24,7 +23,7 @@ def fit(
     table: Table,
     x: str = "n_data",
     y: str | None = None,
-    form: str = "auto",
+    form: Words = "auto",
     at: Numbers | None = None,
     level: float = 0.95,
     loss: str = "huber",
@@ -65,11 +64,11 @@ def fit(
     how: dict[str, Any] = {
         "loss": loss, "space": space, "bounds": bounds or {}, "priors": prior or {}, "tie": tie or {}
     }  # fmt: skip
-    laws = [sl.laws.fit(name.strip(), query.frame, **how, **query.points) for name in form.split(",")]
+    laws = [sl.laws.fit(name, query.frame, **how, **query.points) for name in form]
     for law in laws:
         points.refuse_beyond_one(law.form.name, law.points, x, query.y)
     # with nothing else asked for, the prediction is that of `laws extrapolate`: one question, one answer
-    plain = (form, loss, space) == ("auto", "huber", "log") and not (bounds or prior or tie)
+    plain = (form, loss, space) == (["auto"], "huber", "log") and not (bounds or prior or tie)
     plain = plain and laws[0].points.error is None
     lines, rows = [], []
     for law in laws:
@@ -201,9 +200,8 @@ def surface(
         best = optimal.table()
         document["compute_optimal"] = best.to_dict("records")
     if at is not None:
-        if not isinstance(at, dict):
-            at = dict(zip(columns, _each(at, tuple(columns)), strict=True))
-        made = with_columns(fitted, tuple(columns.values()), query.y, query.unit).predict(at, level=level)
+        predictor = with_columns(fitted, tuple(columns.values()), query.y, query.unit)
+        made = predictor.predict(by_name(at, [*columns]), level=level)
         text += "\n\n" + made.summary()
         best = made.notebook_table()
         document["predictions"] = best.to_dict("records")
@@ -214,13 +212,6 @@ def surface(
         return figures.surface(fitted, compute=compute, loss=query.y, **table.cost)
 
     return Output(document, best, text, figure=figure)
-
-
-def _each(at: Any, variables: Sequence[str]) -> Any:
-    """One value of each variable, as arrays; a table of places is for predict."""
-    if len(at) != len(variables):
-        raise BadInput(f"--at: give one value of each of {', '.join(variables)}, or sizes by name")
-    return at[:, None]
 
 
 @command("laws extrapolate", figure="extrapolation")
@@ -307,8 +298,8 @@ def dynamical(rows: Rows, x: str = "norm", y: str | None = None, size: str = "n_
 def downstream(
     table: Table,
     score: str,
-    x: str | None = None,
-    loss: str | None = None,
+    x: Words | None = None,
+    loss: Words | None = None,
     chance: float | None = None,
     at: Numbers | None = None,
     compute: Numbers | None = None,
@@ -340,14 +331,11 @@ def downstream(
         raise BadInput("--at and --compute both say where to predict: give one of them")
     if x is None:
         read = table.curves(printed=False)
-        x = "compute" if compute is None and read.resolve("compute") in read.frame else "n_params,n_data"
-    names = [name.strip() for name in x.split(",")]
-    losses = [] if loss is None else [name.strip() for name in loss.split(",")]
-    roles = dict(zip(("n_params", "n_data"), names, strict=False)) if len(names) > 1 else {}
-    first = losses[0] if losses else None
-    query = table.query(
-        names if len(names) > 1 else x, first, roles=roles, usual="loss", beside=[score, *losses[1:]]
-    )
+        known_compute = compute is None and read.resolve("compute") in read.frame
+        x = ["compute"] if known_compute else ["n_params", "n_data"]
+    roles = dict(zip(("n_params", "n_data"), x, strict=False)) if len(x) > 1 else {}
+    first, *more = loss or [None]
+    query = table.query(x if len(x) > 1 else x[0], first, roles=roles, usual="loss", beside=[score, *more])
     column, *others = query.beside
     known = scores.fit(
         query.frame, loss=[query.y, *others], score=column, chance=chance, x=query.x, **query.rows
@@ -357,14 +345,12 @@ def downstream(
         places = known.optimal_sizes(compute, flops_per_param_example=flops_per_param_example)
     elif at is not None:
         positive(at=at)
-        if len(names) > 1 and len(at) != len(names):
-            raise BadInput(f"--at: give one value of each of {', '.join(names)}")
-        places = {known.x[0]: at} if len(names) == 1 else dict(zip(known.x, at[:, None], strict=True))
+        places = dict(zip(known.x, by_name(at, x).values(), strict=True))
     document: dict[str, Any] = {"scores": known.to_dict(), "level": level, "predictions": []}
     if places is None:
         return Output(document, known.notebook_table(), known.summary(), figure=lambda: known.plot().figure)
     found = known.predict(places, level=level, widest=widest)
-    typed = dict(zip((*known.x, query.y, column), (*names, first or query.y, score), strict=True))
+    typed = dict(zip((*known.x, query.y, column), (*x, first or query.y, score), strict=True))
     rows = found.notebook_table().rename(columns=typed)
     document |= {"predictions": rows.to_dict("records"), "refused": found.to_dict()["refused"]}
     return Output(document, rows, f"{known.summary()}\n{found.summary()}", figure=lambda: found.plot().figure)

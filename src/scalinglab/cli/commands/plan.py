@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scalinglab.cli.options import Bounds, Numbers, Sizes, Variables
+from scalinglab.cli.options import Bounds, Numbers, Sizes, Variables, Words, by_name
 from scalinglab.cli.output import Output
 from scalinglab.cli.registry import command
 from scalinglab.cli.tables import Rows, Surface, Table, read_table
@@ -216,7 +216,7 @@ def _planned(query: TableQuery, found: NextRuns, **more: Any) -> Output:
 
 @command("plan hyperparameters", figure="hyperparameters", draws_unasked=False)
 def hyperparameters(
-    table: Rows, at: Sizes, settings: str | None = None, y: str | None = None, level: float = 0.95
+    table: Rows, at: Sizes, settings: Words | None = None, y: str | None = None, level: float = 0.95
 ) -> Output:
     """Find the learning rate, batch size and other settings that are best at a size that was not searched.
 
@@ -236,11 +236,12 @@ def hyperparameters(
     from scalinglab.figures import decisions
     from scalinglab.laws.tuning import transfer
 
-    chosen = settings.split(",") if settings else []
-    named = _one_size(at)
-    curves = table.curves((*named, *chosen))
-    place = {curves.resolve(name): value for name, value in named.items()}
-    chosen = [curves.resolve(name) for name in chosen]
+    named = by_name(at, ("n_params", "n_data"))
+    if isinstance(named, Path) or any(len(values) != 1 for values in named.values()):
+        raise BadInput("--at: give one size, n_params,n_data as in 1e9,2e10, or by name as in width=4096")
+    curves = table.curves((*named, *(settings or ())))
+    place = {curves.resolve(name): float(values[0]) for name, values in named.items()}
+    chosen = [curves.resolve(name) for name in settings or ()]
     found = transfer.hyperparameters(curves, place, y=y, settings=chosen or None, level=level)
     document = {**found.to_dict(), "notes": [note.to_dict() for note in found.notes]}
     return Output(
@@ -249,19 +250,10 @@ def hyperparameters(
     )  # fmt: skip
 
 
-def _one_size(at: Any) -> dict[str, float]:
-    """One size by the names of its columns, as typed."""
-    if isinstance(at, dict) and all(len(values) == 1 for values in at.values()):
-        return {name: float(values[0]) for name, values in at.items()}
-    if isinstance(at, (dict, Path)) or len(at) != 2:
-        raise BadInput("--at: give one size, n_params,n_data as in 1e9,2e10, or by name as in width=4096")
-    return {"n_params": float(at[0]), "n_data": float(at[1])}
-
-
 @command("plan mixture", figure="mixture", draws_unasked=False)
 def mixture(
     table: Rows,
-    shares: str,
+    shares: Words,
     y: str | None = None,
     bounds: Bounds | None = None,
     repeat: Variables | None = None,
@@ -295,9 +287,9 @@ def mixture(
     from scalinglab.laws.mixing import shares as mixing
 
     renamed: dict[str, Any] = {**(table.column or {})}
-    columns = readers.read_table(table.file, **renamed).frame if "*" in shares else ()
+    columns = readers.read_table(table.file, **renamed).frame if "*" in "".join(shares) else ()
     domains: list[str] = []
-    for pattern in shares.split(","):
+    for pattern in shares:
         found = [c for c in map(str, columns) if fnmatch(c, pattern)] if "*" in pattern else [pattern]
         if not found:
             raise BadInput(f"--shares {pattern}: no column matches; {nearest(pattern, map(str, columns))}")

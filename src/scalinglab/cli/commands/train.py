@@ -184,11 +184,8 @@ def sweep(
     status = 0
     cluster: dict[str, Any] = {"partition": partition, "hours": hours, "cpus": cpus, "gpus": gpus}
     for each in grids:
-        if dry_run and engine == "slurm":
-            outcomes.append(_dry_run_on_slurm(each, place, cluster, **shared))
-            continue
         if dry_run:
-            outcomes.append(_dry_run(each, place, **shared))
+            outcomes.append(_dry_run(each, place, engine=engine, cluster=cluster, **shared))
             continue
         outcome = execute(each, place, engine=engine, address=address, **cluster, **shared)
         counts = {kind: outcome.count(kind) for kind in dict.fromkeys(outcome.status.values())}
@@ -205,58 +202,45 @@ def sweep(
     return Output(document, text="", footer="" if dry_run else where, status=status)
 
 
-def _dry_run_on_slurm(
-    grid: Grid, store: Store, cluster: dict[str, Any], *, workers: int | None, device: str | None,
-    max_stacked: int | None, retry_failed: bool,
-) -> dict[str, Any]:  # fmt: skip
-    """Print the plan of a sweep and the batch script of its jobs, and return them."""
-    from scalinglab.sweep import make_plan
-    from scalinglab.sweep.pools.slurm_engine import SlurmPool
-
-    pool = SlurmPool(workers, **cluster)
-    plan = make_plan(
-        grid, store, workers=pool.slots, max_stacked=max_stacked, retry_failed=retry_failed,
-        device=device or ("cuda" if cluster["gpus"] else None),
-    )  # fmt: skip
-    script = pool.script(store.path, len(plan.tasks)) if plan.tasks else ""
-    say(plan.summary())
-    if not for_programs():
-        print(script or "nothing is left to submit")  # as it is: a wrapped line is no command
-    return {
-        "runs": len(plan.runs), "done": len(plan.done), "failed": len(plan.failed),
-        "missing": len(plan.missing), "tasks": len(plan.tasks), "script": script,
-    }  # fmt: skip
-
-
 def _dry_run(
-    grid: Grid, store: Store, *, workers: int | None, device: str | None, max_stacked: int | None,
-    retry_failed: bool,
+    grid: Grid, store: Store, *, engine: str, cluster: dict[str, Any], workers: int | None,
+    device: str | None, **how: Any,
 ) -> dict[str, Any]:  # fmt: skip
-    """Print the plan of a sweep, and return it."""
+    """Print the plan of a sweep, with its estimated cost or the batch script for Slurm, and return it."""
     from scalinglab.support.words import counted
     from scalinglab.support.work import SECONDS
     from scalinglab.sweep import make_plan
     from scalinglab.sweep.display import clock
     from scalinglab.sweep.pools.local_engine import default_workers
+    from scalinglab.sweep.pools.slurm_engine import SlurmPool
     from scalinglab.sweep.runner import load
 
-    runner = load(grid.runner)
-    devices = [device] if device else runner.devices()
-    plan = make_plan(
-        grid, store, workers=workers or default_workers(devices), max_stacked=max_stacked, device=devices[0],
-        retry_failed=retry_failed, runner=runner,
-    )  # fmt: skip
-    plan.check_here(device)
-    estimate = plan.estimate(devices[0], time.perf_counter() - LOADED)  # a sweep loads and plans the same
+    runner, pool = load(grid.runner), None
+    if engine == "slurm":
+        pool = SlurmPool(workers, **cluster)
+        devices, workers = [device or ("cuda" if cluster["gpus"] else None)], pool.slots
+    else:
+        devices = [device] if device else runner.devices()
+    workers = workers or default_workers(devices)
+    plan = make_plan(grid, store, workers=workers, device=devices[0], runner=runner, **how)
+    if pool is None:
+        plan.check_here(device)
     say(plan.summary())
+    counts = {
+        "runs": len(plan.runs), "done": len(plan.done), "failed": len(plan.failed),
+        "missing": len(plan.missing), "tasks": len(plan.tasks),
+    }  # fmt: skip
+    if pool is not None:
+        script = pool.script(store.path, len(plan.tasks)) if plan.tasks else ""
+        if not for_programs():
+            print(script or "nothing is left to submit")  # as it is: a wrapped line is no command
+        return {**counts, "script": script}
+    estimate = plan.estimate(devices[0], time.perf_counter() - LOADED)  # a sweep loads and plans the same
     if plan.tasks:
         say(
             f"about {estimate['flops']:.2g} FLOPs and {clock(estimate['seconds'])}, "
             f"{clock(estimate['start_up'])} of them to start, from short trials of "
             f"{counted(estimate['timed'], 'task')}"
         )
-    return {
-        "runs": len(plan.runs), "done": len(plan.done), "failed": len(plan.failed),
-        "missing": len(plan.missing), "tasks": len(plan.tasks), **estimate,
-        "phases": {name: round(seconds, 3) for name, seconds in SECONDS.items()},
-    }  # fmt: skip
+    phases = {name: round(seconds, 3) for name, seconds in SECONDS.items()}
+    return {**counts, **estimate, "phases": phases}
