@@ -57,9 +57,6 @@ FILES = {
     "mail.txt": "Hi,\nthe val losses:\n"
     + "".join(f"- {n / 1e6:g}M params on {d / 1e9:g}B tokens -> {y}\n" for n, d, y in ROWS)
     + "Best,\nA.\n",
-    "answer.eml.txt": "On 2 May A. wrote:\n> Hi,\n> here they are:\n>\n> params  tokens  val_loss\n"
-    + "".join(f"> {n:g}  {d:g}  {y}\n" for n, d, y in ROWS)
-    + "Thanks\n",
     "console.txt": "> summarise(runs)\n# A tibble: 4 x 3\n  params tokens val_loss\n   <dbl> <dbl> <dbl>\n"
     + "".join(f"{k} {n:g} {d:g} {y}\n" for k, (n, d, y) in enumerate(ROWS, 1)),
     "of_pdf.txt": "Table 3: All runs.\nParams (M) Tokens (B) Val. loss\n" + UNITS.replace(",", " "),
@@ -300,9 +297,6 @@ def _lines(line: str) -> str:
 
 
 TEXTS = {
-    "jira.txt": "||Size||Val loss||\n" + _lines("|{M}|{v}|"),
-    "wiki.txt": "{|\n! Params !! Val loss\n" + _lines("|-\n| {n:g} || {v}") + "|}\n",
-    "wiki_lines.txt": "{|\n! Params\n! Val loss\n" + _lines("|-\n| {n:g}\n| {v}") + "|}\n",
     "polars.txt": "shape: (4, 2)\n┌───┬──────┐\n│ size ┆ val_loss │\n│ ---  ┆ ---  │\n│ str  ┆ f64 │\n"
     "╞═══╪══════╡\n" + _lines("│ {M} ┆ {v} │") + "└──┴──┘\n",
     "letter.md": "Hi,\nval losses so far:\n```\nsize  val_loss\n" + _lines("{M}  {v}") + "```\nBest, Anna\n",
@@ -463,16 +457,32 @@ def rounds(path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "write"),
     [
-        ("a.mat", matlab), ("a.dta", stata), ("a.json", plotly), ("a.tex", pgfplots), ("a.R", of_r),
+        ("a.R", of_r),
         ("a.log", rounds),
     ],
-)  # fmt: skip
+)
 def test_points_in_the_files_of_other_programs(tmp_path: Path, name: str, write: Callable[[Path], None]):
     write(tmp_path / name)
     chosen = choose(sl.read(tmp_path / name))
     assert (chosen.x, chosen.y) == (("n_data",), "test_error")
     assert chosen.table.x.tolist() == EXAMPLES
     assert chosen.table.y == pytest.approx(MISTAKES)
+
+
+@pytest.mark.parametrize(
+    ("name", "write"), [("a.mat", matlab), ("a.dta", stata), ("a.json", plotly), ("a.tex", pgfplots)]
+)
+def test_other_files_of_programs_are_refused(tmp_path: Path, name: str, write: Callable[[Path], None]):
+    write(tmp_path / name)
+    with pytest.raises(BadInput, match=r"save (?:it|the table) as|write a list of objects"):
+        sl.read(tmp_path / name)
+
+
+def test_a_page_of_a_wiki_is_refused(tmp_path: Path):
+    path = tmp_path / "wiki.txt"
+    path.write_text("{|\n! Params !! Val loss\n" + _lines("|-\n| {n:g} || {v}") + "|}\n")
+    with pytest.raises(BadInput, match="columns named by numbers"):
+        sl.read(path)
 
 
 def test_a_cell_over_several_rows_of_a_page_is_in_each_of_them(tmp_path: Path):

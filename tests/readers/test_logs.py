@@ -447,7 +447,7 @@ def test_hostile_databases(logs: Path):
         database.execute("ALTER TABLE metrics RENAME TO hidden")
         database.execute("CREATE VIEW metrics AS SELECT load_extension('evil.so') AS key FROM hidden")
         database.commit()
-    with pytest.raises(BadInput, match=r"without any number|neither a store nor logs|unknown ending"):
+    with pytest.raises(BadInput, match=r"without any number|neither a store nor logs|not a text file"):
         sl.read(path)
 
 

@@ -32,7 +32,7 @@ OTHER_LOSS = ("mse", "rmse", "nrmse", "mae", "mape", "crps", "deviance")
 OTHER_ERROR = ("wer", "cer")
 OTHER_ACCURACY = (
     "f1", "auc", "auroc", "iou", "miou", "exactmatch", "score", "scores", "success", "successes", "solved",
-    "correct", "map", "ap", "dice", "ndcg", "mrr",
+    "correct", "map", "ap", "dice", "ndcg", "mrr", "bleu", "sacrebleu", "rouge", "chrf", "meteor",
 )  # fmt: skip
 
 # of the data: a size where no column counts them

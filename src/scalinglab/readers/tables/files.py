@@ -68,8 +68,6 @@ from scalinglab.readers.tables.markup import (
     tables_of_latex,
     tables_of_markdown,
     tables_of_notebook,
-    tables_of_pgfplots,
-    tables_of_wiki,
 )
 from scalinglab.readers.tables.remarks import LEFT_OUT, NOTES, with_short_texts
 from scalinglab.support.work import opened
@@ -89,7 +87,6 @@ _TABLES = (".csv", ".tsv", ".tab", ".json", ".jsonl", ".ndjson", ".xlsx", ".parq
 _YAML = (".yaml", ".yml")
 _COMMENT = ("#", "%", "//")
 _PROMPT = re.compile(r"^(?:(?:>>>|In \[\d*\]:|[$>] ).*(?:\n|$)|Out\[\d*\]:[ \t]*)", re.MULTILINE)
-_QUOTED = re.compile(r"^> ?(.*\n?)", re.MULTILINE)  # in an answer to a letter
 # of a script: RESULTS = {…}, or a list of rows
 _SCRIPT = re.compile(r"(?:\s*#.*\n|\s*\n)*^[A-Za-z_]\w*\s*=\s*(?:\{|\[\s*[\[({])", re.MULTILINE)
 # "# column 1: number of structures", a line for each
@@ -119,9 +116,7 @@ def read_file(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
     if not path.stat().st_size:
         raise BadInput(f"{path} is empty: a table has names and a row for every measurement")
     with errors_named(path):
-        readers: dict[str, _Reader] = {
-            ".xlsx": _read_excel, ".npz": _read_arrays, ".mat": _read_arrays, ".dta": _read_stata,
-        }  # fmt: skip
+        readers: dict[str, _Reader] = {".xlsx": _read_excel, ".npz": _read_arrays}
         reader = readers.get(ending) or _reader_of_text(path, packed, ending)
         frame = reader(path, packed)
     if ends_in_a_summary(frame):  # of records, too
@@ -133,8 +128,10 @@ def _reader_of_text(path: Path, packed: bool, ending: str) -> _Reader:
     """What reads a text, by what stands in it; the ending decides for what can be told by nothing else."""
     with path.open("rb") as file:
         if not packed and b"\0" in file.read(SAMPLE) and _encoding(path) == UTF_8:
-            known = "text of any kind, also with .gz, .xlsx and .parquet"
-            raise BadInput(f"{path}: unknown ending {ending or path.name!r} and no text; use {known}")
+            raise BadInput(
+                f"{path}: not a text file, and its ending {ending or path.name!r} is not known: save the "
+                "table as .csv, .xlsx, .parquet or .npz"
+            )
     with _text(path, packed) as text:
         sample = text.read(SAMPLE)
     if ending in (*_YAML, ".toml"):
@@ -213,19 +210,7 @@ def _text(path: Path, packed: bool) -> Iterator[IO[str]]:
         raw = io.BufferedReader(_Bounded(path, file), 1 << 20) if packed else file
         text = io.TextIOWrapper(raw, encoding=_encoding(path))
         sample = "" if packed else file.peek(SAMPLE)[:SAMPLE].decode(errors="replace")
-        marked = _PROMPT.match(sample) or _QUOTED.search(sample)
-        yield io.StringIO(_without_marks(text.read())) if marked else text
-
-
-def _without_marks(text: str) -> str:
-    """A text without the lines of prompts; of a letter with a table in what it quotes, what it quotes."""
-    quoted = _QUOTED.findall(text)
-    of_numbers, others = (
-        sum(map(holds_number, lines)) for lines in (quoted, _QUOTED.sub("", text).splitlines())
-    )
-    if of_numbers >= FEWEST_ALIKE and of_numbers > others:
-        return "".join(quoted)
-    return _PROMPT.sub("", text) if _PROMPT.match(text) else text
+        yield io.StringIO(_PROMPT.sub("", text.read())) if _PROMPT.match(sample) else text
 
 
 def _separator(sample: str, path: Path) -> str:
@@ -333,12 +318,15 @@ def _read_csv(path: Path, packed: bool) -> pd.DataFrame:
             lambda part: with_short_texts(with_objects(part), left_out), as_text=_dotted(cells, separator),
             skipinitialspace=True, skiprows=len(comments), names=named,
         )  # fmt: skip
-    except pd.errors.ParserError as error:  # a footnote with more separators than there are columns
+    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:  # as a footnote with separators
         table = (
             _with_numbers(_cells_of(path, packed, separator), path) if small and separator != SPACES else None
         )
         if table is None:
-            raise error
+            raise NoTable(
+                f"{path} holds no table that is known here ({str(error).splitlines()[-1]}): save it as .csv, "
+                "with a row of names and a row for every measurement, or as .xlsx"
+            ) from error
         table.attrs["decimal_comma"] = separator != ","
         return table
     frame.attrs |= {LEFT_OUT: list(left_out), "decimal_comma": separator != ","}
@@ -589,8 +577,6 @@ def row_of_document(path: Path) -> dict[str, Any]:
 def _table_of_document(document: Any, path: Path) -> pd.DataFrame:
     """The table in nested lists and dictionaries, wherever in them it stands."""
     if isinstance(document, dict):
-        document = _points_of_plotly(document) or document
-    if isinstance(document, dict):
         names, rows = (next((document[k] for k in keys if isinstance(document.get(k), list)), None) for keys
                        in (("columns", "header", "headers"), ("data", "rows", "values")))  # fmt: skip
         if names and rows and all(isinstance(row, list) for row in rows):  # pandas with orient="split"
@@ -603,21 +589,6 @@ def _table_of_document(document: Any, path: Path) -> pd.DataFrame:
         f'{path} holds no table: write a list of objects, [{{"n_params": 1e6, "loss": 3.2}}, …], '
         "or an object of columns"
     )
-
-
-def _points_of_plotly(figure: dict[str, Any]) -> list[dict[str, Any]]:
-    """The points of a figure's curves under the titles of its axes; none where it is no figure."""
-    traces, layout = figure.get("data"), figure.get("layout")
-    if not isinstance(traces, list) or not isinstance(layout, dict):
-        return []
-    titles = [layout.get(f"{axis}axis", {}).get("title", axis) for axis in "xy"]
-    x, y = (title.get("text", "") if isinstance(title, dict) else title for title in titles)
-    several = len(traces) > 1
-    return [
-        {x: a, y: b} | ({"curve": trace.get("name", k)} if several else {})
-        for k, trace in enumerate(traces)
-        for a, b in zip(trace.get("x", ()), trace.get("y", ()))
-    ]
 
 
 def _is_object(line: str) -> bool:
@@ -668,21 +639,10 @@ def _shown(found: Any) -> Any:
 
 
 def _read_arrays(path: Path, packed: bool) -> pd.DataFrame:
-    """Arrays of equal length that NumPy or MATLAB saved; those of two dimensions have a column a seed."""
-    if path.suffix.lower() == ".mat":
-        from scipy.io import loadmat
-
-        found = loadmat(path, squeeze_me=True)
-        document = {name: value.tolist() for name, value in found.items() if isinstance(value, np.ndarray)}
-    else:
-        unpack(path)
-        with np.load(path) as arrays:
-            document = {name: arrays[name].tolist() for name in arrays.files}
-    return _table_of_document(document, path)
-
-
-def _read_stata(path: Path, packed: bool) -> pd.DataFrame:
-    return pd.read_stata(path, convert_categoricals=False)
+    """Arrays of equal length that NumPy saved; an array of two dimensions has one column for each seed."""
+    unpack(path)
+    with np.load(path) as arrays:
+        return _table_of_document({name: arrays[name].tolist() for name in arrays.files}, path)
 
 
 def _apart(rows: list[list[Any]]) -> list[list[Any]]:
@@ -695,7 +655,4 @@ def _apart(rows: list[list[Any]]) -> list[list[Any]]:
 
 
 _read_notebook = _read_markup(tables_of_notebook)
-_MARKUP = {
-    _read_markup(tables): tables
-    for tables in (tables_of_pgfplots, tables_of_latex, tables_of_html, tables_of_wiki, tables_of_markdown)
-}
+_MARKUP = {_read_markup(tables): tables for tables in (tables_of_latex, tables_of_html, tables_of_markdown)}

@@ -59,6 +59,7 @@ _VALUE = ("value", "val", "score", "result", "metric_value")
 _SEEDS = {"seed", "run", "rep", "repeat", "replicate", "trial", "fold", "split", "s", "r"}
 _WHOLE = re.compile(r"(?<![\d.])\d{1,3}(?![\d.])")
 _TITLE_PARTS = r"[,;:|()\[\]]|\. | / | (?:vs\.?|by|for|of|on|after|against|over|as|is|are) "
+_OF_SEVERAL = re.compile(r"^(?:the|all|different|various|varying|several|increasing)\s+", re.IGNORECASE)
 _CORNER = re.compile(r"(?:\s*[\\/|↓→×,]|\s+(?:vs\.?|by|x)(?=\s))+\s*")
 _ROUND = {"1", "2", "2.5", "3", "4", "5", "8"}  # first digits of sizes that are chosen: 10B, 25B, 50B
 _STATES = ("status", "state", "outcome", "run_state", "run_status")
@@ -355,7 +356,9 @@ def _from_wide(frame: pd.DataFrame, origin: str, notes: Sequence[str]) -> tuple[
     title = next((full for u in units if u and _is_measured(full := f"{title} {u[1]}")), title)
     words = parts[-1].split()  # lr_sweep_val_loss.csv
     parts += [" ".join(words[k:]) for k in range(1, len(words))]
-    size = next((role for part in parts if (role := role_of(part)) in SIZES), "")
+    plain = [_OF_SEVERAL.sub("", part).strip() for part in parts]  # different training set sizes
+    names = [*parts, *(part.removesuffix("s") for part in plain)]
+    size = next((role for name in names if (role := role_of(name)) in SIZES), "")
     frame = _without_log(frame)
     first = str(frame.columns[0])
     if quantity(first) is not None and not is_numeric(frame[first]) and not _reads(frame[first]):

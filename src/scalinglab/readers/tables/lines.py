@@ -213,17 +213,14 @@ def _records(
 
 def _columns_of(node: dict[str, Any], name: str = "value") -> dict[str, list[Any]]:
     """Lists of equal length, the objects by row number that pandas writes, or numbers by size, as columns."""
-    if len(node) >= FEWEST_BY_SIZE and all(map(_is_measured, node.values())):
+    results = [_values_of_seeds(value) for value in node.values()]
+    if len(node) >= FEWEST_BY_SIZE and all(map(_is_measured, results)):
         sizes = [found for key in node if (found := sized(str(key))) is not None]
         if len(sizes) == len(node) and len({word for word, _, _ in sizes}) == 1:
             values = [size for _, size, _ in sizes]
             word = sizes[0][0] or "size"
             key = role_of_letter(word, max(values)) or word
-            return {key: values, name if quantity(name) else "value": [*node.values()]}
-    if node and all(isinstance(v, dict) and {"steps", "values"} <= {*v} for v in node.values()):  # Sacred
-        steps = [*dict.fromkeys(step for log in node.values() for step in log["steps"])]
-        logs = {name: dict(zip(log["steps"], log["values"])) for name, log in node.items()}
-        return {"step": steps} | {name: [log.get(step) for step in steps] for name, log in logs.items()}
+            return {key: values, name if quantity(name) else "value": results}
     inner = [v for v in node.values() if isinstance(v, dict)]
     if len(inner) > 1 and len(inner) == len(node):
         rows = [*inner[0]]
@@ -234,7 +231,7 @@ def _columns_of(node: dict[str, Any], name: str = "value") -> dict[str, list[Any
     seeds = {
         f"{k} {seed}": each
         for k, v in node.items() if isinstance(v, dict) and quantity(k)
-        for seed, each in v.items() if is_seed(str(seed).rstrip("0123456789_- "))
+        for seed, each in v.items() if _is_seed_key(seed)
     }  # fmt: skip
     lists = {
         k: v for k, v in (node | seeds).items()
@@ -246,6 +243,16 @@ def _columns_of(node: dict[str, Any], name: str = "value") -> dict[str, list[Any
     length = max(lengths, key=lengths.count) if lengths else 0
     equal = {k: v for k, v in lists.items() if len(v) == length}
     return equal if length > 1 and len(equal) > 1 else {}
+
+
+def _is_seed_key(key: Any) -> bool:
+    """Whether a key is that of one seed: seed_0, "seed 3"."""
+    return is_seed(str(key).rstrip("0123456789_- "))
+
+
+def _values_of_seeds(value: Any) -> Any:
+    """The list of values in {"seed_0": 0.3, "seed_1": 0.2}; anything else as it is."""
+    return [*value.values()] if isinstance(value, dict) and value and all(map(_is_seed_key, value)) else value
 
 
 def _grid(lists: dict[str, list[Any]]) -> dict[str, list[Any]]:

@@ -78,7 +78,6 @@ _LATEX = (
 
 
 _ITEM = re.compile(r"\s*[-*]\s+([A-Za-z][A-Za-z_ %:/()-]*?)\s*:\s+(\S+)\s*")
-_POINT = r"\(\s*([^,()]+?)\s*,\s*([^,()]+?)\s*\)"  # of a figure in LaTeX
 _OF_TIME = re.compile(r"\s+(?:seconds?|secs?|ms|minutes?|mins?|hours?)\b")
 _AT_STEP = re.compile(r"\s*\[(\d+)\]\s")  # as gradient boosting prints its rounds
 _FILE = re.compile(r"(?:\S*/)?([^\s/:]+)\.(?:log|txt|out|err|jsonl?|csv):(?:\d+:)?(?=\S)")
@@ -336,9 +335,6 @@ def tables_of_markdown(text: str) -> list[list[list[str]]]:
     The heading that stands above a table comes first, and then the line of text right above it.
     """
     found: list[list[list[str]]] = []
-    text = re.sub(
-        r"^\|\|(.+)\|\|[ \t]*$", lambda m: f"|{m[1].replace('||', '|')}|\n|---|", text, flags=re.M
-    )  # Jira
     lines, heading, end, above = text.translate(_BOX).splitlines(), "", 0, dict[int, str]()
     for k, line in enumerate(lines):
         if re.match(r"#+ |\*\*.*\*\*\s*$", line):
@@ -370,37 +366,10 @@ def tables_of_markdown(text: str) -> list[list[list[str]]]:
     return found
 
 
-def tables_of_pgfplots(text: str) -> list[list[list[str]]]:
-    """The points of a figure in LaTeX, a table for each curve, under the labels of the axes."""
-    labels = dict(re.findall(r"([xy])label\s*=\s*\{([^{}]*)\}", text))
-    found = []
-    for points, behind in re.findall(
-        r"coordinates\s*\{(.*?)\};?([^\\]*\\addlegendentry\{[^}]*\})?", text, re.S
-    ):
-        rows = re.findall(rf"{_POINT}(?:\s*\+-\s*{_POINT})?", points)
-        bars = any(bar for *_, bar in rows)
-        legend = [[behind.rpartition("{")[2].strip("} ")]] if behind else []
-        names = [labels.get("x", "x"), labels.get("y", "y"), "std"]
-        found.append([*legend, names[: 2 + bars], *([x, y, bar][: 2 + bars] for x, y, _, bar in rows)])
-    return found
-
-
 def are_types(row: Sequence[Any]) -> bool:
     """Whether a row has the types of columns, as printed frames do."""
     words = [value for value in row if value]
     return bool(words) and all(isinstance(word, str) and _TYPE.fullmatch(word.rstrip("?")) for word in words)
-
-
-def tables_of_wiki(text: str) -> list[list[list[str]]]:
-    """The tables of a page in MediaWiki's marks: names behind !, rows behind |-, values behind |."""
-    found = []
-    for body in re.findall(r"^\{\|.*?$(.*?)^\|\}", text, re.M | re.S):
-        rows = re.split(r"^\|-.*$", re.sub(r"^\|\+.*$", "", body, flags=re.M), flags=re.M)
-        cells = [
-            re.split(r"(?:^|\s)[|!]{1,2}(?=\s)", re.sub(r"\s+", " ", f" {row.strip()} ")) for row in rows
-        ]
-        found.append([[text.strip() for text in row[1:]] for row in cells if len(row) > 1])
-    return found
 
 
 def _cells_of_bars(line: str) -> list[str]:

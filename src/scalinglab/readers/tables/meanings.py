@@ -95,6 +95,8 @@ NO_RESULT = {
 NO_RESULT |= {"wall", "cost", "usd", "memory", "gb", "mb", "throughput", "speed", "mfu", "per"}
 NO_RESULT |= {"date", "seconds", "secs", "sec", "ms", "latency", "elapsed", "energy", "kwh", "grad"}
 NO_RESULT |= {"lead", "leadtime", "horizon", "delay", "ahead"}
+# results that rise with size and are not shares of a whole
+NO_SHARE = {"return", "returns", "reward", "rewards", "elo", "psnr", "snr", "db"}
 _VALUES = {"value", "values", "mean", "avg", "average", "score", "metric", "objective", "result", "y", "0"}
 _COUNTING = {"n", "num", "size", "count", "samples", "examples", "time", "sec", "seconds", "step", "steps"}
 _COUNTING |= {"epoch", "epochs", "every", "interval", "batch", "batches", "freq", "lines", "seqs", "tokens"}
@@ -317,7 +319,7 @@ class _Table:
         unnamed = [c for c in of_test if "test" in words[c]] or of_test
         for column in unnamed or [c for c, each in words.items() if each <= _VALUES]:
             yield Meaning(column, "loss", -5.0, without=TRAINED, direction=-1, only=True)
-            if self.frame[column].max() <= 100:
+            if self.frame[column].max() <= 100 and not words[column] & NO_SHARE:
                 yield Meaning(column, "test_accuracy", -5.0, without=TRAINED, direction=1, only=True)
 
     def by_values(self, kept: Collection[str]) -> Iterable[Meaning]:

@@ -259,6 +259,10 @@ class Naming:
             ):
                 self._doubt_text(column, origin)
         self._prefer_tokens(asked)
+        if "experiment" in self.frame and "run" not in self.frame:
+            names = self.frame["experiment"].astype(str)  # abl_0, abl_1, …: names of the rows and no kinds
+            if names.is_unique and len(names) >= FEWEST_OF_A_FAMILY and len({*families(names).values()}) == 1:
+                self._rename("experiment", "run")
         splits = [c for c in ("test_loss", "train_loss") if c in self.frame]
         if "loss" in self.frame and "loss" not in asked and len(splits) == 1:  # the other one
             self._rename("loss", "train_loss" if splits == ["test_loss"] else "test_loss")
