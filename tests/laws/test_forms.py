@@ -67,7 +67,7 @@ def test_m4_solves_its_implicit_equation_from_floor_to_ceiling():
     for shape in (0.1, 1.0, 5.0):
         y = forms.get("m4")(np.geomspace(1e-6, 1e6, 50), offset, span, shape, amplitude, exponent)
         seen = (offset + span - y) > 1e-9
-        left = (y - offset)[seen] / (offset + span - y)[seen] ** shape
+        left = (y - offset)[seen] / (1 - (y - offset)[seen] / span) ** shape
         right = amplitude * np.geomspace(1e-6, 1e6, 50) ** -exponent
         assert left == pytest.approx(right[seen], rel=1e-6)
 
@@ -547,7 +547,7 @@ def test_every_equation_is_stated_with_one_left_side():
         left = form.equation_of().split(" = ")[0]
         assert left == "y" or "y" in left, form.name
         assert " = y" not in form.equation_of(), form.name
-    assert forms.get("m4").equation_of() == "(y - E)/(E + span - y)^s = A x^-c", "y follows only implicitly"
+    assert forms.get("m4").equation_of() == "(y - E)/(1 - (y - E)/span)^s = A x^-c", "y follows only implicitly"
     given = replace(forms.get("power_law"), equation="y = A x^-c")
     assert given.equation_of() == "y = A x^-c"
 

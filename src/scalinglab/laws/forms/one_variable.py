@@ -68,17 +68,15 @@ def _m3(x: Any, offset: Any, amplitude: Any, exponent: Any, saturation: Any) -> 
     return offset + _power(1 / (1 / x + saturation), amplitude, exponent)
 
 
-def _m4_state(x: Any, span: Any, shape: Any, amplitude: Any, exponent: Any) -> Any:
-    """Solve (y - E)/(C - y)^s = A x^-c for y = E + span·σ(u), C = E + span, by Halley's method in u.
+def _m4_state(target: Any, shape: Any) -> Any:
+    """Solve ln σ(u) - s ln(1 - σ(u)) = target by Halley's method in u, σ the logistic function.
 
-    With σ the logistic function the equation reads ln σ(u) - s ln(1 - σ(u)) = target. Its left side grows
-    with a slope that goes monotonously from 1 to s, so the method arrives from anywhere. Second and third
-    derivatives are at most as large as the slope: a last step of 2e-3 leaves an error of its third power,
-    which the step of Newton's that follows squares.
+    The left side grows with a slope that goes monotonously from 1 to s, so the method converges from
+    anywhere. Second and third derivatives are at most as large as the slope: a last step of 2e-3 leaves an
+    error of its third power, which the Newton step of `_m4` squares.
     """
     more = shape - 1
-    target = np.log(amplitude) - exponent * np.log(x) + more * np.log(span)
-    # the asymptotes and the tangent at 0, all on one side of a side that is convex or concave
+    # the asymptotes and the tangent at 0: all on one side of a curve that is convex or concave
     lines = target, target / shape, 2 * (target - more * np.log(2)) / (1 + shape)
     u = np.where(more > 0, reduce(np.minimum, lines), reduce(np.maximum, lines))
     for _ in range(50):
@@ -96,24 +94,28 @@ def _m4_state(x: Any, span: Any, shape: Any, amplitude: Any, exponent: Any) -> A
 
 
 def _m4(x: Any, offset: Any, span: Any, shape: Any, amplitude: Any, exponent: Any) -> Any:
-    u = _m4_state(x, *map(plain, (span, shape, amplitude, exponent)))
+    """y = E + span · σ(u). A, the amplitude far below the ceiling, keeps its value as span and s grow.
+
+    The A of the paper, of (y - E)/(E + span - y)^s, would change by orders of magnitude along this valley.
+    """
+    target = np.log(amplitude) - np.log(span) - exponent * np.log(x)
+    u = _m4_state(plain(target), plain(shape))
     sigma, soft = expit(u), softplus(u)
-    # one more step of Newton's, from where it is 0: its slopes are those of the solution
-    target = np.log(amplitude) - exponent * np.log(x) + (shape - 1) * (np.log(span) - soft)
-    return offset + span * expit(u + (target - u) / (1 - sigma + plain(shape) * sigma))
+    # one Newton step from the solution, where it is 0: it carries the derivatives
+    residual = target - (shape - 1) * soft - u
+    return offset + span * expit(u + residual / (1 - sigma + plain(shape) * sigma))
 
 
 def _m4_amplitude(x: Any, y: Any, starts: Mapping[str, Any]) -> dict[str, Any]:
-    """A is the mean, in the log, of (y - E)/(C - y)^s x^c over the points."""
-    offset, span = starts["offset"], starts["span"]
-    floor = 1e-3 * span
-    above, below = np.maximum(y - offset, floor), np.maximum(offset + span - y, floor)
-    log_a = np.log(above) - starts["shape"] * np.log(below) + starts["exponent"] * np.log(x)
+    """ln A: the mean of ln (y - E) - s ln(1 - (y - E)/span) + c ln x over the points."""
+    part = np.clip((y - starts["offset"]) / starts["span"], 1e-3, 1 - 1e-3)
+    log_a = np.log(part * starts["span"]) - starts["shape"] * np.log1p(-part)
+    log_a = log_a + starts["exponent"] * np.log(x)
     return {"amplitude": np.exp(np.mean(log_a, axis=-1, keepdims=True))}
 
 
 def _m4_rescaled(v: Mapping[str, float], x: float, y: float) -> dict[str, float]:
-    amplitude = v["amplitude"] * np.exp(v["exponent"] * np.log(x) + (1 - v["shape"]) * np.log(y))
+    amplitude = v["amplitude"] * y * np.exp(v["exponent"] * np.log(x))
     return {**v, "offset": v["offset"] * y, "span": v["span"] * y, "amplitude": float(amplitude)}
 
 
@@ -209,7 +211,7 @@ register_form(Form(
     doc="Alabdulmohsin et al. 2022; Bansal et al. 2022 with E = 0",
 ))  # fmt: skip
 register_form(Form(
-    "m4", "(y - E)/(E + span - y)^s = A x^-c",
+    "m4", "(y - E)/(1 - (y - E)/span)^s = A x^-c",
     (Parameter("offset", 0.0, start=lambda x, y: y.min() * np.array([0.05, 0.6, 0.95])),
      Parameter("span", 0.0, log=True, start=lambda x, y: y.max() * np.array([1.05, 1.5, 4.0])),
      Parameter("shape", 0.02, 20.0, log=True, start=(0.3, 1.0, 3.0)),
@@ -217,7 +219,7 @@ register_form(Form(
      Parameter("exponent", 0.0, 20.0, start=COARSE)),
     _m4, exponent="exponent", rescale=_m4_rescaled,
     derived=lambda v: {"ceiling": v["offset"] + v["span"]},
-    complete=_m4_amplitude, doc="Alabdulmohsin et al. 2022",
+    complete=_m4_amplitude, doc="Alabdulmohsin et al. 2022, whose β is A span^-s",
 ))  # fmt: skip
 register_form(Form(
     "exponential", "E + A exp(-x/τ)",
