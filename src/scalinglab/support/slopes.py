@@ -8,7 +8,7 @@ parameters there are.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -67,7 +67,9 @@ class Traced(NDArrayOperatorsMixin):
         tape: all numbers of one curve, in the order in which they were made.
     """
 
-    def __init__(self, value: Any, tape: list[Traced], parents: tuple[tuple[Traced, Any], ...] = ()) -> None:
+    __slots__ = ("parents", "slope", "tape", "value")
+
+    def __init__(self, value: Any, tape: list[Traced], parents: Sequence[tuple[Traced, Any]] = ()) -> None:
         self.value, self.parents, self.tape = value, parents, tape
         self.slope: Any = None  # of the curve by this number
         tape.append(self)
@@ -85,15 +87,16 @@ class Traced(NDArrayOperatorsMixin):
 
     def made_by(self, function: Any, inputs: tuple[Any, ...]) -> Any:
         """function(*inputs), of which this number is one; plain where it has no slope anywhere."""
-        values = [plain(given) for given in inputs]
-        found = function(*values) if function in RULES or function in STEPS else NotImplemented
-        if function not in RULES:
-            return found
-        parents = tuple(
+        values = [given.value if isinstance(given, Traced) else given for given in inputs]
+        rules = RULES.get(function)
+        if rules is None:
+            return function(*values) if function in STEPS else NotImplemented
+        found = function(*values)
+        parents = [
             (given, None if rule is None else rule(found, *values))
-            for given, rule in zip(inputs, RULES[function], strict=True)
+            for given, rule in zip(inputs, rules, strict=True)
             if isinstance(given, Traced)
-        )
+        ]
         return Traced(found, self.tape, parents)
 
 

@@ -88,12 +88,14 @@ class Problem:
         """The same problem for some of the data sets, repeated as asked."""
         y = self.y if self.y.shape[0] == 1 else self.y[rows]
         weight = self.weight if self.weight.shape[0] == 1 else self.weight[rows]
-        count = self.count if self.count.shape[0] == 1 else self.count[rows]
+        same_counts = self.count.shape[0] == 1
+        count = self.count if same_counts else self.count[rows]
         part = replace(
             self, y=y, weight=weight, count=count, rows=rows if self.rows is None else self.rows[rows]
         )
-        # taken at every step: what all data sets share is not found anew
-        part.__dict__.update({name: self.__dict__[name] for name in SHARED if name in self.__dict__})
+        # a part is taken at every step: what all data sets share is not computed again
+        names = (*SHARED, "counts") if same_counts else SHARED
+        part.__dict__.update({name: self.__dict__[name] for name in names if name in self.__dict__})
         return part
 
     # --- coordinates -----------------------------------------------------------------------------
@@ -124,9 +126,13 @@ class Problem:
 
     def curve(self, z: np.ndarray) -> np.ndarray:
         """f at the points, (sets, n), for coordinates (sets, p)."""
-        values = self.to_parameters(z)
-        found = self.form.function(self.x, *(values[..., j, None] for j in range(values.shape[-1])))
-        return np.broadcast_to(found, (*z.shape[:-1], self.x.shape[-1]))
+        found = self.form.function(self.x, *self._inputs(z))
+        shape = (*z.shape[:-1], self.x.shape[-1])
+        return found if np.shape(found) == shape else np.broadcast_to(found, shape)
+
+    def _inputs(self, z: np.ndarray) -> list[np.ndarray]:
+        """The parameters, each (…, 1), as the form's function takes them."""
+        return list(np.moveaxis(self.to_parameters(z)[..., None], -2, 0))
 
     def residuals(self, z: np.ndarray) -> np.ndarray:
         """Weighted residuals (sets, n); infinite where the form is not defined."""
@@ -136,8 +142,11 @@ class Problem:
             r *= self.weight
             if not self.count.all():
                 r = np.where(self.count > 0, r, 0.0)
-            if self.pseudo:
-                r = np.concatenate([r, self._pseudo(z)], axis=1)
+            if self.penalty is not None:
+                r = np.concatenate([r, self._penalised(z)[:, None]], axis=1)
+            if len(self.priors):
+                which, value, spread = self._prior_columns
+                r = np.concatenate([r, self.noise * (z[:, which] - value) / spread], axis=1)
         return r if np.isfinite(r).all() else np.where(np.isfinite(r), r, np.inf)
 
     @cached_property
@@ -157,16 +166,19 @@ class Problem:
         """How many residuals follow those of the points: the penalty's and the priors'."""
         return int(self.penalty is not None) + len(self.priors)
 
-    def _pseudo(self, z: np.ndarray) -> np.ndarray:
-        """The residuals of the penalty and of the priors, (sets, pseudo)."""
-        which, value, spread = self.priors[:, 0].astype(int), self.priors[:, 1], self.priors[:, 2]
-        found = self.noise * (z[:, which] - value) / spread
-        if self.penalty is None:
-            return found
-        penalty, rows = self.penalty, np.arange(len(z)) if self.rows is None else self.rows
+    @property
+    def _prior_columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """`priors` as columns: index, value and spread."""
+        return self.priors[:, 0].astype(int), self.priors[:, 1], self.priors[:, 2]
+
+    def _penalised(self, z: np.ndarray, repeats: int = 1) -> np.ndarray:
+        """The residual of the penalty, (sets · repeats,), with every data set `repeats` times in a row."""
+        assert self.penalty is not None
+        penalty = self.penalty
+        rows = np.arange(len(z) // repeats) if self.rows is None else self.rows
+        rows = rows if repeats == 1 else np.repeat(rows, repeats)
         value = penalty.quantity(self.to_parameters(z), rows)
-        penalized = np.sqrt(penalty.stiffness[rows]) * (value - penalty.target[rows])
-        return np.concatenate([penalized[:, None], found], axis=1)
+        return np.asarray(np.sqrt(penalty.stiffness[rows]) * (value - penalty.target[rows]))
 
     @cached_property
     def thresholds(self) -> np.ndarray:
@@ -174,7 +186,7 @@ class Problem:
         count = self.x.shape[-1]
         return np.r_[np.full(count, self.delta), np.full(self.pseudo, np.inf)]
 
-    @property
+    @cached_property
     def counts(self) -> np.ndarray:
         """How often every residual counts."""
         if not self.pseudo:
@@ -210,50 +222,58 @@ class Problem:
         Args:
             r: the residuals there, where they are known: what the form costs once less.
         """
-        values = self.to_parameters(z)
-        inputs = tuple(values[..., j, None] for j in range(values.shape[-1]))
+        inputs = self._inputs(z)
         shape = (len(z), self.x.shape[-1])
         with np.errstate(all="ignore"):
             columns = self.form.gradient_at(self.x, *inputs)
             if columns is None:
-                return self._differences(z)
+                return self._differences(z, self._residuals_of_each).transpose(0, 2, 1)
             scale = self.weight
             if self.log:
                 curve = self.curve(z) if r is None else self.y * np.exp(r[:, : shape[1]] / self.weight)
                 scale = scale / curve
             count = shape[1] + self.pseudo
-            by_parameter = np.zeros((shape[0], values.shape[-1], count))  # whose rows are read together
+            by_parameter = np.zeros((shape[0], z.shape[-1], count))  # whose rows are read together
             at_points = by_parameter[..., : shape[1]]
             for j, column in enumerate(columns):
                 np.multiply(column, scale, out=at_points[:, j])
-            at_points *= np.where(self.logs, values, self.units)[..., None]
+            at_points *= np.where(self.logs, self.to_parameters(z), self.units)[..., None]
             if not (at_points.max(initial=0) < LARGEST_SLOPE and at_points.min(initial=0) > -LARGEST_SLOPE):
                 at_points[~(np.abs(at_points) < LARGEST_SLOPE)] = 0.0
         if self.penalty is not None:
-            by_parameter[..., shape[1] :] = self._differences(z, only_pseudo=True).transpose(0, 2, 1)
-        elif len(self.priors):
-            pulls = np.arange(len(self.priors))
-            by_parameter[:, self.priors[:, 0].astype(int), shape[1] + pulls] = self.noise / self.priors[:, 2]
+            by_parameter[..., shape[1]] = self._differences(z, self._penalised)[..., 0]
+        if len(self.priors):
+            which, _, spread = self._prior_columns
+            by_parameter[:, which, count - len(which) + np.arange(len(which))] = self.noise / spread
         return by_parameter.transpose(0, 2, 1)
 
-    def _differences(self, z: np.ndarray, only_pseudo: bool = False) -> np.ndarray:
-        """Central differences that stay within the bounds."""
+    def _differences(self, z: np.ndarray, of: Callable[[np.ndarray, int], np.ndarray]) -> np.ndarray:
+        """Derivatives (sets, p, …) by central differences that stay within the bounds.
+
+        Args:
+            of: (coordinates (sets · repeats, p), repeats) -> values (sets · repeats, …).
+        """
         low, high = self.bounds
         # offsets near zero need a step on the scale of the data, not of themselves
         scale = np.where(self.logs, 1.0, np.maximum(np.abs(z), 1e-3 * self.natural_scale))
         step = 6e-6 * scale
         count = z.shape[-1]
-        eye = np.eye(count)
-        up = np.clip(z[:, None] + step[:, None] * eye, low, high)
-        down = np.clip(z[:, None] - step[:, None] * eye, low, high)
-        width = np.einsum("bjj->bj", up - down)
-        both = np.concatenate([up, down], axis=1).reshape(-1, count)
-        part = self.take(np.repeat(np.arange(len(z)), 2 * count))
+        offsets = np.concatenate([np.eye(count), -np.eye(count)])
+        ends = _clipped(z[:, None] + step[:, None] * offsets, low, high)  # (sets, 2p, p)
+        width = np.einsum("bjj->bj", ends[:, :count] - ends[:, count:])
         with np.errstate(all="ignore"):
-            r = part._pseudo(both) if only_pseudo else part.residuals(both)
-            r = r.reshape(len(z), 2, count, -1)
-            slopes = (r[:, 0] - r[:, 1]) / width[..., None]
-        return np.where(np.isfinite(slopes), slopes, 0.0).transpose(0, 2, 1)
+            values = of(ends.reshape(-1, count), 2 * count).reshape(len(z), 2, count, -1)
+            slopes = (values[:, 0] - values[:, 1]) / width[..., None]
+        return np.where(np.isfinite(slopes), slopes, 0.0)
+
+    def _residuals_of_each(self, z: np.ndarray, repeats: int) -> np.ndarray:
+        """`residuals` with every data set `repeats` times in a row."""
+        return self.take(np.repeat(np.arange(len(z) // repeats), repeats)).residuals(z)
+
+
+def _clipped(z: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """np.clip, which takes five times as long for a few numbers."""
+    return np.asarray(np.minimum(np.maximum(z, low), high))
 
 
 def _units(problem: Problem) -> np.ndarray:
@@ -407,13 +427,16 @@ def minimise(problem: Problem, z: np.ndarray, iterations: int = 200, tolerance: 
         part = problem.take(rows)
         curved = refused[rows] >= CURVED
         # memory that is new at every step is slow: derivatives of many data sets are taken part by part
-        parts = np.array_split(rows, 1 + rows.size * z.shape[1] * r.shape[1] // MOST_SLOPES)
-        steps = [
-            _step(problem.take(p), z[p], r[p], damping[p], low, high, natural, refused[p] >= CURVED)
-            for p in parts
-        ]
-        step, slope = (np.concatenate(each) for each in zip(*steps, strict=True))
-        trial = np.clip(z[rows] + step, low, high)
+        parts = 1 + rows.size * z.shape[1] * r.shape[1] // MOST_SLOPES
+        if parts == 1:
+            step, slope = _step(part, z[rows], r[rows], damping[rows], low, high, natural, curved)
+        else:
+            steps = [
+                _step(problem.take(p), z[p], r[p], damping[p], low, high, natural, refused[p] >= CURVED)
+                for p in np.array_split(rows, parts)
+            ]
+            step, slope = (np.concatenate(each) for each in zip(*steps, strict=True))
+        trial = _clipped(z[rows] + step, low, high)
         r_trial = part.residuals(trial)
         cost_trial = part.objective(r_trial)
         better = cost_trial < cost[rows]
@@ -459,11 +482,11 @@ def _step(
     them, where it is the smaller part (Transtrum and Sethna 2012).
     """
     jacobian = problem.jacobian(z, r)
-    weight = np.broadcast_to(problem.counts, r.shape)
+    weight = curvature = problem.counts
     if problem.robust:
         weight = weight * np.minimum(1.0, problem.thresholds / np.maximum(np.abs(r), TINY))
+        curvature = np.where(weight < problem.counts, BEYOND * weight, weight)
     gradient = ((weight * r)[:, None] @ jacobian)[:, 0]
-    curvature = np.where(weight < problem.counts, BEYOND * weight, weight)
     hessian = jacobian.transpose(0, 2, 1) @ (curvature[..., None] * jacobian)
     # a parameter at its bound whose step leads outside stays there
     fixed = ((z <= low) & (gradient > 0)) | ((z >= high) & (gradient < 0))
@@ -481,13 +504,16 @@ def _step(
     step = np.linalg.solve(scaled, right[..., None])[..., 0] * size
     slope = -np.sum(step * gradient, axis=1)
     if curved is not None and curved.any():
+        rows = np.flatnonzero(curved)
+        z, r, jacobian, step_there = z[rows], r[rows], jacobian[rows], step[rows]
+        weight = weight[rows] if len(weight) > 1 else weight
         with np.errstate(all="ignore"):  # the form may end before the step does
-            there = problem.residuals(np.clip(z + PROBE * step, low, high))
-            bent = ((there - r) / PROBE - (jacobian @ step[..., None])[..., 0]) * 2 / PROBE
+            there = problem.take(rows).residuals(_clipped(z + PROBE * step_there, low, high))
+            bent = ((there - r) / PROBE - (jacobian @ step_there[..., None])[..., 0]) * 2 / PROBE
             pull = ((weight * bent)[:, None] @ jacobian)[:, 0]
-            pull = np.where(free & np.isfinite(pull), pull, 0.0)
-            turn = np.linalg.solve(scaled, (-pull * size)[..., None])[..., 0] * size / 2
-            most = LARGEST_TURN * np.linalg.norm(step / size, axis=1)
-            smaller = np.linalg.norm(turn / size, axis=1) < most
-        step = step + np.where((curved & smaller)[:, None], turn, 0.0)
+            pull = np.where(free[rows] & np.isfinite(pull), pull, 0.0)
+            turn = np.linalg.solve(scaled[rows], (-pull * size[rows])[..., None])[..., 0] / 2
+            most = LARGEST_TURN * np.linalg.norm(step_there / size[rows], axis=1)
+            smaller = np.linalg.norm(turn, axis=1) < most
+            step[rows] += np.where(smaller[:, None], turn * size[rows], 0.0)
     return step, slope

@@ -30,6 +30,7 @@ STEEPEST = (
     1e12  # guard: of a root over the linearised one; a quantity that no pull moves would raise it without end
 )
 FARTHEST = 200.0  # search: in standard deviations of the linearised quantity; an end beyond is infinite
+MOST_STEPS = 60  # search: of a refit before its bracket moves; with 30, ends in curved valleys stopped short
 
 
 def along(law: Solution, quantity: Quantity, count: int, threshold: float) -> tuple[np.ndarray, np.ndarray]:
@@ -72,7 +73,7 @@ def along(law: Solution, quantity: Quantity, count: int, threshold: float) -> tu
         starts = np.stack([points[rows], inside[rows]])
         cost = np.array([problem.objective(problem.residuals(start)) for start in starts])
         start = starts[np.argmin(cost, axis=0), np.arange(len(rows))]
-        found = least_squares.minimise(problem, start, iterations=30, tolerance=1e-8)
+        found = least_squares.minimise(problem, start, iterations=MOST_STEPS, tolerance=1e-8)
         excess = base.objective(base.residuals(found.z)) - bottom
         root = np.sqrt(np.maximum(2 * excess / scatter, 0.0))
         pulled = quantity(base.to_parameters(found.z), which[rows])
