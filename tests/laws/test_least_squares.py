@@ -256,7 +256,7 @@ def test_descent_goes_on_where_a_parameter_has_hardly_any_effect():
 
 
 def test_a_curved_valley_is_followed_to_its_end_from_every_start():
-    """M4 with the amplitude of its paper: straight steps from two of these four have not arrived after 100."""
+    """M4 with its paper's amplitude: two of these four starts need more than 100 straight steps."""
     m4, x = forms.get("m4"), np.geomspace(300, 3e5, 60)
     published = replace(
         m4,
