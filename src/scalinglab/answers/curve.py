@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from scalinglab.answers.fitted import Chosen
-from scalinglab.answers.result import FURTHER, Answers, find_points, next_run, of_accuracy
+from scalinglab.answers.result import FURTHER, Answers, find_points, next_run, of_accuracy, unanswered
 from scalinglab.curves import PROGRESS, Curves
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.laws.extrapolation.stacking import extrapolate
@@ -40,19 +40,16 @@ def answer_curve(curves: Curves, chosen: Chosen) -> Answers:
     except ScalinglabError as error:
         usable = (table.y > 0).all() or (table.y < 0).all()
         command = Command("laws fit", *asked, *(() if usable else ("--drop-bad",)))
-        refused = Finding("exponent", Status.NOT_DETERMINED, reasons=(reason_of(error),), command=command)
-        return replace(found, findings=(*found.findings, refused, best))
+        return found.plus(unanswered("exponent", error, command), best)
     try:
         found = _add_prediction(found, curves, chosen, asked)
     except ScalinglabError as error:
-        command = Command("laws fit", *asked)
-        refused = Finding("ten times", Status.NOT_DETERMINED, reasons=(reason_of(error),), command=command)
-        found = replace(found, findings=(*found.findings, refused))
-    return replace(found, findings=(*found.findings, best))
+        found = found.plus(unanswered("ten times", error, Command("laws fit", *asked)))
+    return found.plus(best)
 
 
 def _add_law(found: Answers, chosen: Chosen, asked: Sequence[str]) -> Answers:
-    """With the exponent, and whether it is a power law."""
+    """The answers with the exponent, and whether it is a power law."""
     x, law = found.x, (fitted := chosen.fit()).law
     y = f"1 - {found.y}" if law.points.complement else found.y
     notes = tuple(n for n in fitted.notes if n.code not in OF_THE_FIT)
@@ -62,22 +59,18 @@ def _add_law(found: Answers, chosen: Chosen, asked: Sequence[str]) -> Answers:
     except BadInput as error:
         bend = reason_of(error)
     exponent = find_exponent(law, bend, y, x, Command("laws fit", *asked), chosen.measured)
-    refused = exponent.status is not Status.DETERMINED
-    findings = (*found.findings, exponent, find_shape(law, bend, Command("plan bend", *asked)))
-    undetermined = law.form.names if refused else law.undetermined
-    return replace(found, findings=findings, law=law, fit=fitted, notes=notes, undetermined=undetermined)
+    undetermined = law.undetermined if exponent.status is Status.DETERMINED else law.form.names
+    shape = find_shape(law, bend, Command("plan bend", *asked))
+    return found.plus(exponent, shape, law=law, fit=fitted, notes=notes, undetermined=undetermined)
 
 
 def _add_prediction(found: Answers, curves: Curves, chosen: Chosen, asked: Sequence[str]) -> Answers:
-    """With what ten times as much gives, and the next run."""
+    """The answers with what ten times as much gives, and the next run."""
     x, y, law, table, unit = found.x, found.y, found.law, chosen.table, chosen.units[found.x]
     assert law is not None
     at = FURTHER * float(table.x.max())
     if falling := _falling_rate(curves, chosen):
-        refused = Finding(
-            "ten times", Status.NOT_DETERMINED, reasons=(falling,), command=Command("laws schedule")
-        )
-        return replace(found, findings=(*found.findings, refused))
+        return found.plus(unanswered("ten times", falling, Command("laws schedule")))
     further = extrapolate(table.x, table.y, at=nearer(at))
     value = chosen.measured(further.mean[-1], further.low[-1], further.high[-1])
     facts = {"x": x, "at": at, "unit": unit, **of_accuracy(curves, y)}
@@ -85,29 +78,24 @@ def _add_prediction(found: Answers, curves: Curves, chosen: Chosen, asked: Seque
         "ten times", Status.DETERMINED, {y: value}, scatter_caution(law.dof, law.points), facts,
         Command("laws extrapolate", *asked, "--at", f"{at:g}"),
     )  # fmt: skip
-    found = replace(found, findings=(*found.findings, tenfold), extrapolation=further.only(-1))
+    found = found.plus(tenfold, extrapolation=further.only(-1))
     command = Command("plan next", *asked, "--at", f"{at:g}")
     if len(np.unique(table.runs)) == 1 < len(table.y):  # checkpoints: there is no shorter run to add
-        last = Finding("next run", Status.NOT_DETERMINED, reasons=(Reason("one_run"),), command=command)
-        return replace(found, findings=(*found.findings, last))
+        return found.plus(unanswered("next run", Reason("one_run"), command))
     try:
         points = law.points
         known = extrapolate(points.x, points.y, at=nearer(at)) if points.complement else further
         planned = questions.next_runs(law, at=at, continued=known)
     except ScalinglabError as error:
-        refused = Finding(
-            "next run", Status.NOT_DETERMINED, reasons=(reason_of(error),), command=command, names={"x": unit}
-        )
-        return replace(found, findings=(*found.findings, refused))
+        return found.plus(unanswered("next run", error, command, {"x": unit}))
     # sizes of networks do not add up to a cost
     quantity = f"1 - {y}" if law.points.complement else ""
     planned = replace(planned, variables=(x,), unit=unit if unit in ADD_UP else "", quantity=quantity)
-    plan = next_run(planned, {x: unit}, command)
-    return replace(found, findings=(*found.findings, plan), next_runs=planned)
+    return found.plus(next_run(planned, {x: unit}, command), next_runs=planned)
 
 
 def _falling_rate(curves: Curves, chosen: Chosen) -> Reason | None:
-    """Why the curve of one run does not continue: its learning rate falls, and a longer run has another."""
+    """Why the curve of one run cannot be continued: its learning rate falls, unlike that of a longer run."""
     (x,), frame = chosen.x, curves.frame
     if x not in PROGRESS or "current_learning_rate" not in frame or len(np.unique(chosen.table.runs)) > 1:
         return None
@@ -170,5 +158,5 @@ def find_shape(law: Law, bend: Bend | Reason, command: Command) -> Finding:
 
 
 def falls(law: Law) -> bool:
-    """Whether y falls with x at all: the 95 % interval of a straight line's slope in logarithms."""
+    """Whether y falls with x at all: by the 95 % interval of the slope of ln y against ln x."""
     return slope(np.log(law.points.x), np.log(law.points.y)).high < 0

@@ -9,28 +9,25 @@ the rows.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from scalinglab import readers
 from scalinglab.answers.study import (
+    ADDED,
     ENDED_WELL,
     FEW_ROWS,
     FEWEST,
     FINISHED,
     HOW,
     KEPT,
-    NOT_OF_RUNS,
-    OURS,
     OUTCOMES,
     PRODUCT,
-    SIGNIFICANT,
     STOPPED,
     UNFINISHED,
     UNITS_OF_RUNS,
@@ -38,8 +35,11 @@ from scalinglab.answers.study import (
     WIDTH,
     Study,
     best_size_exponent,
+    counted_otherwise,
+    equal_seeds,
     few_of_a_kind,
     least_absolute,
+    mean_rows,
     minority,
     numbered,
     studies_of,
@@ -58,6 +58,7 @@ from scalinglab.support.validation import checked
 
 OTHER_FLOPS = 0.1  # chosen: relative to 6 N D; less is rounding of budgets and how attention is counted
 CERTAIN = 0.99  # chosen: a score above so much of what the other runs allow at its loss is better than that
+PARAMETERS = 5  # defined: of a surface of N and D, which passes through as many runs
 BETWEEN = 3  # chosen: runs on each side of a loss, between which a curve through them is known
 DIFFERENT_EXPONENT = 0.03  # chosen: relative, from which on two counts of parameters disagree
 ANSWERS = {
@@ -198,73 +199,51 @@ class Audit(NotebookResult):
         }  # fmt: skip
 
 
-def doubted(study: Study, kind: str, rows: Sequence[int], **details: Any) -> Doubt:
-    """A doubt with what its rows change: in isoFLOP studies the best size, else how the loss falls."""
-    answer, before = "best_size", best_size_exponent(study.isoflops)
-    if not np.isfinite(before):
+def doubted(study: Study, kind: str, wrong: Any, code: str = "", **details: Any) -> Doubt:
+    """A doubt with what its rows change: in isoFLOP studies the best size, else how the loss falls.
+
+    Args:
+        wrong: a mask of the rows of the study, or their positions in the table.
+        code: of the words; by default that of the kind.
+    """
+    mask = np.asarray(wrong)
+    rows = (study.frame.index[mask] if mask.dtype == bool else np.sort(mask.astype(int))).tolist()
+    answer, before, after = "best_size", best_size_exponent(study.isoflops), float("nan")
+    if np.isfinite(before):
+        after = best_size_exponent(study.parabolas(without=rows)) if rows else after
+    else:
         answer, before = "loss", study.loss_exponent()
-    after = float("nan")
-    if rows and answer == "best_size":
-        after = best_size_exponent(study.parabolas(without=rows))
-    elif rows:
-        after = study.loss_exponent(rows)
+        after = study.loss_exponent(rows) if rows else after
     if "column" in details:  # as the table calls it
         details["column"] = study.names.get(details["column"], details["column"])
-    what = Reason(f"audit_{kind}", study=study.label, **details)
-    return Doubt(kind, tuple(sorted(rows)), what, before, after, answer)
+    what = Reason(f"audit_{code or kind}", study=study.label, **{"count": len(rows), **details})
+    return Doubt(kind, tuple(rows), what, before, after, answer)
+
+
+def far_off(off: Any, fitted: int = 0, least: float = 1e-4, dof: float = np.inf) -> np.ndarray:
+    """Which residuals are too large for Gaussian noise with the scatter of most of them.
+
+    Args:
+        fitted: residuals that are zero because a fit of least absolute deviations passes through these runs.
+        least: the smallest standard deviation that is believed.
+        dof: of the standard deviation.
+    """
+    off = np.asarray(off, float)
+    scatter = median_scale(np.sort(np.abs(off))[fitted:]) if len(off) else 0.0
+    return unlikely(off / max(scatter, least), len(off), dof)
 
 
 # --- the checks: each gives doubts of one study -----------------------------------------------------------
 
 
 def duplicates(study: Study) -> Iterator[Doubt]:
-    """Rows that are copies of others, of this study or another (`copied`)."""
-    copies = study.frame["__copy"] | equal_seeds(study)
+    """Rows that are copies of others, of this study or another, or the mean of other rows."""
+    copies = study.frame.index.isin(study.copies) | equal_seeds(study)
     if copies.any():
-        yield doubted(study, "duplicates", study.positions(copies), count=int(copies.sum()))
-    means = of_the_others(study)
+        yield doubted(study, "duplicates", copies)
+    means = mean_rows(study)
     if means.any():
-        what = doubted(study, "means", study.positions(means), count=int(means.sum()))
-        yield replace(what, kind="duplicates")
-
-
-def _settings(study: Study) -> list[pd.Series]:
-    """Columns that tell settings apart: no outcomes, and not in which order and where runs were kept."""
-    own = (study.loss, *OURS, *study.scores, *study.columns(f"{KEPT}|{OUTCOMES}"))
-    frame = study.frame
-    return [frame[c].astype(str) for c in frame if c not in own and not is_seed(str(c))]
-
-
-def of_the_others(study: Study) -> pd.Series:
-    """Rows whose loss is the mean of the other runs of their setting, to its last digit, in most settings."""
-    loss = study.frame[study.loss]
-    groups = loss.groupby(_settings(study), sort=False)
-    count, total = groups.transform("size"), groups.transform("sum")
-    near = (loss - (total - loss) / (count - 1).clip(lower=1)).abs() < 0.75 * last_digit(loss)
-    found = near & (count >= 3)
-    several = groups.ngroup()[count >= 3].nunique()
-    settings = groups.ngroup()[found]
-    return found & (2 < several <= 2 * settings.nunique()) & (2 * len(settings) <= 3 * settings.nunique())
-
-
-def last_digit(values: pd.Series) -> float:
-    """The unit of the last digit of printed numbers."""
-    return float(10.0 ** -values.dropna().map(lambda v: len(repr(float(v)).partition(".")[2])).max())
-
-
-def equal_seeds(study: Study) -> pd.Series:
-    """Runs of one setting with equal losses, where seeds scatter by more than the last digit."""
-    loss, none = study.frame[study.loss], pd.Series(False, index=study.frame.index)
-    groups = np.log(loss.where(loss > 0)).groupby(_settings(study), sort=False)
-    spread, number = groups.transform("std"), groups.transform("size")
-    usual = spread[spread > 0].median()
-    same = loss.groupby([groups.ngroup(), loss])
-    equal = int((same.cumcount() > 0).sum())
-    if not equal or not usual > 0:
-        return none
-    chance = last_digit(loss) / (2 * np.sqrt(np.pi) * usual * loss)  # that two Gaussian runs agree
-    expected = float((chance * (number - 1) / 2).sum())
-    return (same.transform("size") > 1) & bool(stats.poisson.sf(equal - 1, expected) < SIGNIFICANT)
+        yield doubted(study, "duplicates", means, "means")
 
 
 def few_points(study: Study) -> Iterator[Doubt]:
@@ -273,8 +252,7 @@ def few_points(study: Study) -> Iterator[Doubt]:
     computes = numbered(known[study.budget], SAME_SIZE)
     few = known.groupby(computes)[study.size].transform("nunique").between(2, FEWEST - 1)  # one is no curve
     if few.any():
-        rows = known["__row"][few].tolist()
-        yield doubted(study, "few_points", rows, curves=computes[few].nunique(), needed=FEWEST)
+        yield doubted(study, "few_points", few.index[few], curves=computes[few].nunique(), needed=FEWEST)
 
 
 def off_centre(study: Study) -> Iterator[Doubt]:
@@ -285,7 +263,7 @@ def off_centre(study: Study) -> Iterator[Doubt]:
         small, large = curve.rises
         if not min(small, large) > usual:
             side = "small" if small < large else "large"
-            yield doubted(study, "off_centre", [int(r) for r in curve.rows], compute=curve.compute, side=side)
+            yield doubted(study, "off_centre", curve.rows, compute=curve.compute, side=side)
 
 
 def outlying(study: Study) -> Iterator[Doubt]:
@@ -296,25 +274,20 @@ def outlying(study: Study) -> Iterator[Doubt]:
     their minimum.
     """
     off = study.off_surface
-    if (
-        not len(off)
-        and not study.isoflops
-        and not study.searched
-        and not study.frame["run"].duplicated().any()
-    ):
+    alone = not study.isoflops and not study.searched and not study.frame["run"].duplicated().any()
+    if not len(off) and alone:
         off = study.off_line(study.first)
-    # less the five that the surface passes through
-    scatter = median_scale(np.sort(np.abs(off))[5:]) if len(off) else 0.0
-    dof = MEDIAN_TELLS * max(len(off) - 5, 1)
-    rows = {int(row) for row in off.index[unlikely(off / max(scatter, 1e-4), len(off), dof)]}
+    dof = MEDIAN_TELLS * max(len(off) - PARAMETERS, 1)
+    rows = {*off.index[far_off(off, PARAMETERS, dof=dof)]}
     curves = [c for c in study.parabolas(without=sorted(rows)) if len(c.rows) > FEWEST]
+    scatter = median_scale(np.sort(np.abs(off))[PARAMETERS:]) if len(off) else 0.0
     usual = float(np.median([c.scatter for c in curves])) if curves else scatter
     number = sum(len(c.rows) for c in curves)
     for c in curves:
         scale = max(usual, min(c.scatter, 2 * usual), 1e-4)
-        rows |= {int(row) for row in c.rows[unlikely(c.off / scale, number)]}
+        rows |= {*c.rows[unlikely(c.off / scale, number)]}
     if rows:
-        yield doubted(study, "outlying", sorted(rows), count=len(rows), scatter=usual)
+        yield doubted(study, "outlying", [*rows], scatter=usual)
 
 
 def other_flops(study: Study) -> Iterator[Doubt]:
@@ -329,9 +302,8 @@ def other_flops(study: Study) -> Iterator[Doubt]:
     powers = np.vander(size - size[known].mean(), 3)
     smooth = np.exp(powers @ least_absolute(powers[known], np.log(same[known])))
     usual = (np.full(len(same), np.median(same[known])), smooth)
-    outlying = min((known & (np.abs(same / u - 1) > OTHER_FLOPS) for u in usual), key=np.sum)
-    low, high = float(ratio.min()), float(ratio.max())
-    yield doubted(study, "other_flops", study.positions(outlying), low=low, high=high)
+    wrong = min((known & (np.abs(same / u - 1) > OTHER_FLOPS) for u in usual), key=np.sum)
+    yield doubted(study, "other_flops", wrong, low=float(ratio.min()), high=float(ratio.max()))
 
 
 def counted_parameters(study: Study) -> Iterator[Doubt]:
@@ -339,26 +311,24 @@ def counted_parameters(study: Study) -> Iterator[Doubt]:
 
     In the exponent of the best size in isoFLOP studies; of the loss in others, such as one run of each depth.
     """
-    other = study.frame["__counted"]
+    other = counted_otherwise(study)
     if other.any():
-        doubt = doubted(study, "counted_otherwise", study.positions(other), count=int(other.sum()))
-        yield replace(doubt, kind="counted_parameters")
+        yield doubted(study, "counted_parameters", other, "counted_otherwise")
         return
     exponents: dict[str, dict[str, float]] = {"best_size": {}, "loss": {}}
     for name, values in counts_of_parameters(study).items():
-        other = replace(study, frame=study.frame.assign(__size=values), size="__size")
-        exponents["best_size"][name] = round(best_size_exponent(other.parabolas()), 2)
-        exponents["loss"][name] = round(other.loss_exponent(), 4)
+        counted = replace(study, frame=study.frame.assign(__size=values), size="__size")
+        exponents["best_size"][name] = round(best_size_exponent(counted.parabolas()), 2)
+        exponents["loss"][name] = round(counted.loss_exponent(), 4)
     for answer, found in exponents.items():
-        ends = [value for value in found.values() if np.isfinite(value)]
-        if len(ends) < 2:
+        known = {name: value for name, value in found.items() if np.isfinite(value)}
+        if len(known) < 2:
             continue
-        if max(ends) - min(ends) > DIFFERENT_EXPONENT * max(map(abs, ends)):
-            counted = tuple(f"{name}: {value:g}" for name, value in found.items() if np.isfinite(value))
-            what = Reason(
-                "audit_counted_parameters", study=study.label, what=ANSWERS[answer], exponents=counted
-            )
-            yield Doubt("counted_parameters", (), what, max(ends), min(ends), answer)
+        low, high = min(known.values()), max(known.values())
+        if high - low > DIFFERENT_EXPONENT * max(abs(low), abs(high)):
+            about = {"what": ANSWERS[answer], "exponents": tuple(f"{n}: {v:g}" for n, v in known.items())}
+            what = Reason("audit_counted_parameters", study=study.label, **about)
+            yield Doubt("counted_parameters", (), what, high, low, answer)
         return
 
 
@@ -368,37 +338,39 @@ def counts_of_parameters(study: Study) -> dict[str, pd.Series]:
     A column of embeddings, of a head or of scalars alone is a part, and no count of a network. Where there is
     one count, a vocabulary times the width is a part of it, or is added to it where it is more.
     """
-    numbers = study.frame.select_dtypes("number")
+    numbers = study.numbers
     columns = [c for c in numbers if numbers[c].nunique() > 2 and numbers[c].min() >= 0]
     called = {str(c): study.names.get(str(c), str(c)) for c in columns}
     counts, body, parts = dict[str, pd.Series](), list[str](), list[str]()
     for column, name in called.items():
         words = name.lower().replace("w/o", "without").replace("w/", "with")
-        if not re.search(COUNT, words) or "ratio" in words or study.frame[column].median() < LEAST_COUNT:
+        if not re.search(COUNT, words) or "ratio" in words or numbers[column].median() < LEAST_COUNT:
             continue
         if re.search(BODY, words):
             body.append(column)
         elif not re.search(WHOLE, words) and re.search(f"{PART}|{EMBEDDING}", words):
             parts.append(column)
             continue
-        counts[name] = study.frame[column]
+        counts[name] = numbers[column]
     for column in body:
-        heads = [c for c in parts if "head" in called[c].lower()]
-        for head in heads:
-            counts[f"{called[column]} + {called[head]}"] = study.frame[column] + study.frame[head]
+        for head in (c for c in parts if "head" in called[c].lower()):
+            counts[f"{called[column]} + {called[head]}"] = numbers[column] + numbers[head]
         if parts and not any(re.search(WHOLE, name.lower()) for name in counts):
-            counts[f"{called[column]} + all parts"] = study.frame[[column, *parts]].sum(axis=1)
-    vocabulary = next((c for c in study.columns("vocab") if c in numbers and not re.search(COUNT, c)), None)
-    other = dict[str, pd.Series]()
-    width = next((c for c in study.columns(WIDTH) if c in numbers and not re.search(COUNT, c)), None)
+            counts[f"{called[column]} + all parts"] = numbers[[column, *parts]].sum(axis=1)
+    vocabulary, width = (
+        next((c for c in study.columns(words) if c in numbers and not re.search(COUNT, c)), None)
+        for words in ("vocab", WIDTH)
+    )
     if vocabulary is not None and width is not None:
-        other = {f"{vocabulary} × {width}": numbers[vocabulary] * numbers[width]}
+        part, embeddings = f"{vocabulary} × {width}", numbers[vocabulary] * numbers[width]
     elif any(re.search(EMBEDDING, called[c].lower()) for c in parts):
-        other = {" + ".join(called[c] for c in parts): numbers[parts].sum(axis=1)}
-    if len(counts) == 1 and len(other) == 1:
-        (name, given), (part, embeddings) = *counts.items(), *other.items()
-        less = (given > embeddings).all()
-        counts[f"{name} {'-' if less else '+'} {part}"] = given + (-1 if less else 1) * embeddings
+        part, embeddings = " + ".join(called[c] for c in parts), numbers[parts].sum(axis=1)
+    else:
+        return counts
+    if len(counts) == 1:
+        ((name, given),) = counts.items()
+        sign = -1 if (given > embeddings).all() else 1
+        counts[f"{name} {'-' if sign < 0 else '+'} {part}"] = given + sign * embeddings
     return counts
 
 
@@ -408,13 +380,12 @@ def mixed_schedules(study: Study) -> Iterator[Doubt]:
         counts = kinds.value_counts()
         if 1 < len(counts) < len(kinds):
             fewer = kinds != counts.index[0]
-            yield doubted(study, "mixed_schedules", study.positions(fewer), column=column, kinds=len(counts))
+            yield doubted(study, "mixed_schedules", fewer, column=column, kinds=len(counts))
 
 
 def unfinished(study: Study) -> Iterator[Doubt]:
     """Runs that did not reach their planned end."""
     frame = study.frame
-
     stopped = pd.Series(False, index=frame.index)
     for words in study.ends:
         stopped[words.index] |= ~words.isin(ENDED_WELL)
@@ -423,12 +394,11 @@ def unfinished(study: Study) -> Iterator[Doubt]:
         done = study.of_run(pd.to_numeric(words, errors="coerce"))
         stopped |= done < UNFINISHED * (100 if done.max() > 1 else 1)
     for column in study.columns(STOPPED):
-        words = frame[column].astype(str).str.lower()
-        stopped |= words.isin(("true", "yes", "1", "1.0"))
+        stopped |= frame[column].astype(str).str.lower().isin(("true", "yes", "1", "1.0"))
     for done in study.done:
         stopped |= done < UNFINISHED
-    progress = [c for c in study.columns(PROGRESS) if not re.search(NOT_OF_RUNS, c.lower())]
-    for column in {*progress, "tokens"} & {*frame.select_dtypes("number")}:
+    progress = study.lengths(PROGRESS)
+    for column in {*progress, "tokens"} & {*study.numbers}:
         whole = study.of_run(frame[column])
         along = frame[column] < UNFINISHED * whole  # points along a run, among runs
         stopped |= along & (along.mean() <= FEW_ROWS)
@@ -438,7 +408,7 @@ def unfinished(study: Study) -> Iterator[Doubt]:
         noted = frame[column].fillna("").astype(str)
         stopped |= noted.str.contains(SAID_STOPPED, case=False) & ~noted.str.contains(WENT_ON, case=False)
     if stopped.any():
-        yield doubted(study, "unfinished", study.positions(stopped), count=int(stopped.sum()))
+        yield doubted(study, "unfinished", stopped)
 
 
 def of_another_kind(study: Study) -> Iterator[Doubt]:
@@ -447,57 +417,50 @@ def of_another_kind(study: Study) -> Iterator[Doubt]:
     Of columns that say how, also all large or all small runs; of any other column a few rows with a value
     that no others have, unless these are the largest or the smallest runs: many settings follow the size.
     """
+    frame, how = study.frame, study.columns(HOW)
     for column in study.columns(NOTES):
-        few = study.frame[column].fillna("").astype(str).str.contains(WRONG, case=False)
+        few = frame[column].fillna("").astype(str).str.contains(WRONG, case=False)
         if 0 < few.sum() <= MOST_UNTUNED * len(few):
-            noted = doubted(study, "noted", study.positions(few), column=str(column), count=int(few.sum()))
-            yield replace(noted, kind="of_another_kind")
-    how, frame = study.columns(HOW), study.frame
-    own = {study.loss, *study.cell, study.budget, *study.schedules, *study.scores, *study.searched}
-    own |= {*study.columns(f"{KEPT}|{WHERE}|{FINISHED}"), *(c for c in frame if c in OURS or is_seed(str(c)))}
-    for column in (c for c in frame if c in how or c not in own):
-        if column in study.schedules:
-            continue
-        few = minority(study, column) if column in how else few_of_a_kind(frame[column])
-        if column not in how:
-            few &= frame[column].notna() & (not study.size or not _at_an_end(frame[study.cell], few))
+            yield doubted(study, "of_another_kind", few, "noted", column=str(column))
+    own = {study.loss, *study.cell, study.budget, *study.schedules, *study.scores, *study.searched, *ADDED}
+    own |= {*study.columns(f"{KEPT}|{WHERE}|{FINISHED}"), *(c for c in frame if is_seed(str(c)))}
+    for column in (c for c in frame if c not in study.schedules and (c in how or c not in own)):
+        if column in how:
+            few = minority(study, column)
+        else:
+            few = few_of_a_kind(frame[column]) & frame[column].notna()
+            few &= not (study.size and _at_an_end(study, few))
         if few.any():
             values = tuple(map(str, frame[column][few].unique()))
-            about = {"column": str(column), "count": int(few.sum()), "values": values}
             counted = re.search("count(?:s|ed|ing)|emb", " ".join((str(column), *values)).lower())
             kind = "counted_parameters" if counted else "of_another_kind"
-            yield replace(doubted(study, "changed", study.positions(few), **about), kind=kind)
+            yield doubted(study, kind, few, "changed", column=str(column), values=values)
 
 
-def _at_an_end(sizes: pd.DataFrame, few: pd.Series) -> bool:
+def _at_an_end(study: Study, few: pd.Series) -> bool:
     """Whether these rows are larger than all others in one of the sizes, or smaller."""
+    sizes = study.frame.loc[few.index, study.cell]
     low, high = sizes[few].min(), sizes[few].max()
     return bool(((low > sizes[~few].max()) | (high < sizes[~few].min())).any())
 
 
 def unlike_seeds(study: Study) -> Iterator[Doubt]:
     """Runs of one setting whose losses lie much farther apart than those of the other settings."""
-    own = [c for c in study.frame if is_seed(str(c)) or c in ("run", "repeat", "__row", "__copy", study.loss)]
-    known = study.frame[study.frame[study.loss] > 0]
-    settings = [known[c] for c in known if c not in own and c not in study.columns(KEPT)]
-    logs = np.log(known[study.loss]).groupby(settings, dropna=False, sort=False)
-    spread = (logs.transform("max") - logs.transform("min"))[logs.transform("size") > 1]
-    each = spread.groupby([s.loc[spread.index] for s in settings], dropna=False, sort=False).first()
-    if len(each) < ENOUGH_SETTINGS:
+    loss = study.frame[study.loss]
+    groups = np.log(loss[loss > 0]).groupby(study.setting)
+    spread = (groups.max() - groups.min())[groups.size() > 1]
+    if len(spread) < ENOUGH_SETTINGS:
         return
-    usual = median_scale(each.to_numpy())
-    for apart in each[unlikely(each / max(usual, 1e-4), len(each))].unique():
-        rows = known.loc[spread.index[spread == apart], "__row"]
-        about = {"apart": float(apart), "usual": float(each.median())}
-        yield doubted(study, "unlike_seeds", [int(r) for r in rows], **about)
+    for setting, apart in spread[far_off(spread)].items():
+        rows = study.setting.index[study.setting == setting]
+        about = {"apart": float(apart), "usual": float(spread.median())}
+        yield doubted(study, "unlike_seeds", rows, **about)
 
 
 def inconsistent(study: Study) -> Iterator[Doubt]:
     """A few rows in which a column is not the product of two others, as it is in all others."""
-    numbers = study.frame.select_dtypes("number").drop(columns=["__row", "run", "repeat"], errors="ignore")
-    numbers = numbers[
-        [c for c in numbers if numbers[c].nunique() > 1 and not is_seed(str(c)) and c != PRODUCT]
-    ]
+    numbers = study.numbers.drop(columns=[*ADDED], errors="ignore")
+    numbers = numbers[[c for c in numbers if numbers[c].nunique() > 1 and not is_seed(str(c))]]
     logs = np.log(numbers.where(numbers > 0)).iloc[:, :MOST_COLUMNS]
 
     def off(relation: pd.Series) -> pd.Series:
@@ -507,11 +470,11 @@ def inconsistent(study: Study) -> Iterator[Doubt]:
 
     single = {frozenset(two): off(logs[two[0]] - logs[two[1]]) for two in combinations(logs, 2)}
     holding = {two for two, away in single.items() if away.notna().any()}
-    steps = [c for c in study.columns(UNITS_OF_RUNS[0]) if not re.search(NOT_OF_RUNS, c.lower())]
+    steps = study.lengths(UNITS_OF_RUNS[0])
     follow = {frozenset((study.data, other)) for other in (study.size, *steps)}  # whatever runs they share
     found: list[tuple[tuple[Any, ...], pd.Series]] = [
         (two, single[frozenset(two)]) for two in combinations(logs, 2)
-        if {*two} in follow or not _at_an_end(study.frame[study.cell], single[frozenset(two)] > OTHER_FLOPS)
+        if {*two} in follow or not _at_an_end(study, single[frozenset(two)] > OTHER_FLOPS)
     ]  # fmt: skip
     found += [((column, study.size), away) for column, away in unlike_their_size(study, logs)]
     if {study.data, study.size} <= {*logs}:  # of most runs the data are more than the parameters
@@ -521,7 +484,7 @@ def inconsistent(study: Study) -> Iterator[Doubt]:
         )
         away = study.off_surface.abs()
         fits = away.index[away <= 3 * median_scale(away.to_numpy())] if len(away) else []
-        swapped = ~more & beyond & ~study.frame["__row"].isin(fits)  # of a large network the data may be few
+        swapped = ~more & beyond & ~logs.index.isin(fits)  # of a large network the data may be few
         found.append(((study.size, study.data), swapped * (swapped.mean() <= FEW_ROWS)))
     for whole in logs:
         for two in combinations(logs.columns.drop(whole), 2):
@@ -530,11 +493,11 @@ def inconsistent(study: Study) -> Iterator[Doubt]:
                 found.append(((whole, *two), off(logs[whole] - logs[two[0]] - logs[two[1]])))
     named = set[int]()
     for columns, away in found:
-        rows = study.positions(away > OTHER_FLOPS)
-        if {*rows} - named:
-            named |= {*rows}
+        rows = {*away.index[away > OTHER_FLOPS]}
+        if rows - named:
+            named |= rows
             theirs = tuple(study.names.get(str(c), str(c)) for c in columns)
-            yield doubted(study, "inconsistent", rows, columns=theirs, count=len(rows))
+            yield doubted(study, "inconsistent", [*rows], columns=theirs)
 
 
 def unlike_their_size(study: Study, logs: pd.DataFrame) -> Iterator[tuple[str, pd.Series]]:
@@ -546,58 +509,54 @@ def unlike_their_size(study: Study, logs: pd.DataFrame) -> Iterator[tuple[str, p
     own = {*study.columns(OUTCOMES), *study.scores, *study.searched, *study.cell, study.budget}
     if study.frame["run"].duplicated().any():
         return
-    for column in (c for c in logs if c not in own):
-        values = pd.concat([logs[column], sizes], axis=1).dropna()
-        if len(values) < ENOUGH_SETTINGS or few_of_a_kind(study.frame[column]).any():
-            continue
-        y, x = values.iloc[:, 0].to_numpy(), values.iloc[:, 1:].to_numpy()
-        x = np.column_stack([np.ones(len(x)), x - x.mean(axis=0)])
-        away = y - x @ least_absolute(x, y)
-        usual = max(median_scale(np.sort(np.abs(away))[x.shape[1] :]), SAME)
-        few = pd.Series(unlikely(away / usual, len(away), MEDIAN_TELLS * len(away)), values.index)
-        if 0 < few.sum() <= FEW_ROWS * len(few) and not _at_an_end(
-            study.frame.loc[few.index, study.cell], few
-        ):
-            yield str(column), few.astype(float).reindex(logs.index)
+    for column in (c for c in logs if c not in own and not few_of_a_kind(study.frame[c]).any()):
+        away = unlike_the_others(logs[column], sizes)
+        if len(away) and not _at_an_end(study, away):
+            yield str(column), away.astype(float)
+
+
+def unlike_the_others(y: pd.Series, x: pd.DataFrame, least: float = SAME) -> pd.Series:
+    """Rows of y, in logarithms, far off its robust linear fit in x; empty where these are not few."""
+    known = pd.concat([y, x], axis=1).dropna()
+    if len(known) >= ENOUGH_SETTINGS:
+        y, x = known.iloc[:, 0], known.iloc[:, 1:]
+        design = np.column_stack([np.ones(len(x)), x - x.mean()])
+        off, dof = y - design @ least_absolute(design, y.to_numpy()), MEDIAN_TELLS * len(y)
+        few = far_off(off, design.shape[1], least, dof)
+        if 0 < few.sum() <= max(FEW_ROWS * len(few), 1):
+            return pd.Series(few, known.index)
+    return pd.Series(dtype=bool)
 
 
 def training_gap(study: Study) -> Iterator[Doubt]:
     """Runs whose test loss is not what the training losses of the others let expect."""
     for column in study.columns(r"train\w*_?(?:loss|nll|bpb|ce)"):
-        known = study.frame[[column, study.loss, "__row"]].dropna()
-        if (
-            column == study.loss
-            or column not in study.frame.select_dtypes("number")
-            or len(known) < ENOUGH_SETTINGS
-        ):
-            continue
-        x, y = np.log(known[column].to_numpy(float)), np.log(known[study.loss].to_numpy(float))
-        powers = np.vander(x - x.mean(), 3)
-        off = y - x - powers @ least_absolute(powers, y - x)
-        few = unlikely(off / max(median_scale(np.sort(np.abs(off))[3:]), 1e-3), len(off))
-        if 0 < few.sum() <= max(FEW_ROWS * len(few), 1):
-            rows = tuple(int(r) for r in known["__row"][few])
-            yield doubted(study, "training_gap", rows, column=str(column), count=len(rows))
+        if column != study.loss and column in study.numbers:
+            train = np.log(study.frame[column].where(study.frame[column] > 0))
+            curve = pd.concat([train, (train - train.mean()) ** 2], axis=1)
+            few = unlike_the_others(np.log(study.frame[study.loss]) - train, curve, 1e-3)
+            if few.any():
+                yield doubted(study, "training_gap", few.index[few], column=str(column))
 
 
 def part_of_run(study: Study) -> Iterator[Doubt]:
     """A few runs with a long warm-up, many passes over their data, or a loss from long before their end."""
     for kind, (words, usual, most) in PARTS.items():
         for column in study.columns(words):
-            if column not in study.frame.select_dtypes("number") or any(study.searches(column)):
+            if column not in study.numbers or any(study.searches(column)):
                 continue
             part = study.frame[column] if kind == "repeated" else study.part_of_run(column)
             if re.search("unique|distinct", column.lower()):
                 part = (study.frame[study.data] if study.data else np.nan) / part
             wrong = part < usual if kind == "selected" else part > usual
             if 0 < wrong.sum() <= max(most * len(part), 1):
-                yield doubted(study, kind, study.positions(wrong), column=str(column), count=int(wrong.sum()))
+                yield doubted(study, kind, wrong, column=str(column))
                 break
 
 
 def impossible(study: Study) -> Iterator[Doubt]:
     """A loss of zero or less far below all others, or a chip that is used to more than all of it."""
-    numbers = study.frame.select_dtypes("number")
+    numbers = study.numbers
     loss = numbers[study.loss]
     near = loss[loss > 0].min() <= NEAR_ZERO * loss[loss > 0].median()  # an error may be zero
     # a whole number far from all others stands for none
@@ -607,12 +566,8 @@ def impossible(study: Study) -> Iterator[Doubt]:
         found[column] = numbers[column] > (1 if numbers[column].median() <= 1 else 100)
     for column, wrong in found.items():
         if 0 < wrong.sum() < len(wrong):
-            about = {
-                "column": column,
-                "count": int(wrong.sum()),
-                "worst": float(numbers[column][wrong].iloc[0]),
-            }
-            yield doubted(study, "impossible", study.positions(wrong), **about)
+            worst = float(numbers[column][wrong].iloc[0])
+            yield doubted(study, "impossible", wrong, column=column, worst=worst)
 
 
 def other_units(study: Study) -> Iterator[Doubt]:
@@ -636,18 +591,18 @@ def other_units(study: Study) -> Iterator[Doubt]:
         found[column] = few & (loss < loss.median()) if unit < 1 else few
     for column, few in found.items():
         if 0 < few.sum() <= FEW_ROWS * len(few) + 1:
-            yield doubted(study, "other_units", study.positions(few), column=column, count=int(few.sum()))
+            yield doubted(study, "other_units", few, column=column)
 
 
 def untuned(study: Study) -> Iterator[Doubt]:
     """Sizes with fewer than three values of a setting that is searched at most others."""
     known = study.frame.dropna(subset=[study.loss, *study.searched])
     for column in study.searched:
-        values = known.groupby(study.cell)[column].transform("nunique")
-        by_size = known.groupby(study.cell)[column].nunique()
-        if 0 < (by_size < 3).sum() < MOST_UNTUNED * len(by_size):
-            rows = known["__row"][values < 3].tolist()
-            yield doubted(study, "untuned", rows, column=column, sizes=int((by_size < 3).sum()))
+        values = known.groupby(study.cell)[column]
+        few = int((values.nunique() < 3).sum())
+        if 0 < few < MOST_UNTUNED * values.ngroups:
+            rows = known.index[values.transform("nunique") < 3]
+            yield doubted(study, "untuned", rows, column=column, sizes=few)
 
 
 def edge_of_grid(study: Study) -> Iterator[Doubt]:
@@ -664,34 +619,30 @@ def undertuned(study: Study) -> Iterator[Doubt]:
     Against the parabolas of isoFLOP curves, where three or more have the size; else against a parabola in
     ln N, and in ln D where that varies, through the best losses, or of few sizes against the surface.
     """
-    curves = study.isoflops
-    if curves:
-        off = pd.Series(np.concatenate([c.off for c in curves]), np.concatenate([c.rows for c in curves]))
-        least = 3
+    if study.isoflops:
+        off, least = pd.concat([pd.Series(c.off, c.rows) for c in study.isoflops]), 3
     else:
         # one run of a size at data of its own may be off for these data
         off, least = study.off_line(), len(study.axes)
     few = not len(off)
     if few:  # sizes for a parabola; with many data, a surface knows all but the ends
         off, least = study.off_surface, 3
-    best = study.frame.set_index("__row").loc[off.index].assign(__off=off.to_numpy())
-    by_size = best.groupby(study.size)["__off"].agg(["median", "min", "count"])
+    by_size = off.groupby(study.frame[study.size].reindex(off.index)).agg(["median", "min", "count"])
     by_size = by_size[by_size["count"] >= least]
     if len(by_size) < FEWEST:
         return
-    off = by_size["median"].to_numpy()
-    above = unlikely(off / max(median_scale(off), 1e-3), len(off)) & (by_size["min"] > 0)
+    above = far_off(by_size["median"], least=1e-3) & (by_size["min"] > 0)
     if few:
         above.iloc[[0, -1]] = False
     for size in by_size.index[above]:
         mine = study.frame[study.size] == size
-        yield doubted(study, "undertuned", study.positions(mine), column=study.size, size=float(size))
+        yield doubted(study, "undertuned", mine, column=study.size, size=float(size))
 
 
 def contaminated(study: Study) -> Iterator[Doubt]:
     """Scores better than the loss allows."""
     for column in study.scores:
-        known = study.frame[[study.loss, column, "__row"]].dropna()
+        known = study.frame[[study.loss, column]].dropna()
         if len(known) < 12 or known[study.loss].nunique() < 12:
             continue
         share = known[column].to_numpy(float)
@@ -714,8 +665,6 @@ def contaminated(study: Study) -> Iterator[Doubt]:
             scale = np.maximum(usual, np.sqrt(curve.variance(expected)))
             too_good = share - expected > most * scale
             clean = replace(curve, loss=curve.loss[~too_good], share=curve.share[~too_good])
-        if not too_good.any():
-            continue
         random = np.random.default_rng(0)
         for i in np.flatnonzero(too_good):
             off = (share[i] - clean.expected(curve.loss[[i]])) / scale[i]
@@ -725,25 +674,26 @@ def contaminated(study: Study) -> Iterator[Doubt]:
                 others = clean.draw(np.full(scores.DRAWS, curve.loss[i]), random)[1]
                 above = share[i] > np.quantile(others, CERTAIN)
             too_good[i] = above and unlikely(off, len(share) * len(study.scores)).all()
-        if not too_good.any():
-            continue
-        rows = tuple(int(r) for r in known["__row"].to_numpy()[too_good])
-        lowest = np.array([curve.loss.min()])
-        yield Doubt(
-            "contaminated", rows, Reason("audit_contaminated", study=study.label, column=str(column)),
-            float(curve.expected(lowest)[0]), float(clean.expected(lowest)[0]), "score",
-        )  # fmt: skip
+        if too_good.any():
+            what = Reason("audit_contaminated", study=study.label, column=str(column))
+            lowest = np.array([curve.loss.min()])
+            ends = (float(each.expected(lowest)[0]) for each in (curve, clean))
+            yield Doubt("contaminated", tuple(known.index[too_good]), what, *ends, "score")
+
+
+def _sizes(study: Study) -> Any:
+    return study.loss and study.size
 
 
 Check = tuple[Callable[[Study], Any], Callable[[Study], Iterator[Doubt]]]  # whether columns allow it, and it
 CHECKS: dict[str, Check] = {
-    "duplicates": (lambda s: s.loss and s.size, duplicates),
+    "duplicates": (_sizes, duplicates),
     "few points": (lambda s: s.isoflops, few_points),
     "off centre": (lambda s: s.isoflops, off_centre),
-    "outlying runs": (lambda s: s.loss and s.size, outlying),
+    "outlying runs": (_sizes, outlying),
     "compute of 6ND": (lambda s: s.size and s.data and s.budget not in (None, PRODUCT), other_flops),
     "counts of parameters": (
-        lambda s: s.frame["__counted"].any() or len(counts_of_parameters(s)) > 1,
+        lambda s: len(counts_of_parameters(s)) > 1 or counted_otherwise(s).any(),
         counted_parameters,
     ),
     "schedules": (lambda s: s.schedules, mixed_schedules),
@@ -757,21 +707,21 @@ CHECKS: dict[str, Check] = {
         unfinished,
     ),
     "rows of another kind": (
-        lambda s: s.columns(f"{HOW}|{NOTES}") or (s.loss and s.size and s.data),
+        lambda s: s.columns(f"{HOW}|{NOTES}") or (_sizes(s) and s.data),
         of_another_kind,
     ),
-    "seeds": (lambda s: s.loss and s.size and any(is_seed(str(c)) for c in s.frame), unlike_seeds),
+    "seeds": (lambda s: _sizes(s) and any(is_seed(str(c)) for c in s.frame), unlike_seeds),
     "impossible values": (lambda s: s.loss, impossible),
-    "units": (lambda s: s.loss and s.size, other_units),
-    "products": (lambda s: s.loss and s.size, inconsistent),
-    "training losses": (lambda s: s.loss and s.size, training_gap),
+    "units": (_sizes, other_units),
+    "products": (_sizes, inconsistent),
+    "training losses": (_sizes, training_gap),
     "parts of runs": (
-        lambda s: s.loss and s.size and s.columns("|".join(w for w, *_ in PARTS.values())),
+        lambda s: _sizes(s) and s.columns("|".join(w for w, *_ in PARTS.values())),
         part_of_run,
     ),
-    "untuned sizes": (lambda s: s.loss and s.size and s.searched, untuned),
-    "edge of a grid": (lambda s: s.loss and s.size and s.searched, edge_of_grid),
-    "undertuned size": (lambda s: s.loss and s.size, undertuned),
+    "untuned sizes": (lambda s: _sizes(s) and s.searched, untuned),
+    "edge of a grid": (lambda s: _sizes(s) and s.searched, edge_of_grid),
+    "undertuned size": (_sizes, undertuned),
     "contaminated scores": (lambda s: s.loss and s.scores, contaminated),
 }
 

@@ -1,6 +1,7 @@
-"""A table with a law fitted to it, and its predictions: one choice of columns, rows, form and intervals.
+"""A law fitted to a table, and its predictions.
 
-`answer`, the report and the commands fit, predict and plot all begin with `choose` and `Chosen.fit`.
+`answer`, the report and the commands fit, predict and plot all choose columns and rows with `choose` and the
+law with `Chosen.fit`.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ SIZES = ("n_data", "n_params", "tokens", "examples", "compute", "width")
 PAIR = ("n_params", "n_data")
 UNITS = {"compute": "FLOPs", "n_params": "parameters", "step": "steps", "epoch": "epochs"}
 LINES = ("law_at_a_ratio", "law_along_a_line")  # notes on parameters and data that grow together
-ONE_RATIO = 0.02  # of a power from one, within which runs have as much data for every parameter
+ONE_RATIO = 0.02  # data grow in proportion to parameters where their power is as near to one as this
 MOST_NAMED = 5  # columns in a refusal
 
 
@@ -52,12 +53,12 @@ class Chosen:
     """The points of a table that a law is fitted to.
 
     Attributes:
-        x: the columns of the sizes, one of a curve, several of a surface.
+        x: the columns of the sizes: one for a curve, several for a surface.
         y: the column that was measured.
         units: what each size counts, by its column.
-        table: the points; sizes that are not positive and values that are not finite are left out.
+        table: the points with positive sizes and finite values.
         lost: what was left out.
-        unit: of y, where the table says it; "%": results are fractions, written in percent.
+        unit: of y, where the table says it; "%" means fractions that are written in percent.
         called: what sentences call y.
     """
 
@@ -85,10 +86,10 @@ class Chosen:
         return np.asarray(FLOPS_PER_PARAM_EXAMPLE * self.table.x[0] * self.table.x[1])
 
     def fit(self, form: str = "auto") -> Fit:
-        """The law of this form; "auto" is the one that the answers take.
+        """Fit a law of this form; with "auto" the form is chosen.
 
         Raises:
-            NotDetermined, BadInput: the points cannot be fitted, or one of few does not follow the others.
+            NotDetermined, BadInput: the points cannot be fitted, or are few and one does not follow the rest.
         """
         if not self.is_surface:
             if form == "auto":
@@ -96,7 +97,7 @@ class Chosen:
             law = fitting.fit(form, self.table)
             points.refuse_beyond_one(law.form.name, law.points, self.x[0], self.y)
             note = fitting.outlier_note(law, self.y, x=self.x[0])
-            return Fit(self, law, automatic=form == "auto", notes=_once(law.points.notes, note))
+            return Fit(self, law, automatic=form == "auto", notes=_merged(law.points.notes, note))
         sizes = dict(zip(self.x, self.table.x, strict=True))
         spent = [sizes[name] for name in PAIR if name in sizes] or [*sizes.values()]
         rises_with = ("compute" if {*PAIR} <= {*sizes} else self.x[0], self.y)
@@ -108,31 +109,31 @@ class Chosen:
             sizes = dict(zip(PAIR, sizes.values(), strict=True)) if len(sizes) == len(PAIR) else sizes
             form = "auto" if len(sizes) == len(PAIR) else "search"
         surface, note = self._surface([*sizes], form, self.table)
-        notes = _once((*self.table.notes, *surface.law.points.notes), note)
+        notes = _merged((*self.table.notes, *surface.law.points.notes), note)
         law = replace(surface.law, points=replace(surface.law.points, notes=notes))
         return Fit(self, law, replace(surface, law=law), form in ("auto", "search"), notes)
 
     def _surface(
         self, variables: Sequence[str], form: str, table: Table, left_out: tuple[Reason, ...] = ()
     ) -> tuple[Surface, tuple[Reason, ...]]:
-        """The surface, of few runs without those that do not follow the others, and notes on these."""
+        """The surface without outliers, where these are few, and a note on each."""
         sizes = dict(zip(variables, table.x, strict=True))
         surface = fit_surface(variables=sizes, loss=table.y, runs=table.runs, form=form)
         columns = dict(zip(surface.law.form.variables, self.units.values(), strict=True))
         try:
             return surface, (*left_out, *fitting.outlier_note(surface.law, self.y, **columns))
         except NotDetermined as error:
-            odd = reason_of(error)
+            outlier = reason_of(error).details
             if len(left_out) + 1 > FEW * len(self.table.y):
                 raise
-        at = np.array([*odd.details["at"].values()])[:, None]
-        wrong = np.isclose(table.x, at, rtol=1e-9).all(axis=0) & (table.y == odd.details["measured"])
-        more = Reason("outlier_left_out", **odd.details)
-        return self._surface(variables, form, table.keep(~wrong), (*left_out, more))
+        at = np.array([*outlier["at"].values()])[:, None]
+        wrong = np.isclose(table.x, at, rtol=1e-9).all(axis=0) & (table.y == outlier["measured"])
+        notes = (*left_out, Reason("outlier_left_out", **outlier))
+        return self._surface(variables, form, table.keep(~wrong), notes)
 
 
-def _once(notes: Sequence[Reason], more: Sequence[Reason]) -> tuple[Reason, ...]:
-    """Notes with others, of two with the same code the last."""
+def _merged(notes: Sequence[Reason], more: Sequence[Reason]) -> tuple[Reason, ...]:
+    """Both, without notes whose code is among those of `more`."""
     codes = {note.code for note in more}
     return (*(note for note in notes if note.code not in codes), *more)
 
@@ -140,11 +141,11 @@ def _once(notes: Sequence[Reason], more: Sequence[Reason]) -> tuple[Reason, ...]
 def choose(
     curves: Curves, x: str | Sequence[str] | None = None, y: str | None = None, form: str = "auto"
 ) -> Chosen:
-    """The columns and points of a table.
+    """Choose the columns and points of a table that a law is fitted to.
 
     Args:
-        x: the column of sizes, or several; by default those that vary: n_params and n_data together where
-            both do, and the variables of a form that has several.
+        x: the column of sizes, or several; by default those that vary (n_params and n_data together where
+            both do), or the variables of a form that has several.
         y: the column that was measured; by default a test error, loss or accuracy.
         form: of the law.
     """
@@ -182,7 +183,7 @@ def choose(
 
 
 def _called(curves: Curves, y: str) -> str:
-    """The name of y in the table where its values were kept, without its unit, else in words."""
+    """What sentences call y: its name in the table where its values were kept, without its unit."""
     columns = () if curves.reading is None else curves.reading.columns
     theirs = (c.theirs for c in columns if c.ours == y and c.theirs not in ("", y) and not c.change)
     if y == "test_error" and (score := score_of(curves)):
@@ -193,7 +194,7 @@ def _called(curves: Curves, y: str) -> str:
 
 
 def score_of(curves: Curves) -> str:
-    """The score of another name than accuracy that was read as one, as BLEU or NDCG; empty where none was."""
+    """The score, such as BLEU or NDCG, that was read as an accuracy; empty where none was."""
     columns = () if curves.reading is None else curves.reading.columns
     if any(c.ours == "test_error" and c.theirs for c in columns):
         return ""
@@ -202,20 +203,20 @@ def score_of(curves: Curves) -> str:
 
 
 def _also_measured(curves: Curves, y: str) -> tuple[str, ...]:
-    """Other losses, errors and accuracies of the test that vary: what else could have been fitted."""
-    kind = quantity(y)
+    """Other losses, errors and accuracies on test data that vary and could have been fitted."""
+    if quantity(y) is None:
+        return ()
     same = {"test_error", "test_accuracy"} if y in ("test_error", "test_accuracy") else {y}
-    found = {
-        c: quantity(c) for c in curves.measurement_columns if c not in same and curves.frame[c].nunique() > 1
-    }
-    return tuple(c for c, q in found.items() if q and kind and not q.is_spread and q.split != "train")
+    varied = [c for c in curves.measurement_columns if c not in same and curves.frame[c].nunique() > 1]
+    return tuple(c for c in varied if (q := quantity(c)) and not q.is_spread and q.split != "train")
 
 
 def _varying(curves: Curves, single: bool) -> tuple[str, ...]:
+    """The columns of the sizes that vary; one where a `single` one is wanted."""
     varied = [c for c in SIZES if c in curves.frame and curves.frame[c].nunique() > 1]
-    seen = any(name in varied for name in DATA_SEEN)  # a run of one length still sees more data as it goes
-    both = "n_params" in varied and ("n_data" in varied or (seen and "n_data" in curves.frame))
-    if both and not single:
+    # runs of one length still see more data as they go
+    seen = "n_data" in curves.frame and any(name in varied for name in DATA_SEEN)
+    if "n_params" in varied and ("n_data" in varied or seen) and not single:
         return PAIR
     if not varied and len(curves.runs) == 1:  # one training, along its steps
         varied = [c for c in PROGRESS if c in curves.frame and curves.frame[c].nunique() > 1]
@@ -235,6 +236,7 @@ def _varying(curves: Curves, single: bool) -> tuple[str, ...]:
 
 
 def _measured(curves: Curves) -> str:
+    """The column that was measured, where the table leaves no doubt."""
     usual = curves.default_measure
     undecided = usual not in curves.frame and any("train" in c for c in MEASURED if c in curves.frame)
     for name in () if undecided else (usual, *MEASURED):
@@ -265,7 +267,7 @@ def _unit(curves: Curves, name: str, table: Table) -> str:
 def with_columns(
     fitted: Law | Surface, x: tuple[str, ...], y: str, data_unit: str, automatic: bool = False
 ) -> Fit:
-    """A law or surface that was fitted with further options, to predict as one of `fit` does.
+    """A `Fit` of a law or surface that was fitted elsewhere, with further options.
 
     Args:
         x, y: the columns of its variables and of what was measured.
@@ -330,9 +332,9 @@ class Fit(NotebookResult):
             level: of the intervals.
             sizes: the same as keywords.
 
-        A curve whose form was not named is continued by `laws.extrapolate`, and its interval is where one
-        more run would fall. Of a surface it is the interval of the loss that runs have on average, with what
-        the form may miss; of a form that was named for a curve, that of the law.
+        A curve whose form was not named is continued by `laws.extrapolate`, and the interval is that of one
+        more run. For a surface it is the interval of the mean loss, including what the form may miss; for a
+        curve whose form was named, that of the law.
         """
         check_level(level)
         given = self._sizes(at, sizes)
@@ -347,15 +349,19 @@ class Fit(NotebookResult):
         )  # fmt: skip
 
     def _sizes(self, at: Any, named: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Sizes by the columns' names; what is missing, or is no size of this law, is named."""
+        """The sizes by column; missing ones, and names that are no size of this law, are refused."""
         given: Mapping[str, Any] = by_name(at, named, self.x)
         on_line = next((note for note in self.notes if note.code in LINES), None)
         counted = {unit: name for name, unit in self.chosen.units.items()}  # tokens for n_data
         counted |= {} if on_line is None else {on_line.details["data"]: "n_data"}
         given = {n if n in self.x else counted.get(n, n): value for n, value in given.items()}
         wrong = [] if hasattr(at, "columns") else [name for name in given if name not in self.x]
-        if on_line is not None and {*PAIR} <= {*given}:
-            self._refuse_off_the_line(on_line, *(np.asarray(given[name], float) for name in PAIR))
+        if on_line is not None and {*PAIR} <= {*given}:  # the data that the runs' line gives the parameters
+            n_params, n_data = (np.asarray(given[name], float) for name in PAIR)
+            line = on_line.details["factor"] * n_params ** on_line.details["power"]
+            if not np.allclose(n_data, line, rtol=ON_THE_LINE):
+                n, d = (count(np.ravel(values)[0]) for values in (n_params, line))
+                raise BadInput(f"{on_line}; here {n} parameters have {d} {on_line.details['data']}")
             wrong = [name for name in wrong if name not in PAIR]
         if wrong:
             raise BadInput(
@@ -369,13 +375,6 @@ class Fit(NotebookResult):
                 f"this is a law of {lost[0]}: give {lost[0]}=, or name another column with x= (--x)"
             )
         return given
-
-    def _refuse_off_the_line(self, on_line: Reason, n_params: np.ndarray, n_data: np.ndarray) -> None:
-        """Refuse data that are not those which the runs' line gives these parameters."""
-        line = on_line.details["factor"] * n_params ** on_line.details["power"]
-        if not np.allclose(n_data, line, rtol=ON_THE_LINE):
-            n, d = (count(np.ravel(values)[0]) for values in (n_params, line))
-            raise BadInput(f"{on_line}; here {n} parameters have {d} {on_line.details['data']}")
 
     def _at(
         self, places: Mapping[str, np.ndarray], level: float
@@ -395,7 +394,7 @@ class Fit(NotebookResult):
 
     @property
     def remarks(self) -> Iterable[Remark]:
-        """What the summary says, as data: parameters with intervals, quality of the fit and warnings."""
+        """The summary as data: parameters with intervals, quality of the fit and warnings."""
         return (self.surface or self.law).remarks
 
     def summary(self, names: Mapping[str, str] | None = None) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scalinglab.answers.fitted import PAIR, Chosen, Fit, score_of
+from scalinglab.errors import ScalinglabError
 from scalinglab.laws.extrapolation.stacking import Extrapolation
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.optimum import Optimal
@@ -16,7 +17,7 @@ from scalinglab.laws.planning.next_runs import NextRuns
 from scalinglab.laws.surface import Surface
 from scalinglab.results.findings import Finding, remarks_of
 from scalinglab.results.notebook import NotebookResult, as_png, card_html
-from scalinglab.results.types import SOME_TABLE, Command, Reason, Remark, Status, written
+from scalinglab.results.types import SOME_TABLE, Command, Reason, Remark, Status, reason_of, written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,8 +35,7 @@ class Answers(NotebookResult):
     Attributes:
         findings: one a question, in order.
         x, y: the columns that were used; x is "n_params, n_data" for a surface.
-        law, surface, extrapolation, optimal, next_runs, fit: the results behind the findings, where there
-            are.
+        law, surface, extrapolation, optimal, next_runs, fit: the results behind the findings, or None.
         notes: what was done to the rows.
         undetermined: parameters of the law or surface to which the findings give no value.
         table: the file and the options that choose its columns and rows, for commands.
@@ -63,16 +63,20 @@ class Answers(NotebookResult):
                 return finding
         raise KeyError(question)
 
+    def plus(self, *findings: Finding, **results: Any) -> Answers:
+        """The same with further findings, and with the results behind them."""
+        return replace(self, findings=(*self.findings, *findings), **results)
+
     @property
     def card(self) -> tuple[Finding, ...]:
         """The findings on which one decides: ten times as much, the best model, the next run.
 
-        Of a table that cannot be fitted, the one with the reason comes first.
+        Where the table cannot be fitted, the reason comes first.
         """
         found = [f for name in CARD for f in self.findings if f.question == name]
-        told = {f.facts.get("kind") for f in found if f.question == CARD[0]}
+        predicted = {f.facts.get("kind") for f in found if f.question == CARD[0]}
         unfitted = (f for f in self.findings if f.question == "exponent" and not f.values)
-        return (*(f for f in unfitted if f.facts.get("kind") not in told), *found)
+        return (*(f for f in unfitted if f.facts.get("kind") not in predicted), *found)
 
     @property
     def details(self) -> tuple[Finding, ...]:
@@ -87,13 +91,8 @@ class Answers(NotebookResult):
     def _repr_html_(self) -> str:
         """The card, its figure, and the rest folded."""
         rest = written(remarks_of((), self.details, self.notes))
-        return card_html([f.text for f in self.card], self._picture(), rest)
-
-    def _picture(self) -> bytes | None:
-        """The figure as PNG; None where there is none."""
-        if self.fit is None and not self.kinds:
-            return None
-        return as_png(self)
+        picture = None if self.fit is None and not self.kinds else as_png(self)
+        return card_html([f.text for f in self.card], picture, rest)
 
     def notebook_table(self) -> pd.DataFrame:
         """One row a question."""
@@ -130,6 +129,14 @@ class Answers(NotebookResult):
         }
 
 
+def unanswered(
+    question: str, why: Reason | ScalinglabError, command: Command, names: Mapping[str, str] = {}
+) -> Finding:
+    """The finding that the data do not answer a question."""
+    reason = why if isinstance(why, Reason) else reason_of(why)
+    return Finding(question, Status.NOT_DETERMINED, {}, (reason,), {}, command, names)
+
+
 def find_points(chosen: Chosen) -> Finding:
     """What was measured: how many runs, their sizes, and y from the smallest to the largest of them."""
     table, y = chosen.table, chosen.table.y
@@ -158,7 +165,7 @@ def in_words(findings: tuple[Finding, ...], chosen: Chosen) -> tuple[Finding, ..
 
 
 def of_accuracy(curves: Curves, y: str) -> dict[str, bool | str]:
-    """The fact that y is the complement of an accuracy that the table has, and of which score; or empty."""
+    """Facts that say that y is one minus an accuracy of the table, and minus which score; empty otherwise."""
     if y != "test_error" or "test_accuracy" not in curves.frame:
         return {}
     score = score_of(curves)

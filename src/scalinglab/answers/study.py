@@ -1,4 +1,4 @@
-"""The studies of a table: their rows under the names of what they mean, isoFLOP curves, surfaces, copies."""
+"""The studies of a table: their columns by meaning, isoFLOP curves, surfaces, and rows that repeat others."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ KINDS = ("experiment", "source", "dataset", "model", "condition", "train_set", "
 SIZED = r"(?i)\d\s*[kmbt](?![a-z])"  # the size in a name, as in 190M or lm-1.4b
 DATA = ("n_data", "tokens", "tokens_trained", "examples")
 BUDGETS = ("budget", "flops_budget", "compute_budget", "compute", "flops", "c")
+LOSSES = ("loss", "test_loss", "validation_loss", "val_loss", "eval_loss", "bpb", "val_bpb")
 FEWEST = 5  # chosen: sizes of an isoFLOP curve; a parabola has three parameters, and two show that it is one
 PRODUCT = "__6ND"  # defined: the compute of a table that gives none
 CENTRE = (0.1, 0.9)  # chosen: where a minimum lies inside the sizes, as a share of the range of ln N
@@ -52,16 +53,16 @@ KEPT = (
     r"(?:^|_)(?:figure|panel|file(?:name)?|path|url|link|host|user|date|time(?:stamp)?|at|notes?|comments?|tags?"
     r"|(?:run|job)_?(?:id|name))$"
 )
-# defined: columns that say on what a run ran, that have what came of it, and that are added to the table's
+# defined: columns that say on what a run ran, that have what came of it, and that readers add to a table
 WHERE = (
     r"gpu|node|devices?(?:_|$)|chips?(?:_|$)|accelerator|cluster|machine|region|partition|queue|worker|parallel"
     r"|accum|micro|wandb|owner|author|person|team|commit|branch|python|torch|cuda|driver|seconds|hours|restarts"
 )
 OUTCOMES = r"loss|err|acc|nll|bpb|bits|ppl|perplex|score|norm|hours|seconds|time|mfu|throughput"
-OURS = ("run", "repeat", "__row", "__copy", "__counted", PRODUCT)
+ADDED = ("run", "repeat", PRODUCT)
 FINISHED = r"^(?:is_|pct_|percent_)?(?:finished|completed?|done|progress)$"
-# of the rate along a run: the name of a schedule, the length or share of a part of it, the rate at its end
 STOPPED = r"(?:crash|kill|preempt|interrupt|abort|time[sd]?_?out|early_?stop|truncat|unfinish|incomplete)\w*$"
+# of the rate along a run: the name of a schedule, the length or share of a part of it, the rate at its end
 SCHEDULE = (
     r"^(?!.*(?:weight|w)_?decay).*(?:schedul|anneal|cool_?down|warm_?down|decay|cosine|cycle"
     r"|(?:final|min|end|last)_?(?:lr|rate|learning_?rate)(?:_?(?:frac|ratio|factor|share)\w*)?$|(?:lr|rate)_?(?:final|min|end)$)"
@@ -83,6 +84,7 @@ HOW = (
 )
 SHARES = r"(?:^|_)(?:share|proportion|dropout|smoothing)(?:_|$)"  # of data mixtures, and of regularisation
 PARTS_OF_DATA = r"fraction|subset|data|done|progress|complete|finish|warm|decay|cool|anneal"
+LAYERS = r"^(?:n_?|num_?)?(?:hidden_?)?(?:layers?|depth)$"
 WIDTH = r"width|d_?model|hidden_(?:size|dim)|embed_dim|n_embd|model_dim"
 SIGNIFICANT = 0.01  # convention: the level of a test
 FEW_KINDS = 3  # chosen: of numbers that tell kinds of schedules apart; more differ by being zero or not
@@ -133,14 +135,13 @@ class Parabola:
 
 
 def parabola(compute: float, rows: np.ndarray, size: np.ndarray, loss: np.ndarray) -> Parabola:
-    """The parabola of least absolute deviations, by reweighting; of fewer than four points the exact one."""
+    """The parabola of least absolute deviations through the runs of one compute."""
     x, y = np.log(size), np.log(loss)
     middle = x.mean()
     design = np.vander(x - middle, 3)
     found = least_absolute(design, y)
-    off = y - design @ found
     best = middle - found[1] / (2 * found[0]) if found[0] != 0 else np.nan
-    return Parabola(compute, rows, x, off, float(found[0]), float(best))
+    return Parabola(compute, rows, x, y - design @ found, float(found[0]), float(best))
 
 
 def least_absolute(design: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -174,7 +175,15 @@ def best_size_exponent(curves: Sequence[Parabola]) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """The rows of one study, under the names of what they mean; None where a column is not there."""
+    """The rows of one study.
+
+    Attributes:
+        name: empty where the table is one study.
+        frame: the rows, indexed by their positions in the table.
+        loss, size, data, budget: the columns of these meanings; None where there is none.
+        names: what a column was called where it was read.
+        copies: positions of rows that repeat others.
+    """
 
     name: str
     frame: pd.DataFrame
@@ -182,32 +191,45 @@ class Study:
     size: str | None
     data: str | None
     budget: str | None
-    names: Mapping[str, str] = field(default_factory=dict)  # what a column was called where it was read
+    names: Mapping[str, str] = field(default_factory=dict)
+    copies: frozenset[int] = frozenset()
 
     @property
     def label(self) -> str:
         """The name before a sentence; nothing where the table is one study."""
         return f"{self.name}: " if self.name else ""
 
-    def positions(self, mask: Any) -> tuple[int, ...]:
-        """The rows of the table that a mask of this study's rows chooses."""
-        return tuple(int(v) for v in self.frame["__row"].to_numpy()[np.asarray(mask, bool)])
-
     @property
     def first(self) -> pd.DataFrame:
         """The rows that are no copies of others, which would make the scatter small."""
-        return self.frame[~self.frame["__copy"]] if "__copy" in self.frame else self.frame
+        return self.frame[~self.frame.index.isin(self.copies)]
+
+    @cached_property
+    def numbers(self) -> pd.DataFrame:
+        """The columns of numbers."""
+        return self.frame.select_dtypes("number")
 
     def columns(self, words: str) -> list[str]:
         """Columns whose name, or its last part (config.optim.decay), has one of the words."""
         last = {str(c): re.split(r"[./]", str(c))[-1] for c in self.frame}
         return [c for c, name in last.items() if re.search(words, name, re.IGNORECASE)]
 
+    def lengths(self, unit: str) -> list[str]:
+        """Columns of numbers that count the steps, tokens, … that runs did or planned."""
+        named = self.columns(unit)
+        return [c for c in named if c in self.numbers and not re.search(NOT_OF_RUNS, c.lower())]
+
     @cached_property
     def scores(self) -> list[str]:
         """Columns of scores, as shares or in percent."""
-        numbers = self.frame.select_dtypes("number")
-        return [c for c in self.columns(SCORE) if c in numbers and numbers[c].between(0, 100).all()]
+        return [c for c in self.columns(SCORE) if c in self.numbers and self.numbers[c].between(0, 100).all()]
+
+    @cached_property
+    def setting(self) -> pd.Series:
+        """The number of each row's setting, by all columns but outcomes, seeds and where runs were kept."""
+        other = (self.loss, *ADDED, *self.scores, *self.columns(f"{KEPT}|{OUTCOMES}"))
+        columns = [c for c in self.frame if c not in other and not is_seed(str(c))]
+        return self.frame[columns].astype(str).groupby(columns, sort=False).ngroup()
 
     @cached_property
     def schedules(self) -> dict[str, pd.Series]:
@@ -215,7 +237,7 @@ class Study:
 
         Numbers are relative to the steps, the tokens or the rate of the run, which leaves the fewest kinds.
         """
-        numbers, found = self.frame.select_dtypes("number"), dict[str, pd.Series]()
+        numbers, found = self.numbers, dict[str, pd.Series]()
         units = [numbers[c] for c in ("step", "tokens", self.data, "learning_rate") if c in numbers]
         for column in self.columns(SCHEDULE):
             found[column] = self.frame[column]
@@ -232,23 +254,21 @@ class Study:
     @cached_property
     def done(self) -> list[pd.Series]:
         """Which part of its plan each run did: by two columns of one unit that agree for most runs."""
-        numbers, found = self.frame.select_dtypes("number"), list[pd.Series]()
+        found = list[pd.Series]()
         for unit in UNITS_OF_RUNS:
-            names = [c for c in self.columns(unit) if c in numbers and not re.search(NOT_OF_RUNS, c.lower())]
-            for column, planned in permutations(names, 2):
-                part = self.of_run(numbers[column]) / numbers[planned]
+            for column, planned in permutations(self.lengths(unit), 2):
+                part = self.of_run(self.numbers[column]) / self.numbers[planned]
                 if part.max() < 2 - UNFINISHED and (part > UNFINISHED).sum() > 0.5 * part.count():
                     found.append(part)
         return found
 
     def part_of_run(self, column: str) -> pd.Series:
         """A number of steps, tokens, … relative to those of the run; a share as it is."""
-        numbers = self.frame.select_dtypes("number")
+        numbers = self.numbers
         if numbers[column].max() <= 1 or re.search("pct|percent", column.lower()):
             return numbers[column] / (100 if numbers[column].max() > 1 else 1)
         unit = next((u for u in UNITS_OF_RUNS if re.search(u, column.lower())), UNITS_OF_RUNS[0])
-        called = (c for c in self.columns(unit) if c in numbers and not re.search(NOT_OF_RUNS, c.lower()))
-        wholes = [numbers[c] for c in called if c != column]
+        wholes = [numbers[c] for c in self.lengths(unit) if c != column]
         if unit in UNITS_OF_RUNS[1::3] and self.data is not None:
             wholes.append(numbers[self.data])
         batches = [c for c in self.columns("batch") if c in numbers and "tok" in c.lower()]
@@ -273,14 +293,14 @@ class Study:
     @cached_property
     def searched(self) -> list[str]:
         """Settings that the runs of a size vary: known ones, and others with a best value inside."""
-        numbers = self.frame.select_dtypes("number")
+        numbers = self.numbers
         outcomes = {*self.columns(OUTCOMES), *self.scores, *self.columns(PARTS_OF_DATA)}
         shares = [
             c for c in numbers if c not in outcomes and numbers[c].between(0, 1).all() and not is_seed(c)
         ]
         settings = dict.fromkeys((*SETTINGS, *self.columns(SHARES), *shares))
         known = [c for c in settings if c in numbers and numbers[c].nunique() > 1]
-        own = (self.loss, self.size, self.data, self.budget, *known, *self.scores, "run", "repeat", "__row")
+        own = (self.loss, self.size, self.data, self.budget, *known, *self.scores, "run", "repeat")
         progress = "|".join((*(f"^(?!.*batch).*(?:{unit})" for unit in UNITS_OF_RUNS), KEPT))
         for column in (c for c in numbers if c not in own and not is_seed(c)):
             if 2 < numbers[column].nunique() <= len(numbers) // 3 and column not in self.columns(progress):
@@ -295,31 +315,30 @@ class Study:
         for _, rows in known.groupby(self.cell):
             if rows[column].nunique() > 2:
                 values = rows[[column]].to_numpy(float), rows[self.loss].to_numpy(float)
-                yield int(rows.loc[rows[self.loss].idxmin(), "__row"]), Cell(np.zeros(0), *values)
+                yield int(rows[self.loss].idxmin()), Cell(np.zeros(0), *values)
 
     def parabolas(self, without: Sequence[int] = ()) -> list[Parabola]:
         """The isoFLOP curves without some rows, of three sizes or more; none where no compute is shared."""
-        columns = [self.budget, self.loss, self.size]
-        if None in columns:
+        if None in (self.budget, self.loss, self.size):
             return []
-        kept = self.frame[~self.frame["__row"].isin(list(without))]
-        kept = kept[(kept[columns] > 0).all(axis=1)]
-        if kept.empty:
+        known = self.frame[~self.frame.index.isin(without)]
+        known = known[(known[[self.budget, self.loss, self.size]] > 0).all(axis=1)]
+        if known.empty:
             return []
-        label = numbered(kept[self.budget], SAME_SIZE)  # those that differ by rounding are one
-        if self.data is not None and label.nunique() > kept[self.data].nunique():
+        label = numbered(known[self.budget], SAME_SIZE)  # those that differ by rounding are one
+        if self.data is not None and label.nunique() > known[self.data].nunique():
             return []  # a grid of N and D, some of whose products agree
         found = []
-        for _, rows in kept.groupby(label):
+        for _, rows in known.groupby(label):
             if rows[self.size].nunique() >= 3:
                 values = (rows[c].to_numpy(float) for c in (self.size, self.loss))
-                found.append(parabola(float(rows[self.budget].median()), rows["__row"].to_numpy(), *values))
+                found.append(parabola(float(rows[self.budget].median()), rows.index.to_numpy(), *values))
         shared = sum(len(c.rows) for c in found)
-        return found if len(found) >= 2 and shared >= 0.5 * len(kept) else []
+        return found if len(found) >= 2 and shared >= 0.5 * len(known) else []
 
     @cached_property
     def isoflops(self) -> list[Parabola]:
-        """The isoFLOP curves of all rows, which most checks ask for."""
+        """The isoFLOP curves of all rows."""
         return self.parabolas()
 
     @cached_property
@@ -329,21 +348,22 @@ class Study:
         Of isoFLOP studies of all runs, of others of the best of each size: a search has worse ones.
         """
         columns = [self.size, self.data, self.loss]
+        none = pd.Series(dtype=float)
         if None in columns:
-            return pd.Series(dtype=float)
-        known = (self.first if self.isoflops else self.best_losses())[[*columns, "__row"]].dropna()
-        known = known[(known[columns] > 0).all(axis=1)]
+            return none
+        known = (self.first if self.isoflops else self.best_losses())[columns].dropna()
+        known = known[(known > 0).all(axis=1)]
         if not self.isoflops and len(known) < ENOUGH:
-            return pd.Series(dtype=float)
-        size, data, loss = (known[c].to_numpy(float) for c in columns)
+            return none
+        size, data, loss = known.to_numpy(float).T
         try:
             known_points = points.check((size, data), loss, names=("n_params", "n_data"))
             law: Solution = fit_points(forms.get("chinchilla"), known_points, delta=USUAL_DELTA)
             if (others := without_few(law)) is not None:
                 law = others[0]
         except ScalinglabError:
-            return pd.Series(dtype=float)
-        return pd.Series(np.log(loss) - np.log(law.at((size, data))), known["__row"])
+            return none
+        return pd.Series(np.log(loss) - np.log(law.at((size, data))), known.index)
 
     @cached_property
     def axes(self) -> list[str]:
@@ -354,7 +374,7 @@ class Study:
         return found[:1] if on_a_line else found
 
     def off_line(self, rows: pd.DataFrame | None = None) -> pd.Series:
-        """ln loss minus a robust parabola in the logarithms of `axes`, by row; unasked of the best runs."""
+        """ln loss minus a robust parabola in the logarithms of `axes`; by default of the best runs."""
         best = self.best_losses() if rows is None else rows.dropna(subset=[self.loss, *self.cell])
         best = best[(best[[self.loss, *self.cell]] > 0).all(axis=1)]
         if best[self.size].nunique() < FEWEST + 1 or len(best) < 3 * len(self.axes) + 3:
@@ -362,12 +382,12 @@ class Study:
         x, y = np.log(best[self.axes].to_numpy(float)), np.log(best[self.loss].to_numpy(float))
         x = x - x.mean(axis=0)
         x = np.hstack([np.ones((len(x), 1)), x, x**2])
-        return pd.Series(y - x @ least_absolute(x, y), best["__row"])
+        return pd.Series(y - x @ least_absolute(x, y), best.index)
 
     def best_losses(self, without: Sequence[int] = ()) -> pd.DataFrame:
         """The run with the lowest loss of every size, and of every amount of data where that varies."""
-        known = self.first.dropna(subset=[c for c in (self.loss, self.size) if c])
-        known = known[(known[self.loss] > 0) & (known[self.size] > 0) & ~known["__row"].isin(list(without))]
+        known = self.first[~self.first.index.isin(without)]
+        known = known[(known[[self.loss, self.size]] > 0).all(axis=1)]
         return known.loc[known.groupby(self.cell)[self.loss].idxmin()]
 
     @property
@@ -410,20 +430,6 @@ def few_of_a_kind(values: pd.Series) -> pd.Series:
     return ~other if few else pd.Series(False, index=values.index)
 
 
-def differs(study: Study, column: str) -> bool:
-    """Whether the losses of the kinds of a column differ, or runs of one size compare them."""
-    if study.data is not None:  # names of ratios of data to parameters, as 20x, are no kinds
-        ratio = np.log(study.frame[study.data] / study.frame[study.size]).groupby(study.frame[column])
-        low, high = ratio.agg(["min", "max"]).sort_values("min").to_numpy().T
-        if np.max(high - low) < np.min(low[1:] - high[:-1], initial=np.inf):
-            return False
-    off = study.off_surface if len(study.off_surface) else study.off_line()
-    values = study.frame.set_index("__row")[column].reindex(off.index)
-    kinds = [rows for _, rows in off.groupby(values) if len(rows) > 1]
-    compared = study.frame.groupby(study.cell)[column].nunique().median() > 1
-    return bool(compared or len(kinds) < 2 or stats.kruskal(*kinds).pvalue < SIGNIFICANT)
-
-
 def minority(study: Study, column: str) -> pd.Series:
     """Rows that were measured or trained otherwise than most: few, or of sizes that only they have.
 
@@ -442,7 +448,7 @@ def minority(study: Study, column: str) -> pd.Series:
 
 def counted_otherwise(study: Study) -> pd.Series:
     """Rows whose parameters are another sum of 12 · layers · width² and embeddings than those of most."""
-    numbers, none = study.frame.select_dtypes("number"), pd.Series(False, index=study.frame.index)
+    numbers, none = study.numbers, pd.Series(False, index=study.frame.index)
     if study.size not in numbers:
         return none
     sums = [c for c in numbers if c != study.size and re.search("param", c) and numbers[c].min() > 0]
@@ -451,13 +457,13 @@ def counted_otherwise(study: Study) -> pd.Series:
         whole, alone = ((each - 1).abs() < SAME_COUNT / 10 for each in ratio)
         if (whole ^ alone).all() and whole.any() and alone.any():
             return alone if whole.mean() > 0.5 else whole
-    layers, width, vocabulary = (
-        next((c for c in study.columns(words) if c in numbers), None)
-        for words in (r"^(?:n_?|num_?)?(?:hidden_?)?(?:layers?|depth)$", WIDTH, "vocab")
-    )
-    if layers is None or width is None or vocabulary is None or study.size is None:
+    found = [
+        next((c for c in study.columns(words) if c in numbers), None) for words in (LAYERS, WIDTH, "vocab")
+    ]
+    if None in found:
         return none
-    body, embedding = 12 * numbers[layers] * numbers[width] ** 2, numbers[vocabulary] * numbers[width]
+    layers, width, vocabulary = (numbers[c] for c in found)
+    body, embedding = 12 * layers * width**2, vocabulary * width
     off = pd.DataFrame({n: (numbers[study.size] / (body + n * embedding) - 1).abs() for n in (0, 1, 2)})
     known = (off.min(axis=1) < SAME_COUNT) & (embedding / body > 2 * SAME_COUNT)
     if known.mean() <= 0.5:
@@ -466,35 +472,37 @@ def counted_otherwise(study: Study) -> pd.Series:
     return none.where(~known, kind.reindex(none.index) != kind.mode().iloc[0]).astype(bool)
 
 
-def copied(whole: Study) -> pd.Series:
+# --- rows that repeat others ------------------------------------------------------------------------------
+
+
+def copied(study: Study) -> pd.Series:
     """Rows that repeat others, to five digits, in every setting and in the loss; not in where they were kept.
 
     The data of an isoFLOP study follow from compute and size, and differ by how they are counted.
     """
     # the reader numbers rows of the same settings
-    kept = ["__row", "run", "repeat", "source", *whole.columns(KEPT)]
-    compared = whole.frame.drop(columns=kept, errors="ignore")
-    if whole.data is not None and whole.isoflops:
+    compared = study.frame.drop(columns=["run", "repeat", "source", *study.columns(KEPT)], errors="ignore")
+    if study.data is not None and study.isoflops:
         compared = compared.drop(columns=[c for c in DATA if c in compared])
     numbers = compared.select_dtypes("number")
     settings = compared.astype(str).assign(**numbers.map(lambda v: f"{v:.{DIGITS_OF_COPIES}g}"))
     copies = settings.duplicated(keep="first")
     seeds = [c for c in compared if is_seed(c)]
     # of other seeds, or under another name, the loss is another one: all of its digits show a copy
-    loss = whole.frame[whole.loss].map(lambda v: f"{v:.7g}" if seeds else repr(v))
-    exact = settings[[*numbers]].assign(**{str(whole.loss): loss}).drop(columns=seeds, errors="ignore")
+    loss = study.frame[study.loss].map(lambda v: f"{v:.7g}" if seeds else repr(v))
+    exact = settings[[*numbers]].assign(**{str(study.loss): loss}).drop(columns=seeds, errors="ignore")
     many = digits(loss) >= DIGITS_OF_COPIES
-    beside = [c for c in numbers if c != whole.loss and re.search("loss|err|acc|nll|bpb", str(c))]
+    beside = [c for c in numbers if c != study.loss and re.search("loss|err|acc|nll|bpb", str(c))]
     if beside:  # two measurements of four digits each
-        many |= digits(loss) + digits(whole.frame[beside[0]].map(repr)) >= DIGITS_OF_COPIES + 2
+        many |= digits(loss) + digits(study.frame[beside[0]].map(repr)) >= DIGITS_OF_COPIES + 2
     copies |= exact.duplicated(keep="first") & many
     if not seeds:
-        others = [settings[c] for c in settings if c != whole.loss]
-        for _, losses in whole.frame[whole.loss].groupby(others, sort=False):
+        others = [settings[c] for c in settings if c != study.loss]
+        for _, losses in study.frame[study.loss].groupby(others, sort=False):
             if len(losses) > 1:
                 copies[losses.index] |= printed_shorter(losses)
-    copies |= typed_again(whole)
-    return copies & whole.frame[whole.loss].notna()  # runs that diverged are alike
+    copies |= typed_again(study)
+    return copies & study.frame[study.loss].notna()  # runs that diverged are alike
 
 
 def digits(numbers: pd.Series) -> pd.Series:
@@ -502,21 +510,33 @@ def digits(numbers: pd.Series) -> pd.Series:
     return numbers.str.replace(r"e.*|[^0-9]", "", regex=True).str.strip("0").str.len()
 
 
-def typed_again(whole: Study) -> pd.Series:
+def decimals(values: Any) -> np.ndarray:
+    """How many digits each number has after its point, as it is printed."""
+    return np.array([len(repr(float(v)).partition(".")[2]) for v in values])
+
+
+def typed_again(study: Study) -> pd.Series:
     """Rows whose sizes are those of another row but for rounding to three digits, and the loss is rounded."""
-    again = pd.Series(False, index=whole.frame.index)
-    if not len(again):
-        return again
-    sizes, losses = whole.frame[whole.cell].to_numpy(float), whole.frame[whole.loss].to_numpy(float)
-    digits = np.array([len(repr(float(loss)).partition(".")[2]) for loss in losses])
-    usual = np.argmax(np.bincount(digits))
-    for row in np.flatnonzero((digits >= LEAST_DECIMALS - 1) & (digits < usual)):
-        same = (losses.round(digits[row]) == losses[row]) & (digits > digits[row])
-        near = (np.abs(sizes - sizes[row]) <= ROUNDED * sizes[row]).all(axis=1) & (sizes != sizes[row]).any(
-            axis=1
-        )
-        again.iloc[row] = bool((same & near).any())
-    return again
+    sizes, losses = study.frame[study.cell].to_numpy(float), study.frame[study.loss].to_numpy(float)
+    length = decimals(losses)
+    again = np.zeros(len(losses), bool)
+    for row in np.flatnonzero((length >= LEAST_DECIMALS - 1) & (length < np.argmax(np.bincount(length)))):
+        same = (losses.round(length[row]) == losses[row]) & (length > length[row])
+        near = (np.abs(sizes - sizes[row]) <= ROUNDED * sizes[row]).all(axis=1)
+        again[row] = (same & near & (sizes != sizes[row]).any(axis=1)).any()
+    return pd.Series(again, study.frame.index)
+
+
+def printed_shorter(losses: pd.Series) -> np.ndarray:
+    """Which of these are another one, rounded to `LEAST_DECIMALS` or more.
+
+    >>> printed_shorter(pd.Series([2.34567, 2.346, 2.3451, np.nan]))
+    array([False,  True, False, False])
+    """
+    each = [*zip(losses.to_numpy(float), decimals(losses).tolist(), strict=True)]
+    return np.array([
+        d >= LEAST_DECIMALS and any(e > d and round(other, d) == v for other, e in each) for v, d in each
+    ])  # fmt: skip
 
 
 def copied_across(studies: Sequence[Study]) -> list[pd.Series]:
@@ -527,28 +547,49 @@ def copied_across(studies: Sequence[Study]) -> list[pd.Series]:
     known, found = list[pd.DataFrame](), list[pd.Series]()
     for study in studies:
         columns = [*study.cell, study.loss]
-        digits = study.frame[columns].map(lambda v: f"{v:.{DIGITS_OF_COPIES}g}")
+        printed = study.frame[columns].map(lambda v: f"{v:.{DIGITS_OF_COPIES}g}")
         # a loss of few digits may be another run's by accident
-        enough = digits[study.loss].str.replace(r"[^0-9]", "", regex=True).str.len() > LEAST_DECIMALS
-        shared = [enough & digits.agg(tuple, axis=1).isin(each.agg(tuple, axis=1)) for each in known]
+        enough = printed[study.loss].str.replace(r"[^0-9]", "", regex=True).str.len() > LEAST_DECIMALS
+        shared = [enough & printed.agg(tuple, axis=1).isin(each.agg(tuple, axis=1)) for each in known]
         # one may be a coincidence of runs on the same grid
         few = [s for s, each in zip(shared, known, strict=True) if 1 < s.sum() < min(len(s), len(each)) / 2]
-        found.append(pd.concat(few, axis=1).any(axis=1) if few else pd.Series(False, index=digits.index))
-        known.append(digits)
+        found.append(pd.concat(few, axis=1).any(axis=1) if few else pd.Series(False, index=printed.index))
+        known.append(printed)
     return found
 
 
-def printed_shorter(losses: pd.Series) -> np.ndarray:
-    """Which of these are another one, rounded to `LEAST_DECIMALS` or more.
+def mean_rows(study: Study) -> pd.Series:
+    """Rows whose loss is the mean of the other runs of their setting, to its last digit, in most settings."""
+    loss, setting = study.frame[study.loss], study.setting
+    groups = loss.groupby(setting)
+    count, total = groups.transform("size"), groups.transform("sum")
+    near = (loss - (total - loss) / (count - 1).clip(lower=1)).abs() < 0.75 * last_digit(loss)
+    found = near & (count >= 3)
+    several, settings = setting[count >= 3].nunique(), setting[found]
+    return found & (2 < several <= 2 * settings.nunique()) & (2 * len(settings) <= 3 * settings.nunique())
 
-    >>> printed_shorter(pd.Series([2.34567, 2.346, 2.3451, np.nan]))
-    array([False,  True, False, False])
-    """
-    values = losses.to_numpy(float)
-    each = [(v, len(repr(float(v)).partition(".")[2])) for v in values]
-    return np.array([
-        d >= LEAST_DECIMALS and any(e > d and round(other, d) == v for other, e in each) for v, d in each
-    ])  # fmt: skip
+
+def last_digit(values: pd.Series) -> float:
+    """The unit of the last digit of printed numbers."""
+    return float(10.0 ** -decimals(values.dropna()).max())
+
+
+def equal_seeds(study: Study) -> pd.Series:
+    """Runs of one setting with equal losses, where seeds scatter by more than the last digit."""
+    loss = study.frame[study.loss]
+    groups = np.log(loss.where(loss > 0)).groupby(study.setting)
+    spread, number = groups.transform("std"), groups.transform("size")
+    usual = spread[spread > 0].median()
+    same = loss.groupby([study.setting, loss])
+    equal = int((same.cumcount() > 0).sum())
+    if not equal or not usual > 0:
+        return pd.Series(False, index=loss.index)
+    chance = last_digit(loss) / (2 * np.sqrt(np.pi) * usual * loss)  # that two Gaussian runs agree
+    expected = float((chance * (number - 1) / 2).sum())
+    return (same.transform("size") > 1) & bool(stats.poisson.sf(equal - 1, expected) < SIGNIFICANT)
+
+
+# --- the studies of a table -------------------------------------------------------------------------------
 
 
 def studies_of(curves: Curves) -> list[Study]:
@@ -557,65 +598,86 @@ def studies_of(curves: Curves) -> list[Study]:
     if frame.empty:
         raise BadInput("the table has no rows")
     left_out = curves.reading.copies if curves.reading else ()
-    frame = frame.assign(__row=np.delete(np.arange(len(frame) + len(left_out)), left_out))
+    frame.index = np.delete(np.arange(len(frame) + len(left_out)), left_out)
 
     def first(*names: str) -> str | None:
         here = (curves.resolve(name) for name in names)
         return next((n for n in here if n in frame and pd.api.types.is_numeric_dtype(frame[n])), None)
 
-    loss = first("loss", "test_loss", "validation_loss", "val_loss", "eval_loss", "bpb", "val_bpb")
+    loss = first(*LOSSES)
     if loss is None:
         loss = next((str(c) for c in frame.select_dtypes("number") if re.search(r"loss|bpb", str(c))), None)
     loss = loss or first("test_error", "error")
-    size = first("n_params", "params", "params_total", "width")
-    data, budget = first(*DATA), first(*BUDGETS)
+    size, data, budget = first("n_params", "params", "params_total", "width"), first(*DATA), first(*BUDGETS)
     if size is None:  # a study of the data alone
         size, data = data, None
     if budget is None and size and data:
-        product = FLOPS_PER_PARAM_EXAMPLE * frame[size] * frame[data]
+        product, budget = FLOPS_PER_PARAM_EXAMPLE * frame[size] * frame[data], PRODUCT
+        values = product
         for column in frame.select_dtypes("number").filter(regex=r"(?i)flops?$|compute"):
             ratio = float((product / frame[column]).median())
             unit = min(UNITS, key=lambda u: abs(np.log(ratio / u)) if ratio > 0 else np.inf)
             if ratio > 0 and abs(np.log(ratio / unit)) < np.log(WITHIN):
-                frame, budget = frame.assign(**{column: unit * frame[column]}), str(column)
-    if budget is None and size and data:
-        product = FLOPS_PER_PARAM_EXAMPLE * frame[size] * frame[data]
-        frame, budget = frame.assign(**{PRODUCT: product}), PRODUCT
+                budget, values = str(column), unit * frame[column]
+        frame = frame.assign(**{budget: values})
     names = {ours: theirs for theirs, ours in curves.names.items()}
-    texts = frame.select_dtypes(exclude=["number", "bool"]).columns
-    known = re.compile("|".join((SCHEDULE, FINISHED, KEPT, ENDED)), re.IGNORECASE)
     whole = Study("", frame, loss, size, data, budget, names)
-    changed = {c for c in whole.columns(HOW) if minority(whole, c).any()}
-    declaring = [
-        c for c in texts
-        if c not in ("run", *KINDS, *changed) and not known.search(str(c)) and not is_seed(c)
-        and not is_phase(frame[c]) and not few_of_a_kind(frame[c]).any()
-    ]  # fmt: skip
-    if size is not None:  # no names of sizes
-        declaring = [c for c in declaring if frame.groupby(c)[size].nunique().min() > 1 and differs(whole, c)]
-
-    def telling(columns: Sequence[str]) -> list[str]:
-        known = (c for c in columns if c in frame)
-        return [c for c in known if 1 < frame[c].nunique(dropna=False) <= len(frame) // 6]
-
-    def split(study: Study, kinds: list[str]) -> list[Study]:
-        if not kinds:
-            return [study]
-        groups = study.frame.groupby(kinds, dropna=False, sort=False)
-        return [
-            replace(study, name=" ".join([study.name, *map(str, name)]).strip(), frame=rows)
-            for name, rows in groups
-        ]
-
-    sized = {k for k in texts if size is not None and frame[k].astype(str).str.contains(SIZED).all()}
-    other = (k for k in KINDS if k in frame and k not in (*changed, *sized))  # a size's name is no kind
-    kinds = telling([k for k in other if not few_of_a_kind(frame[k]).any()])
-    whole = replace(whole, frame=frame.assign(__counted=counted_otherwise(whole)))
-    declared = split(whole, ["experiment"] if "experiment" in kinds else kinds)
+    kinds, declaring = _dividing(whole)
+    declared = _split(whole, ["experiment"] if "experiment" in kinds else kinds)
     if loss and size:
         copies = [copied(one) for one in declared]
         if "experiment" not in kinds:  # experiments may share runs, such as those of two readers of one paper
             copies = [own | across for own, across in zip(copies, copied_across(declared), strict=True)]
         pairs = zip(declared, copies, strict=True)
-        declared = [replace(one, frame=one.frame.assign(__copy=copy)) for one, copy in pairs]
-    return [study for one in declared for study in split(one, telling(declaring))]
+        declared = [replace(one, copies=frozenset(copy.index[copy])) for one, copy in pairs]
+    return [study for one in declared for study in _split(one, declaring)]
+
+
+def _dividing(whole: Study) -> tuple[list[str], list[str]]:
+    """The columns that divide a table into studies: those of known names, and others of words."""
+    frame, size = whole.frame, whole.size
+    texts = frame.select_dtypes(exclude=["number", "bool"]).columns
+    known = re.compile("|".join((SCHEDULE, FINISHED, KEPT, ENDED)), re.IGNORECASE)
+    changed = {c for c in whole.columns(HOW) if minority(whole, c).any()}
+    # a size's name is no kind
+    sized = {k for k in texts if size is not None and frame[k].astype(str).str.contains(SIZED).all()}
+    kinds = [k for k in KINDS if k in frame and k not in (*changed, *sized)]
+    declaring = [
+        c for c in texts
+        if c not in ("run", *KINDS, *changed) and not known.search(str(c)) and not is_seed(c)
+        and not is_phase(frame[c])
+    ]  # fmt: skip
+
+    def several(column: str) -> bool:
+        many = 1 < frame[column].nunique(dropna=False) <= len(frame) // 6
+        return bool(many and not few_of_a_kind(frame[column]).any())
+
+    kinds, declaring = ([c for c in each if several(c)] for each in (kinds, declaring))
+    if size is not None:
+        declaring = [c for c in declaring if frame.groupby(c)[size].nunique().min() > 1 and differs(whole, c)]
+    return kinds, declaring
+
+
+def differs(study: Study, column: str) -> bool:
+    """Whether the losses of the kinds of a column differ, or runs of one size compare them."""
+    if study.data is not None:  # names of ratios of data to parameters, as 20x, are no kinds
+        ratio = np.log(study.frame[study.data] / study.frame[study.size]).groupby(study.frame[column])
+        low, high = ratio.agg(["min", "max"]).sort_values("min").to_numpy().T
+        if np.max(high - low) < np.min(low[1:] - high[:-1], initial=np.inf):
+            return False
+    off = study.off_surface if len(study.off_surface) else study.off_line()
+    values = study.frame[column].reindex(off.index)
+    kinds = [rows for _, rows in off.groupby(values) if len(rows) > 1]
+    compared = study.frame.groupby(study.cell)[column].nunique().median() > 1
+    return bool(compared or len(kinds) < 2 or stats.kruskal(*kinds).pvalue < SIGNIFICANT)
+
+
+def _split(study: Study, columns: list[str]) -> list[Study]:
+    """The study by the values of columns."""
+    if not columns:
+        return [study]
+    groups = study.frame.groupby(columns, dropna=False, sort=False)
+    return [
+        replace(study, name=" ".join([study.name, *map(str, name)]).strip(), frame=rows)
+        for name, rows in groups
+    ]

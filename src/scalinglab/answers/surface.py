@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from scalinglab.answers.fitted import Chosen
-from scalinglab.answers.result import FURTHER, Answers, find_points, next_run, of_accuracy
+from scalinglab.answers.result import FURTHER, Answers, find_points, next_run, of_accuracy, unanswered
 from scalinglab.curves import Curves
 from scalinglab.curves.columns import rank_correlation
 from scalinglab.errors import NotDetermined, ScalinglabError
@@ -25,7 +24,7 @@ from scalinglab.readers.guards import doubts
 from scalinglab.results.distributions import Estimate
 from scalinglab.results.findings import Finding, sized
 from scalinglab.results.sentences import Column
-from scalinglab.results.types import Command, Reason, Status, reason_of
+from scalinglab.results.types import Command, Reason, Status
 from scalinglab.support.words import flops
 
 EXPONENTS = {"alpha": "n_params", "beta": "n_data"}
@@ -52,10 +51,9 @@ def answer_surface(curves: Curves, selected: Chosen, compute: float | None) -> A
     except ScalinglabError as error:
         curve = _longest_curve(table) if (table.y > 0).any() else ()
         command = Command("answer", *curve, "--y", y) if curve else Command("report")
-        refused = Finding(
-            "exponent", Status.NOT_DETERMINED, reasons=(reason_of(error),), command=command, names=names
+        return Answers(
+            (read, unanswered("exponent", error, command, names)), "n_params, n_data", y, notes=notes
         )
-        return Answers((read, refused), "n_params, n_data", y, notes=notes)
     fitted = fit.surface
     assert fitted is not None
     notes = (*fit.notes, *doubts(curves))
@@ -94,7 +92,7 @@ def _add_optimum(
     found: Answers, curves: Curves, fitted: Surface, spent: np.ndarray, compute: float | None,
     chosen: tuple[str, ...], names: dict[str, str],
 ) -> Answers:  # fmt: skip
-    """With what ten times the compute gives, the compute-optimal model and the next run."""
+    """The answers with what ten times the compute gives, the compute-optimal model and the next run."""
     largest = float(spent.max())
     far = None if compute is None else too_far(compute, spent)
     target = float(compute) if compute is not None and far is None else FURTHER * largest
@@ -102,13 +100,11 @@ def _add_optimum(
     try:
         best = fitted.compute_optimal([*dict.fromkeys((largest, FURTHER * largest, target))])
     except NotDetermined as error:
-        more = Command("laws surface", *chosen)
-        refused = (
-            Finding("compute-optimal", Status.NOT_DETERMINED, {}, (reason_of(error),), {}, more, names),
-            Finding("next run", Status.NOT_DETERMINED, {}, (Reason("no_optimum"),), {}, plan, names),
+        return found.plus(
+            *_both_grown(found, spent, of_accuracy(curves, found.y)),
+            unanswered("compute-optimal", error, Command("laws surface", *chosen), names),
+            unanswered("next run", Reason("no_optimum"), plan, names),
         )
-        grown = _both_grown(found, spent, of_accuracy(curves, found.y))
-        return replace(found, findings=(*found.findings, *grown, *refused))
     asked = [*best.compute].index(target)
     ruled_out = fitted.weights.get(fitted.law.form.name, 0.0) < SIGNIFICANT
     contradicted = ruled_out and found["power law"].facts["verdict"] == "not quite"
@@ -119,25 +115,23 @@ def _add_optimum(
         form["more_loss"] = max(float(fitted.median(there) / best.loss_median[asked]) - 1, 0.0)
     tenfold = Command("laws surface", *chosen, "--compute", flops(best.compute[1], unit=""))
     optimal = Command("plan optimal", *chosen, "--compute", flops(target, unit=""))
-    findings = (
-        *found.findings,
+    found = found.plus(
         _ten_times(best, found, of_accuracy(curves, found.y), tenfold),
         find_optimum(best, asked, names, optimal, () if far is None else (far,), assumed, form),
+        optimal=best,
     )
-    runs = None
     try:
-        at = (best.n_params[asked], best.n_data[asked])
-        runs = questions.next_runs(fitted, at=at)
-        last = next_run(runs, names, plan)
+        runs = questions.next_runs(fitted, at=(best.n_params[asked], best.n_data[asked]))
     except ScalinglabError as error:
-        last = Finding("next run", Status.NOT_DETERMINED, {}, (reason_of(error),), {}, plan, names)
-    return replace(found, findings=(*findings, last), optimal=best, next_runs=runs)
+        return found.plus(unanswered("next run", error, plan, names))
+    return found.plus(next_run(runs, names, plan), next_runs=runs)
 
 
 def _if_the_form_holds(fitted: Surface, best: Optimal, i: int, contradicted: bool) -> Optimal | None:
-    """The i-th optimum by the form whose exponents are quoted, alone; None where it says no more.
+    """The i-th optimum by the form whose exponents are quoted alone; None where that adds nothing.
 
-    It does where the average of forms is elsewhere, and beside a wide interval where it has a narrower one.
+    It adds something where its optimum differs from that of the average of forms, or where the interval of
+    the average is wide and its own is narrower.
 
     Args:
         contradicted: whether the runs rule this form out.
@@ -159,9 +153,9 @@ def _if_the_form_holds(fitted: Surface, best: Optimal, i: int, contradicted: boo
 
 
 def _longest_curve(table: Table) -> tuple[str, ...]:
-    """The options that choose the curve of most sizes, along one variable with the other fixed; or none.
+    """The options that choose the longest curve along one variable with the other fixed; or none.
 
-    Where no two runs share a size, all of them may be one curve, as with twenty tokens per parameter.
+    Where no two runs share a size, all runs may be one curve, as with twenty tokens per parameter.
     """
     sizes, found = dict(zip(("n_params", "n_data"), table.x, strict=True)), []
     for x, fixed in (("n_data", "n_params"), ("n_params", "n_data")):
@@ -235,7 +229,7 @@ def find_shape(fitted: Surface, command: Command) -> Finding:
 
 
 def _few_that_miss(fitted: Surface) -> tuple[Reason, ...]:
-    """The exponents that most runs show, where a few far off the law move them."""
+    """The exponents without the few runs that are far off the law, where there are such runs."""
     found = fitting.without_few(fitted.law)
     if found is None:
         return ()
@@ -257,7 +251,7 @@ def _ten_times(best: Optimal, found: Answers, accuracy: dict[str, bool | str], c
 
 
 def _both_grown(found: Answers, spent: np.ndarray, accuracy: dict[str, bool | str]) -> tuple[Finding, ...]:
-    """What ten times the compute gives where its best split is not determined: both sizes grow alike."""
+    """What ten times the compute gives where its best split is open: both sizes grow by the same factor."""
     fit = found.fit
     assert fit is not None
     largest = dict(zip(fit.x, fit.chosen.table.x[:, spent.argmax()], strict=True))

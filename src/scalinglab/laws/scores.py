@@ -8,17 +8,15 @@ Stage two is a sigmoid in the loss L between chance and 1,
 
 with a plateau b of weak models and a ceiling c that models may not pass; of an error, which rises with the
 loss, it runs from chance to 0. No value of b, c, k, m leaves [chance, 1], so no prediction does. The
-parameters are averaged over a grid (`Curve`): few runs determine neither plateau nor ceiling, and their best
-values would be taken for known. Runs whose loss is near the one asked for count more, since no task is a
-sigmoid exactly; all count alike where noise hides that. The scatter of a run is a multiple, which the runs
-determine, of √(s (1 - s)/n), that of n questions: it is small where all models fail, and a task of few
-questions is known to be noisy from few runs. How many there are is read off the scores (`questions`), which
-are multiples of 1/n.
+parameters are averaged over a grid (`Curve`), because few runs determine neither plateau nor ceiling. Runs
+near the loss in question count more, since no task is exactly a sigmoid; with noisy scores all count alike.
+The standard deviation of a run is √(s (1 - s)/n), that of n independent questions, times a factor that the
+runs determine. n is read off the scores (`questions`), which are multiples of 1/n.
 A prediction draws curves by their weight, losses from the interval of stage one, a change of slope beyond the
 runs, and the scatter of one more run.
 
-What cannot be said is refused: a score that has not left chance, a loss farther below the runs than their own
-range, an interval wider than 0.35 times the score, unless it is asked for (``widest``).
+Refused are a score that has not left chance, a loss farther below the runs than their own range, and an
+interval wider than 0.35 times the score (``widest``).
 
 >>> import numpy as np, pandas as pd
 >>> compute = np.geomspace(1e18, 1e22, 16)
@@ -101,7 +99,7 @@ DRAWS = 4000  # search: of the ends of an interval, to about 0.1 of its standard
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """All curves from one loss to the score, with how well each agrees with the scored runs.
+    """All curves from one loss to the score, weighted by how well each agrees with the scored runs.
 
     Attributes:
         name: of the loss.
@@ -155,25 +153,25 @@ class Curve:
         return (self.share - expected) ** 2 / variance, np.log(variance)
 
     def evidence_of_curves(self, place: float | None = None) -> tuple[np.ndarray, np.ndarray, float]:
-        """(curves,) ln of the probability of the scores, the multiple of the variance, and the count of runs.
+        """(curves,) ln of the probability of the scores, the factor of the variance, and the count of runs.
 
         Args:
-            place: runs near it count more; None: all alike.
+            place: runs near it count more; None: all count alike.
         """
-        near = np.ones(len(self.loss))
+        weight = np.ones(len(self.loss))
         if place is not None:
-            away = STRAY * (self.places(self.loss) - place)
-            near = 1 / (1 + away**2 / self.variance(self.lowest.mean()))
-            near /= near.max()
-        count = float(near.sum() + PRIOR_COUNT)
+            distance = STRAY * (self.places(self.loss) - place)
+            weight = 1 / (1 + distance**2 / self.variance(self.lowest.mean()))
+            weight /= weight.max()
+        count = float(weight.sum() + PRIOR_COUNT)
         squares, log_variance = self.squares
-        total = squares @ near + PRIOR_COUNT
-        return self.grid[-1] - count / 2 * np.log(total) - log_variance @ near / 2, total / count, count
+        total = squares @ weight + PRIOR_COUNT
+        return self.grid[-1] - count / 2 * np.log(total) - log_variance @ weight / 2, total / count, count
 
     def weights(self, place: float | None = None) -> tuple[np.ndarray, np.ndarray, float]:
-        """(curves,) weights, which sum to 1, and the rest of `evidence_of_curves`."""
-        log, multiple, count = self.evidence_of_curves(place)
-        return shares(log), multiple, count
+        """(curves,) weights, which sum to 1, and the factor and count of `evidence_of_curves`."""
+        log, factor, count = self.evidence_of_curves(place)
+        return shares(log), factor, count
 
     def expected(self, loss: np.ndarray) -> np.ndarray:
         """(losses,) the mean of u over all curves."""
@@ -187,13 +185,13 @@ class Curve:
         return float(np.logaddexp.reduce(self.evidence_of_curves()[0]))
 
     def draw(self, loss: np.ndarray, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """(draws,) u of the curve and of one more run, at losses that are drawn already."""
+        """(draws,) u of the curve, and u of one more run, at the losses of the draws."""
         place = self.places(loss)
-        weight, multiple, count = self.weights(float(np.median(place)))
+        weight, factor, count = self.weights(float(np.median(place)))
         chosen = random.choice(len(weight), size=len(loss), p=weight)
         bent = BENT * np.maximum(-place, 0) * random.standard_normal(len(loss))
         mean = self.at(place, chosen, bent)
-        scatter = np.sqrt(multiple[chosen] * self.variance(mean)) * random.standard_t(count, len(loss))
+        scatter = np.sqrt(factor[chosen] * self.variance(mean)) * random.standard_t(count, len(loss))
         return mean, np.clip(mean + scatter, 0, 1)
 
 
@@ -236,7 +234,7 @@ class Scores(NotebookResult):
         return self.chance + (self.best - self.chance) * np.asarray(share)
 
     def band(self, loss: Any, level: float = 0.95) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(losses,) median and ends of stage two alone, of the loss that counts most, for one more run."""
+        """(losses,) median and ends of one more run's score, by stage two of the loss that counts most."""
         curve = max(self.curves, key=lambda c: c.evidence)
         random = np.random.default_rng(self.seed)
         drawn = (self.measured(curve.draw(np.full(DRAWS // 4, at), random)[1]) for at in np.ravel(loss))
@@ -247,17 +245,17 @@ class Scores(NotebookResult):
     def predict(
         self, at: Any = None, *, level: float = 0.95, widest: float = WIDEST, **sizes: Any
     ) -> ScorePrediction:
-        """The score of one more run at sizes, with its interval.
+        """The score of one more run at other sizes, with its interval.
 
         Args:
             at: sizes by column in a mapping or a frame, numbers or arrays; of one column also a number or an
-                array. In place of sizes the losses themselves, where they are known.
+                array. Where the losses are known, give these in place of the sizes.
             level: of the interval.
-            widest: the width of a 95 % interval, as a share of the score, beyond which it is refused.
-            sizes: the same as keywords.
+            widest: a 95 % interval wider than this share of the score is refused.
+            sizes: the same as `at`, as keywords.
 
         Raises:
-            NotDetermined: no place has an answer. Of several, those without one are NaN (`refused`).
+            NotDetermined: no place has an answer. Where only some have none, these are NaN (`refused`).
         """
         check_level(level)
         if self.unclear is not None:
@@ -312,7 +310,7 @@ class Scores(NotebookResult):
 
     def _losses(self, places: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """(3, places) low end, median and high end, at 95 %, of every loss of one more run."""
-        if {*places} != {*self.x}:
+        if {*places} != {*self.x}:  # the losses themselves were given
             return {name: np.array([values] * 3) for name, values in places.items()}
         at = tuple(tuple(values.tolist()) for values in places.values())
         return {table.measured: _one_more_run(_points(table), at) for table in self.tables}
@@ -320,22 +318,24 @@ class Scores(NotebookResult):
     def _score(
         self, losses: Sequence[np.ndarray], level: float, widest: float, random: np.random.Generator
     ) -> tuple[float, float, float, Reason | None]:
-        """Median, ends and why there are none, at one place; losses are (3,) ends and median of each."""
+        """Median and ends of the score at one place, or the reason why there are none.
+
+        Args:
+            losses: (3,) low end, median and high end of each.
+        """
         drawn = random.choice(len(self.curves), size=DRAWS, p=[*self.weights.values()])
         mean, measured = np.empty(DRAWS), np.empty(DRAWS)
         for j, (curve, (low, middle, high)) in enumerate(zip(self.curves, losses, strict=True)):
-            mine = drawn == j
-            if not mine.any():
+            of_this = drawn == j
+            if not of_this.any():
                 continue
-            far = -float(curve.places(middle))
-            if far > FARTHEST or not (np.isfinite(high) and low > 0):
-                lowest = float(curve.loss.min())
-                why = Reason("score_too_far", score=Column(self.score), loss=float(middle), lowest=lowest,
-                             highest=float(curve.loss.max()))  # fmt: skip
+            if -float(curve.places(middle)) > FARTHEST or not (np.isfinite(high) and low > 0):
+                ends = {"lowest": float(curve.loss.min()), "highest": float(curve.loss.max())}
+                why = Reason("score_too_far", score=Column(self.score), loss=float(middle), **ends)
                 return np.nan, np.nan, np.nan, why
-            normal = random.standard_normal(int(mine.sum()))
+            normal = random.standard_normal(int(of_this.sum()))
             known = Student.of_ends(*np.log([middle, low, high]), level=0.95)
-            mean[mine], measured[mine] = curve.draw(np.exp(known.at(normal)), random)
+            mean[of_this], measured[of_this] = curve.draw(np.exp(known.at(normal)), random)
         value, scores = float(self.measured(np.median(mean))), self.measured(measured)
         outer, asked = (Estimate.from_draws(value, scores, each) for each in (0.95, level))
         if outer.high - outer.low > widest * abs(value if self.best == 1 else 1 - value):
@@ -348,13 +348,13 @@ class Scores(NotebookResult):
         runs = len(self.curves[0].loss)
         yield Reason("score_fit", score=self.score, chance=self.chance, best=self.best, runs=runs)
         for curve in self.curves:
-            weight, multiple, _ = curve.weights(0.0)
+            weight, factor, _ = curve.weights(0.0)
             lowest = curve.at(np.array(0.0), np.arange(len(weight)))
             low, high = interval(Draws(curve.grid[3], weight)).through(self.measured)
             yield Reason(
                 "score_curve", name=curve.name, first=curve.loss.min(), last=curve.loss.max(),
                 weight=self.weights[curve.name], low=low, high=high,
-                scatter=abs(self.best - self.chance) * np.sqrt(weight @ (multiple * curve.variance(lowest))),
+                scatter=abs(self.best - self.chance) * np.sqrt(weight @ (factor * curve.variance(lowest))),
             )  # fmt: skip
         if self.unclear is not None:
             yield Reason("score_refused", why=self.unclear)
@@ -442,7 +442,7 @@ def _points(table: Table) -> Points:
 
 @lru_cache(maxsize=64)
 def _surface(points: Points) -> Surface:
-    """Stage one of two sizes: Chinchilla's form, its exponents near published ones."""
+    """Stage one of two sizes: Chinchilla's form, with a prior of published exponents."""
     x, y, runs = points
     return surfaces.fit(*map(np.array, x), np.array(y), runs=runs, form="chinchilla", priors=EXPONENTS)
 
@@ -476,7 +476,7 @@ def downstream(
         table: `Curves` or a frame with one row a run; rows without a score count for the loss.
         at: where to predict, as in `Scores.predict`.
         loss: the column of the loss, or several: they are averaged by how well each explains the scores.
-        score: the column of an accuracy; or of an error, which its name says (test_error, err) or chance=1.
+        score: the column of an accuracy; or of an error, known by its name (test_error, err) or by chance=1.
         chance: the score of guessing; 0 by default, of an error 1.
         x: the columns of the sizes; by default those of `at`, else n_params and n_data, else compute.
         level, widest: of the interval, as in `Scores.predict`.
@@ -544,7 +544,7 @@ def fit(
 
 
 def _fitted(tables: Sequence[Table], score: str, chance: float | None, seed: int) -> Scores:
-    """Stage two of every loss; an error is told from a score by its name, or by a chance of 1."""
+    """Stage two of every loss; an error is known by its name, or by a chance of 1."""
     tables, notes = _in_fractions(tables, score)
     scored = [np.isfinite(t.beside) & np.isfinite(t.y) for t in tables]
     if (distinct := len(np.unique(tables[0].y[scored[0]]))) < FEWEST:
@@ -568,11 +568,11 @@ def _fitted(tables: Sequence[Table], score: str, chance: float | None, seed: int
     return Scores(tables, curves, score, guessed, best, unclear, notes, seed)
 
 
-LEAST_PERCENT = 2.0  # guard: of the best score in percent; less than that and more than 1 is no share
+LEAST_PERCENT = 2.0  # guard: a best score between 1 and this is neither a fraction nor in percent
 
 
 def _in_fractions(tables: Sequence[Table], score: str) -> tuple[tuple[Table, ...], tuple[Reason, ...]]:
-    """The tables with scores from 0 to 1, and their notes; those in percent are divided by 100."""
+    """The tables with scores from 0 to 1, and their notes; scores in percent are divided by 100."""
     values = np.concatenate([np.asarray(t.beside, float) for t in tables])
     low, high = (np.nanmin(values), np.nanmax(values)) if np.isfinite(values).any() else (0.0, 0.0)
     if low < 0 or high > 100 or 1 < high < LEAST_PERCENT:
@@ -587,7 +587,7 @@ def _in_fractions(tables: Sequence[Table], score: str) -> tuple[tuple[Table, ...
 
 
 def questions(score: np.ndarray) -> int | None:
-    """The least n of which all scores are multiples of 1/n, as far as they are printed; None where none is.
+    """The smallest n such that all scores are multiples of 1/n, up to rounding; None where there is none.
 
     >>> questions(np.array([34, 41, 57, 70]) / 120)
     120
@@ -598,11 +598,11 @@ def questions(score: np.ndarray) -> int | None:
     if len(values) < 4:
         return None
     digits = max(len(np.format_float_positional(v).partition(".")[2]) for v in values)
-    near = max(ROUNDED, 0.51 * 10.0**-digits)  # what a printed score may be off
+    rounding = max(ROUNDED, 0.51 * 10.0**-digits)
     n = np.arange(2, MOST_QUESTIONS + 1)
-    fits = (np.abs(values - np.rint(values * n[:, None]) / n[:, None]) <= near).all(axis=1)
-    # so many of the n up to there would fit any scores
-    by_accident = np.cumsum(np.minimum(2 * near * n, 1.0) ** len(values))
+    fits = (np.abs(values - np.rint(values * n[:, None]) / n[:, None]) <= rounding).all(axis=1)
+    # how many of the n up to there would fit any scores
+    by_accident = np.cumsum(np.minimum(2 * rounding * n, 1.0) ** len(values))
     found = n[fits & (by_accident < SIGNIFICANT)]
     return int(found[0]) if len(found) else None
 
@@ -610,13 +610,12 @@ def questions(score: np.ndarray) -> int | None:
 def left_chance(curve: Curve, score: str) -> Reason | None:
     """Why scores have not left chance; None where they have.
 
-    They have where the mean of the quarter with the lowest losses lies above chance by `STANDARD_ERRORS` of
-    its own and by `ABOVE` of the way from chance to the best. Since all runs answer the same questions, and
-    one answer to all of them may be right by accident more often than chance, either the mean is above by
-    `STANDARD_ERRORS` of one guess of all questions, too, or the score rises as the loss falls (Kendall's τ,
-    `SIGNIFICANT`). Where it falls with the loss, it has not. One that stands still above chance is answered:
-    curves whose rise is still to come are among those that are averaged, and the width of the interval
-    decides.
+    The mean of the quarter of the runs with the lowest losses must lie above chance by `STANDARD_ERRORS` of
+    its own and by `ABOVE` of the way from chance to the best. All runs answer the same questions, and one
+    guess at all of them may be right more often than chance; so the mean must also be `STANDARD_ERRORS` of
+    one such guess above it, or the score must rise as the loss falls (Kendall's τ, `SIGNIFICANT`). A score
+    that falls with the loss has not left chance. One that stays constant above chance has: among the averaged
+    curves are those that have yet to rise, and the width of the interval shows it.
     """
     trend = stats.kendalltau(curve.loss, curve.share)
     p = float(trend.pvalue) if np.isfinite(trend.pvalue) else 1.0

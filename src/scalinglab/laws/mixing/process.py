@@ -1,12 +1,11 @@
-"""A Gaussian process of ln loss over mixtures, whose inputs each have a length of their own.
+"""A Gaussian process of ln loss over mixtures, with a length scale for each input.
 
     k(u, v) = a exp(−½ Σ_j (u_j − v_j)²/ℓ_j²) + b u·v/K + c s·s',
 
-u the shares after one of `MAPS`, standardised, s the logarithms of sizes. The lengths, a, b and the noise
-maximise the marginal likelihood with a prior of the noise and one of ln ℓ_j for all domains: a domain that
-does not matter, or goes with another, gets a long length, and the order of domains does not matter. What a
-run would be predicted without it (leave one out) has a closed form: the maps are averaged by it, and the
-width of intervals is corrected by it.
+u the standardised shares after one of `MAPS`, s the logarithms of sizes. The length scales ℓ, a, b and the
+noise maximise the marginal likelihood times priors of ln ℓ_j and of the noise: a domain that does not matter,
+or follows another, gets a long length. The prediction of each run by the others (leave one out) has a closed
+form; it gives the weights of the maps and corrects the width of intervals.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from scipy.optimize import minimize
 
 from scalinglab.laws.weighing import smallest_on_simplex
 
-# search: how a share enters, averaged; the logarithms know a domain from its first percent on
+# search: how a share enters, averaged; with logarithms the first percent of a domain counts
 MAPS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "log, from 0.1 %": lambda shares: np.log(shares + 1e-3),
     "log, from 1 %": lambda shares: np.log(shares + 1e-2),
@@ -28,8 +27,8 @@ MAPS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 # published: ln ℓ ~ N(√2 + ½ ln K, 3) of K inputs with a standard deviation of one, Hvarfner et al. 2024
 LENGTH, SPREAD = np.sqrt(2.0), np.sqrt(3.0)
-NOISE = -4.0  # published: ln noise ~ N(-4, 1), as there (BoTorch): without it few runs are taken for exact
-SLOPE = 100.0  # guard: c, so large that the slopes of sizes are the runs' own
+NOISE = -4.0  # published: ln noise ~ N(-4, 1), as there (BoTorch); without it few runs count as exact
+SLOPE = 100.0  # guard: c, so large that the prior does not shrink the slopes along sizes
 LEAST_NOISE = 1e-6  # guard: variance of the noise, that of ln loss being one
 MOST = 400  # search: runs of which the likelihood is maximised; all are used afterwards
 ROUNDS = 40  # search: iterations; further ones change predictions by less than their noise
@@ -50,7 +49,7 @@ class Process:
         mean, spread: of ln loss.
         solved: K⁻¹ y.
         factor: of K, for `cho_solve`.
-        left_out: (runs,), what ln loss of each run is by the others.
+        left_out: (runs,), ln loss of each run as the others predict it.
         left_out_std: (runs,), its standard deviation.
     """
 
@@ -70,7 +69,7 @@ class Process:
     left_out_std: np.ndarray
 
     def predict(self, shares: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """ln loss of one more run at mixtures (places, domains), and its standard deviation."""
+        """ln loss of one more run at mixtures (places, domains), and the standard deviation of ln loss."""
         u = (np.hstack([MAPS[self.name](shares), sizes]) - self.centre) / self.scale
         across = kernel_of(u, self.inputs, self.inverse_lengths, self.amplitudes, self.sizes)
         own = self.amplitudes[0] + _linear(u, u, self.amplitudes[1], self.sizes, same=True)
@@ -88,7 +87,7 @@ def _linear(u: np.ndarray, v: np.ndarray, b: float, sizes: int, same: bool = Fal
 def kernel_of(
     u: np.ndarray, v: np.ndarray, inverse: np.ndarray, amplitudes: tuple[float, float], sizes: int
 ) -> np.ndarray:
-    """The covariance of the loss at two sets of mixtures: a bell of their distance and a plane."""
+    """The covariance of ln loss at two sets of mixtures: a Gaussian of their distance plus a plane."""
     return _bell(u, v, inverse, amplitudes[0]) + _linear(u, v, amplitudes[1], sizes)
 
 
@@ -157,7 +156,7 @@ def fit(name: str, shares: np.ndarray, sizes: np.ndarray, log_loss: np.ndarray) 
 
 @dataclass(frozen=True)
 class Average:
-    """Processes of several maps, weighted so that runs that are left out are predicted best.
+    """The processes of all maps, with the weights that predict left-out runs best.
 
     Attributes:
         parts: the processes.
@@ -171,7 +170,7 @@ class Average:
     left_out_std: np.ndarray
 
     def predict(self, shares: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """ln loss at mixtures, and its standard deviation, with what the parts differ by."""
+        """ln loss at mixtures, and its standard deviation, which includes the spread of the parts."""
         return _averaged(self.weights, [part.predict(shares, sizes) for part in self.parts])
 
 

@@ -1,9 +1,8 @@
 """`mixture`: the loss of a data mixture from runs on others, and the best mixture that the runs support.
 
-ln loss is a Gaussian process of the shares, and of sizes where the table varies them (`process`). A proposal
-minimises the upper end of its own interval, so that it pays to stay near the runs, among mixtures of the
-runs' own mixtures (their convex hull) within the constraints; and is refused where it is known less well than
-any run is by the others.
+ln loss is a Gaussian process of the shares, and of the sizes that vary (`process`). The best mixture has the
+lowest upper end of its interval, which keeps it near the runs, of all mixtures in the convex hull of the runs
+that meet the constraints. It is refused where its loss is less certain than that of any run left out.
 """
 
 from __future__ import annotations
@@ -30,10 +29,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SIZES = ("n_params", "n_data")  # defined: taken along where they vary
-SUM = 0.02  # guard: by how much shares may miss one, as rounded ones do
-REST = "rest"  # defined: the domain that the shares leave out
+SUM = 0.02  # guard: by how much the sum of rounded shares may differ from one
+REST = "rest"  # defined: the domain of what the shares leave out
 EPOCHS = 4.0  # published: Muennighoff et al. 2023, up to four passes repeated text is worth as much as new
-# search: rounds, mixtures kept of each and drawn in each; corners of what the constraints leave
+# search: rounds, mixtures kept after each and drawn in each; corners of the region that constraints leave
 ROUNDS, KEPT, DRAWN, CORNERS = 25, 40, 300, 40
 PARTS, OF_RUNS = 400, 8  # search: random parts, each of an eighth of the runs, behind the width of intervals
 
@@ -46,9 +45,9 @@ class Proposal(NotebookResult):
         shares: by domain.
         loss: predicted, with the interval of one more run.
         sizes: at which it is predicted.
-        best_run: the lowest loss among the runs (of those sizes, where sizes vary: as predicted there).
+        best_run: the lowest loss of the runs; where sizes vary, the lowest that is predicted at `sizes`.
         like: the predicted loss of the mixture to compare with; None where none was given.
-        distance: standard deviation of its prediction over that of the least known run: below one.
+        distance: standard deviation of the prediction over that of the least certain run left out; below one.
         level: of the interval.
         beyond: sizes that were asked for and lie beyond those of the runs.
     """
@@ -116,24 +115,24 @@ class Mixture(NotebookResult):
 
     @cached_property
     def widen(self) -> float:
-        """The half width of intervals in standard deviations, such that runs that are left out are held.
+        """The half width of intervals in standard deviations, such that they hold the runs left out.
 
-        All of them, and those that a proposal would take: the ones with the lowest upper ends among random
-        parts of the runs, since what looks best is often what was predicted too low. The lengths were fitted
-        to these runs, too, one for every input beside the two amplitudes and the noise: as of a regression,
-        √(runs/(runs − fitted numbers)) allows for it.
+        They hold `level` of all runs, and of those that `best` would choose: of random parts of the runs, the
+        one with the lowest upper end, since a run that looks best was often predicted too low. The factor
+        √(runs/(runs − fitted numbers)) allows for the lengths, amplitudes and noise being fitted to them.
         """
         std, random = self.model.left_out_std, np.random.default_rng(0)
         scores = np.abs(self.errors) / std
         count, fitted = len(scores), len(self.shares) + len(self.sizes) + 3
         rank = min(int(np.ceil((count + 1) * self.level)), count)
-        few = reach(self.level, max(count - 1, 1))
-        reached = np.sort(scores)[rank - 1] if count * (1 - self.level) >= 1 else max(scores.max(), few)
+        widen = np.sort(scores)[rank - 1]
+        if count * (1 - self.level) < 1:
+            widen = max(scores.max(), reach(self.level, max(count - 1, 1)))
         parts = random.random((PARTS, count)).argsort(axis=1)[:, : max(count // OF_RUNS, 1)]
-        upper = (self.model.left_out + reached * std)[parts]
-        taken = parts[np.arange(PARTS), upper.argmin(axis=1)]
-        reached = max(reached, np.quantile(scores[taken], self.level))
-        return float(reached * np.sqrt(count / max(count - fitted, 1)))
+        upper = (self.model.left_out + widen * std)[parts]
+        chosen = parts[np.arange(PARTS), upper.argmin(axis=1)]
+        widen = max(widen, np.quantile(scores[chosen], self.level))
+        return float(widen * np.sqrt(count / max(count - fitted, 1)))
 
     def predict(self, frame: Any) -> pd.DataFrame:
         """`mean`, `low` and `high` of one more run at each row, and whether the runs support it.
@@ -143,32 +142,30 @@ class Mixture(NotebookResult):
         """
         import pandas as pd
 
-        table = getattr(frame, "frame", frame)
-        table = under_names(pd.DataFrame(table) if not isinstance(table, pd.DataFrame) else table, self.sizes)
-        mean, std = self._at(_shares(table, self.shares), self._sizes_of(table))
+        table = under_names(pd.DataFrame(getattr(frame, "frame", frame)), self.sizes)
+        if missing := [name for name in self.sizes if name not in table]:
+            raise BadInput(f"no column {missing[0]!r}: the runs vary it, so give it for every mixture")
+        sizes = table[[*self.sizes]].to_numpy(float)
+        if not (np.isfinite(sizes).all() and (sizes > 0).all()):
+            raise BadInput(f"{' and '.join(self.sizes)} must be positive")
+        mean, std = self._at(_shares(table, self.shares), np.log(sizes))
         low, high = self._interval(mean, std)
-        columns = {"mean": np.exp(mean), "low": low, "high": high, "supported": std <= self._least_known}
+        columns = {"mean": np.exp(mean), "low": low, "high": high, "supported": std <= self._least_certain}
         return pd.DataFrame(columns, index=table.index)
 
     def _interval(self, mean: Any, std: Any) -> Interval:
-        """Of one more run, of these ln loss: as many standard deviations as hold the runs left out."""
+        """Of one more run with this ln loss: `widen` standard deviations on either side."""
         known = Student(mean, std * self.widen / reach(self.level))
         return interval(known, self.level, natural=np.exp)
 
     @property
-    def _least_known(self) -> float:
+    def _least_certain(self) -> float:
+        """The largest standard deviation of ln loss of a run that is left out."""
         return float(self.model.left_out_std.max())
 
-    def _at(self, shares: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return self.model.predict(shares[:, self.order], sizes)
-
-    def _sizes_of(self, table: pd.DataFrame) -> np.ndarray:
-        if missing := [name for name in self.sizes if name not in table]:
-            raise BadInput(f"no column {missing[0]!r}: the runs vary it, so give it for every mixture")
-        values = table[[*self.sizes]].to_numpy(float)
-        if not (np.isfinite(values).all() and (values > 0).all()):
-            raise BadInput(f"{' and '.join(self.sizes)} must be positive")
-        return np.log(values)
+    def _at(self, shares: np.ndarray, log_sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """ln loss and its standard deviation; shares in the order of `self.shares`."""
+        return self.model.predict(shares[:, self.order], log_sizes)
 
     def best(
         self,
@@ -179,15 +176,15 @@ class Mixture(NotebookResult):
         """The mixture with the lowest loss that the runs support.
 
         Args:
-            constraints: bounds of domains, {"share_code": (0.1, 0.3)}, or a share that is held.
+            constraints: bounds of domains, {"share_code": (0.1, 0.3)}, or a fixed share.
             like: a mixture to compare with, and the sizes of the training; by default the largest of the
-                runs. Beyond the runs' sizes the mixture and its loss are those at the nearest of theirs.
-            repeat: tokens that there are of a domain, {"share_books": 5e9}: a share takes at most `EPOCHS`
-                passes over them, of the n_data of `like` or of the runs.
+                runs. Sizes beyond those of the runs are replaced by the nearest of theirs.
+            repeat: the tokens of a domain that exist, {"share_books": 5e9}: its share is limited to `EPOCHS`
+                passes over them, in a training of the n_data of `like` or of the runs.
 
         Raises:
-            NotDetermined: where no mixture of the runs' mixtures meets the constraints, or the best one is
-                known less well than any run.
+            NotDetermined: no mixture in the convex hull of the runs meets the constraints, or the best one
+                is less certain than any run left out.
         """
         import pandas as pd
 
@@ -201,17 +198,16 @@ class Mixture(NotebookResult):
         sizes = {n: float(np.clip(asked[n], *within)) for n, within in zip(self.sizes, limits, strict=True)}
         beyond = {n: v for n, v in asked.items() if abs(np.log(v / sizes[n])) > SAME_SIZE}
         place = np.log([list(sizes.values())]) if sizes else np.zeros((1, 0))
-        low, high = self._bounds(constraints or {}, repeat or {}, given)
         random = np.random.default_rng(0)
-        pool = self._feasible(low, high, random)
+        pool = self._feasible(*self._bounds(constraints or {}, repeat or {}, given), random)
         pool = self._ranked(pool, place)
         for _ in range(ROUNDS):
             partners = pool[random.integers(len(pool), size=(DRAWN, 3))]
             drawn = np.einsum("ij,ijk->ik", random.dirichlet((1.0, 0.5, 0.5), DRAWN), partners)
             pool = self._ranked(np.vstack([pool, drawn]), place)
         mean, std = (float(v[0]) for v in self._at(pool[:1], place))
-        if std > self._least_known:
-            raise NotDetermined(Reason("mixture_unsupported", distance=std / self._least_known))
+        if (distance := std / self._least_certain) > 1:
+            raise NotDetermined(Reason("mixture_unsupported", distance=distance))
         value, compared = float(np.exp(mean)), None
         if any(name in given for name in self.shares):
             row = self.predict(pd.DataFrame([{**dict.fromkeys(self.shares, 0.0), **given, **sizes}])).iloc[0]
@@ -220,17 +216,17 @@ class Mixture(NotebookResult):
         runs, _ = self._at(self.runs, np.repeat(place, len(self.runs), axis=0))
         least = float(np.exp(runs.min())) if self.sizes else float(self.loss.min())
         shares = dict(zip(self.shares, pool[0].tolist(), strict=True))
-        return Proposal(shares, estimate, sizes, least, compared, std / self._least_known, self.level, beyond)
+        return Proposal(shares, estimate, sizes, least, compared, distance, self.level, beyond)
 
     def _ranked(self, pool: np.ndarray, place: np.ndarray) -> np.ndarray:
         """The best mixtures of a pool, by the upper ends of their intervals."""
         mean, std = self._at(pool, np.repeat(place, len(pool), axis=0))
-        cost = mean + self.widen * std
-        return np.asarray(pool[np.argsort(cost, kind="stable")[:KEPT]])
+        return np.asarray(pool[np.argsort(mean + self.widen * std, kind="stable")[:KEPT]])
 
     def _bounds(
         self, constraints: Mapping[str, Any], repeat: Mapping[str, float], like: Mapping[str, float]
     ) -> tuple[np.ndarray, np.ndarray]:
+        """The least and the largest share of every domain."""
         low, high = np.zeros(len(self.shares)), np.ones(len(self.shares))
         for name in (*constraints, *repeat):
             if name not in self.shares:
@@ -255,10 +251,9 @@ class Mixture(NotebookResult):
         return low, high
 
     def _feasible(self, low: np.ndarray, high: np.ndarray, random: np.random.Generator) -> np.ndarray:
-        """Mixtures of the runs' mixtures within bounds.
+        """Mixtures of the runs' mixtures within bounds, whose own mixtures fill the allowed region.
 
-        Those are the corners that minimise a linear cost of the runs, their loss and random ones: mixtures of
-        corners reach everything between them.
+        They are corners of this region: each minimises a linear cost, the loss of the runs or a random one.
         """
         inside = (self.runs >= low - 1e-12).all(axis=1) & (self.runs <= high + 1e-12).all(axis=1)
         if inside.all():
@@ -287,7 +282,7 @@ class Mixture(NotebookResult):
 
     @property
     def sensitivity(self) -> np.ndarray:
-        """(domains,), 1/ℓ of each: how fast the loss changes with a share; 0 for one that does not matter."""
+        """(domains,), 1/ℓ of each: how fast the loss changes with its share; 0 where it does not."""
         found = np.zeros(len(self.shares))
         each = [part.inverse_lengths[: len(self.shares)] for part in self.model.parts]
         found[self.order] = np.average(each, axis=0, weights=self.model.weights)
@@ -335,9 +330,8 @@ def mixture(
     if missing := [name for name in names if name not in columns]:
         raise BadInput(f"no column {missing[0]!r}; {nearest(missing[0], columns)}")
     numeric(frame, [*names])
-    frame = under_names(frame.drop(columns=[*names]), SIZES).assign(
-        **frame[[*names]]
-    )  # a domain d is no size
+    # without the shares, since a domain called d is no size
+    frame = under_names(frame.drop(columns=[*names]), SIZES).assign(**frame[[*names]])
     sizes = tuple(s for s in SIZES if s in frame and frame[s].nunique() > 1)
     filled = frame.assign(**_filled(frame[[*names]]))
     points, usable = losses_of_runs(filled, (*names, *sizes), y, sizes, reduce=reduce, where=where)
@@ -352,7 +346,7 @@ def mixture(
     log_sizes, loss = np.log(values[len(points.names) - len(sizes) :, usable].T), loss[usable]
     if not np.ptp(np.log(loss)) > 0:
         raise NotDetermined(Reason("loss_constant", y=points.measured))
-    # by their values: neither the order of columns nor that of rows changes a digit
+    # sorted by values, so that the order of rows and columns in the table does not matter
     rows = np.lexsort([*mixed.T[np.lexsort(np.sort(mixed, axis=0))], loss])
     mixed, log_sizes, loss = mixed[rows], log_sizes[rows], loss[rows]
     order = np.lexsort([*mixed, mixed.mean(axis=0)])
@@ -363,7 +357,7 @@ def mixture(
 
 
 def _filled(shares: pd.DataFrame) -> pd.DataFrame:
-    """Missing shares as zero; one that a run lacks of the sum of all complete runs is the rest of it."""
+    """Fill in missing shares: with the rest of the sum of complete runs where one is missing, else zero."""
     missing = shares.isna()
     known = shares.sum(axis=1)
     whole = known[~missing.any(axis=1)]
@@ -374,9 +368,9 @@ def _filled(shares: pd.DataFrame) -> pd.DataFrame:
 
 
 def _whole(shares: np.ndarray) -> np.ndarray:
-    """Shares that sum to one, with a last domain for what is left where something is.
+    """Shares that sum to one, with a last domain for the rest where they sum to less.
 
-    In percent they sum to a hundred or less; more are tokens of the domains.
+    Sums near a hundred are percent; larger ones are tokens of the domains.
     """
     if (shares < -1e-9).any():
         raise BadInput("a share is negative: shares lie between 0 and 1")

@@ -1,9 +1,8 @@
-"""What to run next: the runs that, within a budget, shrink the interval of predictions most.
+"""What to run next: the runs that, within a budget, narrow the interval of predictions most.
 
-Candidates are generated (`candidates`) or given, with what each costs; predictions matter at one target or
-at several. What is known at both is one Gaussian (`posterior`), and one search takes runs from it (`search`).
-The interval that is narrowed is the one that is printed for the prediction elsewhere: that of `extrapolate`,
-or of the law or surface.
+Candidates are generated (`candidates`) or given, each with its cost; predictions matter at one target or
+more. `posterior` has the joint Gaussian of both and the search. The interval is the one that is printed for
+the prediction elsewhere: that of `extrapolate`, or of the law or surface.
 """
 
 from __future__ import annotations
@@ -41,9 +40,9 @@ if TYPE_CHECKING:
 
 # chosen: a plan is worth it that narrows the interval by a fifth and by 0.1 % of the prediction
 WORTH, NOTICEABLE = 0.8, 1e-3
-TIMES = (1.0, 2.0, 4.0)  # chosen: the cost of the largest run, tried as budgets where none is given
-MOST_OF_THE_GAIN = 0.8  # chosen: of what the whole budget would narrow, where none is given
-AHEAD = 10.0  # chosen: times the largest run, where a prediction matters unless asked otherwise
+TIMES = (1.0, 2.0, 4.0)  # chosen: times the cost of the largest run: the budgets that are tried by default
+MOST_OF_THE_GAIN = 0.8  # chosen: the default `share` where no budget is given
+AHEAD = 10.0  # chosen: times the largest run: the default target
 USELESS = 1.0  # defined: an interval of ± 100 % of the prediction reaches 0
 
 
@@ -64,12 +63,12 @@ class NextRuns(NotebookResult):
         after: (runs,), the half-width expected then.
         budget: what may be spent, in `unit`.
         covered: (variables,), the largest over the smallest size of the runs at hand.
-        unit: of cost and budget: FLOPs for a surface, examples (say) for a law of n_data; "" where costs do
-            not add up.
+        unit: of cost and budget: FLOPs for a surface, x for a law of one variable; "" where costs do not add
+            up.
         notes: what was done to the points of the fit.
         quantity: what is predicted where that is not y itself, such as 1 - y of an accuracy.
         largest: cost of the largest run at hand.
-        widened: whether no budget was given, and so up to four times `largest` was tried.
+        widened: whether no budget was given, so that up to four times `largest` was tried.
     """
 
     variables: tuple[str, ...]
@@ -103,7 +102,7 @@ class NextRuns(NotebookResult):
 
     @property
     def verdict(self) -> Reason:
-        """What the plan narrows; of one that is not worth it why, and what would help."""
+        """By how much the plan narrows the interval; if it is not worth it, why and what would help."""
         about: dict[str, Any] = {"what": self._predicted, "before": self.before}
         times = self.budget / self.largest
         size = "the largest size so far" if times == 1 else f"{times:g} times the largest size so far"
@@ -140,7 +139,7 @@ class NextRuns(NotebookResult):
 
     @property
     def remarks(self) -> Iterator[Remark]:
-        """What the summary says, as data: the runs, and whether the plan is worth its cost."""
+        """The summary as data: the runs, and whether the plan is worth its cost."""
         about = {"what": self._predicted, "before": self.before}
         if len(self.target) == 1:
             place = dict(zip(map(Column, self.variables), map(float, self.target[0]), strict=True))
@@ -179,37 +178,36 @@ def next_runs(
     continued: Extrapolation | None = None,
     **rows: Unpack[Rows],
 ) -> NextRuns:
-    """Which runs, within `budget`, would shrink the interval of the predictions at the targets most.
+    """Which runs, within `budget`, would narrow the interval of the predictions at the targets most.
+
+    The prediction and its interval are those of `extrapolate` for a table of one column x without a form, and
+    those of the law or surface otherwise.
 
     Args:
-        given: a `Law`, a `Surface`, or a table of curves, to which one is fitted: a law of the column x, a
-            surface of several.
+        given: a `Law`, a `Surface`, or a table of curves, to which a law of the column x or a surface of
+            several is fitted.
         budget: what may be spent, in the unit of `cost`; by default the cost of the largest run at hand, or
-            twice or four times that where only this makes runs worth it.
+            twice or four times that where no cheaper plan is worth it.
         at: where the prediction matters: a size, the values of the form's variables in their order, or
             several such rows, (targets, variables); by default ten times the largest size or compute.
         compute: instead of `at`, for a surface: its compute-optimal point for these FLOPs.
         candidates: runs to choose from, (n, variables); by default a grid in the log around the points at
-            hand, up to four times beyond the largest, and for a surface with as many examples per parameter
-            as were tried, within a factor of two, and n_params within a factor of ten of the best for their
-            compute, so that 65 B parameters on 2 B tokens are not proposed. Variables that are no sizes
-            take the values that were tried.
+            hand, up to four times beyond the largest. Of a surface the grid has the examples per parameter
+            that were tried, within a factor of two, and n_params within a factor of ten of the best for
+            their compute. Variables that are no sizes take the values that were tried.
         cost: of a run, a function of its variables, or the cost of each candidate; by default
             flops_per_param_example · n_params · n_data for a surface, and x for a law of one variable
             (`candidates.price_of`).
         most: how many runs at most.
         seeds: how many runs at most of one candidate.
         tolerance: the least share of the interval that a run has to save.
-        share: of what the whole budget would narrow, that the plan has to: below 1 it is the cheapest of the
-            plans for smaller budgets that does, unless only that of the whole budget is worth it. By default
-            all of a budget that is given, and `MOST_OF_THE_GAIN` where none is.
+        share: below 1 the plan is the cheapest that narrows the interval by this share of what the whole
+            budget would, unless only the plan of the whole budget is worth it. By default 1 where a budget is
+            given, else `MOST_OF_THE_GAIN`.
         x, y, reduce, rows: columns of a table and which rows of it count, as in `scalinglab.laws.fit`.
-        form: any registered form, or a `Form`; by default "auto" of one column x, else those of
-            surfaces, averaged, of which the heaviest says what a run would tell.
+        form: any registered form, or a `Form`; by default "auto" of one column x, else the average of those
+            of surfaces, of which the one with the largest weight decides what a run would tell.
         continued: of a law whose form was not named, what `extrapolate` gives for its points at `nearer(at)`.
-
-    The prediction and its interval are those of `extrapolate` for a table of one column x without a form, and
-    those of the law or surface otherwise.
 
     Raises:
         NotDetermined: a curve that bends away from its form, by whose derivatives runs would be chosen, or
@@ -280,10 +278,10 @@ def next_runs(
 
 
 def _stated_variance(law: Law, stated: _Prediction, variance: float) -> float:
-    """The variance of the predictions before any run: never more than the intervals state that runs narrow.
+    """The variance of the predictions before any run, at most that of the intervals.
 
-    Of several points of a run the planner counts the last alone, so that runs of one length leave it an
-    exponent that their checkpoints determine: what a run tells of that is known already.
+    The posterior counts only the last of several points of a run. Runs of one length then leave an exponent
+    open that their checkpoints determine, and a run would seem to tell more than it does.
     """
     if not (law.log and law.points.blocked):
         return variance
@@ -291,21 +289,21 @@ def _stated_variance(law: Law, stated: _Prediction, variance: float) -> float:
 
 
 def nearer(targets: Any) -> np.ndarray:
-    """Sizes of a curve, and those that lie as far beyond its largest as they will beyond larger new runs."""
+    """Targets, and smaller sizes, as far beyond the data as the targets beyond larger new runs."""
     return np.unique(np.divide.outer(np.atleast_1d(targets), np.geomspace(1, BEYOND, 5)))
 
 
 @dataclass(frozen=True)
 class _Prediction:
-    """Predictions as they are printed, and what runs can narrow of them.
+    """Predictions as they are printed, and the part of their intervals that runs can narrow.
 
     Attributes:
         prediction: (targets,) of y.
         half_width: (targets,) of their 95 % intervals, as a fraction of the prediction.
-        narrowed: (targets,) the part of `half_width` that runs narrow by what they tell of the law. The rest
-            adds to it in squares.
-        shrink: (targets,) for a run so many times the largest: the half-width as far beyond that run over
-            `half_width`. The rest narrows as much; without it, it stays.
+        narrowed: (targets,) the part of `half_width` that is due to the parameters of the law; the rest adds
+            to it in squares.
+        shrink: (targets,) the factor by which the rest narrows after a run so many times the largest, because
+            the target is nearer then; None where it does not.
     """
 
     prediction: np.ndarray
@@ -319,9 +317,10 @@ class _Prediction:
         return float(np.sqrt(np.mean(self.half_width**2)))
 
     def after(self, left: np.ndarray, times: np.ndarray) -> np.ndarray:
-        """Their root mean square once `left` (runs,) is left of the variance that runs narrow.
+        """(runs,) the root mean square of the half-widths after each run of a plan.
 
         Args:
+            left: (runs,) what is left of the variance of the law, as a share.
             times: (runs,) the largest size then over that of now.
         """
         rest = self.half_width**2 - self.narrowed**2
@@ -335,11 +334,11 @@ class _Prediction:
 def _extrapolated(law: Law, found: Extrapolation, targets: np.ndarray, deviations: np.ndarray) -> _Prediction:
     """The predictions of `extrapolate`, which every command prints where no form is named.
 
-    Their intervals also hold the scatter of one more run and what the form may miss, of which a run shows no
-    more than that it brings the target nearer.
+    Their intervals include the scatter of one more run and what the form may miss; a run narrows these only
+    by bringing the target nearer.
 
     Raises:
-        NotDetermined: a prediction that is none, or a law without an exponent.
+        NotDetermined: the points do not determine the exponent of the law.
     """
     if law.unidentified:
         raise NotDetermined(Reason("law_open"))
@@ -355,7 +354,7 @@ def _extrapolated(law: Law, found: Extrapolation, targets: np.ndarray, deviation
 
 
 def _of_the_form(fitted: Law | Surface, law: Law, targets: np.ndarray, deviations: np.ndarray) -> _Prediction:
-    """The predictions of a form that was named, with the intervals of the law or surface where closed."""
+    """The predictions of a named form, with the intervals of the law or surface where these are finite."""
     columns = tuple(targets.T)
     sizes = dict(zip(law.form.variables, columns, strict=True))
     prediction = np.ravel(fitted.predict(sizes))
@@ -363,15 +362,15 @@ def _of_the_form(fitted: Law | Surface, law: Law, targets: np.ndarray, deviation
     scale = prediction if law.log else np.sqrt(np.mean(prediction**2))
     low, high = (np.ravel(end) for end in fitted.interval(sizes))
     closed = np.isfinite(low) & np.isfinite(high) & ((low > 0) | (not law.log))
-    linear = law.quantile(0.95) * deviations / (1.0 if law.log else scale)  # where an end is open
+    linear = law.quantile(0.95) * deviations / (1.0 if law.log else scale)
     half = np.where(closed, (high - low) / 2 / scale, linear)
     return _Prediction(prediction, half, half)
 
 
 def _require_plannable(law: Law) -> None:
-    """Refuse points that leave no noise, and a curve that does not follow the form.
+    """Refuse points that show no noise, and a curve that does not follow the form.
 
-    What a run would tell of the parameters of another form is no guide.
+    What a run tells of the parameters of a wrong form is no guide.
     """
     if law.dof < 1:
         raise BadInput(

@@ -1,20 +1,16 @@
-"""What is known of y at places where runs could be made and where predictions matter: one Gaussian.
+"""The joint Gaussian of y at candidate runs and at targets, and the runs that reduce the variance there most.
 
-Before any run, ln y (or y, in a fit of raw values) is taken for
+The model of ln y (or of y, in a fit of raw values) is
 
     j(x)ᵀ θ + δ(x) + noise
 
-with j the derivatives of the fitted form by its parameters θ, which are free, and δ what the form may miss
-(`form_error`: its kernel and its scale, as the residuals show them). Given the runs at hand this is universal
-kriging; without δ it is the linearised fit, gᵀ M⁻¹ g with M = JᵀJ/v. What runs of one size share
-(`shared_errors`) is in every run and in no target: one more run of a size whose others err tells little.
-One more run is a rank-one update.
+with j the derivatives of the fitted form by its parameters θ, which have no prior, and δ what the form may
+miss (`form_error`). Given the runs at hand this is universal kriging; without δ it is the linearised fit,
+with the variance gᵀ M⁻¹ g, M = JᵀJ/v. Errors that runs of one size share (`shared_errors`) are in every run
+and in no target, so that one more run of such a size tells little. One more run is a rank-one update.
 
-The runs that, within a budget, most reduce the variance of the predictions at the targets.
-
-Runs are taken greedily, by variance saved per cost and by variance saved alone (the usual safeguard for a
-budgeted, diminishing return); the second plan, which is the more expensive one, is kept only where it makes
-the interval a tenth narrower.
+`best_plan` takes runs greedily, once by variance saved per cost and once by variance saved, as is usual for a
+budget; the second plan, the more expensive one, is taken only where it makes the interval a tenth narrower.
 """
 
 from __future__ import annotations
@@ -32,21 +28,21 @@ from scalinglab.laws.fitting.solution import LEAST_VARIANCE, Solution
 from scalinglab.laws.fitting.uncertainty.form_error import FormError
 from scalinglab.laws.fitting.uncertainty.shared_errors import SharedErrors
 
-# guard: eigenvalues of M with unit diagonal below this are rounding (its entries have 16 digits, its square
-# root 8): the runs do not determine that direction
+# guard: eigenvalues of M, scaled to a unit diagonal, that are smaller are rounding errors: the runs do not
+# determine that direction
 ROUNDING = 1e-10
 
 
 @dataclass(frozen=True)
 class Posterior:
-    """What is known of y at n candidates and m targets.
+    """The Gaussian of y at n candidates and m targets.
 
     Attributes:
-        column: place -> (n + m,), covariance of what is not known there with every place, before new runs.
+        column: place -> (n + m,), the covariance of that place with every place before new runs.
         cross: (n, m) covariance of candidates and targets now.
         own: (n + m,) variances now.
         noise: variance of one run.
-        factors: (n + m,) each, what new runs took: the covariance now is that of `column` less Σ f fᵀ.
+        factors: (n + m,) each, one a new run: the covariance now is that of `column` less Σ f fᵀ.
     """
 
     column: Callable[[int], np.ndarray]
@@ -77,18 +73,18 @@ class Posterior:
 def after_fit(
     law: Solution, candidates: np.ndarray, targets: np.ndarray, error: FormError | None = None
 ) -> Posterior:
-    """What a fitted law leaves open at candidates (n, variables) and targets (m, variables).
+    """The uncertainty of a fitted law at candidates (n, variables) and targets (m, variables).
 
-    Of several points of a run, which move together, the last counts. Parameters that ended at a bound are
-    free here: a run that shows whether a floor of 0 is one counts.
+    Of several points of a run, which move together, the last counts. Parameters at a bound are free here, so
+    that a run that tells whether a floor of 0 is real counts.
 
     Args:
-        error: what the law may miss, where it is known already.
+        error: the form error of the law, if it was computed before.
     """
     count, places = len(candidates), np.vstack([candidates, targets]).T
     error, shared, problem = error or FormError(law), SharedErrors(law), law.problem
     noise = error.run_variance if error.learns else law.variance
-    if shared.shows:  # what is no run's own is in `together`
+    if shared.shows:  # the rest of it is in `together`
         noise = noise * shared.alone
     noise = max(noise, LEAST_VARIANCE * law.unit**2)
     points = np.atleast_2d(law.points.x)
@@ -135,22 +131,21 @@ def derivatives(law: Solution, sizes: np.ndarray) -> np.ndarray:
 
 
 def _inverse(information: np.ndarray) -> np.ndarray:
-    """M⁻¹, with a large, finite variance of what the runs do not determine at all."""
+    """M⁻¹, with a large but finite variance along directions that the runs do not determine."""
     size = np.sqrt(np.diag(information))
     size = np.where(size > 0, size, 1.0)
     values, vectors = np.linalg.eigh(information / np.outer(size, size))
     return np.asarray(vectors / np.maximum(values, ROUNDING) @ vectors.T / np.outer(size, size))
 
 
-# measured: benchmarks/next_run.py --task lr_bsz --forms 0:2: the same runs with 0.8 and 0.95; factor by which
-# a more expensive plan has to narrow the interval
+# measured: benchmarks/next_run.py --task lr_bsz --forms 0:2: the same runs with 0.8 and 0.95; the factor by
+# which a more expensive plan has to narrow the interval
 NARROWER = 0.9
-# measured: benchmarks/next_run.py, likewise: R² 0.55, 0.72 and 0.39 with half of it, it and twice it; of the
-# standard deviation at the targets, that a run has to save: many cheap runs may narrow as much as a few dear
-# ones
+# measured: benchmarks/next_run.py, likewise: R² 0.55, 0.72 and 0.39 with half, once and twice this; the least
+# part of the standard deviation at the targets that a run has to save
 TOLERANCE = 5e-4
-# search: budgets that are tried for a cheaper plan, evenly in the logarithm, and how far below the whole one
-# they begin
+# search: budgets that are tried for a cheaper plan, evenly in the logarithm, and how many times the smallest
+# is smaller than the whole budget
 BUDGETS, SMALLEST = 7, 1000.0
 
 
@@ -205,10 +200,10 @@ def cheapest_plan(
     posteriors: Sequence[Posterior], costs: np.ndarray, budget: float, enough: float, otherwise: Plan,
     **limits: Any,
 ) -> Plan:  # fmt: skip
-    """The runs that leave a variance of at most `enough`, of the plan of the smallest of `BUDGETS` that does.
+    """The plan of the smallest of `BUDGETS` that leaves a variance of at most `enough`, without spare runs.
 
     Args:
-        otherwise: the plan of the whole budget.
+        otherwise: the plan of the whole budget, where no smaller one does.
         limits: as in `best_plan`.
     """
     least = float(costs.min())
@@ -221,7 +216,7 @@ def cheapest_plan(
 
 
 def _needed(plan: Plan, enough: float, posteriors: Sequence[Posterior]) -> Plan:
-    """The runs of a plan without which more than the variance `enough` would be left."""
+    """The plan without the runs that it does not need to reach the variance `enough`."""
     count = int(np.argmax(plan.after <= enough)) + 1
     runs = list(zip(plan.index[:count].tolist(), plan.seeds[:count].tolist(), strict=True))
     for run in tuple(runs):
@@ -233,7 +228,7 @@ def _needed(plan: Plan, enough: float, posteriors: Sequence[Posterior]) -> Plan:
 
 
 def _left(posteriors: Sequence[Posterior], runs: Sequence[tuple[int, int]]) -> list[float]:
-    """The variance that is left after all seeds of each run, (place, seeds)."""
+    """The variance after all seeds of each run, (place, seeds)."""
     after = []
     for place, seeds in runs:
         for _ in range(seeds):

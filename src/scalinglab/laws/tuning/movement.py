@@ -1,10 +1,9 @@
-"""How optima move with size: a regression whose sizes scatter around the law by more than their own errors.
+"""How optima move with size: a regression with a scatter from size to size beyond the error of each optimum.
 
     z*_k = B x_k + ε_k,  ε_k ~ N(0, T),   measured with the information J_k,
 
-x_k = (1, ln N − centre, ln D − centre, …). B has the prior N(0, 1) on every exponent, so that sizes on one
-line (D = 20 N) determine the law along it and leave it open across; T is the maximum of the restricted
-likelihood, by expectation and maximisation.
+x_k = (1, ln N − centre, ln D − centre, …). Every exponent in B has the prior N(0, 1), so that sizes on one
+line (D = 20 N) determine the law along this line only; T maximises the restricted likelihood (by EM).
 """
 
 from __future__ import annotations
@@ -37,14 +36,14 @@ class Movement:
     freedom: float
 
     def at(self, size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The optimum at a ln size, (settings,), and the covariance of the law there, without scatter."""
+        """The optimum at a ln size, (settings,), and the covariance of the law there without T."""
         row = np.concatenate([[1.0], size - self.centre])
         design = np.kron(np.eye(len(self.coefficients)), row)
         return self.coefficients @ row, design @ self.covariance @ design.T
 
 
 def fit(sizes: np.ndarray, optima: np.ndarray, information: np.ndarray) -> Movement:
-    """The law through optima.
+    """Fit the law to optima.
 
     Args:
         sizes: (cells, sizes), logarithms.

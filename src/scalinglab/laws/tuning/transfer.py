@@ -1,11 +1,11 @@
 """`hyperparameters`: the best learning rate, batch size and other settings at a size that was not searched.
 
-The valleys of the searched sizes have one shape (`valleys`), their optima move as power laws with a scatter
-from size to size (`movement`). The interval of a setting is where the best run of a search at that size will
-lie: the error of the law, and how far the best runs of the searched sizes scatter around it, with their
-noise and the spacing of their grids. The regret is how far a run at the proposal ends above that best run.
-Both come from the same draws (`_Law.off`). The certificate does the same from smaller sizes to the largest
-ones that were searched.
+The loss around the optimum has the same shape at every searched size (`valleys`), and the optima follow power
+laws with a scatter from size to size (`movement`). The interval of a setting is where the best run of a
+search at that size will lie. It holds the error of the law, and how far the best runs of the searched sizes
+scatter around it. The regret is how much higher the loss of a run at the proposal is than that of the best
+run. Both come from the same draws (`_Law.draws`). The certificate predicts the largest searched sizes from
+smaller ones in the same way.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ SAME = 3  # convention: digits of ln size to which two sizes are one
 NEAR = 2.0  # search: the least factor of size over which the certificate predicts; the largest is WIDE
 # search: the most sizes that the certificate holds out, and how many it wants
 HELD_OUT, ENOUGH = 12, 6
-# convention: of regrets as high, were the law right; then it does not transfer
+# convention: the level below which regrets as high are too improbable, so that settings do not transfer
 IMPROBABLE = 0.05 + 1e-9
 DRAWS = 4000  # search: draws behind the regret
-MOST_KINDS = 40  # search: of runs, by values of what is neither size nor setting
+MOST_KINDS = 40  # search: kinds of runs, told apart by columns that are neither size nor setting
 
 
 @dataclass(frozen=True)
@@ -73,16 +73,16 @@ class Setting:
 
 @dataclass(frozen=True)
 class Certificate:
-    """What the same procedure says of the largest sizes from smaller ones.
+    """A backtest: the largest sizes, predicted from smaller ones.
 
     Attributes:
         rows: a row for each held-out size and setting: the sizes, value, low, high, and `best` of its search.
         regret: (held out), the loss of the run nearest to the proposal over the best run's, minus one.
-        copied: (held out), the same of the settings that were best at the largest size below.
-        factor: a size is predicted from sizes smaller by this factor, in the product of those of `along`.
+        copied: (held out), the same for the settings that were best at the largest smaller size.
+        factor: sizes are predicted from those that are smaller by this factor, in the product of `along`.
         along: all sizes, or the one along which the best values leave their law.
-        probability: of regrets as high, were the law right; its error is shared by all that is held out, and
-            how far best runs lie from it by searches of the same size of `along`.
+        probability: of regrets as high if the law is right. All held-out sizes share the error of the law,
+            and those with the same size `along` also share how far best runs lie from it.
         verdict: "transfers", "does not transfer", or "not tested" where too few sizes are left.
     """
 
@@ -109,12 +109,12 @@ class Hyperparameters(NotebookResult):
     Attributes:
         at: the size that was asked for.
         settings: by name.
-        regret: relative loss of a run at the proposal above the best run of a search there.
+        regret: of a run at the proposal: its loss over that of the best run of a search there, minus one.
         certificate: the backtest.
-        beyond: product of the sizes asked for over the largest of the searches.
-        law: how optima move.
-        valleys: their shape.
-        edge: sizes whose best run lies at the edge of the grid, which are left out.
+        beyond: product of the sizes asked for over the largest product that was searched.
+        law: how optima move with size.
+        valleys: the loss around them.
+        edge: sizes that are left out, because their best run lies at the edge of its grid.
         level: of the intervals.
         notes: what was done to the rows.
     """
@@ -166,8 +166,10 @@ class Hyperparameters(NotebookResult):
             "at": dict(self.at), "settings": self.table().to_dict("records"),
             "regret": self.regret.to_dict(), "beyond": self.beyond, "level": self.level,
             "certificate": {
-                "verdict": c.verdict, "covered": c.covered, "of": len(c.rows), "regret": _mean(c.regret),
-                "copied": _mean(c.copied), "factor": c.factor, "along": list(c.along),
+                "verdict": c.verdict, "covered": c.covered, "of": len(c.rows),
+                "regret": float(c.regret.mean()) if len(c.regret) else None,
+                "copied": float(c.copied.mean()) if len(c.copied) else None,
+                "factor": c.factor, "along": list(c.along),
                 "probability": c.probability, "rows": list(c.rows),
             },
             "edge": [dict(one) for one in self.edge],
@@ -202,10 +204,6 @@ class Hyperparameters(NotebookResult):
         out = len(self.edge)
         left = Reason("searches_at_edge", searches=out, of=out + len(self.valleys.cells))
         yield from noted([*([left] if out else ()), *self.notes])
-
-
-def _mean(values: np.ndarray) -> float | None:
-    return float(values.mean()) if len(values) else None
 
 
 @checked
@@ -256,70 +254,66 @@ def hyperparameters(
             raise NotDetermined(Reason("setting_open", setting=name, low=one.low, high=one.high))
     largest = max(float(c.size.sum()) for c in usable)
     certificate = _certificate(usable if certify else (), names, sizes, level, target)
+    regrets = fitted.regrets(target)
     return Hyperparameters(
-        {**at}, lines, fitted.regret(target, level), certificate, float(np.exp(target.sum() - largest)),
-        fitted.movement, fitted.valleys,
+        {**at}, lines, Estimate.from_draws(float(np.median(regrets)), regrets, level), certificate,
+        float(np.exp(target.sum() - largest)), fitted.movement, fitted.valleys,
         tuple(_at_edge(c, sizes, names) for c in edge), level, notes,
     )  # fmt: skip
 
 
 class _Law:
-    """Valleys, the law through their optima, and how far best runs scatter around it."""
+    """The law through the optima of searches, and how far the best runs scatter around it."""
 
     def __init__(self, cells: Sequence[Cell], names: Sequence[str]) -> None:
         self.names, self.valleys = names, valleys.fit(cells, names)
         where = np.array([c.size for c in cells])
         self.movement = movement.fit(where, self.valleys.optima, self.valleys.information)
-        off = np.array([c.best - self.movement.at(c.size)[0] for c in cells])
+        deviations = np.array([c.best - self.movement.at(c.size)[0] for c in cells])
         known = np.array([c.varied for c in cells])
-        for column, varied in zip(off.T, known.T, strict=True):  # a size without a search of it tells nothing
+        for column, varied in zip(deviations.T, known.T, strict=True):  # unsearched: as at the other sizes
             column[~varied] = np.resize(column[varied], int((~varied).sum()))
-        around = off * np.sqrt(len(cells) / self.movement.freedom)
-        self.around = around[np.lexsort(around.T)]  # of best runs, one at a time, too; in any order of sizes
+        deviations *= np.sqrt(len(cells) / self.movement.freedom)
+        self.deviations = deviations[np.lexsort(deviations.T)]  # the order of sizes does not matter
 
-    def off(self, size: np.ndarray, group: int = 0) -> np.ndarray:
-        """(draws, settings) by how much the best run of a search there differs from the law.
+    def draws(self, size: np.ndarray, group: int = 0) -> np.ndarray:
+        """(draws, settings) by how much the best run of a search at this size differs from the law.
 
-        The error of the law, which all searches share, and by how much the best run of a searched size
-        differs from it, to either side, which searches of one `group` share: of optima that scatter, of noise
-        and of the spacing of the grid.
+        The error of the law, which all searches share, plus the deviation of the best run of a searched size,
+        to either side, which searches of one `group` share: the scatter of optima, noise and the grid.
         """
         shared, own = np.random.default_rng(0), np.random.default_rng([1, group])
         covariance, freedom = self.movement.at(size)[1], self.movement.freedom
         law = shared.standard_normal((DRAWS, len(covariance)))
         law = law @ np.linalg.cholesky(covariance + 1e-12 * np.eye(len(covariance))).T
         law *= np.sqrt(freedom / shared.chisquare(freedom, DRAWS))[:, None]
-        best = self.around[own.integers(len(self.around), size=DRAWS)]
+        best = self.deviations[own.integers(len(self.deviations), size=DRAWS)]
         return np.asarray(law + own.choice([-1.0, 1.0], (DRAWS, 1)) * best)
 
     def settings(self, size: np.ndarray, sizes: Sequence[str], level: float) -> dict[str, Setting]:
-        place, off = self.movement.at(size)[0], self.off(size)
+        """The best value of each setting at a size."""
+        optimum, draws = self.movement.at(size)[0], self.draws(size)
         found = {}
         for i, name in enumerate(self.names):
-            around = interval(Draws(place[i] + off[:, i]), level)
-            ends = around.through(partial(value_of, name))
-            step = np.zeros(len(place))
-            costs = []
-            for factor in (0.5, 2.0):
-                step[i] = np.log(factor)
-                costs.append(float(np.expm1(self.valleys.above(step)[0])))
-            powers = {n: float(v) for n, v in zip(sizes, self.movement.coefficients[i, 1:], strict=True)}
-            found[name] = Setting(_value(name, place[i]), *ends, costs[0], costs[1], powers)
+            ends = interval(Draws(optimum[i] + draws[:, i]), level).through(partial(value_of, name))
+            steps = np.outer(np.log([0.5, 2.0]), np.eye(len(optimum))[i])
+            half, twice = np.expm1(self.valleys.above(steps)).tolist()
+            powers = dict(zip(sizes, self.movement.coefficients[i, 1:].tolist(), strict=True))
+            found[name] = Setting(float(value_of(name, optimum[i])), *ends, half, twice, powers)
         return found
 
-    def regret(self, size: np.ndarray, level: float) -> Estimate:
-        """½ dᵀ H d of the distance from the proposal to the best run, over draws of the latter."""
-        lost = np.expm1(self.valleys.bowl(self.off(size)))
-        return Estimate.from_draws(float(np.median(lost)), lost, level)
+    def regrets(self, size: np.ndarray, group: int = 0) -> np.ndarray:
+        """(draws,) exp(½ dᵀ H d) - 1 of the distance d from the proposal to the best run."""
+        return np.expm1(self.valleys.bowl(self.draws(size, group)))
 
 
 def _certificate(
     usable: Sequence[Cell], names: Sequence[str], sizes: Sequence[str], level: float, target: np.ndarray
 ) -> Certificate:
-    """The backtest to larger products of the sizes; or to larger values of one size, where that one fails.
+    """The backtest towards larger products of the sizes; or towards larger values of one size if that fails.
 
-    On a grid of sizes the smaller products have runs on both sides of a leap along one size, which widens
-    their intervals until they hold it.
+    On a grid of sizes a leap along one size lies among the smaller products too, and widens their intervals
+    until these hold it.
     """
     each = list(np.eye(len(sizes)))
     on_a_line = not len(usable) or _needed(usable) == 1 + FEWEST  # then one size stands for all
@@ -335,10 +329,13 @@ def _backtest(
     usable: Sequence[Cell], names: Sequence[str], sizes: Sequence[str], level: float, target: np.ndarray,
     along: np.ndarray,
 ) -> Certificate:  # fmt: skip
-    """Over a factor like that asked for, or as large as there is, in the product of the sizes `along`.
+    """Predict the largest searches from smaller ones, over a factor like that asked for if there is one.
 
-    Each regret is judged by those that its own law lets expect: a regret is a share of a valley that may be
-    flat, and a law of few sizes expects more of it.
+    Each regret is compared with the draws of the law that predicts it: a flat valley gives small regrets, and
+    a law through few sizes large ones.
+
+    Args:
+        along: (sizes,) which sizes count in the product.
     """
     ordered = sorted(usable, key=lambda c: float(c.size @ along))
     products = np.array([c.size @ along for c in ordered])
@@ -367,16 +364,16 @@ def _backtest(
             continue
         regrets.append(left_out.lost(law.movement.at(left_out.size)[0]))
         copies.append(left_out.lost(ordered[count - 1].best))
-        expected.append(np.expm1(law.valleys.bowl(law.off(left_out.size, int(levels[k])))))
+        expected.append(law.regrets(left_out.size, int(levels[k])))
         where = dict(zip(sizes, np.exp(left_out.size).tolist(), strict=True))
         predicted = law.settings(left_out.size, sizes, level)
         for (name, one), best, varied in zip(predicted.items(), left_out.best, left_out.varied, strict=True):
             if varied:
                 ends = {"value": one.value, "low": one.low, "high": one.high}
-                rows.append({**where, "setting": name, **ends, "best": _value(name, best)})
-    # Fisher's sum of ln p, each by what its own law expects, against the same sum of the draws
-    rare = [_rarity(np.append(draws, seen)) for draws, seen in zip(expected, regrets, strict=True)]
-    total = np.sum(rare, axis=0) if rows else np.array([np.nan])
+                rows.append({**where, "setting": name, **ends, "best": float(value_of(name, best))})
+    # Fisher's sum of -ln p of the regrets, the last of each, against the same sum of the draws
+    ranks = [stats.rankdata(-np.append(d, seen), "max") for d, seen in zip(expected, regrets, strict=True)]
+    total = -np.log(np.array(ranks) / (DRAWS + 1)).sum(axis=0) if rows else np.array([np.nan])
     probability = float(np.mean(total >= total[-1])) if rows else float("nan")
     return Certificate(
         tuple(rows), np.array(regrets), np.array(copies), float(np.exp(gap)),
@@ -385,16 +382,11 @@ def _backtest(
     )  # fmt: skip
 
 
-def _rarity(values: np.ndarray) -> np.ndarray:
-    """-ln of the share of the values that are as high."""
-    return np.asarray(-np.log(stats.rankdata(-values, method="max") / len(values)))
-
-
 def _cells(
     table: Any, at: Mapping[str, float], y: str | None, settings: Sequence[str] | None,
     where: Mapping[str, Any] | None, reduce: str,
 ) -> tuple[list[Cell], tuple[str, ...], tuple[str, ...], tuple[Reason, ...]]:  # fmt: skip
-    """The searches of a table; the sizes that vary, the settings that are searched, and notes."""
+    """The searches of a table, the sizes that vary, the settings that are searched, and notes."""
     table = under_names(table, (*at, *(settings or SETTINGS)))
     frame = getattr(table, "frame", table)
     columns = [str(c) for c in getattr(frame, "columns", ())]
@@ -453,7 +445,7 @@ def _cells(
 def _searches(
     points: Table, usable: np.ndarray, names: Sequence[str]
 ) -> tuple[list[Cell], int, list[Reason]]:
-    """The searches of one kind of runs, how many sizes have too few of them, and the runs without a value."""
+    """The searches of one kind of runs, how many sizes have too few runs, and a note on lost runs."""
     values, loss = np.asarray(points.x, float), np.asarray(points.y, float)
     z = np.array([_logarithm(n, v) for n, v in zip(names, values[-len(names) :], strict=True)])
     usable = usable & np.isfinite(z).all(axis=0)
@@ -475,35 +467,31 @@ def _searches(
 def _few(
     searches: int, names: Sequence[str], needed: int = 1 + FEWEST, edge: int = 0, widen: Reason | str = ""
 ) -> NotDetermined:
-    settings = tuple(names)
-    return NotDetermined(
-        Reason("few_searches", searches=searches, needed=needed, edge=edge, settings=settings, widen=widen)
-    )
+    about = {"searches": searches, "needed": needed, "edge": edge, "settings": tuple(names)}
+    return NotDetermined(Reason("few_searches", **about, widen=widen))
 
 
 def _needed(cells: Sequence[Cell]) -> int:
-    """How many searches a law takes: sizes on one line, such as N with D = 20 N, are one."""
+    """How many searches a law needs: two sizes on one line, such as N and D = 20 N, count as one."""
     sizes = np.array([c.size for c in cells])
     return int(np.linalg.matrix_rank(sizes - sizes.mean(axis=0), tol=0.01 * np.sqrt(len(sizes)))) + FEWEST
 
 
 def _logarithm(name: str, values: np.ndarray) -> np.ndarray:
+    """ln value; of a share such as momentum ln 1/(1 - value)."""
     with np.errstate(all="ignore"):
         return np.asarray(-np.log1p(-values) if name in SHARES else np.log(values))
 
 
 def value_of(name: str, z: Any) -> Any:
-    """The value of a setting whose logarithm, of a share such as momentum that of 1/(1 - value), is z."""
+    """The inverse of `_logarithm`: the value of a setting."""
     return -np.expm1(-z) if name in SHARES else np.exp(z)
 
 
-def _value(name: str, z: float) -> float:
-    return float(value_of(name, z))
-
-
 def _at_edge(cell: Cell, sizes: Sequence[str], names: Sequence[str]) -> dict[str, Any]:
-    where = dict(zip(sizes, np.exp(cell.size).tolist(), strict=True))
+    """The sizes of a search, and its best values that lie at the edge of their grids."""
+    best = zip(names, cell.best, cell.edge, strict=True)
     return {
-        **where,
-        **{n: _value(n, z) for n, z, out in zip(names, cell.best, cell.edge, strict=True) if out},
+        **dict(zip(sizes, np.exp(cell.size).tolist(), strict=True)),
+        **{name: float(value_of(name, z)) for name, z, at_edge in best if at_edge},
     }

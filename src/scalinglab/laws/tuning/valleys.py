@@ -1,12 +1,12 @@
-"""Valleys of the loss around the best settings of each size, with one shape for all sizes.
+"""The loss around the best settings of each size: a valley with the same shape at all sizes.
 
 At size k the runs have settings z (logarithms of learning rate, batch size, …) and a loss L with
 
     ln L = c_k + S(z − z*_k) + noise,   S(d) = ½ dᵀ H d + Σ t_ijl d_i d_j d_l,
 
-c_k and the optimum z*_k of each size its own, H and t shared: a size with a handful of runs tells where its
-optimum is, because the others tell how steep the valley is. Runs count by e^(−(ln L − c_k)/w): far up the
-walls a valley is no polynomial. w is the median over sizes of the median of ln L above the best run.
+Each size has its own c_k and optimum z*_k; H and t are shared, so that a handful of runs of a size show its
+optimum. Runs have the weight e^(−(ln L − c_k)/w), because far from the optimum the loss is no polynomial; w
+is the median over sizes of the median of ln L above the best run.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ class Cell:
         return np.asarray(self.varied & ~inside)
 
     def lost(self, at: np.ndarray) -> float:
-        """How far the run nearest to the settings `at` lies above the best run, relative."""
+        """The loss of the run nearest to the settings `at` over that of the best run, minus one."""
         nearest = ((self.z - at) ** 2).sum(axis=1).argmin()
         return float(np.expm1(self.y[nearest] - self.y.min()))
 
 
 @dataclass(frozen=True)
 class Valleys:
-    """What all sizes share, and the optimum of each.
+    """The shape that all sizes share, and the optimum of each.
 
     Attributes:
         cells: the sizes.
@@ -86,13 +86,13 @@ class Valleys:
     window: float
 
     def above(self, distance: np.ndarray) -> np.ndarray:
-        """S at distances (…, settings) from the optimum: the relative loss that they cost, never negative."""
+        """S at distances (…, settings) from the optimum: the increase of ln loss, never negative."""
         p = self.hessian.shape[0]
         features = monomials(np.atleast_2d(distance), 3 if len(self.coefficients) > p * (p + 1) // 2 else 2)
         return np.maximum(features @ self.coefficients, 0.0)
 
     def bowl(self, distance: np.ndarray) -> np.ndarray:
-        """½ dᵀ H d, the part of S that is the same on both sides."""
+        """½ dᵀ H d, the quadratic part of S."""
         return np.asarray(0.5 * np.einsum("...i,ij,...j->...", distance, self.hessian, distance))
 
 
@@ -107,10 +107,10 @@ def monomials(d: np.ndarray, degree: int) -> np.ndarray:
 
 
 def fit(cells: Sequence[Cell], names: Sequence[str]) -> Valleys:
-    """The shape and the optima; the third degree is kept where it lowers Bayes' information criterion.
+    """Fit the shape and the optima; with terms of third degree where these lower the BIC.
 
     Raises:
-        NotDetermined: where the loss does not bend along a setting.
+        NotDetermined: the loss does not bend along a setting.
     """
     window = max(float(np.median([np.median(c.y - c.y.min()) for c in cells])), 1e-6)
     plain, plain_score = _fit(cells, names, window, 2, None)
@@ -124,7 +124,7 @@ def fit(cells: Sequence[Cell], names: Sequence[str]) -> Valleys:
 def _fit(
     cells: Sequence[Cell], names: Sequence[str], window: float, degree: int, start: np.ndarray | None
 ) -> tuple[Valleys, float]:
-    """Gauss and Newton's iteration: linear in c, the gradients and the shape; the optima follow."""
+    """Gauss–Newton: solve for c, the gradients and the shape, which are linear, then move the optima."""
     p, count = cells[0].z.shape[1], len(cells)
     optima = np.array([c.best for c in cells]) if start is None else start.copy()
     offsets = np.array([c.y.min() for c in cells])
@@ -180,7 +180,7 @@ def _fit(
 
 
 def _hessian(shape: np.ndarray, p: int) -> np.ndarray:
-    """H of the coefficients of the products of two entries."""
+    """H from the coefficients of the products of two entries."""
     hessian = np.zeros((p, p))
     for value, (i, j) in zip(shape, combinations_with_replacement(range(p), 2), strict=False):
         hessian[i, j] += value
