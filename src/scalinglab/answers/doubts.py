@@ -453,8 +453,8 @@ def unlike_seeds(study: Study) -> Iterator[Doubt]:
         return
     for setting, apart in spread[far_off(spread)].items():
         rows = study.setting.index[study.setting == setting]
-        about = {"apart": float(apart), "usual": float(spread.median())}
-        yield doubted(study, "unlike_seeds", rows, **about)
+        usual = float(spread.median())
+        yield doubted(study, "unlike_seeds", rows, apart=float(apart), usual=usual)
 
 
 def inconsistent(study: Study) -> Iterator[Doubt]:
@@ -677,8 +677,9 @@ def contaminated(study: Study) -> Iterator[Doubt]:
         if too_good.any():
             what = Reason("audit_contaminated", study=study.label, column=str(column))
             lowest = np.array([curve.loss.min()])
-            ends = (float(each.expected(lowest)[0]) for each in (curve, clean))
-            yield Doubt("contaminated", tuple(known.index[too_good]), what, *ends, "score")
+            before, after = (float(each.expected(lowest)[0]) for each in (curve, clean))
+            rows = tuple(known.index[too_good].tolist())
+            yield Doubt("contaminated", rows, what, before, after, "score")
 
 
 def _sizes(study: Study) -> Any:

@@ -8,15 +8,14 @@
 (True, 0.4, 6000.0)
 
 The loss follows the multi-power law (`laws.forms.schedules`), each parameter with a Gaussian prior. Without
-other runs it is wide (`ANY_RUN`), in normalised units: steps by the planned number, rates by the highest,
-losses by the final loss. Earlier runs of a study show what a run has not shown yet, such as how far the loss
-falls as the rate is lowered: then the prior lies around their values. Curves of networks of one study differ
-by the level L0 alone, which stays free: in L = E + A N^-α + B D^-β the part that falls as a run goes on is
-the same for every N. Lengths count in steps at the highest rate; the more a run's differs from those of the
-earlier ones, the wider the prior.
+other runs the prior is wide (`ANY_RUN`), in units of the planned steps, the highest rate and the final loss.
+Earlier runs of a study show what this run has not shown yet, such as how far the loss falls with the rate;
+the prior is then centred on their values. Only the level L0 stays free, because in L = E + A N^-α + B D^-β
+the part that falls along a run is the same for every N. Lengths are counted in steps at the highest rate; the
+more the length differs from those of the earlier runs, the wider the prior.
 
-The band is that of `ScheduleLaw.variances`. Earlier runs are cut where this one stands and predicted by the
-same procedure: their errors, in units of their bands, correct its width.
+The band is that of `ScheduleLaw.variances`. Its width is corrected by the errors of the same prediction for
+earlier runs, cut at the same fraction, in units of their bands.
 """
 
 from __future__ import annotations
@@ -51,17 +50,17 @@ ANY_RUN = (
     Parameter("beta", 0.0, log=True, prior=(1.0, 0.5)),
     Parameter("gamma", prior=(0.5, 0.25)),
 )
-# measured: benchmarks/while_it_trains.py, on its smaller sizes: of the spread of any runs, that of runs of
-# one study; twice that if these are of one network only, and growing with the ratio of their lengths
+# measured: benchmarks/while_it_trains.py, on its smaller sizes: the spread of parameters within a study over
+# that of any runs; twice that where all are of one network, and growing with the ratio of lengths
 ALIKE = 0.2
-# measured: `benchmarks/chosen.py in-progress`, on the smaller runs: as many errors of the size that a fit
-# expects count beside those of earlier runs; bands of 95 % hold 95 % of them with 1, 98 % with 2
+# measured: `benchmarks/chosen.py in-progress`, on the smaller runs: the weight, in runs, of errors as large
+# as a fit expects beside those of earlier runs; bands of 95 % hold 95 % of them with 1, 98 % with 2
 PRIOR_COUNT = 1.0
-LEAST = 0.1  # defined: the part of a run before which nothing is said
-WARM = 0.02  # convention: the first part of a run, in which the loss is still that of its start
-FEWEST = 3  # guard: losses that a line through them and its scatter take
-MOST = 60  # search: averages, even in the logarithm of steps, that losses are reduced to
-ALARM = 0.999  # convention: the level of the band that a run leaves, so that a thousand looks alarm once
+LEAST = 0.1  # defined: the part of a run before which nothing is predicted
+WARM = 0.02  # convention: the first part of a run, whose losses are left out
+FEWEST = 3  # guard: losses needed for a line and its scatter
+MOST = 60  # search: averages, even in the logarithm of steps, to which losses are reduced
+ALARM = 0.999  # convention: the level of the band of `on_track`: one false alarm in a thousand checks
 
 
 @dataclass(frozen=True)
@@ -69,13 +68,13 @@ class FinalLoss(Worded):
     """The loss at the last planned step; made by `final_loss`.
 
     Attributes:
-        value, low, high: the median and the ends of the band in which the loss measured at the end lies.
+        value, low, high: the median and the ends of the band of the loss measured at the end.
         level: of the band.
         fraction: part of the planned steps that is done.
         remaining: steps that are left.
         expected: (low, high) of the loss now, from the first half of the steps done and the earlier runs.
-        on_track: whether the latest loss lies inside `expected`, a band of 99.9 %; without earlier runs only
-            a loss above it is an alarm, since a run that falls faster than a power law is no fault.
+        on_track: whether the latest loss lies inside `expected`, a band of 99.9 %; without earlier runs a
+            loss below it is no alarm, since a run may fall faster than a power law.
         earlier: runs that the prior comes from.
     """
 
@@ -115,7 +114,7 @@ def final_loss(
         schedule: the rate that is planned for all steps (`sl.laws.schedule.cosine`, …).
         total: the last planned step; by default that of the schedule.
         like: (schedule, steps, losses) of finished runs of the same network, or lists of those by the name of
-            a network: what smaller runs of the study gave. `Study.of` of them saves reading them again.
+            a network; or a `Study` of them, which is fitted once for several calls.
         level: of the band.
 
     Raises:
@@ -155,8 +154,8 @@ class Known:
     Attributes:
         plan: the schedule, relative to its highest rate.
         step, loss: (pieces,).
-        total, last: the last step that is planned, and that is done.
-        group: runs of one network.
+        total, last: the last planned step, and the last one done.
+        group: the name of the network.
     """
 
     plan: Schedule
@@ -202,14 +201,14 @@ class Known:
     @property
     def scatter(self) -> float:
         """Standard deviation of one average of ln loss, from its neighbours."""
-        return (
-            float(np.sqrt(forecasters.scatter(np.log(self.step), self.loss))) if len(self.step) > 2 else 0.0
-        )
+        if len(self.step) < 3:
+            return 0.0
+        return float(np.sqrt(forecasters.scatter(np.log(self.step), self.loss)))
 
     def until(self, step: float) -> Known:
-        """What was known at an earlier step."""
-        known = self.step <= step * (1 + 1e-9)
-        return Known(self.plan, self.step[known], self.loss[known], self.total, step, self.group)
+        """The run as it was at an earlier step."""
+        done = self.step <= step * (1 + 1e-9)
+        return replace(self, step=self.step[done], loss=self.loss[done], last=step)
 
     def in_units(self, unit: float) -> Schedule:
         """The schedule over steps/unit."""
@@ -218,10 +217,13 @@ class Known:
 
 @dataclass(frozen=True)
 class Prior:
-    """Of every parameter the value and the spread, in units of a length and a loss; see `ANY_RUN`.
+    """The prior value and spread of every parameter, in units of a length and a loss; see `ANY_RUN`.
 
-    `lengths` are those of the runs that it comes from, which are of so many `networks`, `loss` the final one
-    of the longest; without runs the unit is the run's own final loss.
+    Attributes:
+        values: (value, spread) by parameter.
+        length: the unit of steps.
+        lengths, networks: of the runs that it comes from.
+        loss: the unit of losses: the final loss of the longest run; None without runs.
     """
 
     values: Mapping[str, tuple[float, float]]
@@ -231,22 +233,19 @@ class Prior:
     loss: float | None = None
 
     def at(self, total: float) -> Prior:
-        """For a run of another length: the same curve over steps at the highest rate, known less well."""
+        """The prior of a run of another length: the same curve over steps at the highest rate, but wider."""
         if not self.lengths:
             return Prior(self.values, total)
         ratio, alpha = total / self.length, self.values["alpha"][0]
         units = {"A": ratio**-alpha, "C": ratio}
-        apart = min(abs(np.log(total / length)) for length in self.lengths)
-        other = ALIKE * (1 + apart) * (1 + 1 / self.networks)
-        made = {"L0": (self.values["L0"][0], NO_RUN.values["L0"][1])}
-        for p in ANY_RUN[1:]:
-            assert p.prior is not None
-            value, spread = self.values[p.name]
-            made[p.name] = (
-                value * units.get(p.name, 1.0),
-                min(np.hypot(spread, other * p.prior[1]), p.prior[1]),
-            )
-        return Prior(made, total, self.lengths, self.networks, self.loss)
+        difference = min(abs(np.log(total / length)) for length in self.lengths)
+        wider = ALIKE * (1 + difference) * (1 + 1 / self.networks)
+        values = {}
+        for name, (_, widest) in NO_RUN.values.items():
+            value, spread = self.values[name]
+            spread = widest if name == "L0" else min(np.hypot(spread, wider * widest), widest)
+            values[name] = value * units.get(name, 1.0), spread
+        return replace(self, values=values, length=total)
 
 
 NO_RUN = Prior({p.name: p.prior for p in ANY_RUN if p.prior is not None}, 1.0)  # defined: no other run
@@ -254,7 +253,7 @@ NO_RUN = Prior({p.name: p.prior for p in ANY_RUN if p.prior is not None}, 1.0)  
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """Finished runs, and what they say of another."""
+    """Finished runs, and the prior that they give for another."""
 
     runs: tuple[Known, ...]
 
@@ -266,7 +265,7 @@ class Study:
 
     @cached_property
     def prior(self) -> Prior:
-        """From one fit of all runs, in which networks share what a drop of the rate is remembered by."""
+        """The prior from one fit of all runs, in which networks share C, beta and gamma."""
         if not self.runs:
             return NO_RUN
         length = max(run.total for run in self.runs)
@@ -278,21 +277,26 @@ class Study:
             names = [n for n in variance if n.split("[")[0] == p.name]
             values = np.array([law.parameters[n] for n in names])
             at = np.log(values) if p.log else values
-            spread = np.mean([variance[n] for n in names]) / len(names) + (
-                at.var(ddof=1) if len(at) > 1 else 0
-            )
-            found[p.name] = float(np.exp(at.mean()) if p.log else at.mean()), float(np.sqrt(spread))
+            between = at.var(ddof=1) if len(at) > 1 else 0.0
+            spread = np.sqrt(np.mean([variance[n] for n in names]) / len(names) + between)
+            found[p.name] = float(np.exp(at.mean()) if p.log else at.mean()), float(spread)
         networks = len({run.group for run in self.runs})
         return Prior(found, length, tuple(run.total for run in self.runs), networks, final)
 
     @cached_property
-    def _without(self) -> tuple[Prior, ...]:
+    def _without_each(self) -> tuple[Prior, ...]:
+        """For every run the prior from the others; none of a single run."""
+        if len(self.runs) < 2:
+            return ()
         return tuple(Study(tuple(o for o in self.runs if o is not run)).prior for run in self.runs)
 
     def errors(self, fraction: float) -> list[float]:
-        """Of every run, cut there, the error of its final loss by the other runs in units of its scale."""
+        """The errors of the runs' final losses, predicted from this fraction, in standard deviations.
+
+        Each run is predicted with the prior of the others.
+        """
         found = []
-        for run, prior in zip(self.runs, self._without if len(self.runs) > 1 else (), strict=False):
+        for run, prior in zip(self.runs, self._without_each, strict=False):
             cut = run.until(fraction * run.total)
             if len(cut.step) >= FEWEST and run.fraction > 1 - WARM:
                 value, scale = _predicted(cut, prior.at(run.total), run.step[-1])
@@ -301,7 +305,7 @@ class Study:
 
 
 def _fitted(runs: Sequence[Known], prior: Prior) -> ScheduleLaw:
-    """The multi-power law of runs, in the prior's units."""
+    """The multi-power law fitted to runs, in the units of the prior."""
     unit = prior.length
     prepared = [prepare(run.in_units(unit), run.step / unit, run.group, 1.0) for run in runs]
     y = np.concatenate([run.loss for run in runs]) / prior.loss
@@ -326,7 +330,7 @@ def _predicted(run: Known, prior: Prior, at: float) -> tuple[float, float]:
 
 
 def _usual_end(run: Known, prior: Prior) -> float:
-    """The final loss if the run goes on as the values of the prior say."""
+    """The final loss if the run goes on along the curve of the prior's values."""
     shape = prepare(run.in_units(run.total), np.append(run.step[-FEWEST:] / run.total, 1.0), "", 1.0)
     form = schedules.bind(schedules.get("multi_power"), [shape], shifts=False)
     values = (np.array(prior.values[n][0]) for n in form.names)

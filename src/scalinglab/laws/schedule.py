@@ -31,15 +31,14 @@ from scalinglab.results.types import Reason, Remark, Worded, noted
 from scalinglab.support.validation import checked
 
 AVERAGE = "average"  # of the laws
-# measured: benchmarks/schedules.py --choices, where none is best for schedules to come, so that predictions
-# are averaged over all, the first's parameters printed; Huber's thresholds of ln loss: from absolute errors,
-# which a few outlying stretches do not move, towards squares
+# measured: benchmarks/schedules.py --choices: Huber's thresholds of ln loss. None is best for all schedules,
+# so predictions are averaged over all; the parameters of the first are printed
 THRESHOLDS = (5e-4, 2.5e-4, 1e-3)
-# measured: benchmarks/schedules.py, whose bands it widens to hold runs that were left out; of ln loss,
-# against which priors count: more than a checkpoint's, since a run is wrong as a whole
+# measured: benchmarks/schedules.py: the noise of ln loss, large enough for the bands to hold left-out runs;
+# more than that of a checkpoint, since the checkpoints of a run err together
 NOISE = 5e-3
 STEEPEST = 2.0  # search: largest g of a misfit S^-g
-# search: pieces into which a rise and a fall of the rate are cut: sums over them agree with those over every
+# search: pieces into which a rise and a fall of the rate are cut; sums over them agree with those over every
 # step (tests/laws/test_schedule.py, test_cells_agree_with_the_sum_over_every_step)
 WARM_CELLS, DECAY_CELLS = 24, 160
 
@@ -159,9 +158,9 @@ def recorded(step: Any, rate: Any, warmup: float = 0) -> Schedule:
 
 
 def _knots(rates: np.ndarray) -> np.ndarray:
-    """Which recorded rates a schedule needs: the ends of constant pieces, and changes by 1/`DECAY_CELLS`.
+    """Which recorded rates to keep: the ends of constant pieces, and changes by 1/`DECAY_CELLS` of the peak.
 
-    More pieces than that cost time, and move parameters by a hundredth of their errors.
+    More pieces cost time and change parameters by a hundredth of their errors only.
     """
     change = np.abs(np.diff(rates))
     cell = rates.max() / DECAY_CELLS
@@ -181,8 +180,8 @@ class ScheduleLaw(Worded):
         runs: what was fitted.
         groups: names of the groups, in order.
         rival: the other law, fitted to the same runs; where the two disagree the band is wider.
-        others: the same law fitted with the other thresholds, over which predictions are averaged.
-        average: whether the rival counts as much as the law in predictions.
+        others: the same law, fitted with the other thresholds; predictions average over all thresholds.
+        average: whether predictions also average over the law and its rival.
     """
 
     law: Law
@@ -216,19 +215,19 @@ class ScheduleLaw(Worded):
         return interval(Student(np.log(loss), np.sqrt(variance)), level, natural=np.exp)
 
     def variances(self, plan: Schedule, steps: Any, *, group: str | None = None) -> dict[str, np.ndarray]:
-        """What makes up the band, as variances of ln loss by where they come from.
+        """The variances of ln loss that make up the band, by source.
 
-        - "fit": what the fit leaves open; checkpoints that are wrong together count as such (`NOISE`);
-        - "misfit": that of the runs that were fitted, as it was at the same S (`misfit_at`);
-        - "rival": the difference to the rival law;
+        - "fit": the uncertainty of the parameters, with the noise `NOISE`;
+        - "misfit": the square of the misfit of the fitted runs at the same S (`misfit_at`);
+        - "rival": the squared difference to the rival law;
         - "beyond": a change of the slope of ln loss against ln S (`forecasters.SLOPE`), S the sum of rates,
-          for each factor e in steps beyond the last that was fitted. By S a long run whose rate falls would
-          count as hardly longer.
+          for each factor e in steps beyond the longest fitted run. Steps count, and not S, by which a long
+          run whose rate falls would be hardly longer.
         """
         if self.average and self.rival is not None:
             alone = replace(self, average=False).variances(plan, steps, group=group)
             other = self.rival.variances(plan, steps, group=group)
-            # two that count the same vary by a quarter of their squared difference; of the others the mean
+            # the variance of two equally weighted values is a quarter of their squared difference
             share = {name: 0.25 if name == "rival" else 0.5 for name in alone}
             return {name: share[name] * (alone[name] + other[name]) for name in alone}
         form, where = self._form(plan, steps, group)
@@ -258,9 +257,9 @@ class ScheduleLaw(Worded):
         return float(np.sqrt(np.mean(self.law.residuals**2)))
 
     def misfit_at(self, area: np.ndarray) -> np.ndarray:
-        """(n,) the misfit where the sum of rates is S: c S^-g within the fitted S, by likelihood.
+        """(n,) the misfit where the sum of rates is S: c S^-g within the fitted S, by maximum likelihood.
 
-        Right after warm-up laws are several times as wrong as later on.
+        Laws err several times as much right after the warm-up as later on.
         """
         fitted, squares = np.log(np.concatenate([run.area for run in self.runs])), self.law.residuals**2
         fitted, at = (np.minimum(v, fitted.max()) - fitted.max() for v in (fitted, np.log(area)))
@@ -292,7 +291,7 @@ class ScheduleLaw(Worded):
 
         def plan(z: np.ndarray) -> Schedule:
             share = np.exp(z - z.max())
-            fall = np.cumsum(share[:-1]) / share.sum()  # the rest is what is left of the rate at the end
+            fall = np.cumsum(share[:-1]) / share.sum()  # the last share is the rate at the end
             return Schedule(np.append(step, later), np.append(rate, top * np.maximum(1 - fall, 1e-6)))
 
         def final(z: np.ndarray) -> float:
@@ -340,7 +339,7 @@ def _values(form: Form, law: Law) -> np.ndarray:
 
 
 def prepare(plan: Schedule, steps: np.ndarray, group: str = "", peak: float | None = None) -> Run:
-    """What a law needs of a schedule at these steps; rates are relative to `peak`."""
+    """The sums over a schedule that a law needs at these steps; rates are relative to `peak`."""
     if (steps > plan.total).any() or (steps <= 0).any():
         raise BadInput(f"steps must lie in (0, {plan.total:g}], where the schedule is given")
     middle, drops, after = plan.cells()
@@ -359,15 +358,14 @@ def fit(
 ) -> ScheduleLaw:
     """Fit a law of schedules.
 
-    Left out one by one, or from a part of each run on, three runs do not tell the two laws apart: checkpoints
-    of a run err together, so that each is one witness. The better one differs from size to size
-    (`benchmarks/schedules.py`), so that by default predictions are those of both, the first's parameters
-    printed.
+    Three runs do not tell the two laws apart, because the checkpoints of a run err together, and the better
+    law differs from size to size (`benchmarks/schedules.py`). By default predictions therefore average both;
+    the parameters of the first are printed.
 
     Args:
         runs: (schedule, steps, losses) of each run; or lists of those by the name of a group, such as a model
-            size: then one joint fit, in which the groups share what a drop of the rate is remembered by and
-            have their own L0, A, B and alpha.
+            size. Groups are fitted together, with their own L0, A, B and alpha and the other parameters
+            shared.
         law: "multi_power", "annealing" or "average".
     """
     groups = dict(runs) if isinstance(runs, Mapping) else {"": list(runs)}
@@ -394,7 +392,7 @@ def fit(
 
 
 def _fit(name: str, runs: Sequence[Run], data: points.Points, threshold: float) -> Law:
-    """One law for all runs; several groups start from the fit of each alone."""
+    """Fit one law to all runs; several groups start from separate fits."""
     form = schedules.bind(schedules.get(name), runs)
     groups = list(dict.fromkeys(run.group for run in runs))
     start = None
@@ -406,7 +404,7 @@ def _fit(name: str, runs: Sequence[Run], data: points.Points, threshold: float) 
 def _joined(
     name: str, form: Form, runs: Sequence[Run], data: points.Points, groups: Sequence[str], threshold: float
 ) -> np.ndarray:
-    """The parameters of each group alone, those that are shared averaged, as one start."""
+    """A start for several groups: the parameters of each group alone, averaged where they are shared."""
     ends = np.cumsum([len(run.area) for run in runs])
     values: dict[str, list[float]] = {}
     for group in groups:

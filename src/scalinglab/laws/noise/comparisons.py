@@ -1,19 +1,16 @@
-"""The optimal noise of the same runs by two searches, and at shares of the training time.
+"""The optimal noise by two searches and at shares of the training time, and the largest stable rate.
 
-If only the noise scale matters, a search over batch sizes at a fixed learning rate and one over learning
-rates at a fixed batch find the same optimal noise (park2019, figures 1 and 2) and best accuracy (figure 3).
+`compare`: if only the noise scale matters, a search over batch sizes at a fixed learning rate and one over
+learning rates at a fixed batch size find the same optimal noise (park2019, figures 1 and 2) and best accuracy
+(figure 3).
 
-The paper's claim is about late times. At a constant learning rate a run of T/2 steps is the first half of a
-run of T steps, so its checkpoints show what a shorter training would have found.
+`over_time`: the paper's claim is about late times. At a constant learning rate a run of T/2 steps is the
+first half of a run of T steps, so that checkpoints show what a shorter training would have found.
 
-The largest stable learning rate of every width (park2019, appendix H).
-
-At every width the share of runs that fail rises from 0 to 1 with the learning rate. The largest stable rate
-is where it crosses one half. The paper's claim: ε_max ∝ w^−1 in the standard scheme and ε_max constant in the
-NTK scheme, so that the normalized rate is constant in both.
-
-It is interpolated in logs between two rates; intervals come from resampling runs within width and rate, and
-from what interpolation may miss: half a step of the search.
+`stability` (park2019, appendix H): the largest stable learning rate of a width is where the share of runs
+that fail crosses one half. The paper claims ε_max ∝ w^−1 in the standard scheme and a constant ε_max in the
+NTK scheme, so that the normalized rate is constant in both. It is interpolated in logs between two rates;
+intervals come from resampling runs within width and rate, and from half a step of the search.
 """
 
 from __future__ import annotations
@@ -117,10 +114,10 @@ def stability(curves: Curves, *, trained_above: float | None = None) -> Stabilit
 
 
 def half_fail(rates: np.ndarray, share: np.ndarray, missed: Any = 0.0) -> np.ndarray:
-    """(rows,) the rate from which on half of the runs fail, of each row of shares; NaN outside the search.
+    """(rows,) the rate above which half of the runs fail, for each row of shares; NaN outside the search.
 
     Args:
-        missed: the share of a step of the search by which each is moved.
+        missed: by how many steps of the search each rate is shifted.
     """
     stable = share < 0.5
     last = share.shape[1] - 1 - stable[:, ::-1].argmax(axis=1)
@@ -137,9 +134,7 @@ VARIED = {"batch": ("batch_size", "learning_rate"), "rate": ("learning_rate", "b
 
 @dataclass(frozen=True)
 class Compared(Worded):
-    """Both searches.
-
-    Where an optimum may lie outside one of them (`OptimalNoise.bounded`), neither number means much.
+    """Both searches; their ratio means little where an optimum may lie outside one (`OptimalNoise.bounded`).
 
     Attributes:
         batch, rate: the optimum by batch sizes and by learning rates.
@@ -194,7 +189,7 @@ def compare(curves: Curves, **options: Any) -> Compared:
 
 
 def compare_searches(by_batch: Curves, by_rate: Curves, **options: Any) -> Compared:
-    """`compare` for runs of each search that are at hand apart."""
+    """`compare` for two tables, one of each search."""
     batch = optimal_noise(by_batch, **options)
     rate = optimal_noise(by_rate, seed=1, **options)  # other runs, other draws
     widths, one, other = in_common(batch, rate)
@@ -210,8 +205,6 @@ def compare_searches(by_batch: Curves, by_rate: Curves, **options: Any) -> Compa
     gains = (batch.best_draws[:, one] - rate.best_draws[:, other]).mean(axis=1)
     return Compared(batch, rate, Estimate.from_draws(ratios[0], ratios[1:]), Estimate.from_draws(gain, gains))
 
-
-# --- whether training was long enough --------------------------------------------------------------------
 
 SETTLED, MOVING = "settled", "still moving"
 
@@ -291,7 +284,7 @@ def ratio_of(one: OptimalNoise, last: OptimalNoise) -> Estimate:
 
 
 def verdict_on(ratio: Estimate, *, bounded: bool) -> str:
-    """Whether the optimum has come to rest, by its ratio; `bounded`: inside the search at both times."""
+    """Whether the optimum still moves, by its ratio; `bounded`: it lies inside the search at both times."""
     if not (bounded and ratio.low <= ratio.high):
         return CANNOT_TELL  # an optimum at the end of the search stays there whatever it does
     if not ratio.low <= 1 <= ratio.high:

@@ -1,17 +1,17 @@
 """The optimal SGD noise of a family of networks (park2019, section 3.1), and how it grows with width.
 
-For every width the best interval of a search over noise scales is found (`selection`); its middle is the
-optimal noise ḡ_opt(w). Two lines go through the optima: the paper's ḡ_opt = a w, and ḡ_opt ∝ w^p with a free
-power. The paper's claim is p = 1. All intervals come from resampling runs, within width and level, through
-the whole selection; the verdict follows from that of p alone:
+For every width the middle of the best interval of a search over noise scales (`runs`) is the optimal noise
+ḡ_opt(w). Two laws are fitted to the optima: the paper's ḡ_opt = a w, and ḡ_opt ∝ w^p with a free power. The
+paper's claim is p = 1. All intervals come from resampling runs within width and level and repeating the whole
+selection; the verdict follows from the interval of p:
 
 - *holds*: the 95 % interval of p holds 1 and excludes 0;
 - *fails*: it excludes 1;
 - *cannot tell*: it holds both, or there are not enough widths whose optimum lies inside the search.
 
-Of another quantity than the normalized noise scale the paper's claim is another power (`runs.CLAIMS`): that
-of the best batch size is −1 in the NTK scheme and 0 in the standard one. Where p = 0 is the claim, 1 and −1
-must be excluded.
+For other quantities than the normalized noise scale the paper claims other powers (`runs.CLAIMS`): for the
+best batch size −1 in the NTK scheme and 0 in the standard one. Where the claim is p = 0, 1 and −1 must be
+excluded.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class OptimalNoise(Worded):
         edge: (widths,), whether the interval ends where the search did: the optimum may lie outside.
         failed: (widths,), share of runs that did not train; they are not in the means.
         used: (widths,), whether the lines go through this width.
-        bounded: whether enough widths have their optimum inside the search, so that intervals count.
+        bounded: whether enough widths have their optimum inside the search for intervals to mean something.
         proportionality: a of noise = a · width, with its 95 % interval.
         power: p of noise ∝ width^p, with its 95 % interval.
         r_squared: 1 - Σ(noise - a·width)²/Σ(noise - mean)². It is no test of the law: see the interval of p.
@@ -232,11 +232,10 @@ def from_ends(found: Ends, *, claim: float | None = None, draws: int = DRAWS, se
 def _resample(
     searches: list[Search], draws: int, seed: int, share: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Optima and best means of resampled runs, (draws, widths), and how often an interval is open-ended."""
+    """Optima and best means of resampled runs, (draws, widths), and how often an interval is open."""
     optima, best, is_open = [], [], []
     for k, one in enumerate(searches):
-        # the same runs are drawn at every share of the training time; where an optimum lies between two
-        # levels is a new unknown at each
+        # every share of the training time draws the same runs, and its own place between two levels
         means, stderrs = resampled(one, draws, (seed, k))
         low, high = select(means, stderrs)
         between = np.random.default_rng((seed, k, len(one.level), round(share * 1e6)))
@@ -262,7 +261,7 @@ def statistic(
     values: np.ndarray,
     drawn: np.ndarray | None,
 ) -> Estimate:
-    """A number of the values at some widths, with the spread and percentiles over resampled ones, if any."""
+    """A number computed from the values at some widths, with its interval over resampled values, if any."""
     value = float(of(width, values))
     if drawn is None or not np.isfinite(value):
         return Estimate(value)
@@ -271,7 +270,7 @@ def statistic(
 
 
 def in_common(one: OptimalNoise, other: OptimalNoise) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The widths whose optimum both use, and where each has them."""
+    """The widths whose optimum both results use, and a mask of these for each."""
     widths = np.intersect1d(one.width[one.used], other.width[other.used])
     return widths, np.isin(one.width, widths), np.isin(other.width, widths)
 

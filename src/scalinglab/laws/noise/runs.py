@@ -1,18 +1,15 @@
-"""The runs behind an optimal noise: which width, which level, how well they end, and whether they trained.
-
-The best interval of a search (park2019, section 3.1), for measured scores and for resampled ones.
+"""The runs behind an optimal noise (width, level, final score, whether it trained), and the best interval.
 
 A search tries levels of one quantity (noise scale, batch size, learning rate) with several runs at each. The
-best interval holds all levels, next to each other around the best one, whose mean score is within two
-standard errors of the best mean. Its middle is the optimum.
+best interval (park2019, section 3.1) holds the adjacent levels around the best one whose mean score is within
+two standard errors of the best mean. Its middle is the optimum.
 
-The uncertainty of the optimum is that of the experiment. Runs are resampled with replacement within each
-level, and the whole selection is repeated. Two things are added to a plain bootstrap:
+The error of the optimum comes from resampling the runs of each level with replacement and selecting again,
+with two additions to a plain bootstrap:
 
 - deviations from the mean of a level are multiplied by √(n/(n−1)), since n resampled runs vary too little;
-- an end of the interval is known to half a step of the search only: it is drawn, evenly in the log, between
-  the middles to the levels beside it. Without this a search with little noise and coarse levels would claim
-  an optimum without an error.
+- the ends of the interval are drawn, evenly in the log, within half a step of the search. Without this a
+  search with little noise and coarse levels would have an optimum without an error.
 """
 
 from __future__ import annotations
@@ -87,14 +84,7 @@ def search(level: np.ndarray, score: np.ndarray, trained: np.ndarray) -> Search:
 
 
 def select(mean: np.ndarray, stderr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The best interval of every row.
-
-    Args:
-        mean, stderr: (rows, levels).
-
-    Returns:
-        The first and the last level of the interval, (rows,) each.
-    """
+    """The first and the last level of the best interval, (rows,) each; mean and stderr are (rows, levels)."""
     rows = np.arange(len(mean))
     best = mean.argmax(axis=1)
     enough = mean >= (mean[rows, best] - STANDARD_ERRORS * stderr[rows, best])[:, None]
@@ -107,10 +97,7 @@ def select(mean: np.ndarray, stderr: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 def resampled(found: Search, draws: int, seed: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Means and standard errors of resampled runs, (draws, levels) each.
-
-    A seed draws the same runs of a level whatever happens at the others.
-    """
+    """Means and standard errors of resampled runs, (draws, levels) each; every level has its own seed."""
     means = np.full((draws, len(found.level)), -np.inf)
     stderrs = np.zeros_like(means)
     for k, (scores, ok) in enumerate(zip(found.scores, found.usable, strict=True)):
@@ -128,14 +115,14 @@ def resampled(found: Search, draws: int, seed: tuple[int, ...]) -> tuple[np.ndar
 
 
 def middles(level: np.ndarray, low: np.ndarray, high: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """Optima of resampled intervals, (draws,), with ends drawn within half a step of the search."""
+    """(draws,) optima of resampled intervals, with ends drawn within half a step of the search."""
     if len(level) == 1:
         return np.full(len(low), level[0])
     log = np.log(level)
     step = np.diff(log)
     below, above = np.append(step[:1], step) / 2, np.append(step, step[-1:]) / 2
     first, second = random.uniform(-1, 1, (2, len(low)))
-    second = np.where(low == high, first, second)  # one level is one unknown
+    second = np.where(low == high, first, second)  # both ends are one level
 
     def end(index: np.ndarray, where: np.ndarray) -> np.ndarray:
         return np.exp(log[index] + where * np.where(where < 0, below[index], above[index]))
@@ -144,19 +131,15 @@ def middles(level: np.ndarray, low: np.ndarray, high: np.ndarray, random: np.ran
 
 
 def open_ended(found: Search, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Whether an interval ends where the search did, so that the optimum may lie outside.
+    """Whether an interval ends where the search does, so that the optimum may lie outside.
 
-    A level at which too few runs trained belongs to the search: the interval that ends beside it is closed.
+    Levels at which too few runs trained belong to the search: an interval that ends beside one is closed.
     """
     return np.asarray((low == 0) | (high == len(found.level) - 1))
 
 
 def interval_of(found: Search) -> tuple[float, float, float, float, bool]:
-    """The levels around the best one whose mean score is within two standard errors of the best.
-
-    Returns:
-        Both ends, the best mean, its standard error, and whether an end is the search's own.
-    """
+    """Both ends of the best interval, the best mean, its standard error, and whether the interval is open."""
     mean, stderr = found.mean, found.stderr
     low, high = select(mean[None], stderr[None])
     best = int(mean.argmax())
@@ -175,8 +158,8 @@ UNITS = {
     "widening_factor": "that of park2019: units of a hidden layer of an mlp, width of lenet and wide_resnet",
     "width": "as the table counts it; in runs of scalinglab a multiple of the family's base width",
 }
-# published: park2019; the power of the optimum in w, by what was searched and by scheme, everything else
-# being fixed: ḡ_opt ∝ w, and ḡ ∝ ε/B (NTK) or w ε/B (standard)
+# published: park2019; the power of w to which the optimum is proportional, by what was searched (all else is
+# fixed) and by scheme: ḡ_opt ∝ w, and ḡ ∝ ε/B (NTK) or w ε/B (standard)
 CLAIMS = {
     "normalized_noise_scale": {"ntk": 1.0, "standard": 1.0}, "noise_scale": {"ntk": 1.0, "standard": 0.0},
     "learning_rate": {"ntk": 1.0, "standard": 0.0}, "batch_size": {"ntk": -1.0, "standard": 0.0},
@@ -185,16 +168,16 @@ CLAIMS = {
 
 @dataclass(frozen=True)
 class Ends:
-    """One row a run.
+    """The ends of the runs, one row each.
 
     Attributes:
-        frame: the last row of every run that counts.
-        level: what was searched.
+        frame: the last row of every run.
+        level: of the quantity that was searched.
         width: in the units of `width_column`.
         score: larger is better.
         trained: whether the run trained.
         x, y, width_column: the columns.
-        share: of the training time that counts.
+        share: the part of the training time that counts.
     """
 
     frame: pd.DataFrame
@@ -218,16 +201,13 @@ class Ends:
         return np.unique(self.width)
 
     def claim(self) -> float:
-        """The paper's power of the optimum in w; NaN where it depends on a scheme that is not known.
+        """The power of w that the paper claims for the optimum; NaN where the schemes do not agree on one.
 
         A column of another name counts as a normalized noise scale.
         """
-        own = (
-            self.frame["parameterization"].unique()
-            if "parameterization" in self.frame
-            else CLAIMS[NORMALIZED]
-        )
-        claims = {CLAIMS.get(self.x, CLAIMS[NORMALIZED]).get(str(scheme), float("nan")) for scheme in own}
+        by_scheme = CLAIMS.get(self.x, CLAIMS[NORMALIZED])
+        schemes = self.frame["parameterization"].unique() if "parameterization" in self.frame else by_scheme
+        claims = {by_scheme.get(str(scheme), float("nan")) for scheme in schemes}
         return claims.pop() if len(claims) == 1 else float("nan")
 
     def multiple(self) -> np.ndarray:
@@ -301,7 +281,7 @@ def ends(
 
 
 def completed(curves: Curves) -> Curves:
-    """The curves with noise scales and widening factors, computed from settings where they are missing."""
+    """The curves with noise scales and widening factors, computed from settings where these are missing."""
     missing = [name for name in sgd_noise.COLUMNS if not _known(curves.frame, name)]
     factors = [name for name in FACTORS if name in curves.frame]
     if not missing or not factors:
@@ -349,10 +329,10 @@ def assume(
     parameterization: str | None = None,
     momentum: float | None = None,
 ) -> Curves:
-    """The curves with what their table does not say, the same for all runs.
+    """The curves with settings that their table lacks, the same for all runs.
 
     Raises:
-        BadInput: where the table says otherwise.
+        BadInput: the table has other values.
     """
     if parameterization is not None and parameterization not in sgd_noise.SCHEMES:
         raise BadInput(
