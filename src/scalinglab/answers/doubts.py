@@ -87,7 +87,7 @@ PARTS = {
 PROGRESS = f"{UNITS_OF_RUNS[0]}|{UNITS_OF_RUNS[2]}"  # steps and epochs
 SAME, MOST_COLUMNS = 0.01, 16  # chosen: relative, of products that are rounded; guard: columns of a table
 NEAR_ZERO = 0.1  # chosen: of the median; where losses come as near, one may be zero
-UNIT = 2.0  # chosen: decades between sizes in one unit and in another; units are three apart
+GAP = 1.0  # chosen: decades between sizes in one unit and in another; units are three apart
 MOST_UNTUNED = 0.5  # chosen: of the sizes of a study, from which on it searches only some
 LEAST_COUNT = 10_000  # guard: less is a number of heads or layers, or a width
 MEDIAN_TELLS = 0.37  # defined: efficiency of a scale by the median of |residuals|, of Gaussian noise
@@ -199,15 +199,20 @@ class Audit(NotebookResult):
         }  # fmt: skip
 
 
-def doubted(study: Study, kind: str, wrong: Any, code: str = "", **details: Any) -> Doubt:
+def doubted(study: Study, kind: str, wrong: Any, code: str = "", **details: Any) -> Iterator[Doubt]:
     """A doubt with what its rows change: in isoFLOP studies the best size, else how the loss falls.
+
+    None where rows are wrong of which none has a loss, such as runs that are written down as diverged.
 
     Args:
         wrong: a mask of the rows of the study, or their positions in the table.
         code: of the words; by default that of the kind.
     """
     mask = np.asarray(wrong)
-    rows = (study.frame.index[mask] if mask.dtype == bool else np.sort(mask.astype(int))).tolist()
+    named = study.frame.index[mask] if mask.dtype == bool else np.sort(mask.astype(int))
+    rows = tuple(int(r) for r in named if study.loss is None or pd.notna(study.frame[study.loss][r]))
+    if len(named) and not rows:
+        return
     answer, before, after = "best_size", best_size_exponent(study.isoflops), float("nan")
     if np.isfinite(before):
         after = best_size_exponent(study.parabolas(without=rows)) if rows else after
@@ -217,7 +222,7 @@ def doubted(study: Study, kind: str, wrong: Any, code: str = "", **details: Any)
     if "column" in details:  # as the table calls it
         details["column"] = study.names.get(details["column"], details["column"])
     what = Reason(f"audit_{code or kind}", study=study.label, **{"count": len(rows), **details})
-    return Doubt(kind, tuple(rows), what, before, after, answer)
+    yield Doubt(kind, rows, what, before, after, answer)
 
 
 def far_off(off: Any, fitted: int = 0, least: float = 1e-4, dof: float = np.inf) -> np.ndarray:
@@ -240,10 +245,10 @@ def duplicates(study: Study) -> Iterator[Doubt]:
     """Rows that are copies of others, of this study or another, or the mean of other rows."""
     copies = study.frame.index.isin(study.copies) | equal_seeds(study)
     if copies.any():
-        yield doubted(study, "duplicates", copies)
+        yield from doubted(study, "duplicates", copies)
     means = mean_rows(study)
     if means.any():
-        yield doubted(study, "duplicates", means, "means")
+        yield from doubted(study, "duplicates", means, "means")
 
 
 def few_points(study: Study) -> Iterator[Doubt]:
@@ -252,7 +257,7 @@ def few_points(study: Study) -> Iterator[Doubt]:
     computes = numbered(known[study.budget], SAME_SIZE)
     few = known.groupby(computes)[study.size].transform("nunique").between(2, FEWEST - 1)  # one is no curve
     if few.any():
-        yield doubted(study, "few_points", few.index[few], curves=computes[few].nunique(), needed=FEWEST)
+        yield from doubted(study, "few_points", few.index[few], curves=computes[few].nunique(), needed=FEWEST)
 
 
 def off_centre(study: Study) -> Iterator[Doubt]:
@@ -263,7 +268,7 @@ def off_centre(study: Study) -> Iterator[Doubt]:
         small, large = curve.rises
         if not min(small, large) > usual:
             side = "small" if small < large else "large"
-            yield doubted(study, "off_centre", curve.rows, compute=curve.compute, side=side)
+            yield from doubted(study, "off_centre", curve.rows, compute=curve.compute, side=side)
 
 
 def outlying(study: Study) -> Iterator[Doubt]:
@@ -287,7 +292,7 @@ def outlying(study: Study) -> Iterator[Doubt]:
         scale = max(usual, min(c.scatter, 2 * usual), 1e-4)
         rows |= {*c.rows[unlikely(c.off / scale, number)]}
     if rows:
-        yield doubted(study, "outlying", [*rows], scatter=usual)
+        yield from doubted(study, "outlying", [*rows], scatter=usual)
 
 
 def other_flops(study: Study) -> Iterator[Doubt]:
@@ -303,7 +308,7 @@ def other_flops(study: Study) -> Iterator[Doubt]:
     smooth = np.exp(powers @ least_absolute(powers[known], np.log(same[known])))
     usual = (np.full(len(same), np.median(same[known])), smooth)
     wrong = min((known & (np.abs(same / u - 1) > OTHER_FLOPS) for u in usual), key=np.sum)
-    yield doubted(study, "other_flops", wrong, low=float(ratio.min()), high=float(ratio.max()))
+    yield from doubted(study, "other_flops", wrong, low=float(ratio.min()), high=float(ratio.max()))
 
 
 def counted_parameters(study: Study) -> Iterator[Doubt]:
@@ -313,7 +318,7 @@ def counted_parameters(study: Study) -> Iterator[Doubt]:
     """
     other = counted_otherwise(study)
     if other.any():
-        yield doubted(study, "counted_parameters", other, "counted_otherwise")
+        yield from doubted(study, "counted_parameters", other, "counted_otherwise")
         return
     exponents: dict[str, dict[str, float]] = {"best_size": {}, "loss": {}}
     for name, values in counts_of_parameters(study).items():
@@ -380,7 +385,7 @@ def mixed_schedules(study: Study) -> Iterator[Doubt]:
         counts = kinds.value_counts()
         if 1 < len(counts) < len(kinds):
             fewer = kinds != counts.index[0]
-            yield doubted(study, "mixed_schedules", fewer, column=column, kinds=len(counts))
+            yield from doubted(study, "mixed_schedules", fewer, column=column, kinds=len(counts))
 
 
 def unfinished(study: Study) -> Iterator[Doubt]:
@@ -408,7 +413,7 @@ def unfinished(study: Study) -> Iterator[Doubt]:
         noted = frame[column].fillna("").astype(str)
         stopped |= noted.str.contains(SAID_STOPPED, case=False) & ~noted.str.contains(WENT_ON, case=False)
     if stopped.any():
-        yield doubted(study, "unfinished", stopped)
+        yield from doubted(study, "unfinished", stopped)
 
 
 def of_another_kind(study: Study) -> Iterator[Doubt]:
@@ -421,7 +426,7 @@ def of_another_kind(study: Study) -> Iterator[Doubt]:
     for column in study.columns(NOTES):
         few = frame[column].fillna("").astype(str).str.contains(WRONG, case=False)
         if 0 < few.sum() <= MOST_UNTUNED * len(few):
-            yield doubted(study, "of_another_kind", few, "noted", column=str(column))
+            yield from doubted(study, "of_another_kind", few, "noted", column=str(column))
     own = {study.loss, *study.cell, study.budget, *study.schedules, *study.scores, *study.searched, *ADDED}
     own |= {*study.columns(f"{KEPT}|{WHERE}|{FINISHED}"), *(c for c in frame if is_seed(str(c)))}
     for column in (c for c in frame if c not in study.schedules and (c in how or c not in own)):
@@ -434,7 +439,7 @@ def of_another_kind(study: Study) -> Iterator[Doubt]:
             values = tuple(map(str, frame[column][few].unique()))
             counted = re.search("count(?:s|ed|ing)|emb", " ".join((str(column), *values)).lower())
             kind = "counted_parameters" if counted else "of_another_kind"
-            yield doubted(study, kind, few, "changed", column=str(column), values=values)
+            yield from doubted(study, kind, few, "changed", column=str(column), values=values)
 
 
 def _at_an_end(study: Study, few: pd.Series) -> bool:
@@ -454,7 +459,7 @@ def unlike_seeds(study: Study) -> Iterator[Doubt]:
     for setting, apart in spread[far_off(spread)].items():
         rows = study.setting.index[study.setting == setting]
         usual = float(spread.median())
-        yield doubted(study, "unlike_seeds", rows, apart=float(apart), usual=usual)
+        yield from doubted(study, "unlike_seeds", rows, apart=float(apart), usual=usual)
 
 
 def inconsistent(study: Study) -> Iterator[Doubt]:
@@ -497,7 +502,7 @@ def inconsistent(study: Study) -> Iterator[Doubt]:
         if rows - named:
             named |= rows
             theirs = tuple(study.names.get(str(c), str(c)) for c in columns)
-            yield doubted(study, "inconsistent", [*rows], columns=theirs)
+            yield from doubted(study, "inconsistent", [*rows], columns=theirs)
 
 
 def unlike_their_size(study: Study, logs: pd.DataFrame) -> Iterator[tuple[str, pd.Series]]:
@@ -536,7 +541,7 @@ def training_gap(study: Study) -> Iterator[Doubt]:
             curve = pd.concat([train, (train - train.mean()) ** 2], axis=1)
             few = unlike_the_others(np.log(study.frame[study.loss]) - train, curve, 1e-3)
             if few.any():
-                yield doubted(study, "training_gap", few.index[few], column=str(column))
+                yield from doubted(study, "training_gap", few.index[few], column=str(column))
 
 
 def part_of_run(study: Study) -> Iterator[Doubt]:
@@ -550,7 +555,7 @@ def part_of_run(study: Study) -> Iterator[Doubt]:
                 part = (study.frame[study.data] if study.data else np.nan) / part
             wrong = part < usual if kind == "selected" else part > usual
             if 0 < wrong.sum() <= max(most * len(part), 1):
-                yield doubted(study, kind, wrong, column=str(column))
+                yield from doubted(study, kind, wrong, column=str(column))
                 break
 
 
@@ -567,31 +572,40 @@ def impossible(study: Study) -> Iterator[Doubt]:
     for column, wrong in found.items():
         if 0 < wrong.sum() < len(wrong):
             worst = float(numbers[column][wrong].iloc[0])
-            yield doubted(study, "impossible", wrong, column=column, worst=worst)
+            yield from doubted(study, "impossible", wrong, column=column, worst=worst)
 
 
 def other_units(study: Study) -> Iterator[Doubt]:
-    """A few sizes as far from all others as units are apart, and shares among scores in percent."""
-    budget = [] if study.budget in (None, PRODUCT) else [study.budget]
+    """A few values far from all others, which another unit would bring among them.
+
+    Sizes in thousands, millions, …; shares among scores in percent, and percent among shares.
+    """
     found = dict[str, pd.Series]()
-    for column in (*study.cell, *budget):
+    for column in (*study.cell, *([] if study.budget in (None, PRODUCT) else [study.budget])):
         values = study.frame[column].where(study.frame[column] > 0)
         log = np.sort(np.log10(values.dropna().unique()))
         gaps = np.diff(log)
-        if len(gaps) >= FEWEST and gaps.max() > max(UNIT, 3 * np.sort(gaps)[-2]):
+        if len(gaps) >= FEWEST and gaps.max() > max(GAP, 1.5 * np.sort(gaps)[-2]):
             small = np.log10(values) <= log[gaps.argmax()]
-            found[column] = small if small.sum() <= (~small).sum() else ~small
+            few = small if small.sum() <= (~small).sum() else ~small
+            units = 1e3 ** (np.arange(1, 6) if few is small else -np.arange(1, 6))
+            moved = [few & among(values * unit, values[~few], 3.0) for unit in units]
+            found[column] = max(moved, key=np.sum)
     for column in study.scores:
         score = study.frame[column].where(study.frame[column] > 0)
         share, loss = score <= 1, study.frame[study.loss]
-        few, unit = (share, 0.01) if share.sum() <= (score > 1).sum() else (score > 1, 100)
-        others = score[~few]
-        # scores of weak models in percent lie below 1, too, at high losses
-        few &= (score / unit).between(others.min() / 1.5, 1.5 * others.max())
-        found[column] = few & (loss < loss.median()) if unit < 1 else few
+        few, unit = (share, 100) if share.sum() <= (score > 1).sum() else (score > 1, 0.01)
+        found[column] = few & among(score * unit, score[~few], 1.5)
+        if few is share:  # scores of weak models in percent lie below 1, too, at high losses
+            found[column] &= loss < loss.median()
     for column, few in found.items():
         if 0 < few.sum() <= FEW_ROWS * len(few) + 1:
-            yield doubted(study, "other_units", few, column=column)
+            yield from doubted(study, "other_units", few, column=column)
+
+
+def among(values: pd.Series, others: pd.Series, factor: float) -> pd.Series:
+    """Which values lie in the range of others, or within a factor of it."""
+    return values.between(others.min() / factor, factor * others.max())
 
 
 def untuned(study: Study) -> Iterator[Doubt]:
@@ -602,7 +616,7 @@ def untuned(study: Study) -> Iterator[Doubt]:
         few = int((values.nunique() < 3).sum())
         if 0 < few < MOST_UNTUNED * values.ngroups:
             rows = known.index[values.transform("nunique") < 3]
-            yield doubted(study, "untuned", rows, column=column, sizes=few)
+            yield from doubted(study, "untuned", rows, column=column, sizes=few)
 
 
 def edge_of_grid(study: Study) -> Iterator[Doubt]:
@@ -610,7 +624,7 @@ def edge_of_grid(study: Study) -> Iterator[Doubt]:
     for column in study.searched:
         rows = [best for best, cell in study.searches(column) if cell.edge[0]]
         if rows:
-            yield doubted(study, "edge_of_grid", rows, column=column, sizes=len(rows))
+            yield from doubted(study, "edge_of_grid", rows, column=column, sizes=len(rows))
 
 
 def undertuned(study: Study) -> Iterator[Doubt]:
@@ -631,12 +645,13 @@ def undertuned(study: Study) -> Iterator[Doubt]:
     by_size = by_size[by_size["count"] >= least]
     if len(by_size) < FEWEST:
         return
-    above = far_off(by_size["median"], least=1e-3) & (by_size["min"] > 0)
+    passed = 1 + 2 * len(study.axes) if (by_size["count"] == 1).all() else 0
+    above = far_off(by_size["median"], passed, least=1e-3) & (by_size["min"] > 0)
     if few:
         above.iloc[[0, -1]] = False
     for size in by_size.index[above]:
         mine = study.frame[study.size] == size
-        yield doubted(study, "undertuned", mine, column=study.size, size=float(size))
+        yield from doubted(study, "undertuned", mine, column=study.size, size=float(size))
 
 
 def contaminated(study: Study) -> Iterator[Doubt]:

@@ -68,6 +68,7 @@ SCHEDULE = (
     r"|(?:final|min|end|last)_?(?:lr|rate|learning_?rate)(?:_?(?:frac|ratio|factor|share)\w*)?$|(?:lr|rate)_?(?:final|min|end)$)"
 )
 PHASE = r"(?:stable|constant|anneal\w*|decay\w*|cool\w*|warm\w*|cosine|linear|wsd|final|end)(?:[ _-]phase)?"
+MINORITY = 1 / 3  # chosen: of a table, up to which rows of another kind are no half of a comparison
 FEW_ROWS = 0.2  # chosen: of a table, up to which rows of another kind are an exception and no study
 PASSED = 1e-4  # defined: of ln loss, below which a fit of least absolute deviations passes through a run
 SAME_COUNT = 0.02  # chosen: relative, within which a count is that of a formula: biases and norms add less
@@ -244,7 +245,11 @@ class Study:
             if column in numbers:
                 ratios = [numbered(numbers[column] / unit, SAME_RATIO) for unit in (1.0, *units)]
                 fewest = min(ratios, key=lambda ratio: int(ratio.nunique()))
-                found[column] = fewest if fewest.nunique() <= FEW_KINDS else numbers[column] > 0
+                usual = fewest == fewest.mode().iloc[0] if fewest.notna().any() else fewest
+                if fewest.nunique() <= FEW_KINDS:
+                    found[column] = fewest
+                else:
+                    found[column] = usual if usual.mean() >= 1 - FEW_ROWS else numbers[column] > 0
         return {**found, **{c: self.frame[c] for c in self.frame if is_phase(self.frame[c])}}
 
     def of_run(self, done: pd.Series) -> pd.Series:
@@ -439,11 +444,13 @@ def minority(study: Study, column: str) -> pd.Series:
     few = few_of_a_kind(values)
     if few.any() or study.size is None or not 1 < values.nunique() <= FEW_KINDS:
         return few
+    other = values != values.mode().iloc[0]
     ends = study.frame.groupby(values)[study.size].agg(["min", "max"]).sort_values("min").to_numpy()
     apart = bool((ends[:-1, 1] < ends[1:, 0]).all())
-    if not pd.api.types.is_numeric_dtype(values):  # what is said of runs of which no size has both
-        apart |= study.frame.groupby(study.size)[column].nunique().max() == 1
-    return (values != values.mode().iloc[0]) & apart
+    if not pd.api.types.is_numeric_dtype(values):  # of words, no size has both, or of a minority no run has
+        sizes = study.cell if other.mean() <= MINORITY else study.size
+        apart |= study.frame.groupby(sizes)[column].nunique().max() == 1
+    return other & apart
 
 
 def counted_otherwise(study: Study) -> pd.Series:

@@ -1,6 +1,6 @@
-"""What a plan starts from: the law or surface, fitted before or now, and the runs that one would make next.
+"""What a plan starts from: the law or surface, and the runs that one could make next.
 
-Some variables of a form are sizes, which the cost of a run is proportional to; the others (bits, shares of
+Some variables of a form are sizes, to which the cost of a run is proportional; the others (bits, shares of
 domains, a learning rate, unique tokens …) are settings. Candidates are the settings that were tried, at sizes
 up to four times beyond the largest.
 """
@@ -31,10 +31,10 @@ MOST_SETTINGS = 200  # search: that were tried and are tried again; a limit on t
 
 
 def price_of(names: tuple[str, ...], flops_per_param_example: float) -> tuple[Callable[..., Any], str]:
-    """What a run costs as a function of the form's variables, and its unit.
+    """The cost of a run as a function of the form's variables, and its unit.
 
-    Two sizes make flops_per_param_example · their product; one is the cost itself, as the only variable of a
-    law is; without any, every run costs one.
+    It is flops_per_param_example times the product of the sizes; one size alone, or the only variable of a
+    law, is the cost itself; without a size every run costs one.
     """
     sizes = [j for j, name in enumerate(names) if name in SIZES] if len(names) > 1 else [0]
     if len(sizes) > 1:
@@ -46,8 +46,8 @@ def price_of(names: tuple[str, ...], flops_per_param_example: float) -> tuple[Ca
 
 
 def large_enough(places: np.ndarray, prices: np.ndarray, largest: float, budget: float) -> np.ndarray:
-    """(n,) which candidates are not far smaller than the largest run; all where none of these is paid for."""
-    large = prices >= largest / NEAR  # what a smaller run tells of larger ones rests on the form alone
+    """(n,) which candidates are not far smaller than the largest run; all, if the budget pays for none."""
+    large = prices >= largest / NEAR  # a small run tells of larger ones by the form alone
     return large if (large & (prices <= budget)).any() else np.ones(len(places), bool)
 
 
@@ -92,16 +92,17 @@ def _size_grid(x: np.ndarray, count: int) -> np.ndarray:
 
 
 def _tried_shapes(x: np.ndarray, grid: np.ndarray) -> np.ndarray:
-    """Far outside the shapes that were tried the form itself is in doubt, not only its parameters."""
+    """Which of a grid of two sizes have a ratio near one that was tried; far from these the form may fail."""
     tried, ratio = x[1] / x[0], grid[:, 1] / grid[:, 0]
     return np.asarray((ratio >= tried.min() / 2) & (ratio <= tried.max() * 2))
 
 
 def _at_tried_settings(x: np.ndarray, sizes: list[int]) -> np.ndarray:
+    """The settings that were tried, at a grid of sizes; of a form without sizes also halfway between two."""
     others = [j for j in range(len(x)) if j not in sizes]
     settings = np.unique(x[others].T, axis=0)
     settings = settings[np.unique(np.linspace(0, len(settings) - 1, MOST_SETTINGS).astype(int))]
-    if not sizes:  # halfway between settings is one, also of shares that sum to 1
+    if not sizes:  # shares halfway between two still sum to 1
         first, second = np.triu_indices(len(settings), 1)
         between = (settings[first] + settings[second]) / 2
         return np.unique(np.concatenate([settings, between[:: -(-len(between) // 2000) or 1]]), axis=0)
@@ -111,7 +112,7 @@ def _at_tried_settings(x: np.ndarray, sizes: list[int]) -> np.ndarray:
     found = np.empty((len(settings) * len(grid), len(x)))
     found[:, others] = np.repeat(settings, len(grid), axis=0)
     found[:, sizes] = np.tile(grid, (len(settings), 1))
-    # no more of a setting per size than was tried: unique tokens stay below tokens
+    # no more of a setting per size than was tried, so that unique tokens stay below tokens
     for j in others:
         for s in sizes:
             found = found[found[:, j] <= np.max(x[j] / x[s]) * found[:, s] * (1 + 1e-9)]
@@ -122,9 +123,9 @@ def law_or_surface(
     given: Any, x: str | Sequence[str] | None, y: str | None, form: str | Form | None, reduce: str,
     options: Mapping[str, Any] | None = None, **rows: Unpack[Rows],
 ) -> Law | Surface:  # fmt: skip
-    """A law or surface as it is, or that of a table: a law where x is one column, else a surface.
+    """A law or surface as it is, or one fitted to a table: a law where x is one column, else a surface.
 
-    Few runs of a table of which one does not follow the others are refused (`fit.outlier_note`).
+    A table of few runs of which one does not follow the others is refused (`fit.outlier_note`).
 
     Args:
         given: a `Law`, a `Surface`, or a table of curves.
@@ -170,9 +171,9 @@ def _of_table(
 def law_or_continuation(
     given: Any, x: str | None, y: str | None, form: str, reduce: str, **rows: Unpack[Rows]
 ) -> Law | Continuation:
-    """A law of one variable, or a continuation, as it is; or that of a table.
+    """A law of one variable or a continuation as it is, or one fitted to a table.
 
-    The form "auto" of a table is the continuation that `extrapolate` gives: one question, one answer.
+    With the form "auto" it is the continuation of `extrapolate`, so that both give the same answer.
     """
     if isinstance(given, Continuation):
         _no_columns(x, y, rows)
@@ -194,7 +195,7 @@ def law_or_continuation(
 def column_names(
     given: Any, x: str | None, y: str | None, reduce: str, **rows: Unpack[Rows]
 ) -> tuple[str, str]:
-    """What x and y are called: the columns that a law of a table takes; "x" and "y" of a law itself."""
+    """What x and y are called: the columns of a table; "x" and "y" of a law."""
     if not is_table(given):
         return x or "x", y or "y"
     table = points_from((given,), x, y, reduce=reduce, **_of_one(rows))
@@ -202,7 +203,7 @@ def column_names(
 
 
 def _of_one(rows: Rows) -> dict[str, Any]:
-    """The choices of rows that a law of one variable knows."""
+    """The choices of rows that apply to a law of one variable."""
     return {name: value for name, value in rows.items() if name != "drop_highest"}
 
 

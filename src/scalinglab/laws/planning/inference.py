@@ -1,8 +1,8 @@
-"""The cheapest model of a given loss when it will be used: training and inference together.
+"""The model that reaches a loss with the least compute for training and inference together.
 
-Sardana et al. 2024, eq. 2: minimise 6 N D + 2 N D_inf over N and D with L(N, D) = loss, D_inf being the
-examples (or tokens) that the model will process in its life. Without inference this is the compute-optimal
-model; the more it is used, the smaller it is and the longer it trains.
+Sardana et al. 2024, eq. 2: minimise 6 N D + 2 N D_inf over N and D with L(N, D) = loss, D_inf the examples
+(or tokens) that the model will process. Without inference this is the compute-optimal model; the more it is
+used, the smaller it is and the longer it trains.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ class InferenceOptimal(Worded):
     """The cheapest model of a loss.
 
     Attributes:
-        loss: that is reached.
-        used: examples that it will process.
+        loss: to reach.
+        used: examples that the model will process.
         n_params, n_data: of the cheapest model.
         training, inference: FLOPs of each.
         compute_optimal: (n_params, n_data) of the model that is cheapest to train.
-        saved: FLOPs that it costs less than that model in all, as a fraction.
+        saved: how much more that model costs in all, as a fraction.
         loss_interval: 95 %, of the loss of the cheapest model.
-        beyond: its training over the largest compute of the runs behind the surface.
+        beyond: compute of its training over the largest compute of the runs.
     """
 
     loss: float

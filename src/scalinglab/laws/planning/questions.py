@@ -36,18 +36,18 @@ if TYPE_CHECKING:
 __all__ = [
     "Answer", "Approaches", "Bend", "NextRuns", "approaches", "next_runs", "size_for", "still_power_law",
 ]  # fmt: skip
-# what `answer` does not ask is loaded when it is first used
+# loaded on first use: `answer` does not need it
 __getattr__, _ = lazily(
     "scalinglab.laws.planning",
     {"Approaches": "three_ways", "approaches": "three_ways"},
     onto=__name__,
 )
 
-PLACES = 160  # search: sizes that are looked at for a target, between which a law is straight on log axes
+PLACES = 160  # search: sizes that are tried for a target; in between a law is straight on log axes
 
 
 class Answered(Worded):
-    """What a question gives: an answer in one sentence, with its reason as data."""
+    """An answer in one sentence, with its reason as data."""
 
     reason: Reason
 
@@ -66,11 +66,11 @@ class Answered(Worded):
 
 @dataclass(frozen=True, kw_only=True)
 class Answer(Answered, Estimate):
-    """A number with its interval; infinite where the law never gets there, 0 where it begins there.
+    """A number with its interval; infinite where the law never reaches the target, 0 where it starts there.
 
     Attributes:
-        reason: the answer with what it rests on, as data.
-        form: what it rests on: the form of a law, or the forms that `extrapolate` averages.
+        reason: the answer as data.
+        form: of the law, or the forms that `extrapolate` averages.
         notes: what was done to the points.
     """
 
@@ -143,9 +143,9 @@ def size_for(
 
 
 def _search_grid(law: Law | Continuation, target: float, level: float, farthest: float) -> np.ndarray:
-    """The sizes to look at, evenly in the log; between them curves are straight enough.
+    """The sizes to try, evenly in the log.
 
-    A continuation begins at the points, and is not needed for a target that is reached within them.
+    A continuation begins at the smallest point, and ends at the largest where the target is reached by then.
     """
     low, high = float(law.points.x.min()), float(law.points.x.max())
     if isinstance(law, Law):
@@ -221,9 +221,9 @@ def still_power_law(
     """Is the curve still in its power law? ``still_power_law(x, y)``, or ``still_power_law(curves)``.
 
     Fits ln y = a - b u + c u² in u = ln x and tests whether c differs from zero. Where the interval of the
-    change of exponent reaches both zero and more than `matters` of the exponent, an F test of the floor of
-    E + A x^-c decides, which few points that flatten show sooner than a parabola; else "cannot tell". Each
-    test is one of `level`, so of straight curves somewhat more than 1 - level are said to bend.
+    change of exponent holds both zero and more than `matters` of the exponent, an F test of the floor in E +
+    A x^-c decides, since few points show a floor sooner than a parabola; else the answer is "cannot tell".
+    Each test has the level `level`, so slightly more than 1 - level of straight curves are said to bend.
 
     Args:
         data: x and y as arrays, or a table of curves.
@@ -250,7 +250,7 @@ def _floor(used: points.Points) -> bend.Bend:
 def _bend_of_line(
     u: np.ndarray, v: np.ndarray, level: float, matters: float, notes: tuple[Reason, ...]
 ) -> Bend:
-    """The answer that a parabola in the logarithms u of sizes and v of what was measured gives."""
+    """The answer by a parabola of v = ln y in u = ln x."""
     seen = bend.of_line(u, v)
     middle = (u.min() + u.max()) / 2
     mean = -float(np.polyfit(u - middle, v, 2)[1])  # the local exponent in the middle

@@ -4,12 +4,12 @@
 2. IsoFLOP parabolas: at every compute a parabola of the loss against ln N; N* ∝ C^a through the vertices.
 3. The parametric surface L(N, D); a = β/(α+β).
 
-Losses at one compute come from each model size's own points, interpolated in ln L against ln C; nothing is
-extrapolated. A parabola is only the first term of the true valley, A e^(-αu) + B e^(βu): where α ≠ β, or the
-sizes tried do not surround the optimum evenly, its vertex is off, and so is a (`Approach.bias`).
-Intervals of 1 and 2 come from what the approach gets wrong on runs drawn anew at the same sizes: the surface
-of approach 3, with the residuals of whole runs flipped at random. That is its scatter and its bias; where the
-bias is the larger one, the interval lies to one side of the value and ends there.
+Losses at one compute are interpolated in ln L against ln C along the points of each model size; nothing is
+extrapolated. A parabola approximates the true curve A e^(-αu) + B e^(βu); where α ≠ β, or the sizes do not
+surround the optimum evenly, its vertex is biased, and so is a (`Approach.bias`).
+Intervals of 1 and 2 come from the errors of the approach on simulated runs at the same sizes: the surface of
+approach 3, with the residuals of whole runs flipped at random. They include its scatter and its bias; where
+the bias is larger, the interval lies on one side of the value and ends there.
 """
 
 from __future__ import annotations
@@ -41,8 +41,7 @@ class Approach:
         name: "1 envelope", "2 parabolas" or "3 surface".
         exponent: a of n_params ∝ compute^a, with its bootstrap interval.
         n_params, n_data: at the compute asked for, with the interval of n_params.
-        bias: by how much the exponent is off, in the median over runs drawn anew; NaN of the surface, from
-            which these are drawn.
+        bias: of the exponent, the median over simulated runs; NaN for the surface, which simulates them.
         compute, best: the optima behind the fit (none for the surface).
     """
 
@@ -151,9 +150,9 @@ def approaches(
 
 
 def interval_from_errors(value: float, errors: np.ndarray, level: float) -> Interval:
-    """The interval of what is true, from the errors of the approach on runs drawn anew.
+    """The interval of the true value, from the errors of the approach on simulated runs.
 
-    NaN where fewer than `level` of them show an optimum: the others may lie beyond either end.
+    NaN where fewer than `level` of these show an optimum: the optima of the others may lie beyond either end.
     """
     known = np.isfinite(errors)
     if known.mean() < level:
@@ -167,11 +166,8 @@ def _ends(interval: Interval, digits: str) -> str:
     return f"[{interval.low:{digits}}, {interval.high:{digits}}]"
 
 
-# --- slices at one compute -----------------------------------------------------------------------------
-
-
 def default_budgets(compute: np.ndarray) -> np.ndarray:
-    """The data's own computes where they are few and repeated, else 12 between its percentiles."""
+    """The computes of the data where these are few and repeated, else 12 between their percentiles."""
     logs = np.sort(np.log(compute))
     groups = np.split(logs, np.flatnonzero(np.diff(logs) > points.SAME_SIZE) + 1)
     if len(groups) >= 3 and min(map(len, groups)) >= 4:
@@ -183,9 +179,9 @@ def default_budgets(compute: np.ndarray) -> np.ndarray:
 def isoflop(
     n_params: np.ndarray, compute: np.ndarray, loss: np.ndarray, budgets: np.ndarray
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """(n_params, loss) of every model size at each budget, interpolated along its own compute.
+    """(n_params, loss) of the model sizes at each budget, interpolated in the compute of each.
 
-    A size counts at a budget that lies between two of its points, or within `SAME_SIZE` of one.
+    A size counts where the budget lies between two of its points, or within `SAME_SIZE` of one.
     """
     sizes = np.unique(n_params)
     table = np.full((len(sizes), len(budgets)), np.nan)
@@ -237,7 +233,7 @@ def _refits(
     n: np.ndarray, spent: np.ndarray, losses: np.ndarray, grid: np.ndarray,
     pick: Callable[[np.ndarray, np.ndarray], float], compute: float,
 ) -> np.ndarray:  # fmt: skip
-    """(draws, 2): a and ln n_params at a compute from each of the losses (draws, runs); NaN where unseen."""
+    """(draws, 2) a and ln n_params at a compute from each of the losses (draws, runs); NaN without a fit."""
     found = np.full((len(losses), 2), np.nan)
     for k, loss in enumerate(losses):
         best = np.array([pick(*p) for p in isoflop(n, spent, loss, grid)])
