@@ -1,26 +1,24 @@
-"""Collapse: curves of several sizes on one master curve Φ, and how well it holds.
+"""Collapse: curves of several sizes on one master curve Φ, and how well they agree.
 
     y / y_scale(n) = Φ(x / x_scale(n))        (damico2025, eq. 5)
 
 The scales are
 
-- `by="position"`, the default: the height of the minimum, and the position that makes the falling parts
-  agree best, which a flat or noisy minimum does not blur. `dynamical` reads γ₂ off these positions and
-  carries this collapse: its `collapse_from` is the `holds_from` here. A curve without a falling part that
-  stands out of its noise has no position and does not belong;
+- `by="position"`, the default: the height of the minimum, and the position at which the falling parts agree
+  best, which a flat or noisy minimum does not blur. `dynamical` takes γ₂ from these positions. A curve whose
+  falling part does not stand out of its noise has no position and does not belong;
 - `by="optimum"`: the position and height of every curve's minimum (damico2025, Fig. 4).
 
 Their powers of the size, x_scale ∝ n^a and y_scale ∝ n^−b, are the exponents of the collapse.
 
-Heights and positions are those of the smoothed curve: the smallest of many noisy points lies below it by an
-amount that depends on the noise of that size alone, and would tear curves apart that agree.
+Heights and positions are those of the smoothed curve, because the smallest of many noisy points lies below
+the curve by an amount that depends on the noise.
 
-Curves are judged from where their power law begins (`Family`): the plateau of an untrained model does not
-scale. The quality is that of Houdayer and Hartmann (2004): the mean squared deviation of every curve from
-the master curve made by the *others*, in units of its uncertainty; about 1 where the curves agree within
-their noise (measured points are compared with the smoothed curve of the others, `quality`), much more where
-they do not, and also where the scales themselves are uncertain, as the place of a flat minimum is. Because a
-tiny noise makes every collapse look bad, the deviations are also given as they are, as relative errors.
+Curves are compared from where their power law begins (`Family`), since the plateau of an untrained model does
+not scale. The quality is that of Houdayer and Hartmann (2004): the mean squared deviation of every curve from
+the master curve of the *others*, in units of its uncertainty. It is about 1 where the curves agree within
+their noise, and much more where they do not or where the scales are uncertain, as at a flat minimum. With a
+tiny noise every collapse looks bad, so the relative deviations are given, too.
 """
 
 from __future__ import annotations
@@ -40,14 +38,15 @@ from scalinglab.results.types import Reason, Remark, Worded, noted
 from scalinglab.support.validation import checked
 
 WAYS = ("position", "optimum")
-# convention: a size belongs that deviates by at most this many times its noise, 1 in 400 by chance
+# convention: a size belongs that deviates by at most this many times its noise (more has a chance of 1 in
+# 400)
 WITHIN = 3.0
-# judged: benchmarks/collapse.py, 1.2 or less within noise but for flat minima; quality above which curves
+# judged: benchmarks/collapse.py: 1.2 or less within noise but for flat minima; above this quality curves
 # differ
 GOOD = 3.0
-GRID = 80  # search: places at which curves are compared, and those of a master curve: more than their knots
-# measured: benchmarks/collapse.py, whose quality is about 1 with it where curves agree within their noise;
-# points' worth of the median noise of all curves
+GRID = 80  # search: places at which curves are compared; more than their knots
+# measured: benchmarks/collapse.py: the weight, in points, of the median noise of all curves; the quality of
+# curves that agree within their noise is then about 1
 SHARED = 10.0
 
 
@@ -57,13 +56,14 @@ class Collapse(Worded):
 
     Attributes:
         by: where the scales come from: "position" or "optimum".
-        x, y: (g,) the master curve Φ in rescaled units (of the sizes for which it holds).
+        x, y: (g,) the master curve Φ in rescaled units, of the sizes that belong to it.
         spread: (g,) relative standard deviation of those sizes around it.
         sizes: (s,) all sizes; `x_scale`, `y_scale`: (s,) what each was divided by (NaN: no position).
-        deviation: (s,) relative rms deviation of each size from the master curve of the others that hold.
-        holds: (s,) whether the size belongs to the collapse; `holds_from`: the smallest that does, with all
-            larger ones but the outliers; None where no three sizes agree.
-        outliers: sizes above `holds_from` that do not follow.
+        deviation: (s,) relative rms deviation of each size from the master curve of the others that belong.
+        holds: (s,) whether the size belongs to the collapse.
+        holds_from: the smallest size that does; larger ones do, too, but for outliers. None where no three
+            sizes agree.
+        outliers: sizes above `holds_from` that do not belong.
         quality: mean squared deviation of points from the master curve of the other sizes, in units of the
             noise; about 1 within noise.
         x_exponent, y_exponent: a and b of x_scale ∝ n^a and y_scale ∝ n^−b, over the sizes that hold.
@@ -145,22 +145,17 @@ def collapse(
 
 
 def collapse_at(found: list[SizeCurve], position: np.ndarray, tolerance: float = 0.1) -> Collapse:
-    """The collapse of these curves at the positions (s,) ln x of their falling parts, NaN where none is."""
-    minimum, height = _minima(found)
-    offset = np.nanmean(minimum - position)  # one for all: the master curve keeps its minimum near x = 1
-    return collapse_curves(found, position + offset, height, tolerance, "position")
-
-
-def _minima(found: list[SizeCurve]) -> tuple[np.ndarray, np.ndarray]:
-    """(s,) and (s,): ln x and ln y of the lowest knot of every smoothed curve."""
+    """The collapse of curves at the positions (s,) ln x of their falling parts; NaN where there is none."""
     smoothed = [curve.smoothed for curve in found]
-    return np.array([s.knots[s.lowest] for s in smoothed]), np.array([s.values[s.lowest] for s in smoothed])
+    minimum, height = np.array([(s.knots[s.lowest], s.values[s.lowest]) for s in smoothed]).T
+    offset = np.nanmean(minimum - position)  # the same for all: the minimum of the master curve is near x = 1
+    return collapse_curves(found, position + offset, height, tolerance, "position")
 
 
 def collapse_curves(
     found: list[SizeCurve], position: np.ndarray, height: np.ndarray, tolerance: float, by: str
 ) -> Collapse:
-    """The collapse of these curves under the given scales, in logs; a position of NaN does not belong."""
+    """The collapse of curves with these scales, in logs; a curve with a position of NaN does not belong."""
     family = Family.of(found)
     holds = _holding(family, position, height, tolerance)
     start = int(np.argmax(holds)) if holds.any() else len(found)
@@ -197,23 +192,23 @@ def collapse_curves(
 
 
 def _for_two_sigma(found: Estimate) -> Estimate:
-    """The same with an error of which twice makes its 95 % interval: few sizes are counted by Student's t."""
+    """The same with a standard error that is a quarter of its 95 % interval, which is by Student's t."""
     return replace(found, stderr=(found.high - found.low) / 4)
 
 
 def _holding(family: Family, position: np.ndarray, height: np.ndarray, tolerance: float) -> np.ndarray:
-    """(s,) the sizes that collapse: from as small a one as possible, with three of four above it or more."""
+    """(s,) the sizes that collapse: from the smallest possible one on at least three quarters of all."""
     count = position.size
     allowed = np.maximum(tolerance * np.minimum(1.0, family.descent), WITHIN * family.noise)
     for first in range(count - FEWEST + 1):
-        good = (np.arange(count) >= first) & np.isfinite(position)
+        members = (np.arange(count) >= first) & np.isfinite(position)
         # the worst is left out until all others agree
-        while good[first] and good.sum() >= max(FEWEST, 0.75 * (count - first)):
-            far = family.deviations(position, height, np.flatnonzero(good)) / allowed
-            far = np.where(good, np.where(np.isfinite(far), far, np.inf), 0.0)
-            if far.max() <= 1.0:
-                return good
-            good[int(np.argmax(far))] = False
+        while members[first] and members.sum() >= max(FEWEST, 0.75 * (count - first)):
+            excess = family.deviations(position, height, np.flatnonzero(members)) / allowed
+            excess = np.where(members, np.nan_to_num(excess, nan=np.inf, posinf=np.inf), 0.0)
+            if excess.max() <= 1.0:
+                return members
+            members[int(np.argmax(excess))] = False
     return np.zeros(count, bool)
 
 
@@ -233,17 +228,13 @@ def _master(
     return grid[keep], mean, spread
 
 
-# --- how well rescaled curves lie on each other -------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Family:
-    """Smoothed curves of several sizes, in logs, ready to be shifted against each other.
+    """Smoothed curves of several sizes, in logs, to be shifted against each other.
 
     Each is compared, from where its power law begins to its end, with the mean of the *other* members at the
-    same rescaled x. `deviations` compares smoothed curves; `quality` compares like with like: the *points* of
-    one curve, which scatter by its noise σ, with the master curve of the others, which is smoothed and
-    uncertain by the little noise that smoothing leaves,
+    same rescaled x. `deviations` compares smoothed curves; `quality` compares the *points* of one curve, with
+    their noise σ, with the smoothed master curve of the others, with the error σ_Φ that smoothing leaves,
 
         Q = mean over points of (y − Φ)² / (σ² + σ_Φ²),   about 1 where the curves agree within their noise.
 
@@ -319,7 +310,7 @@ class Family:
         return np.asarray(np.sqrt(squared.sum(axis=1) / judged))
 
     def pooled(self, members: np.ndarray) -> np.ndarray:
-        """(s,) variance of one point: the curve's own, drawn towards the median where few points tell it."""
+        """(s,) variance of one point: that of the curve, shrunk towards the median of all curves."""
         typical = float(np.median(self.noise[members]))
         pooled = (self.freedom * self.noise**2 + SHARED * typical**2) / (self.freedom + SHARED)
         return np.maximum(pooled, 1e-12)  # curves without noise are compared to 1e-6 of ln y

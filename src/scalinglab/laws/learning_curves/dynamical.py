@@ -7,24 +7,24 @@ From curves ε(λ) of test error against norm at several data sizes P (damico202
     collapse        ε/ε_opt = Φ(λ/λ_opt)     (eq. 5; at large P)
     so              ε_opt  ∝ P^−γ,  γ = γ₁ γ₂   (eq. 6 between its thresholds)
 
-No window is chosen by hand. Every curve is smoothed on log axes (`smoothing`), and then
+No window is chosen by hand. Every curve is smoothed on log axes (`mean_curves`), and then
 
-- its *optimum* is the smallest error; where along the norm it lies is uncertain when the curve is flat
-  there, and that uncertainty is found by resampling (runs where there are several, else residuals);
-- its *power-law window* is the stretch around the steepest descent in which the local slope is at least half
-  of the steepest; the window ends at the *elbow*;
+- its *optimum* is the smallest error; the error of its norm comes from resampling (of runs where there are
+  several, else of residuals), and is large where the curve is flat;
+- its *power-law window* is the part around the steepest descent in which the local slope is at least half of
+  the steepest; the window ends at the *elbow*;
 - γ₁ is the mean over sizes of the least-squares slopes in the windows, with the error of that mean (App. D);
 - γ_measured is the slope of ln ε_opt against ln P over all sizes (App. D, Fig. 9);
 - γ₂ comes from the collapse. If eq. 5 holds, the norm λ_u at which the error is u times its optimum grows as
-  P^γ₂ for *every* u, not for the optimum u = 1 alone. Averaging ln λ_u over all levels that every curve
-  passes between its window and its optimum gives a position of the curve that a flat or noisy minimum does
-  not blur; γ₂ is its slope against ln P. This is the least-squares collapse along the norm, in closed form.
-  The slope of the raw optima is kept beside it as `gamma_2_optimum`.
+  P^γ₂ for *every* u, not only at the optimum u = 1. The mean of ln λ_u over all levels that every curve
+  passes between its window and its optimum is a position that a flat or noisy minimum does not blur; γ₂ is
+  its slope against ln P. This is the least-squares collapse along the norm, in closed form. The slope of the
+  raw optima is `gamma_2_optimum`.
 
-The average over levels uses the heights ε_opt that γ_measured is fitted to, so γ₁γ₂ with γ₂ of the collapse
-and γ_measured are not independent: their agreement tests that the early phase is one power law and that the
-curves collapse, and is nearly circular otherwise. With γ₂ of the raw optima, as the paper defines it, the
-prediction is independent of the heights. Both are kept, each with a verdict by its own error (`verdict`).
+The levels are relative to the heights ε_opt that γ_measured is fitted to. So γ₁γ₂ with γ₂ of the collapse is
+not independent of γ_measured: their agreement only tests that the early phase is one power law and that the
+curves collapse. With γ₂ of the raw optima, as the paper defines it, the prediction is independent of the
+heights. Both are given, each with a verdict by its own error (`verdict`).
 """
 
 from __future__ import annotations
@@ -147,10 +147,7 @@ def dynamical(
 
 
 def laws_of(found: list[SizeCurve], notes: tuple[Reason, ...] = (), seed: int = 0) -> Dynamical:
-    """The dynamical scaling laws of mean curves, one a size; `notes` go before those of the fit.
-
-    For callers that need the mean curves too: to smooth them takes most of the time of `dynamical`.
-    """
+    """`dynamical` of mean curves, one a size, which callers have already; `notes` come before its own."""
     generator = np.random.default_rng(seed)
     optima = [optimum(curve, generator) for curve in found]
     windows = [power_law_window(curve) for curve in found]
@@ -199,7 +196,7 @@ def laws_of(found: list[SizeCurve], notes: tuple[Reason, ...] = (), seed: int = 
 
 
 def _drift_note(logs: np.ndarray, early: np.ndarray) -> tuple[Reason, ...]:
-    """A note where the early slopes change with size: γ₁ is then an average over what is not constant."""
+    """A note where the early slopes change with size, so that γ₁ is an average of different slopes."""
     trend = slope(logs, early)
     if not trend.low * trend.high > 0:  # the 95 % interval holds zero, or there is none
         return ()

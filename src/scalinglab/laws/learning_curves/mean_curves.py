@@ -1,18 +1,16 @@
-"""From a table of runs to one curve per size: what `collapse` and `dynamical` start from.
+"""The mean curve of every size, and its robust smoothing: what `collapse` and `dynamical` start from.
 
-The runs of one size (its seeds) are put on one grid of ln x and averaged; each point carries the standard
-error of that mean. Points are dropped, and counted, where x or the mean y is missing or not positive: both
-live on log axes.
+The runs (seeds) of one size are put on one grid of ln x and averaged; each point has the standard error of
+that mean. Points whose x or mean y is missing or not positive are dropped and counted, since axes are
+logarithmic.
 
-Robust smoothing of one curve y(x): a penalised spline whose stiffness the data choose.
-
-The curve is piecewise linear on equally spaced knots; its third differences are penalised,
+`smooth` is a penalised spline. It is piecewise linear on equally spaced knots, with a penalty on the third
+differences,
 
     minimise  Σ_i w_i (y_i − f(x_i))² + λ Σ_j (Δ³ f_j)²,
 
-λ by generalised cross-validation (degrees of freedom counted 1.4 times, which guards against chasing
-correlated noise), and the weights w_i by Huber's rule on the residuals, so that a few spikes do not bend
-the curve. Used for the optima, slopes and windows of learning curves on log axes.
+λ by generalised cross-validation (degrees of freedom count 1.4 times, because noise may be correlated), and
+the weights w_i by Huber's rule on the residuals, so that a few spikes do not bend the curve.
 """
 
 from __future__ import annotations
@@ -29,11 +27,11 @@ from scalinglab.errors import BadInput, nearest
 from scalinglab.results.distributions import FEWEST, median_scale
 from scalinglab.results.types import Reason
 
-KNOTS = 65  # search: of a curve; more than its degrees of freedom ever are, so that stiffness alone decides
+KNOTS = 65  # search: of a curve; more than its degrees of freedom, so that stiffness alone decides
 STIFFNESS = 10.0 ** np.arange(-3.0, 9.5, 0.5)  # search: from interpolation to a parabola
 COUNTED = 1.4  # published: Kim and Gu (2004); degrees of freedom that each one counts in the cross-validation
-# search: of reweighting by Huber's rule; sines of 60 points with noise of 0.03 and five spikes then lie
-# within an rms of 0.003 of where 16 rounds bring them
+# search: of reweighting by Huber's rule; sines of 60 points with noise of 0.03 and five spikes are then
+# within an rms of 0.003 of the result of 16 rounds
 ROBUST_ROUNDS = 4
 
 
@@ -196,7 +194,7 @@ def _check_columns(frame: pd.DataFrame, x: str, y: str, size: str) -> None:
 def left_out(
     curves: Curves | pd.DataFrame, found: list[SizeCurve], x: str, y: str, size: str
 ) -> tuple[Reason, ...]:
-    """What `size_curves` could not use."""
+    """Notes on what `size_curves` could not use."""
     sizes = (curves.frame if isinstance(curves, Curves) else curves)[size]
     short = tuple(sorted(set(map(float, sizes.dropna())) - {curve.size for curve in found}))
     lost = sum(curve.dropped for curve in found)
@@ -211,7 +209,7 @@ def left_out(
 
 
 def _one_experiment(table: Curves, size: str) -> None:
-    """A law is about one model on one data set: raise where the table holds several."""
+    """Raise where the table has several models or data sets: a law is about one."""
     settings = [c for c in table.setting_columns if c not in table.seed_columns]
     for column in varying_within(table.frame, size, settings):
         found = ", ".join(map(str, list(table.frame[column].unique())[:5]))
@@ -225,9 +223,9 @@ ROW_COUNT = "repeat"  # the column in which readers count rows of equal settings
 
 
 def _rows_are_a_curve(table: Curves, x: str) -> bool:
-    """Whether the rows of one size are points of one curve: the table tells neither runs nor progress."""
-    named = {*table.seed_columns, *table.progress_columns} - {ROW_COUNT, x}
-    return not named and (ROW_COUNT in table.frame or x in table.progress_columns)
+    """Whether the rows of one size are points of one curve, since the table names neither runs nor
+    progress.""" named = {*table.seed_columns, *table.progress_columns} - {ROW_COUNT, x} return not named and
+    (ROW_COUNT in table.frame or x in table.progress_columns)
 
 
 def _mean_curve(
