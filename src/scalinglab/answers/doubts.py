@@ -1,9 +1,9 @@
 """What would make a reviewer doubt a study, found in its table: `audit`.
 
-Each `Doubt` has the rows, what they change in the answer and how to mend it. Of isoFLOP studies, where
-several sizes share a compute C, the loss of each curve is a parabola in ln N (Hoffmann et al. 2022, approach
-2); the answer is the exponent a of the best size, N* ∝ C^a, by a line through the minima, with and without
-the rows.
+Each `Doubt` has the rows, their effect on the answer and how to mend it. For isoFLOP studies, where several
+sizes share a compute C, the answer is the exponent a of the best size, N* ∝ C^a, by a line through the minima
+of parabolas of ln loss in ln N (Hoffmann et al. 2022, approach 2); for others it is the slope of ln loss in
+ln N along the best runs.
 """
 
 from __future__ import annotations
@@ -57,24 +57,24 @@ from scalinglab.results.types import Reason, Remark, Worded
 from scalinglab.support.validation import checked
 
 OTHER_FLOPS = 0.1  # chosen: relative to 6 N D; less is rounding of budgets and how attention is counted
-CERTAIN = 0.99  # chosen: a score above so much of what the other runs allow at its loss is better than that
-PARAMETERS = 5  # defined: of a surface of N and D, which passes through as many runs
-BETWEEN = 3  # chosen: runs on each side of a loss, between which a curve through them is known
-DIFFERENT_EXPONENT = 0.03  # chosen: relative, from which on two counts of parameters disagree
+CERTAIN = 0.99  # chosen: a score is too good above this quantile of what the other runs allow at its loss
+PARAMETERS = 5  # defined: of a surface of N and D
+BETWEEN = 3  # chosen: runs needed on each side of a loss for the curve through them to be known there
+DIFFERENT_EXPONENT = 0.03  # chosen: relative difference from which on two counts of parameters disagree
 ANSWERS = {
     "best_size": "the exponent of the best size",
     "loss": "the exponent of the best loss against size",
     "score": "the score at the lowest loss",
 }
-# counts of parameters: words of a part of the network, and of all of it but the embeddings
+# words in columns of counts of parameters: of a part of the network, and of all of it but the embeddings
 PART = r"head|wte|wpe|scalar|bias|norm|gate|expert|active"
 EMBEDDING = r"(?:^|[^a-z])emb|nonemb"
 BODY = r"transformer|block|backbone|trunk|body|(?:non?|excl|without|wo)[a-z]*[_ ]?emb"
 WHOLE = r"total|with[_ ]?emb|incl|all"
-COUNT = rf"param|^n$|^n[\W_].*(?:{PART}|{BODY}|{WHOLE}|emb)"  # names of counts of parameters, or of a part
-# by kind of doubt the columns of parts of a run, what a part usually does not pass, and in how many rows
-# published: Porian et al. 2024 (warm-ups of small runs), Muennighoff et al. 2023 (four epochs are as new;
-# that eight of them in up to 35 % of the rows are doubted was chosen on tables of `benchmarks/audit.py`)
+COUNT = rf"param|^n$|^n[\W_].*(?:{PART}|{BODY}|{WHOLE}|emb)"
+# by kind of doubt: columns of parts of a run, the limit of the part, and the share of rows that may pass it
+# published: Porian et al. 2024 (warm-ups of small runs), Muennighoff et al. 2023 (up to four epochs are as
+# good as new data; the limit of eight, and 35 % of the rows, were chosen on tables of `benchmarks/audit.py`)
 PARTS = {
     "warm_up": (r"warm_?up", 0.3, 0.5),
     "repeated": (r"epochs?$|repe(?:at|tition)s$|unique_|distinct_", 8.0, 0.35),
@@ -85,14 +85,13 @@ PARTS = {
     ),
 }
 PROGRESS = f"{UNITS_OF_RUNS[0]}|{UNITS_OF_RUNS[2]}"  # steps and epochs
-SAME, MOST_COLUMNS = 0.01, 16  # chosen: relative, of products that are rounded; guard: columns of a table
-NEAR_ZERO = 0.1  # chosen: of the median; where losses come as near, one may be zero
-GAP = 1.0  # chosen: decades between sizes in one unit and in another; units are three apart
-MOST_UNTUNED = 0.5  # chosen: of the sizes of a study, from which on it searches only some
-LEAST_COUNT = 10_000  # guard: less is a number of heads or layers, or a width
-MEDIAN_TELLS = 0.37  # defined: efficiency of a scale by the median of |residuals|, of Gaussian noise
-ENOUGH_SETTINGS = 8  # chosen: with several seeds each, by which one is judged
-# of notes: that a run was stopped
+SAME, MOST_COLUMNS = 0.01, 16  # chosen: relative error of rounded products; guard: columns of a table
+NEAR_ZERO = 0.1  # chosen: of the median; where the smallest loss is less, another may be zero
+GAP = 1.0  # chosen: decades between values in one unit and in another, which are three decades apart
+MOST_UNTUNED = 0.5  # chosen: share of sizes up to which unsearched ones are exceptions
+LEAST_COUNT = 10_000  # guard: smaller numbers count heads or layers, or are a width
+MEDIAN_TELLS = 0.37  # defined: efficiency of a standard deviation by the median of |residuals|
+ENOUGH_SETTINGS = 8  # chosen: rows or settings that show what is usual
 NOTES = r"(?:^|_)(?:notes?|comments?|remarks?)$"
 WRONG = (
     r"\b(?:bugs?|wrong|mistake|suspicious|suspect|contaminat\w+|leak\w*|(?:not |un)tuned"
@@ -101,7 +100,7 @@ WRONG = (
 SAID_STOPPED = (
     r"\b(?:killed|preempted|crashed|diverged|aborted|unfinished|incomplete|timed? ?out|stopped early)\b"
 )
-MOST_ROWS = 12  # of a doubt, that its lines name
+MOST_ROWS = 12  # convention: of a doubt, that are named
 
 
 @dataclass(frozen=True)
@@ -109,11 +108,11 @@ class Doubt(Worded):
     """Something that would make a reviewer doubt a study.
 
     Attributes:
-        kind: its code, as "duplicates".
+        kind: such as "duplicates".
         rows: the positions of the rows in the table, from 0.
         what: what was found, with its numbers.
         before, after: the answer with these rows and without; NaN where there is none.
-        answer: what the answer is: `ANSWERS`.
+        answer: what the answer is; see `ANSWERS`.
     """
 
     kind: str
@@ -200,9 +199,9 @@ class Audit(NotebookResult):
 
 
 def doubted(study: Study, kind: str, wrong: Any, code: str = "", **details: Any) -> Iterator[Doubt]:
-    """A doubt with what its rows change: in isoFLOP studies the best size, else how the loss falls.
+    """A doubt with the effect of its rows on the answer.
 
-    None where rows are wrong of which none has a loss, such as runs that are written down as diverged.
+    None where no row has a loss, as of diverged runs that are written down.
 
     Args:
         wrong: a mask of the rows of the study, or their positions in the table.
@@ -274,9 +273,8 @@ def off_centre(study: Study) -> Iterator[Doubt]:
 def outlying(study: Study) -> Iterator[Doubt]:
     """Runs far off the surface of all runs, or off the parabola of their compute.
 
-    Both are judged by the scatter of the study, since one curve has few runs. A surface that does not fit has
-    a large scatter and names few; parabolas follow the runs that it leaves, since they bend to those far from
-    their minimum.
+    Both are judged by the scatter of the whole study, since one curve has few runs. The parabolas are fitted
+    without the runs far off the surface, which would bend them.
     """
     off = study.off_surface
     alone = not study.isoflops and not study.searched and not study.frame["run"].duplicated().any()
@@ -296,7 +294,7 @@ def outlying(study: Study) -> Iterator[Doubt]:
 
 
 def other_flops(study: Study) -> Iterator[Doubt]:
-    """A compute that is not 6 N D; rows where it is not what other runs of that size, or near it, have."""
+    """A compute that is not 6 N D; rows where its ratio to 6 N D is not that of runs of about this size."""
     frame = study.frame
     ratio = FLOPS_PER_PARAM_EXAMPLE * frame[study.size] * frame[study.data] / frame[study.budget]
     if not ((ratio - 1).abs() > OTHER_FLOPS).any():
@@ -312,10 +310,7 @@ def other_flops(study: Study) -> Iterator[Doubt]:
 
 
 def counted_parameters(study: Study) -> Iterator[Doubt]:
-    """Rows that count other parameters; or counts, with embeddings or the head and without, that disagree.
-
-    In the exponent of the best size in isoFLOP studies; of the loss in others, such as one run of each depth.
-    """
+    """Rows that count other parameters; or several counts, as without embeddings, whose exponents differ."""
     other = counted_otherwise(study)
     if other.any():
         yield from doubted(study, "counted_parameters", other, "counted_otherwise")
@@ -338,10 +333,10 @@ def counted_parameters(study: Study) -> Iterator[Doubt]:
 
 
 def counts_of_parameters(study: Study) -> dict[str, pd.Series]:
-    """Every count of a whole network that the columns allow: given, or a body plus its head, plus all parts.
+    """Every count of a whole network that the columns allow: given, or the body plus the head or all parts.
 
-    A column of embeddings, of a head or of scalars alone is a part, and no count of a network. Where there is
-    one count, a vocabulary times the width is a part of it, or is added to it where it is more.
+    A column of embeddings, of a head or of scalars alone is a part and no count. To a single count the
+    embeddings (a column, or vocabulary times width) are added; or subtracted, where it may contain them.
     """
     numbers = study.numbers
     columns = [c for c in numbers if numbers[c].nunique() > 2 and numbers[c].min() >= 0]
@@ -419,8 +414,8 @@ def unfinished(study: Study) -> Iterator[Doubt]:
 def of_another_kind(study: Study) -> Iterator[Doubt]:
     """Rows that were measured or trained otherwise than the others, whatever their losses are.
 
-    Of columns that say how, also all large or all small runs; of any other column a few rows with a value
-    that no others have, unless these are the largest or the smallest runs: many settings follow the size.
+    In columns that say how (`HOW`), also all large or all small runs; in any other column a few rows with a
+    value of their own, unless these are the largest or smallest runs, since many settings follow the size.
     """
     frame, how = study.frame, study.columns(HOW)
     for column in study.columns(NOTES):
@@ -463,7 +458,7 @@ def unlike_seeds(study: Study) -> Iterator[Doubt]:
 
 
 def inconsistent(study: Study) -> Iterator[Doubt]:
-    """A few rows in which a column is not the product of two others, as it is in all others."""
+    """A few rows in which a relation between columns fails that all others obey: a product, a power."""
     numbers = study.numbers.drop(columns=[*ADDED], errors="ignore")
     numbers = numbers[[c for c in numbers if numbers[c].nunique() > 1 and not is_seed(str(c))]]
     logs = np.log(numbers.where(numbers > 0)).iloc[:, :MOST_COLUMNS]
@@ -482,14 +477,14 @@ def inconsistent(study: Study) -> Iterator[Doubt]:
         if {*two} in follow or not _at_an_end(study, single[frozenset(two)] > OTHER_FLOPS)
     ]  # fmt: skip
     found += [((column, study.size), away) for column, away in unlike_their_size(study, logs)]
-    if {study.data, study.size} <= {*logs}:  # of most runs the data are more than the parameters
+    if {study.data, study.size} <= {*logs}:  # most runs have more data than parameters
         more = logs[study.data] > logs[study.size]
         beyond = (logs[study.size] > logs[study.size][more].max()) & (
             logs[study.data] < logs[study.data][more].min()
         )
         away = study.off_surface.abs()
         fits = away.index[away <= 3 * median_scale(away.to_numpy())] if len(away) else []
-        swapped = ~more & beyond & ~logs.index.isin(fits)  # of a large network the data may be few
+        swapped = ~more & beyond & ~logs.index.isin(fits)  # a large network may have few data
         found.append(((study.size, study.data), swapped * (swapped.mean() <= FEW_ROWS)))
     for whole in logs:
         for two in combinations(logs.columns.drop(whole), 2):
@@ -506,9 +501,9 @@ def inconsistent(study: Study) -> Iterator[Doubt]:
 
 
 def unlike_their_size(study: Study, logs: pd.DataFrame) -> Iterator[tuple[str, pd.Series]]:
-    """Of columns that are no outcome the few rows that are far from what others of their size have.
+    """Columns with a few rows far from what runs of their size have, and these rows.
 
-    Settings, shapes and times are constant or follow the size as a power, more or less closely.
+    Settings, shapes and times are constant or follow a power of the size, more or less closely.
     """
     sizes = np.log(study.frame[study.cell].where(study.frame[study.cell] > 0))
     own = {*study.columns(OUTCOMES), *study.scores, *study.searched, *study.cell, study.budget}
@@ -534,7 +529,7 @@ def unlike_the_others(y: pd.Series, x: pd.DataFrame, least: float = SAME) -> pd.
 
 
 def training_gap(study: Study) -> Iterator[Doubt]:
-    """Runs whose test loss is not what the training losses of the others let expect."""
+    """Runs whose test loss is far from what their training loss predicts by the other runs."""
     for column in study.columns(r"train\w*_?(?:loss|nll|bpb|ce)"):
         if column != study.loss and column in study.numbers:
             train = np.log(study.frame[column].where(study.frame[column] > 0))
@@ -628,18 +623,18 @@ def edge_of_grid(study: Study) -> Iterator[Doubt]:
 
 
 def undertuned(study: Study) -> Iterator[Doubt]:
-    """One size whose best losses lie above those of the others.
+    """One size whose best losses lie above the curve of the other sizes.
 
-    Against the parabolas of isoFLOP curves, where three or more have the size; else against a parabola in
-    ln N, and in ln D where that varies, through the best losses, or of few sizes against the surface.
+    The curves are the parabolas of isoFLOP studies, where three or more have the size; else a parabola in
+    ln N, and in ln D where that varies, through the best losses; or with few sizes the surface.
     """
     if study.isoflops:
         off, least = pd.concat([pd.Series(c.off, c.rows) for c in study.isoflops]), 3
     else:
-        # one run of a size at data of its own may be off for these data
+        # where the data vary, one run of a size may be off because of its data
         off, least = study.off_line(), len(study.axes)
     few = not len(off)
-    if few:  # sizes for a parabola; with many data, a surface knows all but the ends
+    if few:  # too few sizes for a parabola; a surface fits all but the first and last size
         off, least = study.off_surface, 3
     by_size = off.groupby(study.frame[study.size].reindex(off.index)).agg(["median", "min", "count"])
     by_size = by_size[by_size["count"] >= least]
@@ -666,8 +661,8 @@ def contaminated(study: Study) -> Iterator[Doubt]:
         curve = scores.Curve(str(study.loss), known[study.loss].to_numpy(float), share, questions=asked)
         if scores.left_chance(curve, str(column)) is not None:
             continue
-        # by what the others allow, which do not bend to these: they know little of the lowest losses
-        # at first without scores above those of the runs with the next lower losses
+        # the curve is fitted without scores that are too good: at first without those above the runs with the
+        # next lower losses, then without those above the curve
         order = np.argsort(curve.loss)
         lower = [
             np.median(share[order[max(at - BETWEEN, 0) : at]]) if at else 1.0 for at in range(len(order))

@@ -44,7 +44,7 @@ UNFINISHED = 0.98  # chosen: of the planned steps
 # words of what is done of a run or planned, by unit; not of its beginning, its best point or distinct data
 UNITS_OF_RUNS = ("step|iter|update", "tok(?:en|s|$|_)", "epoch", "image", "sample|example|seen")
 NOT_OF_RUNS = r"warm|best|lowest|unique|distinct|batch|every|interval|freq|_per_|/|ratio|frac|share"
-# what became of runs; any other word beside one of the first, or in a column called so, is no good end
+# columns that say how runs ended, and words for good and bad ends; other words in such columns are bad ends
 ENDED = r"(?:^|_)(?:state|status|outcome|(?:exit|stop|end)_?(?:reason|status|code)|termination)$"
 ENDED_WELL = ("finished", "completed", "complete", "done", "success", "successful", "succeeded", "ok")
 ENDED_BADLY = ("running", "crashed", "failed", "killed", "preempted", "unfinished", "diverged")
@@ -74,7 +74,7 @@ PASSED = 1e-4  # defined: of ln loss, below which a fit of least absolute deviat
 SAME_COUNT = 0.02  # chosen: relative, within which a count is that of a formula: biases and norms add less
 ROUNDED = 5.1e-3  # defined: relative, of a number to three digits
 SAME_RATIO = 0.05  # chosen: lengths of a schedule over those of runs that differ by rounding, relative
-# columns that say how a loss was measured or a run trained: another value is another study, whatever its loss
+# columns that say how a loss was measured or a run trained: rows with another value are another study
 HOW = (
     r"tokeni[sz]er|vocab|bytes_per|(?:eval|valid|val|test|held_?out)\w*_?(?:set|data|split|suite|len|context|version"
     r"|code|tok|batch|iter)|(?:^|_)split$|harness|shots?$|prompt|metric|(?:^|_)units?$|reduction|smooth|(?:^|_)ema"
@@ -234,9 +234,10 @@ class Study:
 
     @cached_property
     def schedules(self) -> dict[str, pd.Series]:
-        """What columns say of the schedule, by row.
+        """The kind of schedule of every row, by column.
 
-        Numbers are relative to the steps, the tokens or the rate of the run, which leaves the fewest kinds.
+        Numbers are taken relative to the steps, the tokens or the rate of the run, whichever gives the fewest
+        kinds.
         """
         numbers, found = self.numbers, dict[str, pd.Series]()
         units = [numbers[c] for c in ("step", "tokens", self.data, "learning_rate") if c in numbers]
@@ -253,12 +254,12 @@ class Study:
         return {**found, **{c: self.frame[c] for c in self.frame if is_phase(self.frame[c])}}
 
     def of_run(self, done: pd.Series) -> pd.Series:
-        """The most of each run, which may have several rows."""
+        """The largest value of each run, which may have several rows."""
         return done.groupby(self.frame["run"]).transform("max") if "run" in self.frame else done
 
     @cached_property
     def done(self) -> list[pd.Series]:
-        """Which part of its plan each run did: by two columns of one unit that agree for most runs."""
+        """The part of its plan that each run did, by two columns of one unit that agree for most runs."""
         found = list[pd.Series]()
         for unit in UNITS_OF_RUNS:
             for column, planned in permutations(self.lengths(unit), 2):
@@ -283,7 +284,7 @@ class Study:
 
     @cached_property
     def ends(self) -> list[pd.Series]:
-        """Columns of words that say what became of the runs, in lower case; what most of them say is well."""
+        """Columns of words that say how the runs ended, in lower case; the most common one is a good end."""
         found = list[pd.Series]()
         for column in self.frame:
             words = self.frame[column].dropna().astype(str).str.lower()
@@ -297,7 +298,7 @@ class Study:
 
     @cached_property
     def searched(self) -> list[str]:
-        """Settings that the runs of a size vary: known ones, and others with a best value inside."""
+        """Settings that are searched at a size: known ones, and others whose best value lies inside."""
         numbers = self.numbers
         outcomes = {*self.columns(OUTCOMES), *self.scores, *self.columns(PARTS_OF_DATA)}
         shares = [
@@ -315,7 +316,7 @@ class Study:
         return known
 
     def searches(self, column: str) -> Iterator[tuple[int, Cell]]:
-        """Of every size the row of the best run, and the runs by the value of a setting."""
+        """For every size the row of its best run, and its runs by the value of a setting."""
         known = self.frame.dropna(subset=[column, self.loss])
         for _, rows in known.groupby(self.cell):
             if rows[column].nunique() > 2:
@@ -483,9 +484,9 @@ def counted_otherwise(study: Study) -> pd.Series:
 
 
 def copied(study: Study) -> pd.Series:
-    """Rows that repeat others, to five digits, in every setting and in the loss; not in where they were kept.
+    """Rows that repeat others to five digits in every setting and the loss, wherever they were kept.
 
-    The data of an isoFLOP study follow from compute and size, and differ by how they are counted.
+    The data of an isoFLOP study follow from compute and size and may be counted differently.
     """
     # the reader numbers rows of the same settings
     compared = study.frame.drop(columns=["run", "repeat", "source", *study.columns(KEPT)], errors="ignore")
@@ -495,7 +496,7 @@ def copied(study: Study) -> pd.Series:
     settings = compared.astype(str).assign(**numbers.map(lambda v: f"{v:.{DIGITS_OF_COPIES}g}"))
     copies = settings.duplicated(keep="first")
     seeds = [c for c in compared if is_seed(c)]
-    # of other seeds, or under another name, the loss is another one: all of its digits show a copy
+    # under another seed or name only equal losses of many digits show a copy
     loss = study.frame[study.loss].map(lambda v: f"{v:.7g}" if seeds else repr(v))
     exact = settings[[*numbers]].assign(**{str(study.loss): loss}).drop(columns=seeds, errors="ignore")
     many = digits(loss) >= DIGITS_OF_COPIES
