@@ -223,9 +223,9 @@ ROW_COUNT = "repeat"  # the column in which readers count rows of equal settings
 
 
 def _rows_are_a_curve(table: Curves, x: str) -> bool:
-    """Whether the rows of one size are points of one curve, since the table names neither runs nor
-    progress.""" named = {*table.seed_columns, *table.progress_columns} - {ROW_COUNT, x} return not named and
-    (ROW_COUNT in table.frame or x in table.progress_columns)
+    """Whether the rows of one size are points of one curve: the table names neither runs nor progress."""
+    named = {*table.seed_columns, *table.progress_columns} - {ROW_COUNT, x}
+    return not named and (ROW_COUNT in table.frame or x in table.progress_columns)
 
 
 def _mean_curve(
