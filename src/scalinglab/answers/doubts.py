@@ -645,8 +645,8 @@ def undertuned(study: Study) -> Iterator[Doubt]:
     if few:
         above.iloc[[0, -1]] = False
     for size in by_size.index[above]:
-        mine = study.frame[study.size] == size
-        yield from doubted(study, "undertuned", mine, column=study.size, size=float(size))
+        of_size = study.frame[study.size] == size
+        yield from doubted(study, "undertuned", of_size, column=study.size, size=float(size))
 
 
 def contaminated(study: Study) -> Iterator[Doubt]:

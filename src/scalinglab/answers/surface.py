@@ -94,8 +94,8 @@ def _add_optimum(
 ) -> Answers:  # fmt: skip
     """The answers with what ten times the compute gives, the compute-optimal model and the next run."""
     largest = float(spent.max())
-    far = None if compute is None else too_far(compute, spent)
-    target = float(compute) if compute is not None and far is None else FURTHER * largest
+    refused = None if compute is None else too_far(compute, spent)
+    target = float(compute) if compute is not None and refused is None else FURTHER * largest
     plan = Command("plan next", *chosen, "--compute", flops(target, unit=""))
     try:
         best = fitted.compute_optimal([*dict.fromkeys((largest, FURTHER * largest, target))])
@@ -105,23 +105,23 @@ def _add_optimum(
             unanswered("compute-optimal", error, Command("laws surface", *chosen), names),
             unanswered("next run", Reason("no_optimum"), plan, names),
         )
-    asked = [*best.compute].index(target)
+    place = [*best.compute].index(target)
     ruled_out = fitted.weights.get(fitted.law.form.name, 0.0) < SIGNIFICANT
     contradicted = ruled_out and found["power law"].facts["verdict"] == "not quite"
-    assumed = _if_the_form_holds(fitted, best, asked, contradicted)
+    assumed = _if_the_form_holds(fitted, best, place, contradicted)
     form: dict[str, Any] = {"form": fitted.law.form.name, "contradicted": contradicted}
     if assumed is not None:
         there = {name: getattr(assumed, f"{name}_median")[0] for name in ("n_params", "n_data")}
-        form["more_loss"] = max(float(fitted.median(there) / best.loss_median[asked]) - 1, 0.0)
+        form["more_loss"] = max(float(fitted.median(there) / best.loss_median[place]) - 1, 0.0)
     tenfold = Command("laws surface", *chosen, "--compute", flops(best.compute[1], unit=""))
     optimal = Command("plan optimal", *chosen, "--compute", flops(target, unit=""))
     found = found.plus(
         _ten_times(best, found, of_accuracy(curves, found.y), tenfold),
-        find_optimum(best, asked, names, optimal, () if far is None else (far,), assumed, form),
+        find_optimum(best, place, names, optimal, () if refused is None else (refused,), assumed, form),
         optimal=best,
     )
     try:
-        runs = questions.next_runs(fitted, at=(best.n_params[asked], best.n_data[asked]))
+        runs = questions.next_runs(fitted, at=(best.n_params[place], best.n_data[place]))
     except ScalinglabError as error:
         return found.plus(unanswered("next run", error, plan, names))
     return found.plus(next_run(runs, names, plan), next_runs=runs)
@@ -233,11 +233,16 @@ def _few_that_miss(fitted: Surface) -> tuple[Reason, ...]:
     found = fitting.without_few(fitted.law)
     if found is None:
         return ()
-    law, far = found
+    law, outliers = found
     data = fitted.law.points
-    off = np.abs(np.log(data.y[far] / law.at(tuple(data.x[:, far]))))
+    off = np.abs(np.log(data.y[outliers] / law.at(tuple(data.x[:, outliers]))))
     about = {name: law.parameters[name] for name in EXPONENTS}
-    about |= {"count": int(far.sum()), "runs": len(far), "low": float(off.min()), "high": float(off.max())}
+    about |= {
+        "count": int(outliers.sum()),
+        "runs": len(outliers),
+        "low": float(off.min()),
+        "high": float(off.max()),
+    }
     return (Reason("few_miss", sizes=tuple(map(Column, EXPONENTS.values())), **about),)
 
 

@@ -166,9 +166,9 @@ def _knots(rates: np.ndarray) -> np.ndarray:
     cell = rates.max() / DECAY_CELLS
     level = np.floor(np.r_[0.0, np.cumsum(change)] / cell)
     moves = np.r_[False, change > 0, False]  # before and after each rate
-    kept = np.ones(len(rates), bool)
-    kept[1:-1] = (level[1:-1] != level[:-2]) | (moves[1:-2] != moves[2:-1]) | (change[1:] > cell)
-    return kept
+    needed = np.ones(len(rates), bool)
+    needed[1:-1] = (level[1:-1] != level[:-2]) | (moves[1:-2] != moves[2:-1]) | (change[1:] > cell)
+    return needed
 
 
 @dataclass(frozen=True, eq=False)

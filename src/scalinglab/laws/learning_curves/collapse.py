@@ -262,7 +262,7 @@ class Family:
     def of(found: list[SizeCurve]) -> Family:
         """The family of these curves."""
         across = np.array([np.linspace(power_law_window(c).low, c.x[-1], GRID) for c in found])
-        kept = [c.x >= grid[0] - 1e-9 for c, grid in zip(found, across, strict=True)]
+        in_power_law = [c.x >= grid[0] - 1e-9 for c, grid in zip(found, across, strict=True)]
         return Family(
             across=across,
             own=np.array([c.smoothed(grid) for c, grid in zip(found, across, strict=True)]),
@@ -273,7 +273,7 @@ class Family:
             freedom=np.array([max(c.x.size - c.smoothed.dof, 0.0) for c in found]),
             descent=np.array([np.ptp(c.smoothed.values) for c in found]),
             uncertainty=np.array([c.smoothed.noise * np.linalg.norm(c.smoothed.hat, axis=1) for c in found]),
-            points=tuple((c.x[k], c.y[k]) for c, k in zip(found, kept, strict=True)),
+            points=tuple((c.x[k], c.y[k]) for c, k in zip(found, in_power_law, strict=True)),
         )
 
     def shifted(self, grid: np.ndarray, position: np.ndarray, height: np.ndarray) -> np.ndarray:
@@ -326,9 +326,9 @@ class Family:
             master = self.shifted(x - position[one], position, height)[others]
             left = error.shifted(x - position[one], position, np.zeros_like(height))[others]
             present = np.isfinite(master).sum(axis=0)
-            seen = present >= min(2, len(others))
-            mean = np.nansum(master[:, seen], axis=0) / present[seen]
-            variance = own[one] + np.nansum(left[:, seen] ** 2, axis=0) / present[seen] ** 2
-            scores.append((y[seen] - height[one] - mean) ** 2 / variance)
+            shared = present >= min(2, len(others))
+            mean = np.nansum(master[:, shared], axis=0) / present[shared]
+            variance = own[one] + np.nansum(left[:, shared] ** 2, axis=0) / present[shared] ** 2
+            scores.append((y[shared] - height[one] - mean) ** 2 / variance)
         every = np.concatenate(scores)
         return float(every.mean()) if every.size else float("nan")

@@ -154,16 +154,20 @@ def laws_of(found: list[SizeCurve], notes: tuple[Reason, ...] = (), seed: int = 
     resolved = np.array([w.resolved for w in windows])
     _, norms = level_crossings(found, windows)
     logs = np.log([curve.size for curve in found])
-    early = np.array([w.slope for w in windows])[resolved]
-    gamma_1 = Estimate.from_stderr(early.mean(), early.std(ddof=1) / np.sqrt(early.size), dof=early.size - 1)
+    early_slopes = np.array([w.slope for w in windows])[resolved]
+    gamma_1 = Estimate.from_stderr(
+        early_slopes.mean(), early_slopes.std(ddof=1) / np.sqrt(early_slopes.size), dof=early_slopes.size - 1
+    )
     position = norms.mean(axis=1)
     each = slopes(logs[resolved], norms[resolved].T)
     sampled = slope(logs[resolved], position[resolved])
     # where the exponent depends on the level the collapse is imperfect: that is part of the error
-    gamma_2 = Estimate.from_stderr(sampled.value, np.hypot(sampled.stderr, each.std()), dof=early.size - 2)
+    gamma_2 = Estimate.from_stderr(
+        sampled.value, np.hypot(sampled.stderr, each.std()), dof=early_slopes.size - 2
+    )
     measured = slope(logs, np.array([o.y for o in optima]))
     direct = slope(logs, np.array([o.x for o in optima]))
-    predicted = product(gamma_1, gamma_2, dof=early.size - 2)
+    predicted = product(gamma_1, gamma_2, dof=early_slopes.size - 2)
     height = np.exp([o.y for o in optima])
     table = pd.DataFrame(
         {
@@ -191,14 +195,14 @@ def laws_of(found: list[SizeCurve], notes: tuple[Reason, ...] = (), seed: int = 
         gamma_2_optimum=direct,
         sigma=float(np.hypot(predicted.stderr, measured.stderr)),
         collapse=collapse_at(found, position),
-        notes=(*notes, *_drift_note(logs[resolved], early)),
+        notes=(*notes, *_drift_note(logs[resolved], early_slopes)),
     )
 
 
-def _drift_note(logs: np.ndarray, early: np.ndarray) -> tuple[Reason, ...]:
+def _drift_note(logs: np.ndarray, early_slopes: np.ndarray) -> tuple[Reason, ...]:
     """A note where the early slopes change with size, so that γ₁ is an average of different slopes."""
-    trend = slope(logs, early)
+    trend = slope(logs, early_slopes)
     if not trend.low * trend.high > 0:  # the 95 % interval holds zero, or there is none
         return ()
-    ends = {"first": float(early[np.argmin(logs)]), "last": float(early[np.argmax(logs)])}
+    ends = {"first": float(early_slopes[np.argmin(logs)]), "last": float(early_slopes[np.argmax(logs)])}
     return (Reason("early_slopes_drift", **ends, trend=trend.value),)

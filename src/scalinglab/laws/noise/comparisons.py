@@ -113,11 +113,11 @@ def stability(curves: Curves, *, trained_above: float | None = None) -> Stabilit
     return Stability(widths, found.width_column, rates, share, largest, known_ends, exponent)
 
 
-def half_fail(rates: np.ndarray, share: np.ndarray, missed: Any = 0.0) -> np.ndarray:
+def half_fail(rates: np.ndarray, share: np.ndarray, shift: Any = 0.0) -> np.ndarray:
     """(rows,) the rate above which half of the runs fail, for each row of shares; NaN outside the search.
 
     Args:
-        missed: by how many steps of the search each rate is shifted.
+        shift: by how many steps of the search each rate is shifted.
     """
     stable = share < 0.5
     last = share.shape[1] - 1 - stable[:, ::-1].argmax(axis=1)
@@ -125,7 +125,7 @@ def half_fail(rates: np.ndarray, share: np.ndarray, missed: Any = 0.0) -> np.nda
     low, high = share[rows, last], share[rows, after]
     with np.errstate(invalid="ignore", divide="ignore"):
         fraction = (0.5 - low) / (high - low)
-        found = np.exp(log_rates[last] + (fraction + missed) * (log_rates[after] - log_rates[last]))
+        found = np.exp(log_rates[last] + (fraction + shift) * (log_rates[after] - log_rates[last]))
     return np.where(stable.any(axis=1) & ~stable[:, -1], found, np.nan)
 
 
@@ -181,11 +181,11 @@ def compare(curves: Curves, **options: Any) -> Compared:
         curves: runs of both searches.
         options: of `optimal_noise`.
     """
-    both = searches(curves)
-    if missing := [name for name in VARIED if name not in both]:
+    by_search = searches(curves)
+    if missing := [name for name in VARIED if name not in by_search]:
         varied, fixed = VARIED[missing[0]]
         raise BadInput(f"no search over {varied}: no {fixed} has runs at two values of it or more")
-    return compare_searches(both["batch"], both["rate"], **options)
+    return compare_searches(by_search["batch"], by_search["rate"], **options)
 
 
 def compare_searches(by_batch: Curves, by_rate: Curves, **options: Any) -> Compared:
@@ -264,11 +264,11 @@ def over_time(
         except BadInput:
             if share in (0.5, 1.0):
                 raise  # at an earlier time some width has not trained yet
-    kept, optima = zip(*found, strict=True)
+    known_shares, optima = zip(*found, strict=True)
     ratios = tuple(ratio_of(one, optima[-1]) for one in optima)
-    half = kept.index(0.5)
+    half = known_shares.index(0.5)
     verdict = verdict_on(ratios[half], bounded=optima[half].bounded and optima[-1].bounded)
-    return OverTime(tuple(kept), tuple(optima), ratios, verdict)
+    return OverTime(tuple(known_shares), tuple(optima), ratios, verdict)
 
 
 def ratio_of(one: OptimalNoise, last: OptimalNoise) -> Estimate:

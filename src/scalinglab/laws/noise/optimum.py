@@ -135,7 +135,7 @@ class OptimalNoise(Worded):
 
     @property
     def remarks(self) -> Iterator[Remark]:
-        both = self.width_column != "width" and bool(np.isfinite(self.multiple).any())
+        has_multiple = self.width_column != "width" and bool(np.isfinite(self.multiple).any())
         rows = [
             {
                 "width": self.multiple[i], "w": width, "noise": self.noise[i], "low": self.low[i],
@@ -145,7 +145,7 @@ class OptimalNoise(Worded):
             for i, width in enumerate(self.width)
         ]  # fmt: skip
         y = "accuracy" if self.y.endswith("error") else self.y
-        yield TableRows("noise_and_width" if both else "noise", rows, {"best": f"best {y}"})
+        yield TableRows("noise_and_width" if has_multiple else "noise", rows, {"best": f"best {y}"})
         if self.edge.any():
             yield Reason("noise_edge" if self.used.all() else "noise_edge_left_out")
         column = self.width_column

@@ -179,9 +179,9 @@ def law_or_continuation(
         _no_columns(x, y, rows)
         return given
     if is_table(given) and form == "auto":
-        kept = _of_one(rows)
-        policy = kept.pop("nan_policy", "raise")
-        table = points_from((given,), x, y, reduce=reduce, **kept)
+        chosen_rows = _of_one(rows)
+        policy = chosen_rows.pop("nan_policy", "raise")
+        table = points_from((given,), x, y, reduce=reduce, **chosen_rows)
         found = continuation(table.x, table.y, nan_policy=policy)
         notes = (*table.notes, *found.points.notes, *table_outlier_note(table, policy))
         return replace(found, points=replace(found.points, notes=notes))

@@ -232,8 +232,8 @@ def next_runs(
     budgets = [times * largest for times in TIMES] if budget is None else [float(budget)]
     prices = checked_costs(price(*places.T) if callable(price) else price, len(places), max(budgets))
     if generated and callable(price) and isinstance(fitted, Surface):
-        kept = large_enough(places, prices, largest, budgets[0])
-        places, prices = places[kept], prices[kept]
+        large = large_enough(places, prices, largest, budgets[0])
+        places, prices = places[large], prices[large]
     if not (prices <= budgets[0]).any():
         raise BadInput(
             f"no candidate costs {budgets[0]:.3g} {unit} or less; the cheapest candidate costs "
@@ -324,10 +324,10 @@ class _Prediction:
             times: (runs,) the largest size then over that of now.
         """
         rest = self.half_width**2 - self.narrowed**2
-        kept = [1.0 if self.shrink is None else self.shrink(each) ** 2 for each in times]
+        shrunk = [1.0 if self.shrink is None else self.shrink(each) ** 2 for each in times]
         return np.array([
-            np.sqrt(np.mean(rest * part + self.narrowed**2 * share))
-            for part, share in zip(kept, left, strict=True)
+            np.sqrt(np.mean(rest * factor + self.narrowed**2 * share))
+            for factor, share in zip(shrunk, left, strict=True)
         ])  # fmt: skip
 
 

@@ -84,42 +84,48 @@ def after_fit(
     count, places = len(candidates), np.vstack([candidates, targets]).T
     error, shared, problem = error or FormError(law), SharedErrors(law), law.problem
     noise = error.run_variance if error.learns else law.variance
-    if shared.shows:  # the rest of it is in `together`
+    if shared.shows:  # the rest of it is in `shared_covariance`
         noise = noise * shared.alone
     noise = max(noise, LEAST_VARIANCE * law.unit**2)
     points = np.atleast_2d(law.points.x)
     known, weight = points[:, error.rows], problem.weight[0][error.rows]
 
-    def missed(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    def form_covariance(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return error.covariance(a, b) if error.learns else np.zeros((a.shape[1], b.shape[1]))
 
-    def together(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    def shared_covariance(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return shared.between(a, b) if shared.shows else np.zeros((a.shape[1], b.shape[1]))
 
     jacobian = problem.jacobian(law.coordinates[None])[0]
     runs, priors = jacobian[error.rows], jacobian[points.shape[1] :]
     # `FormError` takes every second, third … of many runs: each stands for so many
     scatter = noise / (error.every * problem.count[0][error.rows])
-    both = missed(known, known) * np.outer(weight, weight) + together(known, known)
-    measured = cho_factor(both + np.diag(scatter))
-    seen = missed(places, known) * weight
-    seen[:count] += together(candidates.T, known)
-    solved = cho_solve(measured, seen.T)
-    free = derivatives(law, places.T) - solved.T @ runs
+    known_covariance = form_covariance(known, known) * np.outer(weight, weight) + shared_covariance(
+        known, known
+    )
+    measured = cho_factor(known_covariance + np.diag(scatter))
+    cross_known = form_covariance(places, known) * weight
+    cross_known[:count] += shared_covariance(candidates.T, known)
+    solved = cho_solve(measured, cross_known.T)
+    remaining = derivatives(law, places.T) - solved.T @ runs
     inverse = _inverse(runs.T @ cho_solve(measured, runs) + priors.T @ priors / noise)
-    carried = free @ inverse
+    weighted = remaining @ inverse
 
     @cache  # plans of several budgets take the same runs
     def column(i: int) -> np.ndarray:
-        found = carried @ free[i] + missed(places, places[:, [i]])[:, 0] - seen @ solved[:, i]
-        found[:count] += together(candidates.T, places[:, [i]])[:, 0]
+        found = (
+            weighted @ remaining[i]
+            + form_covariance(places, places[:, [i]])[:, 0]
+            - cross_known @ solved[:, i]
+        )
+        found[:count] += shared_covariance(candidates.T, places[:, [i]])[:, 0]
         return np.asarray(found)
 
-    cross = carried[:count] @ free[count:].T + missed(places[:, :count], places[:, count:])
+    cross = weighted[:count] @ remaining[count:].T + form_covariance(places[:, :count], places[:, count:])
     alone = error.variance(places) if error.learns else 0.0
-    own = np.sum(carried * free, axis=1) + alone - np.sum(seen * solved.T, axis=1)
+    own = np.sum(weighted * remaining, axis=1) + alone - np.sum(cross_known * solved.T, axis=1)
     own[:count] += shared.variance if shared.shows else 0.0
-    return Posterior(column, cross - seen[:count] @ solved[:, count:], own, noise)
+    return Posterior(column, cross - cross_known[:count] @ solved[:, count:], own, noise)
 
 
 def derivatives(law: Solution, sizes: np.ndarray) -> np.ndarray:

@@ -251,13 +251,13 @@ def _bend_of_line(
     u: np.ndarray, v: np.ndarray, level: float, matters: float, notes: tuple[Reason, ...]
 ) -> Bend:
     """The answer by a parabola of v = ln y in u = ln x."""
-    seen = bend.of_line(u, v)
+    fitted = bend.of_line(u, v)
     middle = (u.min() + u.max()) / 2
     mean = -float(np.polyfit(u - middle, v, 2)[1])  # the local exponent in the middle
-    start, end = mean - seen.change / 2, mean + seen.change / 2
-    low, high = interval(Student(seen.change, seen.change_error, seen.dof), level)
-    p = seen.pvalue
-    if p < 1 - level and abs(seen.change) > 1e-6:
+    start, end = mean - fitted.change / 2, mean + fitted.change / 2
+    low, high = interval(Student(fitted.change, fitted.change_error, fitted.dof), level)
+    p = fitted.pvalue
+    if p < 1 - level and abs(fitted.change) > 1e-6:
         straight: bool | None = False
         code, details = "flattens" if abs(end) < abs(start) else "steepens", {"first": start, "last": end}
     elif max(abs(low), abs(high)) > matters * abs(mean):
@@ -266,4 +266,4 @@ def _bend_of_line(
     else:
         straight, code = True, "straight"
         details = {"exponent": abs(mean), "low": low, "high": high}
-    return Bend(straight, seen.change, low, high, start, end, p, Reason(code, **details, p=p), notes)
+    return Bend(straight, fitted.change, low, high, start, end, p, Reason(code, **details, p=p), notes)
