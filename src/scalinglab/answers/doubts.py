@@ -87,7 +87,9 @@ PARTS = {
 PROGRESS = f"{UNITS_OF_RUNS[0]}|{UNITS_OF_RUNS[2]}"  # steps and epochs
 SAME, MOST_COLUMNS = 0.01, 16  # chosen: relative error of rounded products; guard: columns of a table
 NEAR_ZERO = 0.1  # chosen: of the median; where the smallest loss is less, another may be zero
-GAP = 1.0  # chosen: decades between values in one unit and in another, which are three decades apart
+# chosen: decades between values in one unit and in another, which are three apart, and how many times wider
+# that gap is than any other
+GAP, WIDER = 1.0, 1.6
 MOST_UNTUNED = 0.5  # chosen: share of sizes up to which unsearched ones are exceptions
 LEAST_COUNT = 10_000  # guard: smaller numbers count heads or layers, or are a width
 MEDIAN_TELLS = 0.37  # defined: efficiency of a standard deviation by the median of |residuals|
@@ -198,20 +200,15 @@ class Audit(NotebookResult):
         }  # fmt: skip
 
 
-def doubted(study: Study, kind: str, wrong: Any, code: str = "", **details: Any) -> Iterator[Doubt]:
+def doubted(study: Study, kind: str, wrong: Any, code: str = "", **details: Any) -> Doubt:
     """A doubt with the effect of its rows on the answer.
-
-    None where no row has a loss, as of diverged runs that are written down.
 
     Args:
         wrong: a mask of the rows of the study, or their positions in the table.
         code: of the words; by default that of the kind.
     """
     mask = np.asarray(wrong)
-    named = study.frame.index[mask] if mask.dtype == bool else np.sort(mask.astype(int))
-    rows = tuple(int(r) for r in named if study.loss is None or pd.notna(study.frame[study.loss][r]))
-    if len(named) and not rows:
-        return
+    rows = (study.frame.index[mask] if mask.dtype == bool else np.sort(mask.astype(int))).tolist()
     answer, before, after = "best_size", best_size_exponent(study.isoflops), float("nan")
     if np.isfinite(before):
         after = best_size_exponent(study.parabolas(without=rows)) if rows else after
@@ -221,7 +218,7 @@ def doubted(study: Study, kind: str, wrong: Any, code: str = "", **details: Any)
     if "column" in details:  # as the table calls it
         details["column"] = study.names.get(details["column"], details["column"])
     what = Reason(f"audit_{code or kind}", study=study.label, **{"count": len(rows), **details})
-    yield Doubt(kind, rows, what, before, after, answer)
+    return Doubt(kind, tuple(rows), what, before, after, answer)
 
 
 def far_off(off: Any, fitted: int = 0, least: float = 1e-4, dof: float = np.inf) -> np.ndarray:
@@ -244,10 +241,10 @@ def duplicates(study: Study) -> Iterator[Doubt]:
     """Rows that are copies of others, of this study or another, or the mean of other rows."""
     copies = study.frame.index.isin(study.copies) | equal_seeds(study)
     if copies.any():
-        yield from doubted(study, "duplicates", copies)
+        yield doubted(study, "duplicates", copies)
     means = mean_rows(study)
     if means.any():
-        yield from doubted(study, "duplicates", means, "means")
+        yield doubted(study, "duplicates", means, "means")
 
 
 def few_points(study: Study) -> Iterator[Doubt]:
@@ -256,7 +253,7 @@ def few_points(study: Study) -> Iterator[Doubt]:
     computes = numbered(known[study.budget], SAME_SIZE)
     few = known.groupby(computes)[study.size].transform("nunique").between(2, FEWEST - 1)  # one is no curve
     if few.any():
-        yield from doubted(study, "few_points", few.index[few], curves=computes[few].nunique(), needed=FEWEST)
+        yield doubted(study, "few_points", few.index[few], curves=computes[few].nunique(), needed=FEWEST)
 
 
 def off_centre(study: Study) -> Iterator[Doubt]:
@@ -267,7 +264,7 @@ def off_centre(study: Study) -> Iterator[Doubt]:
         small, large = curve.rises
         if not min(small, large) > usual:
             side = "small" if small < large else "large"
-            yield from doubted(study, "off_centre", curve.rows, compute=curve.compute, side=side)
+            yield doubted(study, "off_centre", curve.rows, compute=curve.compute, side=side)
 
 
 def outlying(study: Study) -> Iterator[Doubt]:
@@ -290,7 +287,7 @@ def outlying(study: Study) -> Iterator[Doubt]:
         scale = max(usual, min(c.scatter, 2 * usual), 1e-4)
         rows |= {*c.rows[unlikely(c.off / scale, number)]}
     if rows:
-        yield from doubted(study, "outlying", [*rows], scatter=usual)
+        yield doubted(study, "outlying", [*rows], scatter=usual)
 
 
 def other_flops(study: Study) -> Iterator[Doubt]:
@@ -306,14 +303,14 @@ def other_flops(study: Study) -> Iterator[Doubt]:
     smooth = np.exp(powers @ least_absolute(powers[known], np.log(same[known])))
     usual = (np.full(len(same), np.median(same[known])), smooth)
     wrong = min((known & (np.abs(same / u - 1) > OTHER_FLOPS) for u in usual), key=np.sum)
-    yield from doubted(study, "other_flops", wrong, low=float(ratio.min()), high=float(ratio.max()))
+    yield doubted(study, "other_flops", wrong, low=float(ratio.min()), high=float(ratio.max()))
 
 
 def counted_parameters(study: Study) -> Iterator[Doubt]:
     """Rows that count other parameters; or several counts, as without embeddings, whose exponents differ."""
     other = counted_otherwise(study)
     if other.any():
-        yield from doubted(study, "counted_parameters", other, "counted_otherwise")
+        yield doubted(study, "counted_parameters", other, "counted_otherwise")
         return
     exponents: dict[str, dict[str, float]] = {"best_size": {}, "loss": {}}
     for name, values in counts_of_parameters(study).items():
@@ -380,15 +377,17 @@ def mixed_schedules(study: Study) -> Iterator[Doubt]:
         counts = kinds.value_counts()
         if 1 < len(counts) < len(kinds):
             fewer = kinds != counts.index[0]
-            yield from doubted(study, "mixed_schedules", fewer, column=column, kinds=len(counts))
+            yield doubted(study, "mixed_schedules", fewer, column=column, kinds=len(counts))
 
 
 def unfinished(study: Study) -> Iterator[Doubt]:
     """Runs that did not reach their planned end."""
     frame = study.frame
     stopped = pd.Series(False, index=frame.index)
-    for words in study.ends:
-        stopped[words.index] |= ~words.isin(ENDED_WELL)
+    for words in study.ends.values():
+        # a diverged run without a loss is written down as it ended
+        lost = (words == "diverged") & study.frame[study.loss].isna() if study.loss else False
+        stopped |= ~words.isin(ENDED_WELL) & words.notna() & ~lost
     for column in study.columns(FINISHED):  # yes or no, or how much of it is
         words = frame[column].astype(str).str.lower().replace({"no": "0", "false": "0"})
         done = study.of_run(pd.to_numeric(words, errors="coerce"))
@@ -408,7 +407,7 @@ def unfinished(study: Study) -> Iterator[Doubt]:
         noted = frame[column].fillna("").astype(str)
         stopped |= noted.str.contains(SAID_STOPPED, case=False) & ~noted.str.contains(WENT_ON, case=False)
     if stopped.any():
-        yield from doubted(study, "unfinished", stopped)
+        yield doubted(study, "unfinished", stopped)
 
 
 def of_another_kind(study: Study) -> Iterator[Doubt]:
@@ -421,9 +420,9 @@ def of_another_kind(study: Study) -> Iterator[Doubt]:
     for column in study.columns(NOTES):
         few = frame[column].fillna("").astype(str).str.contains(WRONG, case=False)
         if 0 < few.sum() <= MOST_UNTUNED * len(few):
-            yield from doubted(study, "of_another_kind", few, "noted", column=str(column))
+            yield doubted(study, "of_another_kind", few, "noted", column=str(column))
     own = {study.loss, *study.cell, study.budget, *study.schedules, *study.scores, *study.searched, *ADDED}
-    own |= {*study.columns(f"{KEPT}|{WHERE}|{FINISHED}"), *(c for c in frame if is_seed(str(c)))}
+    own |= {*study.columns(f"{KEPT}|{WHERE}|{FINISHED}"), *study.ends, *(c for c in frame if is_seed(str(c)))}
     for column in (c for c in frame if c not in study.schedules and (c in how or c not in own)):
         if column in how:
             few = minority(study, column)
@@ -434,7 +433,7 @@ def of_another_kind(study: Study) -> Iterator[Doubt]:
             values = tuple(map(str, frame[column][few].unique()))
             counted = re.search("count(?:s|ed|ing)|emb", " ".join((str(column), *values)).lower())
             kind = "counted_parameters" if counted else "of_another_kind"
-            yield from doubted(study, kind, few, "changed", column=str(column), values=values)
+            yield doubted(study, kind, few, "changed", column=str(column), values=values)
 
 
 def _at_an_end(study: Study, few: pd.Series) -> bool:
@@ -454,7 +453,7 @@ def unlike_seeds(study: Study) -> Iterator[Doubt]:
     for setting, apart in spread[far_off(spread)].items():
         rows = study.setting.index[study.setting == setting]
         usual = float(spread.median())
-        yield from doubted(study, "unlike_seeds", rows, apart=float(apart), usual=usual)
+        yield doubted(study, "unlike_seeds", rows, apart=float(apart), usual=usual)
 
 
 def inconsistent(study: Study) -> Iterator[Doubt]:
@@ -497,7 +496,7 @@ def inconsistent(study: Study) -> Iterator[Doubt]:
         if rows - named:
             named |= rows
             theirs = tuple(study.names.get(str(c), str(c)) for c in columns)
-            yield from doubted(study, "inconsistent", [*rows], columns=theirs)
+            yield doubted(study, "inconsistent", [*rows], columns=theirs)
 
 
 def unlike_their_size(study: Study, logs: pd.DataFrame) -> Iterator[tuple[str, pd.Series]]:
@@ -510,18 +509,18 @@ def unlike_their_size(study: Study, logs: pd.DataFrame) -> Iterator[tuple[str, p
     if study.frame["run"].duplicated().any():
         return
     for column in (c for c in logs if c not in own and not few_of_a_kind(study.frame[c]).any()):
-        away = unlike_the_others(logs[column], sizes)
+        away = unlike_the_others(logs[column], sizes, SAME, MEDIAN_TELLS * len(logs))
         if len(away) and not _at_an_end(study, away):
             yield str(column), away.astype(float)
 
 
-def unlike_the_others(y: pd.Series, x: pd.DataFrame, least: float = SAME) -> pd.Series:
+def unlike_the_others(y: pd.Series, x: pd.DataFrame, least: float, dof: float) -> pd.Series:
     """Rows of y, in logarithms, far off its robust linear fit in x; empty where these are not few."""
     known = pd.concat([y, x], axis=1).dropna()
     if len(known) >= ENOUGH_SETTINGS:
         y, x = known.iloc[:, 0], known.iloc[:, 1:]
         design = np.column_stack([np.ones(len(x)), x - x.mean()])
-        off, dof = y - design @ least_absolute(design, y.to_numpy()), MEDIAN_TELLS * len(y)
+        off = y - design @ least_absolute(design, y.to_numpy())
         few = far_off(off, design.shape[1], least, dof)
         if 0 < few.sum() <= max(FEW_ROWS * len(few), 1):
             return pd.Series(few, known.index)
@@ -534,9 +533,9 @@ def training_gap(study: Study) -> Iterator[Doubt]:
         if column != study.loss and column in study.numbers:
             train = np.log(study.frame[column].where(study.frame[column] > 0))
             curve = pd.concat([train, (train - train.mean()) ** 2], axis=1)
-            few = unlike_the_others(np.log(study.frame[study.loss]) - train, curve, 1e-3)
+            few = unlike_the_others(np.log(study.frame[study.loss]) - train, curve, 1e-3, np.inf)
             if few.any():
-                yield from doubted(study, "training_gap", few.index[few], column=str(column))
+                yield doubted(study, "training_gap", few.index[few], column=str(column))
 
 
 def part_of_run(study: Study) -> Iterator[Doubt]:
@@ -550,7 +549,7 @@ def part_of_run(study: Study) -> Iterator[Doubt]:
                 part = (study.frame[study.data] if study.data else np.nan) / part
             wrong = part < usual if kind == "selected" else part > usual
             if 0 < wrong.sum() <= max(most * len(part), 1):
-                yield from doubted(study, kind, wrong, column=str(column))
+                yield doubted(study, kind, wrong, column=str(column))
                 break
 
 
@@ -567,7 +566,7 @@ def impossible(study: Study) -> Iterator[Doubt]:
     for column, wrong in found.items():
         if 0 < wrong.sum() < len(wrong):
             worst = float(numbers[column][wrong].iloc[0])
-            yield from doubted(study, "impossible", wrong, column=column, worst=worst)
+            yield doubted(study, "impossible", wrong, column=column, worst=worst)
 
 
 def other_units(study: Study) -> Iterator[Doubt]:
@@ -580,7 +579,7 @@ def other_units(study: Study) -> Iterator[Doubt]:
         values = study.frame[column].where(study.frame[column] > 0)
         log = np.sort(np.log10(values.dropna().unique()))
         gaps = np.diff(log)
-        if len(gaps) >= FEWEST and gaps.max() > max(GAP, 1.5 * np.sort(gaps)[-2]):
+        if len(gaps) >= FEWEST and gaps.max() > max(GAP, WIDER * np.sort(gaps)[-2]):
             small = np.log10(values) <= log[gaps.argmax()]
             few = small if small.sum() <= (~small).sum() else ~small
             units = 1e3 ** (np.arange(1, 6) if few is small else -np.arange(1, 6))
@@ -595,7 +594,7 @@ def other_units(study: Study) -> Iterator[Doubt]:
             found[column] &= loss < loss.median()
     for column, few in found.items():
         if 0 < few.sum() <= FEW_ROWS * len(few) + 1:
-            yield from doubted(study, "other_units", few, column=column)
+            yield doubted(study, "other_units", few, column=column)
 
 
 def among(values: pd.Series, others: pd.Series, factor: float) -> pd.Series:
@@ -611,7 +610,7 @@ def untuned(study: Study) -> Iterator[Doubt]:
         few = int((values.nunique() < 3).sum())
         if 0 < few < MOST_UNTUNED * values.ngroups:
             rows = known.index[values.transform("nunique") < 3]
-            yield from doubted(study, "untuned", rows, column=column, sizes=few)
+            yield doubted(study, "untuned", rows, column=column, sizes=few)
 
 
 def edge_of_grid(study: Study) -> Iterator[Doubt]:
@@ -619,7 +618,7 @@ def edge_of_grid(study: Study) -> Iterator[Doubt]:
     for column in study.searched:
         rows = [best for best, cell in study.searches(column) if cell.edge[0]]
         if rows:
-            yield from doubted(study, "edge_of_grid", rows, column=column, sizes=len(rows))
+            yield doubted(study, "edge_of_grid", rows, column=column, sizes=len(rows))
 
 
 def undertuned(study: Study) -> Iterator[Doubt]:
@@ -640,13 +639,13 @@ def undertuned(study: Study) -> Iterator[Doubt]:
     by_size = by_size[by_size["count"] >= least]
     if len(by_size) < FEWEST:
         return
-    passed = 1 + 2 * len(study.axes) if (by_size["count"] == 1).all() else 0
-    above = far_off(by_size["median"], passed, least=1e-3) & (by_size["min"] > 0)
+    above = far_off(by_size["median"], least=1e-3) & (by_size["min"] > 0)
     if few:
         above.iloc[[0, -1]] = False
-    for size in by_size.index[above]:
+    beside = above.shift(1, fill_value=False) | above.shift(-1, fill_value=False)
+    for size in by_size.index[above & ~beside]:  # of adjacent sizes the curve has another shape
         of_size = study.frame[study.size] == size
-        yield from doubted(study, "undertuned", of_size, column=study.size, size=float(size))
+        yield doubted(study, "undertuned", of_size, column=study.size, size=float(size))
 
 
 def contaminated(study: Study) -> Iterator[Doubt]:

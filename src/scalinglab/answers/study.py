@@ -283,17 +283,19 @@ class Study:
         return numbers[column] / pd.concat([*wholes, numbers[column] * np.nan], axis=1).max(axis=1)
 
     @cached_property
-    def ends(self) -> list[pd.Series]:
+    def ends(self) -> dict[str, pd.Series]:
         """Columns of words that say how the runs ended, in lower case; the most common one is a good end."""
-        found = list[pd.Series]()
+        found = dict[str, pd.Series]()
         for column in self.frame:
-            words = self.frame[column].dropna().astype(str).str.lower()
-            if not len(words) or pd.api.types.is_float_dtype(self.frame[column]):
+            words = self.frame[column]
+            if pd.api.types.is_float_dtype(words) or not words.notna().any():
                 continue
-            if column in self.columns(ENDED) and not words.isin(ENDED_BADLY).mean() > 0.5:
-                found.append(words.replace(words.mode().iloc[0], ENDED_WELL[0]))
-            elif words.isin((*ENDED_WELL, *ENDED_BADLY)).mean() > 0.5:
-                found.append(words)
+            words = words.where(words.isna(), words.astype(str).str.lower())
+            known = words.dropna()
+            if column in self.columns(ENDED) and not known.isin(ENDED_BADLY).mean() > 0.5:
+                found[column] = words.replace(known.mode().iloc[0], ENDED_WELL[0])
+            elif known.isin((*ENDED_WELL, *ENDED_BADLY)).mean() > 0.5:
+                found[column] = words
         return found
 
     @cached_property
