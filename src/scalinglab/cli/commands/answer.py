@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @command("answer", figure="answer", draws_unasked=False)
 def answer(rows: Rows, compute: float | None = None, x: Words | None = None, y: str | None = None) -> Output:
-    """The exponent, ten times as much, the compute-optimal model and the next run, in sentences.
+    """Say what ten times as much buys, which model is compute-optimal and which run is worth making next.
 
     scalinglab answer runs.csv --compute 1e22
 
@@ -53,7 +53,7 @@ def answer(rows: Rows, compute: float | None = None, x: Words | None = None, y: 
 
 @command("audit")
 def audit(rows: Rows) -> Output:
-    """What would make a reviewer doubt a study: the rows, what they change and how to mend it.
+    """Find rows that a reviewer would question, their effect on the answer, and how to fix them.
 
     scalinglab audit runs.csv
 
@@ -89,7 +89,7 @@ class WantedLaw(Rows):
 
 @command("fit", figure="fit")
 def fit(wanted: WantedLaw) -> Output:
-    """Fit a law to a table: parameters with intervals and a figure. The choices are those of answer.
+    """Fit a law to a table as answer does: parameters with intervals, and a figure.
 
     scalinglab fit runs.csv
 
@@ -103,7 +103,7 @@ def fit(wanted: WantedLaw) -> Output:
 
 @command("predict", figure="prediction", draws_unasked=False)
 def predict(wanted: WantedLaw, at: Sizes, level: float = 0.95) -> Output:
-    """Predict what further runs would give, with an interval. The choices are those of answer.
+    """Predict the results of further runs as answer does, with an interval.
 
     scalinglab predict runs.csv --at 7e9,6e10
 
@@ -132,7 +132,7 @@ def predict(wanted: WantedLaw, at: Sizes, level: float = 0.95) -> Output:
 
 @command("plot", figure="plot", out=False)
 def plot(wanted: WantedLaw) -> Output:
-    """Draw a table with its fit: points, law, and where it goes.
+    """Draw a table with its fit and the extrapolation.
 
     scalinglab plot runs.csv
 
@@ -156,7 +156,7 @@ def plot(wanted: WantedLaw) -> Output:
 
 @command("explain", figure="explain", draws_unasked=False)
 def explain(run: Annotated[str, ARGUMENT], store: Path | None = None, samples: int = 1000) -> Output:
-    """Theory over a run: the solved curve, what limits the loss, the gain from doubling, lazy or rich.
+    """Compare a run with theory: the solved curve, what limits the loss, gains from doubling, lazy or rich.
 
     scalinglab explain 3f2a --store runs/
 

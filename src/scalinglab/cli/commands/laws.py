@@ -218,7 +218,7 @@ def surface(
 def extrapolate(
     table: Table, at: Numbers, x: str = "n_data", y: str | None = None, level: float = 0.95
 ) -> Output:
-    """Continue a curve: several forms, judged by backtests on its own points, averaged.
+    """Extrapolate a curve by an average of several forms, weighted by backtests on its own points.
 
     scalinglab laws extrapolate curves.csv --x n_data --y test_error --at 1e5,1e6
 
@@ -274,7 +274,7 @@ def collapse(
 
 @command("laws dynamical", figure="dynamical")
 def dynamical(rows: Rows, x: str = "norm", y: str | None = None, size: str = "n_data") -> Output:
-    """Read the dynamical laws off error-against-norm curves at several sizes.
+    """Fit the dynamical laws to curves of error against norm at several sizes.
 
     scalinglab laws dynamical curves.csv --x norm --y test_error
 

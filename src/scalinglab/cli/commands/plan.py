@@ -67,7 +67,7 @@ def inference(table: Surface, loss: float, used: Numbers) -> Output:
 
 @command("plan approaches", figure="approaches", draws_unasked=False)
 def approaches(table: Surface, compute: float) -> Output:
-    """Envelope, isoFLOP parabolas and surface side by side, and the bias of each.
+    """Compare envelope, isoFLOP parabolas and surface, with the bias of each.
 
     scalinglab plan approaches chinchilla.csv --compute 5.76e23 --drop-highest 5 --figure approaches.png
 
@@ -218,10 +218,10 @@ def _planned(query: TableQuery, found: NextRuns, **more: Any) -> Output:
 def hyperparameters(
     table: Rows, at: Sizes, settings: Words | None = None, y: str | None = None, level: float = 0.95
 ) -> Output:
-    """Find the learning rate, batch size and other settings that are best at a size that was not searched.
+    """Predict the best learning rate, batch size and other settings at a size that was not searched.
 
-    The table holds searches over the settings at several smaller sizes. Exit status 3 where the same
-    procedure fails on the largest sizes of the table: then settings do not transfer.
+    The table holds searches over the settings at several smaller sizes. Exit status 3 if settings do not
+    transfer: if the same procedure fails on the largest sizes of the table.
 
     scalinglab plan hyperparameters searches.csv --at 1e9,2e10 --y val_loss
 
@@ -263,7 +263,7 @@ def mixture(
 ) -> Output:
     """Find the data mixture with the lowest loss that the runs support.
 
-    The table holds runs on several mixtures, a column of shares for each domain. Exit status 3 where the runs
+    The table holds runs on several mixtures, a column of shares for each domain. Exit status 3 if the runs
     do not support a proposal within the bounds.
 
     scalinglab plan mixture mixtures.csv --shares web,code,books,maths --y loss_web

@@ -28,11 +28,11 @@ def speedup(
     at_least: float | None = None,
     column: Columns | None = None,
 ) -> Output:
-    """How many times less compute recipe A needs than recipe B for the same loss.
+    """Estimate how many times less compute recipe A needs than recipe B for the same loss.
 
     scalinglab laws speedup new.csv old.csv --x flops --y val_loss --at 1e20,1e22
 
-    scalinglab laws speedup new.csv old.csv --at-least 1.02    (a gate: status 1 where it is not reached)
+    scalinglab laws speedup new.csv old.csv --at-least 1.02    (a gate: status 1 if it is not reached)
 
     Args:
         a: recipe A: a table, a store or logs, e.g. new.csv.
@@ -73,7 +73,7 @@ def schedule(
     warmup: float = 0,
     column: Columns | None = None,
 ) -> Output:
-    """The loss along a training as a law of its learning-rate schedule, fitted on two or three runs.
+    """Fit a law of the learning-rate schedule to the losses of two or three runs, and predict others.
 
     scalinglab laws schedule cosine.csv constant.csv drop.csv --warmup 2160 --predict wsd.csv --best 24000
 

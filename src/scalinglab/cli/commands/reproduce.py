@@ -66,8 +66,8 @@ def reproduce(
         store: of entries that train: the store of runs to read and continue, or a table of curves to read.
             Default: runs/ in the folder of results.
         only: train only this part of a study, by its name. Repeatable.
-        minutes: begin no other part of a study after this time, e.g. 20; with 'check' only the entries of a
-            paper that are done within it, those first that took least.
+        minutes: start no other part of a study after this time, e.g. 20; with 'check' only the quickest
+            entries of each paper that fit into it.
         missing: list only what has not been measured: entries without a record.
         paper: check, or judge, only this paper.
         write: replace the stored records by the new values.
