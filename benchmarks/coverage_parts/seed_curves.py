@@ -86,7 +86,7 @@ def pair_case(rng: np.random.Generator) -> Ends:
         shared = drawn(rng, np.ones(len(OCTAVES)), OCTAVES, seeds)
         a, b = (drawn(rng, OCTAVES**-e, OCTAVES, seeds) * shared for e in (0.5, 0.4))
         own, other = exponents.of_several(OCTAVES, a, b)
-        less = exponents.less(own, other)
+        less = exponents.difference_of(own, other)
         found.append((*Number(less.value, less.stderr, seeds).interval(), less.value))
     low, high, value = np.transpose(found)
     return low, high, np.full(len(SEEDS), 0.1), value

@@ -5,8 +5,7 @@ from __future__ import annotations
 import tempfile
 from typing import TYPE_CHECKING
 
-from scalinglab.studies.registry import Entry, Reproduction
-from scalinglab.studies.verdict import Row
+from scalinglab.studies import Entry, Reproduction, Row
 
 if TYPE_CHECKING:
     from scalinglab.laws.learning_curves.dynamical import Dynamical

@@ -25,7 +25,7 @@ NO_ENTRANCE = re.compile(
     r"figures\.(style|data|results)\.|figures\.\w+\.(draw_|plain_ticks|sizes_legend|settings_of|slope_text)|"
     r"theory\.kernel\.(increasing_root|shares|effective_ridge|n_modes)$|"
     r"laws\.schedule\.(prepare|fit_points)$|laws\.forms\.\w+\.\w+$|"
-    r"data\.(folder|search_path)$|laws\.forms\.registry\."
+    r"data\.(folder|search_path)$|laws\.forms\.registry\.|studies\.(?!check$|entries$|entry$|reproduce$)"
 )
 SECONDS = 20  # of CPU, after which a call counts as one that hangs
 MEMORY = 12 << 30  # of addresses; PyTorch alone takes several
@@ -49,8 +49,8 @@ WORDS = (
 def public_functions():
     """Every public function by its name: in `__all__`, or without an underscore in a module that has none.
 
-    Those of figures that draw on given axes, parts of solvers and curves of forms are no entrances: see
-    `NO_ENTRANCE`.
+    Those of figures that draw on given axes, parts of solvers, curves of forms and what studies are written
+    with are no entrances: see `NO_ENTRANCE`.
     """
     found, seen = {}, set()
 

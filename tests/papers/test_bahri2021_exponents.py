@@ -51,7 +51,7 @@ def test_a_step_down_to_a_floor_has_no_exponent():
     assert (found.first, found.last, found.floor) == (1, 7, 0.0)  # the flat part, by the power law
     assert abs(found.value) < 0.02
     own, other = exponents.of_several(SIZES, step, noisy(SIZES**-0.3, 4, noise=0.02, seed=1))
-    assert exponents.less(own, other).value == pytest.approx(-0.3, abs=0.05)
+    assert exponents.difference_of(own, other).value == pytest.approx(-0.3, abs=0.05)
 
 
 @pytest.mark.slow
@@ -63,7 +63,7 @@ def test_compared_exponents_share_their_range_and_their_seeds():
     )
     alone, (own, other) = exponents.of_losses(SIZES, a), exponents.of_several(SIZES, a, b)
     assert alone.first == 0 < own.first == other.first
-    found = exponents.less(own, other)
+    found = exponents.difference_of(own, other)
     assert abs(found.value) < 3 * found.stderr
     assert found.stderr < 0.2 * own.stderr
 

@@ -106,7 +106,7 @@ def test_a_residual_network_is_shown_on_every_set_that_it_has_with_every_loss(
     residual(monkeypatch, sizes=SIZES, datasets=("digits", "mnist"), seeds=6)
     squared = replace(images.NETWORKS["smoke"], squared={"loss": "mse"})
     monkeypatch.setitem(images.NETWORKS, "smoke", squared)
-    monkeypatch.setattr(images, "usable", list)
+    monkeypatch.setattr(images, "usable_datasets", list)
     found = verdicts(images.fig1_top_right("smoke"))
     images.in_data.cache_clear()
     final = {name: verdict for name, verdict in found.items() if "final" in name}
@@ -171,7 +171,7 @@ def test_superclasses_are_neighbours_or_of_like_kind():
 def test_superclasses_leave_the_network_but_for_its_last_layer():
     from scalinglab import nets
 
-    base = images.on("cifar100", images.NETWORKS["gpu"].base)
+    base = images.setting_on("cifar100", images.NETWORKS["gpu"].base)
 
     def shapes(groups: int) -> list[tuple[int, ...]]:
         options = (base | distributions.grouped("cifar100", groups))["model_options"]
@@ -245,9 +245,9 @@ def sets_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
 
 def test_sets_that_are_not_here_are_left_out(sets_here: Callable[..., None]):
     sets_here()
-    assert images.usable(["svhn", "digits"]) == ["digits"]
+    assert images.usable_datasets(["svhn", "digits"]) == ["digits"]
     with pytest.raises(BadInput, match="scalinglab data get svhn"):
-        images.usable(["svhn"])
+        images.usable_datasets(["svhn"])
 
 
 @pytest.mark.slow

@@ -13,28 +13,19 @@ from scalinglab.simulate.random_features import train
 from scalinglab.spectrum import Spectrum, TailExponent
 from scalinglab.studies.registry import entry
 from scalinglab.studies.verdict import Row
+from scalinglab.theory import dmft
 from scalinglab_papers.bordelon2024 import common, ensembles, frontier, networks, width_scans, widths
 from scalinglab_papers.bordelon2024.bottlenecks import over_signs, power
 from tests.papers.smoke_records import recorded
 
 FIGURES = (
-    "fig2b",
-    "fig2c",
-    "fig2d",
-    "fig3",
-    "fig4a",
-    "fig4b",
-    "fig4c",
-    "fig5a",
-    "fig5b",
-    "fig7",
-    "fig8",
+    "fig2b", "fig2c", "fig2d", "fig3", "fig4a", "fig4b", "fig4c", "fig5a", "fig5b", "fig7", "fig8",
     "exponents",
-)
+)  # fmt: skip
 
 
 def test_every_setting_of_every_figure_has_a_seed_of_its_own():
-    seeds = [common.fresh(figure, place) for figure in range(1, 10) for place in range(100)]
+    seeds = [common.seed_of(figure, place) for figure in range(1, 10) for place in range(100)]
     assert all(isinstance(seed, int) for seed in seeds)
     assert len({*seeds}) == len(seeds)
 
@@ -75,9 +66,9 @@ def test_every_size_and_figure_draws_anew():
     settings = [{"n_params": 8}, {"n_params": 16}]
     at = np.array([1.0, 100.0])
     losses = {
-        (figure, setting["n_params"]): common.both(spectrum, settings, at, at, 400, figure).select(
-            source="simulate", time=100.0, **setting
-        )["test_loss"]
+        (figure, setting["n_params"]): common.theory_and_simulation(
+            spectrum, settings, at, at, 400, figure
+        ).select(source="simulate", time=100.0, **setting)["test_loss"]
         for figure in (1, 2)
         for setting in settings
     }
@@ -92,12 +83,14 @@ def test_every_size_and_figure_draws_anew():
 def test_simulation_over_theory_has_its_error_over_draws():
     """Of 40 repeats of eight draws each, their 95 % intervals hold the mean of all as often as they say."""
     spectrum, at = common.power_law("smoke"), np.array([1.0, 10.0])
+    solved = dmft.solve(spectrum, at, 32).curves()
     found = [
         common.relative(
-            common.both(spectrum, [{"n_params": 32}], at, at, 8, figure), "test_loss", n_params=32
+            Curves.concat([solved, train(spectrum, at, 32, draws=8, seed=common.seed_of(figure, 0))]),
+            "test_loss", n_params=32,
         )
         for figure in range(40)
-    ]
+    ]  # fmt: skip
     truth = np.mean([one.value for one in found])
     inside = [abs(one.value - truth) < 2.36 * one.stderr for one in found]
     assert all(one.n == 8 for one in found)
@@ -220,9 +213,9 @@ def test_an_exponent_at_the_bound_of_its_fit_is_no_number():
     step = np.geomspace(10, 1000, 8)
     sizes, times = (part.ravel() for part in np.meshgrid([100.0, 400.0, 1600.0, 6400.0], step))
     rng = np.random.default_rng(0)
-    known = [surface.fit(sizes, times, times**-0.5 + 3 * sizes**-0.4 + 0.1) for _ in range(2)]
-    flat = [surface.fit(sizes, times, times**-0.5 * np.exp(0.01 * rng.standard_normal(32)) + 50 * sizes**-5.0)
-            for _ in range(2)]  # fmt: skip
+    noisy = times**-0.5 * np.exp(0.01 * rng.standard_normal(32))
+    known = 2 * [surface.fit(sizes, times, times**-0.5 + 3 * sizes**-0.4 + 0.1)]
+    flat = 2 * [surface.fit(sizes, times, noisy + 50 * sizes**-5.0)]
     assert width_scans.exponent_row("β", known, "alpha", "stand-in").measured == pytest.approx(0.4, abs=1e-3)
     row = width_scans.exponent_row("β", flat, "alpha", "stand-in")
     assert max(fit.alpha for fit in flat) > 4.9
@@ -263,10 +256,10 @@ def test_kernels_along_training_are_those_of_runs_that_came_to_the_end():
     ended = [probe(0.1, width, [1.0] * 4).assign(test_loss=[1.0] * 4) for width in (1.0, 2.0)]
     nan = probe(0.1, 3.0, [1.0] * 4).assign(test_loss=[1.0, 1.0, 1.0, np.nan])
     cut = probe(0.1, 4.0, [1.0], steps=(10,)).assign(test_loss=1.0)
-    kept = networks.whole(Curves(pd.concat([*ended, nan, cut])), 100)
+    kept = networks.completed_runs(Curves(pd.concat([*ended, nan, cut])), 100)
     assert set(kept.frame["run"]) == {"0.1 1.0", "0.1 2.0"}
     with pytest.raises(BadInput, match="1 of 3 runs did not diverge"):
-        networks.whole(Curves(pd.concat([ended[0], nan, cut])), 100)
+        networks.completed_runs(Curves(pd.concat([ended[0], nan, cut])), 100)
 
 
 def test_the_exponent_of_an_excess_is_that_of_its_first_order():

@@ -1,8 +1,6 @@
-"""The perceptron figures run at their smallest scale and their tables say what the theory says."""
+"""The records of the perceptron figures say what the theory says."""
 
 from __future__ import annotations
-
-from functools import lru_cache
 
 import numpy as np
 import pytest
@@ -10,31 +8,20 @@ import pytest
 from scalinglab.errors import BadInput
 from scalinglab.simulate import perceptron as simulate
 from scalinglab.studies import entry
-from scalinglab.studies.verdict import Row
 from scalinglab_papers.damico2025 import perceptron, scaling
 from tests.papers.smoke_records import recorded
 
 
-@lru_cache
-def rows(key: str):
-    made = entry(f"damico2025/{key}").function()("smoke")
-    assert made.figure is not None
-    assert len(made.curves) > 0
-    return made, {row.quantity: row for row in made.table}
-
-
-@pytest.mark.slow
 def test_optimum_is_linear_in_load_and_close_to_bayes_but_not_equal():
-    _, table = rows("fig2b")
+    table = recorded("damico2025/fig2b")
     assert table["exponent of λ_opt(α) as α → ∞"].verdict == "agrees"
     gaps = [row for name, row in table.items() if name.startswith("ε_opt/ε_Bayes")]
     assert len(gaps) == 3
     assert all(1e-5 < row.measured < 1e-3 and row.verdict == "disagrees" for row in gaps)
 
 
-@pytest.mark.slow
 def test_collapse_is_perfect_at_infinite_load_only():
-    _, table = rows("fig2b")
+    table = recorded("damico2025/fig2b")
     limits = [row for name, row in table.items() if name.endswith("α → ∞") and "distance" in name]
     assert [row.verdict for row in limits] == ["agrees", "agrees"]
     near = [table[f"the same, λ ≥ λ_opt, at load {load}"] for load in (1, 10)]
@@ -50,31 +37,25 @@ def test_combined_law_has_its_two_thresholds_and_three_regimes():
     assert middle == pytest.approx(50 * 3e4**-0.6, rel=0.12)
     assert high == pytest.approx(0.01, rel=1e-3)
     assert 50 * saturates**-0.6 == pytest.approx(0.01)  # the power law meets the floor at P₊
-    rows("fig5")
+    made = entry("damico2025/fig5").function()("smoke")
+    assert made.figure is not None
+    assert len(made.curves) > 0
 
 
 def test_margins_of_random_labels_narrow_towards_gardners_stability():
-    _, table = rows("fig6-left")
+    table = recorded("damico2025/fig6-left")
     assert [row.verdict for row in table.values()][:3] == ["agrees"] * 3
     assert abs(table["simulated mean margins over theory − 1"].sigmas) < 4
 
 
 def test_relative_error_exponents_combine_to_that_of_the_optimum():
-    _, table = rows("talk-relative-error")
+    table = recorded("damico2025/talk-relative-error")
     assert [row.verdict for row in table.values()] == ["agrees"] * 2
 
 
 @pytest.mark.parametrize("key", ["fig1", "fig2a"])
-def test_the_record_says_that_simulated_students_lie_on_the_theory(key):
-    assert_on_the_theory(recorded(f"damico2025/{key}"))
-
-
-@pytest.mark.slow
-def test_simulated_students_lie_on_the_theory():
-    assert_on_the_theory(rows("fig2a")[1])
-
-
-def assert_on_the_theory(table: dict[str, Row]) -> None:
+def test_simulated_students_lie_on_the_theory(key):
+    table = recorded(f"damico2025/{key}")
     deviation = next(row for name, row in table.items() if "over theory − 1" in name)
     assert abs(deviation.sigmas) < 4
     assert deviation.stderr < 0.05

@@ -15,7 +15,7 @@ from scalinglab.studies.trained import counted, storing_in
 from scalinglab.train import Setting
 from scalinglab_papers.park2019 import appendices, rows, scales, searches
 from scalinglab_papers.park2019.design import EXPERIMENTS, TABLE_1
-from scalinglab_papers.park2019.rows import estimate_row, united
+from scalinglab_papers.park2019.rows import concat_unique, estimate_row
 
 
 def steps(settings: list[dict]) -> dict[tuple[float, int], int]:
@@ -130,7 +130,7 @@ def test_parts_of_a_figure_are_chosen_by_name():
 def test_a_run_of_two_searches_is_taken_once():
     one = Curves({"run": ["a", "b"], "seed": [0, 1], "test_error": [0.1, 0.2]})
     other = Curves({"run": ["b", "c"], "seed": [1, 2], "test_error": [0.2, 0.3]})
-    assert united([one, other]).runs == ["a", "b", "c"]
+    assert concat_unique([one, other]).runs == ["a", "b", "c"]
 
 
 def test_the_gain_at_fixed_noise_is_told_from_that_at_the_optima():

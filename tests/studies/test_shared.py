@@ -15,13 +15,13 @@ from tests import fake_study
 def networks(clock: SimpleNamespace) -> Callable[[str], list[str]]:
     """A shared result of 10 s that uses another one of 3 s twice, and two runs."""
 
-    @shared.shared
+    @shared
     def rate(scale: str) -> float:
         clock.now += 3
         trained.count(["probe"])
         return 0.1
 
-    @shared.shared
+    @shared
     def networks(scale: str) -> list[str]:
         assert rate(scale) == rate(scale)
         clock.now += 10
@@ -70,7 +70,7 @@ def test_a_record_says_the_seconds_of_its_entry_alone(
 def test_a_result_that_failed_is_not_kept(clock: SimpleNamespace):
     tries = []
 
-    @shared.shared
+    @shared
     def once() -> int:
         tries.append(1)
         if len(tries) == 1:

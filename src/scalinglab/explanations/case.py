@@ -1,4 +1,4 @@
-"""What is known of a run: its network at the start, its data, its optimizer, its losses."""
+"""The input of an explanation: a run's initial network, data, optimizer and losses."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def is_without_curve(reason: Reason) -> bool:
 
 @torch.no_grad()
 def outputs(model: nn.Module, x: Tensor) -> np.ndarray:
-    """What a network says of inputs, (n, outputs), in evaluation mode."""
+    """Outputs of a network in evaluation mode, (n, outputs)."""
     device = next(model.parameters()).device
     with evaluating(model):
         parts = [model(part.to(device)).reshape(len(part), -1).double().cpu() for (part,) in batches(1000, x)]

@@ -1,4 +1,4 @@
-"""What an explained run, and the runs beside it, predict for sizes that were not run.
+"""Predict the test loss at sizes that were not run, from an explained run and the runs beside it.
 
     ln L(P, t, N) = ln K(P, t, N) + c(P, t)
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
 from scalinglab.errors import BadInput, NotConverged
+from scalinglab.simulate.tables import of_draws
 from scalinglab.spectrum import Spectrum
 from scalinglab.support.validation import checked
 from scalinglab.support.work import track
@@ -54,15 +55,11 @@ def train(
         _one(spectrum, at, richness, int(n_params), n_data, noise, seed + i, gradients)
         for i in track(range(draws), "training features")
     ]
-    from scalinglab.curves import Curves
-
-    seeds, grid = np.meshgrid(np.arange(draws), at, indexing="ij")
-    return Curves(
-        {"model": "trained features", "n_params": float(n_params), "n_data": float(n_data), "noise": noise,
-         "richness": float(richness),
-         "seed": seeds.ravel(), "time": grid.ravel(), "test_loss": np.ravel(losses)},
-        settings=["richness"], source="simulate",
-    )  # fmt: skip
+    setting = {
+        "model": "trained features", "n_params": float(n_params), "n_data": float(n_data), "noise": noise,
+        "richness": float(richness),
+    }  # fmt: skip
+    return of_draws(setting, at, ["richness"], test_loss=np.array(losses))
 
 
 @checked
@@ -108,15 +105,11 @@ def train_on_batches(
         moved = learning_rate * np.matmul(b, gradient[:, :, None])[..., 0]
         b += (learning_rate * richness) * w[:, :, None] * gradient[:, None]
         w = w + moved
-    from scalinglab.curves import Curves
-
-    seeds, grid = np.meshgrid(np.arange(draws), at, indexing="ij")
-    return Curves(
-        {"model": "trained features", "n_params": float(n_params), "n_data": math.inf, "noise": noise,
-         "richness": float(richness), "learning_rate": learning_rate, "batch_size": float(batch_size),
-         "seed": seeds.ravel(), "time": grid.ravel(), "test_loss": losses.ravel()},
-        settings=["richness"], source="simulate",
-    )  # fmt: skip
+    setting = {
+        "model": "trained features", "n_params": float(n_params), "n_data": math.inf, "noise": noise,
+        "richness": float(richness), "learning_rate": learning_rate, "batch_size": float(batch_size),
+    }  # fmt: skip
+    return of_draws(setting, at, ["richness"], test_loss=losses)
 
 
 def _one(

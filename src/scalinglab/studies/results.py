@@ -1,4 +1,4 @@
-"""Run an entry of the registry and keep what it made.
+"""Run an entry and write its curves, figure, table and record.
 
 Under ``results/<paper>/<figure>/<scale>/``: a store with the curves, ``figure.png``, ``figure.pdf``,
 ``table.md`` and ``record.json`` (the table, and the command, commit, date, hardware and time that made it).
@@ -42,7 +42,7 @@ def reproduce(
     only: Sequence[str] = (),
     minutes: float | None = None,
 ) -> Reproduction:
-    """Reproduce one entry and keep what it made under `results`.
+    """Reproduce one entry and write the result under `results`.
 
     Args:
         store: of the runs that the entry reads and continues; ``results/<paper>/runs/<scale>`` by default.
@@ -56,7 +56,7 @@ def reproduce(
 
 
 def run(key: str, scale: str) -> tuple[Reproduction, float]:
-    """One entry at one scale, and the seconds that it takes without what earlier ones have computed."""
+    """Run one entry at one scale; the result and its seconds, shared work that ran earlier included."""
     found = entry(key)
     if scale not in SCALES:
         raise BadInput(f"no scale {scale!r}; choose from: {', '.join(SCALES)}")

@@ -1,10 +1,11 @@
-"""Networks behind the figures: every run is trained once, into one store for each paper and scale.
+"""Training for figures: every run is trained once, into one store for each paper and scale.
 
-A figure's function asks for its runs with `runs`. `scalinglab reproduce` keeps them in
-``results/<paper>/runs/<scale>/``: what is in the store is read, what is missing is trained, a run that was
-interrupted goes on from its state. Figures that need the same runs share them. Without a store (scale smoke
-under ``reproduce check``) runs are trained in memory. A study of many parts can be trained part by part, in
-several short sittings: `RunStorage` restricts what is trained now.
+A figure's function calls `runs` with its settings. `scalinglab reproduce` stores them in
+``results/<paper>/runs/<scale>/``: finished runs are read, missing ones are trained, interrupted ones are
+resumed, and figures with the same settings share them. Without a store (scale smoke under ``reproduce
+check``) runs are trained in memory. `RunStorage` can restrict training to parts of a study and to minutes.
+
+Work that entries share is done once in a process (`shared`), and counted in every entry that uses it.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from contextlib import closing, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from scalinglab.errors import BadInput
 
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
     from scalinglab.curves import Curves
     from scalinglab.store.record import Record
     from scalinglab.train.checkpoints.extra_measurements import Reading
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -45,7 +50,7 @@ class RunStorage:
 
 @dataclass
 class Work:
-    """What an entry or a shared result took.
+    """Time and runs of an entry or a shared result.
 
     Attributes:
         parts: seconds of each shared result that it used, whenever that was computed, and of itself; none
@@ -152,6 +157,30 @@ def include(work: Work) -> None:
     if (around := _WORK.get()) is not None:
         around.parts |= work.parts
         around.runs |= work.runs
+
+
+def shared(function: Callable[P, R]) -> Callable[P, R]:
+    """Keep what a function returns, with what it took, for its arguments and the store of runs.
+
+    Arguments must be hashable. A record names the seconds and the runs of its entry alone, with those of
+    shared results that an earlier entry has computed.
+    """
+    known: dict[Hashable, tuple[R, Work]] = {}
+
+    @wraps(function)
+    def once(*args: P.args, **kwargs: P.kwargs) -> R:
+        key = (function.__module__, function.__name__, run_storage(), args, *sorted(kwargs.items()))
+        if key not in known:
+            with counted(key) as work:
+                found = function(*args, **kwargs)
+            known[key] = found, work
+            return found
+        found, work = known[key]
+        include(work)
+        return found
+
+    once.cache_clear = known.clear  # type: ignore[attr-defined]
+    return once
 
 
 CPU = "CPU"

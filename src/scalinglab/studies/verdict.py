@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from scalinglab.errors import BadInput
-from scalinglab.results.distributions import Interval, Student, interval
+from scalinglab.results.distributions import Estimate, Interval, Student, interval
 
 LEVEL = 0.95  # convention: of every interval of a study
 RESOLUTION = 0.1  # of the reference: the difference that an agreement must be able to exclude
@@ -109,7 +109,7 @@ class Row:
 
     @property
     def sigmas(self) -> float | None:
-        """Distance from the reference in combined standard errors."""
+        """(measured − reference)/error, with the errors of both combined."""
         if self.measured is None or self.reference is None or self.stderr is None:
             return None
         combined = math.hypot(self.stderr, self.paper_stderr or 0.0)
@@ -169,6 +169,9 @@ class Number:
         """A line of the table with this number as the measured one; `reference` as `Row` takes it."""
         return Row(quantity, self.value, self.stderr, self.n, **reference)
 
+    def __str__(self) -> str:
+        return str(Estimate(self.value, self.stderr))
+
 
 def rounded(step: float) -> float:
     """Standard error of a number that is printed in units of `step`: it is uniform over one unit."""
@@ -200,6 +203,12 @@ def ratio(above: Number, below: Number) -> Number:
     value = above.value / below.value
     spread = math.hypot(above.stderr / above.value, below.stderr / below.value)
     return Number(value, abs(value) * spread, min(above.n or 1, below.n or 1))
+
+
+def difference(first: Number, second: Number) -> Number:
+    """Difference of two means of independent draws."""
+    n = None if first.n is None or second.n is None else min(first.n, second.n)
+    return Number(first.value - second.value, math.hypot(first.stderr, second.stderr), n)
 
 
 def refined(coarse: float, fine: float) -> Number:
@@ -236,3 +245,8 @@ def limit(terms: Sequence[float] | np.ndarray) -> Number:
         return Number(float(last[2]), max(float(abs(second)), rounding))
     end = float(last[2] - second**2 / (second - first))
     return Number(end, max(abs(end - float(last[2])), rounding))
+
+
+def local_slopes(x: Sequence[float] | np.ndarray, y: Sequence[float] | np.ndarray) -> np.ndarray:
+    """Slopes d ln y/d ln x between neighbouring points."""
+    return np.asarray(np.diff(np.log(np.asarray(y, float))) / np.diff(np.log(np.asarray(x, float))))

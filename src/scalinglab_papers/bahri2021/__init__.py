@@ -1,6 +1,6 @@
 """Bahri, Dyer, Kaplan, Lee, Sharma 2021: explaining neural scaling laws."""
 
-from scalinglab.studies.registry import UP_TO_GPU, UP_TO_PAPER, Entry, listed
+from scalinglab.studies import UP_TO_GPU, UP_TO_PAPER, Entry, listed
 
 ENTRIES = listed(
     __name__,

@@ -19,9 +19,7 @@ from scalinglab import measure
 from scalinglab.curves import Curves
 from scalinglab.data import load
 from scalinglab.figures import style
-from scalinglab.studies import trained
-from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.verdict import Row
+from scalinglab.studies import Reproduction, Row, trained
 from scalinglab_papers.bahri2021 import images, students
 from scalinglab_papers.bahri2021.exponents import Exponent
 from scalinglab_papers.bahri2021.learned_features import penultimate
@@ -114,9 +112,9 @@ def changed_scans(
     scale: str, dataset: str, changes: dict[str, images.Setting], experiment: str, residual_seeds: int = 0
 ) -> tuple[list[images.Scan], Curves]:
     """The network of the scale against D with each change, and the Wide ResNet if it has this set."""
-    images.usable([dataset])
+    images.usable_datasets([dataset])
     own, wide = images.NETWORKS[scale], images.RESIDUALS[scale]
-    named = {name: {**images.on(dataset, own.base), **change} for name, change in changes.items()}
+    named = {name: {**images.setting_on(dataset, own.base), **change} for name, change in changes.items()}
     parts = [images.Part(named, "n_data", own.sizes, own.seeds)]
     if dataset in wide.datasets:
         ((name, residual),) = images.residual_settings(scale, [images.BESIDE], [dataset]).items()
@@ -163,7 +161,7 @@ SHAPES: dict[str, tuple[str, Shapes, int]] = {  # the set, shapes, and seeds whe
 def fig_s5(scale: str) -> Reproduction:
     """The exponent of Wide ResNets d-k: width k matters, depth d hardly."""
     dataset, shapes, seeds = SHAPES[scale]
-    named = images.residual_settings(scale, shapes, images.usable([dataset]))
+    named = images.residual_settings(scale, shapes, images.usable_datasets([dataset]))
     found, curves = images.scans("aspect ratio", images.residual_part(scale, named, seeds))
     figure, alphas = images.draw(found, dataset, "", "examples D", shared_range=True)
     rows = [images.exponent_row(scan, alpha, f"{scan.name}: α_D") for scan, alpha in zip(found, alphas)]
@@ -271,7 +269,12 @@ def data_dimensions(dataset: str, scale: str) -> dict[str, dict[str, measure.Dim
     It is kept with the run whose network is looked at, the one on most examples with seed 0.
     """
     own = images.NETWORKS[scale]
-    base = {**images.on(dataset, own.base), "n_data": max(own.sizes), "seed": 0, "checkpoints_per_decade": 1}
+    base = {
+        **images.setting_on(dataset, own.base),
+        "n_data": max(own.sizes),
+        "seed": 0,
+        "checkpoints_per_decade": 1,
+    }
     curves = trained.runs([base], "dimension", extra=dimensions_of(dataset, POINTS[scale]))
     last = curves.frame.sort_values("step").iloc[-1]
     return {

@@ -1,26 +1,28 @@
-"""Exponents of measured losses with an error over seeds, on a range of sizes that is chosen by rule.
+"""Exponents of measured losses: a range of sizes chosen by rule, and an error over seeds.
 
-Two forms are fitted by `scalinglab.laws.fit`: A x^−α, and E + A x^−α, which ends on a floor (of the other
-size, of the optimizer). The rule: take the longest range of neighbouring sizes that follows one of them, of
-several of one length the simpler form and then the larger sizes. A range follows A x^−α if ln loss is
-straight in ln size: the mean over seeds of the quadratic coefficient of each seed's own curve has 0 inside
-its 95 % interval. It follows E + A x^−α if the quadratic and the cubic coefficient of what is left of each
-seed's curve have. Few seeds tell little about the spread of a coefficient, so that the mean curve must pass
-an F test at 5 % too: its distances from the law against the scatter of the seeds at all sizes. A floor leaves
-the exponent undetermined where one size alone lies above it, since every α that is large enough fits a step:
-by the same F test the sizes after the first must not be constant. A range has at least four sizes, with a
-floor five. Where none follows a form, A x^−α is fitted to the four largest sizes, and `follows` is False.
+Two forms are fitted by `scalinglab.laws.fit`: A x^−α, and E + A x^−α with a floor E (set by the other size or
+by the optimizer). The range is the longest run of neighbouring sizes that follows one of the forms; ties go
+to the simpler form, then to the larger sizes. The tests, each at 5 %:
 
-The error comes from refits on resampled seeds (`scalinglab.laws.bootstrap`): the sizes of one seed share
-their network and their examples, seeds do not. Exponents that are compared share their range, the longest on
-which all of their curves follow one form, and their resampled seeds, so that what a seed adds to both does
-not count: a curve that bends has another exponent on another range. Differences of losses, which may be
-negative for one seed, are not fitted in logarithms: A x^−α is fitted to their means by least squares in
-their own units, with errors that follow a power law too, so that sizes where they are lost in noise hardly
-count. To first order α and a curvature are sums of each seed's own differences, which gives their errors; a
-range follows A x^−α if the curvature has 0 inside its 95 % interval. With fewer than three sizes whose mean
-is above two errors there is no exponent. A claim about the limit of large sizes is judged by the exponent of
-A x^−α (1 + e/x), the power law with its next order, which a power law through all sizes takes for another α.
+- A x^−α: the residuals in ln loss have no curvature in ln size. The quadratic coefficient is found for each
+  seed; the 95 % interval of its mean must contain 0.
+- E + A x^−α: the same for the quadratic and the cubic coefficient of the residuals. The sizes after the first
+  must not be constant (F test): any large α fits a single step down to a floor.
+- Both: with few seeds the spread of a coefficient is poorly known, so the mean curve must also pass an F test
+  against the scatter of the seeds.
+
+A range has at least four sizes, five with a floor. If no range follows a form, A x^−α is fitted to the four
+largest sizes and `follows` is False.
+
+The error comes from refits on resampled seeds (`scalinglab.laws.bootstrap`), since the sizes of one seed
+share a network and examples. Exponents that are compared use one range, the longest on which all their curves
+follow one form, and the same resampled seeds: a curve that bends has another exponent on another range.
+
+Differences of losses may be negative for a seed. A x^−α is fitted to their means by least squares in their
+own units, weighted by errors that follow a power law in size. To first order α and the curvature are sums
+over seeds, which gives their errors. If fewer than three means exceed two standard errors there is no
+exponent. A claim about large sizes is judged with the next order, A x^−α (1 + e/x), which a pure power law
+would absorb into α.
 """
 
 from __future__ import annotations
@@ -36,13 +38,10 @@ from scalinglab.curves import Curves
 from scalinglab.data.loading import source_of
 from scalinglab.errors import BadInput
 from scalinglab.results.distributions import Estimate
-from scalinglab.studies.draws import by_draw
-from scalinglab.studies.verdict import Number, Row, mean
+from scalinglab.studies import Number, Row, by_draw, mean
 
 FEWEST = 4  # sizes in a range, one more with a floor
-LOST = (
-    0.5  # an exponent with a larger error is lost in noise, and its error is no longer that of a linear fit
-)
+LOST = 0.5  # largest error of an exponent; beyond it the linearised error is meaningless
 
 
 @dataclass(frozen=True)
@@ -138,9 +137,11 @@ def of_several(sizes: np.ndarray, *curves: np.ndarray, since: int = 0) -> list[E
     """The exponents of several curves, losses (seeds, sizes) of the same seeds, on one range."""
     if not all((losses > 0).all() for losses in curves):
         raise BadInput("losses must be positive; differences of losses go into of_differences")
-    pure = longest(len(sizes), FEWEST, lambda part: _all_fitted(sizes, curves, part, PURE), since)
-    with_floor = longest(len(sizes), FEWEST + 1, lambda part: _all_fitted(sizes, curves, part, FLOOR), since)
-    best = max((pure, with_floor), key=lambda found: found.length)  # the first of equals
+    best = longest(len(sizes), FEWEST, lambda part: _all_fitted(sizes, curves, part, PURE), since)
+    if best.length < len(sizes) - since:  # a floor counts where it has a longer range
+        fewest = max(FEWEST, best.length) + 1
+        floor = longest(len(sizes), fewest, lambda part: _all_fitted(sizes, curves, part, FLOOR), since)
+        best = floor if floor.length else best
     if best.length:
         part, found = slice(best.first, best.first + best.length), best.law
     else:
@@ -160,7 +161,7 @@ def _exponent(law: Any, sizes: np.ndarray, losses: np.ndarray, part: slice, foll
     )  # fmt: skip
 
 
-def less(a: Exponent, b: Exponent) -> Estimate:
+def difference_of(a: Exponent, b: Exponent) -> Estimate:
     """α of a less α of b, both from `of_several`, with the error of the same resampled seeds."""
     assert a.refits is not None
     assert b.refits is not None

@@ -21,9 +21,7 @@ import pandas as pd
 from scalinglab.curves import Curves, run_name
 from scalinglab.data.teacher import random_teacher
 from scalinglab.figures import style
-from scalinglab.studies import trained
-from scalinglab.studies.draws import by_draw
-from scalinglab.studies.registry import Reproduction
+from scalinglab.studies import Reproduction, by_draw, trained
 from scalinglab_papers.bahri2021 import exponents
 from scalinglab_papers.bahri2021.students import CLAIM, draw_law
 

@@ -24,11 +24,7 @@ import pandas as pd
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.figures import style
-from scalinglab.studies import trained
-from scalinglab.studies.draws import by_draw
-from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.shared import shared
-from scalinglab.studies.verdict import Row
+from scalinglab.studies import Reproduction, Row, by_draw, shared, trained
 from scalinglab_papers.bahri2021 import exponents
 from scalinglab_papers.bahri2021.exponents import Exponent
 from scalinglab_papers.bahri2021.students import draw_law
@@ -134,16 +130,16 @@ class Scan:
 
     @property
     def learns(self) -> bool:
-        """Whether it is better than guessing at as many sizes as a range of an exponent has."""
+        """Whether it beats guessing at enough sizes for an exponent."""
         return len(self.sizes) - self.since >= min(exponents.FEWEST, len(self.sizes))
 
     @property
     def learnt(self) -> str:
-        """At how many sizes it is better than guessing, in words."""
+        """How many sizes beat guessing, in words."""
         return f"better than guessing at {len(self.sizes) - self.since} of {len(self.sizes)} sizes"
 
     def exponent(self, metric: str = BEST) -> Exponent:
-        """The exponent of one metric; of all sizes, and without meaning, where the network does not learn."""
+        """The exponent of one metric. If the network does not learn it is of all sizes, and meaningless."""
         return exponents.of_losses(self.sizes, self.values[metric], self.since if self.learns else 0)
 
 
@@ -203,8 +199,8 @@ def _scan(name: str, ends: pd.DataFrame, size: str, base: Setting) -> Scan:
     return Scan(name, tables[BEST][0], values, max(guesses, default=-1) + 1)
 
 
-def usable(names: Sequence[str]) -> list[str]:
-    """The sets that are on this machine, or whose runs are in the store."""
+def usable_datasets(names: Sequence[str]) -> list[str]:
+    """The data sets that are on this machine, or whose runs are in the store."""
     here = [name for name in names if trained.usable(name)]
     if not here:
         raise BadInput(f"none of {', '.join(names)} is on this machine; run: scalinglab data get {names[0]}")
@@ -308,7 +304,7 @@ def difference(
     learn = a.learns and b.learns
     since = max(a.since, b.since) if learn else 0
     own, other = exponents.of_several(a.sizes, a.values[metrics[0]], b.values[metrics[-1]], since=since)
-    found = exponents.less(own, other)
+    found = exponents.difference_of(own, other)
     row = Row(
         quantity, found.value, found.stderr, own.n, expected=None if relation is None else 0.0,
         relation=relation or "=", resolution=0.1 * abs(other.value) if relation == "=" else None,
@@ -329,7 +325,7 @@ def differences(quantity: str, a: Scan, b: Scan, note: str, relation: str | None
 
 @shared
 def in_data(scale: str, squared: bool = True, residual: bool = True) -> tuple[list[Scan], Curves]:
-    """The network of the scale against D on every set with every loss, and a Wide ResNet on those it has.
+    """Scans in D of the scale's network for every data set and loss, and of a Wide ResNet for its data sets.
 
     Args:
         squared: whether with MSE, too.
@@ -337,7 +333,7 @@ def in_data(scale: str, squared: bool = True, residual: bool = True) -> tuple[li
     own, wide = NETWORKS[scale], RESIDUALS[scale]
     parts = [Part(by_loss(own, own.base, squared), "n_data", own.sizes, own.seeds)]
     if residual and wide.datasets:
-        named = residual_settings(scale, [BESIDE], usable(wide.datasets))
+        named = residual_settings(scale, [BESIDE], usable_datasets(wide.datasets))
         parts.append(residual_part(scale, with_mse(own, named) if squared else named))
     return scans("images in data", *parts)
 
@@ -346,14 +342,16 @@ def by_loss(own: Networks, base: Setting, squared: bool = True) -> dict[str, Set
     """A network on every data set of a scale and with every loss, by name."""
     losses = {"cross-entropy": {"loss": "cross_entropy"}}
     losses |= {"mse": own.squared} if squared and own.squared else {}
-    here = usable(own.datasets)
+    here = usable_datasets(own.datasets)
     return {
-        f"{name}, {loss}": {**on(name, base), **change} for loss, change in losses.items() for name in here
+        f"{name}, {loss}": {**setting_on(name, base), **change}
+        for loss, change in losses.items()
+        for name in here
     }
 
 
-def on(dataset: str, base: Setting) -> Setting:
-    """A network on a data set: on some of them the CNN of table 1 is another one."""
+def setting_on(dataset: str, base: Setting) -> Setting:
+    """The setting of a network on a data set; table 1 has another CNN for some of them."""
     own = base.get("model_options") == CNN and dataset in CNN_OF
     return {**base, "dataset": dataset} | ({"model_options": CNN_OF[dataset]} if own else {})
 
@@ -413,7 +411,8 @@ def fig1_bottom_left(scale: str) -> Reproduction:
         base["compile"] = False  # of every width by itself takes longer than its runs
         common = {**RESIDUALS[scale].base, "depth": 10, "n_data": n_data, "steps": RESIDUAL_STEPS}
         named = {
-            f"{name}, WRN-10-k": {**common, "dataset": name} for name in usable(RESIDUALS[scale].datasets)
+            f"{name}, WRN-10-k": {**common, "dataset": name}
+            for name in usable_datasets(RESIDUALS[scale].datasets)
         }
         residual.append(Part(with_mse(own, named), "width", RESIDUAL_WIDTHS[scale], own.seeds))
     plain = by_loss(own, base, squared=False)  # with MSE units of narrow CNNs die

@@ -18,11 +18,7 @@ from scalinglab.curves import Curves
 from scalinglab.data import Dataset, load
 from scalinglab.figures import style
 from scalinglab.simulate import random_features as simulate
-from scalinglab.studies import verdict
-from scalinglab.studies.draws import by_draw, draw_means, draw_power
-from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.shared import shared
-from scalinglab.studies.verdict import Row
+from scalinglab.studies import Reproduction, by_draw, draw_means, draw_power, shared, verdict
 from scalinglab_papers.bahri2021 import linear
 
 if TYPE_CHECKING:
@@ -31,7 +27,7 @@ if TYPE_CHECKING:
 KNOWN = 5  # classes that the network learns; the linear models learn the rest
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Scale:
     """One scale.
 
@@ -58,12 +54,14 @@ class Scale:
 
 SCALES = {
     "smoke": Scale(
-        "digits", {"name": "mlp", "depth": 2, "hidden": 256}, epochs=40, n_train=560, small=12,
-        sizes=(8, 16, 32, 64, 128), large=(24, 48, 96, 192), dual=(8, 16, 32, 48, 64, 96, 128, 192),
+        dataset="digits", network={"name": "mlp", "depth": 2, "hidden": 256}, epochs=40, n_train=560,
+        small=12, sizes=(8, 16, 32, 64, 128), large=(24, 48, 96, 192), dual=(8, 16, 32, 48, 64, 96, 128, 192),
         meeting=64, draws=10,
     ),
-    "laptop": Scale("mnist", {"name": "mlp", "depth": 2, "hidden": 768}, epochs=3),
-    "gpu": Scale("cifar10", {"name": "wide_resnet", "depth": 10, "width": 12.0}, epochs=6),
+    "laptop": Scale(dataset="mnist", network={"name": "mlp", "depth": 2, "hidden": 768}, epochs=3),
+    "gpu": Scale(
+        dataset="cifar10", network={"name": "wide_resnet", "depth": 10, "width": 12.0}, epochs=6,
+    ),
 }  # fmt: skip
 RIDGES = np.geomspace(1e-5, 1.0, 16)  # in units of the kernel's mean diagonal; the first is "low"
 LOW, TUNED = "low ridge", "tuned ridge"
@@ -197,9 +195,8 @@ def fig_s6(scale: str) -> Reproduction:
             early = x <= whole / 2
             data, features = (linear.exponent(x[early], v[:, early]) for v in (by_data, by_features))
             rows.append(
-                Row(
-                    f"exponent in features less that in data, {fit}", features.value - data.value,
-                    float(np.hypot(data.stderr, features.stderr)), len(by_data), expected=0.0,
+                verdict.difference(features, data).row(
+                    f"exponent in features less that in data, {fit}", expected=0.0,
                     resolution=0.1 * data.value, note="sizes up to half of D = P; the paper: identical",
                 )
             )  # fmt: skip
@@ -248,6 +245,6 @@ def fig_s7(scale: str) -> Reproduction:
             note = "EfficientNet there"
             if limit is not None:
                 note += "; the paper: 1" if fit == TUNED else "; the paper: not 1, double descent interferes"
-            rows.append(linear.exponent_row(f"{name}, {fit}", found, len(values), note, **judged))
+            rows.append(found.row(f"{name}, {fit}", note=note, **judged))
     curves = Curves(pd.concat(frames, ignore_index=True), settings=["fit", "regime"], source="simulate")
     return Reproduction(curves, figure, tuple(rows))

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from scalinglab.data import load
-from scalinglab.results.distributions import Estimate, slope
+from scalinglab.results.distributions import slope
 from scalinglab.spectrum import Spectrum
-from scalinglab.studies.verdict import Row
+from scalinglab.studies import Number
 from scalinglab.theory import kernel as theory
 
 DEPTH = 3  # hidden layers of the random networks: deeper kernels have straighter power laws on images
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Scale:
     """One scale of the figures on random features.
 
@@ -63,7 +63,7 @@ def pooled_images(dataset: str, pool: int, n_images: int, start: int = 0) -> np.
     return x / x.std()
 
 
-def exponent(sizes: np.ndarray, losses: np.ndarray, *, resamples: int = 200) -> Estimate:
+def exponent(sizes: np.ndarray, losses: np.ndarray, *, resamples: int = 200) -> Number:
     """The slope of log mean loss against log size; its error from resampling whole draws.
 
     Args:
@@ -77,7 +77,7 @@ def exponent(sizes: np.ndarray, losses: np.ndarray, *, resamples: int = 200) -> 
     good = (means > 0).all(1)
     slopes = -np.polyfit(x, np.log(means[good]).T, 1)[0]
     few = np.sqrt(len(losses) / (len(losses) - 1))  # resampled draws spread less than new ones
-    return Estimate(float(slopes[0]), float(few * slopes[1:].std(ddof=1)))
+    return Number(float(slopes[0]), float(few * slopes[1:].std(ddof=1)), len(losses))
 
 
 def expected_exponent(
@@ -100,8 +100,3 @@ def expected_exponent(
     if unseen:
         loss = loss * len(values) / (len(values) - sizes)
     return -slope(np.log(sizes), np.log(loss)).value
-
-
-def exponent_row(quantity: str, found: Estimate, draws: int, note: str, **reference: float) -> Row:
-    """A measured exponent against the paper's (``paper=``) or that of the theory (``expected=``)."""
-    return Row(quantity, found.value, found.stderr, draws, note=note, **reference)  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from scalinglab.curves import Curves
 from scalinglab.figures import style
-from scalinglab.studies.registry import Reproduction
+from scalinglab.studies import Reproduction
 from scalinglab_papers.bahri2021 import distributions, images
 
 STEPS = 20_000

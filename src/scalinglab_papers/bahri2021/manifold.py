@@ -22,11 +22,8 @@ from scipy.special import gamma, kv
 
 from scalinglab.curves import Curves
 from scalinglab.figures import style
-from scalinglab.results.distributions import Estimate
 from scalinglab.simulate.random_features import nested_loss
-from scalinglab.studies.draws import as_frame, draw_power
-from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.verdict import Row
+from scalinglab.studies import Number, Reproduction, as_frame, draw_power
 from scalinglab.support.work import track
 from scalinglab.theory import infinite_width, manifolds
 from scalinglab_papers.bahri2021 import linear
@@ -55,22 +52,12 @@ def matern(x: np.ndarray, smoothness: float) -> np.ndarray:
     return 2 ** (1 - nu) / gamma(nu) * r**nu * kv(nu, r)
 
 
-def relu_nngp(x: np.ndarray) -> np.ndarray:
-    """One hidden ReLU layer, only the last layer trained."""
-    return infinite_width.nngp(x)
-
-
-def relu_ntk(x: np.ndarray) -> np.ndarray:
-    """One hidden ReLU layer, both layers trained."""
-    return infinite_width.ntk(x)
-
-
 # name: kernel, derivatives t
 KERNELS: dict[str, tuple[Callable[[np.ndarray], np.ndarray], float]] = {
     "Matérn, t = 4": (lambda x: matern(x, 4.0), 4.0),
-    "ReLU network, last layer (NNGP), t = 3": (relu_nngp, 3.0),
+    "ReLU network, last layer (NNGP), t = 3": (infinite_width.nngp, 3.0),
     "Matérn, t = 2": (lambda x: matern(x, 2.0), 2.0),
-    "ReLU network, all layers (NTK), t = 1": (relu_ntk, 1.0),
+    "ReLU network, all layers (NTK), t = 1": (infinite_width.ntk, 1.0),
 }
 AT_EQUAL_SIZE = 4  # the dimension in which exponents are compared with S12 too
 
@@ -95,23 +82,20 @@ def fig2_right(scale: str) -> Reproduction:
     figure, axes = style.panels(size=(5.6, 4.4))
     axis, rows, frames = axes[0, 0], [], []
     axis.set(xlabel="dimension d of the manifold", ylabel="4/α_D", title="kernel models on spheres")
-    found: dict[str, list[Estimate]] = {name: [] for name in KERNELS}
+    found: dict[str, list[Number]] = {name: [] for name in KERNELS}
     for d in track(s.dimensions, "dimensions"):
         x = manifolds.sample("sphere", d, s.n_points, seed=d)
         for name, (make, t) in KERNELS.items():
             kernel = make(x)
             losses = nested_loss(kernel, sizes, draws=s.draws)
-            found[name].append(linear.exponent(sizes, losses))
-            rows.append(_row(name, d, found[name][-1], s.draws, t))
+            alpha = linear.exponent(sizes, losses)
+            found[name].append(alpha)
+            rows.append(alpha.row(f"α_D, d = {d}: {name}", paper=t / d, note="the paper: t/d, for large D"))
             if d == AT_EQUAL_SIZE:
-                values = np.linalg.eigvalsh(kernel / len(x))
-                rows.append(
-                    linear.exponent_row(
-                        f"α_D, d = {d}: {name}, against S12 at these D", found[name][-1], s.draws,
-                        "expected: eq. S12 with the spectrum of the same points, by the same fit",
-                        expected=linear.expected_exponent(sizes, values),
-                    )
-                )  # fmt: skip
+                expected = linear.expected_exponent(sizes, np.linalg.eigvalsh(kernel / len(x)))
+                note = "expected: eq. S12 with the spectrum of the same points, by the same fit"
+                name_there = f"α_D, d = {d}: {name}, against S12 at these D"
+                rows.append(alpha.row(name_there, expected=expected, note=note))
             frames.append(as_frame(sizes, losses, model=name, dimension=d))
     axis_d = np.array(s.dimensions, float)
     for (name, values_of), color in zip(found.items(), style.PALETTE):
@@ -124,13 +108,6 @@ def fig2_right(scale: str) -> Reproduction:
     style.legend(axis, title="lines: 4/α_D = 4d/t")
     curves = Curves(pd.concat(frames, ignore_index=True), settings=["dimension"], source="simulate")
     return Reproduction(curves, figure, tuple(rows))
-
-
-def _row(name: str, dimension: int, found: Estimate, draws: int, smoothness: float) -> Row:
-    return linear.exponent_row(
-        f"α_D, d = {dimension}: {name}", found, draws, "the paper: t/d, for large D",
-        paper=smoothness / dimension,
-    )  # fmt: skip
 
 
 # --- Theorems 1 and 2 ------------------------------------------------------------------------------------
@@ -158,12 +135,8 @@ def theorem(scale: str, kind: str, letter: str, column: str) -> Reproduction:
             draw_power(axis, at, losses, power / d, color, f"d = {d}: {found}")
             frames.append(as_frame(at, losses, column, model=loss, dimension=d))
             note = "1/d, the bound of the theorem" if power == 1 else "2/d, for a loss that is smooth at 0"
-            rows.append(
-                linear.exponent_row(
-                    f"exponent of {loss} in {letter}, d = {d}", found, draws, f"the paper: {note}",
-                    paper=power / d,
-                )
-            )  # fmt: skip
+            quantity = f"exponent of {loss} in {letter}, d = {d}"
+            rows.append(found.row(quantity, paper=power / d, note=f"the paper: {note}"))
         style.legend(axis)
     curves = Curves(pd.concat(frames, ignore_index=True), settings=["dimension"], source="simulate")
     return Reproduction(curves, figure, tuple(rows))

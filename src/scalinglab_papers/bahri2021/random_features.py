@@ -12,15 +12,11 @@ import pandas as pd
 
 from scalinglab.curves import Curves
 from scalinglab.figures import style
-from scalinglab.results.distributions import Estimate
 from scalinglab.simulate import random_features as simulate
 from scalinglab.spectrum import Spectrum, TailExponent
 from scalinglab.spectrum.samples import unresolved_eigenvalue
-from scalinglab.studies import verdict
-from scalinglab.studies.draws import as_frame, draw_means, draw_power, loglog_figure
-from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.shared import shared
-from scalinglab.studies.verdict import Row
+from scalinglab.studies import Number, Reproduction, Row, loglog_figure, shared, verdict
+from scalinglab.studies.draws import as_frame, draw_means, draw_power
 from scalinglab.support.work import track
 from scalinglab.theory import infinite_width
 from scalinglab.theory import random_features as theory
@@ -107,14 +103,8 @@ def measured(scale: str) -> tuple[Curves, dict[int, tuple[np.ndarray, TailExpone
         keep(VARIANCE[0], pool, varied, in_data, "n_data", s.fixed)
         keep(VARIANCE[1], pool, varied, in_features, "n_params", s.fixed)
         few = max(4, s.draws // 3)
-        keep(
-            RESOLUTION[0],
-            pool,
-            resolved,
-            simulate.nested_loss(kernel, resolved, draws=s.draws // 2),
-            "n_data",
-            np.inf,
-        )
+        by_data = simulate.nested_loss(kernel, resolved, draws=s.draws // 2)
+        keep(RESOLUTION[0], pool, resolved, by_data, "n_data", np.inf)
         keep(RESOLUTION[1], pool, resolved, resolved_by_features(x, resolved, few), "n_params", np.inf)
     table = pd.concat(frames, ignore_index=True)
     return Curves(table, settings=["pool", "regime"], source="simulate"), spectra, coefficients
@@ -129,7 +119,7 @@ def losses_of(curves: Curves, regime: str, pool: int) -> tuple[np.ndarray, np.nd
     return sizes, part["test_loss"].to_numpy().reshape(-1, len(sizes))
 
 
-def exponents_of(curves: Curves, regime: str, pools: tuple[int, ...]) -> dict[int, Estimate]:
+def exponents_of(curves: Curves, regime: str, pools: tuple[int, ...]) -> dict[int, Number]:
     """The exponent of a regime for every pool size; variance-limited ones where size ≥ 16 × the fixed one."""
     found = {}
     for pool in pools:
@@ -181,9 +171,7 @@ def _variance_rows(curves: Curves, regime: str, pool: int, coefficient: float | 
     intercepts = np.polyfit(1 / sizes[1:], (excess * sizes)[:, 1:].T, 1)[1]
     ratio = verdict.mean(intercepts / coefficient)
     return [
-        linear.exponent_row(
-            f"{regime}, pool {pool}: exponent", found, len(excess), "at the three largest sizes", paper=1.0
-        ),
+        found.row(f"{regime}, pool {pool}: exponent", paper=1.0, note="at the three largest sizes"),
         ratio.row(
             f"{regime}, pool {pool}: coefficient of 1/size over that of the theory", expected=1.0,
             note="expected: the leading contribution, our derivation",
@@ -210,26 +198,17 @@ def fig4_left(scale: str) -> Reproduction:
             sampled, slope = spectra[pool]
             x = slope.value - 1
             horizontal = [[x - (slope.low - 1)], [slope.high - 1 - x]]
-            label = name if i == 0 else None
             style.points(
-                axis,
-                [x],
-                [found[pool].value],
-                [found[pool].stderr],
-                xerr=horizontal,
-                color=color,
-                fmt=marker,
-                label=label,
-            )
-            sizes, losses = losses_of(curves, regime, pool)
-            rows.append(
-                linear.exponent_row(
-                    f"{name}, pool {pool}", found[pool], len(losses),
-                    f"expected: eq. S12 with the spectrum of the same images at the same sizes, by the same "
-                    f"fit; the paper: α_K at large sizes, here {x:.3f}",
-                    expected=linear.expected_exponent(sizes, sampled, unseen=regime == RESOLUTION[0]),
-                )
+                axis, [x], [found[pool].value], [found[pool].stderr], xerr=horizontal, color=color,
+                fmt=marker, label=name if i == 0 else None,
             )  # fmt: skip
+            sizes, _ = losses_of(curves, regime, pool)
+            expected = linear.expected_exponent(sizes, sampled, unseen=regime == RESOLUTION[0])
+            note = (
+                "expected: eq. S12 with the spectrum of the same images at the same sizes, by the same fit; "
+            )
+            note += f"the paper: α_K at large sizes, here {x:.3f}"
+            rows.append(found[pool].row(f"{name}, pool {pool}", expected=expected, note=note))
     end = 1.15 * max(slope.high - 1 for _, slope in spectra.values())
     axis.plot([0, end], [0, end], color=style.INK, ls="--", lw=1, label="α = α_K")
     style.legend(axis)

@@ -18,11 +18,7 @@ import pandas as pd
 from scalinglab.curves import Curves
 from scalinglab.data.teacher import random_teacher, teacher_student
 from scalinglab.figures import style
-from scalinglab.studies import trained
-from scalinglab.studies.draws import by_draw, loglog_figure
-from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.shared import shared
-from scalinglab.studies.verdict import mean
+from scalinglab.studies import Reproduction, by_draw, loglog_figure, mean, shared, trained
 from scalinglab_papers.bahri2021 import exponents
 from scalinglab_papers.bahri2021.exponents import Exponent
 
@@ -148,8 +144,8 @@ def against_size(scale: str, size: str) -> Reproduction:
     for (d, (sizes, losses, alpha)), color in zip(found.items(), style.colors(list(found))):
         draw_law(left, sizes, losses, alpha, color, f"d = {d}: {alpha}")
         spread = losses.max(0) / losses.min(0)
-        note = f"the paper: 4/d{_alone(sizes, losses, alpha)}; between seeds losses of one size differ "
-        note += f"{spread.min():.0f} to {spread.max():.0f} times"
+        note = f"the paper: 4/d{_single_seed_note(sizes, losses, alpha)}; between seeds losses of one size "
+        note += f"differ {spread.min():.0f} to {spread.max():.0f} times"
         rows.append(alpha.row(f"{symbol}, d = {d}", note, paper=CLAIM / d))
     left.set_ylim(bottom=left.get_ylim()[0] / 30)  # the legend lies below the curves
     style.legend(left, fontsize=7, ncols=2, loc="lower left")
@@ -159,7 +155,7 @@ def against_size(scale: str, size: str) -> Reproduction:
     return Reproduction(curves, figure, tuple(rows))
 
 
-def _alone(sizes: np.ndarray, losses: np.ndarray, alpha: Exponent) -> str:
+def _single_seed_note(sizes: np.ndarray, losses: np.ndarray, alpha: Exponent) -> str:
     """The exponents of single seeds, each with a teacher of its own, on the range of all."""
     if alpha.floor:
         return ""

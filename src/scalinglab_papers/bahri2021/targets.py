@@ -16,13 +16,9 @@ from matplotlib.axes import Axes
 from scalinglab.curves import Curves
 from scalinglab.data import Dataset, available, load
 from scalinglab.figures import style
-from scalinglab.results.distributions import Estimate
 from scalinglab.simulate.random_features import nested_loss
 from scalinglab.spectrum import Spectrum
-from scalinglab.studies.draws import as_frame, draw_means
-from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.shared import shared
-from scalinglab.studies.verdict import Row
+from scalinglab.studies import Number, Reproduction, Row, as_frame, draw_means, shared, verdict
 from scalinglab.theory import infinite_width
 from scalinglab_papers.bahri2021 import linear
 from scalinglab_papers.bahri2021.learned_features import KNOWN, SCALES, learned_pool
@@ -129,7 +125,7 @@ def _power(values: np.ndarray, vectors: np.ndarray, labels: np.ndarray) -> np.nd
 
 def _loss_rows(
     name: str,
-    exponents: dict[str, Estimate],
+    exponents: dict[str, Number],
     sizes: np.ndarray,
     values: np.ndarray,
     powers: dict[str, np.ndarray | None],
@@ -137,15 +133,14 @@ def _loss_rows(
     teacher, real = exponents[KINDS[0]], exponents[KINDS[1]]
     note = "expected: eq. S12 with the spectrum and targets of the same images at the same D, by the same fit"
     rows = [
-        linear.exponent_row(
-            f"{name}: α_D, {kind}", exponents[kind], DRAWS, note,
+        exponents[kind].row(
+            f"{name}: α_D, {kind}", note=note,
             expected=linear.expected_exponent(sizes, values, powers[kind]),
         )
         for kind in KINDS
     ]  # fmt: skip
-    apart = Row(
-        f"{name}: α_D of teacher less that of real targets", teacher.value - real.value,
-        float(np.hypot(teacher.stderr, real.stderr)), DRAWS, expected=0.0, relation=">",
+    apart = verdict.difference(teacher, real).row(
+        f"{name}: α_D of teacher less that of real targets", expected=0.0, relation=">",
         note="the paper: teacher targets scale better",
     )  # fmt: skip
     return [*rows, apart]

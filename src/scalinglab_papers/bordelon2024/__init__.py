@@ -1,6 +1,6 @@
 """Bordelon, Atanasov, Pehlevan 2024: a dynamical model of neural scaling laws."""
 
-from scalinglab.studies.registry import UP_TO_GPU, UP_TO_PAPER, Entry, listed
+from scalinglab.studies import UP_TO_GPU, UP_TO_PAPER, Entry, listed
 
 ENTRIES = listed(
     __name__,

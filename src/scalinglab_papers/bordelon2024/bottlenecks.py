@@ -18,9 +18,7 @@ from scalinglab.curves import Curves
 from scalinglab.figures import style
 from scalinglab.simulate.random_features import train
 from scalinglab.spectrum import Spectrum
-from scalinglab.studies.draws import loglog_figure
-from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.verdict import Row
+from scalinglab.studies import Reproduction, Row, loglog_figure
 from scalinglab.theory import bottlenecks, dmft
 from scalinglab_papers.bordelon2024 import common
 
@@ -35,7 +33,7 @@ def finite_size(scale: str) -> Reproduction:
     times = np.array([20.0, 200.0])
     parts = []
     for place, (size, count) in enumerate(zip(sizes, draws)):
-        losses = over_signs(spectrum, times, size, count, common.fresh(90, place))
+        losses = over_signs(spectrum, times, size, count, common.seed_of(90, place))
         solved = dmft.solve(spectrum, times, size, 2 * size)
         excess = losses / solved.test_loss - 1
         parts.append(pd.DataFrame({
@@ -117,7 +115,9 @@ def dynamics(scale: str, by: str) -> Reproduction:
     spectrum, sizes = common.power_law(scale), (*SIZES[scale], math.inf)
     times, simulated = np.geomspace(0.3, 1e5, 60), np.geomspace(0.3, 1e5, 12)
     settings = [_size(by, size) for size in sizes]
-    curves = common.both(spectrum, settings, times, simulated, common.DRAWS[scale], FIGURE["a", by])
+    curves = common.theory_and_simulation(
+        spectrum, settings, times, simulated, common.DRAWS[scale], FIGURE["a", by]
+    )
     predicted = bottlenecks.exponents(common.TASK, common.SPECTRAL).time
     figure, axis = loglog_figure("time t", "test loss", f"loss dynamics at several {letter}")
     common.draw(axis, curves, by, sizes, name=letter)
@@ -127,7 +127,7 @@ def dynamics(scale: str, by: str) -> Reproduction:
     slowest = common.theory(curves, **{by: sizes[-2]})["test_loss"].min()
     axis.set_ylim(float(slowest) / 2, 2 * float(limit.max()))  # the limit falls far below
     axis.legend(ncols=2)
-    table = common.agreement(curves, common.ends(by, sizes))
+    table = common.agreement(curves, common.extreme_sizes(by, sizes))
     if by == "n_params":  # the same at infinite P
         far = np.array([1e5, 1e6, 1e7, 1e8])
         losses = dmft.solve(Spectrum.power_law(common.TASK, common.SPECTRAL, 10**18), far).test_loss
@@ -149,7 +149,7 @@ def early(scale: str, by: str) -> Reproduction:
     parts += [
         train(
             spectrum, times, **_size(by, size), draws=max(100, draws * sizes[0] // size),
-            seed=common.fresh(FIGURE["b", by], place),
+            seed=common.seed_of(FIGURE["b", by], place),
         )
         for place, size in enumerate(sizes)
     ]  # fmt: skip
@@ -201,7 +201,7 @@ def final(scale: str, by: str) -> Reproduction:
     parts += [
         train(
             spectrum, [end], **_size(by, size), draws=common.DRAWS[scale],
-            seed=common.fresh(FIGURE["c", by], place),
+            seed=common.seed_of(FIGURE["c", by], place),
         )
         for place, size in enumerate(sizes)
     ]  # fmt: skip
@@ -223,7 +223,7 @@ def final(scale: str, by: str) -> Reproduction:
     losses = np.array([_end(huge, by, size) for size in far])
     name = f"slope of the final loss in {letter} (t, {other} → ∞)"
     law = common.slope_row(name, -exponent, far, losses, f"theory, 10¹⁸ modes, {letter} up to 1e5")
-    return Reproduction(curves, figure, (law, *common.agreement(curves, common.ends(by, sizes))))
+    return Reproduction(curves, figure, (law, *common.agreement(curves, common.extreme_sizes(by, sizes))))
 
 
 def _size(by: str, size: float) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the figures of bordelon2024 share: one table of theory and simulation, and how it is drawn.
+"""Shared by the figures of bordelon2024: one table of theory and simulation, and how it is drawn.
 
 Settings that the paper states (a = 1.5, b = 1.25, P = 128) are used; sizes that it does not state are ours.
 """
@@ -17,8 +17,7 @@ from scalinglab.curves import Curves
 from scalinglab.figures import style
 from scalinglab.simulate.random_features import train
 from scalinglab.spectrum import Spectrum
-from scalinglab.studies import verdict
-from scalinglab.studies.verdict import Number, Row
+from scalinglab.studies import Number, Row, verdict
 from scalinglab.support.work import track
 from scalinglab.theory import dmft
 
@@ -34,7 +33,7 @@ def power_law(scale: str, task: float = TASK, spectral: float = SPECTRAL) -> Spe
     return Spectrum.power_law(task, spectral, MODES[scale])
 
 
-def both(
+def theory_and_simulation(
     spectrum: Spectrum,
     settings: Iterable[dict[str, Any]],
     times: np.ndarray,
@@ -51,12 +50,12 @@ def both(
         at = np.unique(np.concatenate([times, simulated]))
         parts.append(dmft.solve(spectrum, at, **setting).curves())
         if math.isfinite(min(setting.get("n_params", math.inf), setting.get("n_data", math.inf))):
-            parts.append(train(spectrum, simulated, **setting, draws=draws, seed=fresh(figure, place)))
+            parts.append(train(spectrum, simulated, **setting, draws=draws, seed=seed_of(figure, place)))
     return Curves.concat(parts)
 
 
-def fresh(figure: int, place: int) -> int:
-    """A seed of its own for every setting of every figure: draws of different sizes are independent."""
+def seed_of(figure: int, place: int) -> int:
+    """The seed of a setting of a figure; no two share one, so that draws are independent."""
     return 1000 * figure + place
 
 
@@ -122,7 +121,7 @@ def agreement(
     return rows
 
 
-def ends(name: str, sizes: Sequence[float]) -> list[dict[str, float]]:
+def extreme_sizes(name: str, sizes: Sequence[float]) -> list[dict[str, float]]:
     """The smallest and the largest finite size."""
     finite = [size for size in sizes if math.isfinite(size)]
     return [{name: size} for size in dict.fromkeys((min(finite), max(finite)))]
@@ -147,10 +146,10 @@ def log_slope(x: np.ndarray, y: np.ndarray, error: np.ndarray) -> tuple[float, f
 
 def slope_row(quantity: str, paper: float, x: np.ndarray, y: np.ndarray, note: str = "") -> Row:
     """An exact power law's exponent, from its local slopes at the last sizes, against the paper's."""
-    slopes = np.diff(np.log(np.asarray(y, float))) / np.diff(np.log(np.asarray(x, float)))
+    slopes = verdict.local_slopes(x, y)
     found = verdict.limit(slopes)
     seen = f"limit of local slopes, the last {slopes[-1]:.5g}; the error is what is left to go"
-    return Row(quantity, found.value, found.stderr, paper=paper, note=f"{seen}. {note}".rstrip(" ."))
+    return found.row(quantity, paper=paper, note=f"{seen}. {note}".rstrip(" ."))
 
 
 def guide(axis: Axes, x: np.ndarray, y: float, exponent: float, text: str, beside: bool = False) -> None:

@@ -12,9 +12,7 @@ from matplotlib.axes import Axes
 from scalinglab.curves import Curves
 from scalinglab.figures import style
 from scalinglab.spectrum import Spectrum
-from scalinglab.studies import verdict
-from scalinglab.studies.draws import loglog_figure
-from scalinglab.studies.registry import Reproduction
+from scalinglab.studies import Reproduction, loglog_figure, verdict
 from scalinglab.theory import dmft
 from scalinglab_papers.bordelon2024 import common
 
@@ -27,7 +25,7 @@ def fig5a(scale: str) -> Reproduction:
     draws = {"smoke": 12, "laptop": 3200}[scale]
     ensembles = [{"n_params": base, "ensemble": e} for e in members]
     widths = [{"n_params": base * e, "ensemble": 1} for e in members[1:]]
-    curves = common.both(spectrum, [*ensembles, *widths], times, simulated, draws, 50)
+    curves = common.theory_and_simulation(spectrum, [*ensembles, *widths], times, simulated, draws, 50)
     total = curves.frame["n_params"] * curves.frame["ensemble"] * curves.frame["time"]
     curves = Curves(curves.frame.assign(compute=total), settings=curves.settings)
     figure, axis = loglog_figure("compute C = N E t", "test loss", "width beats ensembling")
@@ -103,7 +101,7 @@ def fig5b(scale: str) -> Reproduction:
     table = []
     for place, n in enumerate(n for n in sizes if n != data):  # at N = P draws scatter without bound
         kappa = dmft.final(spectrum, n, data).kappa
-        drawn = final_transfer(spectrum, n, data, common.DRAWS[scale], common.fresh(51, place))
+        drawn = final_transfer(spectrum, n, data, common.DRAWS[scale], common.seed_of(51, place))
         found = verdict.mean(drawn)
         table.append(
             found.row(

@@ -10,8 +10,7 @@ import numpy as np
 from scalinglab.curves import Curves
 from scalinglab.figures import style
 from scalinglab.spectrum import Spectrum
-from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.verdict import Row
+from scalinglab.studies import Reproduction, Row
 from scalinglab.theory import bottlenecks, dmft
 from scalinglab_papers.bordelon2024 import common
 
@@ -26,7 +25,7 @@ def fig3(scale: str) -> Reproduction:
     table: list[Row] = []
     for panel, (axis, spectral) in enumerate(zip(axes[0], (1.25, 2.0))):
         spectrum = common.power_law(scale, spectral=spectral)
-        curves = common.both(
+        curves = common.theory_and_simulation(
             spectrum, [{"n_params": n} for n in sizes], times, simulated, common.DRAWS[scale], 30 + panel
         )
         curves = Curves(curves.frame.assign(compute=curves.frame["time"] * curves.frame["n_params"]))
@@ -47,7 +46,7 @@ def fig3(scale: str) -> Reproduction:
         table += _frontier_rows(spectral, scale)
         table += [
             replace(row, quantity=f"b = {spectral}: {row.quantity}")
-            for row in common.agreement(curves, common.ends("n_params", sizes))
+            for row in common.agreement(curves, common.extreme_sizes("n_params", sizes))
         ]
     return Reproduction(Curves.concat(parts), figure, tuple(table))
 

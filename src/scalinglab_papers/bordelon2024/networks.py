@@ -22,12 +22,8 @@ from scalinglab.data import Dataset, load
 from scalinglab.errors import BadInput
 from scalinglab.figures import style
 from scalinglab.results.distributions import slope
-from scalinglab.spectrum import MeasuredSpectrum, Spectrum
-from scalinglab.studies import trained, verdict
-from scalinglab.studies.draws import by_draw, draw_means, loglog_figure
-from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.shared import shared
-from scalinglab.studies.verdict import Row
+from scalinglab.spectrum import MeasuredSpectrum
+from scalinglab.studies import Reproduction, Row, by_draw, draw_means, loglog_figure, shared, trained, verdict
 from scalinglab_papers.bordelon2024 import widths
 
 # 1 for each class of CIFAR-10 that is animate: bird, cat, deer, dog, frog, horse
@@ -123,22 +119,12 @@ def network_setting(scale: str, width: float, seed: int, learning_rate: float) -
 @shared
 def initial_spectra(scale: str) -> dict[tuple[float, int], MeasuredSpectrum]:
     """Spectra of kernels before training, by width and seed."""
-    import torch
-
-    from scalinglab import measure, nets
-
-    s = SCALES[scale]
-    x, y = examples(scale)
-    found = {}
-    for width in s.widths:
-        for seed in range(s.seeds):
-            model = nets.build(
-                input_shape=x.shape[1:], n_classes=2, width=width, seed=seed,
-                **{"name" if key == "model" else key: value for key, value in s.network.items()},
-            )  # fmt: skip
-            model = model.to("cuda" if trained.on_gpu() else "cpu")
-            found[width, seed] = Spectrum.from_kernel(measure.ntk(model, torch.as_tensor(x)), y, measure.eigh)
-    return found
+    s, (x, y) = SCALES[scale], examples(scale)
+    network = {"name" if key == "model" else key: value for key, value in s.network.items()}
+    return {
+        (width, seed): widths.kernel_spectrum(x, y, width=width, seed=seed, **network)
+        for width in s.widths for seed in range(s.seeds)
+    }  # fmt: skip
 
 
 def _table(spectra: dict[tuple[float, int], MeasuredSpectrum], s: Scale) -> Curves:
@@ -169,20 +155,17 @@ def spectra(scale: str, of: str) -> Reproduction:
     values = {}
     for width, color in zip(s.widths, style.colors(s.widths)):
         found = [measured[width, seed].tail_exponent(of).value - shift for seed in range(s.seeds)]
-        values[width] = np.array(found)
-        mean = verdict.mean(found)
+        mean = values[width] = verdict.mean(found)
         part = curves.frame[(curves.frame["width"] == width) & (curves.frame[column] > 1e-9)]
         shown = part.groupby("mode")[column].mean()
         axis.plot(shown.index, shown, color=color, label=f"width {width:g}: {mean.value:.2f}")
         note = f"stand-in: {s.dataset}; the paper, wide ResNets on CIFAR-5M: {paper:g}"
         rows.append(mean.row(f"{name}, width {width:g}", note=note))
     style.legend(axis)
-    first, last = values[s.widths[0]], values[s.widths[-1]]
-    error = float(np.hypot(first.std(ddof=1), last.std(ddof=1)) / np.sqrt(s.seeds))
+    first, last = (values[s.widths[place]] for place in (0, -1))
     rows.append(
-        Row(
-            f"{name}: widest less narrowest network", float(last.mean() - first.mean()),
-            error, s.seeds, expected=0.0, resolution=0.1 * max(float(last.mean()), 0.1),
+        verdict.difference(last, first).row(
+            f"{name}: widest less narrowest network", expected=0.0, resolution=0.1 * max(last.value, 0.1),
             note="the paper: one power law for all widths",
         )
     )  # fmt: skip
@@ -215,10 +198,10 @@ def after_kernels(scale: str) -> Curves:
         parts.append(
             trained.runs([network_setting(scale, s.followed, seed, rate(scale))], "fig9", extra=reading)
         )
-    return whole(Curves.concat(parts), s.steps)
+    return completed_runs(Curves.concat(parts), s.steps)
 
 
-def whole(curves: Curves, steps: int) -> Curves:
+def completed_runs(curves: Curves, steps: int) -> Curves:
     """The runs that came to the end; those that diverged have no kernel there."""
     ended = curves.frame.loc[curves.frame["step"] == steps]
     runs = ended.loc[np.isfinite(ended["test_loss"].astype(float)), "run"]

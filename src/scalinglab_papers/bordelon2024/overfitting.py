@@ -7,10 +7,7 @@ import numpy as np
 from scalinglab.curves import Curves
 from scalinglab.figures import style
 from scalinglab.spectrum import Spectrum
-from scalinglab.studies import verdict
-from scalinglab.studies.draws import by_draw, loglog_figure
-from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.verdict import Row
+from scalinglab.studies import Reproduction, Row, by_draw, loglog_figure, verdict
 from scalinglab.theory import dmft
 from scalinglab_papers.bordelon2024 import common
 
@@ -22,7 +19,7 @@ def _curves(scale: str, figure: int) -> Curves:
     times, simulated = np.geomspace(0.3, 1e4, 60), np.geomspace(0.3, 1e4, 12)
     settings = [{"n_params": n, "n_data": DATA[scale]} for n in SIZES[scale]]
     draws = {"smoke": 12, "laptop": 40}[scale]
-    return common.both(common.power_law(scale), settings, times, simulated, draws, figure)
+    return common.theory_and_simulation(common.power_law(scale), settings, times, simulated, draws, figure)
 
 
 def fig4a(scale: str) -> Reproduction:
@@ -56,7 +53,7 @@ def fig4a(scale: str) -> Reproduction:
             f"loss not monotonic in time: test loss at t ≈ {best:.3g} over that at 1e4, N = {sizes[1]}",
             expected=1.0, relation="<", note="simulation, at the time that is best in theory",
         ),
-        *common.agreement(curves, common.ends("n_params", sizes)),
+        *common.agreement(curves, common.extreme_sizes("n_params", sizes)),
     )  # fmt: skip
     return Reproduction(curves, figure, table)
 
@@ -92,7 +89,7 @@ def fig4b(scale: str) -> Reproduction:
             found.value, found.stderr, expected=1.0, relation=">",
             note=f"theory; the paper: the rate depends on N; at N = {large} it is {rates[0][-1]:.3g}",
         ),
-        *common.agreement(curves, common.ends("n_params", sizes), "train_loss", until=30.0),
+        *common.agreement(curves, common.extreme_sizes("n_params", sizes), "train_loss", until=30.0),
     )  # fmt: skip
     return Reproduction(curves, figure, table)
 
@@ -111,7 +108,7 @@ def fig4c(scale: str) -> Reproduction:
     times, simulated = np.geomspace(0.1, 1e4, 60), np.geomspace(0.1, 1e4, 10)
     draws = {"smoke": 20, "laptop": 80}[scale]
     settings = [{"n_params": n_params, "n_data": p} for p in sizes if p != n_params]
-    curves = common.both(common.power_law(scale), settings, times, simulated, draws, 42)
+    curves = common.theory_and_simulation(common.power_law(scale), settings, times, simulated, draws, 42)
     frame = curves.frame.assign(gap=curves.frame["test_loss"] - curves.frame["train_loss"])
     curves = Curves(frame, settings=curves.settings)
     sizes = tuple(p for p in sizes if p != n_params)
@@ -127,6 +124,6 @@ def fig4c(scale: str) -> Reproduction:
             f"the losses separate: gap at t ≈ 100 over that at t ≈ 1, P = {sizes[0]}", expected=1.0,
             relation=">", note="simulation",
         ),
-        *common.agreement(curves, common.ends("n_data", sizes), "gap", until=1e3),
+        *common.agreement(curves, common.extreme_sizes("n_data", sizes), "gap", until=1e3),
     )  # fmt: skip
     return Reproduction(curves, figure, table)

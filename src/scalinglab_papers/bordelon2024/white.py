@@ -10,10 +10,7 @@ from scalinglab.curves import Curves
 from scalinglab.figures import style
 from scalinglab.simulate.random_features import train
 from scalinglab.spectrum import Spectrum
-from scalinglab.studies import verdict
-from scalinglab.studies.draws import loglog_figure
-from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.verdict import Row
+from scalinglab.studies import Reproduction, Row, loglog_figure, verdict
 from scalinglab.theory import dmft
 from scalinglab_papers.bordelon2024 import common
 
@@ -42,7 +39,7 @@ def fig7(scale: str) -> Reproduction:
     parts += [
         train(
             spectrum, times, round(nu * modes), round(alpha * modes), draws=common.DRAWS[scale],
-            seed=common.fresh(70, place),
+            seed=common.seed_of(70, place),
         )
         for place, nu in enumerate(points)
     ]  # fmt: skip
@@ -148,7 +145,7 @@ def _mean_transfer(modes: int, times: np.ndarray, ratio: float, draws: int, plac
     """tr e^{−AᵀA t/N}/M of each draw with M modes and N = ν M, (draws, times)."""
     size, found = round(ratio * modes), []
     for draw in range(draws):
-        random = np.random.default_rng([common.fresh(80, place), draw, modes])
+        random = np.random.default_rng([common.seed_of(80, place), draw, modes])
         features = random.standard_normal((size, modes))
         values = np.linalg.eigvalsh(features.T @ features / size)
         found.append(np.exp(-np.outer(times, values)).mean(axis=1))

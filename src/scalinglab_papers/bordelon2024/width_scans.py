@@ -24,12 +24,8 @@ import pandas as pd
 from scalinglab.curves import Curves
 from scalinglab.figures import style
 from scalinglab.results.distributions import slope
-from scalinglab.spectrum import MeasuredSpectrum, Spectrum
-from scalinglab.studies import trained, verdict
-from scalinglab.studies.draws import loglog_figure
-from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.shared import shared
-from scalinglab.studies.verdict import Number, Row
+from scalinglab.spectrum import MeasuredSpectrum
+from scalinglab.studies import Number, Reproduction, Row, loglog_figure, shared, trained, verdict
 from scalinglab_papers.bordelon2024 import widths
 from scalinglab_papers.bordelon2024.networks import ANIMATE
 from scalinglab_papers.bordelon2024.widths import APART
@@ -189,13 +185,13 @@ def fig1a(scale: str) -> Reproduction:
         fits.append(fit)
         off = np.log(part["test_loss"] / fit.predict(n_params=part["n_params"], n_data=part["step"]))
         deviations.append(float(np.sqrt(np.mean(off**2))))
-    close = _judged(
-        "deviation of L0 + A t^-α + B N^-β from the curves, root mean square in ln L",
-        verdict.mean(deviations), "<", CLOSE, f"one fit a seed; {s.stand_in}; the paper: well described",
+    close = verdict.mean(deviations).row(
+        "deviation of L0 + A t^-α + B N^-β from the curves, root mean square in ln L", expected=CLOSE,
+        relation="<", note=f"one fit a seed; {s.stand_in}; the paper: well described",
     )  # fmt: skip
-    wider = _judged(
-        "final test loss, widest over narrowest network", widths.ratio(curves, s.widths[-1], s.widths[0]),
-        "<", 1.0, f"{s.stand_in}; the paper: wider is better online",
+    wider = widths.ratio(curves, s.widths[-1], s.widths[0]).row(
+        "final test loss, widest over narrowest network", expected=1.0, relation="<",
+        note=f"{s.stand_in}; the paper: wider is better online",
     )  # fmt: skip
     shown = close.verdict == wider.verdict == verdict.AGREES
     title = f"online, {s.setting['dataset']}" + ("" if shown else ": not yet the paper's sum of powers")
@@ -235,10 +231,6 @@ def exponent_row(quantity: str, fits: list[Surface], name: str, stand_in: str) -
     return found.row(quantity, note=f"{stand_in}; no number printed")
 
 
-def _judged(quantity: str, found: Number, relation: str, bound: float, note: str) -> Row:
-    return found.row(quantity, expected=bound, relation=relation, note=note)
-
-
 def held_out_labels(s: Scan) -> np.ndarray:
     """The class, 0 or 1, of every test input."""
     from scalinglab.train.batches import dataset_of
@@ -267,11 +259,11 @@ def ensemble_row(s: Scan, curves: Curves, outputs: Mapping[str, np.ndarray]) -> 
     wide = verdict.mean(widths.losses(curves, wider))
     value = loss(members) / wide.value
     error = value * float(np.hypot(verdict.jackknife(left_out) / loss(members), wide.stderr / wide.value))
-    return _judged(
+    return Number(value, error, len(members)).row(
         f"final loss, {together} networks of width {width:g} together over one of width {wider:g}",
-        Number(value, error, len(members)), ">", 1.0,
-        f"mean log odds of the members; the wide network has about {size} times the "
-        f"parameters of a member; {s.stand_in}; the paper: ensembling is not the same as going wider",
+        expected=1.0, relation=">",
+        note=f"mean log odds of the members; the wide network has about {size} times the parameters of a "
+        f"member; {s.stand_in}; the paper: ensembling is not the same as going wider",
     )  # fmt: skip
 
 
@@ -331,11 +323,14 @@ def fig1b(scale: str) -> Reproduction:
     axis.plot(found[0].budgets, mean, color=style.INK, linewidth=2.0, label="best width at each C")
     style.legend(axis, fontsize=7)
     size = _exponents(curves, "n_params")
-    note = f"over compute that every width was trained for; {s.stand_in}; the paper: both grow"
+    grows = {
+        "expected": 0.0, "relation": ">",
+        "note": f"over compute that every width was trained for; {s.stand_in}; the paper: both grow",
+    }  # fmt: skip
     falls = verdict.mean(-_exponents(curves, "loss"))
     rows = (
-        _judged("exponent of the best size, N ~ C^x", verdict.mean(size), ">", 0.0, note),
-        _judged("exponent of the best time, t ~ C^x", verdict.mean(1 - size), ">", 0.0, note),
+        verdict.mean(size).row("exponent of the best size, N ~ C^x", **grows),
+        verdict.mean(1 - size).row("exponent of the best time, t ~ C^x", **grows),
         falls.row("compute exponent of the best loss, L ~ C^-x", note=f"{s.stand_in}; no number printed"),
     )  # fmt: skip
     return Reproduction(curves, figure, rows)
@@ -344,26 +339,20 @@ def fig1b(scale: str) -> Reproduction:
 @shared
 def lazy_spectra(scale: str) -> list[MeasuredSpectrum]:
     """Kernels of the linearised networks of the largest width, one a seed, on held-out inputs."""
-    import torch
-
-    from scalinglab import measure, nets
     from scalinglab.train.batches import dataset_of
     from scalinglab.train.engine import as_setting
 
     s = SCANS[scale]
     chosen = [as_setting(one) for one in settings(scale, "lazy") if one["width"] == s.widths[-1]]
     data = dataset_of(chosen[0])
-    x = torch.as_tensor(data.inputs("test")[: s.inputs])
-    y = np.eye(2)[data.test_y[: s.inputs]]
-    device = "cuda" if trained.on_gpu() else "cpu"
-    found = []
-    for one in chosen:
-        model = nets.build(
-            one.model, data.input_shape, 2, width=one.width, depth=one.depth, parameterization="ntk",
+    x, y = data.inputs("test")[: s.inputs], np.eye(2)[data.test_y[: s.inputs]]
+    return [
+        widths.kernel_spectrum(
+            x, y - y.mean(0), name=one.model, width=one.width, depth=one.depth, parameterization="ntk",
             seed=one.seed, **one.model_options,
-        ).to(device)  # fmt: skip
-        found.append(Spectrum.from_kernel(measure.ntk(model, x), y - y.mean(0), measure.eigh))
-    return found
+        )
+        for one in chosen
+    ]  # fmt: skip
 
 
 def predicted_exponent(spectrum: MeasuredSpectrum) -> float:
@@ -395,20 +384,13 @@ def fig6c(scale: str) -> Reproduction:
         *_rate_rows(scale, "rich", "lazy"),
         means['kernel'].row("(a − 1)/(1 + b) of the kernel before training", note=note),
         means['lazy'].row("compute exponent of linearised networks", note=note),
-        _difference(
-            "compute exponent of linearised networks less that of their kernel", slopes["lazy"] - predicted,
-            "=", f"{s.stand_in}; the paper: excellent agreement", resolution=0.02,
+        verdict.mean(slopes["lazy"] - predicted).row(
+            "compute exponent of linearised networks less that of their kernel", expected=0.0,
+            resolution=0.02, note=f"{s.stand_in}; the paper: excellent agreement",
         ),
-        _difference(
-            "compute exponent of rich networks less that of linearised ones", slopes["rich"] - slopes["lazy"],
-            ">", f"{s.stand_in}; the paper: feature learning improves the curves substantially",
+        verdict.mean(slopes["rich"] - slopes["lazy"]).row(
+            "compute exponent of rich networks less that of linearised ones", expected=0.0, relation=">",
+            note=f"{s.stand_in}; the paper: feature learning improves the curves substantially",
         ),
     )  # fmt: skip
     return Reproduction(Curves.concat([lazy, rich]), figure, rows)
-
-
-def _difference(
-    quantity: str, values: np.ndarray, relation: str, note: str, resolution: float | None = None
-) -> Row:
-    found = verdict.mean(values)
-    return found.row(quantity, expected=0.0, relation=relation, resolution=resolution, note=note)  # fmt: skip

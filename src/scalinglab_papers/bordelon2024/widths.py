@@ -1,4 +1,4 @@
-"""What figures 1, 6 and 9 share: networks of several widths that are trained, drawn and compared.
+"""Networks of several widths: how figures 1, 6 and 9 train, draw and compare them.
 
 Figures 1c and 1d: language models of several widths, on text that does not repeat and on little text.
 
@@ -19,14 +19,12 @@ import numpy as np
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.figures import style
-from scalinglab.studies import trained, verdict
-from scalinglab.studies.draws import loglog_figure
-from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.shared import shared
-from scalinglab.studies.verdict import Number, Row
+from scalinglab.studies import Number, Reproduction, Row, loglog_figure, shared, trained, verdict
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from scalinglab.spectrum import MeasuredSpectrum
 
 APART = 1000  # seed of the networks on which learning rates are compared
 
@@ -56,13 +54,25 @@ def ratio(curves: Curves, above: float, below: float, until: float = np.inf) -> 
     return verdict.quotient(losses(curves, above, until), losses(curves, below, until))
 
 
+def kernel_spectrum(x: np.ndarray, y: np.ndarray, **network: Any) -> MeasuredSpectrum:
+    """Spectrum of the tangent kernel before training, of a network of two outputs that `nets.build` makes."""
+    import torch
+
+    from scalinglab import measure, nets
+    from scalinglab.spectrum import Spectrum
+
+    model = nets.build(input_shape=x.shape[1:], n_classes=2, **network)
+    kernel = measure.ntk(model.to("cuda" if trained.on_gpu() else "cpu"), torch.as_tensor(x))
+    return Spectrum.from_kernel(kernel, y, measure.eigh)
+
+
 # --- learning rates ----------------------------------------------------------------------------------------
 
 
 def best_rate(
     rates: tuple[float, ...], settings: Callable[[float], list[dict[str, Any]]], steps: int
 ) -> float:
-    """The only rate, or that of the `lowest_loss` in the runs of these settings, which are in no figure."""
+    """The best of several learning rates by `lowest_loss`, on runs of these settings that no figure uses."""
     if len(rates) == 1:
         return rates[0]
     return lowest_loss(trained.runs([one for eta in rates for one in settings(eta)], "rates"), steps)

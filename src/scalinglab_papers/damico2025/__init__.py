@@ -1,6 +1,6 @@
 """D'Amico, Bocchi, Negri 2025: implicit bias produces neural scaling laws in learning curves."""
 
-from scalinglab.studies.registry import UP_TO_GPU, UP_TO_PAPER, Entry, listed
+from scalinglab.studies import UP_TO_GPU, UP_TO_PAPER, Entry, listed
 
 ENTRIES = listed(
     __name__,

@@ -20,9 +20,8 @@ from scalinglab.errors import BadInput
 from scalinglab.figures.collapse import plain_ticks
 from scalinglab.figures.style import INK, colors, loglog, panels_for
 from scalinglab.results.distributions import slopes
-from scalinglab.studies import trained
-from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.verdict import RESOLUTION, Row, jackknife, mean
+from scalinglab.studies import Reproduction, Row, jackknife, mean, trained
+from scalinglab.studies.verdict import RESOLUTION
 from scalinglab_papers.damico2025 import study
 from scalinglab_papers.damico2025.pairs import AS_PUBLISHED, published_tables, version_of, with_norm
 from scalinglab_papers.damico2025.published import POINTS, POINTS_SIZE, WINDOWS, Windows

@@ -1,8 +1,7 @@
-"""Beyond the paper: how long to train.
+"""Beyond the paper: does the exponent γ₂ of the optimal norm depend on how long networks are trained?
 
-Eq. 4 is about the norm of the smallest test error, which lies near the elbow for a model that overfits, and
-at the end of the training for one that does not. Which sizes have passed their optimum, and does γ₂ still
-change with the time?
+Eq. 4 is about the norm at the smallest test error. A model that overfits reaches it near the elbow of its
+curve; one that does not has it at the last checkpoint, where it measures the training time.
 """
 
 from __future__ import annotations
@@ -21,11 +20,9 @@ from scalinglab.figures.style import PALETTE, colors, headroom, loglog, panels_f
 from scalinglab.laws.learning_curves.mean_curves import FEWEST_POINTS, size_curves
 from scalinglab.laws.learning_curves.shape import optimum
 from scalinglab.results.distributions import FEWEST, Estimate, slope
-from scalinglab.studies import trained
-from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.verdict import Row
+from scalinglab.studies import Reproduction, Row, trained
 from scalinglab_papers.damico2025.curves import analysed, small_print
-from scalinglab_papers.damico2025.pairs import OURS, Pair, pairs, together
+from scalinglab_papers.damico2025.pairs import OURS, Pair, joined_curves, pairs
 
 CUTS = 8  # times, evenly in the log, up to the last that every size reaches
 
@@ -147,7 +144,7 @@ def optimal_norm_in_time(scale: str) -> Reproduction:
         right.legend(loc="upper left")
     small_print(axes)
     rows = [row for pair, one in zip(made, found, strict=True) for row in _rows_in_time(pair, one)]
-    return Reproduction(together(made), figure, tuple(rows))
+    return Reproduction(joined_curves(made), figure, tuple(rows))
 
 
 def _rows_in_time(pair: Pair, found: OptimumInTime) -> list[Row]:

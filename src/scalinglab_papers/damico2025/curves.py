@@ -20,11 +20,9 @@ from scalinglab.figures.collapse import (
 )
 from scalinglab.figures.style import INK, PALETTE, colors, headroom, loglog, panels, panels_for
 from scalinglab.laws.learning_curves.collapse import collapse
-from scalinglab.studies import trained
-from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.verdict import Row
+from scalinglab.studies import Reproduction, Row, trained
 from scalinglab_papers.damico2025 import study
-from scalinglab_papers.damico2025.pairs import AS_PUBLISHED, Pair, ours, pairs, together
+from scalinglab_papers.damico2025.pairs import AS_PUBLISHED, Pair, joined_curves, our_pairs, pairs
 from scalinglab_papers.damico2025.published import MAY_CURVES
 
 DEVIATES = 0.1  # a relative deviation from the master curve that would be seen
@@ -97,7 +95,7 @@ def fig3(scale: str) -> Reproduction:
 
     note = "the paper: one curve for every P; at norms that three sizes pass in their windows"
     rows = [early_row(pair, pair.label, note, expected=ONE_LAW, relation="<") for pair in made]
-    return Reproduction(together(made), _sheet(made, draw), tuple(rows))
+    return Reproduction(joined_curves(made), _sheet(made, draw), tuple(rows))
 
 
 def early_row(pair: Pair, name: str, note: str, **claim: Any) -> Row:
@@ -154,7 +152,7 @@ def fig4(scale: str) -> Reproduction:
                 f"{master.extent()}",
             )
         )  # fmt: skip
-    return Reproduction(together(made), _sheet(made, draw), tuple(rows))
+    return Reproduction(joined_curves(made), _sheet(made, draw), tuple(rows))
 
 
 # --- Fig. 7 ----------------------------------------------------------------------------------------------
@@ -162,7 +160,7 @@ def fig4(scale: str) -> Reproduction:
 
 def fig7(scale: str) -> Reproduction:
     """Test error and norm against epochs, and how often the norm falls; our runs only."""
-    made = ours(scale, trained.run_storage(), study.pairs_of(scale), from_epoch=0.0, laws=False)
+    made = our_pairs(scale, trained.run_storage(), study.pairs_of(scale), from_epoch=0.0, laws=False)
     if not made:
         raise BadInput("figure 7 is about time, which the published curves leave out: train or give --store")
     by_name = {name: [pair for pair in made if pair.name == name] for name in (pair.name for pair in made)}
@@ -179,7 +177,7 @@ def fig7(scale: str) -> Reproduction:
             spare.set_axis_off()
     small_print(axes)
     rows = [monotone(pair, "the paper: always monotone") for pair in made]
-    return Reproduction(together(made), figure, tuple(rows))
+    return Reproduction(joined_curves(made), figure, tuple(rows))
 
 
 def _draw_runs(axis: Axes, pair: Pair, column: str) -> None:
@@ -242,7 +240,7 @@ def fig8(scale: str) -> Reproduction:
         headroom(right)
         right.legend(loc="upper left")
     small_print(axes)
-    return Reproduction(together(made), figure, ())
+    return Reproduction(joined_curves(made), figure, ())
 
 
 def fig9(scale: str) -> Reproduction:
@@ -259,4 +257,4 @@ def fig9(scale: str) -> Reproduction:
         draw_predicted(axis, found)
         axis.legend(loc="lower left", frameon=False)
 
-    return Reproduction(together(made), _sheet(made, draw), ())
+    return Reproduction(joined_curves(made), _sheet(made, draw), ())

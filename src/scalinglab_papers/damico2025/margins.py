@@ -13,8 +13,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from scalinglab.figures import style
-from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.verdict import Row, mean
+from scalinglab.studies import Reproduction, Row, mean
 from scalinglab_papers.damico2025 import study
 from scalinglab_papers.damico2025.perceptron import FIG6_LOAD, draw_margins
 
@@ -26,7 +25,7 @@ EXAMPLES = 10_000  # on which margins are measured at most
 def fig6_right(scale: str) -> Reproduction:
     """Histograms of normalised margins through a training, their mean and minimum, and the perceptron's."""
     name = "CNN digits, margins" if scale == "smoke" else "CNN MNIST, margins"
-    curves = study.needed(scale, name)
+    curves = study.required_runs(scale, name)
     runs = [run.sort_values("step") for _, run in curves.frame.groupby("run", sort=False)]
     runs.sort(key=lambda run: int(run["n_data"].iloc[0]))
     figure, axes = style.panels(1, 3, size=(3.9, 3.3))
@@ -36,7 +35,7 @@ def fig6_right(scale: str) -> Reproduction:
     return Reproduction(curves, figure, rows(runs))
 
 
-def followed(run: pd.DataFrame) -> pd.DataFrame:
+def followed_part(run: pd.DataFrame) -> pd.DataFrame:
     """The part of a run after its first epoch in which half of the examples are right; all where none is."""
     good = ((run["train_error"] < HALF) & (run["epoch"] >= 1 - 1e-6)).to_numpy()
     return run[np.maximum.accumulate(good)] if good.any() else run
@@ -49,7 +48,7 @@ def rows(runs: list[pd.DataFrame]) -> tuple[Row, ...]:
     """The change of the mean, run by run, and of the minimum, over the part that is followed."""
     made, grown = [], []
     for run in runs:
-        part = followed(run)
+        part = followed_part(run)
         first, last = part.iloc[0], part.iloc[-1]
         unit = abs(float(first["margin_normalized_mean"]))
         change = float(last["margin_normalized_mean"]) / unit - 1
@@ -101,7 +100,7 @@ def _draw_perceptron(axis: Axes) -> None:
 
 
 def _draw_histograms(axis: Axes, run: pd.DataFrame) -> None:
-    part = followed(run)
+    part = followed_part(run)
     chosen = part.iloc[np.unique(np.linspace(0, len(part) - 1, SHOWN).round().astype(int))]
     unit = abs(float(part["margin_normalized_mean"].iloc[0]))
     for color, (_, row) in zip(style.colors(range(len(chosen))), chosen.iterrows(), strict=True):
@@ -116,7 +115,7 @@ def _draw_histograms(axis: Axes, run: pd.DataFrame) -> None:
 
 def _draw_course(axis: Axes, runs: list[pd.DataFrame]) -> None:
     for color, run in zip(style.colors(range(len(runs))), runs, strict=True):
-        part = followed(run)
+        part = followed_part(run)
         unit = abs(float(part["margin_normalized_mean"].iloc[0]))
         size = f"P = {run['n_data'].iloc[0]:,}"
         axis.plot(part["epoch"], part["margin_normalized_mean"] / unit, color=color, label=f"mean, {size}")

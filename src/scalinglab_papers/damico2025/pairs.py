@@ -22,7 +22,7 @@ from scalinglab.data.tables import key_of, tables_of
 from scalinglab.errors import BadInput
 from scalinglab.laws.learning_curves.dynamical import Dynamical, laws_of
 from scalinglab.laws.learning_curves.mean_curves import SizeCurve, size_curves
-from scalinglab.studies.shared import shared
+from scalinglab.studies import shared
 from scalinglab.studies.trained import RunStorage
 from scalinglab_papers.damico2025 import study
 from scalinglab_papers.damico2025.published import CURVES, MAY_CURVES
@@ -86,7 +86,7 @@ def pairs(scale: str, storage: RunStorage, version: str = MAY_CURVES.version) ->
     first = (analysed(STAND_IN, STAND_IN, EQ2, planted()),) if scale == "smoke" else published(version)
     # at scale smoke the laws of the CNN alone stand out of the noise on every machine
     names = ["CNN digits"] if scale == "smoke" else study.pairs_of(scale)
-    return (*first, *ours(scale, storage, names))
+    return (*first, *our_pairs(scale, storage, names))
 
 
 def version_of(scale: str, pair: str) -> str:
@@ -109,7 +109,7 @@ def published_tables(version: str) -> dict[str, pd.DataFrame]:
     return {name: found[name.lower()] for name in study.PAIRS if name.lower() in found}
 
 
-def ours(
+def our_pairs(
     scale: str,
     storage: RunStorage,
     names: Iterable[str],
@@ -202,7 +202,7 @@ def planted(noise: float = 0.01) -> pd.DataFrame:
     return pd.concat(made, ignore_index=True)
 
 
-def together(made: Iterable[Pair]) -> Curves:
+def joined_curves(made: Iterable[Pair]) -> Curves:
     """The curves of several pairs in one table, each under its label."""
     frames = []
     for pair in made:

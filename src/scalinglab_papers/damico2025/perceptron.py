@@ -13,10 +13,7 @@ from scalinglab.curves import Curves
 from scalinglab.errors import BadInput, require
 from scalinglab.figures import style
 from scalinglab.simulate import perceptron as simulate
-from scalinglab.studies import verdict
-from scalinglab.studies.draws import loglog_figure
-from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.verdict import Number, Row
+from scalinglab.studies import Number, Reproduction, Row, loglog_figure, verdict
 from scalinglab.theory import perceptron as theory
 
 LOAD = 5.0

@@ -10,20 +10,12 @@ import numpy as np
 from scalinglab.curves import Curves
 from scalinglab.figures import style
 from scalinglab.results.distributions import slope
-from scalinglab.studies import verdict
-from scalinglab.studies.draws import loglog_figure
-from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.verdict import Number, Row
+from scalinglab.studies import Number, Reproduction, Row, loglog_figure, verdict
 from scalinglab.theory import perceptron as theory
 
 LOADS = np.array([1, 2, 5, 10, 20, 50, 100, 200, 500, 1000.0])
 RESCALED = np.geomspace(1e-3, 1e3, 181)  # λ/λ_opt
 POINTS = {"smoke": 9, "laptop": 33, "gpu": 33}
-
-
-def exponent(x: np.ndarray, y: np.ndarray) -> float:
-    """Slope of ln y against ln x by least squares."""
-    return slope(np.log(x), np.log(y)).value
 
 
 # --- Fig. 2b -----------------------------------------------------------------------------------------
@@ -70,7 +62,8 @@ def _inset(axis: Any, place: list[float], x: np.ndarray, y: np.ndarray, name: st
         x[x > 5], y[-1] * (x[x > 5] / x[-1]) ** power * 1.8, color=style.INK, linestyle=":", linewidth=1
     )
     large = x >= 10
-    inset.set_title(f"slope {exponent(x[large], y[large]):+.3f}", fontsize=8, loc="center")
+    fitted = slope(np.log(x[large]), np.log(y[large])).value
+    inset.set_title(f"slope {fitted:+.3f}", fontsize=8, loc="center")
     inset.tick_params(labelsize=7)
     inset.xaxis.label.set_size(8)
     inset.yaxis.label.set_size(8)
@@ -78,7 +71,7 @@ def _inset(axis: Any, place: list[float], x: np.ndarray, y: np.ndarray, name: st
 
 def local(x: np.ndarray, y: np.ndarray) -> Number:
     """Limit of the local exponents d ln y/d ln x."""
-    return verdict.limit(np.diff(np.log(y)) / np.diff(np.log(x)))
+    return verdict.limit(verdict.local_slopes(x, y))
 
 
 def _table_fig2b(rescaled: np.ndarray, master: np.ndarray) -> tuple[Row, ...]:

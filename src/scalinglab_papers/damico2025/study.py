@@ -21,7 +21,7 @@ import numpy as np
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput, nearest
-from scalinglab.studies.shared import shared
+from scalinglab.studies import shared
 from scalinglab.studies.trained import RunStorage, on_gpu, run_storage
 from scalinglab.sweep.grid import Grid
 
@@ -314,20 +314,20 @@ def trained(scale: str, storage: RunStorage, name: str) -> Curves | None:
     if storage.store is None:
         return _in_memory(name) if scale == "smoke" else None
     curves = _all(storage.store)
-    found = None if curves is None else matching(curves, grids[name])
-    return None if found is None else learning(found)
+    found = None if curves is None else matching_runs(curves, grids[name])
+    return None if found is None else learning_runs(found)
 
 
-def needed(scale: str, name: str) -> Curves:
+def required_runs(scale: str, name: str) -> Curves:
     """The runs of a part, trained first where that is done here; an error where there are none."""
     train(scale, run_storage(), [name])
     found = trained(scale, run_storage(), name)
     if found is None:
-        raise missing(scale, name)
+        raise missing_runs(scale, name)
     return found
 
 
-def missing(scale: str, name: str) -> BadInput:
+def missing_runs(scale: str, name: str) -> BadInput:
     """The error of an entry without runs."""
     return BadInput(f"no runs of {name!r} at scale {scale!r}: train them, or give a store with --store")
 
@@ -335,7 +335,7 @@ def missing(scale: str, name: str) -> BadInput:
 STAYS = 0.95  # of its largest test error: what a run at guessing does not get below
 
 
-def learning(curves: Curves) -> Curves | None:
+def learning_runs(curves: Curves) -> Curves | None:
     """The runs whose test error falls; None where it does in none."""
     errors = curves.frame.groupby("run")["test_error"]
     falls = errors.min() < STAYS * errors.max()
@@ -358,7 +358,7 @@ DEFAULTS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def matching(curves: Curves, grid: Grid) -> Curves | None:
+def matching_runs(curves: Curves, grid: Grid) -> Curves | None:
     """The runs whose settings are those of a grid, by what the grid names."""
     frame = curves.frame
     keep = np.ones(len(frame), bool)

@@ -16,9 +16,7 @@ from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.laws.learning_curves.dynamical import RESOLUTION
 from scalinglab.results.distributions import Estimate
-from scalinglab.studies import trained
-from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.verdict import NUMERICAL, Row, rounded
+from scalinglab.studies import NUMERICAL, Reproduction, Row, rounded, trained
 from scalinglab_papers.damico2025 import study
 from scalinglab_papers.damico2025.against_published import exponent_rows
 from scalinglab_papers.damico2025.curves import analysed
@@ -27,9 +25,9 @@ from scalinglab_papers.damico2025.pairs import (
     OURS,
     STAND_IN,
     Pair,
-    ours,
+    joined_curves,
+    our_pairs,
     published_tables,
-    together,
 )
 from scalinglab_papers.damico2025.published import CURVES, MAY_CURVES, WINDOWS, authors_exponents
 from scalinglab_papers.damico2025.study import PAIRS
@@ -81,7 +79,7 @@ def table1(scale: str) -> Reproduction:
         rows.append(_row(pair, "γ measured", measured, rounded(0.01)))
         rows += [_row(pair, name, predicted, sigma) for name in ("γ₁γ₂, optima", "γ₁γ₂, collapse")]
         rows += differences(pair)
-    return Reproduction(together(made), None, (*rows, *_absent(made, TABLE_1)))
+    return Reproduction(joined_curves(made), None, (*rows, *_absent(made, TABLE_1)))
 
 
 def talk_table1(scale: str) -> Reproduction:
@@ -96,7 +94,7 @@ def talk_table1(scale: str) -> Reproduction:
         if planted or predicted != before[0]:
             rows += [_row(pair, name, predicted, sigma) for name in ("γ₁γ₂, optima", "γ₁γ₂, collapse")]
     changed = {name: row for name, row in TALK_TABLE_1.items() if row != TABLE_1[name]}
-    return Reproduction(together(made), None, (*rows, *_absent(made, changed)))
+    return Reproduction(joined_curves(made), None, (*rows, *_absent(made, changed)))
 
 
 def table2(scale: str) -> Reproduction:
@@ -108,7 +106,7 @@ def table2(scale: str) -> Reproduction:
         rows.append(_row(pair, "γ₁", one, one_error))
         rows.append(_row(pair, "γ₂, optima", two, two_error, _counted(pair)))
         rows.append(_row(pair, "γ₂, collapse", two, two_error))
-    return Reproduction(together(made), None, (*rows, *_like_for_like(scale), *_absent(made, TABLE_2)))
+    return Reproduction(joined_curves(made), None, (*rows, *_like_for_like(scale), *_absent(made, TABLE_2)))
 
 
 def authors_windows(scale: str) -> Reproduction:
@@ -139,7 +137,7 @@ def _like_for_like(scale: str) -> list[Row]:
     """
     if scale == "smoke":  # digits are no pair of the paper
         return []
-    made = ours(scale, trained.run_storage(), study.pairs_of(scale), (AS_PUBLISHED,), laws=False)
+    made = our_pairs(scale, trained.run_storage(), study.pairs_of(scale), (AS_PUBLISHED,), laws=False)
     return [row for pair in made for row in exponent_rows(pair.name, pair.version, pair.curves.frame)]
 
 

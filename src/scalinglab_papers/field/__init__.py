@@ -1,6 +1,6 @@
 """Questions that are asked before and while a network is trained, judged on runs that others published."""
 
-from scalinglab.studies.registry import Entry, listed
+from scalinglab.studies import Entry, listed
 
 ENTRIES = listed(
     __name__,

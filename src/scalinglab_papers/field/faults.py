@@ -1,4 +1,4 @@
-"""What an audit finds of faults that were planted into published studies.
+"""Faults planted into published studies, and the share of them that an audit finds.
 
 - isoFLOP curves: the experiments of isoflops2026 that have three curves or more of eight sizes or more;
 - searches: random halves of the runs of the Step Law's searches, of all of their sizes;
@@ -19,8 +19,7 @@ import numpy as np
 
 from scalinglab.answers.doubts import audit
 from scalinglab.curves import Curves
-from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.verdict import Row, mean
+from scalinglab.studies import Reproduction, Row, mean
 from scalinglab_papers.field import figures, searches
 from scalinglab_papers.field.scores import published as published_scores
 from scalinglab_papers.field.tables import share, table

@@ -16,8 +16,7 @@ from scipy.stats import spearmanr
 from scalinglab.curves import Curves
 from scalinglab.figures import decisions
 from scalinglab.laws.mixing.shares import Mixture, mixture
-from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.verdict import Number, Row, mean
+from scalinglab.studies import Number, Reproduction, Row, mean
 from scalinglab_papers.field.tables import share, table
 
 if TYPE_CHECKING:

@@ -20,8 +20,7 @@ from scalinglab.curves import Curves
 from scalinglab.errors import NotDetermined
 from scalinglab.laws import schedule
 from scalinglab.laws.in_progress import Study, final_loss
-from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.verdict import Row, mean
+from scalinglab.studies import Reproduction, Row, mean
 from scalinglab_papers.field import figures
 from scalinglab_papers.field.tables import share, table
 from scalinglab_papers.theory.real_schedules import FITTED, HELD_OUT, plan

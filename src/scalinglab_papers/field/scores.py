@@ -20,8 +20,7 @@ import numpy as np
 from scalinglab.curves import Curves
 from scalinglab.errors import NotDetermined
 from scalinglab.laws import scores as laws_of_scores
-from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.verdict import Number, Row, mean, rounded
+from scalinglab.studies import Number, Reproduction, Row, mean, rounded
 from scalinglab_papers.field import figures
 from scalinglab_papers.field.tables import share, table
 

@@ -18,8 +18,7 @@ from scalinglab.errors import NotDetermined
 from scalinglab.figures import decisions
 from scalinglab.laws.tuning.transfer import Hyperparameters
 from scalinglab.laws.tuning.transfer import hyperparameters as best_settings
-from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.verdict import Row, mean, rounded
+from scalinglab.studies import Reproduction, Row, mean, rounded
 from scalinglab_papers.field.tables import share, table
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scalinglab.studies.verdict import Number
+from scalinglab.studies import Number
 
 if TYPE_CHECKING:
     import pandas as pd

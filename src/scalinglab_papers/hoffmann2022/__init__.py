@@ -1,6 +1,6 @@
 """Hoffmann et al. 2022: the parametric fit of Chinchilla, as refitted by others."""
 
-from scalinglab.studies.registry import Entry, listed
+from scalinglab.studies import Entry, listed
 
 ENTRIES = listed(
     __name__,

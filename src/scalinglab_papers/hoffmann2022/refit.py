@@ -20,9 +20,7 @@ from scalinglab.figures.style import MUTED, PALETTE, loglog, panels, points
 from scalinglab.laws import plan, surface
 from scalinglab.laws.fitting.law import bootstrap
 from scalinglab.laws.surface import Surface
-from scalinglab.studies import verdict
-from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.verdict import Row, rounded
+from scalinglab.studies import Reproduction, Row, rounded, verdict
 
 PUBLISHED = {"E": 1.69, "A": 406.4, "B": 410.7, "alpha": 0.34, "beta": 0.28}
 REFIT = {"E": (1.8172, 0.026), "alpha": (0.3478, 0.015), "beta": (0.3658, 0.021)}
@@ -36,7 +34,7 @@ COMPUTE = 5.76e23  # what Chinchilla, 70e9 parameters on 1.4e12 tokens, was trai
 def refit(scale: str) -> Reproduction:
     """The refit; "smoke" fits a small synthetic stand-in where the digitised points are not at hand."""
     real = scale != "smoke"
-    n, d, loss = usual(*digitised()) if real else synthetic()
+    n, d, loss = besiroglu_points(*digitised()) if real else synthetic()
     fitted = surface.fit(n, d, loss, form="chinchilla")
     found = plan.approaches(n, d, loss, compute=COMPUTE, draws=200 if real else 40,
                             budgets=BUDGETS if real else None)  # fmt: skip
@@ -63,7 +61,9 @@ def digitised() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return n, d, loss
 
 
-def usual(n: np.ndarray, d: np.ndarray, loss: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def besiroglu_points(
+    n: np.ndarray, d: np.ndarray, loss: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The 240 points that Besiroglu et al. fit: without the five of highest loss."""
     keep = np.argsort(np.argsort(loss)) < len(loss) - 5
     return n[keep], d[keep], loss[keep]

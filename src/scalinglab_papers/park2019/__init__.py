@@ -1,6 +1,6 @@
 """Park, Sohl-Dickstein, Le, Smith 2019: the effect of network width on SGD and generalization."""
 
-from scalinglab.studies.registry import UP_TO_PAPER, Entry, listed
+from scalinglab.studies import UP_TO_PAPER, Entry, listed
 
 # GPU hours of scale paper: the run-steps of its settings over 100,000 a second for perceptrons (267,000 were
 # measured at 64 to 512 units), and over assumed rates of 10,000 for LeNets and 200 for Wide ResNets
@@ -17,20 +17,22 @@ ENTRIES = listed(
     Entry("fig5", "optimal batch/rate ratio against width with batch norm",
           make="searches:fig5", scales=UP_TO_PAPER, gpu_hours=3400),
     Entry("fig6", "test accuracy against normalized noise scale",
-          make="searches:fig6", scales=UP_TO_PAPER, gpu_hours=3100),
+          make="searches:accuracy", arguments=("ntk", True, "normalized_noise_scale"),
+          scales=UP_TO_PAPER, gpu_hours=3100),
     Entry("fig7", "test accuracy against batch/rate with batch norm",
-          make="searches:fig7", scales=UP_TO_PAPER, gpu_hours=3400),
+          make="searches:accuracy", arguments=("bn", True, "batch_size", "learning_rate"),
+          scales=UP_TO_PAPER, gpu_hours=3400),
     Entry("fig8", "test accuracy of all search experiments, NTK",
-          make="searches:drawn", arguments=("ntk", "batch_size", "learning_rate"),
+          make="searches:accuracy", arguments=("ntk", False, "batch_size", "learning_rate"),
           scales=UP_TO_PAPER, judged_in="park2019/fig1", gpu_hours=6400),
     Entry("fig9", "test accuracy against batch size, standard parameterization",
-          make="searches:drawn", arguments=("standard", "batch_size"),
+          make="searches:accuracy", arguments=("standard", False, "batch_size"),
           scales=UP_TO_PAPER, judged_in="park2019/fig4", gpu_hours=8000),
     Entry("fig10", "test accuracy against width * rate / batch, standard parameterization",
-          make="searches:drawn", arguments=("standard", "normalized_noise_scale"),
+          make="searches:accuracy", arguments=("standard", False, "normalized_noise_scale"),
           scales=UP_TO_PAPER, judged_in="park2019/fig4", gpu_hours=8000),
     Entry("fig11", "test accuracy of search experiments with batch norm",
-          make="searches:drawn", arguments=("bn", "batch_size", "learning_rate"),
+          make="searches:accuracy", arguments=("bn", False, "batch_size", "learning_rate"),
           scales=UP_TO_PAPER, judged_in="park2019/fig5", gpu_hours=3400),
     Entry("fig12", "standard Wide ResNets with batch norm",
           make="searches:optima", arguments=("cifar10 WRN standard bn",), scales=UP_TO_PAPER, gpu_hours=2800),

@@ -11,13 +11,12 @@ from scalinglab.laws.noise import OptimalNoise, Stability, optimal_noise, stabil
 from scalinglab.laws.noise.optimum import from_ends, powers
 from scalinglab.laws.noise.runs import TRAINED_ABOVE, ends
 from scalinglab.results.distributions import Estimate
-from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.verdict import NUMERICAL, Row, rounded
+from scalinglab.studies import NUMERICAL, Reproduction, Row, rounded
 from scalinglab_papers.park2019 import figures, scales
 from scalinglab_papers.park2019.design import EXPERIMENTS, TABLE_1, TABLE_3, Experiment
-from scalinglab_papers.park2019.rows import estimate_row, trained, united
+from scalinglab_papers.park2019.rows import concat_unique, estimate_row, trained
 from scalinglab_papers.park2019.scales import chance
-from scalinglab_papers.park2019.searches import TABLES, by_batch, outside, title
+from scalinglab_papers.park2019.searches import TABLES, bound_note, by_batch, title
 
 # --- appendix G ------------------------------------------------------------------------------------------
 
@@ -74,7 +73,7 @@ def fig15(scale: str) -> Reproduction:
                 note = "the paper's claim is about w → ∞"
                 rows.append(_stability_row(name, stability(wide), wide, claim, note))
             parts.append(curves)
-    return Reproduction(united(parts), figures.stability(drawn), tuple(rows))
+    return Reproduction(concat_unique(parts), figures.stability(drawn), tuple(rows))
 
 
 def _stability_row(name: str, found: Stability, curves: Curves, claim: float, note: str) -> Row:
@@ -122,12 +121,12 @@ def _schemes(pairs: dict[str, str], scale: str) -> Reproduction:
         rows.append(estimate_row(
             f"{name}: best accuracy, standard minus NTK", difference, ntk.n_runs + standard.n_runs,
             expected=0.0, relation=relation, resolution=0.002 if relation == "=" else None,
-            known=ntk.bounded and standard.bounded, note="mean over widths" + outside(ntk, standard),
+            known=ntk.bounded and standard.bounded, note="mean over widths" + bound_note(ntk, standard),
         ))  # fmt: skip
         parts += list(runs.values())
     axis.set(xlabel="best accuracy, NTK", ylabel="best accuracy, standard")
     axis.legend(fontsize=7)
-    return Reproduction(united(parts), figure, tuple(rows))
+    return Reproduction(concat_unique(parts), figure, tuple(rows))
 
 
 def _difference(one: OptimalNoise, other: OptimalNoise) -> Estimate:

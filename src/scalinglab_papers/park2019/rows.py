@@ -15,12 +15,12 @@ from scalinglab.curves import Curves
 from scalinglab.laws.noise import OptimalNoise, OverTime
 from scalinglab.laws.noise.runs import resampled
 from scalinglab.results.distributions import Estimate, reach
-from scalinglab.studies.shared import shared
+from scalinglab.studies import Row, shared
 from scalinglab.studies.trained import runs
-from scalinglab.studies.verdict import LEVEL, Row
+from scalinglab.studies.verdict import LEVEL
 
 
-def united(parts: Sequence[Curves]) -> Curves:
+def concat_unique(parts: Sequence[Curves]) -> Curves:
     """Curves of several searches as one table; a run that belongs to two of them is taken once."""
     seen: set[str] = set()
     fresh = []
@@ -57,10 +57,10 @@ def estimate_row(
     known: bool = True,
     note: str = "",
 ) -> Row:
-    """A number with the standard error that belongs to the side of its 95 % interval that decides.
+    """A row whose standard error is half of the deciding side of a skewed 95 % interval.
 
-    That is the side of the reference, where the interval leaves it out or the claim is "above" or "below",
-    and the wider one otherwise: intervals over resampled runs are skewed.
+    The side that faces the reference decides if the interval excludes the reference or if the claim is
+    "above" or "below"; otherwise the wider side does.
 
     Args:
         known: False where the interval does not count, so that no verdict follows: then the row has no

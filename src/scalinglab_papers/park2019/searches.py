@@ -10,20 +10,20 @@ from scalinglab.errors import BadInput, nearest
 from scalinglab.figures.decisions import draw_optimum, draw_searches
 from scalinglab.figures.style import MUTED, PALETTE, loglog, panels
 from scalinglab.laws.noise import Compared, OptimalNoise, compare_searches, optimal_noise, over_time
-from scalinglab.studies.registry import Reproduction
+from scalinglab.laws.noise.runs import DRAWS
+from scalinglab.studies import Reproduction, Row
 from scalinglab.studies.trained import run_storage
-from scalinglab.studies.verdict import Row
 from scalinglab_papers.park2019 import scales
 from scalinglab_papers.park2019.design import EXPERIMENTS, STANDARD, TABLE_1, TABLE_3
 from scalinglab_papers.park2019.figures import draw_over_time
 from scalinglab_papers.park2019.rows import (
+    concat_unique,
     estimate_row,
     gain_rows,
     power_row,
     slope_row,
     time_row,
     trained,
-    united,
 )
 from scalinglab_papers.park2019.scales import chance
 
@@ -78,7 +78,7 @@ def by_rate(key: str, scale: str) -> Curves:
     return trained(scales.rate_search(key, scale))
 
 
-def both(key: str, scale: str) -> Compared:
+def compared_searches(key: str, scale: str) -> Compared:
     """Both searches of an experiment, compared at the widths of the rate search."""
     rate = by_rate(key, scale)
     batch = by_batch(key, scale).select(width=sorted(set(rate["width"])))
@@ -108,15 +108,15 @@ def fig1(scale: str) -> Reproduction:
             parts.append(curves)
         optimum.set_title("\n".join([name, *titles]), fontsize=8)
         in_time.legend(fontsize=7, loc="lower right")
-    return Reproduction(united(parts), figure, tuple(rows))
+    return Reproduction(concat_unique(parts), figure, tuple(rows))
 
 
 def fig2(scale: str) -> Reproduction:
     """The optimum by rate against that by batch."""
     figure, axes = panels(1, 1, size=(4.4, 4.0))
     axis, parts, rows, ends = axes[0, 0], [], [], []
-    for key, color in zip(_paired(scale), PALETTE, strict=False):
-        found = both(key, scale)
+    for key, color in zip(_paired("ntk", scale), PALETTE, strict=False):
+        found = compared_searches(key, scale)
         batch, rate = found.batch, found.rate
         name = title(key, scale)
         for k in range(len(batch.width)):
@@ -129,20 +129,20 @@ def fig2(scale: str) -> Reproduction:
                                  batch.n_runs + rate.n_runs, expected=1.0, resolution=0.5,
                                  known=batch.bounded and rate.bounded,
                                  note=f"95 % [{found.ratio.low:.2f}, {found.ratio.high:.2f}]"
-                                 + outside(found.batch, found.rate)))  # fmt: skip
+                                 + bound_note(found.batch, found.rate)))  # fmt: skip
         parts += [by_batch(key, scale), by_rate(key, scale)]
     axis.plot([min(ends), max(ends)], [min(ends), max(ends)], "--", color=MUTED, linewidth=1, label="y = x")
     loglog(axis, "optimal ḡ by batch search", "optimal ḡ by rate search")
     axis.legend(fontsize=7)
-    return Reproduction(united(parts), figure, tuple(rows))
+    return Reproduction(concat_unique(parts), figure, tuple(rows))
 
 
 def fig3(scale: str) -> Reproduction:
     """The best accuracy by rate against that by batch."""
     figure, axes = panels(1, 1, size=(4.4, 4.0))
     axis, parts, rows = axes[0, 0], [], []
-    for key, color in zip(_paired(scale), PALETTE, strict=False):
-        found = both(key, scale)
+    for key, color in zip(_paired("ntk", scale), PALETTE, strict=False):
+        found = compared_searches(key, scale)
         name = title(key, scale)
         axis.errorbar(found.batch.accuracy, found.rate.accuracy, fmt="o", color=color, elinewidth=1,
                       xerr=found.batch.stderr, yerr=found.rate.stderr, label=name)  # fmt: skip
@@ -150,25 +150,26 @@ def fig3(scale: str) -> Reproduction:
         rows.append(estimate_row(f"{name}: best accuracy by batch minus that by rate", found.best_difference,
                                  found.batch.n_runs + found.rate.n_runs, expected=0.0, resolution=0.002,
                                  known=found.batch.bounded and found.rate.bounded,
-                                 note="mean over widths" + outside(found.batch, found.rate)))  # fmt: skip
+                                 note="mean over widths" + bound_note(found.batch, found.rate)))  # fmt: skip
         parts += [by_batch(key, scale), by_rate(key, scale)]
     axis.set(xlabel="best accuracy, batch search", ylabel="best accuracy, rate search")
     axis.legend(fontsize=7)
-    return Reproduction(united(parts), figure, tuple(rows))
+    return Reproduction(concat_unique(parts), figure, tuple(rows))
 
 
-def outside(*compared: OptimalNoise) -> str:
+def bound_note(*compared: OptimalNoise) -> str:
     """What limits a comparison, for a note."""
     if all(one.bounded for one in compared):
         return ""
     return "; optima at the end of a search: what is best may lie outside"
 
 
-def _paired(scale: str) -> tuple[str, ...]:
-    return tuple(key for key in keys("ntk", scale) if has_rates(key, scale))
+def _paired(kind: str, scale: str) -> tuple[str, ...]:
+    """The experiments of a table that are searched by batch and by rate."""
+    return tuple(key for key in keys(kind, scale) if has_rates(key, scale))
 
 
-# --- figures 4–7, 12, 13 ---------------------------------------------------------------------------------
+# --- figures 4–13 ---------------------------------------------------------------------------------
 
 
 def fig4(scale: str) -> Reproduction:
@@ -190,7 +191,7 @@ def fig5(scale: str) -> Reproduction:
             axis.set_title(f"{title(key, scale)}\n{axis.get_title(loc='left')}", fontsize=8)
             rows.append(_with_batch_norm(key, scale, found, how))
             parts.append(curves)
-    return Reproduction(united(parts), figure, tuple(rows))
+    return Reproduction(concat_unique(parts), figure, tuple(rows))
 
 
 def _with_batch_norm(key: str, scale: str, found: OptimalNoise, how: str) -> Row:
@@ -203,36 +204,25 @@ def _with_batch_norm(key: str, scale: str, found: OptimalNoise, how: str) -> Row
     )  # fmt: skip
 
 
-def fig6(scale: str) -> Reproduction:
-    """Accuracy against noise: best accuracy against width, and equal accuracy below the optimum."""
-    wanted = keys("ntk", scale)
-    figure, axes = panels(1, len(wanted), size=(4.4, 3.4))
-    parts, rows = [], []
-    for axis, key in zip(axes[0], wanted, strict=True):
-        curves = by_batch(key, scale)
-        found = optimal_noise(curves, trained_above=chance(scale))
-        draw_searches(axis, found, title(key, scale))
-        rows += gain_rows(title(key, scale), found)
-        parts.append(curves)
-    return Reproduction(united(parts), figure, tuple(rows))
+def accuracy(scale: str, kind: str, judged: bool, *columns: str) -> Reproduction:
+    """Accuracy against each of these columns, of all experiments of a table that have such a search.
 
-
-def fig7(scale: str) -> Reproduction:
-    """With batch norm: accuracy against batch size and learning rate."""
-    wanted = keys("bn", scale)
-    figure, axes = panels(len(wanted), 2, size=(4.4, 3.4))
+    Where it is `judged`, what the best accuracy gains with width: with batch norm (kind "bn") alone, else
+    beside the gain at a fixed noise below the optima. Where it is not, another figure judges the same runs.
+    """
+    wanted = _paired(kind, scale) if "learning_rate" in columns else keys(kind, scale)
+    figure, axes = panels(len(wanted), len(columns), size=(4.4, 3.4))
+    draws = DRAWS if judged else 100
     parts, rows = [], []
     for line, key in zip(axes, wanted, strict=True):
-        for axis, column, curves in zip(
-            line, ("batch_size", "learning_rate"), (by_batch(key, scale), by_rate(key, scale)),
-            strict=True,
-        ):  # fmt: skip
-            found = optimal_noise(curves, x=column, trained_above=chance(scale))
+        for axis, column in zip(line, columns, strict=True):
+            curves = (by_rate if column == "learning_rate" else by_batch)(key, scale)
+            found = optimal_noise(curves, x=column, draws=draws, trained_above=chance(scale))
             draw_searches(axis, found, title(key, scale))
             parts.append(curves)
-            if column == "batch_size":
-                rows += gain_rows(title(key, scale), found, fixed=False)
-    return Reproduction(united(parts), figure, tuple(rows))
+            if judged and column != "learning_rate":
+                rows += gain_rows(title(key, scale), found, fixed=kind != "bn")
+    return Reproduction(concat_unique(parts), figure, tuple(rows))
 
 
 def optima(scale: str, *wanted: str, slopes: bool = False) -> Reproduction:
@@ -241,14 +231,14 @@ def optima(scale: str, *wanted: str, slopes: bool = False) -> Reproduction:
     figure, axes = panels(len(groups), 2, size=(4.4, 3.4))
     parts, rows = [], []
     for line, (key, members) in zip(axes, groups.items(), strict=True):
-        curves = united([by_batch(member, scale) for member in members])
+        curves = concat_unique([by_batch(member, scale) for member in members])
         found = optimal_noise(curves, trained_above=chance(scale))
         draw_searches(line[0], found, title(key, scale))
         draw_optimum(line[1], found)
         rows.append(power_row(title(key, scale), found, "batch"))
         rows += [slope_row(title(key, scale), found, "batch")] if slopes else []
         parts.append(curves)
-    return Reproduction(united(parts), figure, tuple(rows))
+    return Reproduction(concat_unique(parts), figure, tuple(rows))
 
 
 def _joined(wanted: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
@@ -258,20 +248,3 @@ def _joined(wanted: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
         family = key.removesuffix(" 2").removesuffix(" 6")
         parts[family] = (*parts.get(family, ()), key)
     return {members[0]: members for members in parts.values()}
-
-
-# --- figures that draw what others judge -----------------------------------------------------------------
-
-
-def drawn(scale: str, kind: str, *columns: str) -> Reproduction:
-    """Accuracy against each of these columns, of all experiments of a table that have such a search."""
-    wanted = _paired(scale) if kind == "ntk" else keys(kind, scale)
-    figure, axes = panels(len(wanted), len(columns), size=(4.4, 3.4))
-    parts = []
-    for line, key in zip(axes, wanted, strict=True):
-        for axis, column in zip(line, columns, strict=True):
-            curves = (by_rate if column == "learning_rate" else by_batch)(key, scale)
-            found = optimal_noise(curves, x=column, draws=100, trained_above=chance(scale))
-            draw_searches(axis, found, title(key, scale))
-            parts.append(curves)
-    return Reproduction(united(parts), figure, ())

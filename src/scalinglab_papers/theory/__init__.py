@@ -1,6 +1,6 @@
 """Solvable models beyond the source papers: what is claimed of them, beside the solvers of `theory`."""
 
-from scalinglab.studies.registry import Entry, listed
+from scalinglab.studies import Entry, listed
 
 ENTRIES = listed(
     __name__,

@@ -8,9 +8,7 @@ from scalinglab.curves import Curves
 from scalinglab.figures import style
 from scalinglab.simulate import feature_learning as simulated
 from scalinglab.spectrum import Spectrum
-from scalinglab.studies import verdict
-from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.verdict import Number, Row
+from scalinglab.studies import Number, Reproduction, Row, verdict
 from scalinglab.theory import dmft, feature_learning
 
 CASES = {
@@ -96,7 +94,7 @@ def _crossover(axis: style.Panel, scale: str, table: list[Row]) -> None:
     when = []
     for richness, color in zip(chosen, style.colors(chosen)):
         found = feature_learning.solve(spectrum, times, richness)
-        local = -np.diff(np.log(found.test_loss)) / np.diff(np.log(times))
+        local = -verdict.local_slopes(times, found.test_loss)
         axis.semilogx(np.sqrt(times[1:] * times[:-1]), local, color=color, label=f"richness {richness:g}")
         when.append(float(np.exp(np.interp(np.log(2), np.log(found.rate), np.log(times)))))
     axis.axhline(beta, color=style.MUTED, linestyle="--")
@@ -105,7 +103,7 @@ def _crossover(axis: style.Panel, scale: str, table: list[Row]) -> None:
     axis.set_ylabel("local exponent")
     axis.set_title("from lazy to rich")
     axis.legend(fontsize=7)
-    slopes = np.diff(np.log(when)) / np.diff(np.log(chosen))
+    slopes = verdict.local_slopes(chosen, when)
     table.append(
         verdict.refined(slopes[1], slopes[0]).row(
             "exponent in richness of the time at which rates have doubled", expected=-1 / (1 - beta),

@@ -8,9 +8,7 @@ from scalinglab.curves import Curves
 from scalinglab.figures import style
 from scalinglab.simulate.random_features import train
 from scalinglab.spectrum import Spectrum
-from scalinglab.studies import verdict
-from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.verdict import Row
+from scalinglab.studies import Reproduction, Row, verdict
 from scalinglab.theory import one_pass
 
 CASES = ((2.5, 1.5), (1.8, 1.3), (2.6, 2.0))  # task and spectral exponents

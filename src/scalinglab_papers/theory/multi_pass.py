@@ -10,9 +10,7 @@ from scalinglab.curves import Curves
 from scalinglab.figures import style
 from scalinglab.simulate.random_features import train
 from scalinglab.spectrum import Spectrum
-from scalinglab.studies import verdict
-from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.verdict import Row
+from scalinglab.studies import Reproduction, Row, verdict
 from scalinglab.theory import dmft
 
 SPECTRUM = Spectrum.power_law(1.5, 1.25, 200)

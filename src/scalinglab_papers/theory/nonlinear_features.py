@@ -11,9 +11,7 @@ from scalinglab.curves import Curves
 from scalinglab.figures import style
 from scalinglab.simulate.random_features import NonlinearPool, sweep
 from scalinglab.spectrum import Spectrum
-from scalinglab.studies import verdict
-from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.verdict import NUMERICAL, Number, Row
+from scalinglab.studies import NUMERICAL, Number, Reproduction, Row, verdict
 from scalinglab.theory import nonlinear_features as theory
 from scalinglab.theory import random_features
 

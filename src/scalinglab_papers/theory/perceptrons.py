@@ -11,9 +11,7 @@ from scalinglab.curves import Curves
 from scalinglab.figures import style
 from scalinglab.simulate.perceptron import penalised as drawn
 from scalinglab.spectrum import Spectrum
-from scalinglab.studies import verdict
-from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.verdict import NUMERICAL, Number, Row
+from scalinglab.studies import NUMERICAL, Number, Reproduction, Row, verdict
 from scalinglab.theory import perceptron
 from scalinglab.theory.dmft.white import WHITE
 

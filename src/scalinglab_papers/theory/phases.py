@@ -11,9 +11,7 @@ from scipy.optimize import brentq
 from scalinglab.curves import Curves
 from scalinglab.figures import style
 from scalinglab.spectrum import Spectrum
-from scalinglab.studies import verdict
-from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.verdict import Number, Row
+from scalinglab.studies import Number, Reproduction, Row, verdict
 from scalinglab.theory import dmft, one_pass
 from scalinglab.theory.bottlenecks import Frontier
 from scalinglab.theory.one_pass import phases as theory

@@ -24,8 +24,7 @@ from scalinglab.errors import BadInput
 from scalinglab.figures import style
 from scalinglab.laws import schedule
 from scalinglab.spectrum import Spectrum
-from scalinglab.studies import verdict
-from scalinglab.studies.verdict import Number, Row
+from scalinglab.studies import Number, Row, verdict
 from scalinglab.theory import dmft
 
 FITTED = ("cosine_24000", "constant_24000", "wsdcon_9")

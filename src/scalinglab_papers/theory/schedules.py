@@ -9,8 +9,7 @@ import numpy as np
 from scalinglab.curves import Curves
 from scalinglab.figures import style
 from scalinglab.spectrum import Spectrum
-from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.verdict import NUMERICAL, Number, Row
+from scalinglab.studies import NUMERICAL, Number, Reproduction, Row
 from scalinglab.theory import dmft
 from scalinglab_papers.theory import real_schedules
 

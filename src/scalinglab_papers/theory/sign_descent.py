@@ -10,8 +10,7 @@ from scalinglab.curves import Curves
 from scalinglab.figures import style
 from scalinglab.simulate.random_features import sign_descent as simulated
 from scalinglab.spectrum import Spectrum
-from scalinglab.studies import verdict
-from scalinglab.studies.verdict import NUMERICAL, Number, Row
+from scalinglab.studies import NUMERICAL, Number, Row, verdict
 from scalinglab.theory import dmft, one_pass
 
 TASK, NOISE = 1.9, 1.0

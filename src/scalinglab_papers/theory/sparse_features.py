@@ -7,9 +7,7 @@ import numpy as np
 from scalinglab.curves import Curves
 from scalinglab.figures import style
 from scalinglab.simulate import sparse_features as simulated
-from scalinglab.studies import verdict
-from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.verdict import Row
+from scalinglab.studies import Reproduction, Row, verdict
 from scalinglab.theory import sparse_features
 
 FEATURES = 10_000
@@ -42,9 +40,8 @@ def superposition(scale: str) -> Reproduction:
             Curves({**columns, "model": name, "test_loss": losses}, settings=list(columns), source="theory")
             for name, losses in (("strong superposition", strong), ("weak superposition", weak))
         ]
-        slopes = -np.diff(np.log(strong)) / np.diff(np.log(sizes))
         table.append(
-            verdict.limit(slopes).row(
+            verdict.limit(-verdict.local_slopes(sizes, strong)).row(
                 f"frequencies i^-{exponent:g}: exponent in strong superposition", paper=1.0, relation="in",
                 resolution=0.05, note=f"m to {sizes[-1]}, extrapolated; {FEATURES} features, one active")
         )  # fmt: skip
@@ -92,7 +89,7 @@ def quanta(scale: str) -> Reproduction:
             ("data", DATA, data, gain / (1 + gain)),
             ("capacity", capacities, room, gain),
         ):
-            slopes = -np.diff(np.log(errors + tail)) / np.diff(np.log(x))
+            slopes = -verdict.local_slopes(x, errors + tail)
             table.append(
                 verdict.refined(slopes[-2], slopes[-1]).row(
                     f"a = {gain:g}: exponent in {name}", paper=paper, relation="in", resolution=0.05 * paper,

@@ -106,7 +106,7 @@ def _with_divergence(curves: Curves) -> Curves:
 
 @dataclass
 class _Walk:
-    """Where descent stands: (seeds, …) tensors that the steps below move on."""
+    """State of the descent: (seeds, …) tensors, updated in place."""
 
     weights: Tensor
     margins: Tensor  # kept up to date by the methods that change them along with the weights
@@ -120,7 +120,7 @@ def _descent(problem: Problem, margins: Tensor) -> Tensor:
 
 
 def _gradient(problem: Problem, walk: _Walk, learning_rate: float) -> None:
-    """One plain step in as few operations as there can be: it is taken a million times."""
+    """One plain step in as few operations as possible: it runs a million times."""
     scale = 1 / math.sqrt(problem.n_params)
     product = problem.examples @ walk.weights.to(problem.examples.dtype)[:, :, None]
     force = product.mul_(-2 * scale).sigmoid_()

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from scalinglab.errors import BadInput, require, usable_device
+from scalinglab.simulate.tables import of_draws
 from scalinglab.spectrum import Spectrum
 from scalinglab.support.validation import checked
 from scalinglab.support.work import track
@@ -51,8 +52,6 @@ def sign_descent(
         draws: independent features and examples, the `seed` column of the curves.
         seed: of the random numbers.
     """
-    from scalinglab.curves import Curves
-
     at = np.unique(check_times(times, discrete=True))
     if draws < 1 or not n_params >= 1:
         raise BadInput(f"draws = {draws} and n_params = {n_params} must be 1 or more")
@@ -74,13 +73,12 @@ def sign_descent(
         features = x if projections is None else (projections @ x[..., None])[..., 0]
         left = x @ target + noise * random.standard_normal(draws) - (features * weights).sum(1)
         weights = weights + learning_rate * np.sign(features) * np.sign(left)[:, None]
-    seeds, grid = np.meshgrid(np.arange(draws), at, indexing="ij")
-    return Curves(
-        {"model": "random features", "n_params": float(n_params), "optimizer": "sign descent",
-         "learning_rate": learning_rate, "batch_size": 1.0, "noise": noise, "seed": seeds.ravel(),
-         "time": grid.ravel(), "test_loss": np.ravel(np.transpose([kept[int(t)] for t in at]))},
-        source="simulate",
-    )  # fmt: skip
+    setting = {
+        "model": "random features", "n_params": float(n_params), "optimizer": "sign descent",
+        "learning_rate": learning_rate, "batch_size": 1.0, "noise": noise,
+    }  # fmt: skip
+    losses = np.array([kept[int(t)] for t in at]).reshape(len(at), draws).T
+    return of_draws(setting, at, test_loss=losses)
 
 
 MEMORY = 3e8  # bytes of the features and data of one stack of draws
@@ -153,30 +151,12 @@ def train(
             model.online(at, dynamics) if isinstance(dynamics, Optimizer) else model.filtered(at, dynamics)
         )
         test[chunk.start : chunk.stop], residual[chunk.start : chunk.stop] = found
-    return _curves(
-        spectrum, at, test, residual, dynamics,
-        {"n_params": n_params, "n_data": n_data, "noise": noise, "ensemble": ensemble, "bags": bags},
-    )  # fmt: skip
-
-
-def _curves(
-    spectrum: Spectrum,
-    times: np.ndarray,
-    test: np.ndarray,
-    residual: np.ndarray,
-    dynamics: Dynamics | Optimizer | MultiPassSGD,
-    setting: dict[str, Any],
-) -> Curves:
-    from scalinglab.curves import Curves
-
-    columns = {"model": "random features", **{k: float(v) for k, v in setting.items()}}
-    columns |= {**setting_of(dynamics), **spectrum.setting}
-    seeds, at = np.meshgrid(np.arange(len(test)), times, indexing="ij")
-    return Curves(
-        {**columns, "seed": seeds.ravel(), "time": at.ravel(),
-         "test_loss": test.ravel(), "train_loss": residual.ravel()},
-        source="simulate",
-    )  # fmt: skip
+    setting = {
+        "model": "random features", "n_params": float(n_params), "n_data": float(n_data),
+        "noise": float(noise), "ensemble": float(ensemble), "bags": float(bags), **setting_of(dynamics),
+        **spectrum.setting,
+    }  # fmt: skip
+    return of_draws(setting, at, test_loss=test, train_loss=residual)
 
 
 class Machine:

@@ -1,7 +1,7 @@
-"""Where random features come from: Gaussian ones with a given spectrum, or a table of measured ones.
+"""Sources of random features: Gaussian with a given spectrum, nonlinear, or a table of measured features.
 
-A pool draws what one experiment needs: the student's features and the targets at the training points, and
-the same at test points, whose mean squared residual is the test loss.
+A pool draws the student's features and the targets at the training points, and the same at test points, whose
+mean squared residual is the test loss.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Draw:
 
 
 class Pool(Protocol):
-    """What `sweep` needs."""
+    """Interface of a source of features, as `sweep` uses it."""
 
     @property
     def name(self) -> str:

@@ -1,7 +1,7 @@
-"""Stacked networks trained by full-batch gradient descent, and a partition of a training set into blocks.
+"""Full-batch gradient descent of stacked networks, and losses of a training set cut into blocks.
 
-For figures that need thousands of small networks, or hundreds of very wide ones, and of each a few losses:
-all networks of a stack take their steps together, and no rows or states of a single network are kept.
+For figures that need a few losses of thousands of small networks or hundreds of very wide ones: all networks
+of a stack take their steps together, and nothing is stored for a single network.
 """
 
 from __future__ import annotations

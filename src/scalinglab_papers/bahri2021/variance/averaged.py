@@ -13,8 +13,7 @@ import pandas as pd
 
 from scalinglab.curves import Curves
 from scalinglab.figures import style
-from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.verdict import Row, mean
+from scalinglab.studies import Reproduction, Row, mean
 from scalinglab_papers.bahri2021 import exponents
 from scalinglab_papers.bahri2021.exponents import difference_row
 from scalinglab_papers.bahri2021.variance.judged import Judged, draw

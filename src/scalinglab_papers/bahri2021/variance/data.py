@@ -25,11 +25,14 @@ import pandas as pd
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.figures import style
-from scalinglab.studies import trained
-from scalinglab.studies.draws import by_draw
-from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.verdict import Row
-from scalinglab_papers.bahri2021.variance.judged import Judged, draw, finish, kept, measured
+from scalinglab.studies import Reproduction, Row, by_draw, trained
+from scalinglab_papers.bahri2021.variance.judged import (
+    Judged,
+    add_slope_and_legend,
+    draw,
+    measured,
+    stored_table,
+)
 
 
 @dataclass(frozen=True)
@@ -131,14 +134,14 @@ def fig1_top_left(scale: str) -> Reproduction:
             for (task, table), color in zip(of_loss.items(), style.PALETTE):
                 if steps <= max(table["step"]):
                     rows += _rows(axis, color, task, table, s, steps)
-            finish(axis)
+            add_slope_and_legend(axis)
     curves = Curves(pd.concat(tables.values(), ignore_index=True), settings=["task"], source="train")
     return Reproduction(curves, figure, tuple(rows))
 
 
 def _selected(tasks: Sequence[Task]) -> list[Task]:
     """Those named by ``--only`` whose data, or runs, are on this machine."""
-    only, table = set(trained.run_storage().only), kept()
+    only, table = set(trained.run_storage().only), stored_table()
     here = set() if table is None else set(table["task"])
     found = [
         task for task in tasks
@@ -168,7 +171,7 @@ def _rows(
 
 def excess_table(task: Task, s: Scale) -> pd.DataFrame:
     """A row for each permutation, size and checkpoint: the mean loss over blocks, less that of all N."""
-    if (table := kept()) is not None:
+    if (table := stored_table()) is not None:
         return table[table["task"] == task.name].reset_index(drop=True)
     from scalinglab_papers.bahri2021.stacks.descent import partition_losses
 

@@ -16,8 +16,7 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.figures import style
-from scalinglab.studies import trained
-from scalinglab.studies.verdict import Row
+from scalinglab.studies import Row, trained
 from scalinglab_papers.bahri2021 import exponents
 from scalinglab_papers.bahri2021.exponents import Exponent, difference_row
 from scalinglab_papers.bahri2021.students import draw_points
@@ -70,7 +69,7 @@ class Judged:
         ]  # fmt: skip
 
 
-def kept() -> pd.DataFrame | None:
+def stored_table() -> pd.DataFrame | None:
     """The table of differences that ``--store`` names, where it is a file: those of an earlier run."""
     store = trained.run_storage().store
     return pd.read_csv(store) if store is not None and store.is_file() else None
@@ -86,7 +85,7 @@ def draw(
     draw_points(axis, sizes[shown], centre[shown], error[shown], alpha, color, label)
 
 
-def finish(axis: Any) -> None:
+def add_slope_and_legend(axis: Any) -> None:
     """A line of slope −1 above the points, and the legend; an empty panel is left out."""
     if not axis.has_data():
         axis.set_axis_off()

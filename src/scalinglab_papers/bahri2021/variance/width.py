@@ -20,10 +20,14 @@ import pandas as pd
 
 from scalinglab.curves import Curves
 from scalinglab.figures import style
-from scalinglab.studies.draws import by_draw
-from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.verdict import Row
-from scalinglab_papers.bahri2021.variance.judged import Judged, draw, finish, kept, measured
+from scalinglab.studies import Reproduction, Row, by_draw
+from scalinglab_papers.bahri2021.variance.judged import (
+    Judged,
+    add_slope_and_legend,
+    draw,
+    measured,
+    stored_table,
+)
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,7 @@ def fig1_bottom_right(scale: str) -> Reproduction:
         style.loglog(axis, "width w", "|L(w) − L of its linearisation|", title)
         for (activation, loss), color in zip(s.kinds, style.PALETTE):
             rows += _rows(axis, color, table, s, activation, loss, steps)
-        finish(axis)
+        add_slope_and_legend(axis)
     curves = Curves(table, settings=["activation", "objective"], source="train")
     return Reproduction(curves, figure, tuple(rows))
 
@@ -112,7 +116,7 @@ def _rows(
 
 def losses_table(s: Scale) -> pd.DataFrame:
     """The losses of every width, initialisation and kind of network, and of its linearisation."""
-    if (table := kept()) is not None:
+    if (table := stored_table()) is not None:
         return table
     from scalinglab_papers.bahri2021.stacks.linearized import losses_beside
 

@@ -19,15 +19,12 @@ from scalinglab.data.tables import published_table
 from scalinglab.figures import style
 from scalinglab.laws import bootstrap, surface
 from scalinglab.results.distributions import slope
-from scalinglab.studies import verdict
-from scalinglab.studies.draws import loglog_figure
-from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.verdict import Number, Row
+from scalinglab.studies import Number, Reproduction, Row, loglog_figure, verdict
 from scalinglab.theory import bottlenecks as theory
 from scalinglab_papers.bordelon2024 import common
 from scalinglab_papers.bordelon2024.frontier import limits
 from scalinglab_papers.hoffmann2022 import refit
-from scalinglab_papers.hoffmann2022.refit import digitised, usual
+from scalinglab_papers.hoffmann2022.refit import besiroglu_points, digitised
 
 RESAMPLES = 200
 
@@ -94,7 +91,7 @@ def _between_over_within(table: pd.DataFrame) -> float:
 
 def rosenfeld(scale: str) -> Reproduction:
     """ε(N, P) = a P^-α + b N^-β + c, fitted to the cheaper points, at the more expensive ones."""
-    n, d, loss = usual(*digitised())
+    n, d, loss = besiroglu_points(*digitised())
     figure, axis = loglog_figure(
         "loss, fitted to small sizes", "loss", "points of hoffmann2022", size=(4.6, 3.8)
     )

@@ -19,9 +19,7 @@ from scalinglab.figures.collapse import draw_collapse, draw_curves, plain_ticks,
 from scalinglab.figures.style import panels_for
 from scalinglab.laws.learning_curves.dynamical import RESOLUTION
 from scalinglab.results.distributions import Estimate
-from scalinglab.studies import trained
-from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.verdict import Number, Row, jackknife, mean
+from scalinglab.studies import Number, Reproduction, Row, jackknife, mean, trained
 from scalinglab_papers.damico2025 import study
 from scalinglab_papers.damico2025.curves import early_row, monotone, plain_curves, small_print
 from scalinglab_papers.damico2025.pairs import (
@@ -31,8 +29,8 @@ from scalinglab_papers.damico2025.pairs import (
     OURS,
     Pair,
     analysed,
-    ours,
-    together,
+    joined_curves,
+    our_pairs,
     with_norm,
 )
 from scalinglab_papers.damico2025.tables import differences
@@ -51,10 +49,10 @@ def bases_of(scale: str) -> list[str]:
 def variants(scale: str, *changed: str) -> Reproduction:
     """Variants of the pairs, as far as there are runs of them, each beside its pair."""
     named = {f"{base}, {variant}": base for base in bases_of(scale) for variant in changed}
-    made = ours(scale, trained.run_storage(), [*dict.fromkeys(named.values()), *named])
+    made = our_pairs(scale, trained.run_storage(), [*dict.fromkeys(named.values()), *named])
     own = [pair for pair in made if pair.name in named]
     if not own:
-        raise study.missing(scale, next(iter(named)))
+        raise study.missing_runs(scale, next(iter(named)))
     rows = []
     for pair in own:
         if pair.runs:  # at scale smoke ResNets and ViTs have two sizes, and no laws
@@ -63,7 +61,7 @@ def variants(scale: str, *changed: str) -> Reproduction:
             rows += [_same_gamma(pair, other) for other in before]
         rows.append(monotone(pair, "the paper asks whether it stays monotone; from the first epoch on"))
     return Reproduction(
-        together(made), _curves_and_collapse([pair for pair in own if pair.runs]), tuple(rows)
+        joined_curves(made), _curves_and_collapse([pair for pair in own if pair.runs]), tuple(rows)
     )
 
 
@@ -112,15 +110,15 @@ def _curves_and_collapse(made: list[Pair]) -> Figure:
 def norms(scale: str) -> Reproduction:
     """γ₁γ₂ against γ, and how well early curves agree, under every norm that is measured."""
     bases = bases_of(scale)[: 1 if scale == "smoke" else None]  # of the others two sizes: no laws
-    made = ours(scale, trained.run_storage(), bases, tuple(NORMS))
+    made = our_pairs(scale, trained.run_storage(), bases, tuple(NORMS))
     if not made:
-        raise study.missing(scale, bases[0])
+        raise study.missing_runs(scale, bases[0])
     rows = []
     for pair in made:
         rows += [_relative(pair, by) for by in ("optimum", "collapse")]
         name = f"{pair.name}, {pair.norm}"
         rows.append(early_row(pair, name, "how well the early curves of all sizes fall on one"))
-    return Reproduction(together(made), _curves_and_collapse(list(made)), tuple(rows))
+    return Reproduction(joined_curves(made), _curves_and_collapse(list(made)), tuple(rows))
 
 
 def _relative(pair: Pair, by: str) -> Row:
@@ -146,7 +144,7 @@ def precision(scale: str) -> Reproduction:
     """Exponents and norms of bf16 runs against tf32 runs of the same seeds, at the checkpoints of both."""
     base = bases_of(scale)[0]
     name = f"{base}, tf32"
-    fast, exact = study.needed(scale, base), study.needed(scale, name)
+    fast, exact = study.required_runs(scale, base), study.required_runs(scale, name)
     common = fast.frame[KEYS].merge(exact.frame[KEYS])
     fast, exact = (_at_rows(curves, common) for curves in (fast, exact))
     rows, made = [], []
@@ -167,7 +165,7 @@ def precision(scale: str) -> Reproduction:
             note="over pairs of runs of one seed",
         )
     )  # fmt: skip
-    return Reproduction(together(made), _curves_and_collapse(made), tuple(rows))
+    return Reproduction(joined_curves(made), _curves_and_collapse(made), tuple(rows))
 
 
 def _at_rows(curves: Curves, rows: pd.DataFrame) -> Curves:
