@@ -1,6 +1,5 @@
 """The figures on linear models: what they claim holds at the scale that runs on bundled data."""
 
-from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
@@ -12,8 +11,6 @@ from scalinglab.figures import style
 from scalinglab.simulate.random_features import nested_loss
 from scalinglab.spectrum import Spectrum
 from scalinglab.spectrum.samples import population_eigenvalues, unresolved_eigenvalue
-from scalinglab.studies import entry
-from scalinglab.studies.verdict import Row
 from scalinglab_papers.bahri2021 import learned_features, linear, random_features, targets
 from tests.papers.smoke_records import recorded
 
@@ -129,15 +126,7 @@ def test_the_record_of_kernels_on_spheres_says_that_they_follow_s12_and_matern_o
 
 @pytest.mark.parametrize("theorem", [1, 2])
 def test_the_records_of_the_theorems_say_that_nearest_neighbours_have_their_exponents(theorem: int):
-    assert_exponents_of_the_theorems(recorded(f"bahri2021/theorem{theorem}").values())
-
-
-@pytest.mark.slow
-def test_nearest_neighbours_have_the_exponents_of_theorem_1():
-    assert_exponents_of_the_theorems(entry("bahri2021/theorem1").function()("smoke").table)
-
-
-def assert_exponents_of_the_theorems(rows: Collection[Row]) -> None:
+    rows = recorded(f"bahri2021/theorem{theorem}").values()
     assert {row.paper for row in rows} == {1, 2, 1 / 2, 1 / 3, 2 / 3}
     for row in rows:
         assert row.measured == pytest.approx(row.paper, abs=4 * row.stderr)

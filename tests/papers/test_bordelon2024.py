@@ -51,7 +51,9 @@ def test_a_slope_through_two_points_has_the_error_of_both():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("key", "source"), [("fig2c", "theory"), ("fig5b", "theory"), ("fig1b", "train")])
+@pytest.mark.parametrize(
+    ("key", "source"), [("fig2c", "theory"), pytest.param("fig1b", "train", marks=pytest.mark.nightly)]
+)
 def test_a_figure_has_its_curves_and_agrees_with_the_theory(key, source):
     made = entry(f"bordelon2024/{key}").function()("smoke")
     assert made.figure is not None

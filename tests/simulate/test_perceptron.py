@@ -214,7 +214,7 @@ def errors_at(curves, norms):
 def test_both_methods_follow_the_same_curve_of_error_against_norm():
     problem = s.draw(5.0, 80, 10)
     norms = np.array([0.5, 1.0, 2.0, 3.0])
-    reference = errors_at(s.free_norm(problem, 2500, 0.05, checkpoints=120), norms)
+    reference = errors_at(s.free_norm(problem, 1250, 0.1, checkpoints=120), norms)
     curves = s.free_norm(problem, 250, method="line_search", checkpoints=120)
     assert column(curves, "norm").max() > 3.0
     np.testing.assert_allclose(errors_at(curves, norms), reference, rtol=0.03)

@@ -60,8 +60,8 @@ def fig7(scale: str) -> Reproduction:
     steps = np.array(stopped[1:]) / np.array(stopped[:-1])
     apart = [points[0], points[-1]]
     table = (
-        Row(
-            "ν at which the late loss peaks", peak.value, peak.stderr, paper=alpha,
+        peak.row(
+            "ν at which the late loss peaks", paper=alpha,
             note="theory, limit of the peaks at t = 1000, 4000 and 16000; the paper: at N = P, ν = α",
         ),
         Row(
@@ -138,7 +138,7 @@ def _first_order() -> Row:
         [nu * (float(dmft.white.solve(3.0, nu).transfer(1)) * math.exp(3) - 1) for nu in ratios]
     )
     note = "eq. 111, for ν ≫ 1: cosh(3/√ν) = 1 + 9/(2ν) + …; limit of the exact theory"
-    return Row("ν (H(3)/e^−3 − 1) as ν → ∞", found.value, found.stderr, paper=4.5, note=note)
+    return found.row("ν (H(3)/e^−3 − 1) as ν → ∞", paper=4.5, note=note)
 
 
 def _mean_transfer(modes: int, times: np.ndarray, ratio: float, draws: int, place: int) -> np.ndarray:

@@ -159,8 +159,8 @@ def _table_fig1(fixed: Curves, fast: Curves) -> tuple[Row, ...]:
         start.row(
             "error of the free student at λ → 0", expected=hebb, note="expected: Hebb's rule, the theory",
         ),
-        Row("fixed-norm error at λ → ∞ over that of maximal stability (theory)", last.value, last.stderr,
-            expected=1.0, resolution=0.01, note="limit of λ = 1e4, 1e5, 1e6"),
+        last.row("fixed-norm error at λ → ∞ over that of maximal stability (theory)", expected=1.0,
+                 resolution=0.01, note="limit of λ = 1e4, 1e5, 1e6"),
         deviation_row(fixed),
         *(
             found.row(
@@ -271,14 +271,14 @@ def _table_fig2a(
 ) -> tuple[Row, ...]:
     steepest = {load: verdict.largest(-row) for load, row in zip(FIG2_LOADS.tolist(), exact.slope)}
     rows = [
-        Row(f"steepest local exponent −d ln ε/d ln λ at load {load:g}", found.value, found.stderr,
-            note="theory; the paper: it depends on the load")
+        found.row(f"steepest local exponent −d ln ε/d ln λ at load {load:g}",
+                  note="theory; the paper: it depends on the load")
         for load, found in steepest.items()
         if load in (1, 10, 100, 1000)
     ]  # fmt: skip
     middle = verdict.limit(theory.fixed_norm([1e6, 1e8, 1e10], [1e3, 1e4, 1e5]).slope)
     rows += [
-        Row("local exponent for 1 ≪ λ ≪ α", middle.value, middle.stderr, expected=-0.5,
+        middle.row("local exponent for 1 ≪ λ ≪ α", expected=-0.5,
             note="theory at λ = √α = 1e3, 1e4, 1e5; expected: ε = 0.2215/√(αλ), our expansion"),
         deviation_row(simulated),
     ]  # fmt: skip
@@ -365,7 +365,7 @@ def _table_fig6(exact: theory.MarginDistribution, simulated: Curves, kappa: floa
             f"smallest margins (1 % quantile): change from λ = {first:g} to {last:g}", expected=0.0,
             relation=">", note="simulation; the paper: it increases",
         ),
-        Row("1 % quantile at λ → ∞", sharp.value, sharp.stderr, expected=kappa, resolution=0.01 * kappa,
+        sharp.row("1 % quantile at λ → ∞", expected=kappa, resolution=0.01 * kappa,
             note="theory, limit of λ = 1e2, 1e3, 1e4; expected: Gardner's stability"),
         means.row(
             "simulated mean margins over theory − 1", expected=0.0, resolution=0.05,

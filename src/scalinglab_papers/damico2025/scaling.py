@@ -79,32 +79,32 @@ def _table_fig2b(rescaled: np.ndarray, master: np.ndarray) -> tuple[Row, ...]:
     best = theory.optimal_sharpness(loads)
     linear, falling = local(loads, best.sharpness), local(loads, best.error)
     rows = [
-        Row("exponent of λ_opt(α) as α → ∞", linear.value, linear.stderr, paper=1.0, resolution=0.01,
-            note="theory; the paper: linear"),
-        Row("exponent of ε_opt(α) as α → ∞", falling.value, falling.stderr, expected=-1.0, resolution=0.01,
-            note="theory; the paper: a power law; expected: the exponent of Bayes"),
+        linear.row("exponent of λ_opt(α) as α → ∞", paper=1.0, resolution=0.01,
+                   note="theory; the paper: linear"),
+        falling.row("exponent of ε_opt(α) as α → ∞", expected=-1.0, resolution=0.01,
+                    note="theory; the paper: a power law; expected: the exponent of Bayes"),
     ]  # fmt: skip
     for load in (1.0, 10.0, 1e4):
         gap = float(theory.optimal_sharpness(load).error / theory.bayes(load).error) - 1
-        error = verdict.NUMERICAL
         note = "theory; the paper: matches Bayes; close, not equal: a plateau of 6.3e-4 at large load"
-        rows.append(Row(f"ε_opt/ε_Bayes − 1 at load {load:g}", gap, error, expected=0.0,
-                        resolution=1e-3, note=note))  # fmt: skip
-    off = {load: np.abs(np.log(row / master)) for load, row in zip(LOADS, rescaled)}
+        found = Number(gap, verdict.NUMERICAL)
+        rows.append(
+            found.row(f"ε_opt/ε_Bayes − 1 at load {load:g}", expected=0.0, resolution=1e-3, note=note)
+        )
+    exact: dict[str, Any] = {"expected": 0.0, "resolution": 0.01}
+    distance = {load: np.abs(np.log(row / master)) for load, row in zip(LOADS, rescaled)}
     right, left = RESCALED >= 1, (RESCALED >= 0.1) & (RESCALED <= 1)
     for part, claim, words in (
         (right, "perfect", "λ ≥ λ_opt"),
         (left, "if α is large", "0.1 λ_opt ≤ λ ≤ λ_opt"),
     ):
-        far = verdict.limit([off[load][part].max() for load in (10.0, 100.0, 1000.0)])
+        found = verdict.limit([distance[load][part].max() for load in (10.0, 100.0, 1000.0)])
         note = f"in ln ε; theory; the paper: collapse {claim}"
-        rows.append(Row(f"largest distance from the master curve, {words}, α → ∞", far.value, far.stderr,
-                        expected=0.0, resolution=0.01, note=note))  # fmt: skip
+        rows.append(found.row(f"largest distance from the master curve, {words}, α → ∞", **exact, note=note))
     note = "in ln ε; theory; the paper: perfect"
     for load in (1.0, 10.0):
-        far = verdict.largest(off[load][right])
-        rows.append(Row(f"the same, λ ≥ λ_opt, at load {load:g}", far.value, far.stderr, expected=0.0,
-                        resolution=0.01, note=note))  # fmt: skip
+        found = verdict.largest(distance[load][right])
+        rows.append(found.row(f"the same, λ ≥ λ_opt, at load {load:g}", **exact, note=note))
     return tuple(rows)
 
 
@@ -165,7 +165,7 @@ def fig5(scale: str) -> Reproduction:
     rows = (
         Row("error of the low-P plateau", plateau, verdict.NUMERICAL, paper=0.9,
             note="the paper: that of a random guess, 9/10 for CIFAR-10; its own parameters give 0.802"),
-        Row("steepest local exponent, sign reversed", steepest.value, steepest.stderr, paper=0.6,
+        steepest.row("steepest local exponent, sign reversed", paper=0.6,
             note="the paper: γ₁γ₂ between the plateaus, which are three decades apart here and flatten it"),
     )  # fmt: skip
     curves = Curves({"n_data": n_data, "test_error": error, "slope": slopes}, source="theory")
@@ -203,8 +203,8 @@ def relative_error(scale: str) -> Reproduction:
     rows = (
         Row("exponent of ε̂_opt in the load, sign reversed", -optimum.value, optimum.stderr,
             expected=0.5, note="theory; the talk: γ₁γ₂, here 1/2 · 1, which are judged in fig2a and fig2b"),
-        Row("one early curve: distance of ε̂ at loads α and 10α, λ = 3, α → ∞", spread.value, spread.stderr,
-            expected=0.0, resolution=0.01, note="in ln ε̂; theory"),
+        spread.row("one early curve: distance of ε̂ at loads α and 10α, λ = 3, α → ∞", expected=0.0,
+                   resolution=0.01, note="in ln ε̂; theory"),
     )  # fmt: skip
     return Reproduction(exact.curves(), figure, rows)
 

@@ -101,7 +101,7 @@ def _rows(fitted: Surface, found: Any, again: dict[str, float]) -> tuple[Row, ..
     rows = []
     for name, (value, error) in REFIT.items():
         ours = verdict.refined(again[name], fitted.parameters[name])
-        rows.append(Row(f"{name}, refit of the same points", ours.value, ours.stderr, paper=value,
+        rows.append(ours.row(f"{name}, refit of the same points", paper=value,
                         paper_stderr=rounded(1e-4), note="numerical error, by a second method; the "
                         "paper's is that of rounding"))  # fmt: skip
         rows.append(Row(f"standard error of {name}", errors[name], errors[name] / np.sqrt(2 * draws), draws,
