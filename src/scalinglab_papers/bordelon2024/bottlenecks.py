@@ -9,6 +9,7 @@ How far systems of finite size are from the mean-field theory: the excess falls 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -113,7 +114,7 @@ def dynamics(scale: str, by: str) -> Reproduction:
     letter, _ = NAMES[by]
     spectrum, sizes = common.power_law(scale), (*SIZES[scale], math.inf)
     times, simulated = np.geomspace(0.3, 1e5, 60), np.geomspace(0.3, 1e5, 12)
-    settings = [{by: float(size)} for size in sizes]
+    settings = [_size(by, size) for size in sizes]
     curves = common.theory_and_simulation(
         spectrum, settings, times, simulated, common.DRAWS[scale], FIGURE["a", by]
     )
@@ -144,10 +145,10 @@ def early(scale: str, by: str) -> Reproduction:
     times = np.array([1.0, 4.0, 16.0])
     limit = dmft.early(spectrum, times)
     grid = np.union1d(np.geomspace(sizes[0], 1e5, 25), sizes)
-    parts = [dmft.solve(spectrum, times, **{by: float(size)}).curves() for size in grid]
+    parts = [dmft.solve(spectrum, times, **_size(by, size)).curves() for size in grid]
     parts += [
         train(
-            spectrum, times, **{by: float(size)}, draws=max(100, draws * sizes[0] // size),
+            spectrum, times, **_size(by, size), draws=max(100, draws * sizes[0] // size),
             seed=common.seed_of(FIGURE["b", by], place),
         )
         for place, size in enumerate(sizes)
@@ -196,10 +197,10 @@ def final(scale: str, by: str) -> Reproduction:
     exponent = predicted.params if by == "n_params" else predicted.data
     end = 1e12  # every mode that will be learnt is
     grid = np.geomspace(sizes[0], sizes[-1], 25)
-    parts = [dmft.solve(spectrum, [end], **{by: float(size)}).curves() for size in np.union1d(grid, sizes)]
+    parts = [dmft.solve(spectrum, [end], **_size(by, size)).curves() for size in np.union1d(grid, sizes)]
     parts += [
         train(
-            spectrum, [end], **{by: float(size)}, draws=common.DRAWS[scale],
+            spectrum, [end], **_size(by, size), draws=common.DRAWS[scale],
             seed=common.seed_of(FIGURE["c", by], place),
         )
         for place, size in enumerate(sizes)
@@ -223,3 +224,7 @@ def final(scale: str, by: str) -> Reproduction:
     name = f"slope of the final loss in {letter} (t, {other} → ∞)"
     law = common.slope_row(name, -exponent, far, losses, f"theory, 10¹⁸ modes, {letter} up to 1e5")
     return Reproduction(curves, figure, (law, *common.agreement(curves, common.extreme_sizes(by, sizes))))
+
+
+def _size(by: str, size: float) -> dict[str, Any]:
+    return {by: float(size)}

@@ -87,10 +87,8 @@ def _table_fig2b(rescaled: np.ndarray, master: np.ndarray) -> tuple[Row, ...]:
     for load in (1.0, 10.0, 1e4):
         gap = float(theory.optimal_sharpness(load).error / theory.bayes(load).error) - 1
         note = "theory; the paper: matches Bayes; close, not equal: a plateau of 6.3e-4 at large load"
-        found = Number(gap, verdict.NUMERICAL)
-        rows.append(
-            found.row(f"ε_opt/ε_Bayes − 1 at load {load:g}", expected=0.0, resolution=1e-3, note=note)
-        )
+        name = f"ε_opt/ε_Bayes − 1 at load {load:g}"
+        rows.append(Number(gap, verdict.NUMERICAL).row(name, expected=0.0, resolution=1e-3, note=note))
     exact: dict[str, Any] = {"expected": 0.0, "resolution": 0.01}
     distance = {load: np.abs(np.log(row / master)) for load, row in zip(LOADS, rescaled)}
     right, left = RESCALED >= 1, (RESCALED >= 0.1) & (RESCALED <= 1)
