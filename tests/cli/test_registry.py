@@ -161,11 +161,12 @@ def used() -> dict[str, list[set[str]]]:
 
 
 def unused(command: Command, lines: list[set[str]]) -> list[str]:
-    """Options that no line with the command's words gives; those that commands share with any of them."""
+    """Options that no line with the command's words gives; of shared options any line counts."""
     of_command = [line for line in lines if set(command.name.split()) <= line]
     missing = []
     for p in command.parameters:
-        if not p.positional and not any(set(p.names) & line for line in (lines if p.common else of_command)):
+        shared = p.owner or p.help.lower() == HELP.get(p.name, "").lower()
+        if not p.positional and not any(set(p.names) & line for line in (lines if shared else of_command)):
             missing.append(p.names[0])
     return missing
 

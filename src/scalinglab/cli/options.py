@@ -191,6 +191,7 @@ HELP = {
     "file": "a store (runs/), logs, or a table: CSV, JSON, YAML, Markdown, Excel, … (also .gz, .zip).",
     "column": "map a column that is not recognised, NAME=COLUMN, e.g. n_data=train_size. Repeatable.",
     "where": "use only rows with COLUMN=VALUE, e.g. model=cnn. Repeatable.",
+    "path": "the folder of the store, e.g. runs/.",
     "reduce": "which rows of a run to use: auto, best (lowest y, or highest accuracy), last or all.",
     "drop_bad": "drop invalid points (NaN, infinite; in logs: not positive) instead of stopping.",
     "x": "the column on the x axis, e.g. n_data.",

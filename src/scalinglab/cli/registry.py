@@ -64,11 +64,6 @@ class Parameter:
     owner: str = ""
 
     @property
-    def common(self) -> bool:
-        """Whether it means the same in other commands: it is of a set, or its help is in `HELP`."""
-        return bool(self.owner) or self.help == _sentence(HELP.get(self.name, ""))
-
-    @property
     def annotation(self) -> Any:
         """The annotation that Typer reads."""
         if self.positional:

@@ -179,19 +179,14 @@ def draw_searches(axis: Axes, found: OptimalNoise, title: str = "") -> None:
         best = (level >= low * (1 - 1e-6)) & (level <= high * (1 + 1e-6))
         axis.plot(level[best], mean[best], color=color, linewidth=3.5, alpha=0.6, solid_capstyle="round")
     y = "test accuracy" if found.y.endswith("error") else label(found.y)
-    _log_axis(axis, label(found.x), y)
+    axis.set(xscale="log", xlabel=label(found.x), ylabel=y)
+    sparse(axis.xaxis)
     if sign > 0:  # runs far beyond the optimum must not make the maxima flat
         top, spread = found.accuracy.max(), np.ptp(found.accuracy)
         bottom = top - max(4 * spread, 10 * found.stderr.max(), 0.005)
         axis.set_ylim(max(bottom, axis.get_ylim()[0]), top + 0.15 * (top - bottom))
     axis.set_title(title)
     axis.legend(title=found.width_column.replace("_", " "), fontsize=7)
-
-
-def _log_axis(axis: Axes, x: str, y: str) -> None:
-    """A logarithmic x axis with few labels."""
-    axis.set(xscale="log", xlabel=x, ylabel=y)
-    sparse(axis.xaxis)
 
 
 def draw_optimum(axis: Axes, found: OptimalNoise, color: str = PALETTE[0], name: str = "") -> None:

@@ -117,11 +117,6 @@ def extrapolation(
     axes.legend(frameon=False)
 
 
-def score_prediction(axes: Axes, found: ScorePrediction) -> None:
-    """The score against the loss, with the predictions."""
-    scores(axes, found.scores, found)
-
-
 def scores(axes: Axes, known: Scores, asked: ScorePrediction | None = None) -> None:
     """The score against the loss that counts most: scored runs, the curve with its band, predictions."""
     curve = max(known.curves, key=lambda each: each.evidence)
@@ -151,9 +146,7 @@ def speedup(axes: Axes, found: Speedup, *, x: str = "compute", y: str = "loss") 
         reach = np.concatenate([compute[own], [place if recipe == "A" else ends[1]]])
         grid = np.geomspace(reach.min(), reach.max(), 80)
         for part, style in ((grid <= compute[own].max(), "-"), (grid >= compute[own].max(), "--")):
-            name = (
-                recipe if style == "-" else None
-            )  # the continuation beyond the runs has no entry of its own
+            name = recipe if style == "-" else None  # one legend entry a recipe
             axes.plot(grid[part], found.predict(grid[part], recipe), style, color=color, label=name)
         points(axes, compute[own], found.law.points.y[own], color=color, zorder=3)
     interval = f"{percent(found.level)} {found.low:.3g} … {found.high:.3g}"
@@ -321,7 +314,7 @@ DRAWINGS: dict[str, Callable[..., None]] = {
     "Predicted": predicted, "Solution": solution, "Curves": table,
     "Law": law, "Surface": surface, "Optimal": optimal, "Extrapolation": extrapolation,
     "Explanation": explanation, "NextRuns": next_runs, "Dynamical": dynamical, "Answers": answers,
-    "Scores": scores, "ScorePrediction": score_prediction, "Speedup": speedup, "Fit": fit,
-    "Prediction": prediction,
+    "Scores": scores, "ScorePrediction": lambda axes, found: scores(axes, found.scores, found),
+    "Speedup": speedup, "Fit": fit, "Prediction": prediction,
     "Hyperparameters": decisions.optima, "Mixture": decisions.left_out, "Proposal": decisions.bars,
 }  # fmt: skip

@@ -156,7 +156,6 @@ def verify(path: Place, repair: bool = False) -> Output:
     scalinglab store verify runs/ --repair
 
     Args:
-        path: the folder of the store, e.g. runs/.
         repair: move damaged files into PATH/damaged; delete nothing.
     """
     store = _store(path)
@@ -183,9 +182,6 @@ def compact(path: Place) -> Output:
     """Merge finished runs into one file, which loads faster; safe while other processes write.
 
     scalinglab store compact runs/
-
-    Args:
-        path: the folder of the store, e.g. runs/.
     """
     store = _store(path)
     return Output({"store": str(path), "runs_moved": store.compact(), "runs": len(store.records())})
@@ -202,7 +198,6 @@ def export(
     scalinglab store export runs/ --out runs.csv --failed
 
     Args:
-        path: the folder of the store, e.g. runs/.
         out: a .parquet, .csv or .jsonl file, e.g. runs.csv. Default: PATH with .parquet.
         failed: include the rows of failed runs.
     """

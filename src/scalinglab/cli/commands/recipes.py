@@ -23,7 +23,7 @@ def speedup(
     a: File,
     b: File,
     x: str = "compute",
-    y: str = "loss",
+    y: str | None = None,
     at: Numbers | None = None,
     at_least: float | None = None,
     column: Columns | None = None,
@@ -38,7 +38,7 @@ def speedup(
         a: recipe A: a table, a store or logs, e.g. new.csv.
         b: recipe B, the baseline, e.g. old.csv.
         x: the column of compute in FLOPs, e.g. compute.
-        y: the column of the loss, e.g. loss.
+        y: the column of the loss. Default: loss, else the measurement there is.
         at: compute in FLOPs, e.g. 1e21, or 'low,high', if the factor varies with compute.
         at_least: exit with status 1 unless the low end of the interval reaches this factor, e.g. 1.2.
     """
@@ -47,7 +47,7 @@ def speedup(
 
     if at_least is not None and not at_least > 0:
         raise BadInput(f"--at-least {at_least:g} must be positive: 1.02 asks for 2 % less compute than B")
-    queries = (Table(file=file, column=column).query(x, y) for file in (a, b))
+    queries = [Table(file=file, column=column).query(x, y, usual="loss") for file in (a, b)]
     points = [points_of(query.frame, query.x, query.y) for query in queries]
     found = sl.laws.speedup(*((p.x, p.y, p.runs) for p in points), at=at, parallel=at is None)
     text, status = found.summary(), 0
@@ -62,7 +62,7 @@ def speedup(
         verdict = "passed" if document["passed"] else "not reached"
         text += f"\n{verdict}: the low end is {found.low:.3g}, asked for was {at_least:g}"
     row = {name: value for name, value in document.items() if name != "at"}
-    return Output(document, [row], text, figure=lambda: found.plot(x=x, y=y).figure, status=status)
+    return Output(document, [row], text, figure=lambda: found.plot(x=x, y=queries[0].y).figure, status=status)
 
 
 @command("laws schedule")
