@@ -59,8 +59,6 @@ def test_margins_are_differences_of_logits_over_complexity_and_input_scale():
     )
     assert found.error == pytest.approx(2 / 3)
     assert found.quantiles(normalized=False)[0.5] == pytest.approx(0.0)
-    density, edges = found.histogram(4)
-    assert float((density * np.diff(edges)).sum()) == pytest.approx(1.0)
     assert "3 margins" in found.summary()
 
 
@@ -85,9 +83,10 @@ def test_arrays_are_as_good_as_tensors():
     tensors = torch.tensor(x), torch.tensor(y)
     assert np.array_equal(measure.margins(model, x, y).raw, measure.margins(model, *tensors).raw)
     assert measure.gradient_noise(model, x, y) == measure.gradient_noise(model, *tensors)
-    assert np.array_equal(
-        measure.ntk(model, x[:3], x[3:6]), measure.ntk(model, tensors[0][:3], tensors[0][3:6])
-    )
+    assert np.array_equal(measure.ntk(model, x[:3]), measure.ntk(model, tensors[0][:3]))
+    doubles = x.astype(float)  # as NumPy has them; a network takes them in its own precision
+    assert np.array_equal(measure.margins(model, doubles, y).raw, measure.margins(model, x, y).raw)
+    assert np.array_equal(measure.ntk(model, doubles[:3]), measure.ntk(model, x[:3]))
 
 
 # --- noise -----------------------------------------------------------------------------------------------

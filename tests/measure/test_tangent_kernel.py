@@ -78,10 +78,10 @@ def test_little_memory_takes_more_passes_to_the_same_kernel():
     model, x = build("cnn")
     found = measure.ntk(model, x, memory=30_000)
     np.testing.assert_allclose(found, measure.ntk(model, x), rtol=1e-9, atol=1e-12)
-    anatomy = layers.find(model, x[:1])
+    anatomy = layers.take_apart(model, x[:1])
     groups = products.passes(products.pieces(anatomy, 7, 4000), 7, 4000)
     assert len(groups) > 5
-    assert all(sum(7 * products.numbers(piece) for piece in group) <= 4000 for group in groups)
+    assert all(sum(7 * products.stored_numbers(piece) for piece in group) <= 4000 for group in groups)
 
 
 @pytest.mark.parametrize("name", ["mlp", "cnn"])
@@ -106,7 +106,7 @@ def test_every_derivative_is_computed_once(monkeypatch):
 
 def test_dense_layers_and_convolutions_at_few_positions_need_no_jacobian():
     model, x = build("cnn")
-    found = products.pieces(layers.find(model, x[:1]), 7, 10**9)
+    found = products.pieces(layers.take_apart(model, x[:1]), 7, 10**9)
     kinds = {
         piece.layer.weight: type(piece).__name__ for piece in found if not isinstance(piece, products.Bias)
     }
@@ -134,7 +134,7 @@ def test_shared_weights_other_layers_and_writing_in_place_are_right():
 
     torch.manual_seed(0)
     model, x = Tied().double(), torch.randn(6, 4, dtype=torch.float64)
-    anatomy = layers.find(model, x[:1])
+    anatomy = layers.take_apart(model, x[:1])
     assert [layer.weight for layer in anatomy.layers] == ["first.weight"]
     trace = np.einsum("nama->nm", plain(model, x, x))
     np.testing.assert_allclose(measure.ntk(model, x, outputs="trace"), trace, rtol=1e-9, atol=1e-12)
@@ -143,7 +143,7 @@ def test_shared_weights_other_layers_and_writing_in_place_are_right():
 def test_gains_of_norms_are_known_layers_and_only_embeddings_are_left():
     for name, left in (("resnet", []), ("vit", ["body.0.class_token", "body.0.positions"])):
         model, x = build(name)
-        assert list(layers.find(model, x[:1]).other_parameters) == left
+        assert list(layers.take_apart(model, x[:1]).other_parameters) == left
 
 
 def test_kernel_of_a_linear_model_is_the_product_of_its_inputs():

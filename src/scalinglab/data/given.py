@@ -1,4 +1,4 @@
-"""A `Dataset` of what a user has: tensors, arrays, PyTorch data sets and loaders, inputs of several parts."""
+"""A `Dataset` from tensors, arrays, PyTorch data sets and loaders, with one or several inputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a kernel fits its target: alignment, C(k), and their change in training (bordelon2024, App. K)."""
+"""Alignment of a kernel with its target, C(k), and their change in training (bordelon2024, App. K)."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ class KernelReading:
         x: Inputs (n, …), best of the test set; a few hundred.
         y: Targets (n,) or (n, outputs); class numbers become one-hot vectors less their mean.
         outputs: As in `ntk`.
-        initial: The network before training, from which `kernel_drift` counts; default: the first that is
-            read.
+        initial: The network before training, the reference of `kernel_drift`; default: that of the first
+            call.
     """
 
     x: Tensor

@@ -1,9 +1,9 @@
-"""Parameters and floating-point operations of a network, counted while it runs on one example.
+"""Parameters and floating-point operations of a network, counted while it is called on one example.
 
-A multiplication and an addition are two operations. Products of matrices and convolutions count; the backward
-pass takes as many again for each of the two factors that needs a gradient, which the data themselves do not.
-Everything else (activations, norms, pooling) is left out, as is customary. PyTorch's own counter loads its
-compiler, which takes seconds.
+A multiplication and an addition are two operations. Products of matrices and convolutions count. In the
+backward pass each product costs as much again for each of its factors that needs a gradient (the data need
+none). Activations, norms and pooling are left out, as is customary. PyTorch's own counter is not used, since
+it loads the compiler, which takes seconds.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class Operations(TorchFunctionMode):
         return found
 
     def _attention(self, query: Tensor, key: Tensor, value: Tensor, output: Tensor) -> None:
-        """Of inputs (tokens, …, dim): three maps to their dimension, two products of all pairs, and a map."""
+        """Of inputs (tokens, …, dim): four projections and two products over all pairs of tokens."""
         dim, tokens = query.shape[-1], len(key)
         for entered in (query, key, value):
             self._add(2 * entered.numel() * dim, entered, output)
@@ -148,14 +148,14 @@ class Operations(TorchFunctionMode):
             self._add(2 * query.numel() * size, output, output)
 
     def _recurrent(self, args: tuple[Any, ...], output: Tensor) -> None:
-        """Layers over all tokens; after the list of weights come biased, layers, dropout, training, both."""
+        """Recurrent layers; after the weights come biases, layers, dropout, training, bidirectional."""
         place = next(k for k, value in enumerate(args) if isinstance(value, list))
         weights, layers, directions = args[place], args[place + 2], 1 + args[place + 5]
         apart = len(weights) // (layers * directions)  # tensors of a layer and direction
         self._maps(args[0], output, weights, {k * apart for k in range(directions)})
 
     def _maps(self, entered: Tensor, output: Tensor, weights: Sequence[Tensor], first: set[int]) -> None:
-        """Every matrix maps every token; those in the places `first` map the inputs, the others states."""
+        """Every matrix is applied to every token; those at `first` to the inputs, the others to states."""
         for place, weight in enumerate(weights):
             if weight.ndim == 2:
                 tokens = entered.numel() // entered.shape[-1]

@@ -1,4 +1,4 @@
-"""Networks as they are called for a measurement, and examples in batches."""
+"""Calling networks for measurements: evaluation mode, wrappers, inputs, batches, Jacobians."""
 
 from __future__ import annotations
 
@@ -18,15 +18,22 @@ Result = TypeVar("Result")
 
 
 @contextlib.contextmanager
-def evaluating(model: nn.Module) -> Iterator[None]:
-    """The model in evaluation mode; afterwards every module of it is as it was, frozen ones too."""
+def modes_kept(model: nn.Module) -> Iterator[None]:
+    """Afterwards every module of the model is in training or evaluation mode as it was, frozen ones too."""
     before = {module: module.training for module in model.modules()}
-    model.eval()
     try:
         yield
     finally:
         for module, training in before.items():
             module.training = training
+
+
+@contextlib.contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """The model in evaluation mode, and back."""
+    with modes_kept(model):
+        model.eval()
+        yield
 
 
 def unwrapped(model: nn.Module) -> nn.Module:
@@ -65,7 +72,7 @@ def zeros(model: nn.Module, input_shape: Sequence[int], examples: int = 1) -> Te
 
 
 def on_zeros(model: nn.Module, zeros: Tensor, call: Callable[[Tensor], Result]) -> Result:
-    """What a call gives that runs the network on zeros; these are numbers, or else tokens."""
+    """Call with zeros as numbers; where that fails, with zeros as tokens."""
     errors: list[Exception] = []
     for x in (zeros, zeros.detach().long()):
         try:

@@ -46,11 +46,6 @@ class Margins(Worded):
         values = self.normalized if normalized else self.raw
         return dict(zip(levels, np.quantile(values, levels).tolist(), strict=True))
 
-    def histogram(self, bins: int = 50) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Density of the normalized margins and the edges of its bins."""
-        density, edges = np.histogram(self.normalized, bins=bins, density=True)
-        return density, edges
-
     @property
     def error(self) -> float:
         """Fraction of examples with a margin that is not positive."""

@@ -19,16 +19,15 @@ and where λ_k ~ k^-b and p_k ~ k^-a,
 `MeasuredSpectrum.completed` takes the resolved modes and continues them by two power laws, whose exponents
 are those that give this κ and this loss. So theory on it is right for few examples and for n of them.
 
-Sampling errors of a kernel's exponents, from random halves of its inputs.
+The sampling errors of a kernel's exponents come from random halves of its inputs. A mean over n/2 of n inputs
+has the variance (2/n − 1/n) σ² = σ²/n about the mean over all of them, which is that of the mean over n
+inputs about the population. So an exponent is read on random halves, over the same modes, and their standard
+deviation is its standard error. Two simpler ways give intervals that are too wide:
 
-A mean over n/2 of n inputs has the variance (2/n − 1/n) σ² = σ²/n about the mean over all of them, which is
-that of the mean over n inputs about the population. So an exponent is read on random halves, over the same
-modes, and their standard deviation is its standard error. Two simpler ways give intervals that are too wide:
-
-- Slopes of neighbouring stretches share the scatter of the mode between them: where one is too steep the next
-  is too flat, so that their mean scatters less than independent slopes do.
-- Leaving out one input at a time takes eigenvalues for independent. Those of a sample repel each other where
-  they are nearer than their scatter, which shows only in samples that differ by as much as that scatter.
+- Slopes of neighbouring stretches share the mode between them: where one is too steep the next is too flat,
+  so that their mean varies less than that of independent slopes.
+- Leaving out one input at a time treats eigenvalues as independent. Eigenvalues of a sample repel each other,
+  which shows only in samples that differ as much as halves do.
 
 A half is diagonalised in the n/4 largest modes of the whole sample, which hold every mode that n inputs
 resolve; that is 1/64 of the work.
@@ -152,7 +151,7 @@ def population_power(sampled: np.ndarray, mean_square: float, eigenvalues: np.nd
 
 
 def root(function: Callable[[float], float], low: float, high: float) -> float:
-    """Where a falling or rising function vanishes; the nearer end where it does not."""
+    """The zero of a monotone function; where it has none, the end at which it is smaller."""
     ends = [function(low), function(high)]
     if ends[0] * ends[1] > 0:
         return (low, high)[int(np.argmin(np.abs(ends)))]

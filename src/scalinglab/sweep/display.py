@@ -1,4 +1,4 @@
-"""The live display of a sweep, read from the store: it counts what is on disk, by any process."""
+"""The live display of a sweep: counts of the runs in the store, whichever process wrote them."""
 
 from __future__ import annotations
 

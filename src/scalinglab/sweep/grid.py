@@ -122,7 +122,7 @@ class Grid:
             yield setting
 
     def _with(self, part: Mapping[str, Any]) -> Grid:
-        """This grid with a part on top of it: what the part says about a name counts."""
+        """This grid with a part on top of it: the part overrides names that both have."""
         own = {*part.get("setting", {}), *part.get("axes", {}), *(n for z in part.get("zip", ()) for n in z)}
         return Grid(
             setting={**{k: v for k, v in self.setting.items() if k not in own}, **part.get("setting", {})},
@@ -226,7 +226,7 @@ def _values(name: str, values: Any) -> list[Any]:
 
 
 def _repeated(values: Sequence[Any]) -> int | None:
-    """The place of the first value that stands before it already; None where all are different."""
+    """The index of the first repeated value; None where all are different."""
     seen: set[Any] = set()
     for place, value in enumerate(values):
         # lists and dictionaries by their text; numbers and text as they are, so that 1 and 1.0 are the same

@@ -1,9 +1,8 @@
-"""Planning a sweep: missing runs, grouping into tasks, order of tasks, and estimated cost.
+"""Planning a sweep: missing runs, tasks, their order, and the estimated cost.
 
-Runs that can be trained side by side are packed into tasks, no larger than memory allows and small enough
-that every worker has one and none has most of the work; the costly tasks start first, so that the sweep does
-not end with one worker on a long run and the others idle. Which runs train together is kept in the store, so
-that a sweep that was interrupted goes on in the same groups and gives the same bits.
+Runs that can be trained together are packed into tasks. A task fits into memory, and tasks are small enough
+to keep all workers busy. Costly tasks start first, so that no worker is left with a long run at the end. The
+groups are kept in the store, so that an interrupted sweep goes on in the same groups and gives the same bits.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from scalinglab.support.work import cores
 from scalinglab.sweep.grid import Grid, Setting
 from scalinglab.sweep.runner import RUNNERS, Runner, load
 
-PROBES = 6  # groups that a dry run times
+PROBES = 6  # tasks that a dry run times
 BALANCE = 1.1  # a group that costs this many times a worker's share of everything is split
 Measure = Callable[[Setting], float]  # of a run: its cost, its memory
 
@@ -43,8 +42,8 @@ class Task:
     Attributes:
         settings: of the runs that are to be done.
         cost, memory: of these runs, and of the whole group.
-        group: all runs that were planned to train together, those that are done included; a stack of another
-            size rounds differently, so they train along where the others are to get the same bits.
+        group: all runs that were planned to train together, finished ones included: a stack of another size
+            rounds differently, so finished runs are trained again beside the others.
     """
 
     settings: tuple[Setting, ...]
@@ -112,9 +111,8 @@ class Plan(Worded):
     def estimate(self, device: str | None = None, loading: float = 0.0) -> dict[str, Any]:
         """FLOPs and seconds of what is left, start of the workers included, from short trials of a few tasks.
 
-        Tasks that were not timed are taken to cost as much, per unit of their planned cost, as those that
-        were; each worker takes the next task when it has ended one. As many trials run side by side as the
-        sweep has workers, but no more than this machine has processors.
+        The time of a task that was not timed is proportional to its planned cost. Trials run side by side, as
+        many as the sweep has workers, at most one a processor.
 
         Args:
             device: where the tasks compute.
@@ -146,7 +144,7 @@ class Plan(Worded):
 
 
 def _end_of(seconds: Sequence[float], workers: int) -> float:
-    """When the last of these tasks has ended, where each worker takes the next when it has ended one."""
+    """When the last task ends, where each worker takes the next task as soon as it is free."""
     ends = [0.0] * workers
     for each in seconds:
         heapq.heapreplace(ends, ends[0] + each)
@@ -233,7 +231,7 @@ def _halved(group: Sequence[Setting], memory: Measure, limit: float) -> list[Seq
 
 
 def _balanced(group: Sequence[Setting], runner: Runner, most: float) -> list[Sequence[Setting]]:
-    """Groups that cost at most a worker's share, as far as it can be split."""
+    """Split a group until each part costs at most a worker's share."""
     costs = list(accumulate(map(runner.cost, group)))
     if len(group) == 1 or costs[-1] <= most:
         return [group]
@@ -260,7 +258,7 @@ def part(task: Task, settings: Sequence[Setting]) -> Task:
 
 
 def remaining(task: Task, store: Store, statuses: Sequence[str] = ("done", "diverged")) -> Task | None:
-    """What of a task the store does not have yet."""
+    """The runs of a task that the store does not have yet, as a task; None where there are none."""
     left = tuple(s for s in task.settings if store.status(run_name(s)) not in statuses)
     return replace(part(task, left), group=task.whole) if left else None
 

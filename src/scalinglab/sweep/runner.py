@@ -14,12 +14,12 @@ RUNNERS = {"train": "scalinglab.sweep.training"}
 
 
 def _nothing(*_: Any) -> None:
-    """What a module does that lacks a function."""
+    """The default of an optional function of a runner."""
 
 
 @dataclass(frozen=True)
 class Runner:
-    """What a module can do; `load` looks it up once per sweep. Functions with a default may be missing.
+    """The functions of a module that executes runs. Those with a default here are optional.
 
     Attributes:
         name: by which workers find it too.

@@ -1,12 +1,10 @@
 """How long runs will take, from short trainings of some of them.
 
 A training takes t = c + s · (steps of all runs) + e · (checkpoints of all runs): building, steps and
-evaluations. Three short trainings of the same runs, which differ in steps and in checkpoints, tell the three
-apart. On a GPU they are as long as it takes to measure a step beside what varies from one training to the
-next, and the ten checkpoints a decade of the last one are spaced as those of a study are. On CPUs they run in
-as many workers as the sweep will have, up to one a processor, since these slow each other down. What a worker
-needs before its first step (Python, PyTorch, data, compiled code that is on disk) is measured by starting
-one.
+evaluations. Three short trainings of the same runs, which differ in steps and checkpoints, determine c, s and
+e. On a GPU they are long enough to measure a step in spite of the variation between trainings. On CPUs they
+run in as many workers as the sweep will have, up to one a processor, since workers slow each other down. The
+time before the first step (Python, PyTorch, data, compiled code) is measured by starting a worker.
 """
 
 from __future__ import annotations
@@ -77,7 +75,7 @@ def probe(settings: Sequence[Setting], device: str) -> dict[str, Any]:
 
 
 def enough_steps(short: Trial, longer: Trial, long: float) -> int:
-    """Steps of each run that take so many seconds, from two trainings of the same runs."""
+    """Steps of each run that take `long` seconds, extrapolated from two trainings of the same runs."""
     seconds, steps = longer[0] - short[0], longer[1][1] - short[1][1]
     # of two short trainings the longer one may take less time by chance
     each = max(seconds / steps, 1e-6)
@@ -87,14 +85,14 @@ def enough_steps(short: Trial, longer: Trial, long: float) -> int:
 def trials_side_by_side(
     tasks: Sequence[Sequence[Setting]], workers: int, device: str | None, loading: float
 ) -> dict[str, Any]:
-    """What `probe` finds of some tasks in workers of their own, which slow each other down as in a sweep.
+    """Time some tasks by `probe`, in workers side by side, which slow each other down as in a sweep.
 
     Args:
         tasks: settings of their runs.
         workers: tasks at a time.
         device: where they compute.
-        loading: seconds that this process took to load what the driver of a sweep loads. It counts at most as
-            much as a worker, which loads more: the first process of all reads from disk, the next do not.
+        loading: seconds that this process took to import the sweep's driver. They count at most as much as
+            the start of a worker, which imports more: only the first process reads the files from disk.
     """
     pool = open_pool("local", workers, None, [device])
     waiting = [
@@ -122,7 +120,7 @@ def trials_side_by_side(
 
 
 def trials_on_a_gpu(tasks: Sequence[Sequence[Setting]], device: str | None, loading: float) -> dict[str, Any]:
-    """What `probe` finds of some tasks one after another, and the start of a worker that finds their code.
+    """Time some tasks by `probe`, one after another, and the start of a worker.
 
     Args:
         tasks: settings of their runs.

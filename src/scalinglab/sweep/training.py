@@ -39,7 +39,7 @@ def identity(setting: Mapping[str, Any]) -> Setting:
 
 
 def alike(settings: Sequence[Setting]) -> list[list[Setting]]:
-    """Settings that can be trained side by side; on a GPU all small perceptrons: their stacks fill it."""
+    """Group settings that can be trained together; on a GPU all small perceptrons are one group."""
     torch = require("torch", "train", "Training")
     from scalinglab.train.engine import group, mixes
 
@@ -133,7 +133,7 @@ def probe(settings: Sequence[Setting], device: str | None = None) -> dict[str, A
 def trials(
     tasks: Sequence[Sequence[Setting]], workers: int, device: str | None, loading: float
 ) -> dict[str, Any]:
-    """What `probe` finds of some tasks, and the seconds that a sweep takes to its first step."""
+    """Time some tasks, and the seconds that a sweep takes to its first step."""
     from scalinglab.sweep import timing
 
     if _cuda(device):
@@ -142,9 +142,9 @@ def trials(
 
 
 def prepare(settings: Sequence[Setting], device: str | None) -> None:
-    """Load what runs need, so that it is there when they begin: modules, the device, their data.
+    """Import modules, start the device and load the data, before the first task.
 
-    Data are read and unpacked in a thread beside the imports of the compiler.
+    The data are read in a thread while the compiler is imported.
     """
     with phase("importing PyTorch"):
         import torch
@@ -168,7 +168,7 @@ def prepare(settings: Sequence[Setting], device: str | None) -> None:
 
 
 def _quietly(function: Callable[..., object], *arguments: object) -> None:
-    """Call a function for what it keeps; its error is raised where it is called again."""
+    """Call a function that caches its result; an error is raised at the next call."""
     with suppress(Exception):
         function(*arguments)
 

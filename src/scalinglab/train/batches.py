@@ -81,7 +81,7 @@ def _dataset(
 
 
 def _with_transformed_test(dataset: Dataset, how: str) -> Dataset:
-    """The same data with every test image flipped, shifted or turned at random, once."""
+    """The same data with every test image randomly flipped, shifted or rotated, once."""
     stored = torch.from_numpy(np.array(dataset.test_x)).movedim(1, -1)
     moved = transform_images(stored, how, rn.keys([TEST_TRANSFORM_SEED], rn.AUGMENT)[0])
     return replace(dataset, test_x=moved.movedim(-1, 1).contiguous().numpy())
@@ -140,7 +140,7 @@ class Resident:
         return torch.from_numpy(np.array(stored, order="C")).to(self.device)  # a copy: files are read-only
 
     def inputs(self, stored: Tensor) -> Tensor:
-        """What a network sees of stored examples, (…, channels, height, width) float32, channels last."""
+        """Normalised inputs of stored examples, (…, channels, height, width) float32, channels last."""
         if self.as_given:
             return stored
         x = (stored.to(torch.float32) - self.offset) / self.scale

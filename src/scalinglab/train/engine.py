@@ -37,7 +37,7 @@ from scalinglab.train.memory import SHARE
 from scalinglab.train.own.references import taken_in, tell_changes
 from scalinglab.train.replicas import program, streams
 from scalinglab.train.setting import Setting, with_torch_optimizer
-from scalinglab.train.training_step import drawn, is_own, kind_of, probe
+from scalinglab.train.training_step import initial_parameters, is_own, kind_of, probe
 
 POLL_SECONDS = 2e-4  # seconds that the host rests when every group has its turns queued
 SAVE_EVERY = 60.0  # seconds
@@ -71,12 +71,11 @@ def run(
         extra: called with the network, in evaluation mode, at every checkpoint; returns further columns, as
             in ``extra=lambda model: {"kernel": sl.measure.ntk(model, x).trace()}``. Arrays among them are
             kept in the store, `Store.arrays(run)`, and nowhere without one.
-        own: the user's own network, data and the rest, as `run_many` takes them.
+        own: `model`, `data`, `loss` and so on, as in `run_many`.
 
     Returns:
         One row a checkpoint: `step`, `epoch`, `examples`, `compute`, `train_loss`, `train_error`,
-        `test_loss`, `test_error`, `norm` and `norm_*`. Early stopping is a reading of the curve:
-        ``curves.best("test_error")``.
+        `test_loss`, `test_error`, `norm` and `norm_*`. For early stopping take ``curves.best("test_error")``.
     """
     return run_many([setting], store=store, device=device, progress=progress, extra=extra, **own)
 
@@ -105,16 +104,16 @@ def run_many(
     Args:
         settings: in any order, a list or what `scalinglab.grid` makes; equal ones are trained once. Those
             that are done in the store are not trained again.
-        model: a network of one's own for all settings: a function of the setting that makes one, a class, a
-            network whose weights every run begins with, or "module:name"; a built-in name as well.
+        model: the network of all settings: a function of the setting that makes one, a class, a network whose
+            weights every run starts from, "module:name", or a built-in name.
         data: (x, y, test_x, test_y) as tensors or arrays, a pair of PyTorch data sets, a function that
-            returns either, or "module:function"; a built-in name as well.
+            returns either, "module:function", or a built-in name.
         loss: a function of (outputs, targets) of a batch, or a name.
         optimizer: a class as those of `torch.optim`, a function of (parameters, setting), or a name.
         schedule: a function of (step, steps) that returns the factor on the learning rate, or a name.
         metrics: functions of (outputs, targets) of the whole test set, by the names of their columns.
-        version: stands for the code of all these in the identity of the runs; without it, a fingerprint of
-            the code does, and a change of it is another run.
+        version: text of your choice that stands for your code in the identity of the runs. Without it, a
+            fingerprint of the code is used, and changed code makes new runs.
         max_stacked: the largest number of runs whose parameters are stacked; default: chosen by the
             network's size. On a GPU, groups run concurrently, each on its own stream.
         experiment: the study the runs belong to.
@@ -155,9 +154,9 @@ def train_into(
     Args:
         store: where rows and states are kept.
         settings: of the runs to train; those that are done by now are left alone.
-        together: all settings that were trained with them, in the same order, done or not. Groups are formed
-            of these: runs that are done train along, unwritten, where others of their group are left, so that
-            these get the bits that they would have had without the interruption.
+        together: all settings that were planned with them, in the same order, done or not. Groups are formed
+            of these. Finished runs of a group are trained again, without being written, so that the
+            remaining ones get exactly the numbers of an uninterrupted training.
     """
     wanted = [s for s in map(as_setting, settings) if not store.done(s.identity())]
     everything = list(map(as_setting, together))
@@ -168,7 +167,7 @@ def _train(
     wanted: Sequence[Setting], together: Sequence[Setting], store: Store | None, device: str | None,
     max_stacked: int | None, progress: bool, experiment: str | None, save_every: float, extra: Reading | None,
 ) -> list[Job]:  # fmt: skip
-    """Train the wanted runs in groups formed of all that belong together; returns the finished jobs."""
+    """Train the wanted runs, in groups formed of `together`; returns the finished jobs."""
     place = torch.device(
         usable_device(device) if device else ("cuda" if torch.cuda.is_available() else "cpu")
     )
@@ -180,7 +179,7 @@ def _train(
         if any(s.run in names for s in members)
     ]
     if progress:
-        tell_how(jobs, place)
+        print_how(jobs, place)
     total = sum(job.checkpoints for job in jobs)
     try:
         with requests(store is not None) as request:
@@ -201,7 +200,7 @@ def as_setting(setting: Setting | Mapping[str, Any]) -> Setting:
 
 
 def with_own(settings: Iterable[Setting | Mapping[str, Any]], given: Mapping[str, Any]) -> list[Setting]:
-    """Settings, all with the user's own network, data and so on, of which fingerprints are taken once."""
+    """Settings with the user's own network, data and so on filled in; fingerprints are computed once."""
     own = taken_in(with_torch_optimizer(given))
     code = own.pop("code", {})
     defaults = {name: own.pop(name) for name in list(own) if name not in given}  # of a class of torch.optim
@@ -231,15 +230,14 @@ def group(
     max_stacked: int | None = None,
     store: Store | None = None,
 ) -> list[list[Setting]]:
-    """Settings that can be trained side by side, in groups of at most `max_stacked`.
+    """Group settings that can be trained as one stack, at most `max_stacked` in a group.
 
-    Runs that were killed together stay together, so that they resume from one state, also with those of them
-    that are done by now.
+    Runs that were interrupted together stay together, since they resume from one state.
     """
     if max_stacked is not None and max_stacked < 1:
         raise BadInput(f"max_stacked={max_stacked} must be at least 1")
     left = {s.run: s for s in settings}
-    groups = _killed(left, store) if store is not None else []
+    groups = _groups_with_states(left, store) if store is not None else []
     alike: dict[str, list[Setting]] = {}
     for s in left.values():
         batch = fused_mlp.bracket(s.batch(size_of(s))) if mixes(s, device) else None
@@ -252,8 +250,8 @@ def group(
     return groups
 
 
-def _killed(left: dict[str, Setting], store: Store) -> list[list[Setting]]:
-    """Groups that have a state in the store; what they hold of the runs that are left is taken out."""
+def _groups_with_states(left: dict[str, Setting], store: Store) -> list[list[Setting]]:
+    """The groups that have a saved state in the store; their runs are removed from `left`."""
     groups = []
     for runs in states.groups(store.path / "state"):
         if any(name in left for name in runs):
@@ -322,8 +320,8 @@ def stack_size(setting: Setting, device: torch.device) -> int:
     return largest if largest > 1 and operations < limit else 1
 
 
-def tell_how(jobs: Sequence[Job], device: torch.device) -> None:
-    """Say in one line how runs of the user's own networks are trained, and why."""
+def print_how(jobs: Sequence[Job], device: torch.device) -> None:
+    """Print one line for each of the user's own networks: how its runs are trained, and why."""
     printed = dict[str, tuple[str, int]]()
     for job in jobs:
         setting = job.settings[0]
@@ -430,4 +428,4 @@ def _draw_ahead(job: Job, drawing: ThreadPoolExecutor) -> None:
         resident = resident_of(dataset_of(job.settings[0]), job.device)
         model = program(job.settings[0], resident, len(job.settings)).model
         if not job.settings[0].owns("model"):  # whose factory may not be called beside another
-            job.initial = drawing.submit(drawn, job.settings, model, resident)
+            job.initial = drawing.submit(initial_parameters, job.settings, model, resident)

@@ -1,4 +1,4 @@
-"""Training and test loss and error of a group of runs, read without blocking the host.
+"""Training and test loss and error of a group of runs, without blocking the host.
 
 The forward passes over the test set and over a part of the training set are some hundred small launches. On
 a GPU with `graphs` they are captured once and replayed; the sums travel to the host beside the training that
@@ -19,7 +19,7 @@ from scalinglab.measure.network_norms.cuda_graphs import Arriving, Replays
 from scalinglab.train import memory
 from scalinglab.train.batches import Resident, Stream
 from scalinglab.train.setting import Setting
-from scalinglab.train.training_step import Named, Program, is_large, precision
+from scalinglab.train.training_step import Named, Program, has_other_than_dense, precision
 
 PIECE = 1 << 10  # examples in one piece of an evaluation on a CPU, all runs together
 OWN_NUMBERS = 1 << 24  # activations in one piece, of networks of the user's own on a CPU: 64 MB
@@ -171,7 +171,7 @@ def examples_at_once(program: Program, resident: Resident) -> int:
     if device.type != "cuda":
         own = program.setting.owns("model")
         return max(PIECE, int(OWN_NUMBERS / memory.sizes(program.setting)[1])) if own else PIECE
-    if is_large(model):
+    if has_other_than_dense(model):
         return memory.examples_at_once(program.setting)
     numbers = math.prod(resident.input_shape) + sum(
         m.out_features for m in model.modules() if isinstance(m, nn.Linear)

@@ -50,10 +50,10 @@ def size_of(s: Setting) -> int:
 
 
 class Job:
-    """A group with its rows, its writers and its schedule.
+    """A group of runs with its rows, writers and checkpoint schedule.
 
-    A group that is resumed may hold runs that are not wanted. Those that are done train along from the state
-    to their end, unwritten: a stack of another size rounds differently. The others are left out.
+    A resumed group may hold runs that are not wanted. Those that are done are trained again from the state,
+    unwritten, since a stack of another size rounds differently. The others are left out.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class Job:
             self._resume()
         while self.group.settings:
             if self.pending is not None and self.pending.ready():
-                yield self._take()
+                yield self._collect_checkpoint()
             if not self._may_queue():
                 yield self._may_queue
             if not self.group.settings:
@@ -120,14 +120,14 @@ class Job:
             if self.group.step == due:
                 if not self._can_measure():
                     yield self._can_measure
-                written = self._take()
+                written = self._collect_checkpoint()
                 if self.group.settings:
                     self._begin_checkpoint()
                 yield written
-                if self._must_know():
+                if self._needs_result_now():
                     if not self._has_arrived():
                         yield self._has_arrived
-                    yield self._take()
+                    yield self._collect_checkpoint()
             else:
                 yield 0
         del self.group, self.measure, self.initial  # the memory of runs that have ended
@@ -166,8 +166,8 @@ class Job:
             if self.store is not None and going_on and self.saving.due(self.saved):
                 self.snapshot = group.state()
 
-    def _must_know(self) -> bool:
-        """Whether the next step depends on what was measured, or the network as it is now is looked at."""
+    def _needs_result_now(self) -> bool:
+        """Whether the next step needs the result, which may end runs, or the network itself is read."""
         return (
             self.device.type != "cuda"
             or self.group.runs > 1  # runs that end leave the stack
@@ -177,36 +177,36 @@ class Job:
             or self.group.step >= max(self.group.totals, default=0)
         )
 
-    def _take(self) -> int:
-        """Write the rows of the checkpoint that is on its way, and end the runs that it ends."""
+    def _collect_checkpoint(self) -> int:
+        """Write the rows of the pending checkpoint, and end the runs that are complete or diverged."""
         if self.pending is None:
             return 0
         group, found, self.pending = self.group, self.pending, None
         with phase("rows"):
             diverged_at = found.diverged_at()
             for r, measured in zip(found.rows, found.result()):
-                measured |= self._read(r, found.step)
+                measured |= self._read_network(r, found.step)
                 self._append(group.settings[r], measured)
-                self._judge(r, measured, diverged_at[r], found.step)
+                self._end_if_over(r, measured, diverged_at[r], found.step)
         written = (
             sum(group.settings[r].run in self.writers for r in found.rows) if self.store else len(found.rows)
         )
         before = group.runs
-        self._keep({s.run for s in group.settings if s.run not in self.ends})
+        self._keep_runs({s.run for s in group.settings if s.run not in self.ends})
         snapshot, self.snapshot = self.snapshot, None
         if snapshot is not None and group.settings:  # a state holds the runs that go on, at the same step
             self._save(snapshot if group.runs == before else group.state())
         return written
 
-    def _read(self, r: int, step: int) -> dict[str, Any]:
-        """What is read off a run's network; arrays go into the store, and nowhere without one."""
+    def _read_network(self, r: int, step: int) -> dict[str, Any]:
+        """Measurements on a run's network; arrays are kept in the store, if there is one."""
         numbers, arrays = without_arrays(read(self.group, r, self.extra))
         run = self.group.settings[r].run
         if arrays and self.store is not None and run in self.writers:
             self.store.keep_arrays(run, step, arrays)
         return numbers
 
-    def _keep(self, names: Collection[str]) -> None:
+    def _keep_runs(self, names: Collection[str]) -> None:
         """Go on with some of the runs."""
         rows = [r for r, s in enumerate(self.group.settings) if s.run in names]
         if not rows:
@@ -221,7 +221,7 @@ class Job:
         if s.run in self.writers:
             self.writers[s.run].append(measured)
 
-    def _judge(self, r: int, measured: dict[str, float], diverged_at: int, step: int) -> None:
+    def _end_if_over(self, r: int, measured: dict[str, float], diverged_at: int, step: int) -> None:
         """End a run that is complete, that diverged, or that failed by park2019's rule."""
         group, s = self.group, self.group.settings[r]
         late = step > s.fail_after * group.totals[r]
@@ -242,14 +242,14 @@ class Job:
     # --- states ----------------------------------------------------------------------------------
 
     def leave(self) -> None:
-        """Save a state now, between two steps, from which the runs go on: the process was asked to end."""
+        """Save a state now, between two steps, because the process was asked to end."""
         group = getattr(self, "group", None)
         if group is None or not group.settings or not self.writers:
             return
-        self._take()
+        self._collect_checkpoint()
         if group.settings and self._lacks_checkpoint():
             self._begin_checkpoint()
-            self._take()
+            self._collect_checkpoint()
         if group.settings:
             self._save(group.state())
             # here, since `close` would not raise what went wrong with it
@@ -280,15 +280,15 @@ class Job:
         wanted = {s.run for s in self.wanted}
         if found is None or not self._continues(found):
             along = {name for name in self.runs if name not in wanted and self._done(name)}
-            self._keep(wanted | along)
+            self._keep_runs(wanted | along)
             return
-        self._keep(found["alive"])
+        self._keep_runs(found["alive"])
         self.group.restore(found["group"])
         self.measure.restore(found["measure"])
         left_out = {name for name in self.runs if name not in wanted and not self._done(name)}
         if left_out:
             self.runs = {name: own for name, own in self.runs.items() if name not in left_out}
-            self._keep(list(self.runs))
+            self._keep_runs(list(self.runs))
 
     def _done(self, name: str) -> bool:
         assert self.store is not None

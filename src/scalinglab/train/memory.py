@@ -1,4 +1,4 @@
-"""How much memory runs take, about: a sweep packs tasks by it, and the engine starts runs side by side.
+"""Estimates of the memory that runs take, for packing tasks and for starting groups side by side.
 
 A run holds copies of its weights, and its activations with their gradients. A group of runs evaluates some
 thousand examples at a time, of which it holds what one layer reads and writes.

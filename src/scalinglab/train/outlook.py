@@ -1,8 +1,7 @@
-"""The final loss that a run in progress is heading for, within a hundredth of its time.
+"""Forecast of the final loss of a run in progress, in less than a hundredth of the run's time.
 
-Of the losses that a loop gives twenty a piece are kept where they are, on the device, and read once a piece,
-of which a run has two hundred. `Outlook.columns` asks `scalinglab.laws.final_loss` at checkpoints, as
-often as time allows.
+A run is divided into 200 pieces. Of each piece up to 20 losses are kept on the device, and read once as their
+mean. `Outlook.columns` calls `scalinglab.laws.final_loss` at checkpoints, as often as the time allows.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ MOST_EARLIER = 8  # finished runs that are read, the largest networks first
 
 
 class Outlook:
-    """What is known of a run's end while it trains.
+    """The forecast of a run's final loss.
 
     Args:
         plan: the schedule of the whole run.
@@ -58,7 +57,7 @@ class Outlook:
         self.spent = 0.0
 
     def add(self, step: int, loss: Any) -> None:
-        """The loss of a step; a tensor is read at the end of a piece only."""
+        """Add the loss of a step; a tensor is read at the end of a piece only."""
         if step < self.due:
             return
         self._first = self._first or step
@@ -75,7 +74,7 @@ class Outlook:
             self._losses.append(mean)
 
     def columns(self, step: int) -> dict[str, float]:
-        """What a row says: `recent_loss`, and the estimate where the time allows a new one."""
+        """Columns of a row: `recent_loss`, `seconds_left`, and a new forecast if the time allows one."""
         found = {"recent_loss": self._losses[-1]} if self._losses else {}
         elapsed = time.perf_counter() - self._begun
         if step > self._first:
@@ -130,7 +129,7 @@ def earlier_runs(store: Store) -> Study:
 
 
 def planned(scheduler: Any, total: int) -> Schedule | None:
-    """The rate that one of PyTorch's schedulers plans, read off without a step; None where it cannot be.
+    """The schedule of one of PyTorch's schedulers, read without taking steps; None where that is impossible.
 
     `LambdaLR`, which the Hugging Face Trainer uses, and those with a closed form, as `CosineAnnealingLR`.
     """

@@ -2,10 +2,10 @@
 
 The runs' parameters are stacked, (runs, …), and one step advances all of them: `torch.vmap` turns dense
 layers into batched products and convolutions into grouped ones. A group of one run calls the network
-itself. Where batches differ in size they are filled up to the largest, and what was filled up does not count.
-Small multi-layer perceptrons on a GPU have kernels of their own (`kernels.fused_mlp`). Nothing in a step
-waits for the device: indices, learning rates, dropout masks and the test for divergence all live there, so
-that steps can be captured once as a CUDA graph and replayed.
+itself. Batches of different sizes are padded to the largest; the padding does not count in the loss. Small
+multi-layer perceptrons on a GPU have kernels of their own (`kernels.fused_mlp`). No step waits for the
+device: indices, learning rates, dropout masks and the test for divergence are computed there, so that steps
+can be captured once as a CUDA graph and replayed.
 """
 
 from __future__ import annotations
@@ -26,10 +26,18 @@ from scalinglab.train import random_numbers as rn
 from scalinglab.train.batches import Resident, Stream
 from scalinglab.train.evaluation import Evaluation, Evaluator
 from scalinglab.train.kernels import fused_mlp
-from scalinglab.train.modules.networks import put
+from scalinglab.train.modules.networks import load_tensors
 from scalinglab.train.modules.tracing import TIMED, pays
 from scalinglab.train.setting import Setting
-from scalinglab.train.training_step import Clock, Named, Program, drawn, kind_of, placed, precision
+from scalinglab.train.training_step import (
+    Clock,
+    Named,
+    Program,
+    initial_parameters,
+    kind_of,
+    placed,
+    precision,
+)
 from scalinglab.train.updates.rules import Moments, Rule
 
 # steps in one captured graph, the most first; fused steps are shorter
@@ -107,7 +115,7 @@ class Group:
         self.batches = [s.batch(size) for s, size in zip(settings, self.sizes)]
         self.stream = Stream(list(subsets), seeds, self.batches, self.device, max(self.totals))
         self.program = program(self.setting, resident, self.runs)
-        initial = drawn(settings, self.program.model, resident) if initial is None else initial
+        initial = initial_parameters(settings, self.program.model, resident) if initial is None else initial
         self.parameters = {
             k: placed(initial[k], self.setting, self.device).requires_grad_() for k in self.program.names
         }
@@ -128,8 +136,8 @@ class Group:
         self._choose_steps()
         self.evaluator = Evaluator(self.program, self.stream, self.runs, self.captures)
         self._graphs: dict[int, Callable[[], None]] = {}
-        self._timed: list[float] = []  # when the first steps began
-        self._traced_or_not = False  # whether it is decided
+        self._step_starts: list[float] = []  # when the first steps began
+        self._trace_decided = False  # whether it is decided
 
     def _choose_steps(self) -> None:
         """Use the kernels for small networks where they suit."""
@@ -185,14 +193,14 @@ class Group:
                     value.lerp_(self.parameters[name], 1 - self.setting.ema)
 
     def _worth_tracing(self) -> bool:
-        """Whether the steps that are left take long enough, judged by the first ones."""
-        if not self.program.traceable or self._traced_or_not or self.live is not None:
+        """Whether tracing pays for the remaining steps, judged by the time of the first ones."""
+        if not self.program.traceable or self._trace_decided or self.live is not None:
             return False
-        self._timed.append(time.perf_counter())
-        if len(self._timed) <= TIMED:
+        self._step_starts.append(time.perf_counter())
+        if len(self._step_starts) <= TIMED:
             return False
-        self._traced_or_not = True
-        each = float(np.median(np.diff(self._timed)))  # a checkpoint between two steps does not count
+        self._trace_decided = True
+        each = float(np.median(np.diff(self._step_starts)))  # a checkpoint between two steps does not count
         return pays(each * (max(self.totals) - self.step))
 
     def _steps(self, count: int) -> None:
@@ -237,7 +245,7 @@ class Group:
 
     @contextmanager
     def _own_random_numbers(self) -> Iterator[None]:
-        """Give the random numbers that a network draws by itself back to whoever drew before."""
+        """Restore PyTorch's generator afterwards, where the network draws random numbers itself."""
         if not self.program.random:
             yield
             return
@@ -305,7 +313,9 @@ class Group:
 
     def module(self, row: int) -> nn.Module:
         """The network of one run as it stands, for measurements that take a module."""
-        put(self.model, {k: v[row].detach() for k, v in (*self.parameters.items(), *self.buffers.items())})
+        load_tensors(
+            self.model, {k: v[row].detach() for k, v in (*self.parameters.items(), *self.buffers.items())}
+        )
         for name, p in self.model.named_parameters():
             p.requires_grad_(name in self.parameters)  # measurements leave out what is not trained
         return self.model
@@ -330,7 +340,7 @@ class Group:
         self.evaluator = Evaluator(self.program, self.stream, self.runs, self.captures)
         # captured graphs hold the addresses of the larger stack
         self._graphs = {}
-        self._timed, self._traced_or_not = [], False
+        self._step_starts, self._trace_decided = [], False
 
     def tensors(self) -> list[Tensor]:
         """Everything that training changes."""

@@ -65,7 +65,7 @@ FREE = {
 }  # fmt: skip
 
 
-# values that are the default: as if the key were left out, so that they do not change the name of a run
+# defaults that are stored as None: giving one explicitly does not change the name of the run
 UNNAMED: dict[str, Any] = {
     "linearized": False, "online": False, "augment_test": False, "initialization_factor": 1.0,
 }  # fmt: skip
@@ -217,7 +217,7 @@ class Setting:
             if getattr(self, name) == default:
                 object.__setattr__(self, name, None)
         if self.online and self.dataset in GENERATED:
-            _draw_once(self)
+            _size_online_data(self)
         if self.n_data is None:
             object.__setattr__(self, "n_data", self._all_data())
         if self.batch_size is None and not self.full_batch:
@@ -247,7 +247,7 @@ class Setting:
                 raise BadInput(f"a setting needs {name!r}, for example {name} = {_EXAMPLE[name]}")
         values = taken_in(with_torch_optimizer(values))
         if is_own(values["model"]):
-            values = _with_options(values, every)
+            values = _split_options(values, every)
         for name in values:
             if name not in every:
                 raise BadInput(f"a setting has no {name!r}; {nearest(name, every)}")
@@ -256,11 +256,11 @@ class Setting:
     # --- what is the user's own ------------------------------------------------------------------
 
     def owns(self, key: str) -> bool:
-        """Whether what a key names is the user's own: a network, data, an optimizer, a loss, a schedule."""
+        """Whether the user's own network, data, optimizer, loss or schedule stands under this key."""
         return key in KEYS and key != "metrics" and is_own(getattr(self, key))
 
     def own(self, key: str, name: str | None = None, place: str = "") -> Any:
-        """What of the user's own a key names."""
+        """The object that a key names: a function, class, network or data set of the user."""
         return resolve(key, name or getattr(self, key), self.code, self.version, place)
 
     def own_data(self) -> Dataset:
@@ -269,7 +269,7 @@ class Setting:
         return own_data(self.dataset, stamp, self.data_options, lambda: self.own("dataset"))
 
     def as_given(self) -> dict[str, Any]:
-        """What a factory of the user's own is given: the setting, without defaults that are not its own."""
+        """The setting as the user's functions get it."""
         identity = self.identity()
         return {name: value for name, value in identity.items() if name not in ("code", "version")}
 
@@ -346,15 +346,17 @@ _EXAMPLE = {"model": "'cnn'", "dataset": "'mnist' (`data` of run_many)"}
 MOMENTUM = {"sgd": 0.0, "nesterov": 0.9, "muon": 0.95}  # where none is given
 
 
-def _with_options(values: Mapping[str, Any], known: Sequence[str]) -> dict[str, Any]:
-    """A setting of a network of one's own: its options in `model_options`, among them those of families."""
+def _split_options(values: Mapping[str, Any], known: Sequence[str]) -> dict[str, Any]:
+    """Move the keys that are options of the user's own network into `model_options`."""
     options = dict(values.get("model_options") or {})
     for name, value in values.items():
         if name in OF_FAMILIES or name not in known:
             whole = isinstance(value, float) and value.is_integer()  # 32.0 of the command line
             options[name] = int(value) if whole else value
     for name in options:
-        near = [] if name in OF_FAMILIES else get_close_matches(SHORT.get(name, name), known, 1, MISSPELT)
+        near = (
+            [] if name in OF_FAMILIES else get_close_matches(str(SHORT.get(name, name)), known, 1, MISSPELT)
+        )
         if near and near[0] not in values:
             raise BadInput(
                 f"{name} = {options[name]!r}: did you mean {near[0]!r}? An option needs another name"
@@ -482,7 +484,7 @@ def _check_optimizer(s: Setting) -> None:
 
 
 def _check_text(s: Setting) -> None:
-    """What is for one target an example, or for real-valued inputs."""
+    """Refuse keys that need one target an example, or real-valued inputs."""
     alone = [name for name in s.measure if not name.startswith("norm")]
     given = {
         "loss": s.loss if s.loss != "cross_entropy" else None, "superclass": s.superclass,
@@ -514,8 +516,8 @@ def _check_linearized(s: Setting) -> None:
         )
 
 
-def _draw_once(s: Setting) -> None:
-    """Give a run on generated data as many examples as it sees, steps × batch size: none comes twice."""
+def _size_online_data(s: Setting) -> None:
+    """Set n_data of an online run on generated data to steps × batch size: no example is seen twice."""
     assert s.steps is not None
     seen = s.steps * (s.batch_size or 128)
     if seen > MOST_ONLINE:

@@ -14,17 +14,17 @@ A study is a loop over such trainings. Started again it trains nothing that is d
                 continue
             …                                 # the last step is measured at the end of the block
 
-A run is named by what the tracker is given: `n_data`, `batch_size` and the settings. So
-``Store("runs/").done({"n_data": 100, "seed": 0})`` asks for the first of these. What the tracker finds out by
-itself, the network's class and its parameters, stands in the rows. Where they differ from those of the run of
-this name, the tracker refuses to go on and asks for the setting that makes the difference.
+A run is identified by what the tracker is given: `n_data`, `batch_size` and the settings. So
+``Store("runs/").done({"n_data": 100, "seed": 0})`` asks for the first of these. The network's class and its
+number of parameters are columns. A tracker of another network with the same settings is refused: add the
+setting that differs.
 
 For Lightning pass ``tracker.lightning()`` and for the Hugging Face Trainer ``tracker.hugging_face()`` among
 the callbacks. The rows go into a store as those of the engine do, so laws, figures and reports read them.
 
-The tracker never stops a training: whatever fails inside it (a disk, a metric, the store) is reported once,
-as a `TrackerWarning`, and the training goes on. Rows that could not be written are written with a later one,
-as soon as the store takes them. Only wrong arguments are refused, before the training begins.
+The tracker never stops a training: an error inside it (a full disk, a metric, the store) is reported once, as
+a `TrackerWarning`. Rows that could not be written are written later, together with the next one. Only wrong
+arguments raise an error, before the training begins.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from scalinglab.curves.names import ACCURACY, bare, measurement
 from scalinglab.errors import BadInput, require
 from scalinglab.laws.schedule import Schedule
 from scalinglab.measure import NormTracker, flops
-from scalinglab.measure.evaluation import evaluating, unwrapped
+from scalinglab.measure.evaluation import evaluating, modes_kept, unwrapped
 from scalinglab.store import RunWriter, Store
 from scalinglab.train.checkpoints.extra_measurements import Reading, without_arrays
 from scalinglab.train.checkpoints.measuring import NORMS
@@ -81,16 +81,15 @@ class Tracker:
             `input_shape` is given).
         per_decade: checkpoints in each factor of ten of steps.
         evaluate: called at checkpoints; returns measurements by name, such as ``{"test_error": 0.1}``.
-        norms: measure norms. Where a bound depends on how large inputs are, it holds for the inputs that the
-            network was called with so far: `norm_radius` is the largest ℓ2 length of one. What is not known
-            is NaN, with the reason in `norm_missing`.
+        norms: measure norms. A bound that depends on the size of the inputs holds for the inputs so far:
+            `norm_radius` is the largest ℓ2 length of one. Unknown norms are NaN, with the reason in
+            `norm_missing`.
         extra: called with the network, in evaluation mode, at checkpoints, as in `scalinglab.train.run`; for
             example ``scalinglab.measure.KernelReading(x, y)``.
-        schedule: the learning rate that is planned for the whole run, ``sl.laws.schedule.cosine(…)``. With it
-            rows say, from a tenth of the run on, which loss it is heading for (`final_loss`, its 95 % band
-            `final_loss_low` and `final_loss_high`), and `seconds_left`; a run that leaves the band that its
-            beginning and the finished runs of the store give is told of once. The callbacks read it off the
-            trainer's scheduler.
+        schedule: the learning rate of the whole run, such as ``sl.laws.schedule.cosine(…)``. With it, rows
+            from a tenth of the run on have a forecast of the final loss (`final_loss`, its 95 % interval
+            `final_loss_low` and `final_loss_high`) and `seconds_left`; a warning is given once if the loss
+            leaves its expected range. The callbacks read it from the trainer's scheduler.
         setting: whatever else defines the run: `model`, `dataset`, `learning_rate`, `seed`, ….
 
     Attributes:
@@ -139,7 +138,7 @@ class Tracker:
         self.n_data, self.experiment = n_data, experiment
         self.rows: list[dict[str, Any]] = []
         self.diverged_at: int | None = None
-        self._watch: Any = None
+        self._input_hook: Any = None
         self._radius: Tensor | None = None  # the largest length of an input, on its device
         self._reported: set[str] = set()
         self._unwritten: list[dict[str, Any]] = []
@@ -148,11 +147,11 @@ class Tracker:
         self.outlook: Outlook | None = None
         self.done = False
         self._store: Store | None = None
-        with self._going_on("the store"):
+        with self._never_raising("the store"):
             kept = Store(store) if isinstance(store, (str, Path)) else store
             self._store = kept
             self.done = kept is not None and kept.done(self.setting)
-            if kept is not None and not self.done and _is_first():
+            if kept is not None and not self.done and _is_main_process():
                 self.writer, self.rows = kept.resume(
                     self.setting, experiment=experiment, network=self._network()
                 )
@@ -163,12 +162,12 @@ class Tracker:
         if schedule is not None:
             self.plan(schedule)
         if norms:
-            self._watch = model.register_forward_pre_hook(self._look, with_kwargs=True)
+            self._input_hook = model.register_forward_pre_hook(self._read_inputs, with_kwargs=True)
         if input_shape is not None:
-            self._start(tuple(input_shape))
+            self._begin_measuring(tuple(input_shape))
 
     def plan(self, schedule: Schedule | None) -> None:
-        """Say how the learning rate will go on, where the tracker was made before it was known."""
+        """Set the learning-rate schedule, where it was not known when the tracker was made."""
         if schedule is None or self.outlook is not None or self.done:
             return
         self.outlook = Outlook(schedule, self._store)
@@ -178,14 +177,14 @@ class Tracker:
             self.writer.record = replace(self.writer.record, meta=meta)
 
     def _network(self) -> dict[str, Any]:
-        """What the tracker knows of the network by itself; lazy layers have no number of parameters yet."""
+        """The class of the network and its number of parameters, which lazy layers do not have yet."""
         lazy = any(isinstance(p, nn.parameter.UninitializedParameter) for p in self.model.parameters())
         return {"class": type(self.model).__name__} | ({} if lazy else {"n_params": self.n_params})
 
     def _refuse_another_network(self) -> None:
         """Raise where the run of this name, done or begun, is of another network."""
         before: Mapping[str, Any] = {}
-        with self._going_on("the store"):
+        with self._never_raising("the store"):
             if self.done and self._store is not None:
                 before = self._store.record(run_name(self.setting)).meta.get("network", {})
             elif self.writer is not None:
@@ -204,14 +203,14 @@ class Tracker:
         )
 
     @contextlib.contextmanager
-    def _going_on(self, what: str) -> Iterator[None]:
-        """Tell once of whatever fails inside, and go on."""
+    def _never_raising(self, what: str) -> Iterator[None]:
+        """Report an error inside the block, once, instead of raising it."""
         try:
             yield
         except Exception as error:
-            self._tell(what, error)
+            self._report(what, error)
 
-    def _tell(self, what: str, error: object) -> None:
+    def _report(self, what: str, error: object) -> None:
         kind = f"{type(error).__name__}: " if isinstance(error, Exception) else ""
         self._warn(what, f"{what} failed, and the training goes on without it: {kind}{error} (reported once)")
 
@@ -225,32 +224,32 @@ class Tracker:
             with contextlib.suppress(Exception):
                 print(f"scalinglab: {message}", file=sys.stderr)
 
-    def _look(self, module: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
-        """Read the shape of an input off the first call, and how large inputs are if norms need that."""
-        with self._going_on("measuring norms"):
+    def _read_inputs(self, module: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
+        """Take the input shape from the first call; follow the largest input where norms depend on it."""
+        with self._never_raising("measuring norms"):
             tensors = [value for value in (*inputs, *named.values()) if isinstance(value, Tensor)]
-            if not tensors or self._watch is None:
+            if not tensors or self._input_hook is None:
                 return
             first = next((x for x in tensors if x.is_floating_point()), tensors[0])
             if self.norms is None:
-                self._start(tuple(first.shape[1:]))
+                self._begin_measuring(tuple(first.shape[1:]))
             if self.norms is not None and self.norms.needs_radius and first.is_floating_point():
                 largest = torch.linalg.vector_norm(first.detach().flatten(1).float(), dim=1).max()
                 # compared on the device: reading it would make every call of the network wait
                 self._radius = largest if self._radius is None else torch.maximum(self._radius, largest)
 
-    def _start(self, input_shape: tuple[int, ...]) -> None:
-        """Count a step's operations and begin with the norms; either may fail without the other."""
+    def _begin_measuring(self, input_shape: tuple[int, ...]) -> None:
+        """Count the operations of a step and prepare the norms; either may fail without the other."""
         network = unwrapped(self.model)
-        watch, self._watch = self._watch, None  # the network is called to be read
+        watch, self._input_hook = self._input_hook, None  # the network is called to be read
         if self.batch_size:
-            with self._going_on("counting operations"):
+            with self._never_raising("counting operations"):
                 self.flops = flops(network, input_shape, self.batch_size).step
         if self.wants_norms:
-            with self._going_on("measuring norms"):
+            with self._never_raising("measuring norms"):
                 self.norms = self._norms_of(network, input_shape)
         if self.norms is not None and self.norms.needs_radius:
-            self._watch = watch
+            self._input_hook = watch
         elif watch is not None:
             watch.remove()
 
@@ -282,7 +281,7 @@ class Tracker:
         return step >= self._next and not self.done
 
     def __call__(self, step: int, **measured: Any) -> bool:
-        """Say that a step is done; at a checkpoint everything is measured and written.
+        """Report a finished step; at a checkpoint, measure and write a row.
 
         The last step is a checkpoint too: `finish` measures it.
 
@@ -294,9 +293,9 @@ class Tracker:
         Returns:
             Whether it was a checkpoint.
         """
-        try:  # as `_going_on`, which takes a third of the time of a step that is no checkpoint
+        try:  # as `_never_raising`, which takes a third of the time of a step that is no checkpoint
             if self.done:
-                self._say_done()
+                self._warn_done()
                 return False
             if self.outlook is not None and step >= self.outlook.due and "loss" in measured:
                 self.outlook.add(step, measured["loss"])
@@ -307,10 +306,10 @@ class Tracker:
             numbers = {k: v.detach() if isinstance(v, Tensor) else v for k, v in measured.items()}
             self._unmeasured = step, numbers
         except Exception as error:
-            self._tell("a checkpoint", error)
+            self._report("a checkpoint", error)
         return False
 
-    def _say_done(self) -> None:
+    def _warn_done(self) -> None:
         self._warn(
             "done",
             f"this run is done in {self._place}: its rows stay as they are, and what is trained now is not "
@@ -324,21 +323,21 @@ class Tracker:
     def measure(self, step: int, **measured: Any) -> dict[str, Any]:
         """Measure now and write a row, checkpoint or not; what fails is not in it."""
         row: dict[str, Any] = {}
-        with self._going_on("a checkpoint"):
+        with self._never_raising("a checkpoint"):
             if self.done:
-                self._say_done()
+                self._warn_done()
                 return row
             row = self._row(step)
             self._unmeasured = None
             # before what may fail: an evaluation that fails is not tried again at every step
             self._next = self._after(int(step))
             if self.evaluate is not None:
-                with self._going_on("evaluate()"), _modes_restored(self.model):
+                with self._never_raising("evaluate()"), modes_kept(self.model):
                     row |= self._columns(self.evaluate())
             row |= self._columns(measured)
             row |= self._norms()
             row |= self._extra(int(step))
-            row |= self._ahead(int(step))
+            row |= self._outlook_columns(int(step))
             losses = [v for k, v in row.items() if k.endswith("_loss")]
             if self.diverged_at is None and any(not math.isfinite(v) for v in losses):
                 self.diverged_at = int(step)
@@ -346,8 +345,8 @@ class Tracker:
         return row
 
     def note(self, step: int, **measured: Any) -> None:
-        """Add measurements that came later to the row of a step; an evaluation gets the norms beside it."""
-        with self._going_on("a note"):
+        """Add later measurements to the row of a step, with the norms where they are test results."""
+        with self._never_raising("a note"):
             columns = self._columns(measured)
             if not columns or self.done:
                 return
@@ -375,7 +374,7 @@ class Tracker:
         if self.writer is None or self.writer.closed:  # trainers evaluate again after the end
             return
         self._unwritten.append(row)
-        with self._going_on("the store"):
+        with self._never_raising("the store"):
             self._write_waiting()
 
     def _write_waiting(self) -> None:
@@ -384,14 +383,14 @@ class Tracker:
             try:
                 self.writer.append(self._unwritten[0])
             except BadInput as error:
-                self._tell("a row for the store", error)
+                self._report("a row for the store", error)
             del self._unwritten[0]
 
     def _norms(self) -> dict[str, Any]:
         """The norms; with the radius of the ball on which the bound holds, or the reason where one is NaN."""
         if self.norms is None:
             return {}
-        with self._going_on("measuring norms"):
+        with self._never_raising("measuring norms"):
             if self._radius is not None:
                 self.norms.radius = float(self._radius)
             with evaluating(self.model):
@@ -408,20 +407,20 @@ class Tracker:
         """What `extra` reads off the network; arrays go into the store beside the curves."""
         if self.extra is None:
             return {}
-        with self._going_on("extra()"):
+        with self._never_raising("extra()"):
             with evaluating(self.model):
                 numbers, arrays = without_arrays(self.extra(self.model))
             if arrays and self._store is not None and self.writer is not None:
-                with self._going_on("the store"):
+                with self._never_raising("the store"):
                     self._store.keep_arrays(self.writer.run, step, arrays)
             return {name: float(value) for name, value in numbers.items()}
         return {}
 
-    def _ahead(self, step: int) -> dict[str, float]:
-        """What is known of the run's end; a run that has left its band is told of once."""
+    def _outlook_columns(self, step: int) -> dict[str, float]:
+        """The forecast of the final loss; warns once if the loss has left its expected range."""
         if self.outlook is None:
             return {}
-        with self._going_on("the estimate of the final loss"):
+        with self._never_raising("the estimate of the final loss"):
             found = self.outlook.columns(step)
             if found.get("on_track") == 0.0 and self.outlook.latest is not None:
                 low, high = self.outlook.latest.expected
@@ -437,7 +436,7 @@ class Tracker:
         """Numbers under the table's names; a metric that cannot be used is reported and left out."""
         columns: dict[str, float] = {}
         for name, value in measured.items():
-            with self._going_on(f"the metric {name}"):
+            with self._never_raising(f"the metric {name}"):
                 columns |= _column(name, value)
         return columns
 
@@ -450,7 +449,7 @@ class Tracker:
         """
         self._end()
         if self.rows or self.done or not self._reported:  # else the reason was reported
-            with self._going_on("the curves"):
+            with self._never_raising("the curves"):
                 return self.curves()
         return Curves({})
 
@@ -458,9 +457,9 @@ class Tracker:
         if self._unmeasured is not None:
             step, measured = self._unmeasured
             self.measure(int(step), **measured)
-        with self._going_on("the store"):
-            if self._watch is not None:
-                self._watch.remove()
+        with self._never_raising("the store"):
+            if self._input_hook is not None:
+                self._input_hook.remove()
             if self.writer is not None and not self.writer.closed:
                 with contextlib.closing(self.writer):  # what cannot be sealed stays, unfinished
                     self._write_waiting()
@@ -492,7 +491,7 @@ class Tracker:
             self._end()
         # a training that raised is not done: the run stays unfinished, to be resumed
         elif self.writer is not None:
-            with self._going_on("the store"):
+            with self._never_raising("the store"):
                 self.writer.close()
 
     # --- other people's trainers -----------------------------------------------------------------
@@ -514,19 +513,19 @@ def lightning_callback(tracker: Tracker, base: type) -> Any:
 
     class TrackerCallback(base):
         def on_train_start(self, trainer: Any, module: Any) -> None:
-            with tracker._going_on("the callback"):
+            with tracker._never_raising("the callback"):
                 total = trainer.estimated_stepping_batches
                 for one in trainer.lr_scheduler_configs[:1] if np.isfinite(total) else ():
                     if one.interval == "step":
                         tracker.plan(planned(one.scheduler, int(total)))
 
         def on_train_batch_end(self, trainer: Any, module: Any, outputs: Any, *_: Any) -> None:
-            with tracker._going_on("the callback"):
+            with tracker._never_raising("the callback"):
                 loss = outputs.get("loss") if isinstance(outputs, Mapping) else outputs
                 tracker(trainer.global_step, **({} if loss is None else {"loss": loss}))
 
         def on_validation_end(self, trainer: Any, module: Any) -> None:
-            with tracker._going_on("the callback"):
+            with tracker._never_raising("the callback"):
                 if not trainer.sanity_checking and trainer.global_step:
                     tracker.note(trainer.global_step, **dict(trainer.callback_metrics))
 
@@ -541,17 +540,17 @@ def hugging_face_callback(tracker: Tracker, base: type) -> Any:
 
     class TrackerCallback(base):
         def on_train_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:
-            with tracker._going_on("the callback"):
+            with tracker._never_raising("the callback"):
                 if state.max_steps > 0 and given.get("lr_scheduler") is not None:
                     tracker.plan(planned(given["lr_scheduler"], int(state.max_steps)))
 
         def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-            with tracker._going_on("the callback"):
+            with tracker._never_raising("the callback"):
                 tracker(state.global_step)
 
         def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
             # the last log is a summary: its train_loss is the mean over the whole training
-            with tracker._going_on("the callback"):
+            with tracker._never_raising("the callback"):
                 if state.global_step and logs and "train_runtime" not in logs:
                     if tracker.outlook is not None and "loss" in logs:
                         tracker.outlook.add(state.global_step, logs["loss"])
@@ -563,24 +562,12 @@ def hugging_face_callback(tracker: Tracker, base: type) -> Any:
     return TrackerCallback()
 
 
-def _is_first() -> bool:
+def _is_main_process() -> bool:
     """Whether this is the first of the processes that train together, or the only one."""
     if distributed.is_available() and distributed.is_initialized():
         return distributed.get_rank() == 0
     # torchrun and Lightning tell the processes that they start, before they know each other
     return int(os.environ.get("RANK") or os.environ.get("LOCAL_RANK") or 0) == 0
-
-
-@contextlib.contextmanager
-def _modes_restored(model: nn.Module) -> Iterator[None]:
-    """Put every module back into its mode where an evaluation fails halfway and leaves it in another."""
-    modes = [(module, module.training) for module in model.modules()]
-    try:
-        yield
-    except BaseException:
-        for module, training in modes:
-            module.training = training
-        raise
 
 
 def _column(name: str, value: Any) -> dict[str, float]:

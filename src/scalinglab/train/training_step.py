@@ -1,7 +1,7 @@
 """Program: what a step of one architecture computes, written once and compiled once.
 
-A program holds no run's numbers: weights, buffers and data come in as arguments, stacked (runs, …). All
-groups of one architecture and size share it, so that a hundred runs cost one compilation.
+A program holds no weights: weights, buffers and data are arguments, stacked (runs, …). All groups of one
+architecture and size share a program, so that a hundred runs cost one compilation.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ IGNORED = -100  # a class that PyTorch's losses leave out
 
 @dataclass
 class Clock:
-    """Where the runs of a group stand, on the device.
+    """Progress of a group, on the device.
 
     Attributes:
         counter: steps done.
@@ -85,8 +85,8 @@ class Objective:
             return objective(logits.float(), y, self.setting, plain, live, self.counted(y))
         assert live is None
         if len(y) == 1:
-            return self.of_one(without_stack(outputs), y[0])[None]
-        return torch.vmap(self.of_one)(outputs, y)
+            return self.of_run(without_stack(outputs), y[0])[None]
+        return torch.vmap(self.of_run)(outputs, y)
 
     def counted(self, y: Tensor) -> Tensor | None:
         """Which targets count; None where all do."""
@@ -96,7 +96,7 @@ class Objective:
         """Targets as the user's own functions get them: those of a layout each by itself."""
         return y if self.layout is None else self.layout.parts(y)
 
-    def of_one(self, outputs: Any, y: Tensor) -> Tensor:
+    def of_run(self, outputs: Any, y: Tensor) -> Tensor:
         """The loss of one run, (), on outputs (examples, …)."""
         if self.own is None:
             return self(as_stack(outputs), y[None])[0]
@@ -116,12 +116,12 @@ _PROBES: dict[str, Probe] = {}
 
 
 def is_own(setting: Setting) -> bool:
-    """Whether the engine has to try what it can do with a network and its loss."""
+    """Whether the network or its loss is the user's own, so that the engine has to try them."""
     return setting.owns("model") or setting.owns("loss")
 
 
 def probe(setting: Setting) -> Probe:
-    """What the engine can do with the network of a setting, tried once on a few examples, on the CPU."""
+    """Find out, once, what the engine can do with the network of a setting; on a few examples, on the CPU."""
     kind = kind_of(setting, "any")
     if kind not in _PROBES:
         data = dataset_of(setting)
@@ -129,7 +129,7 @@ def probe(setting: Setting) -> Probe:
         few = slice(0, TRIED)
         x = torch.from_numpy(np.ascontiguousarray(data.inputs("train", few)))
         y = torch.from_numpy(np.array(data.train_y[few]))
-        abilities = networks.tried(model, Objective(setting).of_one, x, y)
+        abilities = networks.probe_abilities(model, Objective(setting).of_run, x, y)
         _PROBES[kind] = Probe(abilities, flops_of(model, x[:1]))
     return _PROBES[kind]
 
@@ -157,7 +157,7 @@ def _shapes(setting: Setting) -> str:
             raise
         except Exception:  # a factory that looks at its weights
             model = networks.build(setting, data)
-        found = {name: list(value.shape) for name, value in networks.numbers(model).items()}
+        found = {name: list(value.shape) for name, value in networks.all_tensors(model).items()}
         _SHAPES[key] = run_name({"shapes": found})
     return _SHAPES[key]
 
@@ -191,7 +191,9 @@ class Program:
         self.model = model.to(resident.device).train()
         kind = TorchRule if setting.owns("optimizer") else Rule
         self.rule: Rule | TorchRule = kind(setting, self.model)
-        self.fresh_buffers = {name: value.clone() for name, value in networks.fixed(self.model).items()}
+        self.fresh_buffers = {
+            name: value.clone() for name, value in networks.untrained_tensors(self.model).items()
+        }
         if resident.device.type == "cuda":  # groups on other streams read them
             torch.cuda.current_stream(resident.device).synchronize()
         # the loss is differentiated by the stacked weights, which are put in its place at every call
@@ -203,9 +205,9 @@ class Program:
             for name, module in self.model.named_modules() if isinstance(module, nn.BatchNorm2d)
             for kind in ("running_mean", "running_var")
         ] if self.abilities is None else list(self.abilities.changes)  # fmt: skip
-        self.halved = _halved(self.model) if setting.precision == "bf16" else set()
-        if self.halved and runs > 1:
-            _convert_inputs(self.model)
+        self.bf16_names = _bf16_parameters(self.model) if setting.precision == "bf16" else set()
+        if self.bf16_names and runs > 1:
+            _convert_layer_inputs(self.model)
         self.loss: Callable[..., Any] = self._compiled(self._loss)
         self._is_traced = False
 
@@ -263,7 +265,7 @@ class Program:
         key draws the augmentation.
         """
         stored, y = self.resident.batch(index, self.setting.augment, key)
-        return self._halved_inputs(self._laid_out(self.resident.inputs(stored))), y
+        return self._inputs_in_bf16(self._in_layout(self.resident.inputs(stored))), y
 
     def _loss(
         self, leaves: Named, buffers: Named, x: Tensor, y: Tensor, live: Tensor | None = None
@@ -274,7 +276,7 @@ class Program:
         """
         with self.autocast():
             if self.runs == 1:
-                outputs, new = self.apply(leaves, _only(buffers), x[0])
+                outputs, new = self.apply(leaves, _first_run(buffers), x[0])
                 outputs, new = as_stack(outputs), {k: v[None] for k, v in new.items()}
             else:
                 with self.stacking():
@@ -338,15 +340,17 @@ class Program:
 
     def logits(self, weights: Named, buffers: Named, x: Tensor, shared: bool) -> Any:
         """Outputs of any number of runs, (runs, examples, …), on their own inputs or on shared ones."""
-        x = self._laid_out(x)
+        x = self._in_layout(x)
         with self.autocast():
             if len(next(iter(weights.values()))) == 1:
-                outputs = as_stack(self._logits(_only(weights), _only(buffers), x if shared else x[0]))
+                outputs = as_stack(
+                    self._logits(_first_run(weights), _first_run(buffers), x if shared else x[0])
+                )
             else:
                 in_dims = (0, 0, None if shared else 0)
                 with self.stacking():
                     outputs = torch.vmap(self._logits, in_dims=in_dims)(weights, buffers, x)
-            return trees.tree_map_only(Tensor, _widened, outputs)
+            return trees.tree_map_only(Tensor, _in_float32, outputs)
 
     def _logits(self, weights: Named, buffers: Named, x: Tensor) -> Tensor:
         if self.abilities is None or not self.abilities.differentiates:
@@ -355,10 +359,10 @@ class Program:
             outputs = functional_call(self.model, {**weights, **buffers}, (x,))
         return trees.tree_map_only(Tensor, Tensor.detach, outputs)  # type: ignore[no-any-return]
 
-    def _halved_inputs(self, x: Tensor) -> Tensor:
-        return x.to(torch.bfloat16) if self.halved and x.is_floating_point() else x
+    def _inputs_in_bf16(self, x: Tensor) -> Tensor:
+        return x.to(torch.bfloat16) if self.bf16_names and x.is_floating_point() else x
 
-    def _laid_out(self, x: Tensor) -> Tensor:
+    def _in_layout(self, x: Tensor) -> Tensor:
         """Channels last, but first in full fp32 on a GPU, for which its libraries have the faster kernels."""
         return x.contiguous() if self.channels_first else x
 
@@ -380,7 +384,7 @@ class Program:
         autocast does, without converting every weight again at every step.
         """
         return {
-            name: value.detach().to(torch.bfloat16).requires_grad_() if name in self.halved else value
+            name: value.detach().to(torch.bfloat16).requires_grad_() if name in self.bf16_names else value
             for name, value in parameters.items()
         }
 
@@ -413,7 +417,9 @@ def family_network(setting: Setting, data: Dataset) -> Network:
     return nets.Linearized(model) if setting.linearized else model
 
 
-def drawn(settings: Sequence[Setting], model: nn.Module, resident: Resident | None = None) -> Named:
+def initial_parameters(
+    settings: Sequence[Setting], model: nn.Module, resident: Resident | None = None
+) -> Named:
     """The runs' initial parameters, stacked, in the host's memory.
 
     Networks of the user's own are built for it, for the data that they learn, and give their buffers too.
@@ -422,7 +428,7 @@ def drawn(settings: Sequence[Setting], model: nn.Module, resident: Resident | No
         columns = [draw(model, s.seed_of("init")) for s in settings]
     else:
         assert resident is not None
-        columns = [networks.numbers(network(s, resident.dataset)) for s in settings]
+        columns = [networks.all_tensors(network(s, resident.dataset)) for s in settings]
     return {name: torch.stack([column[name] for column in columns]) for name in columns[0]}
 
 
@@ -471,7 +477,7 @@ def objective(
     return torch.where(live, each, 0.0).sum(-1) / live.sum(-1)
 
 
-def is_large(model: nn.Module) -> bool:
+def has_other_than_dense(model: nn.Module) -> bool:
     """Whether a network has more than dense layers."""
     layers = [m for m in model.modules() if not list(m.children())]
     return not all(isinstance(m, (nn.Linear, nn.ReLU, nn.Flatten)) for m in layers)
@@ -487,20 +493,20 @@ def without_stack(outputs: Any) -> Any:
     return trees.tree_map_only(Tensor, lambda t: t[0], outputs)
 
 
-def _widened(value: Tensor) -> Tensor:
+def _in_float32(value: Tensor) -> Tensor:
     return value.float() if value.is_floating_point() else value
 
 
-def _only(values: Named) -> Named:
+def _first_run(values: Named) -> Named:
     return {name: value[0] for name, value in values.items()}
 
 
-def _halved(model: nn.Module) -> set[str]:
+def _bf16_parameters(model: nn.Module) -> set[str]:
     layers = [name for name, m in model.named_modules() if isinstance(m, (nn.Linear, nn.Conv2d))]
     return {f"{name}.{kind}" for name in layers for kind in ("weight", "bias")}
 
 
-def _convert_inputs(model: nn.Module) -> None:
+def _convert_layer_inputs(model: nn.Module) -> None:
     """Let layers convert their inputs themselves: autocast does not reach into a stack."""
     for module in model.modules():
         if isinstance(module, (nn.Linear, nn.Conv2d)):

@@ -9,10 +9,10 @@ The slope of a product, an exponential or attention depends on how large its fac
 in a ball ‖x‖ ≤ radius, every activation is bounded too (`network_norms.reading.extents`), and so is the
 slope there.
 
-The constant is asked for in two ways. `worst=True` is the bound: it holds on the whole ball. `worst=False` is
-the Λ of the spectral complexity R, which is a measure and no bound: there layer norm and its relatives
-count with their gain, as for inputs of standard deviation 1 (at worst it is 1/√ε), and attention as if the
-tokens had length √dim where no norm comes before it, without the biases of queries.
+There are two constants. `worst=True` is a bound that holds on the whole ball. `worst=False` is the Λ of the
+spectral complexity R, which is a convention and no bound: normalisations count with their gain, as for inputs
+of standard deviation 1 (the bound has 1/√ε), and attention without a norm before it as if tokens had length
+√dim, without the biases of queries.
 """
 
 from __future__ import annotations
@@ -65,10 +65,10 @@ RADIUS, WORST = "radius of the inputs", "at worst"  # among log norms: log ‖x�
 class Graph:
     """Layers of a network and the rule that makes a Lipschitz constant of their norms.
 
-    `readings` are the other numbers that the rule takes from parameters: their logarithms, by name. They are
-    read on the device together with the layers' norms, and the rule is applied on the host. `derived` are
-    weights that are made from parameters, as by weight norm. `problems` are the reasons for which neither R
-    nor a bound is known, `bound_problems` those for which there is R, but no bound.
+    `readings` are further numbers that the rule needs from parameters: their logarithms, by name. They are
+    computed on the device together with the layers' norms; the rule is applied on the host. `derived` are
+    weights that are computed from parameters, as by weight norm. `problems` say why neither R nor a bound is
+    known, `bound_problems` why there is R, but no bound.
     """
 
     layers: list[Layer] = field(default_factory=list)

@@ -1,7 +1,7 @@
-"""Reading a network: from a module to its layers and the rule of its Lipschitz constant.
+"""From a module to the graph of its layers, with the rule for its Lipschitz constant.
 
-The network is called once on a batch of zeros, and what it calls is recorded (`reading.recording`);
-`reading.rules` make of every call a step that carries a bound on the Lipschitz constant.
+The network is called once on a batch of zeros, and its calls are recorded (`reading.recording`);
+`reading.rules` turn every call into a step that propagates a bound on the Lipschitz constant.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _record(model: nn.Module, batch: Tensor) -> Recording:
 
 @contextlib.contextmanager
 def _slow_attention() -> Iterator[None]:
-    """PyTorch's transformers layer by layer: their fast path is one function without a rule."""
+    """Switch off the fast path of PyTorch's transformers, a single function without a rule."""
     before = torch.backends.mha.get_fastpath_enabled()
     torch.backends.mha.set_fastpath_enabled(False)
     try:

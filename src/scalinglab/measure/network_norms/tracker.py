@@ -1,10 +1,10 @@
 """NormTracker: follows the norms of a network, or of many replicas of it, through a training.
 
-A measurement has two parts. On the device everything is read off the weights that norms are made of
-(`network_norms.device_reads`). On the host, the few numbers that come back are put together: singular values,
-the Lipschitz constant with its derivatives, and the complexity (`network_norms.report`). Where a
-layer's singular value is not exact enough yet, the device goes on for some steps. Between the two parts a GPU
-can be given something else to do (`NormTracker.begin`).
+A measurement has two parts. On the device the iterations and sums over weights are computed
+(`network_norms.device_reads`). On the host the few resulting numbers are combined: singular values, the
+Lipschitz constant with its derivatives, and the complexity (`network_norms.report`). Where a singular value
+is not exact enough yet, the device iterates further. Between the two parts a GPU can do other work
+(`NormTracker.begin`).
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from scalinglab.errors import BadInput, nearest
 from scalinglab.measure.evaluation import as_inputs, evaluating, initialised
 from scalinglab.measure.free_memory import free_memory
 from scalinglab.measure.network_norms.operators import full_precision
-from scalinglab.measure.tangent_kernel.layers import COMPARED, Anatomy, find
+from scalinglab.measure.tangent_kernel.layers import COMPARED, Anatomy, take_apart
 from scalinglab.measure.tangent_kernel.products import (
     GenericJacobian,
     Piece,
@@ -79,10 +79,10 @@ def ntk(
     few = x[:: max(1, len(x) // COMPARED)].to(device)
     model = initialised(model, few[:1])
     with evaluating(model), full_precision(device):
-        anatomy = find(model, few)
+        anatomy = take_apart(model, few)
         classes = anatomy.directions.shape[1]
         if outputs == "pseudo":
-            anatomy = find(model, few, torch.full((1, classes), classes**-0.5))
+            anatomy = take_apart(model, few, torch.full((1, classes), classes**-0.5))
         n = len(x)
         gram = torch.zeros((n, n), dtype=torch.float64, device=device)
         limit = _memory(device, memory) / parameter.element_size()

@@ -1,4 +1,4 @@
-"""Layers whose Jacobian is a product of what goes in and what comes back.
+"""Layers whose Jacobian is a product of the layer's input and the backpropagated gradient.
 
 A dense or convolutional layer z = μ W h + μ_b b that is applied at positions s has, for output a,
 
@@ -6,8 +6,8 @@ A dense or convolutional layer z = μ W h + μ_b b that is applied at positions 
 
 with h(s) the patch of the input that position s sees; the gain of a normalisation layer has Σ_s δ_a(s) h(s)
 with h its normalised input. One forward pass and one backward pass for each output give h and δ of a whole
-batch. `find` looks for such layers and compares each with automatic differentiation; parameters of anything
-else (embeddings, shared weights) are left to `torch.func`.
+batch. `take_apart` looks for such layers and compares each with automatic differentiation; parameters of
+anything else (embeddings, shared weights) are left to `torch.func`.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class Anatomy:
     def factors(self, x: Tensor, layers: Sequence[Layer]) -> Iterator[tuple[Layer, Tensor, Tensor]]:
         """What entered each layer, (n, …), and the gradients by what it put out, (n, directions, …)."""
         leaves = {name: p.detach().requires_grad_() for name, p in self.parameters.items()}
-        with torch.enable_grad(), recorded(self.model, [layer.module for layer in layers]) as seen:
+        with torch.enable_grad(), calls_of(self.model, [layer.module for layer in layers]) as seen:
             outputs = self.call(leaves, x)
             ends = [seen[layer.module][0][1] for layer in layers]
             back = [
@@ -121,17 +121,17 @@ class Anatomy:
             yield layer, entered, torch.stack([gradients[place] for gradients in back], 1)
 
 
-def written(layer: Layer, entered: Tensor, back: Tensor, channels: slice = slice(None)) -> Tensor:
+def layer_jacobian(layer: Layer, entered: Tensor, back: Tensor, channels: slice = slice(None)) -> Tensor:
     """The Jacobian of one direction by the weights of some of a layer's channels, (n, weights)."""
     patches, signals = layer.patches(entered), layer.signals(back)[..., channels]
     return (signals * patches[..., channels]).sum(1) if layer.is_gain else (signals.mT @ patches).flatten(1)
 
 
 @contextmanager
-def recorded(
+def calls_of(
     model: nn.Module, modules: Sequence[nn.Module]
 ) -> Iterator[dict[nn.Module, list[tuple[Tensor, Tensor]]]]:
-    """What goes into and comes out of some modules while the context is open, one pair a call."""
+    """Record inputs and outputs of some modules in the context, one pair a call."""
     seen: dict[nn.Module, list[tuple[Tensor, Tensor]]] = {module: [] for module in modules}
     in_place = any(getattr(module, "inplace", False) for module in model.modules())
 
@@ -147,7 +147,7 @@ def recorded(
             handle.remove()
 
 
-def find(model: nn.Module, inputs: Tensor, directions: Tensor | None = None) -> Anatomy:
+def take_apart(model: nn.Module, inputs: Tensor, directions: Tensor | None = None) -> Anatomy:
     """Take a network apart; layers are compared with autograd on the first of the inputs (n, …)."""
     x = inputs[:1]
     parameters = trained(model)
@@ -158,14 +158,18 @@ def find(model: nn.Module, inputs: Tensor, directions: Tensor | None = None) -> 
     if directions is None:
         directions = torch.eye(n_outputs)
     directions = directions.to(x.device, next(iter(parameters.values())).dtype)
-    layers = _verified(whole, _candidates(whole, x), x, n_outputs) if _are_apart(whole, inputs) else []
+    layers = (
+        _checked_layers(whole, _candidates(whole, x), x, n_outputs)
+        if _examples_are_independent(whole, inputs)
+        else []
+    )
     known = {name for layer in layers for name in (layer.weight, layer.bias)}
     others = tuple(name for name in parameters if name not in known)
     return Anatomy(model, parameters, buffers, tuple(layers), others, directions)
 
 
-def _are_apart(whole: Anatomy, inputs: Tensor) -> bool:
-    """Whether examples have the same outputs in a batch as alone: a branch may depend on all of them."""
+def _examples_are_independent(whole: Anatomy, inputs: Tensor) -> bool:
+    """Whether examples have the same outputs in a batch as alone; in some networks they interact."""
     with torch.no_grad():
         alone = torch.cat([whole.call(whole.parameters, one[None]) for one in inputs])
         difference = whole.call(whole.parameters, inputs) - alone
@@ -185,7 +189,7 @@ def _candidates(whole: Anatomy, x: Tensor) -> list[Layer]:
         id(p) for module in whole.model.modules() for p in module._parameters.values() if p is not None
     )
     leaves = {name: p.detach().requires_grad_() for name, p in whole.parameters.items()}
-    with torch.enable_grad(), recorded(whole.model, list(named.values())) as seen:
+    with torch.enable_grad(), calls_of(whole.model, list(named.values())) as seen:
         whole.call(leaves, x)
     layers = []
     for name, module in named.items():
@@ -209,8 +213,8 @@ def _candidates(whole: Anatomy, x: Tensor) -> list[Layer]:
     return layers
 
 
-def _verified(whole: Anatomy, layers: list[Layer], x: Tensor, n_outputs: int) -> list[Layer]:
-    """The layers whose product of factors is the gradient that autograd finds."""
+def _checked_layers(whole: Anatomy, layers: list[Layer], x: Tensor, n_outputs: int) -> list[Layer]:
+    """The layers for which the product of factors equals the gradient by autograd."""
     if not layers:
         return []
     direction = torch.linspace(0.5, 1.5, n_outputs, device=x.device).to(next(iter(whole.parameters.values())))
@@ -223,10 +227,10 @@ def _verified(whole: Anatomy, layers: list[Layer], x: Tensor, n_outputs: int) ->
     good = []
     for layer, entered, back in trial.factors(x, layers):
         signals = layer.signals(back[:, 0])[0]
-        mine: Named = {layer.weight: written(layer, entered, back[:, 0])[0]}
+        mine: Named = {layer.weight: layer_jacobian(layer, entered, back[:, 0])[0]}
         if layer.bias is not None:
             mine[layer.bias] = layer.bias_multiplier * signals.sum(0)
-        if _same(mine, expected):
+        if _gradients_agree(mine, expected):
             good.append(layer)
     return good
 
@@ -238,7 +242,7 @@ def _normalized(module: Any, x: Tensor) -> Tensor:
     return F.batch_norm(x, module.running_mean, module.running_var, None, None, False, 0.0, module.eps)
 
 
-def _same(mine: Named, expected: Mapping[str, Tensor | None]) -> bool:
+def _gradients_agree(mine: Named, expected: Mapping[str, Tensor | None]) -> bool:
     """Whether the gradients of a layer agree, weights and bias together: that of a bias may be zero."""
     others = [expected.get(name) for name in mine]
     pairs = [(value, other) for value, other in zip(mine.values(), others) if other is not None]

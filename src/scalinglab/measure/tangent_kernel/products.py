@@ -17,7 +17,7 @@ from typing import Protocol
 from torch import Tensor
 
 from scalinglab.measure.evaluation import jacobians
-from scalinglab.measure.tangent_kernel.layers import Anatomy, Layer, written
+from scalinglab.measure.tangent_kernel.layers import Anatomy, Layer, layer_jacobian
 
 TILE = 1 << 24  # numbers of an intermediate result, about
 BLOCKS = 8  # of rows, where the kernel is symmetric and half of it is computed
@@ -44,7 +44,7 @@ class Piece(Protocol):
         ...
 
 
-def numbers(piece: Piece) -> int:
+def stored_numbers(piece: Piece) -> int:
     """Numbers stored for one example."""
     return sum(math.prod(shape) for shape in piece.shapes)
 
@@ -83,7 +83,7 @@ class Written(OneJacobian):
     def fill(self, stored: Stored, rows: slice, entered: Tensor, back: Tensor) -> None:
         """Compute the Jacobian of some examples."""
         for a in range(self.directions):
-            stored[0][rows, a] = written(self.layer, entered, back[:, a], slice(self.first, self.last))
+            stored[0][rows, a] = layer_jacobian(self.layer, entered, back[:, a], slice(self.first, self.last))
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ def pieces(anatomy: Anatomy, n: int, most: int) -> list[Piece]:
     found: list[Piece] = []
     for layer in anatomy.layers:
         structured = Structured(layer, directions)
-        if is_cheaper(layer, directions) and n * numbers(structured) <= most:
+        if is_cheaper(layer, directions) and n * stored_numbers(structured) <= most:
             found.append(structured)
         else:
             rows = max(1, most // max(1, n * directions * layer.shape[1]))
@@ -218,7 +218,7 @@ def passes(found: list[Piece], n: int, most: int) -> list[list[Piece]]:
     groups: list[list[Piece]] = []
     free = 0
     for piece in found:
-        size = n * numbers(piece)
+        size = n * stored_numbers(piece)
         if not groups or size > free:
             groups.append([])
             free = most

@@ -69,7 +69,7 @@ def check_answer(store: Path, token: str, node: str, host: str) -> str | None:
 
 
 def appears(path: Path) -> bool:
-    """Whether a file is there, or comes within the time that a network file system takes."""
+    """Whether a file exists, or appears within the time that a network file system takes."""
     if path.exists():
         return True
     if not path.parent.parent.exists():  # not even the store's folder

@@ -201,7 +201,7 @@ class SlurmPool(Pool):
         self._jobs |= {str(job.job_id): job for job in jobs}
 
     def _states(self) -> dict[str, str] | None:
-        """What Slurm says of this user's jobs, None where it does not answer."""
+        """The states of this user's jobs by id; None where Slurm does not answer."""
         if self._cluster != "slurm":
             words = {"RUNNING": "RUNNING", "FINISHED": "COMPLETED"}
             return {name: words.get(job.state, "FAILED") for name, job in self._jobs.items()}
@@ -265,6 +265,6 @@ class SlurmPool(Pool):
 
 
 def _last_line(text: str | bytes | None) -> str:
-    """The last line of what a program said."""
+    """The last line of a program's output."""
     words = os.fsdecode(text or "").strip().splitlines()
     return words[-1].strip() if words else "no reason given"

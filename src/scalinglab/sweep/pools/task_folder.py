@@ -1,8 +1,8 @@
 """Tasks and answers as files, between a driver and jobs that share nothing but the store's folder.
 
-A task is a file in `waiting`. A job takes it by renaming it into `taken`, which one job alone can do, and
-puts its answer into `answers`. The driver writes a number into `pulse` again and again; where that no longer
-changes, the driver is gone. Clocks are never compared between machines.
+A task is a file in `waiting`. A job takes it by renaming it into `taken`, which only one job can do, and puts
+its answer into `answers`. The driver keeps writing new numbers into `pulse`; when the number stops changing,
+the driver is gone. Clocks of different machines are never compared.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class TaskFolder:
         return {int(number): job for number, job, _ in parts}
 
     def beat(self) -> None:
-        """Show that the driver lives."""
+        """Write a new pulse: the driver is running."""
         with writing(self.path):
             write_text_whole(self.path / PULSE, str(next(self._beats)))
 
@@ -107,7 +107,7 @@ class TaskFolder:
         (self.path / TAKEN / f"{number}.{name}").unlink(missing_ok=True)
 
     def answer_for_earlier_starts(self, name: str) -> None:
-        """Say of what an earlier start of this job had taken that it was lost."""
+        """Answer with `DIED` for the tasks that an earlier start of this job had taken."""
         job, start = name.split(".")
         for path in _files(self.path / TAKEN):
             number, other, when = path.name.split(".")
@@ -117,11 +117,11 @@ class TaskFolder:
                 self.answer(f"{other}.{when}", lost)
 
     def says(self, word: str) -> bool:
-        """Whether the driver has said a word; a folder that is gone says all."""
+        """Whether the driver has left this word, or removed the folder."""
         return (self.path / word).exists() or not self.path.exists()
 
     def silent(self) -> float:
-        """Seconds for which nothing was heard of the driver, by this machine's clock."""
+        """Seconds since the driver's pulse last changed, by this machine's clock."""
         now = time.monotonic()
         try:
             pulse = (self.path / PULSE).read_text("utf-8")

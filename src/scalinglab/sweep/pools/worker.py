@@ -29,8 +29,7 @@ _REPORTED: dict[str, float] = {}  # seconds by phase in results so far
 def execute(task: dict[str, Any]) -> dict[str, Any]:
     """Execute a task, or time it where it has no store; the result includes the error, if any.
 
-    Its seconds by phase begin where those of the task before ended: those of the first task include what was
-    loaded before it came.
+    The first task's seconds by phase include the imports before it.
     """
     try:
         runner = prepare(task)
@@ -73,9 +72,9 @@ def prepare(task: dict[str, Any]) -> Runner:
 
 @contextlib.contextmanager
 def without_garbage() -> Iterator[None]:
-    """Import without a search for garbage, which takes a sixth of the time and finds hardly any.
+    """Import without garbage collection, which takes a sixth of the time and finds hardly anything.
 
-    What has been loaded stays until the process ends, so later searches leave it out.
+    Imported modules stay until the process ends, so later collections leave them out.
     """
     gc.disable()
     try:
@@ -86,7 +85,7 @@ def without_garbage() -> Iterator[None]:
 
 
 def keep_to(share: float, device: str | None) -> None:
-    """Let PyTorch allocate no more than a share of a GPU: as many runs train at a time as fit into it."""
+    """Limit PyTorch to a share of a GPU's memory."""
     if find_spec("torch") is not None:
         import torch
 

@@ -1,4 +1,4 @@
-"""What is read off one run's network at a checkpoint, beside losses, norms and margins.
+"""Further measurements on one run's network at a checkpoint: gradient noise, kernels, the user's own.
 
 A setting can name "gradient_noise", on the run's own training examples, at most `evaluate_at_most` of them;
 and "kernel", the tangent kernel on held-out inputs. Anything else is a function of the network that `run` is
@@ -66,7 +66,7 @@ _KERNELS: WeakKeyDictionary[Group, dict[str, KernelReading]] = WeakKeyDictionary
 
 
 def kernel_reading(group: Group, row: int) -> KernelReading:
-    """What reads the kernels of one run; its drift counts from the initial weights, also after a resume."""
+    """The kernel measurement of one run; drift counts from the initial weights, also after a resume."""
     readings, setting = _KERNELS.setdefault(group, {}), group.settings[row]
     if setting.run not in readings:
         data = group.resident
@@ -78,7 +78,7 @@ def kernel_reading(group: Group, row: int) -> KernelReading:
 
 
 def read(group: Group, row: int, extra: Reading | None = None) -> dict[str, Any]:
-    """What the setting names, and what `extra` says of the network, for one run of a group.
+    """The measurements that the setting names, and those of `extra`, for one run of a group.
 
     Args:
         group: The runs.
@@ -99,7 +99,7 @@ def read(group: Group, row: int, extra: Reading | None = None) -> dict[str, Any]
         if setting.loss == "mse" and group.resident.n_classes:
             y = nn.functional.one_hot(y, group.resident.n_classes).to(x.dtype)
         own = group.program.objective
-        found |= _gradient_noise(model, x, y, own.of_one if own.own else setting.loss)
+        found |= _gradient_noise(model, x, y, own.of_run if own.own else setting.loss)
     if extra is not None:
         with evaluating(model):
             found |= {

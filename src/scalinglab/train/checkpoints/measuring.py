@@ -1,4 +1,4 @@
-"""What is read off every run of a group at a checkpoint."""
+"""Measurements of every run of a group at a checkpoint."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def bin_column(k: int) -> str:
 
 @dataclass
 class _Shared:
-    """What groups of one network share: its cost, its graph, and what was captured to measure it."""
+    """What groups of one network share: its cost, its graph of norms, and captured CUDA graphs."""
 
     cost: Flops | None = None
     readers: dict[tuple[str, tuple[str, ...]], Readers] = field(default_factory=dict)
@@ -84,7 +84,7 @@ class Measure:
         return flops(network, data.input_shape)
 
     def _has_norms(self) -> bool:
-        """Whether norms are defined; of a network of the user's own they may not be, which is told once."""
+        """Whether norms are defined for the network; warns where they are not."""
         setting = self.group.setting
         if not setting.owns("model") or not any(name.startswith("norm") for name in setting.measure):
             return True

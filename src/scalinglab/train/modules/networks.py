@@ -1,8 +1,8 @@
-"""A network of the user's own as one more family: built, drawn, and tried for what the engine can do with it.
+"""The user's own networks: building them, and finding out what the engine can do with them.
 
-A family of `scalinglab.nets` stacks by construction. A module of the user's own is tried once, on two
-examples: whether `torch.func` gives for a stack of two what each gives by itself, which buffers a pass
-changes, and whether it draws random numbers of its own.
+A family of `scalinglab.nets` stacks by construction. A module of the user's own is tried once, on a few
+examples: whether `torch.func` gives the same for a stack of two as for each network, which buffers a pass
+changes, and whether the module draws random numbers.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from scalinglab.train.setting import Setting
 
 Named = dict[str, Tensor]
 Loss = Callable[[Any, Tensor], Tensor]
-Single = Callable[[Named, Named], tuple[Tensor, Named, Any]]  # to the loss, changed buffers and outputs
-SAME = 1e-4  # how far a stack may be from its runs one by one, relative to the largest number
+RunLoss = Callable[[Named, Named], tuple[Tensor, Named, Any]]  # to the loss, changed buffers and outputs
+TOLERANCE = 1e-4  # how far a stack may be from its runs one by one, relative to the largest number
 
 
 def build(setting: Setting, data: Dataset) -> nn.Module:
@@ -41,7 +41,7 @@ def build(setting: Setting, data: Dataset) -> nn.Module:
     """
     factory = setting.own("model")
     if isinstance(factory, nn.Module):  # every run begins with its weights
-        return _ready(copy.deepcopy(factory), data)
+        return _prepared(copy.deepcopy(factory), data)
     if not callable(factory):
         raise BadInput(
             f"model = {setting.model!r} is a {type(factory).__name__}: give a class of networks, a function "
@@ -56,27 +56,24 @@ def build(setting: Setting, data: Dataset) -> nn.Module:
         model = call(factory, offered, f"model = {setting.model!r}", must=setting.model_options)
         if not isinstance(model, nn.Module):
             raise BadInput(f"model = {setting.model!r} made a {type(model).__name__}, and no torch.nn.Module")
-        model = _ready(model, data)
+        model = _prepared(model, data)
     if not any(p.requires_grad for p in model.parameters()):
         raise BadInput(f"model = {setting.model!r} has no parameters to train")
     return model
 
 
-def _ready(model: nn.Module, data: Dataset) -> nn.Module:
-    """The network inside what compiles it (the engine does that itself), its lazy layers with their sizes.
-
-    Of examples with several inputs it gets these, each by itself.
-    """
+def _prepared(model: nn.Module, data: Dataset) -> nn.Module:
+    """The network without wrappers of compilers, its lazy layers initialised, several inputs unpacked."""
     model = unwrapped(model)
     if data.x_layout is not None:
-        model.register_forward_pre_hook(_opened(model, data.x_layout), with_kwargs=True)
+        model.register_forward_pre_hook(_unpacking_hook(model, data.x_layout), with_kwargs=True)
     return on_zeros(model, zeros(model, data.input_shape), lambda x: initialised(model, x))
 
 
-def _opened(model: nn.Module, layout: Layout) -> Callable[..., Any]:
-    """What makes arguments of a vector of several inputs.
+def _unpacking_hook(model: nn.Module, layout: Layout) -> Callable[..., Any]:
+    """A hook that unpacks a vector of several inputs into the arguments of `forward`.
 
-    By the names of its parameters where there are such, by their order for a tuple, or all as one argument.
+    By the names of its parameters, by their order for a tuple, or all as one argument.
     """
     parameters = inspect.signature(model.forward).parameters.values()
     places = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
@@ -102,18 +99,18 @@ def trained_names(model: nn.Module) -> list[str]:
     return [name for name, p in model.named_parameters() if p.requires_grad]
 
 
-def fixed(model: nn.Module) -> Named:
+def untrained_tensors(model: nn.Module) -> Named:
     """Buffers, and parameters that are not trained."""
     frozen = {name: p.detach() for name, p in model.named_parameters() if not p.requires_grad}
     return {**dict(model.named_buffers()), **frozen}
 
 
-def numbers(model: nn.Module) -> Named:
+def all_tensors(model: nn.Module) -> Named:
     """Everything that a run of the network begins with."""
     return {name: value.detach() for name, value in (*model.named_parameters(), *model.named_buffers())}
 
 
-def put(model: nn.Module, values: Mapping[str, Tensor]) -> None:
+def load_tensors(model: nn.Module, values: Mapping[str, Tensor]) -> None:
     """Let the network have these parameters and buffers."""
     with torch.no_grad():
         for name, place in (*model.named_parameters(), *model.named_buffers()):
@@ -140,8 +137,8 @@ class Abilities:
     differentiates: bool
 
 
-def tried(model: nn.Module, loss: Loss, x: Tensor, y: Tensor) -> Abilities:
-    """What can be done with a network, from a training pass on a few examples.
+def probe_abilities(model: nn.Module, loss: Loss, x: Tensor, y: Tensor) -> Abilities:
+    """Find out what can be done with a network, by a training pass on a few examples.
 
     Args:
         model: in training mode.
@@ -152,7 +149,7 @@ def tried(model: nn.Module, loss: Loss, x: Tensor, y: Tensor) -> Abilities:
         BadInput: the network or the loss cannot take the examples.
     """
     trained = trained_names(model)
-    state = {name: value.clone() for name, value in numbers(model).items()}
+    state = {name: value.clone() for name, value in all_tensors(model).items()}
 
     def single(weights: Named, others: Named) -> tuple[Tensor, Named, Any]:
         both = {**weights, **others}
@@ -165,7 +162,7 @@ def tried(model: nn.Module, loss: Loss, x: Tensor, y: Tensor) -> Abilities:
     before, kept = torch.get_rng_state(), _plain_attributes(model)
     own = [p.requires_grad_(False) for p in model.parameters() if p.requires_grad]  # as in training
     with torch.random.fork_rng(devices=[]):
-        value, after, outputs = _first(
+        value, after, outputs = _first_pass(
             single, weights, {k: v.clone() for k, v in others.items()}, model, x, y
         )
         random = not torch.equal(before, torch.get_rng_state())
@@ -186,7 +183,7 @@ def tried(model: nn.Module, loss: Loss, x: Tensor, y: Tensor) -> Abilities:
     differentiates = _differentiates(single, weights, others, model)
     if random:
         why = "it draws random numbers of its own in training"
-    elif counted := _counts(model, kept):
+    elif counted := _changed_attribute(model, kept):
         why = f"a pass changes its attribute {counted!r}"
     elif not (why := _stacks(single, weights, others)):
         with evaluating(model):  # where a state-space model, say, keeps what it has seen
@@ -194,7 +191,7 @@ def tried(model: nn.Module, loss: Loss, x: Tensor, y: Tensor) -> Abilities:
     return Abilities(not why, why, changes, random, differentiates)
 
 
-def _differentiates(single: Single, weights: Named, others: Named, model: nn.Module) -> bool:
+def _differentiates(single: RunLoss, weights: Named, others: Named, model: nn.Module) -> bool:
     """Whether an evaluation without gradients ends in PyTorch's error that there are none."""
     try:
         with evaluating(model), torch.no_grad(), torch.random.fork_rng(devices=[]):
@@ -214,14 +211,14 @@ def _plain_attributes(model: nn.Module) -> dict[str, Any]:
     }
 
 
-def _counts(model: nn.Module, before: Mapping[str, Any]) -> str | None:
-    """The name of a number that a pass changed, which a repeated graph would not."""
+def _changed_attribute(model: nn.Module, before: Mapping[str, Any]) -> str | None:
+    """The name of an attribute that a pass changed: a stack or a captured graph would not change it."""
     after = _plain_attributes(model)
     return next((name for name, value in after.items() if before.get(name) != value), None)
 
 
-def _first(
-    single: Single, weights: Named, others: Named, model: nn.Module, x: Tensor, y: Tensor
+def _first_pass(
+    single: RunLoss, weights: Named, others: Named, model: nn.Module, x: Tensor, y: Tensor
 ) -> tuple[Tensor, Named, Any]:
     try:
         with warnings.catch_warnings():
@@ -235,7 +232,7 @@ def _first(
     except Exception as error:
         raise BadInput(
             f"{type(model).__name__} and its loss cannot take a batch of inputs {tuple(x.shape)}, {x.dtype}, "
-            f"and targets {tuple(y.shape)}, {y.dtype}: {type(error).__name__}: {_line(error)}"
+            f"and targets {tuple(y.shape)}, {y.dtype}: {type(error).__name__}: {_first_line(error)}"
             f"{_hint(str(error), x, y)}"
         ) from error
 
@@ -295,8 +292,8 @@ def stacked_attention() -> contextlib.AbstractContextManager[None]:
     return sdpa_kernel(SDPBackend.MATH)
 
 
-def _stacks(single: Single, weights: Named, others: Named, differentiated: bool = True) -> str:
-    """Why runs cannot be stacked; nothing where a stack of two gives what each gives by itself."""
+def _stacks(single: RunLoss, weights: Named, others: Named, differentiated: bool = True) -> str:
+    """Why runs cannot be stacked; empty if a stack of two gives the same as each network by itself."""
     pair = [
         {name: v * (1 + 0.01 * k) if v.is_floating_point() else v for name, v in weights.items()}
         for k in (0, 1)
@@ -322,7 +319,7 @@ def _stacks(single: Single, weights: Named, others: Named, differentiated: bool 
                 what = "gradients" if differentiated else "losses"
                 return f"a stack of two gives other {what} than each by itself"
     except Exception as error:
-        return f"torch.func cannot stack it: {_line(error)}"
+        return f"torch.func cannot stack it: {_first_line(error)}"
     return ""
 
 
@@ -334,10 +331,10 @@ def _close(stacked: Tensor | None, alone: Tensor | None, k: int, largest: float 
     if stacked is None or alone is None:
         return stacked is None and alone is None
     scale = alone.abs().max().clamp(min=max(1e-8, 0.1 * largest))
-    return bool((stacked[k] - alone).abs().max() <= SAME * scale)
+    return bool((stacked[k] - alone).abs().max() <= TOLERANCE * scale)
 
 
-def _line(error: BaseException) -> str:
+def _first_line(error: BaseException) -> str:
     """The first sentence of an error."""
     text = " ".join(str(error).split()) or type(error).__name__
     return text if len(text) <= 160 else text[:157] + "…"

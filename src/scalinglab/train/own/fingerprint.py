@@ -38,7 +38,7 @@ _INSTALLED = ("site-packages", "dist-packages")
 
 
 class NoFingerprint(BadInput):
-    """Something that does not say what it is."""
+    """An object whose content cannot be read."""
 
 
 def fingerprint(value: Any) -> str:
@@ -70,7 +70,7 @@ def is_installed(value: Any) -> bool:
 
 
 class _Description:
-    """Lines that say what a value is; what was said once is not said again."""
+    """Describes a value by lines of text; every object is described once."""
 
     def __init__(self) -> None:
         self.seen: dict[int, Any] = {}

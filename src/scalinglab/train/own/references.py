@@ -1,8 +1,8 @@
 """Names in settings for what is the user's own: "mine:Mixer", or an object that was given.
 
-A setting holds text, so that it can be stored, hashed and sent to a worker. An object in its place is kept
-here under a name, "module:name", and the setting says beside it, under `code`, the fingerprint of what the
-name meant. A run is the same only where both agree.
+A setting holds text, so that it can be stored, hashed and sent to a worker. An object is kept here under a
+name, "module:name", and the setting keeps the fingerprint of its code under `code`. Two runs are the same
+only if both agree.
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ def _name(key: str, value: Any) -> str:
 
 
 def taken_in(values: Mapping[str, Any]) -> dict[str, Any]:
-    """A setting in which objects are replaced by names, with the fingerprints of all that is the user's own.
+    """Replace objects in a setting by names, and add the fingerprints of the user's code.
 
-    Fingerprints that the setting has already are compared with what the names mean here.
+    Fingerprints that the setting has already must agree with the code here.
     """
     found = dict(values)
     version, recorded = found.get("version"), dict(found.get("code") or {})
@@ -127,7 +127,7 @@ def _taken(
 
 
 def _by_name(value: Any, name: str) -> bool:
-    """Whether the name says it all: something of an installed package."""
+    """Whether the name is enough, because it is of an installed package."""
     return hasattr(value, "__qualname__") and is_installed(value) and ":" in name
 
 
@@ -154,7 +154,7 @@ def resolve(key: str, name: str, code: Mapping[str, str], version: str | None, p
 
 
 def tell_changes(identities: Iterable[Mapping[str, Any]], store: Store) -> None:
-    """Warn where the store has the same runs with other code: they stay, and these are trained anew."""
+    """Warn where the store has the same runs with other code: those stay, and the runs are trained again."""
     new = {_without_code(own): own for own in identities if own.get("code")}
     if not new:
         return
@@ -192,8 +192,8 @@ def call(
 ) -> Any:
     """Call a function with those of the offered values that it has parameters for.
 
-    A single parameter that nothing is offered for gets the mapping itself, as in ``lambda s: …``; of a class
-    only one of the names of `WHOLE` does, and where `whole` is False none.
+    A single required parameter without an offered value gets the whole mapping, as in ``lambda s: …``; in a
+    class only if its name is in `WHOLE`, and never if `whole` is False.
 
     Args:
         function: to be called.

@@ -81,7 +81,7 @@ class Moments:
 
 
 class Rule:
-    """How parameters are updated; the same for all runs of an architecture."""
+    """The update of the parameters, for all runs of an architecture."""
 
     captures = True  # whether an update can be a part of a CUDA graph
 

@@ -39,7 +39,7 @@ class TorchMoments:
         self.hold(parameters)
 
     def tensors(self) -> list[Tensor]:
-        """Nothing that lies still: what an optimizer keeps comes into being as it goes."""
+        """None: the state of these optimizers is in `more`."""
         return []
 
     def hold(self, parameters: dict[str, Tensor]) -> None:

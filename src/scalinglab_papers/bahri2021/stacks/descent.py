@@ -20,7 +20,7 @@ from scalinglab.nets.layers import Conv, Dense, scaled
 from scalinglab.nets.parameterization import Network
 from scalinglab.train import Setting
 from scalinglab.train.batches import Resident, dataset_of
-from scalinglab.train.training_step import Named, drawn, family_network, objective, precision
+from scalinglab.train.training_step import Named, family_network, initial_parameters, objective, precision
 
 STACKED = 2e8  # numbers in the training inputs of a stack, of all its permutations
 FEWEST = 192  # numbers that an example counts for at least: hidden layers have theirs, too
@@ -122,7 +122,7 @@ def _partitions(
     x, y = resident.inputs(resident.train_x[index]).contiguous(), resident.train_y[index]
     block = np.arange(pieces)[:, None] * blocks // pieces + np.cumsum([0, *blocks[:-1]])  # (pieces, sizes)
     trained_on = np.concatenate([block + k * count for k in range(len(seeds))])
-    initial = drawn(seeds, model)
+    initial = initial_parameters(seeds, model)
     weights = {name: value.repeat_interleave(count, 0).to(device) for name, value in initial.items()}
     rows: list[list[dict[str, float]]] = [[] for one in stack for _ in one]
     n_params = sum(p.numel() for p in model.parameters())

@@ -29,7 +29,7 @@ from scalinglab.nets.layers import Dense
 from scalinglab.nets.parameterization import Network
 from scalinglab.train import Setting
 from scalinglab.train.batches import Resident, dataset_of
-from scalinglab.train.training_step import Named, drawn, family_network, objective, precision
+from scalinglab.train.training_step import Named, family_network, initial_parameters, objective, precision
 from scalinglab_papers.bahri2021.stacks.descent import descend, outputs, test_losses
 
 STACKED = 3e8  # parameters in a stack, of all its networks
@@ -52,7 +52,7 @@ class Drawn:
     """Stacks that start from the same weights.
 
     Attributes:
-        weights: that are being drawn, by name, (networks, …).
+        weights: that are being initial_parameters, by name, (networks, …).
     """
 
     stacks: list[Stack]
@@ -107,7 +107,7 @@ def _drawn(settings: Sequence[Setting], drawing: ThreadPoolExecutor) -> Iterator
         for place in range(0, len(members), size):
             some = members[place : place + size]
             stacks = [replace(one, settings=[same[k] for same in some]) for k, one in enumerate(empty)]
-            yield Drawn(stacks, drawing.submit(drawn, stacks[0].settings, stacks[0].model))
+            yield Drawn(stacks, drawing.submit(initial_parameters, stacks[0].settings, stacks[0].model))
 
 
 def _start(setting: Setting) -> str:

@@ -10,7 +10,7 @@ from torch import Tensor, fx, nn
 from scalinglab.measure.network_norms.graph import WORST, Stack
 from scalinglab.measure.network_norms.reading.extents import Extent, ExtentOf, Norms, Unbounded, log_sum
 from scalinglab.measure.network_norms.reading.layers import BATCH, PARTS, attention_layers, sequences
-from scalinglab.measure.network_norms.reading.nodes import given, log_length
+from scalinglab.measure.network_norms.reading.nodes import arguments_of, log_length
 from scalinglab.measure.network_norms.reading.normalising import Normalising
 
 
@@ -40,7 +40,7 @@ class Attention(Normalising):
             shape = (shape[1], shape[0], dim)
             windows, tokens, dim = sequences(module, shape)
         self.graph.has_attention = True
-        self._say(node, "attention", None)
+        self._note_constant(node, "attention", None)
         self.graph.layers += attention_layers(name, module, shape)
         heads = int(module.num_heads if packed else module.heads)  # type: ignore
         scale = 1 / math.sqrt(dim // heads) if packed else float(module.scale)  # type: ignore
@@ -93,7 +93,7 @@ class Attention(Normalising):
                 token = log_sum(token, norms[biases[2]])
             return Extent(token, token, token + 0.5 * math.log(windows * tokens))
 
-        self._bound(node, [sources[2]], size)
+        self._set_extent(node, [sources[2]], size)
 
     def _attention_biases(self, name: str, module: nn.Module, dim: int) -> list[str | None]:
         """Readings of log ‖b‖ of queries, values and outputs, where they have a bias."""
@@ -144,7 +144,7 @@ class Attention(Normalising):
     def _dot_product_attention(self, node: fx.Node) -> None:
         """softmax(scale q kᵀ) v as a function, on (…, tokens, dim of a head)."""
         names = ("query", "key", "value", "attn_mask", "dropout_p", "is_causal", "scale", "enable_gqa")
-        q, k, v, mask, _, _, scale, grouped = given(node, names)
+        q, k, v, mask, _, _, scale, grouped = arguments_of(node, names)
         if mask is not None and not self._is_fixed(mask) and self._depends(mask):
             raise Unbounded("attention with a mask that depends on the input has no rule")
         dim, tokens = self.shapes[q.name][-1], self.shapes[k.name][-2]
@@ -158,4 +158,4 @@ class Attention(Normalising):
             (k, lambda norms: log_scale + long_v(norms).token + long_q(norms).token + root + shared),
         ])  # fmt: skip
         positions = 0.5 * math.log(max(1.0, math.prod(self.shapes[node.name][:-1]) / BATCH))
-        self._bound(node, [v], lambda norms, e: (e.entry, e.token, e.token + positions))
+        self._set_extent(node, [v], lambda norms, e: (e.entry, e.token, e.token + positions))

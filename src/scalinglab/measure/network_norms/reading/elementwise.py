@@ -19,7 +19,7 @@ from scalinglab.measure.network_norms.reading.extents import (
     log_sum,
 )
 from scalinglab.measure.network_norms.reading.layers import BATCH
-from scalinglab.measure.network_norms.reading.nodes import Nodes, given
+from scalinglab.measure.network_norms.reading.nodes import Nodes, arguments_of
 
 # largest slope of each activation, rounded up
 SLOPES = {
@@ -41,7 +41,7 @@ class Elementwise(Nodes):
 
     def _activation(self, node: fx.Node, name: str, what: str, module: nn.Module | None = None) -> None:
         slope, source = SLOPES[name], node.all_input_nodes[0]
-        values = given(node, ("input", "negative_slope" if name == "leaky_relu" else "alpha"))
+        values = arguments_of(node, ("input", "negative_slope" if name == "leaky_relu" else "alpha"))
         extra = values[1] if isinstance(values[1], (int, float)) else None
         if name == "leaky_relu":
             extra = getattr(module, "negative_slope", extra)
@@ -52,7 +52,7 @@ class Elementwise(Nodes):
         self._factor(node, source, slope, what)
         shape = self.shapes[node.name]
         if self.shapes[source.name] != shape:
-            self._bound(node, [source], lambda norms, inner: extents.moved(inner, math.log(slope)))
+            self._set_extent(node, [source], lambda norms, inner: extents.moved(inner, math.log(slope)))
             return
         counts = (1, shape[-1] if shape else 1, max(1.0, math.prod(shape) / BATCH))
         log_factor = 0.0 if name in SHRINKING else math.log(slope)
@@ -61,14 +61,14 @@ class Elementwise(Nodes):
         def size(norms: Norms, inner: Extent) -> Extent:
             """|f(x)| ≤ |f(0)| + slope |x|."""
             parts = [extent + log_factor for extent in inner]
-            if zero := at_zero():
-                shifts = [log_of(zero * math.sqrt(count), parts[0]) for count in counts]
+            if log_one := at_zero():
+                shifts = [log_of(log_one * math.sqrt(count), parts[0]) for count in counts]
                 parts = [*map(log_sum, parts, shifts)]
             if name in BOUNDS:
                 parts[0] = torch.minimum(parts[0], log_of(BOUNDS[name], parts[0]))
             return Extent(*parts)
 
-        self._bound(node, [source], size)
+        self._set_extent(node, [source], size)
 
     def _at_zero(self, node: fx.Node) -> float:
         if node.op == "call_module":
@@ -94,11 +94,11 @@ class Elementwise(Nodes):
             return Extent(one, one if axis in (-1, len(shape) - 1) else one + rows, one + rows)
 
         if not log:
-            self._bound(node, [], size)
+            self._set_extent(node, [], size)
 
     def _softmax_function(self, node: fx.Node) -> None:
         name = node.meta["name"]
-        self._softmax(node, given(node, ("input", "dim"))[1], name == "log_softmax", name)
+        self._softmax(node, arguments_of(node, ("input", "dim"))[1], name == "log_softmax", name)
 
     def _exponential(self, node: fx.Node) -> None:
         source = node.all_input_nodes[0]
@@ -106,16 +106,16 @@ class Elementwise(Nodes):
         self._add_up(node, [(source, lambda norms: inner(norms).entry.exp())])
         each = 0.5 * math.log(max(1.0, math.prod(shape) / BATCH))
 
-        self._bound(node, [source], lambda norms, e: (x := e.entry.exp(), x + each, x + each))
+        self._set_extent(node, [source], lambda norms, e: (x := e.entry.exp(), x + each, x + each))
 
     def _power(self, node: fx.Node) -> None:
-        power = 2.0 if node.meta["name"] == "square" else given(node, ("input", "exponent"))[1]
+        power = 2.0 if node.meta["name"] == "square" else arguments_of(node, ("input", "exponent"))[1]
         source = node.all_input_nodes[0]
         if not isinstance(power, (int, float)) or power < 1:
             raise Unbounded(f"the power {power} has no bounded slope")
         inner = self.extent(source)
         self._add_up(node, [(source, lambda norms: math.log(power) + (power - 1) * inner(norms).entry)])
-        self._bound(node, [source], lambda norms, e: [part + (power - 1) * e.entry for part in e])
+        self._set_extent(node, [source], lambda norms, e: [part + (power - 1) * e.entry for part in e])
 
     def _fill(self, node: fx.Node) -> None:
         """masked_fill(x, mask, value), and where(mask, x, y)."""
@@ -127,4 +127,4 @@ class Elementwise(Nodes):
         self.graph.has_concatenation |= len(chosen) > 1
         self._in_quadrature(node, chosen)
         parts = [partial(self._broadcast, part, node) for part in (x, other) if part is not None]
-        self._bound(node, parts, lambda norms, *both: reduce(extents.added, both))
+        self._set_extent(node, parts, lambda norms, *both: reduce(extents.added, both))

@@ -1,4 +1,4 @@
-"""How large an activation can be where inputs lie in a ball.
+"""Bounds on the size of activations for inputs in a ball.
 
 An `Extent` bounds, over all inputs of the ball, the largest entry of a tensor, the largest ℓ2 length along
 its last axis (of a token) and the ℓ2 length of everything that belongs to one example; in logarithms,
@@ -30,7 +30,7 @@ ExtentOf = Callable[[Norms], Extent]
 
 
 class Unbounded(Exception):
-    """Nothing bounds an activation; the text says why."""
+    """No bound on an activation is known; the text says why."""
 
 
 def consistent(entry: Tensor, token: Tensor, length: Tensor, shape: Sequence[int], examples: int) -> Extent:
@@ -113,7 +113,7 @@ def _log_size(value: Reading, place: int) -> Reading:
 def movement(
     function: Callable[..., Any], arguments: Callable[[Any], tuple[Any, Any]], shape: Sequence[int]
 ) -> tuple[float, float]:
-    """What moving numbers about can do: the most copies of one, and the most old tokens in a new one.
+    """For a function that moves entries: the most copies of one entry, and of old tokens in a new one.
 
     The function is applied to the numbers' own places, and to those of the tokens that they belong to.
 

@@ -14,7 +14,7 @@ from scalinglab.measure.network_norms.operators import ConvGeometry
 from scalinglab.measure.network_norms.reading import extents
 from scalinglab.measure.network_norms.reading.extents import Extent, Norms, Unbounded, log_sum
 from scalinglab.measure.network_norms.reading.layers import BATCH, make_layer, pair, use_of
-from scalinglab.measure.network_norms.reading.nodes import given, owner, zero
+from scalinglab.measure.network_norms.reading.nodes import arguments_of, log_one, owner
 from scalinglab.measure.network_norms.reading.sums import Sums
 
 
@@ -59,11 +59,11 @@ class Linear(Sums):
         shifts = []
         if bias is not None and layer.norm is None:  # of a folded batch norm the shift is one number
             shifts = [partial(extents.reading, f"{layer.name} bias", bias, self.graph.readings)]
-        self._bound(node, [source, *shifts], size)
+        self._set_extent(node, [source, *shifts], size)
 
     def _linear(self, node: fx.Node) -> None:
         """y = x Wᵀ + b as a function."""
-        x, weight, bias = [*given(node, ("input", "weight", "bias")), None, None][:3]
+        x, weight, bias = [*arguments_of(node, ("input", "weight", "bias")), None, None][:3]
         self._matrix(node, x, weight, bias, transposed=False)
 
     def _matrix(self, node: fx.Node, x: Any, weight: Any, bias: Any, transposed: bool) -> None:
@@ -102,8 +102,8 @@ class Linear(Sums):
         names = ("input", "weight", "bias", "stride", "padding", "dilation", "groups")
         defaults: tuple[Any, ...] = (None, None, None, 1, 0, 1, 1)
         x, weight, bias, stride, padding, dilation, groups = (
-            given if given is not None else default
-            for given, default in zip(given(node, names), defaults, strict=True)
+            arguments_of if arguments_of is not None else default
+            for arguments_of, default in zip(arguments_of(node, names), defaults, strict=True)
         )
         if not self._is_fixed(weight) or (bias is not None and not self._is_fixed(bias)):
             raise Unbounded("a convolution whose weights depend on the input has no rule")
@@ -129,7 +129,7 @@ class Linear(Sums):
         text = "tokens: norms are those of the map from their vectors to the output"
         if text not in self.graph.assumptions:
             self.graph.assumptions.append(text)
-        self._set(node, zero)
+        self._set(node, log_one)
         rows = 0.5 * math.log(max(1.0, math.prod(self.shapes[node.name][:-1]) / BATCH))
 
-        self._bound(node, [table], lambda norms, e: (e.entry, e.token, e.token + rows))
+        self._set_extent(node, [table], lambda norms, e: (e.entry, e.token, e.token + rows))

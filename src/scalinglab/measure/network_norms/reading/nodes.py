@@ -1,4 +1,4 @@
-"""What every rule uses: the constant of a node, and how large it is."""
+"""What every rule uses: the Lipschitz constant of a node, and bounds on its size."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from scalinglab.measure.network_norms.reading.extents import (
 from scalinglab.measure.network_norms.reading.layers import BATCH
 from scalinglab.measure.network_norms.reading.recording import Recording
 
-# entries stay what they are: they are moved, left out, copied or surrounded by zeros
+# functions that leave the numbers as they are
 KEEPS = {
     "contiguous", "to", "float", "double", "half", "bfloat16", "type_as", "type", "clone", "detach",
     "dropout", "alpha_dropout", "data", "requires_grad", "positive", "cpu", "cuda", "dropout1d",
@@ -62,11 +62,11 @@ class Nodes:
         """A call whose slope is not known: the graph has no bound if its output depends on it."""
         where = f" (in {owner(node, self.recording)})" if owner(node, self.recording) else ""
         self.reasons[node.name] = f"{why}{where}"
-        self._set(node, nothing)
+        self._set(node, no_dependence)
 
     # -- the value of a node --------------------------------------------------------------------------
 
-    def _say(self, node: fx.Node, what: str, constant: float | None) -> None:
+    def _note_constant(self, node: fx.Node, what: str, constant: float | None) -> None:
         self.graph.constants[str(node.target) if node.op == "call_module" else node.name] = (what, constant)
 
     def _set(self, node: fx.Node, value: Callable[[Norms], Tensor | None]) -> None:
@@ -90,7 +90,7 @@ class Nodes:
     def _factor(self, node: fx.Node, source: fx.Node, factor: float, what: str) -> None:
         log_factor = math.log(factor) if factor > 0 else -math.inf
         if factor != 1.0:
-            self._say(node, what, factor)
+            self._note_constant(node, what, factor)
         self._add_up(node, [(source, lambda norms: log_factor)])
 
     def _follow(self, node: fx.Node, source: fx.Node) -> None:
@@ -98,15 +98,15 @@ class Nodes:
         self._factor(node, source, 1.0, "")
         old, new = ((self.shapes[n.name] or (1,))[-1] for n in (source, node))
         lost = 0.0 if old % new == 0 else 0.5 * math.log(new / old) if new % old == 0 else math.inf
-        self._bound(node, [source], lambda norms, e: (e.entry, e.token + lost, e.length))
+        self._set_extent(node, [source], lambda norms, e: (e.entry, e.token + lost, e.length))
 
     # -- how large a node is --------------------------------------------------------------------------
 
-    def _bound(
+    def _set_extent(
         self, node: fx.Node, sources: Sequence[fx.Node | Callable[[], ExtentOf]],
         size: Callable[..., Iterable[Tensor]],
     ) -> None:  # fmt: skip
-        """Say how large a node is, where a slope will depend on it: of some sources nothing is known.
+        """Set how the extent of a node is computed, if a slope depends on it.
 
         Args:
             sources: nodes, or functions that give an extent.
@@ -129,7 +129,9 @@ class Nodes:
         self.graph.has_extents = True
         if node.name not in self.extents:
             if node.name not in self.made:
-                raise Unbounded(self.reasons.get(node.name) or f"nothing bounds what {word(node)} returns")
+                raise Unbounded(
+                    self.reasons.get(node.name) or f"nothing bounds what {called_name(node)} returns"
+                )
             before, self.used_radius = self.used_radius, node.op == "placeholder"
             self.extents[node.name] = self.made[node.name]()
             if self.used_radius:
@@ -142,20 +144,20 @@ class Nodes:
         if node.name in self.recording.from_input:
             if stripped(node).name not in self.recording.masks:
                 raise Unbounded("it depends on how large whole numbers are")
-            return self._at_most_one(node)
+            return self._entries_at_most_one(node)
         if self._from_weights(node):
             return extents.reading(f"{node.name} of weights", self._computed(node), self.graph.readings)
-        sizes = [float(size) for size in extents.sizes_of(self._now(node)[None].detach())]
+        sizes = [float(size) for size in extents.sizes_of(self._current_value(node)[None].detach())]
         return lambda norms: Extent(*(log_of(size, norms[RADIUS]) for size in sizes))
 
-    def _at_most_one(self, node: fx.Node) -> ExtentOf:
+    def _entries_at_most_one(self, node: fx.Node) -> ExtentOf:
         one = torch.zeros_like
         return lambda norms: self._settled(node, z := one(norms[RADIUS]), z + math.inf, z + math.inf)
 
     def _from_weights(self, node: fx.Node) -> bool:
         return any(n in self.recording.weights for n in ancestors(node))
 
-    def _now(self, node: fx.Node) -> Tensor:
+    def _current_value(self, node: fx.Node) -> Tensor:
         return torch.as_tensor(self.recording.evaluate(node, {}))
 
     def _computed(self, node: fx.Node) -> Reading:
@@ -227,17 +229,17 @@ def log_length(name: str, rows: tuple[int, int] | None, factor: float) -> Readin
     return read
 
 
-def zero(norms: Norms) -> Tensor | None:
+def log_one(norms: Norms) -> Tensor | None:
     """log 1."""
     return torch.zeros_like(norms[RADIUS])
 
 
-def nothing(norms: Norms) -> Tensor | None:
+def no_dependence(norms: Norms) -> Tensor | None:
     """No dependence on the input."""
     return None
 
 
-def given(node: fx.Node, names: Sequence[str]) -> list[Any]:
+def arguments_of(node: fx.Node, names: Sequence[str]) -> list[Any]:
     """Arguments by position or by name; None where one is not given."""
     args = [*node.args[: len(names)], *[None] * max(0, len(names) - len(node.args))]
     return [node.kwargs.get(name, arg) for name, arg in zip(names, args, strict=True)]
@@ -249,7 +251,7 @@ def is_call(node: Any, name: str) -> bool:
 
 
 def stripped(node: Any) -> Any:
-    """Without changes of type and place."""
+    """The node before conversions of type, device and layout."""
     while isinstance(node, fx.Node) and node.meta.get("name") in KEEPS:
         node = node.args[0]
     return node
@@ -274,6 +276,6 @@ def owner(node: fx.Node, recording: Recording) -> str:
     return direct or (names[0] if names and node.name not in recording.from_input else "")
 
 
-def word(node: fx.Node) -> str:
-    """What a node calls, for people."""
+def called_name(node: fx.Node) -> str:
+    """The name of what a node calls, for messages."""
     return str(node.target if node.op == "call_module" else node.meta.get("name", node.name))

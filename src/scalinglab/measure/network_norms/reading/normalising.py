@@ -12,7 +12,7 @@ from scalinglab.measure.network_norms.reading import extents
 from scalinglab.measure.network_norms.reading.extents import Extent, Norms, Unbounded, log_sum
 from scalinglab.measure.network_norms.reading.layers import BATCH
 from scalinglab.measure.network_norms.reading.linear import Linear
-from scalinglab.measure.network_norms.reading.nodes import given, is_call, parameter, stripped
+from scalinglab.measure.network_norms.reading.nodes import arguments_of, is_call, parameter, stripped
 
 
 class Normalising(Linear):
@@ -27,7 +27,7 @@ class Normalising(Linear):
         if layer is not None:
             self._factor(node, source, 1.0, "batch norm")
         else:
-            self._say(node, "batch norm, a diagonal layer of its own", None)
+            self._note_constant(node, "batch norm, a diagonal layer of its own", None)
             self._scale(node, source, lambda state: batch_norm_scale(state, name, epsilon))
 
         def shift(state: Stack) -> Tensor:
@@ -48,10 +48,10 @@ class Normalising(Linear):
             return Extent(log_sum(inner.entry + factor, more.entry), length, length)
 
         added = partial(extents.reading, f"{name} shift", shift, self.graph.readings)
-        self._bound(node, [source, added], size)
+        self._set_extent(node, [source, added], size)
 
     def _layer_norm(self, node: fx.Node, source: fx.Node, name: str, module: nn.Module) -> None:
-        self._say(node, "layer norm", None)
+        self._note_constant(node, "layer norm", None)
         gain = shift = None
         if getattr(module, "weight", None) is not None:
             gain = parameter(f"{name}.weight")
@@ -67,13 +67,17 @@ class Normalising(Linear):
         """Layer norm, RMS norm and group norm as functions."""
         name = node.meta["name"]
         if name == "group_norm":
-            x, groups, weight, bias, eps = given(node, ("input", "num_groups", "weight", "bias", "eps"))
+            x, groups, weight, bias, eps = arguments_of(
+                node, ("input", "num_groups", "weight", "bias", "eps")
+            )
             size = math.prod(self.shapes[node.name][1:]) // int(groups)
         elif name == "layer_norm":
-            x, shape, weight, bias, eps = given(node, ("input", "normalized_shape", "weight", "bias", "eps"))
+            x, shape, weight, bias, eps = arguments_of(
+                node, ("input", "normalized_shape", "weight", "bias", "eps")
+            )
             size = math.prod(shape)
         else:
-            x, shape, weight, eps = given(node, ("input", "normalized_shape", "weight", "eps"))
+            x, shape, weight, eps = arguments_of(node, ("input", "normalized_shape", "weight", "eps"))
             size, bias = math.prod(shape), None
         if any(part is not None and not self._is_fixed(part) for part in (weight, bias)):
             raise Unbounded(f"{name} with a gain that depends on the input has no rule")
@@ -111,7 +115,7 @@ class Normalising(Linear):
         shifts = [] if shift is None else [
             partial(extents.reading, f"{node.name} shift", shift, graph.readings)
         ]  # fmt: skip
-        self._bound(node, shifts, bound)
+        self._set_extent(node, shifts, bound)
 
     def _scale(self, node: fx.Node, source: fx.Node, scales: Reading) -> None:
         """A diagonal layer: its constant is the largest of its scales."""

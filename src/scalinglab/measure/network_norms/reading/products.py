@@ -44,7 +44,7 @@ class Products(Attention):
                 token, length = (torch.minimum(a[k] + b.entry, a.entry + b[k]) for k in (1, 2))
                 return Extent(a.entry + b.entry, token, length)
 
-            self._bound(node, [partial(self._broadcast, n, node) for n in (first, second)], size)
+            self._set_extent(node, [partial(self._broadcast, n, node) for n in (first, second)], size)
 
     def _grown(self, factor: Any, other: Any, node: fx.Node) -> Callable[[Norms], Tensor]:
         """log of how much a product with `factor` stretches a change of `other`."""
@@ -85,13 +85,13 @@ class Products(Attention):
             return
         value = self._computed(factor)
         scale = self._log_max(f"{node.name} scale", (lambda state: 1 / value(state)) if inverse else value)
-        self._say(node, "scaling", None)
+        self._note_constant(node, "scaling", None)
         self._add_up(node, [(source, lambda norms: scale(norms) + math.log(copies))])
         self._multiplied(node, source, scale)
 
     def _multiplied(self, node: fx.Node, source: fx.Node, factor: Callable[[Norms], Any]) -> None:
         inner = partial(self._broadcast, source, node)
-        self._bound(node, [inner], lambda norms, extent: [part + factor(norms) for part in extent])
+        self._set_extent(node, [inner], lambda norms, extent: [part + factor(norms) for part in extent])
 
     def _matrix_product(self, node: fx.Node) -> None:
         """A B: ‖d(AB)‖ ≤ ‖A‖ ‖dB‖ + ‖B‖ ‖dA‖, and a layer where one of them is a parameter."""
@@ -133,12 +133,12 @@ class Products(Attention):
             length = torch.minimum(a.length + copies[0] + right, left + b.length + copies[1])
             return Extent(a.token + right, a.token + right, length)
 
-        self._bound(node, [first, second], size)
+        self._set_extent(node, [first, second], size)
 
     def _fixed_matrix(self, node: fx.Node, source: Any, matrix: Any, right: bool) -> None:
         """A matrix that is no layer: constant, or one that mixes positions from the left."""
         value = self._computed(matrix) if self._from_weights(matrix) else None
-        here = self._now(matrix).detach()
+        here = self._current_value(matrix).detach()
         if here.ndim < 2 or not here.is_floating_point():
             raise Unbounded("a product with a vector has no rule")
         axis = -1 if right else -2
@@ -169,7 +169,7 @@ class Products(Attention):
             token = token if right else length
             return Extent(token, token, length)
 
-        self._bound(node, [source], size)
+        self._set_extent(node, [source], size)
 
     def _added_product(self, node: fx.Node) -> None:
         """addmm(bias, x, W), as in Conv1D of GPT-2."""

@@ -1,9 +1,8 @@
 """A forward pass on one batch, recorded as a graph of the functions and modules that it calls.
 
-The network runs as it is, with sizes, loops and masks of its own; what it calls on tensors is written down.
-What depends neither on the input nor on parameters is a constant and is not recorded. Whatever escapes the
-recording (numbers that are read off tensors, tensors that come from elsewhere) is a complaint: no bound can
-be given then.
+The network runs as it is, with its own sizes, loops and masks; its calls on tensors are recorded. Results
+that depend neither on the input nor on parameters are constants. What cannot be recorded (numbers read from
+tensors, tensors from elsewhere) is kept as a complaint, and then there is no bound.
 """
 
 from __future__ import annotations
@@ -114,7 +113,7 @@ class Recorder(TorchFunctionMode):
     # -- what is called ---------------------------------------------------------------------------
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Call a function of PyTorch, and write it down."""
+        """Call a function of PyTorch, and record it."""
         kwargs = kwargs or {}
         name = plain_name(function)
         if self.inside:

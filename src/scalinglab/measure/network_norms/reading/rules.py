@@ -1,9 +1,7 @@
-"""What each call of a recorded network does to the Lipschitz constant from the input to it.
+"""Rules that turn each recorded call into a step of a `Graph`, which bounds the Lipschitz constant up to it.
 
-A call becomes a step of a `Graph` that carries the bound on. Where its slope depends on how large its
-inputs are, the step takes these from `extents`, bounds over all inputs of a ball. A call without a rule
-makes the bound
-unknown: the graph says which one it was.
+Where the slope of a call depends on the size of its inputs, the step uses `extents`, bounds over all inputs
+of a ball. A call without a rule makes the bound unknown: the graph names the call.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ from torch import Tensor, fx, nn
 from scalinglab.measure.network_norms.reading.elementwise import SLOPES
 from scalinglab.measure.network_norms.reading.extents import Unbounded
 from scalinglab.measure.network_norms.reading.layers import is_attention
-from scalinglab.measure.network_norms.reading.nodes import KEEPS, ancestors, nothing, zero
+from scalinglab.measure.network_norms.reading.nodes import KEEPS, ancestors, log_one, no_dependence
 from scalinglab.measure.network_norms.reading.products import Products
 from scalinglab.measure.network_norms.reading.recording import Recording
 from scalinglab.measure.network_norms.reading.sums import AVERAGED, AVERAGES, MAXIMA, MAXIMUM
@@ -71,11 +69,11 @@ class Rules(Products):
     def _node(self, node: fx.Node) -> None:
         depends = self._depends(node)
         if node.op == "placeholder":
-            self._say(node, "input", 1.0)
-            self._set(node, zero if depends else nothing)
+            self._note_constant(node, "input", 1.0)
+            self._set(node, log_one if depends else no_dependence)
             self.made[node.name] = lambda: self._ball
         elif not depends:
-            self._set(node, nothing)
+            self._set(node, no_dependence)
             self.made[node.name] = lambda: self._weight_extent(node)
         elif node.op == "call_module":
             self._module(node, self.modules[str(node.target)])

@@ -13,7 +13,7 @@ from torch import Tensor, fx, nn
 from scalinglab.measure.network_norms.reading import extents
 from scalinglab.measure.network_norms.reading.elementwise import Elementwise
 from scalinglab.measure.network_norms.reading.extents import Extent, Norms, Unbounded, log_sum
-from scalinglab.measure.network_norms.reading.nodes import given
+from scalinglab.measure.network_norms.reading.nodes import arguments_of
 
 MAXIMA = (nn.MaxPool1d, nn.MaxPool2d, nn.MaxPool3d)
 MAXIMUM = {"max_pool1d", "max_pool2d", "max_pool3d", "boolean_dispatch"}  # the last as PyTorch calls them
@@ -48,7 +48,7 @@ class Sums(Elementwise):
         def size(norms: Norms, one: Extent, two: Extent) -> Extent:
             return extents.added(one, Extent(*(part + log_alpha for part in two)))
 
-        self._bound(node, [partial(self._broadcast, operand, node) for operand in operands], size)
+        self._set_extent(node, [partial(self._broadcast, operand, node) for operand in operands], size)
 
     def _larger(self, node: fx.Node) -> None:
         """The larger or smaller of two tensors; of one, along an axis, its largest entries."""
@@ -57,7 +57,7 @@ class Sums(Elementwise):
         else:
             source = node.all_input_nodes[0]
             self._factor(node, source, 1.0, "")
-            self._bound(node, [source], lambda norms, inner: extents.moved(inner))
+            self._set_extent(node, [source], lambda norms, inner: extents.moved(inner))
 
     def _fill_pair(self, node: fx.Node) -> None:
         parts = [a for a in node.args if isinstance(a, fx.Node)]
@@ -76,7 +76,7 @@ class Sums(Elementwise):
             token, length = (0.5 * log_sum(*(2 * e[part] for e in found)) for part in (1, 2))
             return Extent(torch.stack([e.entry for e in found]).amax(0), token, length)
 
-        self._bound(node, sources, size)
+        self._set_extent(node, sources, size)
 
     def _reduction(self, node: fx.Node) -> None:
         """Sums and averages along axes."""
@@ -86,7 +86,7 @@ class Sums(Elementwise):
             raise Unbounded(f"{name} over all examples of a batch mixes them")
         factor = {"mean": 1 / math.sqrt(count), "sum": math.sqrt(count), "cumsum": math.inf}.get(name, 1.0)
         if name == "cumsum":
-            axis = given(node, ("input", "dim"))[1]
+            axis = arguments_of(node, ("input", "dim"))[1]
             factor = float(self.shapes[source.name][int(axis)])
         if name == "std":
             factor = 1 / math.sqrt(max(1.0, count - 1))
@@ -97,7 +97,7 @@ class Sums(Elementwise):
     def _pooled(self, node: fx.Node) -> None:
         name, source = node.meta["name"], node.all_input_nodes[0]
         if name in MAXIMUM:
-            kernel, stride, _, dilation = given(
+            kernel, stride, _, dilation = arguments_of(
                 node, ("input", "kernel_size", "stride", "padding", "dilation")
             )[1:]
             self._pooling(node, source, self._of_maxima(source, kernel, stride, dilation), 1.0, name)
@@ -153,7 +153,7 @@ class Sums(Elementwise):
             length = inner.length + math.log(factor)
             return Extent(inner.entry + math.log(largest), length, length)
 
-        self._bound(node, [source], size)
+        self._set_extent(node, [source], size)
 
     # -- entries that are moved -----------------------------------------------------------------------
 
@@ -163,13 +163,13 @@ class Sums(Elementwise):
     def _part(self, node: fx.Node) -> None:
         source = node.all_input_nodes[0]
         self._factor(node, source, 1.0, "")
-        self._bound(node, [source], lambda norms, inner: inner)
+        self._set_extent(node, [source], lambda norms, inner: inner)
 
     def _move(self, node: fx.Node) -> None:
         source = node.all_input_nodes[0]
         if any(n.name in self.recording.from_input for n in node.all_input_nodes[1:]):
             raise Unbounded(f"{node.meta['name']} by places that depend on the input has no rule")
-        if node.meta["name"] == "pad" and given(node, ("input", "pad", "mode", "value"))[3] not in (
+        if node.meta["name"] == "pad" and arguments_of(node, ("input", "pad", "mode", "value"))[3] not in (
             None,
             0,
             0.0,
@@ -178,7 +178,7 @@ class Sums(Elementwise):
 
         def arguments(stands: Tensor) -> tuple[Any, Any]:
             found: tuple[Any, Any] = fx.map_arg(
-                (node.args, node.kwargs), lambda n: stands if n is source else self._now(n)
+                (node.args, node.kwargs), lambda n: stands if n is source else self._current_value(n)
             )
             return found
 
@@ -186,4 +186,4 @@ class Sums(Elementwise):
         copies, tokens = extents.movement(node.target, arguments, before)  # type: ignore[arg-type]
         self._factor(node, source, math.sqrt(copies), node.meta["name"])
         grow, mixed = 0.5 * math.log(copies) if after else 0.0, 0.5 * math.log(copies * tokens)
-        self._bound(node, [source], lambda norms, e: (e.entry, e.token + mixed, e.length + grow))
+        self._set_extent(node, [source], lambda norms, e: (e.entry, e.token + mixed, e.length + grow))
