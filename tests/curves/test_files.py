@@ -72,7 +72,7 @@ def test_columns_of_a_foreign_file_are_renamed(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.docx", "PK\0", "unknown ending '.docx'"),
+        ("a.docx", "PK\0", "its ending '.docx' is not known"),
         ("a.xlsx", "no book", "a.xlsx cannot be read: File is not a zip file"),
         ("b.parquet", "not parquet at all", "b.parquet cannot be read"),
         ("c.csv", "", "c.csv is empty: a table has names and a row for every measurement"),

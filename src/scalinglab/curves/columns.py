@@ -1,4 +1,4 @@
-"""The columns of the table: their roles, tidy types, the names of runs, and what a table must satisfy."""
+"""The columns of the table: their roles and types, the names of runs, and validation."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MEASURES = ("test_error", "test_loss", "train_error", "train_loss", "loss")  # w
 ACCURACIES = ("test_accuracy", "accuracy")  # laws are of 1 - accuracy
 MODEL_AND_DATA = ("n_params", "n_data")
 CLEAR_RANK = 0.5  # correlation of a measurement with a size that it follows
-MOST_EXAMPLES = 1e10  # of a data set
+MOST_EXAMPLES = 1e10  # of a data set; more must be tokens
 FLOPS_PER_PARAM_EXAMPLE = 6.0  # per parameter and example: 2 forward, 4 backward
 DEEPEST_CELL = 100  # levels of lists and dictionaries
 SOURCES = ("theory", "simulate", "train", "read")
@@ -45,9 +45,9 @@ SOURCES = ("theory", "simulate", "train", "read")
 def measure_of(frame: pd.DataFrame, settings: Iterable[str] = ()) -> str:
     """The column to fit by default: the first of `MEASURES` that follows a size, an accuracy, the only other.
 
-    Of language models the loss comes before the error, of which tasks have another one each. A constant
-    error, or one that stays at chance, beside a falling loss says nothing. "test_error" where there is none,
-    for the error that names what is missing.
+    For language models the loss comes first, since errors belong to single tasks. An error that is constant
+    or stays at chance is passed over for a loss that falls. If nothing was measured, "test_error", so that
+    the error message names it.
 
     Args:
         settings: columns that were chosen, beside the standard ones.
@@ -73,9 +73,9 @@ def measure_of(frame: pd.DataFrame, settings: Iterable[str] = ()) -> str:
 
 
 def _follows_a_size(frame: pd.DataFrame, measured: str) -> bool:
-    """Whether values rise or fall with one of the sizes; true of a table without any.
+    """Whether values rise or fall with one of the sizes; True for a table without sizes.
 
-    Where runs have several sizes, their last rows count: along its steps every run gets better.
+    If runs differ in size, only their last rows count, because every run improves along its steps.
     """
     varied = [c for c in (*MODEL_AND_DATA, *PROGRESS) if c in frame and is_numeric(frame[c])]
     varied = [c for c in varied if frame[c].nunique() > 1]
@@ -87,7 +87,7 @@ def _follows_a_size(frame: pd.DataFrame, measured: str) -> bool:
 
 
 def rank_correlation(one: pd.Series, other: pd.Series) -> float:
-    """Spearman's, of the rows that have both; pandas' own loads all of scipy.stats. NaN of constants."""
+    """Spearman's correlation; NaN for constants. pandas' own would load scipy.stats."""
     known = one.notna() & other.notna()
     with np.errstate(invalid="ignore"):  # pandas before 3.1 divides by their zero spread
         return float(one[known].rank().corr(other[known].rank()))
@@ -96,7 +96,7 @@ def rank_correlation(one: pd.Series, other: pd.Series) -> float:
 def unit_of_data(frame: pd.DataFrame) -> str:
     """What `n_data` counts: tokens in tables of language models, examples in others.
 
-    More than `MOST_EXAMPLES` are tokens, whatever the column is called: no data set has as many examples.
+    More than `MOST_EXAMPLES` are tokens, whatever the column is called.
     """
     if "tokens" in frame:
         return "tokens"
@@ -158,7 +158,7 @@ def _canonical(value: Any, name: str) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """The value in the types that JSON knows, as far as that can be done faithfully."""
+    """The value in JSON's types, if that loses nothing."""
     if isinstance(value, Enum):
         return plain(value.value)
     if isinstance(value, (np.ndarray, np.generic)):
@@ -173,7 +173,7 @@ def plain(value: Any) -> Any:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value stands for nothing: None, NaN, pandas' NA."""
+    """Whether a value is missing: None, NaN or pandas' NA."""
     return value is None or value is pd.NA or (isinstance(value, (float, np.floating)) and math.isnan(value))
 
 
@@ -217,7 +217,7 @@ def is_numeric(column: pd.Series) -> bool:
 
 
 def no_number(column: pd.Series) -> Any:
-    """The first value that cannot be read as a number: the one to correct where a column is text.
+    """The first value of a text column that cannot be read as a number, for the error message.
 
     >>> no_number(pd.Series(["0.5", None, "19M", "abc"]))
     'abc'
@@ -247,7 +247,7 @@ def tidy(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def outcome(frame: pd.DataFrame) -> pd.DataFrame:
-    """A column `diverged`, a step or yes and no (also as 1 and 0), as the outcome of the runs.
+    """Turn a column `diverged`, a step or yes and no (also 1 and 0), into the outcome of runs.
 
     >>> outcome(pd.DataFrame({"step": [1, 2], "diverged": [None, 7.0]})).to_dict("list")["status"]
     ['done', 'diverged']
@@ -267,7 +267,7 @@ def outcome(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _numbers(column: pd.Series) -> pd.Series:
-    """Python's numbers as NumPy's; whole numbers beyond 64 bits become floats where that keeps them apart."""
+    """Convert Python's numbers to NumPy's; integers beyond 64 bits become floats if they stay distinct."""
     known = column.dropna()
     if not any(isinstance(value, int) and not -(2**63) <= value < 2**64 for value in known):
         found = pd.to_numeric(column.astype(float) if len(known) < len(column) else column)
@@ -294,7 +294,7 @@ def cell_text(value: Any) -> Any:
 
 
 def _deeper(value: Any, levels: int) -> bool:
-    """Whether more levels are nested. Python itself gives up at a depth that depends on its version."""
+    """Whether a value is nested more deeply than `levels`; Python's own limit depends on its version."""
     if not isinstance(value, (list, tuple, dict, np.ndarray)):
         return False
     inner = value.values() if isinstance(value, dict) else value
@@ -320,7 +320,7 @@ class Roles:
 
 
 def validate(frame: pd.DataFrame, roles: Roles) -> None:
-    """Raise `BadInput` where a role is missing, a value has the wrong kind, or a row stands twice."""
+    """Raise `BadInput` if a role is missing, a value has the wrong type, or a checkpoint appears twice."""
     if frame.empty:
         return
     numbers = {*NUMBERS, *MEASURES, *ACCURACIES}
@@ -355,7 +355,7 @@ def validate(frame: pd.DataFrame, roles: Roles) -> None:
 
 
 def _validate_constant(frame: pd.DataFrame, roles: Roles) -> None:
-    """A setting has one value in a run; text that changes within a run is no measurement either."""
+    """Refuse settings and text that change within a run."""
     run, names = pd.factorize(frame["run"])
     _, first = np.unique(run, return_index=True)
     for column in roles.settings:
@@ -376,7 +376,7 @@ def _validate_constant(frame: pd.DataFrame, roles: Roles) -> None:
 
 
 def _validate_distinct(frame: pd.DataFrame, roles: Roles) -> None:
-    """Each checkpoint of a run stands once."""
+    """Refuse a checkpoint that appears twice in a run."""
     if not roles.progress:
         return
     keys = ["run", *roles.progress]
@@ -401,9 +401,9 @@ def _validate_distinct(frame: pd.DataFrame, roles: Roles) -> None:
 
 
 def _in_order(run: pd.Series, step: pd.Series) -> bool:
-    """Whether the rows of each run lie together and its step grows, as in most tables: none stands twice.
+    """Whether rows are grouped by run with growing steps, so that no checkpoint can appear twice.
 
-    It takes a third of the memory and of the time of a search for duplicates.
+    This takes a third of the memory and time of a search for duplicates.
     """
     codes, names = pd.factorize(run)
     same = codes[1:] == codes[:-1]

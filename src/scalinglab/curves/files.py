@@ -1,4 +1,4 @@
-"""Tables in files: Parquet, CSV and JSON lines, put together part by part: memory holds each number once.
+"""Read and write tables as Parquet, CSV and JSON lines, in parts: memory holds each number once.
 
 Values come back as they were: floats with all their digits, text that looks like a number as text,
 missing as null. JSON has no infinity; it is written as 1e999, which JSON readers take for it.
@@ -75,7 +75,7 @@ def read_table(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
 
 @contextmanager
 def errors_named(path: Path) -> Iterator[None]:
-    """Errors of the libraries that read a file, with its name and the reason alone."""
+    """Re-raise errors of the libraries that read a file as `BadInput` with its name and the reason."""
     try:
         yield
     except BadInput:
@@ -90,7 +90,7 @@ def errors_named(path: Path) -> Iterator[None]:
 
 
 def with_rows(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """The table, refused where it has no rows: most likely the wrong file was given."""
+    """The table; refuse one without rows, which is most likely the wrong file."""
     if frame.empty:
         names = f", only the names {', '.join(map(str, frame.columns))}" if len(frame.columns) else ""
         raise BadInput(
@@ -223,16 +223,16 @@ def width(line: str, separator: str = ",") -> int:
 
 
 def _is_shifted(frame: pd.DataFrame, lines: Iterable[str], separator: str) -> bool:
-    """Whether pandas has taken the first values of rows for their names: they are more than the names."""
+    """Whether rows have more values than names, so that pandas took the first ones as row labels."""
     widths = [width(line, separator) for line in islice(filter(str.strip, lines), 2)]
     return widths[1:] > widths[:1] or not frame.index.equals(pd.RangeIndex(len(frame)))
 
 
 def named_columns(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """The table of a text file whose rows have more values than there are names, each under its own name.
+    """Correct a table whose rows have more values than there are names.
 
-    Pandas takes the first values for names of rows and shifts the rest: right for the numbers of rows that R
-    writes, wrong for a separator at the end of each row.
+    Pandas takes the first values as row labels: right for the row numbers of R, wrong for rows that end with
+    a separator.
     """
     extra = frame.index.nlevels
     rows = frame.reset_index()
@@ -267,17 +267,20 @@ def _write_lines(frame: pd.DataFrame, settings: tuple[str, ...], path: Path) -> 
 
 
 def _read_lines(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    def row(number: int, line: str) -> dict[str, Any]:
-        try:
-            return dict(json.loads(line))
-        except (ValueError, TypeError) as error:
-            raise BadInput(f"{path}, line {number} is not a JSON object: {line[:60]!r}") from error
-        except RecursionError as error:
-            raise BadInput(f"{path}, line {number} is nested too deeply: {line[:60]!r}") from error
-
     with opened(path) as file:
         lines = enumerate(io.TextIOWrapper(file, encoding="utf-8"), 1)
-        return frame_of_rows((row(n, line) for n, line in lines if line.strip())), ()
+        rows = (json_object(line, f"{path}, line {n}") for n, line in lines if line.strip())
+        return frame_of_rows(rows), ()
+
+
+def json_object(text: str, where: str) -> dict[str, Any]:
+    """The JSON object in a text; errors name its place `where`."""
+    try:
+        return dict(json.loads(text))
+    except RecursionError as error:
+        raise BadInput(f"{where} is nested too deeply: {text[:60]!r}") from error
+    except (ValueError, TypeError) as error:
+        raise BadInput(f"{where} is not a JSON object: {text[:60]!r}") from error
 
 
 PART = 2_000  # rows that are held as dictionaries at one time

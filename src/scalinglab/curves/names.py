@@ -1,10 +1,10 @@
-"""What other tables and logs call our columns: val_loss, eval/loss, lr, tokens, D, N, params, flops, trial.
+"""Recognise column names of other tables and logs: val_loss, eval/loss, lr, tokens, D, N, params, flops.
 
-A name is compared without capitals, marks between words and the prefixes that loggers add
-(``config.lr``, ``hparams/lr``). A standard name always stays as it is. Beyond the lists, a size is known by a
-noun (params, tokens, images, flops) among words that change nothing in it (num, total, train, seen, …), and
-a measurement by one quantity (loss, error, …) beside a split and such words. Any other word makes another
-quantity of it: tokens_per_second, train_loss_scale, lambada_loss.
+Names are compared without capitals, separators and the prefixes of loggers (``config.lr``, ``hparams/lr``).
+Standard names stay as they are. Beyond the lists, a size is recognised by a noun (params, tokens, images,
+flops) with neutral words (num, total, train, seen, …), and a measurement by one quantity (loss, error, …)
+with a split and neutral words. Any other word makes it a different quantity: tokens_per_second,
+train_loss_scale, lambada_loss.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PERPLEXITY = ("ppl", "perplexity")
 ERROR = ("error", "err", "error_rate", "top1_error", "top_1_error")
 ACCURACY = ("accuracy", "acc", "acc1", "top1", "top1_acc", "top1_accuracy", "top_1_accuracy")
 BITS = ("bits", "bpb", "bpc", "bpt")
-# measured beside these, and taken where none of them was: of regression, recognition, retrieval
+# used only if none of the above was measured: regression, recognition, retrieval
 OTHER_LOSS = ("mse", "rmse", "nrmse", "mae", "mape", "crps", "deviance")
 OTHER_ERROR = ("wer", "cer")
 OTHER_ACCURACY = (
@@ -35,7 +35,7 @@ OTHER_ACCURACY = (
     "correct", "map", "ap", "dice", "ndcg", "mrr", "bleu", "sacrebleu", "rouge", "chrf", "meteor",
 )  # fmt: skip
 
-# of the data: a size where no column counts them
+# shares of the data: a size if no column counts the examples
 _SHARES = {"fraction", "frac", "share", "portion", "proportion"}
 _OF_DATA = {"train", "training", "data", "dataset", "set", "trainset", "subset", "labels", "examples"}
 
@@ -91,18 +91,11 @@ PROGRESS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 IDENTITY: dict[str, tuple[str, ...]] = {
     "run": (
-        "run_name",
-        "run_id",
-        "runid",
-        "run_uuid",
-        "name",
-        "exp_name",
-        "experiment_name",
-        "job_name",
+        "run_name", "run_id", "runid", "run_uuid", "name", "exp_name", "experiment_name", "job_name",
         "checkpoint_name",
     ),
-}
-# numbers that a table of results holds beside its measurements: chosen, not measured
+}  # fmt: skip
+# numbers in a table of results that were chosen, not measured
 HYPERPARAMETERS = (
     "n_heads", "num_heads", "n_head", "num_attention_heads", "dropout", "warmup", "warmup_steps",
     "warmup_ratio", "beta1", "beta2", "adam_beta1", "adam_beta2", "epsilon", "eps", "adam_epsilon",
@@ -153,15 +146,13 @@ _STATISTICS = {
     **dict.fromkeys(("best", "min", "max", "lowest", "highest", "minimum"), BEST),
 }  # fmt: skip
 _OF_MEASUREMENTS = {
-    "set", "model", "lm", "llm", "the", "of", "on", "value", "metrics", "metric", "results", "result",
+    "set", "model", "lm", "llm", "the", "of", "on", "value", "metrics", "metric", "results", "result", "pct",
+    "percent", "nats", "data",
 }  # fmt: skip
-_OF_MEASUREMENTS |= {"pct", "percent", "nats", "data"}
 _OF_ANY_SIZE = {
     "d", "c", "n", "num", "number", "no", "nr", "nb", "of", "count", "counts", "total", "the", "all", "in",
-    "config",
-}  # fmt: skip
-_OF_ANY_SIZE |= {
-    "cfg", "summary", "info", "meta", "sum", "train", "training", "trained", "dataset", "data", "run",
+    "config", "cfg", "summary", "info", "meta", "sum", "train", "training", "trained", "dataset", "data",
+    "run",
 }  # fmt: skip
 _EMBEDDING = {"embedding", "emb", "embed", "vocab", "vocabulary"}
 # of each size its nouns, and the words that change nothing in them
@@ -187,22 +178,22 @@ NOUNS: dict[str, tuple[set[str], set[str]]] = {
     ),
     "compute": ({"flops", "flop"}, {"compute", "estimated", "est", "budget", "spent", "used", "model"}),
 }  # fmt: skip
-# words without which a noun is another size: embedding parameters, images of a test
+# words that make such a noun the size again: embedding parameters are not n_params, non-embedding are
 _MAKE_IT_OWN = {
     "n_params": {"non", "excl", "excluding", "without", "nonembedding"},
     "n_data": {"train", "training", "trained", "dataset", "data", "labeled", "labelled"},
 }
-# parts of a nested name below which a size is not that of the training run
+# parts of a nested name under which a size is not that of the training run
 _OF_OTHERS = {
     *TEST, "embedding", "embeddings", "embed", "tokenizer", "vocab", "layer", "layers", "head", "heads",
     "attention", "attn", "mlp", "hyper", "gpu", "system", "teacher", "draft", "reference", "ref", "baseline",
     "best", "optimal",
 }  # fmt: skip
-_CAPS = {"max", "maximum"}  # of a size: what was planned, or of something else
+_CAPS = {"max", "maximum"}  # a planned size, or that of something else
 _OF_TIME = {"sec", "secs", "second", "seconds", "s", "ms", "min", "mins", "minutes", "hour", "hours", "days"}
 _OF_SPEED = {*_OF_TIME, "time", "per", "rate", "ratio", "speed", "throughput", "cost"}
 _COUNT_WORDS = {"n", "num", "number", "no", "nr", "count", "counts"}
-# counted, and no data: of networks, of machines, of searches
+# counts that are not data: of networks, machines, searches
 _NO_DATA = {
     "seeds", "seed", "runs", "epochs", "epoch", "steps", "step", "iters", "iterations", "gpus", "nodes",
     "workers", "devices", "features", "feature", "classes", "class", "labels", "trees", "estimators",
@@ -210,7 +201,7 @@ _NO_DATA = {
     "ctx", "embd", "embed", "dim", "groups", "tasks", "params", "parameters", "bits", "batches", "batch",
     "splits", "repeats", "qubits", "threads",
 }  # fmt: skip
-# words that no other word is like: a letter within them missing, wrong, added or swapped, their ends right
+# words that are recognised with one inner letter missing, wrong, added or swapped
 _SLIPS = {
     word: re.compile("|".join(
         f"{word[:k]}(?:[a-z]?|{word[k]}[a-z]){word[k + 1:]}|{word[:k]}{word[k + 1]}{word[k]}{word[k + 2:]}"
@@ -219,7 +210,7 @@ _SLIPS = {
     for word in ("parameters", "params", "tokens", "examples", "samples", "images", "accuracy", "error",
                  "perplexity", "validation")
 }  # fmt: skip
-_BY_RULE = 50  # the rank of a size that the rule finds, after those of the lists
+_BY_RULE = 50  # rank of a size recognised by its words, after those of the lists
 
 
 def bare(column: Any) -> str:
@@ -243,7 +234,7 @@ def is_setting(column: str) -> bool:
 
 
 def draws(columns: Iterable[str]) -> list[str]:
-    """The columns that say of how many answers a score is: k beside pass@k.
+    """The columns with the number of draws of a score: k beside pass@k.
 
     >>> draws(["params", "k", "pass@k"]), draws(["n", "acc@5"])
     (['k'], [])
@@ -253,7 +244,7 @@ def draws(columns: Iterable[str]) -> list[str]:
 
 
 def spelt(column: str) -> str:
-    """A name with the one word put right in which a letter is missing, wrong, twice or swapped.
+    """Correct the one word of a name in which a letter is missing, wrong, doubled or swapped.
 
     >>> [spelt(name) for name in ("num_paramters", "test_eror", "Toekns (B)", "n_samplers", "tokenizer")]
     ['num_parameters', 'test_error', 'tokens (B)', 'n_samplers', 'tokenizer']
@@ -290,7 +281,7 @@ class Quantity:
 
 @lru_cache(maxsize=1 << 14)
 def quantity(column: Any) -> Quantity | None:
-    """The quantity that a name names; None where it names none, or several.
+    """The quantity that a name names; None if it names none, or several.
 
     >>> quantity("Top-1 val acc"), quantity("C4 loss").others, quantity("loss_std").is_spread
     (Quantity(kind='accuracy', split='test', rank=0, others=(), is_spread=False), ('c4',), True)
@@ -329,7 +320,7 @@ def without_prefix(column: str) -> str:
 
 
 def aliases(columns: Iterable[Any]) -> dict[str, list[Any]]:
-    """For each standard name the columns that may stand for it, the most certain first.
+    """For each standard name the columns that may be it, the most certain first.
 
     >>> aliases(["val_loss_avg", "val_loss", "Training (tokens)", "D (tokens)"])
     {'test_loss': ['val_loss', 'val_loss_avg'], 'tokens': ['Training (tokens)', 'D (tokens)']}
@@ -357,7 +348,7 @@ _SAME_SIZE = {"n_params": ("n",), "n_data": ("tokens", "d"), "tokens": ("n_data"
 
 
 def standing_for(columns: Iterable[Any], wanted: Iterable[str]) -> dict[Any, str]:
-    """Of standard names that a table does not have, the columns that stand for them: theirs to ours.
+    """The columns that can replace standard names the table lacks: theirs to ours.
 
     >>> standing_for(["params", "D", "lr", "loss"], ["n_params", "n_data", "learning_rate", "batch_size"])
     {'params': 'n_params', 'D': 'n_data', 'lr': 'learning_rate'}
@@ -375,7 +366,7 @@ def standing_for(columns: Iterable[Any], wanted: Iterable[str]) -> dict[Any, str
 
 
 def counted_twice(counts: Iterable[Any]) -> tuple[list[Any], list[Any]]:
-    """Of counts of parameters those of active experts, and the others; none where all are of one kind.
+    """Split parameter counts into active and total ones; empty if all are of one kind.
 
     >>> counted_twice(["n_active", "n_total"]), counted_twice(["params", "N"])
     ((['n_active'], ['n_total']), ([], []))
@@ -387,9 +378,9 @@ def counted_twice(counts: Iterable[Any]) -> tuple[list[Any], list[Any]]:
 
 
 def _by_last_part(columns: Iterable[Any]) -> dict[str, Any]:
-    """What the last part of a nested name says: cfg.arch.n_params, throughput/total_tokens.
+    """Standard names by the last part of nested names: cfg.arch.n_params, throughput/total_tokens.
 
-    One column alone must say it, and the parts before must not make it that of something else.
+    Only if one column has it, and the parts before do not make it something else.
     """
     found: dict[str, list[Any]] = {}
     for column in columns:
@@ -416,7 +407,7 @@ def is_share(column: str) -> bool:
 
 @lru_cache(maxsize=1 << 14)
 def _roles(column: str) -> list[tuple[str, int]]:
-    """The standard names that a column may have, a unit being a part of its name, each with its rank."""
+    """The standard names a column may have by the lists, each with its rank."""
     if is_share(column):
         return [("n_data", 2 * _BY_RULE)]
     name, letter = _words(column), without_prefix(column)
@@ -430,7 +421,7 @@ def _roles(column: str) -> list[tuple[str, int]]:
 
 @lru_cache(maxsize=1 << 14)
 def size_by_words(column: str) -> list[tuple[str, int]]:
-    """The size that a name's words leave no doubt of, with its rank; none where any word says something else.
+    """The size that all words of a name agree on, with its rank; empty if any word says something else.
 
     >>> [size_by_words(name) for name in ("dense_parameter_count", "tokens_per_second", "params_b")]
     [[('n_params', 52)], [], []]
@@ -440,14 +431,14 @@ def size_by_words(column: str) -> list[tuple[str, int]]:
     return [(ours, _BY_RULE + len([w for w in words if w not in NOUNS[ours][0]])) for ours in certain[:1]]
 
 
-CERTAIN = 4  # the fit of a name in which every word says the same
+CERTAIN = 4  # the fit of a name in which every word agrees
 
 
 @lru_cache(maxsize=1 << 14)
 def likely_size(column: str, ours: str) -> int:
-    """How well a name fits a size, from `CERTAIN` to 0: each word that is not known takes one.
+    """How well a name fits a size, from `CERTAIN` to 0: each unknown word costs one.
 
-    Examples of no named split may be those of the test: one, too. Whatever is counted may be the data.
+    Examples without a split cost one, since they may be those of the test. Any count may be the data (1).
 
     >>> [likely_size(n, "n_data") for n in ("train_images", "images", "web images", "n_reviews", "n_heads")]
     [4, 3, 2, 1, 0]

@@ -1,7 +1,6 @@
-"""Numbers as they are written in tables: 19M, 1.3B, 36.4%, 1,000, 2e9, 1.5B tokens, 3.21 ± 0.02.
+"""Read numbers as tables write them: 19M, 1.3B, 36.4%, 1,000, 2e9, 1.5B tokens, 3.21 ± 0.02.
 
-A column of text becomes a column of numbers where every value in it reads as one, or as a word for a missing
-one; otherwise it stays text.
+A text column becomes numeric if every value is a number or a word for a missing one; otherwise it stays text.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ _WORDS = {
     "nan": np.nan, "": np.nan, "-": np.nan, "–": np.nan, "—": np.nan, "--": np.nan, "---": np.nan,
     "na": np.nan, "n/a": np.nan, "n.a.": np.nan, "none": np.nan, "null": np.nan, "?": np.nan, "#n/a": np.nan,
 }  # fmt: skip
-# what stands in place of a measurement that failed, with whatever follows: "OOM (8 GPUs)"
+# words in place of a failed measurement, with any text behind: "OOM (8 GPUs)"
 _FAILED = re.compile(
     r"(?:diverge[ds]?|div\.?|oom|out of memory|failed|fail|crash(?:ed)?|killed|time ?out|timed out|tbd|todo"
     r"|pending|running|missing|not (?:run|done|available)|did not finish|dnf|error|#\w+[!?]?)\b.*",
@@ -84,7 +83,7 @@ LATEX = (
     (r"(?<=10)\^\{?(-?\d+)\}?", r"^\1"), (r"[{}$]", ""),
 )  # fmt: skip
 _DIGIT = re.compile(r"\d")
-MOST_CHARACTERS = 400  # whatever is longer is no number of an experiment
+MOST_CHARACTERS = 400  # longer texts are not numbers
 
 
 @dataclass(frozen=True)
@@ -110,7 +109,7 @@ class Cell:
 
 @lru_cache(maxsize=1 << 14)
 def cell(text: str, *, decimal_comma: bool = False) -> Cell | None:
-    """What a text stands for, or None where it is no number.
+    """What a text stands for, or None if it is no number.
 
     >>> cell("1.5B tokens"), cell("3.21 (2)").spread, cell("OOM").word
     (Cell(value=1500000000.0, spread=None, unit='tokens', percent=False, scaled=True, word=''), 0.02, 'OOM')
@@ -166,7 +165,7 @@ def without_marks(text: str) -> str:
 
 
 def power_of(word: str) -> int:
-    """The power of ten that a multiplier stands for: 6 of "M", "millions" and "Mio."."""
+    """The power of ten of a multiplier: 6 for "M", "millions" and "Mio."."""
     word = word.lower().rstrip(".")
     return POWERS[word] if word in POWERS else POWERS[word.rstrip("s")]
 
@@ -184,7 +183,7 @@ def _power(text: str | None) -> int:
 
 
 def _spread(match: re.Match[str], power: int) -> float | None:
-    """What stands behind ± or in brackets; in 3.2145(21) it counts the last digits."""
+    """The number behind ± or in brackets; in 3.2145(21) it counts units of the last digit."""
     if match["low"]:  # half of an interval
         return (float(_plain(match["high"])) - float(_plain(match["low"]))) / 2 * 10.0**power
     text = match["spread"] or match["bracket"]
@@ -238,10 +237,10 @@ class Numbers:
 
     Attributes:
         values: the numbers; missing where a word stands for one.
-        spread: what stood behind ± or in brackets; None where nothing did.
+        spread: what stood behind ± or in brackets; None if nothing did.
         unit: what they count, where all words behind them agree.
         percent: whether they were written with %.
-        scaled: which were written with a suffix, as 19M; None where none was.
+        scaled: which were written with a suffix, as 19M; None if none was.
         words: how often each word stood in place of a number.
     """
 
@@ -254,10 +253,10 @@ class Numbers:
 
 
 def numbers(column: pd.Series, *, decimal_comma: bool = False, any_word: bool = False) -> Numbers | None:
-    """A column of text as numbers; None where some value is no number.
+    """A column of text as numbers; None if some value is no number.
 
     Args:
-        any_word: whether any word without digits stands for a missing number, as among measurements.
+        any_word: whether any word without digits counts as a missing number, as in measurements.
     """
     known = column.notna()
     texts = column[known].astype(str)

@@ -1,6 +1,6 @@
-"""What was understood of a table: its columns, one by one, and what was assumed or left out, as data.
+"""What was understood of a table, as data: its columns, assumptions, and what was left out.
 
-The line that commands print, the table of ``scalinglab read --explain`` and its JSON are all made from it.
+The line that commands print and the table and JSON of ``scalinglab read --explain`` are made from it.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ class ColumnRead:
     """A column of a table, as it was understood.
 
     Attributes:
-        theirs: its name in the table that was read; empty where the column was made from others.
-        ours: its name here; empty where it was left out.
+        theirs: its name in the table that was read; empty if the column was made from others.
+        ours: its name here; empty if it was left out.
         role: `run`, `setting`, `seed`, `progress`, `measured`, `outcome`, `about` (a text on the run that is
             no setting, such as its commit), or `left out`.
         unit: what its numbers count or are measured in here, where that is known: "tokens", "nats".
-        change: what was done to its values, "times 1e+06"; empty where they are as they were.
+        change: what was done to its values, "times 1e+06"; empty if they are as they were.
         missing: how many values are missing here.
         varies: whether it has more than one value.
-        sure: whether its name, or the caller, says what it is; else its values alone do.
+        sure: whether its name or the caller says what it is, rather than its values alone.
     """
 
     theirs: str

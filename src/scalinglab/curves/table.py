@@ -96,7 +96,7 @@ class Curves:
 
     @property
     def understood(self) -> str:
-        """One line on what was recognised in the table that was read; empty where none was."""
+        """One line on what was recognised in the table that was read; empty if none was."""
         return self.reading.line if self.reading else ""
 
     # --- roles -----------------------------------------------------------------------------------

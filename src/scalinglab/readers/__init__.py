@@ -38,17 +38,9 @@ if TYPE_CHECKING:
 Source: TypeAlias = (
     str | os.PathLike[str] | pd.DataFrame | Mapping[str, Any] | list[Mapping[str, Any]] | Curves
 )
-CONFIGS = (
-    "config",
-    "args",
-    "hparams",
-    "params",
-    "hyperparameters",
-    "settings",
-    "run",
-    "overrides",
-)  # of a run
-SIMILAR, SIMILAR_ANY = 0.88, 0.91  # how alike a misspelt name is: with its first letter, with any
+# names of files with the settings of a run
+CONFIGS = ("config", "args", "hparams", "params", "hyperparameters", "settings", "run", "overrides")
+SIMILAR, SIMILAR_ANY = 0.88, 0.91  # least similarity of a misspelt name: with the same first letter, with any
 __all__ = ["ReadingWarning", "read", "read_table", "take_in"]
 # a table needs no store
 __getattr__, _ = lazily(__name__, {"take_in": "into_store"})
@@ -93,12 +85,12 @@ def read_table(
     likely: Mapping[str, str] | None = None,
     **columns: str,
 ) -> Understood:
-    """What `read` reads, before it is checked, so that a part of it can be used.
+    """Read as `read` does, without validating the result, so that a part of the table can be used.
 
     Args:
         source, kind, columns: as those of `read`.
-        settings: as there; those that the table does not have are passed over.
-        likely: columns as above that are passed over where the table does not have them, or has ours.
+        settings: columns that are settings; those that the table lacks are ignored.
+        likely: further names of columns, ignored where the table lacks them or has ours already.
     """
     columns = _roles(columns)
     if isinstance(source, Curves):
@@ -133,7 +125,7 @@ def read_table(
 
 
 def _roles(columns: Mapping[str, Any]) -> dict[str, str]:
-    """Columns by our names, which may be given as others write them; a misspelt one is refused."""
+    """The given columns by our standard names: usual spellings are accepted, misspelt ones refused."""
     found: dict[str, str] = {}
     for ours, theirs in columns.items():
         if not isinstance(theirs, str):
@@ -173,7 +165,7 @@ def _frame(table: Any) -> pd.DataFrame:
 def _store(
     path: Path, columns: Mapping[str, str], settings: Iterable[str], likely: Mapping[str, str] | None
 ) -> Understood | None:
-    """The runs of a store; None where the folder is none."""
+    """The runs of a store; None if the folder is none."""
     from scalinglab.store import Store
 
     if not Store.is_store(path):
@@ -212,8 +204,8 @@ def _beside(folder: Path, found: list[Found]) -> list[str]:
     logs = {file for entry in found for file in entry.files}
     files = sorted(folder.iterdir()) if folder.is_dir() else []
     names = [p.name for p in files if p.suffix.lower() in (".csv", ".tsv", ".xlsx") and p not in logs]
-    way_out = "sl.read(folder, kind='table') or scalinglab read --kind table reads tables"
-    return [f"{', '.join(names)} beside the logs: not read; {way_out}"] if names else []
+    advice = "sl.read(folder, kind='table') or scalinglab read --kind table reads tables"
+    return [f"{', '.join(names)} beside the logs: not read; {advice}"] if names else []
 
 
 def _is_config(path: Path) -> bool:
@@ -223,7 +215,7 @@ def _is_config(path: Path) -> bool:
 
 
 def _with_config(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """The results of a run with the settings that a file beside them has, as Hydra and others write it."""
+    """The results of a run with the settings in a file beside them, as Hydra and others write it."""
     places = (path.parent, path.parent / ".hydra")
     files = (
         place / f"{stem}{end}" for place in places for stem in CONFIGS for end in (".yaml", ".yml", ".json")
@@ -245,7 +237,7 @@ def _with_names_of_files(frames: list[pd.DataFrame], names: list[str]) -> list[p
 
 
 def _one_row_a_folder(frames: list[pd.DataFrame], paths: list[Path]) -> tuple[list[pd.DataFrame], list[Path]]:
-    """Files of one row each that stand side by side in every folder, as one row: train and eval results."""
+    """Join files of one row each that lie in the same folder, such as train and eval results."""
     folders: dict[Path, list[pd.DataFrame]] = {}
     for frame, path in zip(frames, paths):
         folders.setdefault(path.parent, []).append(frame.drop(columns="run", errors="ignore"))
@@ -293,7 +285,7 @@ def _tables(folder: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
         declared += own
     frames, paths = _one_row_a_folder([*found.values()], [*found])
     measured = [any(map(quantity, frame)) for frame in frames]
-    if any(measured) and not all(measured):  # what describes data or machines
+    if any(measured) and not all(measured):  # tables that describe data or machines
         beside += [path for path, has_result in zip(paths, measured) if not has_result]
         frames, paths = ([*compress(each, measured)] for each in (frames, paths))
     frames = _with_names_of_files(

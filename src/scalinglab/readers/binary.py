@@ -76,7 +76,7 @@ class Records:
     """The payloads of a file's records, one after the other; memory is that of one record.
 
     Attributes:
-        problem: why reading ended before the end of the file; None where all was read.
+        problem: why reading ended before the end of the file; None if all was read.
         cut: whether that is only a last record without its end.
         passed_over: records too large to be read.
     """

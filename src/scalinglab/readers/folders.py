@@ -1,4 +1,4 @@
-"""What lies in a folder: runs of which kinds, however deep and mixed.
+"""Find the logs in a folder, of any kind and at any depth.
 
 Links are not followed (W&B's ``latest-run`` is one), and a run that several loggers wrote is read once.
 """
@@ -22,7 +22,7 @@ DATABASES = (".db", ".sqlite", ".sqlite3")
 
 @dataclass(frozen=True)
 class Found:
-    """Something to read: its kind, the folder or file, and the name of its run."""
+    """A log: its kind, its folder or file, and the name of its run."""
 
     kind: str
     path: Path
@@ -100,7 +100,7 @@ def _in_folder(folder: Path, files: list[Path], name: str) -> list[Found]:
 
 
 def _once(found: list[Found]) -> list[Found]:
-    """Without the event files of a run that the Trainer or another logger of Lightning has kept too."""
+    """Drop the event files of a run that the Trainer or another logger of Lightning logged as well."""
     runs = {entry.path for entry in found if entry.kind in ("hugging_face", "lightning")}
     return [
         entry for entry in found

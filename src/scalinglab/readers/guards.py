@@ -1,14 +1,14 @@
-"""Whether a table may mean something else than was read: then it is refused, with the choices.
+"""Check whether a table may mean something else than was read; if so, refuse it with the choices.
 
-What a table means is concluded from names, units and values. Before a law is fitted to columns that nobody
-named, everything that was concluded is held against what else it may be:
+The meaning of columns was inferred from names, units and values. Before a law is fitted to columns that the
+caller did not name, these alternatives are checked:
 
-- sizes: tokens for each parameter, and FLOPs for each of both, that no run has; a unit in the name that was
-  not understood; rows that lack a size; another column of unknown name that the result follows as closely;
-- the result: values that no loss has; one of the training beside one of the test; a setting; one that does
-  not follow the sizes; another column of unknown name that follows them, too.
+- sizes: tokens per parameter, or FLOPs per parameter and token, that no run has; a unit in the name that was
+  not understood; rows without a size; another column of unknown name that the result follows as closely;
+- the result: values that no loss has; a training result beside one of the test; a setting; no dependence on
+  the sizes; another column of unknown name that follows the sizes as well.
 
-What was named, by the caller or by a clear name in the table, is not asked for again.
+Columns named by the caller, or clearly named in the table, are not questioned.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ _MULTIPLE = re.compile(r"[x×*/] ?1(?:0+\b|e)|‰|\b1e[-+]?\d", re.IGNORECASE)  
 
 @dataclass(frozen=True)
 class Question:
-    """The columns that are taken for sizes and result, and what else the table has.
+    """The columns used as sizes and result, and the rest of the table.
 
     Attributes:
         curves: the table.
@@ -91,7 +91,7 @@ class Question:
     lost: int = 0
 
     def column(self, name: str) -> ColumnRead | None:
-        """How a column was read, an error that of its accuracy; None where it was not read here."""
+        """How a column was read (for an error, its accuracy); None if it was not read from a table."""
         columns = () if self.curves.reading is None else self.curves.reading.columns
         names = (name, name.replace("error", "accuracy"))
         return next((c for each in names for c in columns if c.ours == each and c.theirs), None)
@@ -106,7 +106,7 @@ class Question:
 
     @cached_property
     def others(self) -> list[str]:
-        """Numbers of no known name that vary from row to row: what else may be a size or the result."""
+        """Numeric columns of unknown names that vary: other candidates for a size or the result."""
         columns = () if self.curves.reading is None else self.curves.reading.columns
         names = [c.ours for c in columns if c.role == "measured" and c.varies and c.theirs]
         taken, frame = (*self.sizes, self.y), self.curves.frame
@@ -116,7 +116,7 @@ class Question:
 
     @property
     def unread(self) -> Iterator[str]:
-        """Columns that are called sizes and hold no numbers that can be read."""
+        """Columns with the name of a size whose values are not numbers."""
         columns, frame = () if self.curves.reading is None else self.curves.reading.columns, self.curves.frame
         texts = (c for c in columns if c.varies and not (c.ours in frame and is_numeric(frame[c.ours])))
         return (c.theirs for c in texts if c.theirs and (is_size(c.theirs) or counts_examples(c.theirs)))
@@ -131,7 +131,7 @@ class Question:
         return max(self.rank(column, name) for name in self.sizes)
 
     def restates(self, column: str, by: float = SAME_RESULT) -> bool:
-        """Whether a column has the result again, as the mean of the seeds beside each of them."""
+        """Whether a column repeats the result, such as the mean over seeds."""
         ratio = self.curves.frame[column] / self.curves.frame[self.y]
         return bool(np.log(ratio[ratio > 0]).abs().median() < by)
 
@@ -148,7 +148,7 @@ Doubts = Iterator[Reason]
 
 
 def small_sizes(asked: Question) -> Doubts:
-    """Sizes that no run has: they are counted in millions or billions, and no name says in which."""
+    """Sizes too small for any run: probably in millions or billions, without a unit in the name."""
     ends = {
         name: (float(np.nanmin(v)), float(np.nanmax(v)))
         for name, v in asked.sizes.items() if np.isfinite(v).any()
@@ -175,7 +175,7 @@ def small_sizes(asked: Question) -> Doubts:
 
 
 def other_ratio(asked: Question) -> Doubts:
-    """Tokens for each parameter, and FLOPs for each of both, as no run has them."""
+    """Tokens per parameter, or FLOPs per parameter and token, that no run has."""
     frame = asked.curves.frame
     if not {"n_params", "n_data"} <= {*frame} or asked.curves.data_unit != "tokens":
         return
@@ -204,14 +204,14 @@ def unknown_unit(asked: Question) -> Doubts:
 
 
 def lacking_sizes(asked: Question) -> Doubts:
-    """Rows with a result and without a size: it may stand elsewhere, as above a group of rows."""
+    """Rows with a result but no size, which may be written elsewhere, such as above a group of rows."""
     whole = asked.lost + len(asked.values)
     if asked.lost > MOST_MISSING * whole:
         yield Reason("sizes_lacking", sizes=",".join(asked.sizes), lost=asked.lost, rows=whole)
 
 
 def other_size(asked: Question) -> Doubts:
-    """Another column, one that is called a size or that the result follows, beside a size by values alone."""
+    """A size recognised by values alone, while another column is called a size or the result follows it."""
     for name in asked.sizes:
         if not asked.is_guessed(name):
             continue
@@ -227,7 +227,7 @@ def other_size(asked: Question) -> Doubts:
 
 
 def other_result(asked: Question) -> Doubts:
-    """Another column that follows the sizes as a result does, beside one that no name makes the result."""
+    """A result that its name does not confirm, while another column follows the sizes as well."""
     if asked.is_guessed(asked.y) or quantity(asked.y) is None:
         own = asked.follows(asked.y)
         rivals = [c for c in asked.others if asked.follows(c) > max(CLEAR_RANK, own - LESS_CLOSELY)]
@@ -254,7 +254,7 @@ def of_training(asked: Question) -> Doubts:
 
 
 def no_result(asked: Question) -> Doubts:
-    """Values that no result has, a setting, or a column that does not follow the sizes."""
+    """A result with impossible values, a setting, or a column that does not follow the sizes."""
     found, kind = asked.column(asked.y), quantity(asked.y)
     low, high = float(np.nanmin(asked.values)), float(np.nanmax(asked.values))
     ends = {"y": asked.y if found is None else found.theirs, "low": low, "high": high}
@@ -288,7 +288,7 @@ def _choice(code: str, name: str, rivals: list[str], asked: Question) -> Reason:
 
 
 def rows_of_runs(asked: Question) -> Doubts:
-    """Rows of one run that no step tells apart but another column: the best of them is no result of a run."""
+    """Rows of one run that differ in another column than the step: their best is no result of the run."""
     frame, columns = asked.curves.frame, asked.curves.reading.columns if asked.curves.reading else ()
     if not any(c.ours == "run" and c.theirs for c in columns):
         return
@@ -307,7 +307,7 @@ def rows_of_runs(asked: Question) -> Doubts:
 
 
 def rising_rows(asked: Question) -> Doubts:
-    """Rows of each size along which one more column rises, as a step does: they are no repeats."""
+    """Rows of one size along which another column rises like a step: they are not repeats."""
     frame = asked.curves.frame
     of_size = frame.groupby([*asked.sizes])
     if len(of_size) < 2 or of_size.size().median() < FEWEST_CHECKPOINTS:
@@ -322,7 +322,7 @@ def rising_rows(asked: Question) -> Doubts:
 
 
 def other_lengths(asked: Question) -> Doubts:
-    """Runs of each n_params that end at other steps, where nothing says how much data they saw."""
+    """Runs of one n_params that end at different steps, with no column for the data they saw."""
     frame = asked.curves.frame
     if {*asked.sizes} == {"n_params"} and "step" in frame:
         ends = frame.groupby(["n_params", "run"])["step"].max().groupby("n_params")
@@ -357,7 +357,7 @@ def refuse_doubtful(asked: Question, sizes: bool = True, result: bool = True) ->
 
 
 def refuse_lost_numbers(path: Path, frame: pd.DataFrame) -> None:
-    """Refuse a text of which the table lacks results, in lines alike to those that it has.
+    """Refuse a text with results that the table lacks, in lines like those it was read from.
 
     Lines of other words may be of other things, such as the steps of a training; what was left out for a
     reason is named in the notes. Documents have settings and histories beside their rows.
@@ -384,7 +384,7 @@ def _words(line: str) -> frozenset[str]:
 
 
 def doubts(curves: Curves) -> list[Reason]:
-    """Notes on sizes, FLOPs and runs of n_params and n_data that look as if they were counted otherwise."""
+    """Notes on sizes, FLOPs and runs that look as if they were counted differently."""
     unit = curves.data_unit
     frame = curves.frame.drop_duplicates("run", keep="last")
     n, d = frame["n_params"], frame["n_data"]

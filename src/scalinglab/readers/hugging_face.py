@@ -118,7 +118,7 @@ def _json(path: Path) -> dict[str, Any]:
 
 
 def parameters(folder: Path) -> int:
-    """The number of elements of all tensors in a folder's safetensors files; 0 where there are none."""
+    """The number of elements of all tensors in a folder's safetensors files; 0 if there are none."""
     total = 0
     for path in sorted(folder.glob("*.safetensors")):
         if path.is_symlink() and not path.exists():

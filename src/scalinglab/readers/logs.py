@@ -1,4 +1,4 @@
-"""What the readers of logs have in common: runs with settings and metrics, and the table that they become."""
+"""Shared by all readers of logs: runs with settings and metrics, and the table made of them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LONGEST_SETTING = 200  # characters of a setting
 DEEPEST_CONFIG = 8  # levels of a configuration
 LONGEST_LINE = 1 << 20  # characters of a row
 TEXT_SETTINGS = ("model", "dataset", "optimizer", "parameterization")
-# settings that say where and when a run was made, not what it is
+# settings that say where and when a run was made
 _BOOKKEEPING = re.compile(
     r"(.*_)?(dir|path|file|folder|url|uri|uuid|timestamp|date|datetime|host|hostname|user|run_name|run_id"
     r"|logdir|device|port|group_name|project|entity|notes|tags)|_?wandb.*|hub_.*|save_.*|logging_.*|report_to"
@@ -42,7 +42,7 @@ class LoggedRun:
         name: what it is called, unique among the runs read together.
         settings: its configuration, nested or not.
         points: its metrics.
-        status: `done`, `failed`, `running`; None where the log does not contain it.
+        status: `done`, `failed`, `running`; None if the log does not contain it.
         notes: what could not be read.
         identity: runs of equal identity are one run that was resumed.
     """
@@ -56,10 +56,10 @@ class LoggedRun:
 
 
 def whole_lines(file: IO[str], cut: list[str] | None = None) -> Iterator[str]:
-    """The lines of a file that are whole and not too long: half a number is another number.
+    """The complete lines of a file that are not too long; a line cut short may end within a number.
 
     Args:
-        cut: receives the last line where it has no end.
+        cut: receives the last line if it has no newline.
     """
     begins = True
     while line := file.readline(LONGEST_LINE):
@@ -72,7 +72,7 @@ def whole_lines(file: IO[str], cut: list[str] | None = None) -> Iterator[str]:
 
 
 def number(value: Any) -> float | None:
-    """A logged value as a float; None where it is none."""
+    """A logged value as a float; None if it is not a number."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     try:
@@ -82,7 +82,7 @@ def number(value: Any) -> float | None:
 
 
 def flatten(config: Mapping[str, Any]) -> dict[str, Any]:
-    """A nested configuration as one level: ``{"optimizer": {"lr": 0.1}}`` gives ``optimizer.lr``.
+    """Flatten a nested configuration: ``{"optimizer": {"lr": 0.1}}`` gives ``optimizer.lr``.
 
     >>> flatten({"optimizer": {"lr": 0.1, "betas": [0.9, 0.95]}, "seed": 3})
     {'optimizer.lr': 0.1, 'optimizer.betas': '[0.9, 0.95]', 'seed': 3}
@@ -124,7 +124,7 @@ class LogTable:
 
 
 def _is_plain_list(value: Any) -> bool:
-    """Whether a value is a short list of plain values; lists that share parts may unfold without end."""
+    """Whether a value is a short list of plain values; nested lists could unfold without end."""
     return (
         isinstance(value, (list, tuple))
         and len(value) <= 50
@@ -135,9 +135,8 @@ def _is_plain_list(value: Any) -> bool:
 def table(runs: Iterable[LoggedRun]) -> LogTable:
     """All runs as one table.
 
-    Each run's metrics and settings get their standard names first, since logs of several kinds and ages call
-    them differently. Settings that vary between runs become columns, and those that the laws know even where
-    they do not.
+    Each run's metrics and settings get their standard names first, because loggers name them differently.
+    Settings that vary between runs become columns; settings that the laws use always do.
     """
     every = list(runs)
     merged = _resumed(every)
@@ -195,7 +194,7 @@ def standard_settings(config: dict[str, Any], names: dict[str, str]) -> dict[str
 
 
 def _resumed(runs: Iterable[LoggedRun]) -> list[LoggedRun]:
-    """Runs that were resumed as one; repeated names made unique."""
+    """Merge the parts of resumed runs, and make repeated names unique."""
     found: dict[str, LoggedRun] = {}
     for run in runs:
         before = found.get(run.identity) if run.identity else None
@@ -216,7 +215,7 @@ def _resumed(runs: Iterable[LoggedRun]) -> list[LoggedRun]:
 
 
 def _columns_of(configs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The settings that become columns: those that vary, and those that the laws know."""
+    """The settings that become columns: those that vary, and those that the laws use."""
     names = {}
     for name in dict.fromkeys(name for config in configs for name in config):
         if name not in SETTING and _BOOKKEEPING.fullmatch(bare(name)):
@@ -229,7 +228,7 @@ def _columns_of(configs: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def read_yaml(path: Path, require: Callable[..., Any]) -> dict[str, Any]:
-    """A configuration in YAML, without making any object that it names; empty where there is none."""
+    """A configuration in YAML; no object that it names is constructed. Empty if there is none."""
     if not path.is_file() or path.stat().st_size > 4 << 20:
         return {}
     yaml = require("yaml", "readers", f"reading {path.name}")

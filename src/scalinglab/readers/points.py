@@ -1,4 +1,4 @@
-"""The metrics of a run while it is read, and the table of a run that they become."""
+"""The metrics of a run while it is read, and the table made of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_VALUES = MOST_NUMBERS // 2  # of a run while it is read: 400 MB
 class Points:
     """Metrics against steps, 16 bytes a value and at most `MOST_VALUES` whatever the log's size.
 
-    Where there are more, metrics of unknown names are left out, the last ones first.
+    Beyond that, metrics with unknown names are dropped, the last ones first.
     """
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class Points:
             self._leave_out()
 
     def _begin(self, metric: str) -> tuple[array[int], array[float]]:
-        """The place of a metric's values: none for one that was left out."""
+        """Start the arrays of a metric; those of a dropped metric are not kept."""
         begun = array("q"), array("d")
         if metric in self._left_out:
             self._count -= 1
@@ -69,7 +69,7 @@ class Points:
     def extend(self, other: Points, rename: Callable[[str], str] = str) -> None:
         """Add all of another's values, under other names where `rename` gives them.
 
-        What one of the two left out is left out of both: half of a metric would look like all of it.
+        A metric that either of the two dropped is dropped: a part of it would look complete.
         """
         for metric, (steps, values) in other._values.items():
             mine = self._values.get(rename(metric)) or self._begin(rename(metric))
@@ -84,7 +84,8 @@ class Points:
     def diverged(self) -> int | None:
         """The step from which on the loss is not finite, if it ends so; the training's where there is one.
 
-        A loss that is NaN wherever it was not evaluated has such gaps all along.
+        A loss that was evaluated now and then has NaN between, which is no divergence: a final gap counts
+        only if it is longer than every other.
         """
         losses = [m for m in self._values if "loss" in bare(m).split("_")]
         losses.sort(key=lambda m: standard(m) != "train_loss")

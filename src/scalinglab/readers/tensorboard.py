@@ -124,7 +124,7 @@ def _plugin(metadata: bytes) -> tuple[str, bytes]:
 
 
 def scalar(tensor: bytes) -> float | None:
-    """The number in a tensor of one number; None where it holds more, or text."""
+    """The number in a tensor of one number; None if it holds more, or text."""
     found: list[float] = []
     dtype, raw = 0, b""
     for number, kind, value in fields(tensor):

@@ -83,7 +83,7 @@ def _item(item: bytes) -> tuple[str, bytes]:
 
 
 def plain_number(data: bytes) -> float | None:
-    """A number as W&B writes it in JSON, without a parser; None where it is something else."""
+    """A number as W&B writes it in JSON, without a parser; None if it is something else."""
     if not data or data[:1] not in b'-0123456789NI"' or len(data) > LONGEST + 2:
         return None
     word = data.decode("ascii", "replace").strip('"')

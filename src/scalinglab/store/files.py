@@ -123,7 +123,7 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def lock(descriptor: int, path: Path, wait: bool = False) -> bool:
-    """Take the lock of an open file; False where another process holds it.
+    """Take the lock of an open file; False if another process holds it.
 
     The system drops the lock when its holder dies, however it dies.
     """
@@ -155,7 +155,7 @@ def _lock_windows(descriptor: int, wait: bool) -> bool:
 
 
 def open_to_lock(path: Path) -> int:
-    """The descriptor of a file that is to be locked, made where it is missing."""
+    """The descriptor of a file that is to be locked, created if missing."""
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         # a link would lead out of the store; Windows has no such flag
@@ -165,7 +165,7 @@ def open_to_lock(path: Path) -> int:
 
 @contextlib.contextmanager
 def locked(path: Path, wait: bool = True) -> Iterator[bool]:
-    """Hold the lock on `path`, made where it is missing; without `wait`, gives False where another has it."""
+    """Hold the lock on `path`, created if missing; without `wait`, gives False if another has it."""
     descriptor = open_to_lock(path)
     try:
         while not (acquired := lock(descriptor, path, wait=wait)) and wait:

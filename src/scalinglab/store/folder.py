@@ -237,7 +237,7 @@ class Store:
         return "missing"
 
     def written(self, run: str) -> int:
-        """Bytes that a run in progress has written so far; 0 where there is none of this name."""
+        """Bytes that a run in progress has written so far; 0 if there is none of this name."""
         with contextlib.suppress(FileNotFoundError):
             return (self._live / f"{run}.jsonl").stat().st_size if is_file_name(run) else 0
         return 0
@@ -312,7 +312,7 @@ class Store:
         keep(self.path, run, step, arrays)
 
     def arrays(self, run: str) -> dict[int, dict[str, Any]]:
-        """Arrays of a run by step and name, such as `kernel_eigenvalues`; empty where there are none."""
+        """Arrays of a run by step and name, such as `kernel_eigenvalues`; empty if there are none."""
         return load_arrays(self.path, run)
 
     def compact(self) -> int:

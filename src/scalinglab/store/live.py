@@ -271,7 +271,7 @@ class Parsed:
     """What a live file holds.
 
     Attributes:
-        record: of the run; None where not even the header is whole.
+        record: of the run; None if not even the header is whole.
         rows: up to the first damaged line.
         end: where the last good line ends, in bytes.
         sum: the checksum of the last good line.
@@ -371,7 +371,7 @@ def busy(path: Path) -> bool:
 
 
 def take(path: Path) -> int:
-    """Open a live file, made where it is missing, and take its lock."""
+    """Open a live file, created if missing, and take its lock."""
     # a tenth of a second: far longer than `busy` holds a lock
     for _ in range(20):
         descriptor = open_to_lock(path)

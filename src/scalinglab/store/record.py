@@ -58,7 +58,7 @@ class Record:
 
     @property
     def seconds(self) -> float | None:
-        """How long the run took; None where it is not finished, or the clock was set back meanwhile."""
+        """How long the run took; None if it is not finished, or the clock was set back meanwhile."""
         if self.started is None or self.finished is None or self.finished < self.started:
             return None
         return self.finished - self.started
@@ -170,7 +170,7 @@ def _cpu() -> str:
 
 
 def first_gpu() -> str | None:
-    """The name of the first GPU; None where there is none or it cannot be asked."""
+    """The name of the first GPU; None if there is none or it cannot be asked."""
     torch = sys.modules.get("torch")  # used only if already imported
     try:
         return torch.cuda.get_device_name(0) if torch and torch.cuda.is_available() else None

@@ -25,7 +25,7 @@ class Finding:
         path: the file.
         kind: `run`, `pack`, `live`, `state`, `arrays`, `index` or `grid`.
         runs: how many it holds, as far as it can be read.
-        problem: what is wrong with it; None where it is intact.
+        problem: what is wrong with it; None if it is intact.
     """
 
     path: Path

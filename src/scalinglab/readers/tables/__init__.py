@@ -1,6 +1,6 @@
-"""From a table as it was found to curves: names, numbers and units, and which rows belong to one run.
+"""Turn any table into curves: names, numbers and units, and which rows belong to one run.
 
-Everything that was changed or assumed is listed in one line, `Curves.understood`.
+`Curves.understood` lists in one line all that was changed or assumed.
 
 Which rows are one run, in this order:
 
@@ -11,7 +11,7 @@ Which rows are one run, in this order:
 3. otherwise each row is a run.
 
 Tokens that grow within a run are its progress. `n_data` is then the number of tokens at the run's end,
-whichever way the column was named, so that a table of 6 runs with 40 checkpoints has 6 runs.
+whatever the column was called, so that a table of 6 runs with 40 checkpoints has 6 runs.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from scalinglab.readers.tables.runs import (
 )
 from scalinglab.readers.tables.values import TEXT
 
-# words in the names of texts that say something of a run and are no settings
+# words in names of text columns that describe a run and are not settings
 _ABOUT = {
     "commit", "sha", "git", "host", "hostname", "node", "machine", "note", "notes", "comment", "comments",
     "remark", "remarks", "path", "dir", "folder", "uri", "url", "link", "file", "date", "time", "started",
@@ -46,7 +46,7 @@ _ABOUT = {
 
 @dataclass(frozen=True)
 class Understood:
-    """A table under standard names, not checked yet.
+    """A table with standard names, not validated yet.
 
     Attributes:
         frame: its rows, with a column `run`.
@@ -74,12 +74,12 @@ class Understood:
         """The name of a column here, given by this name or by the one it had where it was read.
 
         Args:
-            role: `n_params` or `n_data` where the column is meant to be that of the run.
+            role: `n_params` or `n_data` if the column is to be the final value of each run.
         """
         if role in self.frame and self.names.get(column, column) in (role, "tokens", "examples"):
             return str(role)
         name = column if column in self.frame else self.names.get(column, column)
-        # a loss that is not named as of training is that of the test
+        # a loss without a split is the test loss
         return (
             "test_loss" if name == "loss" and name not in self.frame and "test_loss" in self.frame else name
         )
@@ -100,7 +100,7 @@ def understand(
         columns: what a column is called there, ``{"n_data": "train_size"}``; the others are recognised.
         settings: columns that are settings although they are not in the standard list, by their name there
             or by ours; those that the table does not have are passed over.
-        likely: columns as above that are passed over where the table does not have them, or has ours.
+        likely: further names of columns, ignored where the table lacks them or has ours already.
         origin: what the table is called in messages.
         names: what columns were called before, theirs to ours.
 
@@ -133,14 +133,14 @@ def understand(
 
 
 def _ours(columns: Mapping[str, str], frame: pd.DataFrame, names: Mapping[str, str]) -> dict[str, str]:
-    """Columns that were asked for by the name they had, under the one they have now."""
+    """Requested columns by their present names, where they were renamed on reading."""
     return {ours: c if c in frame else names.get(c, c) for ours, c in columns.items()}
 
 
 def _columns(
     table: pd.DataFrame, declared: Iterable[str], naming: Naming, left_out: Sequence[str]
 ) -> tuple[ColumnRead, ...]:
-    """Each column of the table with its role, and those that were left out."""
+    """Every column of the table with its role, and the columns left out."""
     settings = setting_columns(table, list(declared))
     theirs: dict[str, list[str]] = {}
     for before, now in naming.names.items():

@@ -89,7 +89,7 @@ _COMMENT = ("#", "%", "//")
 _PROMPT = re.compile(r"^(?:(?:>>>|In \[\d*\]:|[$>] ).*(?:\n|$)|Out\[\d*\]:[ \t]*)", re.MULTILINE)
 # of a script: RESULTS = {…}, or a list of rows
 _SCRIPT = re.compile(r"(?:\s*#.*\n|\s*\n)*^[A-Za-z_]\w*\s*=\s*(?:\{|\[\s*[\[({])", re.MULTILINE)
-# "# column 1: number of structures", a line for each
+# comments that name one column each: "# column 1: number of structures"
 _NAME_OF_COLUMN = re.compile(r"[#%/]+\s*(?:col(?:umn)?\.?\s*)?\d+\s*[:=.)-]\s*(.*\S)", re.IGNORECASE)
 _SIZE_IN = re.compile(r"\d+ ?[kKMB]? (?:[a-z]+ )?(?:images|examples|samples|tokens|params|parameters)\b")
 _RULE = re.compile(r"[\s=+|:-]*(?:---|===)[\s=+|:-]*")  # between rows
@@ -125,7 +125,7 @@ def read_file(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
 
 
 def _reader_of_text(path: Path, packed: bool, ending: str) -> _Reader:
-    """What reads a text, by what stands in it; the ending decides for what can be told by nothing else."""
+    """The reader for a text file, by its content; the ending decides where the content does not."""
     with path.open("rb") as file:
         if not packed and b"\0" in file.read(SAMPLE) and _encoding(path) == UTF_8:
             raise BadInput(
@@ -250,7 +250,7 @@ def _rows(lines: Iterable[str]) -> list[str]:
 
 
 def _with_headings(lines: Sequence[str]) -> Sequence[str]:
-    """Lines; comments that have a size and differ in numbers alone are headings, and stay."""
+    """Keep comments that have a size and differ only in numbers: they are headings."""
     words = Counter(
         re.sub(r"\d+", "0", line) for line in lines if line.startswith(_COMMENT) and _SIZE_IN.search(line)
     )
@@ -269,7 +269,7 @@ def _names_columns(comment: str, line: str) -> bool:
 
 
 def _are_names(names: list[str], values: list[str]) -> bool:
-    """Whether something known is named in the first of two lines alone."""
+    """Whether the first of two lines has a known name and the second has none."""
     return any(map(names_quantity, names)) and not any(map(names_quantity, values))
 
 
@@ -337,7 +337,7 @@ def _read_csv(path: Path, packed: bool) -> pd.DataFrame:
 
 
 def _with_units(frame: pd.DataFrame, comments: list[str]) -> pd.DataFrame:
-    """With the units that comments give in the names: "# N in millions"."""
+    """Add units from comments, such as "# N in millions", to the names."""
     unit = r"((?:thousand|million|billion|trillion)s?)"
     units = re.findall(rf"(\w+)\s+(?:is |are |given |counted )?in {unit}", " ".join(comments))
     return frame.rename(columns={name: f"{name} ({unit})" for name, unit in units})
@@ -346,7 +346,7 @@ def _with_units(frame: pd.DataFrame, comments: list[str]) -> pd.DataFrame:
 def _of_words(
     path: Path, packed: bool, rows: list[str], cells: list[list[str]], separator: str
 ) -> pd.DataFrame | None:
-    """The table in lines of objects, of names with values, or of words that differ in numbers alone."""
+    """The table in lines of objects, of name–value pairs, or of text that differs only in numbers."""
     if (lists := lists_by_name("\n".join(rows))) and names_a_result(lists):
         return pd.DataFrame(lists)
     if all(map(_is_object, rows)):
@@ -435,7 +435,7 @@ def _list_of_metrics(tables: list[list[list[str]]]) -> list[str] | None:
 
 
 def _with_numbers(rows: list[list[Any]], path: Path) -> pd.DataFrame | None:
-    """The table in rows of cells; None where there is none, as in notes."""
+    """The table in rows of cells; None if there is none, as in notes."""
     try:
         return table_of_cells(rows, path)
     except BadInput:
@@ -443,9 +443,9 @@ def _with_numbers(rows: list[list[Any]], path: Path) -> pd.DataFrame | None:
 
 
 def _only(tables: dict[str, pd.DataFrame], path: Path) -> pd.DataFrame:
-    """The table with a size and a measurement, or all such of equal names as one; others are settings.
+    """The table with a size and a measurement; several with the same names are stacked.
 
-    Where none has both, those that name the same runs are one table.
+    If none has both, tables that name the same runs are joined.
     """
     results = {name: table for name, table in tables.items() if names_a_result(table.columns)}
     if not results and (joined := _joined([*tables.values()])) is not None:
@@ -469,7 +469,7 @@ def _only(tables: dict[str, pd.DataFrame], path: Path) -> pd.DataFrame:
 
 
 def _joined(tables: list[pd.DataFrame]) -> pd.DataFrame | None:
-    """Tables with a row for each run, of sizes and of results, as one; None where names differ."""
+    """Join tables of sizes and of results by the names of runs; None if these differ."""
     keys = [c for c in tables[0] if all(c in t and not is_numeric(t[c]) for t in tables)] if tables else []
     if len(tables) < 2 or len(keys) != 1:
         return None

@@ -1,6 +1,6 @@
-"""From rows of cells to a table: which row has the names, which are titles, units, sections or footnotes.
+"""Find the table in rows of cells: the header, and titles, units, sections and footnotes around it.
 
-Rows of text with columns aligned by spaces, as R, pandas and people print them, are split into cells here.
+Text whose columns are aligned by spaces, as R, pandas and people write it, is split into cells here.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def table_of_cells(rows: Iterable[Sequence[Any]], path: Path) -> pd.DataFrame:
 
 
 def _with_groups(rows: list[list[Any]], names: list[str], above: list[Any]) -> list[list[Any]]:
-    """Rows with the name of their group, which stands alone in a first column that has no name, at each."""
+    """Repeat the name of a group, written once above its rows in an unnamed first column, in each row."""
     alone = [row[0] is not None and _count(row) == 1 for row in rows]
     if names[0] or sum(alone) < 1 or any(row[0] is not None for row, head in zip(rows, alone) if not head):
         return rows
@@ -196,7 +196,7 @@ def _text(value: Any) -> str:
 
 
 def _filled(groups: list[str]) -> list[str]:
-    """Names of groups that stand at their first column alone."""
+    """Fill the names of column groups, written at the first column only, to the right."""
     found, last = [], ""
     for group in groups:
         last = group or last
@@ -233,7 +233,7 @@ def _typed(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _without_numbers(frame: pd.DataFrame) -> pd.Series:
-    """Whether a row at the end is text alone, below rows of numbers: a footnote with separators in it.
+    """Whether each of the last rows is only text: a footnote that contains separators.
 
     Where each cell has a text and some recur it is a row of kinds, in a table of a column a run.
     """
@@ -286,10 +286,10 @@ def ends_in_a_summary(frame: pd.DataFrame) -> bool:
 
 
 def without_strays(frame: pd.DataFrame) -> pd.DataFrame:
-    """The table without empty rows, repeated names and lines of text; lines between rows are sections.
+    """Drop empty rows, repeated headers and lines of text; a line of text between rows starts a section.
 
-    A line that stands alone in its row below the last row of numbers is a footnote. Between rows it names
-    what follows, and becomes a column `section`.
+    A single cell of text below the last row of numbers is a footnote. Between rows it names the rows that
+    follow, and becomes a column `section`.
     """
     width = len(frame.columns)
     if width < 2 or not len(frame):

@@ -1,4 +1,4 @@
-"""What texts stand for: names of columns with their units and roles, and sizes in names, keys and cells.
+"""Parse texts: column names with units and roles, and sizes in names, keys and cells.
 
 "Params (M)", "acc (%)", log10_params and PF-days are names with units; Pythia-160M has its size in its name.
 """
@@ -58,6 +58,7 @@ _LOSS_UNIT = re.compile(
 _SHORT_BITS = {"bpb": "bits per byte", "bpc": "bits per character", "bpt": "bits per token"}
 _LARGE_FLOPS = re.compile(r"(?P<letter>[GTPEZY])(?:F|FLOPs?|FLOPS?)?")
 _POWER_OF = {"G": 9, "T": 12, "P": 15, "E": 18, "Z": 21, "Y": 24}
+_OF_COMPUTE = {"", "compute", "training", "train", "total", "budget", "cost", "spent"}
 _COMPUTE = {  # FLOPs of a unit of training compute
     r"p(?:eta)?_?f(?:lop)?s?_?(?:per_?|/)?s?_?(?:second)?_?days?": 8.64e19,
     r"(?<=total_)gflops?|(?<=train_)gflops?|(?<=training_)gflops?": 1e9,
@@ -181,16 +182,7 @@ def _compute(column: str) -> Header | None:
     words = re.sub(r"[^a-z0-9/]+", "_", last.lower()).strip("_")
     for pattern, flops in _COMPUTE.items():
         found = re.fullmatch(rf"(?P<name>(?:[a-z]+_)*?)(?:in_)?(?:{pattern})", words)
-        if found and {*found["name"].strip("_").split("_")} <= {
-            "",
-            "compute",
-            "training",
-            "train",
-            "total",
-            "budget",
-            "cost",
-            "spent",
-        }:
+        if found and {*found["name"].strip("_").split("_")} <= _OF_COMPUTE:
             return Header("compute", flops)
     return None
 
@@ -353,7 +345,7 @@ def role_of_letter(letter: str, largest: float) -> str:
 
 
 def families(names: Iterable[str]) -> dict[str, str]:
-    """Names without the numbers in which others of the same words differ.
+    """Names without the numbers that distinguish names of the same words.
 
     >>> families(["c4-1", "c4-2", "code-1"])
     {'c4-1': 'c4', 'c4-2': 'c4', 'code-1': 'code'}

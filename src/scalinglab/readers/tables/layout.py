@@ -1,7 +1,7 @@
-"""How a table is laid out: a row a measurement, or sizes, seeds, runs or measurements as columns.
+"""Bring any layout to one row for each measurement: sizes, seeds, runs or measurements may be columns.
 
-Whatever it is, a table comes out with a row for each measurement. Where headers are numbers and nothing says
-what they count, the table is refused and both readings are named.
+If column names are numbers and nothing says what they count, the table is refused and both readings are
+named.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from scalinglab.readers.tables.remarks import GUESSED, NOTES
 from scalinglab.readers.tables.runs import FEWEST_CHECKPOINTS
 
 LIST_OF_RUNS = ("Name", "State", "Runtime")
-# what tools export: the columns that it is told by, and those that say nothing of the runs
+# exports of tools: the columns by which they are recognised, and those that are bookkeeping
 _EXPORTS = (
     (LIST_OF_RUNS, r"State|Notes|User|Tags|Created|Runtime|Sweep|Group|Job Type|Commit|Hostname|Command"
      r"|Github|GPU Count|GPU Type|End Time|Start Time|Updated|Host|Project|ID"),  # W&B's runs
@@ -92,7 +92,7 @@ class Spread:
     Attributes:
         columns: for each of them the value that its name gives.
         key: what the values are: n_params, tokens, seed, model, ….
-        measured: the name of the measurement; empty where the names do not say.
+        measured: the name of the measurement; empty if the names do not say.
     """
 
     columns: dict[str, object]
@@ -191,7 +191,7 @@ def _name_of_pair(key: str, values: pd.Series) -> str:
 
 
 def _without_failed(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """Without the measurements of runs that did not end or are not to be used, each row one; and notes."""
+    """Remove the measurements of runs that failed or are marked as not to be used; and notes."""
     steps = [c for c in frame if {*CHECKPOINT} & {*roles(c)} and frame[c].nunique() > 1]
     models = [c for c in frame if {"run", "n_params"} & {*roles(c)}]
     texts = [c for c in frame if not is_numeric(frame[c])]
@@ -217,7 +217,7 @@ def _without_failed(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
 
 
 def _without_bookkeeping(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """What a tool exported, without its bookkeeping; names of runs that recur are numbered; and notes."""
+    """Remove the bookkeeping columns of a tool's export, and number repeated names of runs; and notes."""
     export, about = next((each for each in _EXPORTS if {*each[0]} <= {*frame}), ((), ""))
     if export == LIST_OF_RUNS:
         again = frame.groupby("Name", dropna=False).cumcount()
@@ -236,7 +236,7 @@ def _without_bookkeeping(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
 
 
 def _from_chart(frame: pd.DataFrame) -> Found:
-    """A chart's columns: one for each run beside their steps, as W&B's, or one for each run's steps, too."""
+    """W&B's export of a chart: a column for each run beside the steps, or also the steps of each run."""
     axis = next((c for c in frame if c in _AXES or {*roles(c)} & {*PROGRESS}), None)
     cells = {c: found for c in frame if c != axis and (found := _CHART.fullmatch(c))}
     turned = axis is None and all(is_name(found["run"]) for found in cells.values())  # step - run
@@ -388,7 +388,7 @@ def _from_wide(frame: pd.DataFrame, origin: str, notes: Sequence[str]) -> tuple[
 
 
 def _without_sizes_in_rows(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Without rows that have a size of each column, as "Training tokens" below losses; and these rows."""
+    """Split off rows with a size of each column, such as "Training tokens" below losses."""
     if is_numeric(frame.iloc[:, 0]):
         return frame, frame[:0]
     labels = frame.iloc[:, 0].astype(str)
@@ -399,7 +399,7 @@ def _without_sizes_in_rows(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFr
 
 
 def _without_means(frame: pd.DataFrame) -> tuple[pd.DataFrame, str]:
-    """Without the mean of columns of seeds and its spread, which say it again; and the name of the mean."""
+    """Drop the mean and spread of seed columns, which are redundant; and the name of the mean."""
     seeds = [c for c in frame if (seed := _seed(c)) is not None and (seed[2] or quantity(seed[0]))]
     numbers = {seed[1] for c in seeds if (seed := _seed(c)) is not None}
     if len(seeds) < 2 or len(numbers) < len(seeds):  # the ends of a 95 % interval are no seeds
@@ -429,7 +429,7 @@ def _without_log(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _others(frame: pd.DataFrame, columns: Sequence[str]) -> list[str] | None:
-    """The columns beside these; None where one of them is a measurement already, or these are no numbers."""
+    """The columns beside these; None if one of them is a measurement already, or these are no numbers."""
     others = [c for c in frame if c not in columns]
     measured = any((q := quantity(c)) is not None and not q.is_spread for c in others)
     numeric = all(is_numeric(frame[c]) or _reads(frame[c]) for c in columns)
@@ -551,7 +551,7 @@ def _kind_of_rows(column: pd.Series) -> str:
 def _size_beside(
     others: Sequence[str], in_rows: Sequence[str], frame: pd.DataFrame, sizes: list[float]
 ) -> str:
-    """What sizes in headers are beside these columns; empty where that is not certain."""
+    """What sizes in headers are beside these columns; empty if that is not certain."""
     beside = {each for c in (*others, *in_rows) for each in roles(c)}
     texts = [c for c in others if not is_numeric(frame[c]) and role_of(c) not in SIZES]
     if "n_params" in beside or any(names_sizes(frame[c]) for c in texts):
@@ -582,7 +582,7 @@ def _names(frame: pd.DataFrame) -> Spread | None:
 
 
 def _kind_of(rows: pd.DataFrame, key: str, index: Sequence[str]) -> str:
-    """What unnamed values are: an accuracy where they rise with size, as a loss never should."""
+    """What unnamed values are: an accuracy if they rise with every size, otherwise a loss."""
     values = _as_numbers(rows["__value"])
     if values.min() < 0 or values.max() > 100:
         return "loss"

@@ -18,7 +18,7 @@ from typing import Any
 import pandas as pd
 
 from scalinglab.curves.columns import is_numeric, is_seed
-from scalinglab.curves.files import frame_of_rows, json_line
+from scalinglab.curves.files import frame_of_rows, json_line, json_object
 from scalinglab.curves.names import TEST, TRAIN, quantity
 from scalinglab.curves.numbers import cell
 from scalinglab.errors import BadInput
@@ -61,7 +61,7 @@ def _objects(lines: Iterable[str], path: Path, cut: list[str]) -> Iterator[tuple
         where = f"{path}, line {number}"
         try:
             if line.strip():
-                yield where, _object(line, where)
+                yield where, json_object(line, where)
         except BadInput:
             if number == 1 or line.endswith("\n"):
                 raise
@@ -81,17 +81,8 @@ def _table(rows: Iterable[tuple[str, dict[str, Any]]]) -> pd.DataFrame:
     return frame
 
 
-def _object(text: str, where: str) -> dict[str, Any]:
-    try:
-        return dict(json.loads(text))
-    except RecursionError as error:
-        raise BadInput(f"{where} is nested too deeply: {text[:60]!r}") from error
-    except (ValueError, TypeError) as error:
-        raise BadInput(f"{where} is not a JSON object: {text[:60]!r}") from error
-
-
 def _plain(row: dict[str, Any], left_out: dict[str, None], where: str) -> dict[str, Any]:
-    """The row itself where it holds numbers and short texts; else what of it does."""
+    """The numbers and short texts of a row, nested objects flattened."""
     if not any(map(_is_large, row.values())):
         return row
     found: dict[str, Any] = {}
@@ -124,7 +115,7 @@ def with_objects(part: pd.DataFrame) -> pd.DataFrame:
 
 
 def _objects_of(column: pd.Series) -> list[dict[str, Any]] | None:
-    """The dictionaries that the cells of a column are, in Python or JSON; None where one is none."""
+    """The dictionaries that the cells of a column are, in Python or JSON; None if one is none."""
     found = []
     for text in column:
         if not (isinstance(text, str) and text.startswith("{") and text.rstrip().endswith("}")):
@@ -137,7 +128,7 @@ def _objects_of(column: pd.Series) -> list[dict[str, Any]] | None:
 
 
 def literal(text: str) -> Any:
-    """A value as Python or JSON writes it; None where it is neither."""
+    """A value as Python or JSON writes it; None if it is neither."""
     for read in (loads, ast.literal_eval):
         try:
             return read(text)
@@ -159,9 +150,9 @@ def whole(digits: str) -> int | float:
 def records_of(document: Any) -> list[dict[str, Any]]:
     """The rows of the table that a nested document holds, each with the settings that stand above it.
 
-    Rows are objects in a list, objects with equal keys below one another (their names are those of runs), or
-    lists of equal length side by side. Of several tables the outermost is taken in which a size varies and
-    something was measured; then what is said of one run; then the outermost table with a measurement.
+    Rows are objects in a list, objects with the same keys under different names (the names of runs), or lists
+    of equal length. Of several tables the outermost is taken in which a size varies and something was
+    measured; otherwise a single run; otherwise the outermost table with a measurement.
 
     >>> records_of({"lr": 0.1, "runs": {"a": {"N": 1, "loss": 3.0}, "b": {"N": 2, "loss": 2.0}}})[1]
     {'lr': 0.1, 'run': 'b', 'N': 2, 'loss': 2.0}
@@ -271,7 +262,7 @@ def _grid(lists: dict[str, list[Any]]) -> dict[str, list[Any]]:
 
 
 def _are_sizes(names: Iterable[str]) -> bool:
-    """Whether names are numbers and count nothing through: 1000, 2000, 5000."""
+    """Whether names are sizes, such as 1000, 2000, 5000, and not a running count."""
     numbers = [found.value for n in names if (found := cell(str(n))) is not None and not found.word]
     return len(numbers) == len([*names]) and sorted(numbers) not in (
         [*range(k, k + len(numbers))] for k in (0, 1)

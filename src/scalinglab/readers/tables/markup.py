@@ -1,4 +1,4 @@
-"""Tables in Markdown, LaTeX, HTML and lines of "name=value", as rows of cells."""
+"""Find tables in Markdown, LaTeX, HTML and notebooks, and rows in lines such as "N=1e7 loss=3.2"."""
 
 from __future__ import annotations
 
@@ -86,9 +86,9 @@ _FILE = re.compile(r"(?:\S*/)?([^\s/:]+)\.(?:log|txt|out|err|jsonl?|csv):(?:\d+:
 def rows_of_pairs(lines: Iterable[str]) -> list[dict[str, str]]:
     """Lines of "N=1e7 D=1e9 loss=3.2", "params: 19M, val loss: 3.2" or "step 10: val loss 3.2".
 
-    The rows are the lines with the keys that most have, of those with a test or validation the most. What
-    stands between the pairs, such as the time of a log, does not count. A name has the words in front of its
-    mark that make it a known one. A size that other lines say, with one value, is that of all rows.
+    The rows are the lines with the most common set of names; sets with a test or validation result come
+    first. Text between the pairs, such as times, is ignored. A name consists of the words before its = or :
+    that make a known name. A size with a single value in other lines applies to all rows.
 
     >>> rows_of_pairs(["12:01 INFO N=1e7 D=1e9, val loss: 3.2", "no pairs"])
     [{'N': '1e7', 'D': '1e9', 'val loss': '3.2'}]
@@ -128,7 +128,7 @@ def rows_of_pairs(lines: Iterable[str]) -> list[dict[str, str]]:
 
 
 def _of_all_ranks(lines: Iterable[str]) -> Iterator[str]:
-    """The lines; parameters that are printed for each part of a model that is cut into some, in all."""
+    """The lines, with parameters that are printed for each rank of a sharded model added up."""
     ranks: dict[str, int] = {}
     for line in lines:
         if (found := _OF_RANKS.search(line)) is None:
@@ -141,7 +141,7 @@ def _of_all_ranks(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _sections(pairs: list[dict[str, str]]) -> list[dict[str, str]]:
-    """Lines of results with the size and the step that lines above them say, as in logs of trainings."""
+    """Lines of results with the size and step from lines above them, as in logs of trainings."""
     rows, above = [], dict[str, str]()
     for pair in pairs:
         if any(map(quantity, pair)):
@@ -152,7 +152,7 @@ def _sections(pairs: list[dict[str, str]]) -> list[dict[str, str]]:
 
 
 def _blocks(pairs: list[dict[str, str]]) -> list[dict[str, str]]:
-    """Lines that are a row together: a new one begins where a name comes again, or at another file."""
+    """Join lines into rows: a new row begins when a name repeats, or at another file."""
     rows: list[dict[str, str]] = [{}]
     for pair in pairs:
         if any(name in rows[-1] and (name != "run" or rows[-1][name] != pair[name]) for name in pair):
@@ -177,9 +177,9 @@ def lists_by_name(text: str) -> dict[str, list[str]]:
 
 
 def _pairs(line: str) -> dict[str, str]:
-    """The names and values of a line; a pair without a mark counts where its name is known.
+    """The names and values of a line; a pair without = or : counts if its name is known.
 
-    A size that only its unit names begins with "_": where another line names that size, it does not count.
+    The name of a size known only by its unit begins with "_"; it is dropped if another line names that size.
 
     >>> _pairs("gpt-15M: val loss 3.2, optimizer: adam")
     {'run': 'gpt-15M', 'val loss': '3.2', 'optimizer': 'adam'}
@@ -230,7 +230,7 @@ def _pairs(line: str) -> dict[str, str]:
 
 
 def _name(words: str) -> str:
-    """The words before a mark that name something: "val loss" of "finished val loss"."""
+    """The last words before = or : that form a known name: "val loss" in "finished val loss"."""
     parts = words.rpartition(" at ")[2].split()  # loss at iteration
     known = (k for k in range(len(parts)) if is_name(" ".join(parts[k:])))
     first = next(known, len(parts) - 1)
@@ -243,11 +243,10 @@ def holds_number(text: str) -> bool:
 
 
 def table_of_alike(lines: Iterable[str]) -> list[dict[str, str]]:
-    """The lines that differ in their numbers alone, as in "19M -> 4.1", as rows; none where there are none.
+    """Rows from lines that differ only in their numbers, as in "19M -> 4.1"; empty if there are none.
 
-    A number is named by the word behind it where that is a unit, or by the words before it. Words before the
-    first that differ name the run. Of numbers without a name the last one is what other lines speak of, where
-    they speak of one quantity.
+    A number is named by the unit behind it or the words before it. Words before the first number that differ
+    between lines name the run. A last number without a name is the one quantity that other lines mention.
 
     >>> table_of_alike(["perplexity:", "19M -> 41.2", "70M -> 30.1", "160M -> 25.3"])[0]
     {'size': '19M', 'perplexity': '41.2'}

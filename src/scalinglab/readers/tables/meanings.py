@@ -1,11 +1,11 @@
-"""Which column of a table is what: one choice over all columns together.
+"""Decide what each column of a table is, for all columns together.
 
-Each column has candidate meanings, standard names with evidence for them from its name, the unit of its cells
-and its values. Candidates of evidence above zero are taken for themselves. Weaker ones are taken where
-without them a part of the table is missing: the size of the model, the data, the compute, what was measured.
-Of all assignments of columns to meanings the one with the most evidence in sum is taken, together with what
-columns say about each other: compute is six FLOPs a parameter and token, an unnamed measurement falls or
-rises with every size. Where two assignments come close the choice stays open, and is named.
+A column's candidate meanings are standard names, each with evidence from the column's name, the unit in its
+cells and its values. Candidates with positive evidence stand by themselves. Weaker ones are used if a part of
+the table would be missing otherwise: model size, data, compute, or a measurement. The assignment of columns
+to meanings with the largest total evidence wins. Columns also support each other: compute is six FLOPs per
+parameter and token, and an unnamed measurement rises or falls with every size. If two assignments come close,
+the choice stays open and is reported.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ CONSTANT = 1.0  # less for a size or measurement that does not vary
 CONSISTENT = 1.0  # more where compute is that of parameters and tokens
 CLOSE = 0.05  # assignments that differ by less leave the choice open
 MOST_KEPT = 300  # assignments that are followed up
-# d, c and n are tokens, compute and parameters where they are so large; else a dimension, an index, examples
+# d, c and n are tokens, compute and parameters if they are this large; else a dimension, an index, examples
 LETTERS = {"d": ("tokens", FEWEST_TOKENS), "c": ("compute", 1e12), "n": ("n_params", 1e7)}
 SUBSCRIPT = re.compile(r"[ND]_[A-Za-z][A-Za-z_]{2,}")  # of some kind; parameters where they are so many:
 FEWEST_OF_N = 1e6
@@ -87,19 +87,25 @@ MOST_PERCENT = 101
 SAME_LOSS = 2e-3  # of a loss from the logarithm of its perplexity, both rounded
 SAME_FLOPS = 0.1  # spread of ln(compute / (6 n_params tokens)) that is one way of counting
 UNITS = {"parameters": "params", "tokens": "tokens", "FLOPs": "flops", "examples": "train examples"}
-NO_MEASUREMENT = {"log", "scale", "weight", "coef", "coefficient", "fn", "function", "type", "gap", "time"}
-NO_MEASUREMENT |= {"ratio", "gain", "improvement", "delta", "diff", "difference", "change", "reduction"}
-NO_RESULT = {
-    *HYPERPARAMETERS, "id", "index", "gpu", "gpus", "hours", "hrs", "minutes", "duration", "runtime",
+# words that make another quantity of a measurement: loss_scale, accuracy gain
+NO_MEASUREMENT = {
+    "log", "scale", "weight", "coef", "coefficient", "fn", "function", "type", "gap", "time", "ratio", "gain",
+    "improvement", "delta", "diff", "difference", "change", "reduction",
 }  # fmt: skip
-NO_RESULT |= {"wall", "cost", "usd", "memory", "gb", "mb", "throughput", "speed", "mfu", "per"}
-NO_RESULT |= {"date", "seconds", "secs", "sec", "ms", "latency", "elapsed", "energy", "kwh", "grad"}
-NO_RESULT |= {"lead", "leadtime", "horizon", "delay", "ahead"}
+# words of columns that may follow a size and are not results
+NO_RESULT = {
+    *HYPERPARAMETERS, "id", "index", "gpu", "gpus", "hours", "hrs", "minutes", "duration", "runtime", "wall",
+    "cost", "usd", "memory", "gb", "mb", "throughput", "speed", "mfu", "per", "date", "seconds", "secs",
+    "sec", "ms", "latency", "elapsed", "energy", "kwh", "grad", "lead", "leadtime", "horizon", "delay",
+    "ahead",
+}  # fmt: skip
 # results that rise with size and are not shares of a whole
 NO_SHARE = {"return", "returns", "reward", "rewards", "elo", "psnr", "snr", "db"}
 _VALUES = {"value", "values", "mean", "avg", "average", "score", "metric", "objective", "result", "y", "0"}
-_COUNTING = {"n", "num", "size", "count", "samples", "examples", "time", "sec", "seconds", "step", "steps"}
-_COUNTING |= {"epoch", "epochs", "every", "interval", "batch", "batches", "freq", "lines", "seqs", "tokens"}
+_COUNTING = {
+    "n", "num", "size", "count", "samples", "examples", "time", "sec", "seconds", "step", "steps", "epoch",
+    "epochs", "every", "interval", "batch", "batches", "freq", "lines", "seqs", "tokens",
+}  # fmt: skip
 _SHARED = {*OF_SETS, "pct", "percent"} - {*TRAIN}  # cells in percent under such a name are shares of data
 # fraction of ImageNet, but not of the parameters that are trained
 _PART_OF = re.compile(
@@ -115,17 +121,17 @@ _OF_ONE_STEP = {"batch", "context", "ctx", "seq", "sequence", "length", "window"
 
 @dataclass(frozen=True)
 class Meaning:
-    """What a column may be.
+    """A candidate meaning of a column.
 
     Attributes:
         column, role: its name there, and the standard one.
-        evidence: of name, unit and values; below zero it counts where a part of the table is missing.
-        needs: names one of which must be in the table, too.
-        without: names none of which may be.
+        evidence: from name, unit and values; below zero it counts only if it fills a missing part.
+        needs: standard names of which the table must have one.
+        without: standard names that the table must not have.
         followed: whether a measurement must rise or fall with the values.
         direction: whether values must rise (1) or fall (−1) with every size.
         unit: of the values, where it is not the usual one.
-        only: whether it is a measurement of no standard name, which is said.
+        only: whether its name is no standard measurement; a note says so.
     """
 
     column: str
@@ -197,7 +203,7 @@ class _Table:
     # --- evidence ----------------------------------------------------------------------------------
 
     def by_name(self) -> Iterable[Meaning]:
-        """What names in the lists and by the rules of `curves.names` say, where values can be that."""
+        """Meanings by the names and rules of `curves.names`, where the values allow them."""
         for ours, columns in self.names.items():
             active, _ = counted_twice(columns) if ours == "n_params" else ([], [])
             whole = sorted(columns, key=lambda c: bool(_WITHOUT & {*bare(c).split("_")}))  # all, then a part
@@ -214,7 +220,7 @@ class _Table:
                 yield Meaning(column, role, evidence, without=("tokens", "examples") if of_part else ())
 
     def by_unit(self) -> Iterable[Meaning]:
-        """What cells say that they count: "1 billion tokens" under Training data."""
+        """Meanings by the unit in cells: "1 billion tokens" in a column "Training data"."""
         for column in [c for c in self.cells if c in self.others]:
             unit = self.cells[column].unit
             name = "" if column.startswith("Unnamed: ") or column == "table" else column
@@ -323,7 +329,7 @@ class _Table:
                 yield Meaning(column, "test_accuracy", -5.0, without=TRAINED, direction=1, only=True)
 
     def by_values(self, kept: Collection[str]) -> Iterable[Meaning]:
-        """Columns of which no name says anything: a size written as 19M, one that a measurement follows."""
+        """Columns with unknown names: a size written as 19M, or one that a measurement follows."""
         numeric = [c for c in self.frame if is_numeric(self.frame[c])]
         by_model = any(names_sizes(self.frame[c]) for c in self.frame if c not in numeric)
         taken = {*kept, *(c for columns in self.names.values() for c in columns)}
@@ -458,7 +464,7 @@ class _Table:
     # --- the choice --------------------------------------------------------------------------------
 
     def best(self, candidates: Iterable[Meaning]) -> Meanings:
-        """The assignment with the most evidence; what stays open in it is taken out of it."""
+        """The assignment with the most evidence, and the choices that stay open."""
         by_role: dict[str, dict[str, Meaning]] = {}
         for each in candidates:
             before = by_role.setdefault(each.role, {}).get(each.column)
@@ -495,7 +501,7 @@ class _Table:
         return OF_A_PART * sum(1 for part in PARTS if there & {*part})
 
     def _together(self, chosen: tuple[Meaning, ...]) -> float:
-        """What an assignment has as a whole; minus infinity where it contradicts itself."""
+        """Evidence for an assignment as a whole; minus infinity if it contradicts itself."""
         there = {c: c for c in self.known} | {m.role: m.column for m in chosen}
         for m in chosen:
             others = {*there} - {m.role}

@@ -1,4 +1,4 @@
-"""The columns of a foreign table under our names, in plain numbers and fractions."""
+"""Give the columns of a table standard names, and convert them to plain numbers and fractions."""
 
 from __future__ import annotations
 
@@ -90,9 +90,9 @@ class Naming:
     Args:
         frame: the table as it was found; ``frame.attrs["decimal_comma"]`` says that commas may be decimal
             points.
-        columns: names that were asked for, ours to theirs.
+        columns: names that the caller gave, ours to theirs.
         names: what columns were called before, theirs to ours.
-        kept: columns that keep names of which nothing is known.
+        kept: columns that keep their names even if these are unknown.
 
     Attributes:
         frame: the table.
@@ -100,8 +100,8 @@ class Naming:
         found: the names of the columns that the table had.
         changes: what was done to the values of columns, by our names.
         units: of losses, by our names.
-        guessed: our names of columns of which values alone say what they are.
-        notes: what else is to be known of columns.
+        guessed: our names of columns that were recognised by their values alone.
+        notes: further remarks on columns.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class Naming:
         self._doubt_errors(set(columns))
 
     def _read_spelling(self, asked: Collection[str]) -> None:
-        """Put names right that are known but for one letter, num_paramters, or have a prefix: config.n."""
+        """Correct names with one wrong letter (num_paramters), and strip prefixes (config.n)."""
         for theirs in (c for c in self.frame.columns if c not in asked):
             if (letter := without_prefix(theirs)) in LETTERS and letter not in self.frame:
                 self._rename(theirs, letter)
@@ -165,7 +165,7 @@ class Naming:
                 self._rename(column, found.name)
 
     def _in_ones(self, column: str, theirs: str, found: Header, origin: str) -> pd.Series | None:
-        """The values without the unit of the name; None where the name has none."""
+        """The values multiplied by the unit in the name; None if the name has none."""
         values, cells = self.frame[column], self._cells.get(column)
         if found.name == "compute" != column != theirs:  # asked for as another size
             return None
@@ -198,7 +198,7 @@ class Naming:
         return scaled
 
     def _of_logarithm(self, column: str, theirs: str, found: Header, origin: str) -> pd.Series | None:
-        """The sizes or measurements of which a column has the logarithms; a log loss is none."""
+        """Undo the logarithm of sizes or measurements; a log loss is not one."""
         values, base = self.frame[column], found.log
         lowest, highest = float(values.min()), float(values.max())
         is_result = (kind := quantity(found.name)) is not None and not kind.is_spread
@@ -217,7 +217,7 @@ class Naming:
         return power.round(0) if not is_result and power.min() >= FEWEST_PARAMS else power
 
     def _mark_percent(self, column: str, name: str) -> None:
-        """Keep that errors and accuracies were in percent, in which they are answered."""
+        """Remember that errors and accuracies were in percent, so that answers are, too."""
         if (found := quantity(name)) is not None and found.kind in ("accuracy", "error"):
             self.units[column] = "%"
 
@@ -268,7 +268,7 @@ class Naming:
             self._rename("loss", "train_loss" if splits == ["test_loss"] else "test_loss")
 
     def _tell_training(self, asked: set[str]) -> None:
-        """A loss in other rows than the accuracy or error is logged in training, these in evaluations."""
+        """A loss that stands in other rows than the accuracy or error is the training loss."""
         found = {
             c: q for c in self.frame if c not in asked and (q := measured(self.frame, c)) and not q.split
         }
@@ -282,7 +282,7 @@ class Naming:
             self.notes.append(f"{losses[0]} is the training loss: no row has it beside {scores[0]}")
 
     def _give(self, meaning: Meaning) -> None:
-        """Give a column its meaning; a perplexity gives the loss, its logarithm, of which laws are."""
+        """Give a column its standard name; a perplexity becomes its logarithm, the loss."""
         kind = quantity(meaning.column)
         others = (c for c in self.frame if c != meaning.column and measured(self.frame, c))
         if meaning.only and not any(others):
@@ -300,7 +300,7 @@ class Naming:
             self._rename(meaning.column, meaning.role)
 
     def _leave_open(self, choice: tuple[Meaning, ...], origin: str) -> None:
-        """Say which columns are equally likely; refuse the table where each of them is likely by itself."""
+        """Note which columns are equally likely; refuse the table if each is likely by itself."""
         ways = [f"--column '{each.role}={each.column}'" for each in choice]
         columns = [each.column for each in choice]
         if choice[0].evidence > 0:
@@ -310,7 +310,7 @@ class Naming:
         self.notes.append(f"{choice[0].role} may be one of {listed(columns, 2)} ({ways[0]})")
 
     def _name_others(self, meaning: Meaning, found: list[Any]) -> None:
-        """Say which other columns a size could have been, where they have other values."""
+        """Note other columns that could be the same size and have other values."""
         ours = meaning.role
         others = [c for c in found if c in self.frame and is_numeric(self.frame[c])]
         differ = [c for c in others if not np.allclose(self.frame[c], self.frame[ours], equal_nan=True)]
@@ -320,7 +320,7 @@ class Naming:
             )
 
     def _doubt_text(self, column: str, origin: str) -> None:
-        """Refuse a size in which most values are numbers and some are not; say where all of it is text."""
+        """Refuse a size with a few values that are not numbers; note one that is all text."""
         wrong = self._values.wrong(column)
         if wrong.empty:
             return
@@ -328,12 +328,12 @@ class Naming:
         if 2 * len(wrong) < self.frame[column].count():
             raise BadInput(
                 f"{origin}, row {wrong.index[0] + 1}: {column} = {value!r} does not read as a number. "
-                "Correct it, leave it empty where it is not known, or rename the column if it is no size"
+                "Correct it, leave it empty if it is not known, or rename the column if it is no size"
             )
         self.notes.append(f"{column} is text: {value!r} does not read as a number")
 
     def _prefer_tokens(self, asked: set[str]) -> None:
-        """Sequences beside tokens, of which each has equally many, are no size of their own."""
+        """Rename sequences of equal length beside tokens: they are not a second size."""
         pair = [self.frame[c] for c in ("tokens", "n_data") if c in self.frame and c not in asked]
         if len(pair) < 2 or not all(map(is_numeric, pair)) or "sequences" in self.frame:
             return
@@ -358,7 +358,7 @@ class Naming:
     # --- sizes that stand elsewhere ----------------------------------------------------------------
 
     def _read_sizes_in_names(self, asked: set[str]) -> None:
-        """Parameters and tokens from names such as Pythia-160M, where no column says them."""
+        """Take parameters and tokens from names such as Pythia-160M if no column has them."""
         if "n_params" in self.frame or "width" in self.frame:
             return
         texts = [c for c in ("model", "run", "experiment") if c in self.frame]
@@ -397,9 +397,9 @@ class Naming:
                     self.units |= {ours: "hours"} if ours != role else {}
 
     def _read_families(self) -> None:
-        """What the names of runs have beside their numbers, where it recurs: cosine-70M and wsd-70M.
+        """Group runs by their names without numbers: cosine-70M and wsd-70M are two families.
 
-        Not where another column tells the same runs apart.
+        Not if another column distinguishes the same groups.
         """
         if "run" not in self.frame or is_numeric(self.frame["run"]) or "family" in self.frame:
             return
@@ -415,7 +415,7 @@ class Naming:
             self.notes.append(f"families by the names of runs: {listed(counts.index)}")
 
     def _fill_groups(self) -> None:
-        """Sizes and models that are written once for a group of rows, as merged cells are."""
+        """Fill down sizes and models that are written once for a group of rows, as in merged cells."""
         sizes = [c for c in self.frame if (c in SIZES and is_numeric(self.frame[c])) or c == "model"]
         for column in sizes:
             values = self.frame[column]
@@ -431,7 +431,7 @@ class Naming:
                 self._changed(column, f"filled down in {counted(gaps, 'row')}")
 
     def _read_ratio(self) -> None:
-        """Tokens from tokens per parameter, where no column says how many."""
+        """Compute tokens from tokens per parameter if no column has them."""
         ratio = next((c for c in self.frame if _RATIO.fullmatch(bare(c)) and is_numeric(self.frame[c])), None)
         if ratio is None or "n_params" not in self.frame or {"tokens", "n_data", "examples"} & {*self.frame}:
             return
@@ -440,7 +440,7 @@ class Naming:
             self._changed("tokens", f"= {ratio} × n_params")
 
     def _read_products(self) -> None:
-        """Tokens from steps, batch and length, parameters from layers and width, where no column has them."""
+        """Compute missing tokens from steps, batch and length, missing parameters from layers and width."""
         named = {bare(theirs): self.names.get(theirs, theirs) for theirs in self.found}
         numbers = {c for c in self.frame if is_numeric(self.frame[c])}
 
@@ -465,7 +465,7 @@ class Naming:
     # --- measurements ------------------------------------------------------------------------------
 
     def _read_percent(self) -> None:
-        """Errors and accuracies in percent become fractions; an accuracy also gives the error."""
+        """Convert percent to fractions, and add the error of an accuracy."""
         for error, accuracy in (("train_error", "train_accuracy"), ("test_error", "test_accuracy")):
             for name in (error, accuracy):
                 of_cells = name in self._cells and self._cells[name].percent
@@ -489,7 +489,7 @@ class Naming:
                 self.units |= {error: self.units[accuracy]} if accuracy in self.units else {}
 
     def _keep_spreads(self) -> None:
-        """What stood behind ±: a standard error or a standard deviation, which the table does not say."""
+        """Keep the numbers behind ± in a column: standard errors or standard deviations."""
         for column, cells in self._cells.items():
             name = f"{column}_spread"
             if cells.spread is not None and column in self.frame and name not in self.frame:
@@ -499,7 +499,7 @@ class Naming:
                 )
 
     def _doubt_errors(self, asked: set[str]) -> None:
-        """Say what a plain `error` beside a measurement may be."""
+        """Note what a plain `error` beside a measurement may be."""
         for column in (c for c in self.frame.columns if bare(c) in ERROR and c not in ("test_error", *asked)):
             self.notes.append(
                 f"{column} may be a test error (--column test_error={column}) or a standard error (laws fit "

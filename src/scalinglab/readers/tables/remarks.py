@@ -1,7 +1,7 @@
-"""What of a table is left out or shortened: times, messages and samples, long texts, too many numbers.
+"""Leave out times, messages and text samples, and shorten long texts.
 
-A text is a setting, by which runs are told apart. Text that changes from row to row would make each row a run
-of its own, so it is left out, and the line on what was understood says so.
+Text columns are settings, which tell runs apart. Text that changes from row to row would make every row a
+run, so it is left out, and `Curves.understood` says so.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from scalinglab.readers.tables.values import TEXT
 
 LONGEST_TEXT = 200  # characters of a value
 PREFIX = 40  # characters of a longer one that are kept, before its hash
-LEFT_OUT = "left_out"  # in a table's attrs: the columns with values that were left out or shortened
+LEFT_OUT = "left_out"  # in a table's attrs: columns of which values were left out or shortened
 GUESSED = "guessed"  # in a table's attrs: columns of which values alone say what they are
 NOTES = "notes"  # in a table's attrs: remarks on the file
 FEWEST_TEXTS = 6  # different texts within runs before they count as messages
@@ -33,12 +33,12 @@ _TIME = (
 def without_remarks(
     frame: pd.DataFrame, asked: Collection[str], before: Collection[str] = ()
 ) -> tuple[pd.DataFrame, list[str], list[str]]:
-    """The table without such columns, these columns, and notes on others.
+    """The table without times and messages, the names of the columns left out, and notes on shortened ones.
 
     Args:
         frame: under standard names.
-        asked: columns that were asked for, which stay.
-        before: columns with arrays or long texts, in the table as far as they are short or shortened.
+        asked: columns that the caller named; they stay.
+        before: columns from which arrays or long texts were removed on reading.
     """
     texts = [c for c in frame.columns if c not in (*TEXT, *asked) and not is_numeric(frame[c])]
     others = [c for c in texts if c not in before and not is_seed(c)]
@@ -56,7 +56,7 @@ def is_time(column: pd.Series) -> bool:
     values = column.dropna().astype(str)
     if not (len(values) and values.str.fullmatch(_TIME).all()):
         return False
-    # a date that recurs, such as that of a data set, tells runs apart
+    # a date that recurs, such as the version of a data set, tells runs apart
     return bool(values.str.contains(r"[:a-z]").any() or values.nunique() >= NEARLY_ALL * len(values))
 
 

@@ -1,4 +1,4 @@
-"""Which rows of a table belong to one run, and how much data each run has seen."""
+"""Find which rows of a table belong to one run, and how much data each run has seen."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FEWEST_EVEN = 16  # rows in which tokens or examples grow in even steps before t
 
 
 def declared_settings(frame: pd.DataFrame, asked: Iterable[str]) -> list[str]:
-    """Columns that are settings although they are not in the standard list: asked for, or known."""
+    """Settings that are not in the standard list: named by the caller, or known hyperparameters."""
     known = [
         c for c in frame.columns if bare(c) in HYPERPARAMETERS or (is_setting(c) and quantity(c) is None)
     ]
@@ -39,7 +39,7 @@ def setting_columns(frame: pd.DataFrame, declared: list[str]) -> list[str]:
 def lacks_data_of_isoflops(frame: pd.DataFrame) -> bool:
     """Whether models of several sizes have one compute (within 1 %), and no column says how much data.
 
-    FLOPs that are enough for fewer than `FEWEST_SEEN` examples are those of one example, not of a training.
+    FLOPs that suffice for fewer than `FEWEST_SEEN` examples are those of one example, not of a run.
     """
     if any(name in frame for name in DATA):
         return False
@@ -64,7 +64,7 @@ def with_data_of_isoflops(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]
 
 
 def without_copies(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[int], list[str]]:
-    """A table without rows that say again what another row says of a named run, their places, and a note."""
+    """The table without repeated rows of a named run, the places of these rows, and a note."""
     numbers = [c for c in frame if is_numeric(frame[c])]
     alike = frame[frame.duplicated(["run", *numbers], keep=False)] if "run" in frame else frame[:0]
     copies = alike.index[alike.astype(str).duplicated()]
@@ -77,7 +77,7 @@ def without_copies(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[int], list[s
 
 
 def _logged_again(frame: pd.DataFrame) -> pd.Index:
-    """Rows that their run logs again after it went back to an earlier step, and not to its first."""
+    """Rows that a run logged twice because it resumed from an earlier checkpoint."""
     step = next((c for c in CHECKPOINTS if c in frame and is_numeric(frame[c])), None)
     if "run" not in frame or step is None or not frame.duplicated(["run", step]).any():
         return frame.index[:0]
@@ -181,7 +181,7 @@ def _names_models(frame: pd.DataFrame) -> bool:
 
 
 def constant_settings(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """Numbers that should be constant in a run: filled in where logged once, renamed where they change.
+    """Settings with numbers: filled in where they were logged once, renamed where they change within a run.
 
     A learning rate that decays becomes `current_learning_rate`, and its highest value the run's.
     """
@@ -293,7 +293,7 @@ def _even_tokens(frame: pd.DataFrame, declared: list[str], names: Mapping[str, s
 
 
 def _are_sizes(frame: pd.DataFrame, declared: list[str], names: Mapping[str, str]) -> bool:
-    """Whether a column called `examples`, not `examples_seen`, has the sizes of runs, as tokens may have."""
+    """Whether a column called `examples` holds the data sizes of runs rather than their progress."""
     alone = not {"n_data", "tokens"} & {*frame.columns} and "examples" not in names.values()
     return alone and not _grow_evenly(frame, declared, "examples")
 

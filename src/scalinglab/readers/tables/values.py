@@ -1,4 +1,4 @@
-"""Cells of text as numbers, column by column, and what was written beside them: units, %, ±, words."""
+"""Convert text columns to numbers, and keep what was written beside them: units, %, ±, words."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Values:
     Attributes:
         frame: the table.
         read: the columns that were text, by name: what was written beside the numbers.
-        changes: what a value was read as, by column, where that needs saying.
+        changes: notes on how values were read, by column.
     """
 
     frame: pd.DataFrame
@@ -55,7 +55,7 @@ class Values:
                 self._take(column, found)
 
     def _take(self, column: str, found: Numbers) -> None:
-        """Replace a column by its numbers."""
+        """Replace a text column by its numbers, and note how they were read."""
         before = self.frame[column]
         self.read[column] = found
         self.frame[column] = found.values
@@ -86,7 +86,7 @@ class Values:
         return is_count and not has_dots_for_thousands([*self.frame[column].dropna().astype(str)])
 
     def wrong(self, column: str) -> pd.Series:
-        """The texts of a column that are no numbers."""
+        """The texts of a column that are not numbers."""
         known = self.frame[column].dropna().astype(str)
         comma = self._has_decimal_comma(column)
         return known[[number(text, decimal_comma=comma) is None for text in known]]

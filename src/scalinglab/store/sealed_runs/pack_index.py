@@ -42,7 +42,7 @@ class PackIndex:
     ends: np.ndarray
 
     def ended(self, run: str) -> str | None:
-        """How a run ended; None where the pack does not hold it."""
+        """How a run ended; None if the pack does not hold it."""
         key = _key(run)
         place = int(np.searchsorted(self.keys, key))
         return SEALED[self.ends[place]] if place < len(self.keys) and self.keys[place] == key else None
@@ -99,7 +99,7 @@ def read_index(folder: Path, pack: str) -> PackIndex:
 
 
 def read_tail(folder: Path, pack: str) -> bytes | None:
-    """The copy of a pack's end; None where there is none that is intact."""
+    """The copy of a pack's end; None if there is none that is intact."""
     try:
         return bytes(read_checked(folder / f"{pack.removesuffix('.parquet')}.footer"))
     except (FileNotFoundError, Damaged):
@@ -107,7 +107,7 @@ def read_tail(folder: Path, pack: str) -> bytes | None:
 
 
 def indexed(folder: Path) -> set[str] | None:
-    """The names of the packs that have an index or had one; None where the store has no indexes at all."""
+    """The names of the packs that have an index or had one; None if the store has no indexes at all."""
     try:
         names = os.listdir(folder)
     except FileNotFoundError:

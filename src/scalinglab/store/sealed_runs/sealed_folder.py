@@ -86,7 +86,7 @@ class SealedFolder:
         return self._steady(look, self._listed)
 
     def ended(self, run: str) -> str | None:
-        """How a run ended, `unreadable` where its file is damaged, None where it is not here.
+        """How a run ended, `unreadable` where its file is damaged, None if it is not here.
 
         Raises:
             NewerFormat, Inaccessible: its file cannot be read here, though it may be intact.
@@ -105,7 +105,7 @@ class SealedFolder:
         return own() or self._steady(lambda: own() or self._ended_in_packs(run), self._pack_names)
 
     def record(self, run: str) -> Record | None:
-        """The record of one run, None where it is not here."""
+        """The record of one run, None if it is not here."""
         return self._steady(lambda: self._record(run), self._listed)
 
     def _record(self, run: str) -> Record | None:
@@ -376,7 +376,7 @@ class SealedFolder:
         return sorted(name for name in known if os.path.exists(f"{folder}{os.sep}{name}"))
 
     def _packs(self) -> dict[str, parquet.Footer | None]:
-        """The packs that no other replaces, with their footers; None where one cannot be read."""
+        """The packs that no other replaces, with their footers; None if one cannot be read."""
         found: dict[str, parquet.Footer | None] = {}
         for name in self._listed():
             try:
@@ -396,7 +396,7 @@ class SealedFolder:
         return self._footers[key]
 
     def _index(self, name: str) -> PackIndex | None:
-        """The index of a pack; None where the pack is damaged."""
+        """The index of a pack; None if the pack is damaged."""
         size = os.stat(f"{self.path}{os.sep}{name}").st_size
         key = (name, size)
         if key not in self._indexes:
