@@ -21,11 +21,11 @@ from scalinglab.errors import BadInput, NotDetermined, nearest
 from scalinglab.laws import forms
 from scalinglab.laws.extrapolation.stacking import extrapolate
 from scalinglab.laws.fitting import fit as fitting
+from scalinglab.laws.fitting import outliers
 from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.data.from_curves import DATA_SEEN, Table, points_of
 from scalinglab.laws.fitting.data.points import ON_THE_LINE, by_name, line_of, places_of, shaped
 from scalinglab.laws.fitting.law import Law, known_parameters
-from scalinglab.laws.fitting.outliers import FEW
 from scalinglab.laws.surface import Surface
 from scalinglab.laws.surface import fit as fit_surface
 from scalinglab.readers.guards import SEARCHED, Question, refuse_doubtful
@@ -33,7 +33,7 @@ from scalinglab.readers.tables.meanings import NO_MEASUREMENT, NO_RESULT
 from scalinglab.results.distributions import Estimate, WithEnds, check_level
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.sentences import spoken
-from scalinglab.results.types import Reason, Remark, noted, reason_of
+from scalinglab.results.types import Reason, Remark, noted
 from scalinglab.support.words import Share, count
 
 if TYPE_CHECKING:
@@ -108,28 +108,13 @@ class Chosen:
         elif self.x not in known:  # of two sizes the forms of n_params and n_data
             sizes = dict(zip(PAIR, sizes.values(), strict=True)) if len(sizes) == len(PAIR) else sizes
             form = "auto" if len(sizes) == len(PAIR) else "search"
-        surface, note = self._surface([*sizes], form, self.table)
-        notes = _merged((*self.table.notes, *surface.law.points.notes), note)
+        surface = fit_surface(self.table, x=tuple(sizes), form=form)
+        note = fitting.outlier_note(surface.law, self.y, **self.units)
+        left_out = (n for n in surface.law.points.notes if n.code == outliers.LEFT_OUT)
+        note = (*(outliers.renamed(n, self.y, self.units) for n in left_out), *note)
+        notes = _merged(surface.law.points.notes, note)
         law = replace(surface.law, points=replace(surface.law.points, notes=notes))
         return Fit(self, law, replace(surface, law=law), form in ("auto", "search"), notes)
-
-    def _surface(
-        self, variables: Sequence[str], form: str, table: Table, left_out: tuple[Reason, ...] = ()
-    ) -> tuple[Surface, tuple[Reason, ...]]:
-        """The surface without outliers, where these are few, and a note on each."""
-        sizes = dict(zip(variables, table.x, strict=True))
-        surface = fit_surface(variables=sizes, loss=table.y, runs=table.runs, form=form)
-        columns = dict(zip(surface.law.form.variables, self.units.values(), strict=True))
-        try:
-            return surface, (*left_out, *fitting.outlier_note(surface.law, self.y, **columns))
-        except NotDetermined as error:
-            outlier = reason_of(error).details
-            if len(left_out) + 1 > FEW * len(self.table.y):
-                raise
-        at = np.array([*outlier["at"].values()])[:, None]
-        wrong = np.isclose(table.x, at, rtol=1e-9).all(axis=0) & (table.y == outlier["measured"])
-        notes = (*left_out, Reason("outlier_left_out", **outlier))
-        return self._surface(variables, form, table.keep(~wrong), notes)
 
 
 def _merged(notes: Sequence[Reason], more: Sequence[Reason]) -> tuple[Reason, ...]:

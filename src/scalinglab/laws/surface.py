@@ -27,12 +27,13 @@ import numpy as np
 from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE
 from scalinglab.errors import BadInput, NotDetermined, ScalinglabError, nearest
 from scalinglab.laws import form_choice, forms
+from scalinglab.laws.fitting import outliers
 from scalinglab.laws.fitting.bend import SIGNIFICANT, Bend, of_surface
 from scalinglab.laws.fitting.data import points
-from scalinglab.laws.fitting.data.from_curves import is_table, points_from
+from scalinglab.laws.fitting.data.from_curves import Table, is_table, points_from
 from scalinglab.laws.fitting.data.points import MANY, positive, shaped, two_dimensional
+from scalinglab.laws.fitting.fit import few_runs, fit_points, refit
 from scalinglab.laws.fitting.fit import fit as fit_form
-from scalinglab.laws.fitting.fit import fit_points, refit
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.fitting.solution import ROUNDING, Solution, in_order, open_ended, sizes_of
 from scalinglab.laws.fitting.statistics import WIDE
@@ -614,7 +615,8 @@ def fit(
             names.
         n_params, n_data, loss: the arrays, by name.
         x, y: names of columns of the table, by default the form's variables (n_params and n_data), and loss.
-        reduce, where, mixed: which rows of the table count, as in `scalinglab.laws.fit`.
+        reduce, where, mixed: which rows of the table count, as in `scalinglab.laws.fit`. An outlier among
+            few runs of a table is left out, up to one point of ten, and noted.
         drop_highest: how many points of the table with the highest y to leave out.
         form: the name of a form of two variables and more (`scalinglab laws forms` lists them), a `Form`,
             several to average, "auto": all forms of the variables, or "search": one that is found for the
@@ -648,7 +650,7 @@ def fit(
     given_sizes = {n: v for n, v in options.items() if n in chosen.variables and v is not None}
     options = {n: v for n, v in options.items() if n not in chosen.variables}
     rows: dict[str, Any] = {"where": where, "drop_highest": drop_highest, "mixed": mixed, "reduce": reduce}
-    if data and is_table(data[0]):
+    if data and (is_table(data[0]) or isinstance(data[0], Table)):
         policy = options.get("nan_policy", "raise")
         columns = (chosen.variables, "loss")
         table = points_from(data, x, y, columns=columns, runs=runs, nan_policy=policy, **rows)
@@ -680,7 +682,29 @@ def fit(
         two_dimensional(law.points.x, chosen.variables)
     # bounds, priors and ties are of the parameters of one form
     alone = bounds or options.get("priors") or options.get("tie")
-    return _averaged(law, () if alone else tried[1:], fitted, seed)
+    found = _averaged(law, () if alone else tried[1:], fitted, seed)
+    others = _without_outlier(found, table)
+    if others is None:
+        return found
+    return fit(others, x=chosen.variables, form=form, delta=delta, bounds=bounds, seed=seed, **options)
+
+
+def _without_outlier(fitted: Surface, table: Table) -> Table | None:
+    """The points without the one that does not follow the others, where runs are few.
+
+    None where there is none, where it would be more than one point of ten, and of arrays, whose points the
+    caller knows.
+    """
+    notes = fitted.law.points.notes
+    outlier = next((note.details for note in notes if note.code in outliers.CODES), None)
+    left_out = sum(note.code == outliers.LEFT_OUT for note in notes)
+    many = left_out + 1 > outliers.FEW * (len(table.y) + left_out)
+    if not table.names or outlier is None or many or not few_runs(fitted.law):
+        return None
+    at = np.array([*outlier["at"].values()])[:, None]
+    wrong = np.isclose(table.x, at, rtol=1e-9).all(axis=0) & (table.y == outlier["measured"])
+    kept = replace(table, x=np.asarray(table.x)).keep(~wrong)
+    return replace(kept, notes=(*table.notes, Reason(outliers.LEFT_OUT, **outlier)))
 
 
 def forms_of(

@@ -180,9 +180,14 @@ def outlier_note(law: Law, y: str = "y", **names: str) -> tuple[Reason, ...]:
         NotDetermined: the others are too few to outweigh it.
     """
     note = tuple(outliers.renamed(note, y, names) for note in law.points.notes if note.code in outliers.CODES)
-    if note and len(np.unique(law.points.runs)) < points.MANY * len(law.form.parameters):
+    if note and few_runs(law):
         raise NotDetermined(note[0])
     return note
+
+
+def few_runs(law: Law) -> bool:
+    """Whether the runs are too few to outweigh one that does not follow the others."""
+    return len(np.unique(law.points.runs)) < points.MANY * len(law.form.parameters)
 
 
 def table_outlier_note(table: Table, nan_policy: str = "raise") -> tuple[Reason, ...]:

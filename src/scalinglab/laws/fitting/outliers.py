@@ -37,6 +37,7 @@ FEW = 0.1  # convention: share of the points up to which the others are most
 ROUNDS = 20  # search: of leaving out what is far, until the same points are
 
 CODES = ("outlier", "outlier_at_an_end")
+LEFT_OUT = "outlier_left_out"
 
 
 def renamed(reason: Reason, y: str, names: Mapping[str, str]) -> Reason:
