@@ -141,7 +141,7 @@ def choose(
     elif len(variables) > 1:
         names = variables
     else:
-        names = _varying(curves, single=form != "auto")
+        names = varying_sizes(curves, single=form != "auto")
     names = tuple(curves.resolve(name) for name in names)
     if len(names) > 1 and "n_data" in curves.frame:  # of a run, and not what its checkpoints have seen
         names = tuple("n_data" if name in DATA_SEEN else name for name in names)
@@ -196,8 +196,8 @@ def _also_measured(curves: Curves, y: str) -> tuple[str, ...]:
     return tuple(c for c in varied if (q := quantity(c)) and not q.is_spread and q.split != "train")
 
 
-def _varying(curves: Curves, single: bool) -> tuple[str, ...]:
-    """The columns of the sizes that vary; one where a `single` one is wanted."""
+def varying_sizes(curves: Curves, single: bool) -> tuple[str, ...]:
+    """The columns of the sizes that vary: n_params and n_data together unless a `single` one is wanted."""
     varied = [c for c in SIZES if c in curves.frame and curves.frame[c].nunique() > 1]
     # runs of one length still see more data as they go
     seen = "n_data" in curves.frame and any(name in varied for name in DATA_SEEN)

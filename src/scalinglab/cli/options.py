@@ -194,7 +194,7 @@ HELP = {
     "path": "the folder of the store, e.g. runs/.",
     "reduce": "which rows of a run to use: auto, best (lowest y, or highest accuracy), last or all.",
     "drop_bad": "drop invalid points (NaN, infinite; in logs: not positive) instead of stopping.",
-    "x": "the column on the x axis, e.g. n_data.",
+    "x": "the column of the size, e.g. n_data. Default: the size that varies.",
     "y": "the column to fit or predict. Default: test_error, or test_loss without errors.",
     "size": "the column that identifies each curve, e.g. n_data.",
     "level": "confidence level of the intervals, e.g. 0.95.",

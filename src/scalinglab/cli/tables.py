@@ -142,12 +142,13 @@ class Table(Rows):
     mixed: bool = False
 
     def query(
-        self, x: str | list[str], y: str | None, *, roles: Mapping[str, str] | None = None,
+        self, x: str | list[str] | None, y: str | None, *, roles: Mapping[str, str] | None = None,
         error: str | None = None, usual: str | None = None, beside: Sequence[str] = (), **rows: Any,
     ) -> TableQuery:  # fmt: skip
         """The table, and how points are taken; columns go by their standard names or by those in the file.
 
         Args:
+            x: None for the size that varies, as `answer` chooses it.
             y: the column; None for the usual one, else that of `curves.columns.measure_of`.
             roles: which of the columns asked for are n_params and n_data, ours to theirs.
             error: the column of y's standard error.
@@ -155,10 +156,13 @@ class Table(Rows):
             beside: further columns that are measured, as a score beside a loss.
             rows: further choices of rows, as `drop_highest`.
         """
+        from scalinglab.answers.fitted import varying_sizes
         from scalinglab.curves.columns import measure_of
 
-        names, where = ([x] if isinstance(x, str) else x), self.where or {}
+        names, where = [x] if isinstance(x, str) else x or [], self.where or {}
         table = read_table(self.file, self.column, names, roles)
+        if x is None:
+            names = [x := varying_sizes(table.curves(), single=True)[0]]
         of_run = {theirs: ours for ours, theirs in (roles or {}).items()}
         columns = [table.resolve(name, of_run.get(name)) for name in names]
         rows |= {

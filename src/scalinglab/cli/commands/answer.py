@@ -180,7 +180,7 @@ def explain(run: Annotated[str, ARGUMENT], store: Path | None = None, samples: i
 
 @command("forecast make")
 def make(
-    table: Table, at: float, seal: Path, x: str = "n_data", y: str | None = None, level: float = 0.95
+    table: Table, at: float, seal: Path, x: str | None = None, y: str | None = None, level: float = 0.95
 ) -> Output:
     """Predict one more run and seal the prediction with the hash of its data.
 
@@ -195,7 +195,7 @@ def make(
 
     query = table.query(x, y)
     found = sl.laws.extrapolate(query.frame, at=at, level=level, **query.points)
-    document = sealed.make(found, seal, what=f"{query.y} at {x} = {at:g}")
+    document = sealed.make(found, seal, what=f"{query.y} at {query.x} = {at:g}")
     row = {name: document[name] for name in ("at", "mean", "low", "high")}
     text = f"{found.summary()}\nsealed: {seal} (sha256 {document['sha256'][:12]})"
     return Output(document, [row], text)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @command("laws fit", figure="law")
 def fit(
     table: Table,
-    x: str = "n_data",
+    x: str | None = None,
     y: str | None = None,
     form: Words = "auto",
     at: Numbers | None = None,
@@ -66,7 +66,7 @@ def fit(
     }  # fmt: skip
     laws = [sl.laws.fit(name, query.frame, **how, **query.points) for name in form]
     for law in laws:
-        points.refuse_beyond_one(law.form.name, law.points, x, query.y)
+        points.refuse_beyond_one(law.form.name, law.points, query.x, query.y)
     # with nothing else asked for, the prediction is that of `laws extrapolate`: one question, one answer
     plain = (form, loss, space) == (["auto"], "huber", "log") and not (bounds or prior or tie)
     plain = plain and laws[0].points.error is None
@@ -74,7 +74,7 @@ def fit(
     for law in laws:
         lines.append(law.summary())
         if at is not None:
-            made = with_columns(law, (x,), query.y, query.unit, plain).predict(at, level=level)
+            made = with_columns(law, (query.x,), query.y, query.unit, plain).predict(at, level=level)
             lines += [str(Reason("inside", of=remark)) for remark in made.remarks]
             rows.append(made.notebook_table())
             rows[-1].insert(0, "form", law.form.name)
@@ -94,7 +94,7 @@ def fit(
         document,
         predictions if rows else pd.DataFrame(parameters),
         "\n".join(lines),
-        figure=lambda: _fit_figure(laws, rows, x, query.y, level),
+        figure=lambda: _fit_figure(laws, rows, query.x, query.y, level),
     )
 
 
@@ -216,7 +216,7 @@ def surface(
 
 @command("laws extrapolate", figure="extrapolation")
 def extrapolate(
-    table: Table, at: Numbers, x: str = "n_data", y: str | None = None, level: float = 0.95
+    table: Table, at: Numbers, x: str | None = None, y: str | None = None, level: float = 0.95
 ) -> Output:
     """Extrapolate a curve by an average of several forms, weighted by backtests on its own points.
 
@@ -229,14 +229,14 @@ def extrapolate(
 
     query = table.query(x, y)
     found = sl.laws.extrapolate(query.frame, at=at, level=level, **query.points)
-    columns = {x: found.at, query.y: found.mean, "low": found.low, "high": found.high}
+    columns = {query.x: found.at, query.y: found.mean, "low": found.low, "high": found.high}
     document = {
         **columns, "weights": found.weights, "backtest_error": found.backtest_error, "level": found.level,
         "notes": query.notes(found.notes),
     }  # fmt: skip
     return Output(
         document, columns, found.summary(),
-        figure=lambda: found.plot(x=x, y=query.y, backtests=True).figure,
+        figure=lambda: found.plot(x=query.x, y=query.y, backtests=True).figure,
     )  # fmt: skip
 
 

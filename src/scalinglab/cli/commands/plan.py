@@ -324,7 +324,7 @@ def _number(before: str, text: str) -> float:
 
 @command("plan size-for")
 def size_for(
-    table: Table, target: float, x: str = "n_data", y: str | None = None, form: str = "auto"
+    table: Table, target: float, x: str | None = None, y: str | None = None, form: str = "auto"
 ) -> Output:
     """Predict the size x at which y reaches a target.
 
@@ -353,7 +353,7 @@ def _answered(query: TableQuery, found: Answer | Bend, text: str) -> Output:
 
 
 @command("plan bend")
-def bend(table: Table, x: str = "n_data", y: str | None = None) -> Output:
+def bend(table: Table, x: str | None = None, y: str | None = None) -> Output:
     """Test whether the curve still follows its power law.
 
     scalinglab plan bend curves.csv --x n_data --y test_error
