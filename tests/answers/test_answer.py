@@ -81,6 +81,8 @@ def test_findings_hold_the_numbers_of_the_results(found):
     )  # fmt: skip
     assert (d.value, d.unit) == (best.n_data_median[2], "tokens")
     assert (ratio.value, ratio.low) == pytest.approx((d.value / n.value, d.low / n.high))
+    assert values["test_loss"].value == best.loss_median[2]
+    assert values["test_loss"].high == best.loss_interval.high[2]
     tenfold = found["ten times"]
     assert tenfold.facts == {"compute": best.compute[1], "now": best.loss_median[0]}
     assert tenfold.values["test_loss"].value == best.loss_median[1]

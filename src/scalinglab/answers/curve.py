@@ -89,7 +89,8 @@ def _add_prediction(found: Answers, curves: Curves, chosen: Chosen, asked: Seque
     except ScalinglabError as error:
         return found.plus(unanswered("next run", error, command, {"x": unit}))
     # sizes of networks do not add up to a cost
-    quantity = f"1 - {y}" if law.points.complement else ""
+    score = y if law.points.complement else of_accuracy(curves, y).get("score")
+    quantity = f"1 - {score}" if score else ""
     planned = replace(planned, variables=(x,), unit=unit if unit in ADD_UP else "", quantity=quantity)
     return found.plus(next_run(planned, {x: unit}, command), next_runs=planned)
 

@@ -173,7 +173,8 @@ def _called(curves: Curves, y: str) -> str:
     theirs = (c.theirs for c in columns if c.ours == y and c.theirs not in ("", y) and not c.change)
     if y == "test_error" and (score := score_of(curves)):
         return f"1 − {score}"
-    called = next(theirs, spoken(y))
+    computed = (c.change.removeprefix("= ") for c in columns if c.ours == y and c.change.startswith("= ln "))
+    called = next(theirs, next(computed, spoken(y)))
     unit = curves.unit_of(y)
     return re.sub(r"\s*[\[(][^\])]*[\])]$", "", called) if unit and unit in called else called
 

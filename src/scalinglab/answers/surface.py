@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -115,15 +116,19 @@ def _add_optimum(
         form["more_loss"] = max(float(fitted.median(there) / best.loss_median[place]) - 1, 0.0)
     tenfold = Command("laws surface", *chosen, "--compute", flops(best.compute[1], unit=""))
     optimal = Command("plan optimal", *chosen, "--compute", flops(target, unit=""))
-    found = found.plus(
-        _ten_times(best, found, of_accuracy(curves, found.y), tenfold),
-        find_optimum(best, place, names, optimal, () if refused is None else (refused,), assumed, form),
-        optimal=best,
-    )
+    ten = _ten_times(best, found, of_accuracy(curves, found.y), tenfold)
+    optimum = find_optimum(best, place, names, optimal, () if refused is None else (refused,), assumed, form)
+    if target not in (largest, FURTHER * largest):  # else the sentence before says the result
+        result = _ten_times(best, found, of_accuracy(curves, found.y), tenfold, place)
+        facts = {**result.facts, **optimum.facts, "y": found.y}
+        optimum = replace(optimum, values={**optimum.values, **result.values}, facts=facts)
+    found = found.plus(ten, optimum, optimal=best)
     try:
         runs = questions.next_runs(fitted, at=(best.n_params[place], best.n_data[place]))
     except ScalinglabError as error:
         return found.plus(unanswered("next run", error, plan, names))
+    score = of_accuracy(curves, found.y).get("score")
+    runs = replace(runs, quantity=f"1 - {score}" if score else "")
     return found.plus(next_run(runs, names, plan), next_runs=runs)
 
 
@@ -246,12 +251,15 @@ def _few_that_miss(fitted: Surface) -> tuple[Reason, ...]:
     return (Reason("few_miss", sizes=tuple(map(Column, EXPONENTS.values())), **about),)
 
 
-def _ten_times(best: Optimal, found: Answers, accuracy: dict[str, bool | str], command: Command) -> Finding:
+def _ten_times(
+    best: Optimal, found: Answers, accuracy: dict[str, bool | str], command: Command, place: int = 1
+) -> Finding:
+    """The result of the best model of ten times the compute, or at another `place` of `best`."""
     assert found.fit is not None
     measured = found.fit.chosen.measured
-    values = {found.y: measured(best.loss_median[1], *(end[1] for end in best.loss_interval))}
+    values = {found.y: measured(best.loss_median[place], *(end[place] for end in best.loss_interval))}
     now = measured(best.loss_median[0]).value
-    facts = {"compute": float(best.compute[1]), "now": now, **accuracy}
+    facts = {"compute": float(best.compute[place]), "now": now, **accuracy}
     return Finding("ten times", Status.DETERMINED, values, (), facts, command)
 
 

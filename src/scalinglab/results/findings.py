@@ -275,14 +275,8 @@ def _ten_times(found: Finding) -> tuple[str, str]:
     f = found.facts
     if not found.values:
         return "Ten times as much", f"not determined. {paragraph(_why(found))}"
-    ((y, value),) = ((spoken(y, found.names), value) for y, value in found.values.items())
-    unit = "" if value.unit == "fraction" else f" {value.unit}".rstrip()
-    ends = f"{value.low:.4g} to {value.high:.4g}"
-    middle, low, high = (type(value.value)(1 - v) for v in (value.value, value.high, value.low))
-    accuracy = f", an accuracy of {middle:.3g} ({low:.3g} to {high:.3g})," if f.get("of_accuracy") else ""
-    result = f"{y} {value.value:.4g}{unit}"
-    if f.get("score"):
-        result, ends, accuracy = f"{f['score']} {middle:.3g}", f"{low:.3g} to {high:.3g}", ""
+    ((y, value),) = found.values.items()
+    result, ends, accuracy = _expected(found, y, value)
     if "compute" in f:
         sizes = [f"{count(size)} {found.names.get(name, name)}" for name, size in f.get("sizes", {}).items()]
         subject = (
@@ -299,8 +293,23 @@ def _ten_times(found: Finding) -> tuple[str, str]:
     return f"Ten times the {more}, {at}", text
 
 
+def _expected(found: Finding, y: str, value: Estimate) -> tuple[str, str, str]:
+    """A result that is expected: its name and value, its ends, and the accuracy of an error."""
+    f = found.facts
+    middle, low, high = (type(value.value)(1 - v) for v in (value.value, value.high, value.low))
+    if f.get("score"):
+        return f"{f['score']} {middle:.3g}", f"{low:.3g} to {high:.3g}", ""
+    unit = "" if value.unit == "fraction" else f" {value.unit}".rstrip()
+    accuracy = f", an accuracy of {middle:.3g} ({low:.3g} to {high:.3g})," if f.get("of_accuracy") else ""
+    result = f"{spoken(y, found.names)} {value.value:.4g}{unit}"
+    return result, f"{value.low:.4g} to {value.high:.4g}", accuracy
+
+
 def _compute_optimal(found: Finding) -> tuple[str, str]:
-    """values: n_params, n_data and their ratio, also if the form holds; facts: compute, how far, the form."""
+    """values: n_params, n_data and their ratio, also if the form holds; facts: compute, how far, the form.
+
+    Also the result (`y`) of this model, where no other sentence says it.
+    """
     f = found.facts
     if found.status is Status.REFUSED:
         return "Best model", f"{_why(found)}."
@@ -330,6 +339,9 @@ def _compute_optimal(found: Finding) -> tuple[str, str]:
     else:
         per = f"{two_digits(ratio.value)} {ratio.unit} ({two_digits(ratio.low)} to {two_digits(ratio.high)})"
         text += f", {per}."
+    if (y := f.get("y")) is not None:
+        result, interval, accuracy = _expected(found, y, found.values[y])
+        text += f" Expected {result} (95 %: {interval}){accuracy.rstrip(',')}."
     return ("Best model", f"{refused} {subject}: {text}") if refused else (subject, text)
 
 
