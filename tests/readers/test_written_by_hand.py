@@ -230,3 +230,36 @@ def test_scores_are_answered_under_their_own_names(tmp_path):
     assert found.facts["score"] == "NDCG@10"
     ((_, value),) = found.values.items()
     assert 0.185 < 1 - value.value < 0.21
+
+
+def test_a_title_names_sizes_by_several_words(tmp_path):
+    rows = [",".join(map(str, ["seed", *SIZES])), *(",".join(map(str, [k, *ERRORS])) for k in range(2))]
+    text = "Test error for different training set sizes" + "," * len(SIZES) + "\n" + "\n".join(rows) + "\n"
+    curves = read(tmp_path, {"homework.csv": text})
+    assert curves["n_data"].tolist() == [n for n in SIZES for _ in range(2)]
+    assert curves["test_error"].tolist() == [e for e in ERRORS for _ in range(2)]
+
+
+def test_seeds_as_keys_below_sizes_as_keys(tmp_path):
+    cells = {str(n): {f"seed_{k}": e + 0.001 * k for k in range(3)} for n, e in zip(SIZES, ERRORS)}
+    curves = read(tmp_path, {"test_error.json": json.dumps({"test_error": cells})})
+    assert curves["n_data"].tolist() == [n for n in SIZES for _ in range(3)]
+    assert curves["seed"].tolist() == [0, 1, 2] * len(SIZES)
+    assert curves["test_error"].tolist() == pytest.approx([e + 0.001 * k for e in ERRORS for k in range(3)])
+
+
+def test_experiments_that_differ_in_numbers_alone_are_names_of_runs():
+    numbered = {"experiment": [f"abl_{k}" for k in range(len(SIZES))], "n_train": SIZES, "test_error": ERRORS}
+    assert sl.read(numbered).frame["run"].tolist() == numbered["experiment"]
+    kinds = {**numbered, "experiment": [f"{word} net" for word in "abcdefgh"[: len(SIZES)]]}
+    assert "experiment" in sl.read(kinds).frame
+
+
+def test_bleu_is_a_score_in_percent_and_a_return_is_no_share():
+    scores = [5.0, 12.0, 18.0, 22.0, 25.0, 27.0][: len(SIZES)]
+    assert sl.read({"sentence pairs": SIZES, "BLEU": scores})["test_error"].tolist() == pytest.approx(
+        [1 - v / 100 for v in scores]
+    )
+    returns = sl.read({"n_train_levels": SIZES, "mean_test_return": scores}).frame
+    assert returns["mean_test_return"].tolist() == scores
+    assert "test_error" not in returns

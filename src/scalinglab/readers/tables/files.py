@@ -323,9 +323,10 @@ def _read_csv(path: Path, packed: bool) -> pd.DataFrame:
             _with_numbers(_cells_of(path, packed, separator), path) if small and separator != SPACES else None
         )
         if table is None:
+            reason = str(error).splitlines()[-1].rpartition("error: ")[2]
             raise NoTable(
-                f"{path} holds no table that is known here ({str(error).splitlines()[-1]}): save it as .csv, "
-                "with a row of names and a row for every measurement, or as .xlsx"
+                f"{path} holds no table that is known here ({reason}): save it as .csv, with a row of names "
+                "and a row for every measurement, or as .xlsx"
             ) from error
         table.attrs["decimal_comma"] = separator != ","
         return table
