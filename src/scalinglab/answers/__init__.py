@@ -1,15 +1,15 @@
 """From a table to a law, a prediction or an answer: `fit`, `predict` and `answer`.
 
-All three read the table, choose its columns and rows and fit it in one way (`fitted`). `answer` is what a
-practitioner came for: what ten times as much gives, the compute-optimal model, which run to make next and
-whether it is worth it, the exponent and how sure it is, whether it is a power law at all. Each is a
-`Finding`: values with intervals, or the reason why there are none, and the command that shows more.
+All three read the table, choose its columns and rows and fit it in the same way (`fitted`). `answer` says
+what ten times as much gives, which model is compute-optimal, which run to make next and whether it is worth
+it, the exponent and its interval, and whether the curve is a power law at all. Each answer is a `Finding`:
+values with intervals, or the reason why there are none, and the command that shows more.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -141,20 +141,20 @@ def _of_one_kind(
     return replace(found, findings=in_words(found.findings, chosen))
 
 
-MOST_KINDS = 12  # convention: of rows that are answered one by one; more are no card
-OF_A_KIND = ("exponent", "ten times", "compute-optimal")  # questions that are answered of each
+MOST_KINDS = 12  # convention: kinds of rows that are answered one by one
+OF_A_KIND = ("exponent", "ten times", "compute-optimal")  # questions that are answered for each kind
 
 
 def _of_each_kind(
     curves: Curves, mixed: MixedRows, compute: float | None, x: str | Sequence[str] | None, y: str | None
 ) -> Answers:
-    """The answers of rows of several kinds, each by itself; where none has any, `mixed` is raised."""
+    """The answers for every kind of rows by itself; where there are none, `mixed` is raised."""
     if len(mixed.kinds) > MOST_KINDS or None in mixed.kinds:
         raise mixed
     findings: list[Finding] = []
     columns = {mixed.theirs: None}
     parts: dict[str, Answers] = {}
-    used = "", ""
+    fitted_columns = "", ""
     for kind in mixed.kinds:
         name = kind if isinstance(kind, str) else f"{mixed.theirs} = {kind:.6g}"
         more = ("--where", f"{mixed.theirs}={kind}")
@@ -165,11 +165,11 @@ def _of_each_kind(
             found = _of_each_kind(rows, again, compute, x, y)
         except ScalinglabError as error:
             refused = Finding("ten times", Status.REFUSED, reasons=(reason_of(error),))
-            found = Answers((refused,), *used)
+            found = Answers((refused,), *fitted_columns)
         for note in found.notes if found.kinds else ():
             columns |= dict.fromkeys(note.details["columns"] if note.code == "answered_by_kind" else ())
         if any(finding.values for finding in found.findings):
-            used = found.x, found.y
+            fitted_columns = found.x, found.y
         for within, part in (found.kinds or {"": found}).items():
             parts[f"{name}, {within}" if within else name] = part
         for one in found.findings:  # what a kind gives, or why it gives nothing
@@ -180,23 +180,18 @@ def _of_each_kind(
                 findings.append(replace(one, facts={**one.facts, "kind": whose}, command=command))
     if not any(finding.values for finding in findings):
         raise mixed
-    notes = (Reason("answered_by_kind", columns=tuple(columns)), *_whose(parts))
-    return Answers(tuple(findings), *used, notes=notes, kinds=parts)
+    notes = (Reason("answered_by_kind", columns=tuple(columns)), *_notes_of_kinds(parts))
+    return Answers(tuple(findings), *fitted_columns, notes=notes, kinds=parts)
 
 
-def _whose(parts: Mapping[str, Answers]) -> list[Reason]:
-    """The notes of several kinds, each once, with the kinds that it is of where these are not all."""
-    of: dict[tuple[str, str], list[str]] = {}
-    said: dict[tuple[str, str], Reason] = {}
+def _notes_of_kinds(parts: Mapping[str, Answers]) -> Iterator[Reason]:
+    """The notes of several kinds, each once; one that is not of all kinds names those that it is of."""
+    found: dict[tuple[str, str], tuple[Reason, list[str]]] = {}
     for name, part in parts.items():
         for note in part.notes:
-            same = note.code, str(note)
-            of.setdefault(same, []).append(name)
-            said.setdefault(same, note)
-    return [
-        note if len(of[same]) == len(parts) else Reason(note.code, **note.details, of_kinds=tuple(of[same]))
-        for same, note in said.items()
-    ]
+            found.setdefault((note.code, str(note)), (note, []))[1].append(name)
+    for note, names in found.values():
+        yield note if len(names) == len(parts) else Reason(note.code, **note.details, of_kinds=tuple(names))
 
 
 def _read(
