@@ -124,11 +124,7 @@ class Dynamical(NotebookResult):
 
 @checked
 def dynamical(
-    curves: Curves | pd.DataFrame,
-    x: str = "norm",
-    y: str = "test_error",
-    size: str = "n_data",
-    seed: int = 0,
+    curves: Curves | pd.DataFrame, x: str = "norm", y: str = "test_error", size: str = "n_data", seed: int = 0
 ) -> Dynamical:
     r"""Fit the dynamical scaling laws of curves y(x) at several sizes.
 

@@ -38,9 +38,7 @@ __all__ = [
 ]  # fmt: skip
 # loaded on first use: `answer` does not need it
 __getattr__, _ = lazily(
-    "scalinglab.laws.planning",
-    {"Approaches": "three_ways", "approaches": "three_ways"},
-    onto=__name__,
+    "scalinglab.laws.planning", {"Approaches": "three_ways", "approaches": "three_ways"}, onto=__name__
 )
 
 PLACES = 160  # search: sizes that are tried for a target; in between a law is straight on log axes
