@@ -102,13 +102,13 @@ def test_no_master_curve_is_drawn_where_no_size_belongs_to_it(axis):
 
 def test_of_many_settings_six_are_drawn_from_the_first_to_the_last():
     fitted = several([4, 8])
-    names = legend(laws.sections(fitted).axes[0])
+    names = legend(laws.surface(fitted).axes[0])
     assert len(names) == 6
     ten = SimpleNamespace(**{**vars(fitted), "law": SimpleNamespace(**vars(fitted.law))})
     x = np.array([v.ravel() for v in np.meshgrid(np.geomspace(1e8, 1e9, 10), [1e9], [4, 8], indexing="ij")])
     ten.law.points = SimpleNamespace(x=x, y=np.linspace(1, 2, 20))
     ten.law.residuals = np.zeros(20)
-    left = laws.sections(ten).axes[0]
+    left = laws.surface(ten).axes[0]
     assert left.get_legend().get_title().get_text() == "6 of 10 settings"
     assert (legend(left)[0], legend(left)[-1]) == (
         "n_params 1e+08, n_data 1e+09", "n_params 1e+09, n_data 1e+09",
@@ -149,7 +149,7 @@ def test_isoflop_curves_reach_from_half_the_smallest_to_twice_the_largest_model(
         raise ScalinglabError("no optimum")
 
     fitted.compute_optimal = refused
-    results.surface(axis, fitted, budgets=5)
+    laws.draw_surface(axis, fitted, budgets=5)
     middle = line(axis, "6e+19 FLOPs").get_xdata()
     assert (middle[0], middle[-1], len(middle)) == (pytest.approx(5e7), pytest.approx(2e10), 80)
     assert "compute-optimal" not in legend(axis)

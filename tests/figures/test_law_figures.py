@@ -43,7 +43,7 @@ def precision_surface(bits):
 
 def test_a_law_of_several_variables_is_drawn_along_the_one_that_is_no_size():
     fitted = precision_surface([3.0, 4, 6, 8, 16])
-    figure = figures.sections(fitted)
+    figure = figures.surface(fitted)
     left, right = figure.axes
     assert (left.get_xlabel(), left.get_ylabel()) == ("bits", "loss")
     curves = [line for line in left.lines if len(line.get_xdata()) == 80]
@@ -73,4 +73,4 @@ def test_values_below_zero_keep_a_linear_axis():
     y = 30 - np.log(n) - 0.8 * np.log(d) + 0.01 * np.random.default_rng(0).standard_normal(16)
     assert y.max() < 0
     fitted = sl.laws.surface.fit(n, d, y, form=plane, space="raw")
-    assert figures.sections(fitted).axes[0].get_yscale() == "linear"
+    assert figures.surface(fitted).axes[0].get_yscale() == "linear"

@@ -115,7 +115,7 @@ def several(bits: Any, losses: float = 10.0, log: bool = True) -> Any:
 
 
 def test_a_law_of_several_variables_is_drawn_along_the_one_that_is_no_size():
-    left, right = laws.sections(several([4, 8, 16])).axes
+    left, right = laws.surface(several([4, 8, 16])).axes
     assert (left.get_xlabel(), left.get_xscale(), left.get_yscale()) == ("bits", "linear", "log")
     assert left.get_legend().get_title().get_text() == "6 of 6 settings"
     assert legend(left)[0] == "n_params 1e+08, n_data 1e+09"
@@ -135,7 +135,7 @@ def test_a_law_of_several_variables_is_drawn_along_the_one_that_is_no_size():
     ],
 )
 def test_a_section_has_log_axes_for_wide_ranges(bits, losses, log, scales):
-    left = laws.sections(several(bits, losses, log)).axes[0]
+    left = laws.surface(several(bits, losses, log)).axes[0]
     assert (left.get_xscale(), left.get_yscale()) == scales
 
 
@@ -143,7 +143,7 @@ def test_settings_that_were_run_once_are_drawn_against_the_law():
     fitted = several([4])
     fitted.law.points.x = np.array([[1e8, 1e9, 1e10], [1e9, 2e9, 3e9], [4, 5, 6.0]])
     fitted.law.points.y, fitted.law.residuals = np.array([6.0, 17.0, 109.0]), np.zeros(3)
-    left, right = laws.sections(fitted, loss="test loss").axes
+    left, right = laws.surface(fitted, loss="test loss").axes
     drawn = next(d for d in left.lines if d.get_marker() == "o")
     assert (drawn.get_xdata().tolist(), drawn.get_ydata().tolist()) == ([6, 17, 109], [6, 17, 109])
     assert left.lines[0].get_slope() == 1

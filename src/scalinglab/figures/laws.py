@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from scalinglab.errors import BadInput
+from scalinglab.errors import ScalinglabError
 from scalinglab.figures.data import Curve, isoflops, law_curve, visible
 from scalinglab.figures.style import (
     INK,
     MUTED,
     PALETTE,
-    SEQUENTIAL,
     band,
     colors,
     headroom,
@@ -136,45 +135,63 @@ def slope_text(fitted: Law) -> str:
 
 @checked
 def surface(
-    fitted: Surface,
-    *,
-    compute: Any = None,
-    flops_per_param_example: float = 6.0,
-    loss: str = "loss",
+    fitted: Surface, *, compute: Any = None, flops_per_param_example: float = 6.0, loss: str = "loss"
 ) -> Figure:
-    """A surface with its compute-optimal line left, residuals right; `sections` where there is no optimum."""
-    n, d = fitted.law.points.x[:2]
-    y, spent = fitted.law.points.y, flops_per_param_example * n * d
-    farthest = spent.max() * 10 if compute is None else max(spent.max(), np.max(compute))
-    along = np.geomspace(spent.min(), farthest, 40)
-    try:
-        optimal = fitted.compute_optimal(
-            along, flops_per_param_example=flops_per_param_example, intervals=False
-        )
-    except BadInput:  # it does not fall with one of the sizes
-        return sections(fitted, loss=loss)
+    """A law of several variables left, as `draw_surface` has it, residuals right; `loss` labels y."""
+    law = fitted.law
     figure, axes = panels(1, 2, size=(4.6, 3.6))
     left, right = axes[0]
-    drawn = left.scatter(n, y, c=spent, norm="log", cmap=SEQUENTIAL, s=14, edgecolors="white", linewidths=0.3)
-    figure.colorbar(drawn, ax=left, label="FLOPs")
-    for each in isoflops(fitted, 6, flops_per_param_example):
-        shade = drawn.cmap(drawn.norm(each.compute))
-        left.plot(each.sizes, each.fitted, color=shade, linewidth=0.8)
-    left.plot(optimal.n_params, optimal.loss, color=PALETTE[1], label="compute-optimal")
-    if compute is not None:
-        best = fitted.compute_optimal(np.atleast_1d(compute), flops_per_param_example=flops_per_param_example)
-        left.errorbar(
-            best.n_params_median, best.loss_median, fmt="*", color=PALETTE[1], markersize=9,
-            xerr=np.abs(np.array(best.n_params_interval) - best.n_params_median),
-            yerr=np.abs(np.array(best.loss_interval) - best.loss_median),
-        )  # fmt: skip
-    loglog(left, "n_params", loss, fitted.law.form.name)
-    left.legend(loc="upper right", frameon=False)
+    draw_surface(left, fitted, compute=compute, flops_per_param_example=flops_per_param_example, loss=loss)
     right.axhline(0, color=MUTED, linewidth=1)
-    sized = right.scatter(spent, 100 * fitted.law.residuals, c=n, norm="log", cmap=SEQUENTIAL, s=12)
-    figure.colorbar(sized, ax=right, label="n_params")
-    log_x(right, xlabel="FLOPs", ylabel="residual / %", title="measured minus surface")
+    unit, factor = ("residual / %", 100.0) if law.log else ("residual", 1.0)
+    points(right, _at_runs(fitted), factor * law.residuals, color=INK, markersize=3)
+    right.set(xlabel=f"{loss} of the law", ylabel=unit, title="measured minus law")
     return figure
+
+
+def draw_surface(
+    axis: Axes, fitted: Surface, *, budgets: int = 6, compute: Any = None,
+    flops_per_param_example: float = 6.0, loss: str = "loss",
+) -> None:  # fmt: skip
+    """Loss against n_params: runs, isoFLOP curves labelled by compute, and the line of optima.
+
+    A law of other variables, or of values that may be negative, is drawn along one of them.
+
+    Args:
+        compute: FLOPs for which the best model is drawn with its intervals.
+    """
+    if fitted.law.form.variables != ("n_params", "n_data") or fitted.law.points.y.min() <= 0:
+        draw_sections(axis, fitted, loss=loss)
+        return
+    cost: dict[str, Any] = {"flops_per_param_example": flops_per_param_example}
+    curves = isoflops(fitted, budgets, flops_per_param_example)
+    for each, shade in zip(curves, colors(curves), strict=True):
+        axis.plot(each.sizes, each.fitted, color=shade, linewidth=1.0, label=f"{each.compute:.0e} FLOPs")
+        axis.plot(each.n_params, each.loss, "o", color=shade, markersize=3.5)
+    largest = curves[-1].compute
+    farthest = 10 * largest if compute is None else max(largest, np.max(compute))
+    along = np.geomspace(curves[0].compute, farthest, 40)
+    try:
+        line = fitted.compute_optimal(along, intervals=False, **cost)
+        axis.plot(line.n_params, line.loss, color=INK, linestyle="--", label="compute-optimal")
+    except ScalinglabError:  # no optimum: nothing to draw
+        pass
+    else:
+        if compute is not None:
+            best = fitted.compute_optimal(np.atleast_1d(compute), **cost)
+            axis.errorbar(
+                best.n_params_median, best.loss_median, fmt="*", color=PALETTE[1], markersize=9,
+                xerr=np.abs(np.array(best.n_params_interval) - best.n_params_median),
+                yerr=np.abs(np.array(best.loss_interval) - best.loss_median),
+            )  # fmt: skip
+    loglog(axis, "n_params", loss)
+    axis.legend(frameon=False, fontsize=7)
+
+
+def _at_runs(fitted: Surface) -> np.ndarray:
+    """(runs,) the law at the runs."""
+    law = fitted.law
+    return np.asarray(fitted.predict(dict(zip(law.form.variables, law.points.x, strict=True))))
 
 
 # what else a form varies is drawn along
@@ -182,42 +199,23 @@ SIZES = ("n_params", "n_data", "compute", "non_vocab_params", "n_chars")
 LINES = 6  # of settings, so that a legend holds them
 
 
-@checked
-def sections(fitted: Surface, *, loss: str = "loss") -> Figure:
-    """A law of several variables along one of them, and residuals right; `loss` labels y."""
-    law = fitted.law
-    figure, axes = panels(1, 2, size=(4.6, 3.6))
-    left, right = axes[0]
-    expected = draw_sections(left, fitted, loss=loss)
-    right.axhline(0, color=MUTED, linewidth=1)
-    unit, factor = ("residual / %", 100.0) if law.log else ("residual", 1.0)
-    points(right, expected, factor * law.residuals, color=INK, markersize=3)
-    right.set(xlabel=f"{loss} of the law", ylabel=unit, title="measured minus law")
-    return figure
-
-
-def draw_sections(axis: Axes, fitted: Surface, *, loss: str = "loss") -> np.ndarray:
+def draw_sections(axis: Axes, fitted: Surface, *, loss: str = "loss") -> None:
     """A law of several variables along one of them, a line for each setting of the others.
 
     The variable is one that varies at fixed others, no size (bits, say) if possible.
-
-    Returns:
-        (runs,) the law at the runs.
     """
     law, x, y = fitted.law, fitted.law.points.x, fitted.law.points.y
     names = law.form.variables
-    expected = np.asarray(fitted.predict(dict(zip(names, x, strict=True))))
     order = sorted(range(len(names)), key=lambda i: names[i] in SIZES)
     place = next((i for i in order if settings_of(x, i)[1]), None)
     if place is None:  # every setting was run once
         axis.axline((y.min(), y.min()), slope=1, color=PALETTE[0], linewidth=1)
-        points(axis, expected, y, color=INK, markersize=4)
+        points(axis, _at_runs(fitted), y, color=INK, markersize=4)
         axis.set(xlabel=f"{loss} of the law", ylabel=f"{loss} measured")
     else:
         _draw_along(axis, fitted, place)
         axis.set_ylabel(loss)
     axis.set_title(law.form.name)
-    return expected
 
 
 def settings_of(x: np.ndarray, place: int) -> tuple[np.ndarray, list[int]]:

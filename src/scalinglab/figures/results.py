@@ -10,8 +10,8 @@ import numpy as np
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.figures import decisions
 from scalinglab.figures.collapse import plain_ticks
-from scalinglab.figures.data import isoflops, kinds_ahead, law_curve, laws_of_error, visible
-from scalinglab.figures.laws import draw_curve, draw_sections
+from scalinglab.figures.data import kinds_ahead, law_curve, laws_of_error, visible
+from scalinglab.figures.laws import draw_curve, draw_surface
 from scalinglab.figures.style import INK, MUTED, PALETTE, band, colors, headroom, loglog, panels, points
 from scalinglab.laws.extrapolation.stacking import extrapolate
 from scalinglab.support.words import percent
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from scalinglab.laws.optimum import Optimal
     from scalinglab.laws.planning.next_runs import NextRuns
     from scalinglab.laws.scores import ScorePrediction, Scores
-    from scalinglab.laws.surface import Surface
 
 
 def draw(result: Any, axes: Axes | None = None, **options: Any) -> Axes:
@@ -52,30 +51,6 @@ def law(axes: Axes, fitted: Law, *, x: str = "x", y: str = "y", level: float = 0
     points(axes, data.x, data.y, data.error, color=INK, label="measured", zorder=3)
     loglog(axes, x, y)
     axes.legend(frameon=False)
-
-
-def surface(
-    axes: Axes, fitted: Surface, *, budgets: int = 6, flops_per_param_example: float = 6.0, loss: str = "loss"
-) -> None:
-    """Loss against n_params: runs, isoFLOP curves labelled by compute, and the line of optima.
-
-    One of more variables is drawn along one of them.
-    """
-    if len(fitted.law.form.variables) > 2:
-        draw_sections(axes, fitted, loss=loss)
-        return
-    curves = isoflops(fitted, budgets, flops_per_param_example)
-    for each, shade in zip(curves, colors(curves), strict=True):
-        axes.plot(each.sizes, each.fitted, color=shade, linewidth=1.0, label=f"{each.compute:.0e} FLOPs")
-        axes.plot(each.n_params, each.loss, "o", color=shade, markersize=3.5)
-    try:
-        along = np.geomspace(curves[0].compute, curves[-1].compute, 30)
-        best = fitted.compute_optimal(along, flops_per_param_example=flops_per_param_example, intervals=False)
-        axes.plot(best.n_params, best.loss, color=INK, linestyle="--", label="compute-optimal")
-    except ScalinglabError:  # no optimum: nothing to draw
-        pass
-    loglog(axes, "n_params", loss)
-    axes.legend(frameon=False, fontsize=7)
 
 
 def optimal(axes: Axes, found: Optimal) -> None:
@@ -202,7 +177,7 @@ AHEAD = 10.0  # how many times the largest size a curve is drawn
 def fit(axes: Axes, found: Any, *, level: float = 0.95) -> None:
     """A law over its runs: a surface by isoFLOP curves, a curve through them to ten times the largest."""
     if found.surface is not None:
-        surface(axes, found.surface, loss=found.y)
+        draw_surface(axes, found.surface, loss=found.y)
         return
     (x,), sizes = found.x, found.chosen.table.x
     if found.automatic:
@@ -312,7 +287,7 @@ def table(axes: Axes, found: Any, x: str | None = None, y: str | None = None, by
 
 DRAWINGS: dict[str, Callable[..., None]] = {
     "Predicted": predicted, "Solution": solution, "Curves": table,
-    "Law": law, "Surface": surface, "Optimal": optimal, "Extrapolation": extrapolation,
+    "Law": law, "Surface": draw_surface, "Optimal": optimal, "Extrapolation": extrapolation,
     "Explanation": explanation, "NextRuns": next_runs, "Dynamical": dynamical, "Answers": answers,
     "Scores": scores, "ScorePrediction": lambda axes, found: scores(axes, found.scores, found),
     "Speedup": speedup, "Fit": fit, "Prediction": prediction,

@@ -206,12 +206,10 @@ def surface(
         best = made.notebook_table()
         document["predictions"] = best.to_dict("records")
 
-    def figure() -> Any:
-        if fitted.law.form.variables != ("n_params", "n_data"):
-            return figures.sections(fitted, loss=query.y)
-        return figures.surface(fitted, compute=compute, loss=query.y, **table.cost)
-
-    return Output(document, best, text, figure=figure)
+    return Output(
+        document, best, text,
+        figure=lambda: figures.surface(fitted, compute=compute, loss=query.y, **table.cost),
+    )  # fmt: skip
 
 
 @command("laws extrapolate", figure="extrapolation")
