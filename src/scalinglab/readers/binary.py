@@ -88,6 +88,9 @@ class Records:
         self.cut = False
         self.passed_over = 0
 
+    def __iter__(self) -> Iterator[bytes]:
+        raise NotImplementedError
+
     def _end(self, problem: str, *, cut: bool = False) -> None:
         self.problem, self.cut = problem, cut
 

@@ -87,11 +87,7 @@ def _read_state(path: Path, run: LoggedRun) -> dict[str, Any]:
             ):
                 add_entry(run, row, int(step))
         rest = text[place:] + file.read(CHUNK)
-    try:
-        found = loads(head + rest)
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
+    return _object(head + rest)
 
 
 def add_entry(run: LoggedRun, row: dict[str, Any], step: int) -> None:
@@ -110,8 +106,13 @@ def add_entry(run: LoggedRun, row: dict[str, Any], step: int) -> None:
 def _json(path: Path) -> dict[str, Any]:
     if not path.is_file() or path.stat().st_size > MOST_CONFIG:
         return {}
+    return _object(path.read_bytes())
+
+
+def _object(text: str | bytes) -> dict[str, Any]:
+    """A JSON object; empty if the text is none."""
     try:
-        found = loads(path.read_bytes())
+        found = loads(text)
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
@@ -138,9 +139,5 @@ def _header(path: Path) -> dict[str, Any]:
         (length,) = struct.unpack("<Q", head)
         if length > min(MOST_HEADER, path.stat().st_size):
             return {}
-        try:
-            found = json.loads(file.read(length))
-        except (ValueError, RecursionError):
-            return {}
-    found = found if isinstance(found, dict) else {}
+        found = _object(file.read(length))
     return {name: entry for name, entry in found.items() if name != "__metadata__"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,7 @@ import pandas as pd
 from scalinglab.curves import OUTCOME, PROGRESS, SETTING, json_line
 from scalinglab.curves.columns import IDENTITY
 from scalinglab.curves.names import aliases, bare
+from scalinglab.readers.binary import Advance, Damaged, Records
 from scalinglab.readers.points import Points, standard
 
 MOST_SETTINGS = 2_000
@@ -53,6 +55,24 @@ class LoggedRun:
     status: str | None = None
     notes: list[str] = field(default_factory=list)
     identity: str = ""
+
+
+def decode_records(
+    run: LoggedRun, path: Path, kind: type[Records], decode: Callable[[bytes], None], advance: Advance
+) -> bool:
+    """Decode the records of a binary log up to the first damaged one; False, with a note, if there is one."""
+    problem = None
+    with path.open("rb") as file:
+        records = kind(file, advance)
+        try:
+            for record in records:
+                decode(record)
+        except (Damaged, struct.error, ValueError, RecursionError) as error:
+            problem = str(error)
+    problem = problem or (None if records.cut else records.problem)
+    if problem:
+        run.notes.append(f"{path.name} is damaged ({problem}): the rest of it is left out")
+    return problem is None
 
 
 def whole_lines(file: IO[str], cut: list[str] | None = None) -> Iterator[str]:

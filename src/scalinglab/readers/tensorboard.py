@@ -22,13 +22,12 @@ from scalinglab.readers.binary import (
     LENGTH,
     VARINT,
     Advance,
-    Damaged,
     TFRecords,
     fields,
     signed,
     text,
 )
-from scalinglab.readers.logs import LoggedRun, read_yaml
+from scalinglab.readers.logs import LoggedRun, decode_records, read_yaml
 
 PATTERN = "*.tfevents.*"
 _NUMBERS = {5: "<f", 6: "<d"}  # TensorProto: field, how one value is packed
@@ -40,21 +39,8 @@ def read(folder: Path, name: str, advance: Advance) -> LoggedRun:
     run = LoggedRun(name)
     run.settings = read_yaml(folder / "hparams.yaml", require)  # Lightning's
     for path in sorted(folder.glob(PATTERN)):
-        _read_file(path, run, advance)
+        decode_records(run, path, TFRecords, partial(_read_event, run), advance)
     return run
-
-
-def _read_file(path: Path, run: LoggedRun, advance: Advance) -> None:
-    with path.open("rb") as file:
-        records = TFRecords(file, advance)
-        for record in records:
-            try:
-                _read_event(record, run)
-            except (Damaged, struct.error) as error:
-                run.notes.append(f"{path.name} is damaged ({error}): the rest of it is left out")
-                return
-    if records.problem and not records.cut:
-        run.notes.append(f"{path.name} is damaged ({records.problem}): the rest of it is left out")
 
 
 # an event that holds one scalar, as nearly all do: time, step, the lengths of summary and value, tag, value
@@ -79,7 +65,7 @@ def _read_scalar(event: bytes, run: LoggedRun) -> bool:
     return True
 
 
-def _read_event(event: bytes, run: LoggedRun) -> None:
+def _read_event(run: LoggedRun, event: bytes) -> None:
     if _read_scalar(event, run):
         return
     step, summaries = 0, []

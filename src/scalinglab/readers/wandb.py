@@ -9,8 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from scalinglab.readers.binary import LENGTH, VARINT, Advance, Damaged, LevelLog, fields, text
-from scalinglab.readers.logs import LoggedRun, number
+from scalinglab.readers.binary import LENGTH, VARINT, Advance, LevelLog, fields, text
+from scalinglab.readers.logs import LoggedRun, decode_records, number
 from scalinglab.readers.tables.lines import loads
 
 PATTERN = "*.wandb"
@@ -21,18 +21,13 @@ LONGEST = 400  # characters of a number
 def read(path: Path, name: str, advance: Advance) -> LoggedRun:
     """One run; a file without an exit record is of a run that is going on, or was killed."""
     run = LoggedRun(name, status="running")
-    with path.open("rb") as file:
-        records = LevelLog(file, advance)
-        step = 0
-        for record in records:
-            try:
-                step = _read_record(record, run, step)
-            except (Damaged, ValueError, RecursionError) as error:
-                run.notes.append(f"{path.name} is damaged ({error}): the rest of it is left out")
-                return run
-    if records.problem and not records.cut:
-        run.notes.append(f"{path.name} is damaged ({records.problem}): the rest of it is left out")
-    elif not run.points:
+    step = 0
+
+    def decode(record: bytes) -> None:
+        nonlocal step
+        step = _read_record(record, run, step)
+
+    if decode_records(run, path, LevelLog, decode, advance) and not run.points:
         run.notes.append(f"{path.name} holds no row: nothing was logged yet, or the file is cut short")
     return run
 
