@@ -865,6 +865,12 @@ def test_what_is_wrong_is_said(own: dict, says: str) -> None:
         run_many([{**SHORT, "seed": 0}], **given)
 
 
+def test_a_file_is_no_store(tmp_path) -> None:
+    (tmp_path / "curves.csv").touch()
+    with pytest.raises(BadInput, match="is a file"):
+        run({**SHORT, "seed": 0}, model=Small, data=classes(), store=tmp_path / "curves.csv")
+
+
 def test_options_that_the_class_does_not_take_and_misspelt_keys_are_refused() -> None:
     with pytest.raises(BadInput, match="'learning_rate'"):
         run({"n_data": 60, "steps": 2, "lr": 0.1}, model=lambda s: Small(), data=classes())

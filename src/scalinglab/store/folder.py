@@ -60,6 +60,8 @@ class Store:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        if self.path.is_file():
+            raise BadInput(f"{self.path} is a file: a store is a folder, give another name")
         if linked := [name for name in FOLDERS if (self.path / name).is_symlink()]:
             raise StoreError(
                 f"{self.path / linked[0]} is a link, which leads out of the store: put the folder itself in "

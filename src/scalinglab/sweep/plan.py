@@ -103,7 +103,7 @@ class Plan(Worded):
             yield Reason(
                 "sweep_tasks", tasks=len(self.tasks), workers=self.workers,
                 largest=max(len(task.settings) for task in self.tasks),
-                memory=max(task.memory for task in self.tasks) / 1e6,
+                memory=max(1.0, *(task.memory / 1e6 for task in self.tasks)),
             )  # fmt: skip
         if self.failed:
             yield Reason("sweep_failed")

@@ -186,7 +186,10 @@ class Job:
             diverged_at = found.diverged_at()
             for r, measured in zip(found.rows, found.result()):
                 measured |= self._read_network(r, found.step)
-                self._append(group.settings[r], measured)
+                measured |= self.noise[run := group.settings[r].run]
+                self.rows[run].append(measured)
+                if run in self.writers:
+                    self.writers[run].append(measured)
                 self._end_if_over(r, measured, diverged_at[r], found.step)
         written = (
             sum(group.settings[r].run in self.writers for r in found.rows) if self.store else len(found.rows)
@@ -214,12 +217,6 @@ class Job:
         elif len(rows) < self.group.runs:
             self.group.keep(rows)
             self.measure.keep(rows)
-
-    def _append(self, s: Setting, measured: dict[str, float]) -> None:
-        measured |= self.noise[s.run]
-        self.rows[s.run].append(measured)
-        if s.run in self.writers:
-            self.writers[s.run].append(measured)
 
     def _end_if_over(self, r: int, measured: dict[str, float], diverged_at: int, step: int) -> None:
         """End a run that is complete, that diverged, or that failed by park2019's rule."""

@@ -25,15 +25,6 @@ from scalinglab.train.training_step import network
 Reading = Callable[[nn.Module], Mapping[str, Any]]
 
 
-def _gradient_noise(model: nn.Module, x: Tensor, y: Tensor, loss: Any) -> dict[str, float]:
-    found = gradient_noise(model, x, y, loss)
-    return {
-        "gradient_noise": found.trace,
-        "gradient_square": found.gradient_square,
-        "simple_noise_scale": found.simple_noise_scale,
-    }
-
-
 def _metrics(group: Group, row: int, model: nn.Module) -> dict[str, float]:
     """The user's own metrics of one run, on its whole test set at once."""
     setting, data = group.setting, group.resident
@@ -54,7 +45,7 @@ def _metrics(group: Group, row: int, model: nn.Module) -> dict[str, float]:
 
 
 def _joined(leaves: tuple[Any, ...]) -> Any:
-    """What pieces of a set put out, of all of it; the mean of single numbers."""
+    """Outputs on all of a set from those on its pieces; of single numbers the mean."""
     if not isinstance(leaves[0], Tensor):
         return leaves[0]
     return torch.cat(leaves) if leaves[0].ndim else torch.stack(leaves).mean()
@@ -99,7 +90,9 @@ def read(group: Group, row: int, extra: Reading | None = None) -> dict[str, Any]
         if setting.loss == "mse" and group.resident.n_classes:
             y = nn.functional.one_hot(y, group.resident.n_classes).to(x.dtype)
         own = group.program.objective
-        found |= _gradient_noise(model, x, y, own.of_run if own.own else setting.loss)
+        noise = gradient_noise(model, x, y, own.of_run if own.own else setting.loss)
+        found |= {"gradient_noise": noise.trace, "gradient_square": noise.gradient_square}
+        found["simple_noise_scale"] = noise.simple_noise_scale
     if extra is not None:
         with evaluating(model):
             found |= {

@@ -91,7 +91,8 @@ class Measure:
         shared = _SHARED.setdefault(self.group.model, _Shared())
         if shared.no_norms is None:
             try:
-                self._tracker().begin({k: v[:1].detach() for k, v in self._numbers().items()}).result()
+                numbers = {**self.group.parameters, **self.group.buffers}
+                self._tracker().begin({k: v[:1].detach() for k, v in numbers.items()}).result()
                 shared.no_norms = ""
             except Exception as error:  # whatever a network may do
                 shared.no_norms = " ".join(str(error).split())
@@ -99,9 +100,6 @@ class Measure:
             text = f"no norms of {setting.model}: {shared.no_norms}; measure=[] leaves them out"
             warnings.warn(text, MeasureWarning, stacklevel=2)
         return not shared.no_norms
-
-    def _numbers(self) -> dict[str, Tensor]:
-        return {**self.group.parameters, **self.group.buffers}
 
     def _tracker(self, definition: str = "bartlett", which: tuple[str, ...] = NAMES) -> NormTracker:
         """A tracker of the group's network, which shares what groups of one architecture can share."""
@@ -125,7 +123,9 @@ class Measure:
         """Launch the measurements of a checkpoint; training may continue before the result is read."""
         # a GPU reads norms and evaluates side by side, and the host puts norms together meanwhile
         with phase("norms"):
-            norms = self._begin_norms(list(rows))
+            group = self.group
+            stacked = {k: v.detach() for k, v in (*group.parameters.items(), *group.buffers.items())}
+            norms = [(self._begin(tracker, stacked, list(rows)), names) for tracker, names in self.norms]
         with phase("evaluation"):
             return Checkpoint(self, list(rows), norms, self.group.begin_evaluation(rows))
 
@@ -166,11 +166,6 @@ class Measure:
             counts, _ = np.histogram(found.raw, bins=BINS)
             columns |= {bin_column(k): count / len(found.raw) for k, count in enumerate(counts)}
         return {name: float(value) for name, value in columns.items()}
-
-    def _begin_norms(self, rows: list[int]) -> list[tuple[Norms, dict[str, str]]]:
-        group = self.group
-        stacked = {k: v.detach() for k, v in (*group.parameters.items(), *group.buffers.items())}
-        return [(self._begin(tracker, stacked, rows), names) for tracker, names in self.norms]
 
     def _begin(self, tracker: NormTracker, stacked: dict[str, Tensor], rows: list[int]) -> Norms:
         """The norms of some of the runs; the first time all are measured, to have vectors for all.
