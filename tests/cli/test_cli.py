@@ -120,7 +120,8 @@ def test_every_command_teaches_by_example():
     ("words", "said"),
     [
         (["laws", "fit", "head.csv"], "head.csv has no rows"),
-        (["laws", "fit", "one.csv"], "a law needs several sizes"),
+        (["laws", "fit", "one.csv"], "no size varies"),
+        (["laws", "fit", "one.csv", "--x", "n_data"], "a law needs several sizes"),
         (["laws", "fit", "store"], "store holds no runs"),
         (["read", "head.csv"], "head.csv has no rows"),
         (["read", "store", "--store", "another"], "store holds no runs"),

@@ -111,7 +111,7 @@ class Chosen:
         surface = fit_surface(self.table, x=tuple(sizes), form=form)
         note = fitting.outlier_note(surface.law, self.y, **self.units)
         left_out = (n for n in surface.law.points.notes if n.code == outliers.LEFT_OUT)
-        note = (*(outliers.renamed(n, self.y, self.units) for n in left_out), *note)
+        note = (*(n.renamed(self.units) for n in left_out), *note)
         notes = _merged(surface.law.points.notes, note)
         law = replace(surface.law, points=replace(surface.law.points, notes=notes))
         return Fit(self, law, replace(surface, law=law), form in ("auto", "search"), notes)

@@ -105,7 +105,9 @@ def _print_error(error: Exception, status: int) -> None:
 
     kind = {3: "not determined", 2: "bad input", 1: "failed"}[status]
     reason = reason_of(error).to_dict() if isinstance(error, ScalinglabError) else {}
-    print_document("", {"error": {"kind": kind, "message": _in_one_line(error), "reason": reason}})
+    words = [word for word in sys.argv[1:] if not word.startswith("-")]
+    command = next((c for n in (2, 1) if (c := " ".join(words[:n])) in registry.COMMANDS), "")
+    print_document(command, {"error": {"kind": kind, "message": _in_one_line(error), "reason": reason}})
 
 
 def _print_warning(message: Warning | str, *_: Any, **__: Any) -> None:

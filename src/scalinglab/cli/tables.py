@@ -108,7 +108,7 @@ class TableQuery:
         try:
             yield
         except ScalinglabError as error:
-            raise type(error)(reason_of(error).sentence(self.names)) from error
+            raise type(error)(reason_of(error).renamed(self.names)) from error
 
     def output(
         self,

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from scalinglab.results.lines import LINES, TABLES
-from scalinglab.results.sentences import REASONS, fill
+from scalinglab.results.sentences import REASONS, Column, fill
 from scalinglab.support.words import without_nan
 
 if TYPE_CHECKING:
@@ -51,6 +51,10 @@ class Reason:
         whose = f"{', '.join(kinds)}: " if (kinds := self.details.get("of_kinds")) else ""
         return whose + fill(template, self.details, names)
 
+    def renamed(self, names: Mapping[str, str]) -> Reason:
+        """The same reason with other names of columns."""
+        return Reason(self.code, **{k: _renamed(v, names) for k, v in self.details.items()})
+
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for JSON."""
         return {"code": self.code, "text": str(self), **{k: _plain(v) for k, v in self.details.items()}}
@@ -72,6 +76,18 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return [_plain(each) for each in value]
     return value.to_dict() if isinstance(value, Reason) else value
+
+
+def _renamed(value: Any, names: Mapping[str, str]) -> Any:
+    if isinstance(value, Column):
+        return Column(names.get(str(value), str(value)))
+    if isinstance(value, Reason):
+        return value.renamed(names)
+    if isinstance(value, Mapping):
+        return {_renamed(k, names): _renamed(v, names) for k, v in value.items()}
+    if isinstance(value, tuple):
+        return tuple(_renamed(each, names) for each in value)
+    return value
 
 
 def reason_of(error: Exception) -> Reason:

@@ -118,7 +118,7 @@ def fit(
     solved = fit_points(found, usable, loss=loss, delta=delta, log=space == "log", starts=starts, noise=noise)
     names = dict(zip(solved.form.variables, table.names, strict=False))  # arrays have none
     outlier = find_outlier(solved)
-    outlying = () if outlier is None else (outliers.renamed(outlier, table.measured, names),)
+    outlying = () if outlier is None else (outlier.renamed({"y": table.measured, **names}),)
     notes = (*usable.notes, *outlying)
     return replace(solved, points=replace(usable, notes=notes))
 
@@ -179,7 +179,7 @@ def outlier_note(law: Law, y: str = "y", **names: str) -> tuple[Reason, ...]:
     Raises:
         NotDetermined: the others are too few to outweigh it.
     """
-    note = tuple(outliers.renamed(note, y, names) for note in law.points.notes if note.code in outliers.CODES)
+    note = tuple(note.renamed({"y": y, **names}) for note in law.points.notes if note.code in outliers.CODES)
     if note and few_runs(law):
         raise NotDetermined(note[0])
     return note

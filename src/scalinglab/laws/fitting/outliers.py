@@ -14,7 +14,7 @@ Several that err together hide each other from this test: `without_few` finds th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import numpy as np
 from scipy import special
@@ -38,12 +38,6 @@ ROUNDS = 20  # search: of leaving out what is far, until the same points are
 
 CODES = ("outlier", "outlier_at_an_end")
 LEFT_OUT = "outlier_left_out"
-
-
-def renamed(reason: Reason, y: str, names: Mapping[str, str]) -> Reason:
-    """The reason of an outlier with other names of the measurement and of the variables."""
-    at = {Column(names.get(str(name), str(name))): value for name, value in reason.details["at"].items()}
-    return Reason(reason.code, **{**reason.details, "at": at, "y": Column(y)})
 
 
 def unlikely(deviations: np.ndarray | float, number: int, dof: float = np.inf) -> np.ndarray:
