@@ -152,6 +152,7 @@ def _squarable(y: np.ndarray) -> None:
 
 
 ENOUGH = 1e-6  # search: tolerance of fits whose objectives are compared
+ROUGH = 1e-3  # search: of a fit that another goes on from
 LAST = 1e-13  # search: of fits of absolute values, in which each step gains little
 FIRST = 40  # search: steps, after which starts that have met are followed as one
 
@@ -282,10 +283,10 @@ def fit_points(
     """
     if noise is None and any(p.prior is not None for p in form.parameters):
         options: dict[str, Any] = {"loss": loss, "delta": delta, "log": log, "starts": starts}
-        noise, rough = 0.01 * problem_of(form, data, log, np.inf).unit, max(tolerance, ENOUGH)
-        law = fit_points(form, data, noise=noise, tolerance=rough, **options)
-        # priors are weighed against the noise, which the fit gives
-        for first, each in ((law.values[None], rough), (start, tolerance)):
+        # priors are weighed against the noise, which the fit itself gives: a rough, a closer and the full fit
+        noise = 0.01 * problem_of(form, data, log, np.inf).unit
+        law = fit_points(form, data, noise=noise, tolerance=max(tolerance, ROUGH), **options)
+        for first, each in ((law.values[None], max(tolerance, ENOUGH)), (start, tolerance)):
             noise = max(law.residual_std, LEAST_NOISE * law.unit)
             law = fit_points(form, data, noise=noise, start=first, tolerance=each, **options)
         return law

@@ -131,8 +131,8 @@ class Problem:
         return found if np.shape(found) == shape else np.broadcast_to(found, shape)
 
     def _inputs(self, z: np.ndarray) -> list[np.ndarray]:
-        """The parameters, each (…, 1), as the form's function takes them."""
-        return list(np.moveaxis(self.to_parameters(z)[..., None], -2, 0))
+        """The parameters, each (sets, 1), as the form's function takes them."""
+        return list(self.to_parameters(z).T[..., None])
 
     def residuals(self, z: np.ndarray) -> np.ndarray:
         """Weighted residuals (sets, n); infinite where the form is not defined."""
