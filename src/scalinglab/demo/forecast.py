@@ -1,15 +1,10 @@
-"""A prediction made before the measurement: the largest size's best test error, from the smaller sizes.
+"""What the demonstration shows first: a prediction made before its measurement, and theory over simulation.
 
-The prediction is that of `laws.extrapolate`; its interval is that of one more run. Every run of the largest
-size is then compared with it.
-
-Exact theory over a simulation: the teacher–student perceptron (damico2025, section 2).
-
-A student with N weights of fixed norm learns load·N examples of a teacher by the logistic loss. The theory
-gives its test error for N → ∞ (`theory.perceptron`); the simulation minimises the loss of small students
-(`simulate.perceptron`). No number of the theory is fitted.
-
-The first sections of the demonstration's report: the prediction, and theory over simulation.
+- The best test error of the largest size is predicted from the smaller sizes (`laws.extrapolate`), with the
+  interval of one more run, and compared with every run of that size.
+- The teacher–student perceptron (damico2025, section 2): a student with N weights of fixed norm learns load·N
+  examples of a teacher by the logistic loss. `theory.perceptron` gives its test error for N → ∞;
+  `simulate.perceptron` minimises the loss of small students. Nothing is fitted.
 """
 
 from __future__ import annotations
@@ -20,7 +15,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from scalinglab import laws, theory
+from scalinglab import laws, simulate, theory
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.figures.style import PALETTE
@@ -51,7 +46,7 @@ class TheoryCheck:
 
     @property
     def inside(self) -> int:
-        """At how many points the 95 % interval of the simulation holds the theory."""
+        """The number of points at which the 95 % interval of the simulation contains the theory."""
         low, high = interval(Student(self.table["measured"], self.table["stderr"], self.seeds - 1))
         return int(self.table["exact"].between(low, high).sum())
 
@@ -65,15 +60,13 @@ class TheoryCheck:
         return (
             f"The exact error of infinitely large students and the mean of {self.seeds} simulated ones with "
             f"{self.n_params} weights differ by {100 * self.deviation:.1f} % (median of {len(self.table)} "
-            f"points); at {self.inside} of {len(self.table)} points the simulation's 95 % interval holds the "
-            "theory. Nothing is fitted."
+            f"points). The simulation's 95 % interval contains the theory at {self.inside} of "
+            f"{len(self.table)} points. Nothing is fitted."
         )
 
 
 def check(n_params: int = 200, seeds: int = 8) -> TheoryCheck:
     """Simulate students of N = `n_params` weights and compute the theory at the same loads and norms."""
-    from scalinglab import simulate, theory
-
     parts = []
     for load in LOADS:
         problem = simulate.perceptron.draw(load, n_params, seeds)
@@ -90,7 +83,7 @@ GRID = 13  # sizes at which the prediction is drawn; the last one is the size pr
 
 @dataclass(frozen=True)
 class Forecast:
-    """What the smaller sizes say of the largest one.
+    """The prediction for the largest size from the smaller ones.
 
     Attributes:
         size: training examples for which the prediction is made.
@@ -191,14 +184,14 @@ def prediction(outcome: Outcome, curves: Curves) -> Section:
     paragraphs = [
         outcome.forecast.sentence(),
         outcome.sentence(),
-        "The prediction uses the smaller sizes alone and was printed before the largest was trained. What "
-        "counts is the best checkpoint of every run.",
+        "The prediction uses only the smaller sizes and was printed before the largest was trained. It is of "
+        "the best checkpoint of a run.",
     ]
     caption = "Best test error against training examples: points are runs, the line and the band come from "
     return Section(
         "Predicted before it was trained",
         paragraphs,
-        [Plot(predicted(outcome, curves), caption + "the filled points alone; crosses were trained later.")],
+        [Plot(predicted(outcome, curves), caption + "the filled points only; crosses were trained later.")],
     )
 
 
@@ -221,11 +214,11 @@ def predicted(outcome: Outcome, curves: Curves) -> go.Figure:
 def exact_theory(checked: TheoryCheck) -> Section:
     """The perceptron's exact error, with simulated students as points."""
     paragraphs = [
-        "A learner for which the test error is known exactly: one layer of weights, the student, learns from "
-        "examples that a teacher of the same kind has labelled. What matters is the load (examples per "
-        "weight) and the norm of the student's weights.",
+        "A learner whose test error is known exactly: a student with one layer of weights learns from examples "
+        "that a teacher of the same kind has labelled. The error depends on the load (examples per weight) and "
+        "on the norm of the student's weights.",
         checked.sentence(),
-        "The points of one load share the same students, so that they lie above or below the line together. "
+        "The points of one load share the same students, so they lie above or below the line together. "
         "Students of finite size differ from the theory by about one over their size.",
     ]
     caption = "Test error of a perceptron against its norm: lines are theory, points simulation, bars one "
