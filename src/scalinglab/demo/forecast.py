@@ -214,9 +214,9 @@ def predicted(outcome: Outcome, curves: Curves) -> go.Figure:
 def exact_theory(checked: TheoryCheck) -> Section:
     """The perceptron's exact error, with simulated students as points."""
     paragraphs = [
-        "A learner whose test error is known exactly: a student with one layer of weights learns from examples "
-        "that a teacher of the same kind has labelled. The error depends on the load (examples per weight) and "
-        "on the norm of the student's weights.",
+        "A learner whose test error is known exactly: a student with one layer of weights learns from "
+        "examples that a teacher of the same kind has labelled. The error depends on the load (examples per "
+        "weight) and on the norm of the student's weights.",
         checked.sentence(),
         "The points of one load share the same students, so they lie above or below the line together. "
         "Students of finite size differ from the theory by about one over their size.",
