@@ -26,9 +26,8 @@ from scalinglab.results.distributions import FEWEST, Draws, Interval, interval
 Quantity = Callable[[np.ndarray, np.ndarray], np.ndarray]
 CLOSE = 1e-2  # search: part of the threshold within which an end is found, the rest being linear
 STIFF = 25.0  # search: of the penalty, over the bend of the profile
-STEEPEST = (
-    1e12  # guard: of a root over the linearised one; a quantity that no pull moves would raise it without end
-)
+# guard: of a root over the linearised one; a quantity that no pull moves would raise it without end
+STEEPEST = 1e12
 FARTHEST = 200.0  # search: in standard deviations of the linearised quantity; an end beyond is infinite
 MOST_STEPS = 60  # search: of a refit before its bracket moves; with 30, ends in curved valleys stopped short
 
