@@ -16,9 +16,10 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
+from torch.func import functional_call, jacrev, vmap
 
 from scalinglab.curves import Curves
-from scalinglab.measure import eigh, ntk
+from scalinglab.measure import eigh
 from scalinglab.measure.evaluation import batches, evaluating
 from scalinglab.theory.dmft import GradientDescent
 
@@ -46,9 +47,9 @@ def solve_linearized(
     """
     (x, y), (test_x, test_y) = ((torch.as_tensor(a), np.asarray(b, float)) for a, b in (train, test))
     y, test_y = y.reshape(len(y), -1), test_y.reshape(len(test_y), -1)
-    size = y.size
-    values, vectors = eigh(ntk(model, x, outputs="full").reshape(size, size))
-    cross = ntk(model, test_x, x, outputs="full").reshape(test_y.size, size)
+    jacobian, test_jacobian = _jacobian(model, x), _jacobian(model, test_x)
+    values, vectors = eigh(jacobian @ jacobian.T)
+    cross = test_jacobian @ jacobian.T
     left, right = (_outputs(model, a) - b for a, b in ((x, y), (test_x, test_y)))
     return _descend(values, vectors, cross, left, right, np.asarray(steps), learning_rate, momentum)
 
@@ -70,6 +71,17 @@ def _descend(
          "step": np.ravel(steps), "train_loss": train_loss, "test_loss": np.square(remaining).mean(1)},
         source="theory",
     )  # fmt: skip
+
+
+def _jacobian(model: nn.Module, x: Tensor) -> np.ndarray:
+    """∂f/∂θ of all outputs of all examples, (examples · outputs, parameters)."""
+    parameters = {name: p.detach() for name, p in model.named_parameters()}
+
+    def single(parameters: dict[str, Tensor], one: Tensor) -> Tensor:
+        return functional_call(model, parameters, (one[None],))[0]
+
+    blocks = vmap(jacrev(single), in_dims=(None, 0))(parameters, x).values()
+    return torch.cat([block.flatten(2) for block in blocks], -1).flatten(0, 1).double().numpy()
 
 
 @torch.no_grad()
