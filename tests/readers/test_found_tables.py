@@ -501,3 +501,9 @@ def test_a_printed_table_is_read_whole_where_some_of_its_texts_have_digits(tmp_p
                           "val_loss": [3.2, 2.9, 2.6, 2.8, 2.5, 2.3]})  # fmt: skip
     (tmp_path / "printed.txt").write_text(table.to_string(index=False))
     assert sl.read(tmp_path / "printed.txt").frame["dataset"].tolist() == table["dataset"].tolist()
+
+
+def test_a_printed_table_with_rows_left_out_is_refused(tmp_path: Path):
+    (tmp_path / "printed.txt").write_text("params  loss\n1e6 3.2\n...\n1e8 2.9\n1e9 2.2\n")
+    with pytest.raises(BadInput, match="no table found"):
+        sl.read(tmp_path / "printed.txt")

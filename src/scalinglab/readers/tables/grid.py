@@ -466,7 +466,7 @@ def _with_index(cells: list[list[str]]) -> list[list[str]]:
 
     Of an index of several levels, what a row leaves out in front is that of the row above.
     """
-    for k in range(1, len(cells) - 1):
+    for k in (k for k in range(1, len(cells) - 1) if cells[k]):
         above, (index, *more), below = cells[k - 1 : k + 2]
         if more and len(below) == len(above) + len(more) + 1 and all(map(names_quantity, (index, *more))):
             rows = [below]
