@@ -250,3 +250,9 @@ def limit(terms: Sequence[float] | np.ndarray) -> Number:
 def local_slopes(x: Sequence[float] | np.ndarray, y: Sequence[float] | np.ndarray) -> np.ndarray:
     """Slopes d ln y/d ln x between neighbouring points."""
     return np.asarray(np.diff(np.log(np.asarray(y, float))) / np.diff(np.log(np.asarray(x, float))))
+
+
+def decades(x: np.ndarray, y: np.ndarray) -> Number:
+    """The exponent α of y ∝ x^−α: limit of the slopes of the last three decades, y interpolated in logs."""
+    ends = np.log(x[-1] / 10.0 ** np.arange(4)[::-1])
+    return limit(-np.diff(np.interp(ends, np.log(x), np.log(y))) / np.log(10))

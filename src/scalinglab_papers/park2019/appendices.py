@@ -14,9 +14,9 @@ from scalinglab.results.distributions import Estimate
 from scalinglab.studies import NUMERICAL, Reproduction, Row, rounded
 from scalinglab_papers.park2019 import figures, scales
 from scalinglab_papers.park2019.design import EXPERIMENTS, TABLE_1, TABLE_3, Experiment
-from scalinglab_papers.park2019.rows import concat_unique, estimate_row, trained
+from scalinglab_papers.park2019.rows import comparison_row, concat_unique, estimate_row, trained
 from scalinglab_papers.park2019.scales import chance
-from scalinglab_papers.park2019.searches import TABLES, bound_note, by_batch, title
+from scalinglab_papers.park2019.searches import TABLES, by_batch, title
 
 # --- appendix G ------------------------------------------------------------------------------------------
 
@@ -118,10 +118,9 @@ def _schemes(pairs: dict[str, str], scale: str) -> Reproduction:
         axis.errorbar(ntk.accuracy, standard.accuracy, xerr=ntk.stderr, yerr=standard.stderr, fmt="o",
                       color=color, elinewidth=1, label=name)  # fmt: skip
         axis.axline((float(ntk.accuracy[0]),) * 2, slope=1, color=MUTED, linestyle="--", linewidth=1)
-        rows.append(estimate_row(
-            f"{name}: best accuracy, standard minus NTK", difference, ntk.n_runs + standard.n_runs,
+        rows.append(comparison_row(
+            f"{name}: best accuracy, standard minus NTK", difference, ntk, standard, "mean over widths",
             expected=0.0, relation=relation, resolution=0.002 if relation == "=" else None,
-            known=ntk.bounded and standard.bounded, note="mean over widths" + bound_note(ntk, standard),
         ))  # fmt: skip
         parts += list(runs.values())
     axis.set(xlabel="best accuracy, NTK", ylabel="best accuracy, standard")

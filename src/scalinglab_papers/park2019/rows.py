@@ -79,6 +79,15 @@ def estimate_row(
     return Row(quantity, None, expected=expected, relation=relation, resolution=resolution, note=note)
 
 
+def comparison_row(
+    quantity: str, found: Estimate, one: OptimalNoise, other: OptimalNoise, note: str, **claim: Any
+) -> Row:
+    """A number that compares two searches; it counts if both have their optima inside."""
+    known = one.bounded and other.bounded
+    note += "" if known else "; optima at the end of a search: what is best may lie outside"
+    return estimate_row(quantity, found, one.n_runs + other.n_runs, known=known, note=note, **claim)
+
+
 def power_row(name: str, found: OptimalNoise, how: str) -> Row:
     """p of ḡ_opt ∝ w^p (eq. 6)."""
     p = found.power

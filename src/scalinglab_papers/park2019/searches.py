@@ -17,6 +17,7 @@ from scalinglab_papers.park2019 import scales
 from scalinglab_papers.park2019.design import EXPERIMENTS, STANDARD, TABLE_1, TABLE_3
 from scalinglab_papers.park2019.figures import draw_over_time
 from scalinglab_papers.park2019.rows import (
+    comparison_row,
     concat_unique,
     estimate_row,
     gain_rows,
@@ -125,11 +126,9 @@ def fig2(scale: str) -> Reproduction:
                           xerr=[[batch.noise[k] - batch.low[k]], [batch.high[k] - batch.noise[k]]],
                           yerr=[[rate.noise[k] - rate.low[k]], [rate.high[k] - rate.noise[k]]])  # fmt: skip
         ends += [batch.noise.min(), batch.noise.max()]
-        rows.append(estimate_row(f"{name}: a by batch over a by rate", found.ratio,
-                                 batch.n_runs + rate.n_runs, expected=1.0, resolution=0.5,
-                                 known=batch.bounded and rate.bounded,
-                                 note=f"95 % [{found.ratio.low:.2f}, {found.ratio.high:.2f}]"
-                                 + bound_note(found.batch, found.rate)))  # fmt: skip
+        note = f"95 % [{found.ratio.low:.2f}, {found.ratio.high:.2f}]"
+        rows.append(comparison_row(f"{name}: a by batch over a by rate", found.ratio, batch, rate, note,
+                                   expected=1.0, resolution=0.5))  # fmt: skip
         parts += [by_batch(key, scale), by_rate(key, scale)]
     axis.plot([min(ends), max(ends)], [min(ends), max(ends)], "--", color=MUTED, linewidth=1, label="y = x")
     loglog(axis, "optimal ḡ by batch search", "optimal ḡ by rate search")
@@ -147,21 +146,13 @@ def fig3(scale: str) -> Reproduction:
         axis.errorbar(found.batch.accuracy, found.rate.accuracy, fmt="o", color=color, elinewidth=1,
                       xerr=found.batch.stderr, yerr=found.rate.stderr, label=name)  # fmt: skip
         axis.axline((float(found.batch.accuracy[0]),) * 2, slope=1, color=MUTED, linestyle="--", linewidth=1)
-        rows.append(estimate_row(f"{name}: best accuracy by batch minus that by rate", found.best_difference,
-                                 found.batch.n_runs + found.rate.n_runs, expected=0.0, resolution=0.002,
-                                 known=found.batch.bounded and found.rate.bounded,
-                                 note="mean over widths" + bound_note(found.batch, found.rate)))  # fmt: skip
+        rows.append(comparison_row(f"{name}: best accuracy by batch minus that by rate",
+                                   found.best_difference, found.batch, found.rate, "mean over widths",
+                                   expected=0.0, resolution=0.002))  # fmt: skip
         parts += [by_batch(key, scale), by_rate(key, scale)]
     axis.set(xlabel="best accuracy, batch search", ylabel="best accuracy, rate search")
     axis.legend(fontsize=7)
     return Reproduction(concat_unique(parts), figure, tuple(rows))
-
-
-def bound_note(*compared: OptimalNoise) -> str:
-    """What limits a comparison, for a note."""
-    if all(one.bounded for one in compared):
-        return ""
-    return "; optima at the end of a search: what is best may lie outside"
 
 
 def _paired(kind: str, scale: str) -> tuple[str, ...]:

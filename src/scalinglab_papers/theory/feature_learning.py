@@ -8,7 +8,7 @@ from scalinglab.curves import Curves
 from scalinglab.figures import style
 from scalinglab.simulate import feature_learning as simulated
 from scalinglab.spectrum import Spectrum
-from scalinglab.studies import Number, Reproduction, Row, verdict
+from scalinglab.studies import Reproduction, Row, by_draw, draw_means, verdict
 from scalinglab.theory import dmft, feature_learning
 
 CASES = {
@@ -38,7 +38,7 @@ def exponents(scale: str) -> Reproduction:
         chi, compute = feature_learning.exponents(task, spectral)
         at = f"a = {task:g}, b = {spectral:g}, β = {(task - 1) / spectral:.3g}"
         table.append(
-            decades(times, found.test_loss).row(f"{at}: exponent in time", paper=chi, relation="in",
+            verdict.decades(times, found.test_loss).row(f"{at}: exponent in time", paper=chi, relation="in",
                                                 resolution=WITHIN * chi, note=f"solved to t = {last:g}")
         )  # fmt: skip
         if task - 1 < spectral and scale != "smoke":
@@ -61,23 +61,17 @@ def exponents(scale: str) -> Reproduction:
     return Reproduction(Curves.concat(parts), figure, tuple(table))
 
 
-def decades(times: np.ndarray, losses: np.ndarray) -> Number:
-    """The exponent of the last decades, extrapolated."""
-    at = np.log(times[-1] / 10.0 ** np.arange(4)[::-1])
-    return verdict.limit(-np.diff(np.interp(at, np.log(times), np.log(losses))) / np.log(10))
-
-
 def _simulated(axis: style.Panel, scale: str, parts: list[Curves]) -> list[Row]:
     """Every weight of a finite network, integrated, beside the solution of the same size."""
     spectrum, at = Spectrum.power_law(1.6, 1.5, 400), np.array([1, 3, 10, 30, 100.0])
     size, draws = SIMULATED[scale]
     drawn = simulated.train(spectrum, at, 1.0, size, draws=draws)
     parts.append(drawn)
-    losses = drawn.frame.pivot(index="seed", columns="time", values="test_loss")
-    axis.errorbar(at, losses.mean(), losses.sem(), fmt="o", color=style.INK, label=f"simulated, N = {size}")
+    _, losses = by_draw(drawn.frame, "time")
+    draw_means(axis, at, losses, color=style.INK, label=f"simulated, N = {size}")
     solved = feature_learning.solve(spectrum, at, 1.0, size).test_loss
     axis.plot(at, solved, ":", color=style.INK, label=f"solved, N = {size}")
-    ratio = verdict.mean(losses[at[-1]].to_numpy() / solved[-1])
+    ratio = verdict.mean(losses[:, -1] / solved[-1])
     quantity = f"simulated over solved loss at t = {at[-1]:g}, N = {size}"
     note = f"{draws} draws; finite networks differ by about 1/N"
     return [ratio.row(quantity, expected=1.0, relation="in", resolution=0.05, note=note)]

@@ -8,7 +8,7 @@ from scalinglab.curves import Curves
 from scalinglab.figures import style
 from scalinglab.simulate.random_features import train
 from scalinglab.spectrum import Spectrum
-from scalinglab.studies import Reproduction, Row, verdict
+from scalinglab.studies import Reproduction, Row, by_draw, draw_means, verdict
 from scalinglab.theory import one_pass
 
 CASES = ((2.5, 1.5), (1.8, 1.3), (2.6, 2.0))  # task and spectral exponents
@@ -45,12 +45,10 @@ def momentum(scale: str) -> Reproduction:
             parts.append(found.curves())
             speed = 2 - 1 / spectral if name.startswith("adapted") else 1.0
             paper = speed * min((task - 1) / spectral, 2 - 1 / spectral)
-            decades = np.array([float(np.interp(np.log(t), np.log(steps), np.log(found.test_loss)))
-                                for t in last / 10.0 ** np.arange(4)[::-1]])  # fmt: skip
-            slopes = -np.diff(decades) / np.log(10)
             table.append(
-                verdict.limit(slopes).row(f"{at}: exponent of {name}", paper=paper, relation="in",
-                                          resolution=WITHIN * paper, note=f"exact, to {last:g} steps")
+                verdict.decades(steps, found.test_loss).row(
+                    f"{at}: exponent of {name}", paper=paper, relation="in", resolution=WITHIN * paper,
+                    note=f"exact, to {last:g} steps")
             )  # fmt: skip
         if (task, spectral) == CASES[0]:
             table += _simulated(axis, scale, parts)
@@ -65,11 +63,10 @@ def _simulated(axis: style.Panel, scale: str, parts: list[Curves]) -> list[Row]:
     for place, (name, optimizer) in enumerate(optimizers(CASES[0][1]).items()):
         drawn = train(spectrum, at, dynamics=optimizer, draws=DRAWS[scale], seed=place)
         parts.append(drawn)
-        losses = drawn.frame.pivot(index="seed", columns="time", values="test_loss")
+        _, losses = by_draw(drawn.frame, "time")
         exact = one_pass.solve(spectrum, at, optimizer).test_loss
-        mean, error = losses.mean(), losses.sem()
-        axis.errorbar(at, mean, error, fmt="o", color=style.PALETTE[place])
-        ratio = verdict.mean(losses[at[-1]].to_numpy() / exact[-1])
+        draw_means(axis, at, losses, color=style.PALETTE[place])
+        ratio = verdict.mean(losses[:, -1] / exact[-1])
         rows.append(ratio.row(f"{name}: simulated over exact loss after {at[-1]} steps", expected=1.0,
                               resolution=0.2, note=f"{DRAWS[scale]} draws, 300 modes"))  # fmt: skip
     return rows

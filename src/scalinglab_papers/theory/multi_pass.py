@@ -10,7 +10,7 @@ from scalinglab.curves import Curves
 from scalinglab.figures import style
 from scalinglab.simulate.random_features import train
 from scalinglab.spectrum import Spectrum
-from scalinglab.studies import Reproduction, Row, verdict
+from scalinglab.studies import Reproduction, Row, by_draw, draw_means, verdict
 from scalinglab.theory import dmft
 
 SPECTRUM = Spectrum.power_law(1.5, 1.25, 200)
@@ -54,12 +54,12 @@ def multi_pass(scale: str) -> Reproduction:
             drawn = train(SPECTRUM, at, N_PARAMS, N_DATA, NOISE, sgd, draws=DRAWS[scale], seed=place)
             parts += [found.curves(), drawn]
             for kind in ("test_loss", "train_loss"):
-                losses = drawn.frame.pivot(index="seed", columns="time", values=kind)
-                axis.errorbar(at, losses.mean(), losses.sem(), fmt="o", ms=3, color=color)
+                _, losses = by_draw(drawn.frame, "time", kind)
+                draw_means(axis, at, losses, ms=3, color=color)
                 solved = float(np.interp(steps, times, getattr(found, kind)))
                 words = kind.replace("_", " ")
                 table.append(
-                    verdict.mean(losses[steps].to_numpy() / solved).row(
+                    verdict.mean(losses[:, -1] / solved).row(
                         f"{name}: simulated over solved {words} after {steps} steps", expected=1.0,
                         relation="in", resolution=0.05, note=f"{DRAWS[scale]} draws of features and data")
                 )  # fmt: skip

@@ -10,7 +10,7 @@ from scalinglab.curves import Curves
 from scalinglab.figures import style
 from scalinglab.simulate.random_features import sign_descent as simulated
 from scalinglab.spectrum import Spectrum
-from scalinglab.studies import NUMERICAL, Number, Row, verdict
+from scalinglab.studies import NUMERICAL, Number, Row, by_draw, draw_means, verdict
 from scalinglab.theory import dmft, one_pass
 
 TASK, NOISE = 1.9, 1.0
@@ -34,11 +34,11 @@ def part(axis: style.Panel, scale: str) -> tuple[list[Curves], list[Row]]:
     ):
         axis.plot(steps, _solved(n_params, steps), color=color, label=name)
         parts.append(simulated(DRAWN, STEPS, RATE, NOISE, n_params, draws=DRAWS[scale]))
-        losses = parts[-1].frame.pivot(index="seed", columns="time", values="test_loss") - NOISE**2
-        axis.errorbar(STEPS, losses.mean(), losses.sem(), fmt="o", ms=3, color=color)
-        for step, exact in zip(STEPS[2:], _solved(n_params, STEPS[2:])):
+        losses = by_draw(parts[-1].frame, "time")[1] - NOISE**2
+        draw_means(axis, STEPS, losses, ms=3, color=color)
+        for step, drawn, exact in zip(STEPS[2:], losses.T[2:], _solved(n_params, STEPS[2:])):
             rows.append(
-                verdict.mean(losses[step].to_numpy() / exact).row(
+                verdict.mean(drawn / exact).row(
                     f"sign descent, {name}: simulated over solved loss above noise after {step} steps",
                     expected=1.0, relation="in", resolution=0.05, note=f"{DRAWS[scale]} draws")
             )  # fmt: skip

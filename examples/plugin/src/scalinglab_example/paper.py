@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from scalinglab.curves import Curves
-from scalinglab.studies import Entry, Reproduction
-from scalinglab.studies.verdict import Row
+from scalinglab.studies import Entry, Reproduction, Row
 
 ENTRIES = (
     Entry(
