@@ -133,11 +133,18 @@ def codes(reasons) -> list[str]:
     return [reason.code for reason in reasons]
 
 
+def explained(measured: list[float], solved: list[float] | None = None, **fields) -> Explanation:
+    """A run with these losses at steps 1, 10, …; the solved loss is 1 by default."""
+    solved = [1.0] * len(measured) if solved is None else solved
+    losses = np.array(measured), np.array(solved)
+    return Explanation(
+        "run", 10.0 ** np.arange(len(measured)), *losses, 8, None, "time", (), 0.0, {}, (), **fields
+    )
+
+
 def parted(ratio: list[float]) -> tuple[Reason, ...]:
     """The remarks on a run whose measured loss is so many times the solved one."""
-    ones = np.ones(len(ratio))
-    steps = 10.0 ** np.arange(len(ratio))
-    found = Explanation("run", steps, np.array(ratio), ones, 8, None, "time", (), 0.0, {}, ())
+    found = explained(ratio)
     assert found.remarks[2].code == f"regime_{found.regime}"
     return found.remarks[2:-2]
 
@@ -221,45 +228,22 @@ def test_a_rich_run_gets_the_curve_of_trained_features():
 
 
 def test_a_network_is_judged_by_descent_with_its_kernel_where_that_is_known():
-    ones, steps = np.ones(2), np.array([1.0, 10.0])
-    for redrawn, regime in ((None, "worse"), (1.3 * ones, "lazy"), (1.6 * ones, "rich")):
-        found = Explanation(
-            "run", steps, 1.3 * ones, ones, 8, None, "time", (), 0.0, {}, (), scatter=0.01, redrawn=redrawn
-        )
+    for redrawn, regime in ((None, "worse"), (np.full(2, 1.3), "lazy"), (np.full(2, 1.6), "rich")):
+        found = explained([1.3, 1.3], scatter=0.01, redrawn=redrawn)
         assert found.regime == regime
         assert ("other_draws" in codes(found.remarks)) == (redrawn is not None)
         assert found.ratio[-1] == 1.3
 
 
 def test_the_theorys_own_error_is_that_at_the_end():
-    solved, redrawn = np.array([1.0, 0.8]), np.array([1.1, 1.0])
-    found = Explanation(
-        "run", np.array([1.0, 10.0]), solved, solved, 8, None, "time", (), 0.0, {}, (), scatter=0.04,
-        redrawn=redrawn,
-    )  # fmt: skip
+    found = explained([1.0, 0.8], [1.0, 0.8], scatter=0.04, redrawn=np.array([1.1, 1.0]))
     draws = Reason("other_draws", n_data=8, loss=1.0, scatter=0.04, ratio=1.25)
     assert draws in found.remarks
 
 
 def test_a_deviation_within_the_scatter_of_draws_is_no_feature_learning():
-    ones = np.ones(2)
     for scatter, regime in ((np.nan, "rich"), (0.02, "rich"), (0.15, "lazy")):
-        found = Explanation(
-            "run",
-            np.array([1.0, 10.0]),
-            np.array([1.0, 0.8]),
-            ones,
-            8,
-            None,
-            "time",
-            (),
-            0.0,
-            {},
-            (),
-            {},
-            scatter,
-        )
-        assert found.regime == regime
+        assert explained([1.0, 0.8], scatter=scatter).regime == regime
 
 
 def test_doublings_compare_with_the_loss_of_the_run_as_it_is():

@@ -1,6 +1,6 @@
 """Figures on images, on curves whose exponents are planted: what is read off them, and what is judged how."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,13 +48,15 @@ def train_as(monkeypatch: pytest.MonkeyPatch) -> TrainAs:
 
 
 @pytest.fixture(autouse=True)
-def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+def _small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     from dataclasses import replace
 
     images.in_data.cache_clear()
     monkeypatch.setitem(images.NETWORKS, "smoke", replace(images.NETWORKS["smoke"], sizes=SIZES, seeds=6))
     monkeypatch.setitem(distributions.CLASSES, "smoke", ("digits", (10, 5, 2), 0))
     monkeypatch.setattr(images, "BESIDE", (10, 0.25))
+    yield
+    images.in_data.cache_clear()
 
 
 def residual(monkeypatch: pytest.MonkeyPatch, **change: Any) -> None:
@@ -77,7 +79,6 @@ def test_best_and_final_are_told_apart(train_as: TrainAs):
     assert scan.exponent("final error").value == pytest.approx(0.2, abs=0.01)
     assert len(curves) == len(SIZES) * 6
     found = verdicts(images.fig_s1("smoke"))
-    images.in_data.cache_clear()
     assert found["digits, cross-entropy: exponent of final loss less that of best loss"] == "disagrees"
     assert found["digits, cross-entropy: exponent of best error less that of best loss"] == "agrees"
 
@@ -88,7 +89,6 @@ def test_best_and_final_are_told_apart(train_as: TrainAs):
 def test_resolution_limited_exponents_lie_between_0_and_1(train_as: TrainAs, alpha: float, verdict: str):
     train_as(planted(lambda one: alpha))
     found = verdicts(images.fig1_top_right("smoke"))
-    images.in_data.cache_clear()
     assert found["digits, cross-entropy: α_D"] == verdict
 
 
@@ -108,7 +108,6 @@ def test_a_residual_network_is_shown_on_every_set_that_it_has_with_every_loss(
     monkeypatch.setitem(images.NETWORKS, "smoke", squared)
     monkeypatch.setattr(images, "usable_datasets", list)
     found = verdicts(images.fig1_top_right("smoke"))
-    images.in_data.cache_clear()
     final = {name: verdict for name, verdict in found.items() if "final" in name}
     assert len(final) == 4
     assert set(final.values()) == {"agrees"}  # half as steep
@@ -356,7 +355,6 @@ def test_a_part_that_is_not_there_is_answered_by_all_that_are(
 def test_the_legend_names_the_range_of_each_exponent(train_as: TrainAs):
     train_as(planted(lambda one: 0.4))
     (axis,) = images.fig_s3("smoke").figure.axes
-    images.in_data.cache_clear()
     (told,) = [text.get_text() for text in axis.get_legend().get_texts()]
     assert told.endswith("(128 to 2048)")
 

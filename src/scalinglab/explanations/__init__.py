@@ -211,13 +211,13 @@ class Explanation(NotebookResult):
         return found
 
     def _way_out(self) -> Reason:
-        """That there is no curve, and which training has one."""
+        """No solved curve, and the largest learning rate that would have one."""
         if not math.isfinite(self.largest_rate):
             return Reason("no_solved_curve")
         return Reason("solved_below_rate", rate=self.largest_rate)
 
     def _measured_only(self) -> list[Reason]:
-        """What the measured losses show by themselves."""
+        """Remarks on the measured losses alone."""
         found = [Reason("loss_at_the_end", loss=float(self.measured[-1]))]
         for resource, words in WORDS.items():
             if math.isfinite(slope := self.slopes.get(resource, math.nan)):
@@ -229,7 +229,7 @@ class Explanation(NotebookResult):
         return found
 
     def _parting(self) -> list[Reason]:
-        """Since when the run has been apart from its kernel; or how far it was before it came back."""
+        """The step from which the run differs from its kernel, or the largest difference if it came back."""
         ratio = self.over_kernel
         distance = np.abs(np.log(ratio))
         apart = distance > math.log(1 + self.close)
@@ -244,7 +244,7 @@ class Explanation(NotebookResult):
 
 
 def _effect(d: Doubling) -> Reason:
-    """What a doubling does to the loss."""
+    """The remark on a doubling."""
     resource, seen = WORDS[d.resource], math.isfinite(d.measured)
     if not math.isfinite(d.factor):
         return Reason("doubling_unstable", resource=resource, measured=d.measured if seen else None)

@@ -156,7 +156,7 @@ class Doubling:
 
 
 def doublings(case: Case, kernel: Kernel, step: float) -> list[Doubling]:
-    """What doubling time, data and width buys at a step."""
+    """Change of the loss at a step from doubling time, data and width."""
     now = solve(case, kernel, np.array([step, 2 * step]), case.n_data)
     factors = {"time": now[1] / now[0]}
     if not case.online:
@@ -186,7 +186,7 @@ def _wider(case: Case, step: float) -> Doubling:
 
 
 def never_learnt(case: Case, kernel: Kernel, loss: float) -> float:
-    """The share of a loss that a million times the data would leave to gradient descent without end."""
+    """Share of a loss that remains with a million times the data and unlimited training."""
     nodes = kernel.spectrum.nodes()
     modes = np.searchsorted(np.cumsum(nodes.count), 1e6 * case.n_data)
     kappa = float(nodes.eigenvalues[min(int(modes), len(nodes) - 1)])

@@ -1,4 +1,4 @@
-r"""Bottlenecks: which resource limits the loss, with which exponent, and how to spend compute.
+r"""Bottlenecks: the exponent of the loss in time, data and parameters, and how to spend compute.
 
 For λ_k = k^-b and λ_k w_k² = k^-a each resource stops learning at some mode k⋆, and the loss is what lies
 beyond it, Σ_{k>k⋆} k^-a ~ k⋆^-(a−1) (bordelon2024, eqs. 14, 15):

@@ -44,7 +44,7 @@ LARGEST = 1e120  # losses beyond this are recorded as infinite
 
 
 class _State(NamedTuple):
-    """What evolves: each on the nodes, or on pairs of them."""
+    """State of the moments, each on the nodes or on pairs of them."""
 
     phi: np.ndarray  # mean of z over z*
     own: np.ndarray  # Γ = x·own on the diagonal …
@@ -55,7 +55,7 @@ class _State(NamedTuple):
 
 
 class _Slopes(NamedTuple):
-    """d/dt of a state is rate × state + source; and what is measured of it."""
+    """Time derivative of a state, rate × state + source, with the loss and the rates of the mean flow."""
 
     speed: float  # 1 + c q
     push: float  # h z·G
@@ -111,7 +111,7 @@ def _follow(
 
 
 def _all_nodes(found: Modes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rate, power and square on both halves of a contour, whose pairs all meet, and a node at rate 0."""
+    """Rate, power and square on both halves of a contour, and a node at rate 0; pairs join both halves."""
     parts = (found.rate, found.power, found.square)
     if np.iscomplexobj(found.rate):
         halves = [np.concatenate([one, one.conj()]) for one in parts]

@@ -24,8 +24,8 @@ import numpy as np
 from scalinglab.errors import BadInput, is_whole, nearest
 from scalinglab.support.validation import checked
 
-# σ_w² at which signals neither die nor explode with depth, without biases
 MOST_LAYERS = 100_000
+# σ_w² at which signals neither vanish nor explode with depth, without biases
 CRITICAL_WEIGHT_VARIANCE = {"relu": 2.0, "erf": np.pi / 4}
 
 Moments = Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]

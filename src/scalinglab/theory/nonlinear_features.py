@@ -45,8 +45,8 @@ class Equivalent(Spectrum):
         inputs: the spectrum of the inputs and the linear target.
         linear: the trace of the linear part.
         nonlinear: the trace of the tail.
-        noise: the standard deviation of what inner layers of finite width lose of the target: in losses, a
-            part of the label noise.
+        noise: standard deviation of the part of the target that inner layers of finite width lose; it adds to
+            the label noise.
     """
 
     def __init__(self, inputs: Spectrum, linear: float, nonlinear: float, noise: float = 0.0) -> None:

@@ -2,7 +2,7 @@
 
 The loss Σ V(Δ), V(Δ) = ln(1 + e^{−2λΔ})/λ, is convex in w and kept at ‖w‖² = N. Newton's method on the sphere
 solves, in the plane tangent to it, (H + μ) d = −g with the Lagrange multiplier μ = −g·w/N, steps along d and
-returns to the sphere. The certificate is the projected gradient over the gradient, the sine of the angle
+projects back. The certificate is the projected gradient over the gradient, the sine of the angle
 between −g and w: at the minimum the gradient is radial. Sharpnesses are solved in order, each started from
 the one before.
 
@@ -82,7 +82,7 @@ def _on_the_way(
     """The minimisers at the sharpnesses of `path`, each started from the one before."""
     weights = _hebb(double)
     for value in track(path(wanted), "fixed norm"):
-        allowed = tolerance if value in wanted else max(tolerance, 0.05)  # on the way it need be no minimum
+        allowed = tolerance if value in wanted else max(tolerance, 0.05)  # intermediate points may be inexact
         weights, certificate, steps = minimise(double, examples, weights, float(value), allowed, most)
         yield float(value), weights, certificate, steps
 

@@ -160,7 +160,7 @@ def train(
 
 
 class Machine:
-    """NumPy, or torch on a device, with the little that differs between them."""
+    """NumPy, or torch on a device: the operations that differ between them."""
 
     def __init__(self, device: str) -> None:
         self.device = device if device == "cpu" else usable_device(device)
@@ -177,7 +177,7 @@ class Machine:
 
 
 class Model:
-    """A stack of draws: arrays are (draws, …), members of ensembles and bags are looped over."""
+    """A stack of draws: arrays are (draws, …); ensembles and bags are loops over their members."""
 
     def __init__(
         self,

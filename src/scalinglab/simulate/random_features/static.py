@@ -70,23 +70,20 @@ def sweep(
         raise BadInput(f"ridge = {ridges.min()} must be finite and zero or more")
     if draws < 1:
         raise BadInput(f"draws = {draws} must be one or more")
-    one = pool.draw(int(sizes[0][-1]), int(sizes[1][-1]), [[seed, 0]])
+    largest = int(sizes[0][-1]), int(sizes[1][-1])
+    one = pool.draw(*largest, [[seed, 0]])
     bytes_ = sum(a.nbytes for a in (one.train, one.train_targets, one.test, one.test_targets))
     stack = max(1, int(MEMORY / max(bytes_, 1)))
     chunks = [range(start, min(start + stack, draws)) for start in range(0, draws, stack)]
     results = [np.empty((draws, len(ridges), len(sizes[0]), len(sizes[1]))) for _ in range(2)]
     for chunk in track(chunks, f"training {pool.name}"):
-        drawn = one if chunk == range(1) else _draw(pool, sizes, seed, chunk)
+        drawn = one if chunk == range(1) else pool.draw(*largest, [[seed, i] for i in chunk])
         for result, found in zip(results, _losses(drawn, sizes[0], sizes[1], ridges)):
             result[chunk.start : chunk.stop] = found
     grid = np.meshgrid(np.arange(draws), ridges, *sizes, indexing="ij")
     columns = dict(zip(("seed", "ridge", "n_data", "n_params"), (axis.ravel() for axis in grid)))
     losses = {"test_loss": results[0].ravel(), "train_loss": results[1].ravel()}
     return Curves({"model": pool.name, **columns, **losses}, source="simulate")
-
-
-def _draw(pool: Pool, sizes: list[np.ndarray], seed: int, chunk: range) -> Draw:
-    return pool.draw(int(sizes[0][-1]), int(sizes[1][-1]), [[seed, i] for i in chunk])
 
 
 def whole_sizes(values: Sequence[int] | np.ndarray | int, name: str) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The training dynamics that the theory solves, each as a filter of the frequency s.
+"""Training dynamics that the theory solves, each given by its filter f_t(s).
 
 The residual weights follow v(t) = f_t(−K) v(0) with K = (AᵀA/N)(ΨᵀΨ/P), and f_t is entire in s:
 
@@ -22,11 +22,11 @@ import numpy as np
 
 from scalinglab.errors import BadInput
 
-NEGLIGIBLE = 40.0  # e^-40 is below the round-off of everything that it is compared with
+NEGLIGIBLE = 40.0  # e^-40 is below the round-off of whatever it is added to
 
 
 class Dynamics(Protocol):
-    """Interface of a training dynamics: the functions that the solver needs."""
+    """Interface of a training dynamics."""
 
     @property
     def discrete(self) -> bool:
@@ -185,7 +185,7 @@ class OnePassSGD:
 
     @property
     def mean(self) -> GradientDescent:
-        """What it does on average: gradient descent on the population."""
+        """Its mean over batches: gradient descent on the population."""
         return GradientDescent(self.learning_rate)
 
     # as an optimizer of `theory.one_pass`: θ ← θ − η g, without a running mean of gradients
@@ -243,7 +243,7 @@ class MultiPassSGD:
 
     @property
     def schedule_name(self) -> str:
-        """What tells schedules apart in a table."""
+        """A name for the schedule in tables of curves: its length and a checksum."""
         factors = np.array(self.schedule)
         return f"{len(factors)} factors {zlib.crc32(factors.tobytes()):08x}" if self.schedule else "constant"
 

@@ -1,4 +1,4 @@
-r"""The eigenvalues of the features' kernel as weighted nodes: how one-pass training sees a spectrum.
+r"""Eigenvalues of the kernel of N random features as weighted nodes, for one-pass training.
 
 The residual Λ^½ v of random features follows K̂ = Λ^½ (AᵀA/N) Λ^½, whose eigenvalues are x_i. Training on
 fresh data needs two sums over them,

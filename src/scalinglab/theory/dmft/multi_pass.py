@@ -50,7 +50,7 @@ def losses(
     dynamics: MultiPassSGD,
     ensemble: float,
 ) -> tuple[dict[str, np.ndarray], bool]:
-    """Every loss at the given steps, and whether training is stable; each model draws its own batches."""
+    """All losses at the given steps, and whether training is stable; each model draws its own batches."""
     problem = drift(spectrum, times, n_params, n_data, dynamics)
     found = problem.losses(noise, ensemble)
     alone = found["train_loss"] if ensemble == 1 else problem.losses(noise, 1)["train_loss"]
@@ -132,7 +132,7 @@ def _angle(dynamics: MultiPassSGD, beyond: float, share: float) -> float:
 def _scatter(
     problem: Problem, n_data: float, noise: float, dynamics: MultiPassSGD
 ) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Train loss, by how much more m adds to the test than to the train loss, and whether all is stable."""
+    """Train loss, what m adds to the test loss beyond the train loss, and whether training is stable."""
     (_, points), times = problem.points[0], problem.times
     weight, x = 2 * points.contour.weight, -points.contour.s
     power = -weight * points.data_response * (noise**2 + points.kappa * points.overlap) / x
@@ -159,7 +159,7 @@ def _scatter(
 
 
 def _feedback(x: np.ndarray, on_train: np.ndarray, share: float, dynamics: MultiPassSGD) -> float:
-    """The train loss that a train loss of one keeps up by its noise at the highest rate."""
+    """Gain of the noise loop at the highest rate: the train loss caused by the noise of a train loss of 1."""
     matrix, gain = _matrices(x, dynamics.learning_rate, dynamics)
     steady = np.linalg.solve(np.eye(3) - matrix, (share * x)[:, None, None] * gain[:, None])
     variance = steady[:, 0, 0]

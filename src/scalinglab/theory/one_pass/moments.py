@@ -188,7 +188,7 @@ def _late(
     found: Modes, optimizer: Optimizer, state: np.ndarray, late: np.ndarray, noise: float, own: float,
     known: dict[float, float],
 ) -> None:  # fmt: skip
-    """Continue to the late steps, in order."""
+    """Add the losses at the late steps to `known`, by Radau's method."""
     size, source = state.shape[1], found.square / optimizer.batch_size
 
     def generator(time: float) -> tuple[np.ndarray, np.ndarray]:
@@ -210,7 +210,7 @@ def _late(
             loss = float(np.real(state[:, 0]).sum()) + noise
             if not abs(loss) < LARGEST:
                 return
-        known[target] = max(loss, noise)  # what a contour leaves below zero is its round-off
+        known[target] = max(loss, noise)  # below it is only round-off of the contour
 
 
 def _radau(

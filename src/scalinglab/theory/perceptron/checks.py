@@ -1,4 +1,4 @@
-"""What the perceptron functions accept."""
+"""Validation of loads and sharpnesses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""One system, the times asked for and the contours that serve them: every observable by integration."""
+"""Losses of one system at given times: integrals of its response functions around the spectrum.
+
+The contours are chosen for the times (`contour`): late times by hyperbolas, early times by ellipses.
+"""
 
 from __future__ import annotations
 
@@ -86,7 +89,7 @@ class Problem:
         return np.where(np.isfinite(ends), ends, math.inf)
 
     def decaying(self) -> list[tuple[System, Points]]:
-        """Contours to the right of the slowest mode instead of s = 0, for what vanishes exponentially."""
+        """Contours right of the slowest mode instead of s = 0, for losses that vanish exponentially."""
         smallest, kappa = self.system.smallest_rate()
         if smallest <= 0 or self.contour is not None:
             return []
@@ -123,7 +126,7 @@ class Problem:
         return decompose(found)
 
     def _vanishing(self, noise: float) -> tuple[str, ...]:
-        """The losses that go to zero, whose relative accuracy needs a contour of their own."""
+        """Names of the losses that go to zero: their relative accuracy needs a contour of its own."""
         if self.system.learns_all:
             return ("single", "ensemble", "bags", "bias", "train_loss", "gap") if noise == 0 else ("bias",)
         more_params = self.per_data > self.per_params
