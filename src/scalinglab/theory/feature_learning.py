@@ -153,7 +153,9 @@ def solve(
     if math.isfinite(batch_size) and math.isfinite(n_data):
         raise BadInput(f"n_data = {n_data:g}: batches are of fresh examples; leave one of both out")
     # modes that are learnt by the last time at the largest rate that is possible, that of the end of training
-    fastest = 1 + richness * readout(_largest_readout(spectrum), richness)
+    nodes = spectrum.nodes()
+    largest = float(np.sum(nodes.power / nodes.eigenvalues))  # |z*|² of infinitely many projections
+    fastest = 1 + richness * readout(largest, richness)
     slowest = 1 / max(float(at.max(initial=0.0)) * fastest, 1e-3)
     if math.isfinite(n_data):
         test, train, rate = _on_data(spectrum, at, richness, n_params, n_data, noise, slowest)
@@ -260,12 +262,6 @@ def compute_optimal(
         return solve(spectrum, times, richness, size).test_loss
 
     return frontier(losses, budgets, smallest=4.0, per_decade=per_decade)
-
-
-def _largest_readout(spectrum: Spectrum) -> float:
-    """|z*|² of infinitely many projections, Σ λw²/λ."""
-    nodes = spectrum.nodes()
-    return float(np.sum(nodes.power / nodes.eigenvalues))
 
 
 def _integrate(

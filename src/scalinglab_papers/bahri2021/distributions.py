@@ -222,7 +222,7 @@ def fig2_right(scale: str) -> Reproduction:
     return Reproduction(curves, figure, rows)
 
 
-IMAGES_SEEN, QUERIES = 10_000, 2_000
+QUERIES = 2_000  # points whose neighbours are counted
 
 
 Places = dict[str, tuple[Exponent, dict[str, dict[str, measure.Dimension]]]]

@@ -238,13 +238,12 @@ def draw_scans(
     axis: Any, part: Sequence[Scan], title: str, x: str = "examples D", *, shared_range: bool = True
 ) -> dict[str, Exponent]:
     """Draw the best losses of scans with their laws; their exponents by name."""
-    metric = BEST
-    found = on_one_range(part, metric) if shared_range else {s.name: s.exponent(metric) for s in part}
-    style.loglog(axis, x, metric.replace(" ", " test "), title)
+    found = on_one_range(part) if shared_range else {s.name: s.exponent() for s in part}
+    style.loglog(axis, x, BEST.replace(" ", " test "), title)
     for scan, color in zip(part, style.PALETTE):
         alpha = found[scan.name] if scan.learns else None
         label = f"{scan.name}: {alpha.with_range if alpha else scan.learnt}"
-        draw_law(axis, scan.sizes, scan.values[metric], alpha, color, label)
+        draw_law(axis, scan.sizes, scan.values[BEST], alpha, color, label)
     style.legend_below(axis, fontsize=7, title=LEGEND, title_fontsize=7, alignment="left")
     return found
 
@@ -252,11 +251,11 @@ def draw_scans(
 LEGEND = "exponent of the filled points (dashed: they do not follow a power law)"
 
 
-def on_one_range(some: Sequence[Scan], metric: str) -> dict[str, Exponent]:
-    """The exponents of scans by name, on the longest range that all of them follow."""
-    found = {scan.name: scan.exponent(metric) for scan in some if not scan.learns}
+def on_one_range(some: Sequence[Scan]) -> dict[str, Exponent]:
+    """The exponents of the best losses of scans by name, on the longest range that all of them follow."""
+    found = {scan.name: scan.exponent() for scan in some if not scan.learns}
     if learned := [scan for scan in some if scan.learns]:
-        curves = [scan.values[metric] for scan in learned]
+        curves = [scan.values[BEST] for scan in learned]
         alphas = exponents.of_several(learned[0].sizes, *curves, since=max(scan.since for scan in learned))
         found |= {scan.name: alpha for scan, alpha in zip(learned, alphas)}
     return found
@@ -430,13 +429,13 @@ def fig_s1(scale: str) -> Reproduction:
     figure, axes = style.panels_for(len(found), 3, size=(4.4, 3.9))
     rows: list[Row] = []
     for axis, scan in zip(axes, found, strict=True):
-        rows += draw_metrics(axis, scan, scan.name)[1]
+        rows += draw_metrics(axis, scan)
     return Reproduction(curves, figure, tuple(rows))
 
 
-def draw_metrics(axis: Any, scan: Scan, title: str) -> tuple[Exponent, list[Row]]:
-    """Draw the metrics of a scan against D; the exponent of the best loss, and rows that compare metrics."""
-    style.loglog(axis, "examples D", "test loss or error", title)
+def draw_metrics(axis: Any, scan: Scan) -> list[Row]:
+    """Draw the metrics of a scan against D; rows that compare their exponents."""
+    style.loglog(axis, "examples D", "test loss or error", scan.name)
     colors = iter(style.PALETTE)
     for pair in COMPARED[:2]:  # on one range, as they are compared
         curves = [scan.values[metric] for metric in pair]
@@ -445,7 +444,7 @@ def draw_metrics(axis: Any, scan: Scan, title: str) -> tuple[Exponent, list[Row]
         ):
             draw_law(axis, scan.sizes, values, alpha, next(colors), f"{metric}: {alpha.with_range}")
     style.legend_below(axis, fontsize=7, title=LEGEND, title_fontsize=7, alignment="left")
-    return scan.exponent(), [
+    return [
         difference(
             f"{scan.name}: exponent of {metric} less that of {other}", scan, scan,
             "the paper: similar scaling", metrics=(metric, other),

@@ -49,5 +49,5 @@ def longer_training(scale: str) -> Reproduction:
     wide = by_shape[SHAPE]
     wide = replace(wide, name=f"{wide.name}, {STEPS:,} steps")  # in figS1 it has fewer
     for axis, scan in zip(axes[:, 1], (classes[0][0], wide), strict=True):
-        rows += images.draw_metrics(axis, scan, scan.name)[1]
+        rows += images.draw_metrics(axis, scan)
     return Reproduction(Curves.concat([classes[1], shapes[1]]), figure, tuple(rows))

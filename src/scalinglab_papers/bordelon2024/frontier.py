@@ -43,19 +43,15 @@ def fig3(scale: str) -> Reproduction:
         axis.set_ylim(bottom=float(lowest.min()) * 0.6)
         axis.legend(ncols=2, fontsize=7)
         parts.append(curves)
-        table += _frontier_rows(spectral, scale)
+        # far out, where the power laws have set in
+        far = np.geomspace(1e5, 1e8, 4) if scale == "smoke" else np.geomspace(1e7, 1e10, 4)
+        infinite = Spectrum.power_law(common.TASK, spectral, 10**18)
+        table += _compute_rows(f"b = {spectral}", infinite, common.TASK, spectral, far)
         table += [
             replace(row, quantity=f"b = {spectral}: {row.quantity}")
             for row in common.agreement(curves, common.extreme_sizes("n_params", sizes))
         ]
     return Reproduction(Curves.concat(parts), figure, tuple(table))
-
-
-def _frontier_rows(spectral: float, scale: str) -> list[Row]:
-    """Slopes of the exact frontier far out, where the power laws have set in, against eq. 16."""
-    budgets = np.geomspace(1e5, 1e8, 4) if scale == "smoke" else np.geomspace(1e7, 1e10, 4)
-    spectrum = Spectrum.power_law(common.TASK, spectral, 10**18)
-    return _compute_rows(f"b = {spectral}", spectrum, common.TASK, spectral, budgets)
 
 
 def _compute_rows(

@@ -29,7 +29,10 @@ def fig6_right(scale: str) -> Reproduction:
     runs = [run.sort_values("step") for _, run in curves.frame.groupby("run", sort=False)]
     runs.sort(key=lambda run: int(run["n_data"].iloc[0]))
     figure, axes = style.panels(1, 3, size=(3.9, 3.3))
-    _draw_perceptron(axes[0, 0])
+    draw_margins(axes[0, 0], np.linspace(-1.0, 4.5, 300))
+    axes[0, 0].set(xlabel="margin Δ", ylabel="density", ylim=(0, 2.5))
+    axes[0, 0].set_title(f"perceptron, random labels, α = {FIG6_LOAD:g}")
+    axes[0, 0].legend()
     _draw_histograms(axes[0, 1], runs[-1])
     _draw_course(axes[0, 2], runs)
     return Reproduction(curves, figure, rows(runs))
@@ -90,13 +93,6 @@ def density(row: pd.Series) -> tuple[np.ndarray, np.ndarray]:
 
 
 # --- panels ----------------------------------------------------------------------------------------------
-
-
-def _draw_perceptron(axis: Axes) -> None:
-    draw_margins(axis, np.linspace(-1.0, 4.5, 300))
-    axis.set(xlabel="margin Δ", ylabel="density", ylim=(0, 2.5))
-    axis.set_title(f"perceptron, random labels, α = {FIG6_LOAD:g}")
-    axis.legend()
 
 
 def _draw_histograms(axis: Axes, run: pd.DataFrame) -> None:

@@ -108,7 +108,8 @@ def _draw_fig1(exact: theory.FixedNorm, fixed: Curves, fast: Curves, plain: Curv
     each = each_along_norm(fast, norms)
     error, stderr = each.mean(axis=0), each.std(axis=0, ddof=1) / np.sqrt(len(each))
     style.band(axis, norms, error - stderr, error + stderr, color=style.MUTED)
-    time = np.interp(np.log(norms), *_median_time(fast))
+    middle = fast.frame.groupby("step")[["norm", "time"]].median()
+    time = np.interp(np.log(norms), np.log(middle["norm"]), np.log10(middle["time"]))
     colored = axis.scatter(norms, error, c=time, s=9, cmap="plasma", zorder=4)
     axis.plot([], [], "o", color=mpl.colormaps["plasma"](0.4), label=f"free norm, {_count(fast)}")
     figure.colorbar(
@@ -129,11 +130,6 @@ def _draw_fig1(exact: theory.FixedNorm, fixed: Curves, fast: Curves, plain: Curv
 
 def _count(curves: Curves) -> str:
     return f"N = {curves['n_params'][0]:,.0f}, {len(curves.runs)} seeds"
-
-
-def _median_time(curves: Curves) -> tuple[np.ndarray, np.ndarray]:
-    middle = curves.frame.groupby("step")[["norm", "time"]].median()
-    return np.log(middle["norm"].to_numpy()), np.log10(middle["time"].to_numpy())
 
 
 def _sorted(curves: Curves) -> tuple[np.ndarray, np.ndarray]:

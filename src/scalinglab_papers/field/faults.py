@@ -146,6 +146,7 @@ def planted(studies: Sequence[Clean]) -> pd.DataFrame:
 
 
 Planted = tuple["pd.DataFrame", set[int]]  # the table and the positions of the wrong rows
+Plant = Callable[["pd.DataFrame", np.random.Generator], Planted]
 
 
 def _picked(table: pd.DataFrame, rng: np.random.Generator) -> np.ndarray:
@@ -185,38 +186,34 @@ def _off_centre(clean: pd.DataFrame, rng: np.random.Generator) -> Planted:
     return _without(clean, rows, max(left, right, key=len))
 
 
-def _outlying(clean: pd.DataFrame, rng: np.random.Generator) -> Planted:
-    rows = _picked(clean, rng)
-    loss = clean["loss"].to_numpy().copy()
-    loss[rows] *= OFF
-    return clean.assign(loss=loss), {*rows.tolist()}
+def _scaled(column: str, factor: float) -> Plant:
+    """Single rows in which a column is multiplied by a factor."""
+
+    def plant(clean: pd.DataFrame, rng: np.random.Generator) -> Planted:
+        rows = _picked(clean, rng)
+        values = clean[column].to_numpy().copy()
+        values[rows] *= factor
+        return clean.assign(**{column: values}), {*rows.tolist()}
+
+    return plant
 
 
-def _other_flops(clean: pd.DataFrame, rng: np.random.Generator) -> Planted:
-    rows = _picked(clean, rng)
-    tokens = clean["tokens"].to_numpy().copy()
-    tokens[rows] *= OTHER
-    return clean.assign(tokens=tokens), {*rows.tolist()}
+def _labelled(column: str, usual: str, wrong: str) -> Plant:
+    """A new column of words, another one in single rows."""
+
+    def plant(clean: pd.DataFrame, rng: np.random.Generator) -> Planted:
+        rows = _picked(clean, rng)
+        words = np.full(len(clean), usual, dtype=object)
+        words[rows] = wrong
+        return clean.assign(**{column: words}), {*rows.tolist()}
+
+    return plant
 
 
 def _counted_parameters(clean: pd.DataFrame, rng: np.random.Generator) -> Planted:
     """A second count, with an embedding of 65 536 words: N = 12 depth width², width = 64 depth."""
     embedding = WORDS * (16 / 3 * clean["params"]) ** (1 / 3)
     return clean.assign(params_with_embeddings=clean["params"] + embedding), set()
-
-
-def _mixed_schedules(clean: pd.DataFrame, rng: np.random.Generator) -> Planted:
-    rows = _picked(clean, rng)
-    named = np.full(len(clean), "cosine", dtype=object)
-    named[rows] = "constant"
-    return clean.assign(schedule=named), {*rows.tolist()}
-
-
-def _unfinished(clean: pd.DataFrame, rng: np.random.Generator) -> Planted:
-    rows = _picked(clean, rng)
-    state = np.full(len(clean), "finished", dtype=object)
-    state[rows] = "crashed"
-    return clean.assign(status=state), {*rows.tolist()}
 
 
 def _edge_of_grid(clean: pd.DataFrame, rng: np.random.Generator) -> Planted:
@@ -244,11 +241,13 @@ def _contaminated(clean: pd.DataFrame, rng: np.random.Generator) -> Planted:
     return clean.assign(accuracy=score), {row}
 
 
-FAULTS: dict[str, dict[str, Callable[[pd.DataFrame, np.random.Generator], Planted]]] = {
+FAULTS: dict[str, dict[str, Plant]] = {
     "isoflops": {
         "duplicates": _duplicates, "few_points": _few_points, "off_centre": _off_centre,
-        "outlying": _outlying, "other_flops": _other_flops, "counted_parameters": _counted_parameters,
-        "mixed_schedules": _mixed_schedules, "unfinished": _unfinished,
+        "outlying": _scaled("loss", OFF), "other_flops": _scaled("tokens", OTHER),
+        "counted_parameters": _counted_parameters,
+        "mixed_schedules": _labelled("schedule", "cosine", "constant"),
+        "unfinished": _labelled("status", "finished", "crashed"),
     },
     "searches": {"edge_of_grid": _edge_of_grid, "undertuned": _undertuned},
     "scores": {"contaminated": _contaminated},

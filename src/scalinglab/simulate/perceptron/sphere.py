@@ -80,7 +80,7 @@ def _on_the_way(
     double: Problem, examples: Tensor, wanted: np.ndarray, tolerance: float, most: int
 ) -> Iterator[tuple[float, Tensor, Tensor, int]]:
     """The minimisers at the sharpnesses of `path`, each started from the one before."""
-    weights = _hebb(double)
+    weights = _on_sphere(double.examples.sum(dim=1))  # Hebb's rule
     for value in track(path(wanted), "fixed norm"):
         allowed = tolerance if value in wanted else max(tolerance, 0.05)  # intermediate points may be inexact
         weights, certificate, steps = minimise(double, examples, weights, float(value), allowed, most)
@@ -182,10 +182,6 @@ def _log_loss(margins: Tensor, sharpness: float) -> Tensor:
     exponent = -2 * sharpness * margins
     logs = torch.where(exponent > -30, torch.log(torch.nn.functional.softplus(exponent)), exponent)
     return torch.logsumexp(logs, dim=1)
-
-
-def _hebb(problem: Problem) -> Tensor:
-    return _on_sphere(problem.examples.sum(dim=1))
 
 
 def _on_sphere(weights: Tensor) -> Tensor:
