@@ -383,7 +383,7 @@ def _solved(case: cases.Case, kernel: Kernel, largest: float) -> tuple[cases.Cas
 
 
 def _with_bottleneck(found: Explanation, case: cases.Case, kernel: Kernel) -> Explanation:
-    """What limits the loss at the end, what doubling each resource buys there, and descent on other draws."""
+    """Add the bottleneck at the end, the effect of doubling each resource, and descent on other draws."""
     never = theory.never_learnt(case, kernel, found.theory[-1])
     doublings = [
         replace(d, measured=found.slopes.get(d.resource, math.nan))

@@ -81,7 +81,7 @@ class Case:
         return self.y - outputs(self.model, self.x)
 
     def with_outside(self, *reasons: Reason) -> Case:
-        """The same with more reasons."""
+        """A copy with more reasons."""
         return replace(self, outside=(*self.outside, *reasons))
 
 
@@ -198,7 +198,7 @@ def _one_run(curves: Curves, run: str | None) -> pd.DataFrame:
 
 
 def _outside(s: Setting) -> list[Reason]:
-    """Where a setting leaves the theory."""
+    """Reasons why the theory does not apply to a setting."""
     found = []
     if s.loss not in SQUARED:
         found.append(Reason("other_loss", loss=s.loss))

@@ -141,7 +141,7 @@ class _Correction:
         self.slope = max(APART, float(np.ptp(shrunk[2:]) / 2) if len(apart) > 3 else 0.0)
 
     def at(self, n_data: float, step: float) -> tuple[float, float]:
-        """At a size and a step; beyond a run's own steps it is as at its end."""
+        """c and its error at a size and a step; beyond a run's own steps c is that of its end."""
         known = np.array([run[0] for run in self.runs])
         apart, scatter = np.array(
             [[np.interp(math.log(step), logs, values) for values in pair] for _, logs, *pair in self.runs]

@@ -138,7 +138,7 @@ def descended(case: Case, kernel: Kernel, chosen: np.ndarray, steps: np.ndarray)
 
 @dataclass(frozen=True)
 class Doubling:
-    """What doubling one resource does to the test loss.
+    """Effect of doubling one resource on the test loss.
 
     Attributes:
         resource: "time", "data" or "params".

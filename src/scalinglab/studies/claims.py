@@ -153,7 +153,7 @@ def mean_row(rows: Sequence[Row]) -> Row | None:
 
 
 def claims(paper: str) -> tuple[Claim, ...]:
-    """Those in its file, then one for each entry that none of them names and that is judged by itself."""
+    """Claims of the paper's file, and one for each judged entry that none of them names."""
     own = {key: one for key, one in entries().items() if one.paper == paper}
     given = [_checked(fields, own, paper) for fields in _file(paper).get("claim", [])]
     named = {key for claim in (*given, *reported(paper)) for key in claim.entries}
@@ -192,7 +192,7 @@ def _file(paper: str) -> dict[str, Any]:
 
 
 def records(paper: str) -> dict[str, dict[str, Any]]:
-    """What has been measured, by the keys of the entries: the records that the study keeps, in `MEASURED`."""
+    """Records of larger scales, by the keys of the entries, from the study's folder `MEASURED`."""
     folder = getattr(extension_of(paper), "MEASURED", None)
     paths = sorted((folder / paper).glob("*.json")) if folder else []
     found = [json.loads(path.read_text(encoding="utf-8")) for path in paths]

@@ -132,7 +132,7 @@ def runnable(paper: str) -> list[Entry]:
 def differences(
     known: Mapping[str, Any] | None, table: tuple[Row, ...], local_data: bool = False
 ) -> tuple[str, ...]:
-    """How a table differs from its record, in sentences.
+    """Differences of a table from its record, in sentences.
 
     Args:
         local_data: see `Entry`: measured numbers are compared as two independent measurements are.
@@ -206,7 +206,7 @@ def constants(paper: str) -> dict[str, str]:
 
 
 def changed_constants(known: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
-    """How constants differ from those that the records were made with, in sentences."""
+    """Constants that differ from those of the records, in sentences."""
     names = [name for name in {**known, **now} if known.get(name) != now.get(name)]
     return tuple(f"{name} is not what the records were made with" for name in names)
 

@@ -41,7 +41,7 @@ CLAIMS = "claims"  # folder of the claims, a file a paper, beside it too
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What a figure's function returns."""
+    """The result of a figure's function."""
 
     curves: Curves
     figure: Figure | None

@@ -35,7 +35,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True)
 class RunStorage:
-    """Where runs are kept, and which of them to train now.
+    """The store of runs, and the parts to train now.
 
     Attributes:
         store: a folder of runs, which is continued, or a table of curves, which is read. None keeps nothing.
@@ -65,7 +65,7 @@ class Work:
 
     @property
     def seconds(self) -> float:
-        """With all that it used, each once."""
+        """Seconds of all parts, each counted once."""
         return sum(self.parts.values())
 
 
@@ -86,7 +86,7 @@ def storing_in(store: Path | None, only: Sequence[str] = (), minutes: float | No
 
 
 def run_storage() -> RunStorage:
-    """Where runs are kept now."""
+    """The store of runs in the current context."""
     return _STORAGE.get()
 
 
@@ -189,7 +189,7 @@ GAP = 600.0  # seconds; rows of a stack come at once, so that its first took all
 
 @dataclass(frozen=True)
 class Training:
-    """What the training of some runs took.
+    """Time and devices of the training of some runs.
 
     Attributes:
         runs: how many.
@@ -204,7 +204,7 @@ class Training:
 
 
 def training(figure: Curves) -> Training | None:
-    """What the runs behind a figure took: those of its curves, and those counted since `storing_in`.
+    """Time and devices of the runs behind a figure: of its curves, and counted since `storing_in`.
 
     None where none of them is kept.
     """
@@ -219,7 +219,7 @@ def training(figure: Curves) -> Training | None:
 
 
 def training_of(records: Sequence[Record]) -> Training:
-    """What the training of these runs took."""
+    """Time and devices of the training of these runs."""
     spans = sorted((r.started, r.finished) for r in records if r.started and r.finished)
     lengths = sorted(end - start for start, end in spans)
     usual = lengths[int(0.9 * len(lengths))] if lengths else 0.0

@@ -92,7 +92,7 @@ class Row:
 
     @property
     def reference(self) -> float | None:
-        """What `measured` is compared with: the paper's number, else what is expected."""
+        """The number that `measured` is compared with: the paper's, else the expected one."""
         return self.expected if self.paper is None else self.paper
 
     def difference(self, level: float = LEVEL) -> Interval | None:

@@ -84,7 +84,7 @@ class Rich:
     spectrum: Spectrum = field(repr=False)
 
     def curves(self) -> Curves:
-        """The same as a table, one row a time."""
+        """A table of curves, one row a time."""
         from scalinglab.curves import Curves
 
         setting: dict[str, object] = {
@@ -177,7 +177,7 @@ def _of_batches(
     spectrum: Spectrum, at: np.ndarray, richness: float, n_params: float, noise: float, ratio: float,
     slowest: float, features: Modes | None,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """What the noise of batches adds to loss and rate, η/B being `ratio`."""
+    """The part of loss and rate that the noise of batches adds; `ratio` is η/B."""
     if features is None:
         nodes = spectrum.nodes()
         trace = float(np.sum(nodes.count * nodes.eigenvalues))

@@ -218,7 +218,7 @@ def _step(
 def _forced(
     rate: np.ndarray, first: np.ndarray, last: np.ndarray, length: float, grown: np.ndarray
 ) -> np.ndarray:
-    """What a source, linear in time from `first` to `last`, adds under y' = rate·y + source."""
+    """The part of y that a source adds under y' = rate·y + source, linear in time from `first` to `last`."""
     z = rate * length
     # (e^z − 1)/z and the next cancel there: their series has full accuracy with few terms
     small = np.abs(z) < 1e-2

@@ -98,7 +98,7 @@ class LearningCurve(Worded):
         return self.n_data[order][1:-1][inside]
 
     def curves(self) -> Curves:
-        """As the common table: one row for each `n_data`."""
+        """A table of curves, one row for each `n_data`."""
         from scalinglab.curves import Curves
 
         names = ("n_data", "ridge", "noise", "kappa", "gamma", "bias")

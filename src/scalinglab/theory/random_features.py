@@ -131,7 +131,7 @@ class LearningSurface:
     kappa: np.ndarray
 
     def curves(self) -> Curves:
-        """As the common table: one row for each pair of sizes."""
+        """A table of curves, one row for each pair of sizes."""
         from scalinglab.curves import Curves
 
         names = ("n_data", "n_params", "ridge", "noise", "kappa")

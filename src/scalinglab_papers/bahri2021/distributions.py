@@ -1,4 +1,4 @@
-"""What the exponent depends on: the task, the inputs, the shape of the network, the dimension of the data.
+"""How the exponent depends on the task, the inputs, the shape of the network and the dimension of the data.
 
 Fig. 5: superclasses (left), which leave the exponent, and noise on the inputs (right), which changes it.
 S5: the width of Wide ResNets matters, their depth hardly. Fig. 2 right: 4/α_D against the dimension of the
@@ -57,7 +57,7 @@ def superclasses(dataset: str, n_classes: int, groups: int) -> Any:
 
 
 def grouped(dataset: str, groups: int) -> images.Setting:
-    """What superclasses change in a setting: the labels, and so the last layer of the network."""
+    """The change of a setting that groups classes: other labels, and so another last layer."""
     n_classes = 100 if dataset == "cifar100" else 10
     return {} if groups == n_classes else {"superclass": superclasses(dataset, n_classes, groups)}
 
@@ -293,7 +293,7 @@ PLACES = {"inputs": "inputs", "hidden": "last hidden layer"}
 
 
 def dimensions_of(dataset: str, points: int) -> Reading:
-    """What reads the dimensions of inputs and of the last hidden layer off a network."""
+    """A reading of the dimensions of the inputs and of a network's last hidden layer."""
     own: dict[str, float] = {}
 
     def columns(place: str, x: np.ndarray) -> dict[str, float]:

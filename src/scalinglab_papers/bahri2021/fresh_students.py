@@ -40,7 +40,7 @@ class Family:
 
     @property
     def name(self) -> str:
-        """For tables and legends."""
+        """Name in tables and legends."""
         size = "" if self.teacher == 96 else f" of {self.teacher} units"
         return f"a teacher{size} with{'' if self.biases else 'out'} biases"
 

@@ -94,7 +94,7 @@ def trained_network(data: Dataset, s: Scale) -> Network:
 
 
 def penultimate(model: Network, x: np.ndarray) -> np.ndarray:
-    """What goes into the last layer, (n, features)."""
+    """Inputs of the last layer, (n, features)."""
     import torch
 
     found: list[np.ndarray] = []

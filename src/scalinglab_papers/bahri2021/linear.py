@@ -1,4 +1,4 @@
-"""What the figures on linear models share: pooled images, exponents with errors, spectra."""
+"""Shared by the figures on linear models: pooled images, exponents with errors, spectra."""
 
 from __future__ import annotations
 

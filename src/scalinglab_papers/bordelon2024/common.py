@@ -104,7 +104,7 @@ def relative(curves: Curves, y: str, until: float = math.inf, **setting: float) 
 def agreement(
     curves: Curves, settings: Iterable[Mapping[str, float]], y: str = "test_loss", until: float = math.inf
 ) -> list[Row]:
-    """How far the simulation is from the theory at each of these settings, as rows of the table."""
+    """Rows on the relative difference of simulation and theory at each of these settings."""
     rows = []
     for setting in settings:
         found = relative(curves, y, until, **setting)

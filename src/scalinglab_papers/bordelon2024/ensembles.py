@@ -38,7 +38,7 @@ def fig5a(scale: str) -> Reproduction:
 
 
 def judged(curves: Curves, base: int, members: tuple[int, ...]) -> tuple[verdict.Row, ...]:
-    """What the losses of E = `members` models of N = `base` say, and of single models of N E features."""
+    """Rows on E = `members` models of N = `base` features beside single models of N E features."""
     many = {"n_params": base, "ensemble": members[-1]}
     wide = {"n_params": base * members[-1], "ensemble": 1}
     worse = verdict.ratio(common.loss_at(curves, 1e3, **many), common.loss_at(curves, 1e3, **wide))

@@ -126,7 +126,7 @@ def printed_exponents(task: float, spectral: float) -> tuple[float, float, float
 
 
 def _note(name: str, task: float, spectral: float) -> str:
-    """Where eq. 14 does not hold, and why."""
+    """A note on eq. 14, with the reason if it does not hold here."""
     own = bottlenecks.exponents(task, spectral)
     if name == "data" and own.data < task - 1:
         return f"eq. 14; the error of regression without noise limits smooth targets: 2b = {own.data:g}"

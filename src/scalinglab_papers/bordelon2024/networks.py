@@ -142,7 +142,7 @@ def _table(spectra: dict[tuple[float, int], MeasuredSpectrum], s: Scale) -> Curv
 
 
 def spectra(scale: str, of: str) -> Reproduction:
-    """Of the kernel before training: eigenvalues, or the part of the task beyond mode k; several widths."""
+    """Eigenvalues of kernels before training, or the part of the task beyond mode k, at several widths."""
     s, measured = SCALES[scale], initial_spectra(scale)
     curves = _table(measured, s)
     figure, axes = style.panels(size=(5.2, 4.0))
@@ -254,7 +254,7 @@ def fig9a(scale: str) -> Reproduction:
 
 
 def fig9b(scale: str) -> Reproduction:
-    """What the first mode and the first ten modes leave unexplained of the task, along training."""
+    """The part of the task that the first and the first ten modes leave unexplained, along training."""
     note = "the paper: falls throughout training"
     return _along(
         scale, "unexplained task 1 − C(k)", {"unexplained_1": "k = 1", "unexplained_10": "k = 10"},

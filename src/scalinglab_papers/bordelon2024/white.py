@@ -132,7 +132,7 @@ def _slow_row(nu: float, drawn: np.ndarray) -> Row:
 
 
 def _first_order() -> Row:
-    """What 1/ν adds to H(3) e³, against eq. 111: cosh(3/√ν) = 1 + 9/(2ν) + …"""
+    """The coefficient of 1/ν in H(3) e³, against eq. 111: cosh(3/√ν) = 1 + 9/(2ν) + …"""
     ratios = (64.0, 256.0, 1024.0)
     found = verdict.limit(
         [nu * (float(dmft.white.solve(3.0, nu).transfer(1)) * math.exp(3) - 1) for nu in ratios]

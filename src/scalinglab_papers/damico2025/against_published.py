@@ -237,7 +237,7 @@ class Both(NamedTuple):
     seeds: int
 
     def inside(self, low: float, high: float) -> Both:
-        """At ln of norms from `low` to `high`."""
+        """The part with ln of norms from `low` to `high`."""
         kept = (self.x >= low) & (self.x <= high)
         return self._replace(x=self.x[kept], theirs=self.theirs[kept], runs=self.runs[:, kept])
 

@@ -99,7 +99,7 @@ def fig3(scale: str) -> Reproduction:
 
 
 def early_row(pair: Pair, name: str, note: str, **claim: Any) -> Row:
-    """How far curves of several sizes lie from one in the early phase."""
+    """A row on the spread of the curves of several sizes in the early phase."""
     spread, stderr = early_spread(pair) or (None, None)
     n = None if spread is None else len(pair.runs)
     quantity = f"{name}: spread of ln ε over sizes in the early phase"
@@ -190,7 +190,7 @@ def _draw_runs(axis: Axes, pair: Pair, column: str) -> None:
 
 
 def monotone(pair: Pair, note: str) -> Row:
-    """How far the norm of a run falls below an earlier value, mean over runs."""
+    """A row on the largest fall of the norm of a run, mean over runs."""
     runs = (run["norm"].to_numpy(float) for _, run in pair.curves.frame.groupby("run"))
     falls = np.array([largest_fall(run) for run in runs])
     error = max(float(falls.std(ddof=1) / np.sqrt(len(falls))), NORM_TOLERANCE)
@@ -212,7 +212,7 @@ def largest_fall(norm: np.ndarray) -> float:
 
 
 def fig8(scale: str) -> Reproduction:
-    """What the exponents are read off: curves with their power-law windows; optima against size."""
+    """Curves with the windows of γ₁, and optima against size, from which γ₂ is read."""
     made = [pair for pair in analysed(scale) if pair.found is not None]
     figure, axes = panels_for(2 * len(made), min(10, 2 * len(made)), size=(2.5, 2.2))
     for (left, right), pair in zip(axes.reshape(-1, 2), made, strict=True):

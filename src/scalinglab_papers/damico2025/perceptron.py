@@ -23,7 +23,7 @@ SMALL = 200  # weights up to which all seeds are solved at once
 
 
 def device(scale: str) -> str:
-    """Where a scale runs."""
+    """The device of a scale."""
     if scale != "gpu":
         return "cpu"
     torch = require("torch", "train", "simulating a perceptron")
@@ -252,7 +252,7 @@ def deviation(simulated: Curves, y: str, exact: np.ndarray) -> Number:
 
 
 def deviation_row(simulated: Curves) -> Row:
-    """How far simulated errors lie from theory."""
+    """A row on the relative difference of simulated errors and theory."""
     exact = theory.fixed_norm(simulated["load"], simulated["sharpness"]).error
     found = deviation(simulated, "test_error", np.asarray(exact))
     size = int(simulated["n_params"][0])

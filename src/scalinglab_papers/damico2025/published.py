@@ -137,7 +137,7 @@ TABLES = {CURVES.name: CURVES, f"{CURVES.name}-may": MAY_CURVES}
 
 @dataclass(frozen=True)
 class Windows:
-    """Where the authors' notebooks fit a pair.
+    """The windows in which the authors' notebooks fit a pair.
 
     Attributes:
         first_size: of those whose slopes are averaged for γ₁, counted from 1.

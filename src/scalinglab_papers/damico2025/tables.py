@@ -83,7 +83,7 @@ def table1(scale: str) -> Reproduction:
 
 
 def talk_table1(scale: str) -> Reproduction:
-    """What the talk's newer table has changed in Table 1: the numbers that differ, of September's curves."""
+    """The numbers of Table 1 that the talk's newer table changed, beside September's curves."""
     made = tuple(pair for pair in analysed(scale, CURVES.version) if pair.origin != OURS)  # ours: table1
     rows = []
     for pair in made:
@@ -173,7 +173,7 @@ def differences(pair: Pair) -> list[Row]:
 
 
 def _counted(pair: Pair) -> str:
-    """Which sizes have an optimum inside their curve."""
+    """A note on the sizes that pass their optimum before the end."""
     if pair.found is None:
         return ""
     table = pair.found.table

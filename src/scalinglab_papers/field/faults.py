@@ -68,7 +68,7 @@ def _rows(found: pd.DataFrame) -> list[Row]:
 
 
 def _cleaned(rows: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
-    """Without what an audit names, `ROUNDS` times; with `by`, without all rows that share these columns."""
+    """Remove the rows that an audit names, `ROUNDS` times; with `by`, all rows that share these columns."""
     for _ in range(ROUNDS):
         named = sorted({row for doubt in audit(rows).doubts for row in doubt.rows}) if len(rows) else []
         left = np.ones(len(rows), bool)

@@ -152,7 +152,7 @@ def predicted(asked: list[TableQuery], ahead: float | None = None) -> pd.DataFra
 
 
 def by_other_studies(found: pd.DataFrame) -> pd.DataFrame:
-    """What would be answered up to the largest of `WIDTHS` at which the other studies err by `ERROR`."""
+    """The scores answered with the largest of `WIDTHS` at which the other studies err by at most `ERROR`."""
     width = (found["high"] - found["low"]) / found["mean"]
 
     def error(rows: pd.Series, widest: float) -> float:
@@ -167,7 +167,7 @@ def by_other_studies(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def judged(found: pd.DataFrame) -> pd.DataFrame:
-    """With the relative error, whether the interval holds the score, and whether it would be answered."""
+    """Add the relative error, whether the interval holds the score, and whether it would be answered."""
     every = found.dropna().query("true > 0").copy()  # a relative error of 0 is none
     every["error"] = (every["mean"] / every.true - 1).abs()
     every["held"] = (every.low <= every.true) & (every.true <= every.high)

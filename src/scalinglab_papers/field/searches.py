@@ -171,7 +171,7 @@ def _covered(searches: list[pd.DataFrame]) -> list[Row]:
 
 
 def _certified(searches: list[pd.DataFrame]) -> Row:
-    """Of the largest sizes, each asked for with all searches of a smaller size."""
+    """The share of wrong certificates at the largest sizes, each from all smaller searches."""
     import pandas as pd
 
     failed = []

@@ -36,7 +36,7 @@ SEEDS = {"smoke": 3, "laptop": 5, "gpu": 10, "paper": 20}
 
 @dataclass(frozen=True)
 class Reduced:
-    """What scale gpu takes of an experiment.
+    """The part of an experiment that scale gpu runs.
 
     Attributes:
         share: of the paper's training time.
@@ -153,7 +153,7 @@ STAND_INS = {"CNN": "2LP", "WRN": "2LP"}  # images of 8 × 8 pixels are too smal
 
 
 def _small(experiment: Experiment, scale: str) -> dict[str, Any]:
-    """What the runs of an experiment share on digits."""
+    """Settings common to the runs of an experiment on digits."""
     family = FAMILIES[STAND_INS.get(experiment.family, experiment.family)]
     kept = {k: v for k, v in experiment.extra.items() if k != "augment"}
     own = {**COMMON, **family, **kept, "dataset": "digits", "n_data": SMALL_DATA, "checkpoints_per_decade": 4}

@@ -85,7 +85,7 @@ def shuffled(scale: str) -> list[Row]:
 
 
 def limits() -> list[Row]:
-    """Where another solver or a closed form gives the same number."""
+    """Limits in which another solver or a closed form gives the same number."""
     huge = 1e12
     pairs = {
         "no noise of batches: test loss over that of gradient descent": (

@@ -134,26 +134,26 @@ FAR = 10**30  # modes where the trace is finite
 
 
 def task_exponent(alpha: float, beta: float) -> float:
-    """Of what is not learnt yet, in time: Σ λw² e^(−2λτ)."""
+    """Exponent in time of the part not yet learnt, Σ λw² e^(−2λτ)."""
     nodes = Spectrum.power_law(2 * alpha + 2 * beta, 2 * alpha, FAR).nodes()
     return _in_time(2 * alpha, lambda tau: float(nodes.power @ np.exp(-2 * nodes.eigenvalues * tau)))
 
 
 def noise_exponent(alpha: float) -> float:
-    """Of the noise of batches, in time: the kernel Σ λ² e^(−2λτ)."""
+    """Exponent in time of the kernel of batch noise, Σ λ² e^(−2λτ)."""
     nodes = Spectrum.power_law(1.0, 2 * alpha, FAR).nodes()
     weight = nodes.count * nodes.eigenvalues**2
     return _in_time(2 * alpha, lambda tau: float(weight @ np.exp(-2 * nodes.eigenvalues * tau)))
 
 
 def rate_exponent(alpha: float) -> float:
-    """Of the largest stable rate, 1/Σλ, in the number of modes."""
+    """Exponent of the largest stable rate, 1/Σλ, in the number of modes."""
     traces = [Spectrum.power_law(1.0, 2 * alpha, 10**k).trace for k in (16, 18)]
     return float(np.log(traces[1] / traces[0]) / np.log(100))
 
 
 def capacity_exponent(alpha: float, beta: float) -> float:
-    """Of the end of training in the number of features."""
+    """Exponent of the final loss in the number of features."""
     ends = [dmft.final(theory.spectrum(alpha, beta, n), n).test_loss for n in (1e7, 1e8)]
     return float(np.log10(ends[0] / ends[1]))
 
@@ -171,7 +171,7 @@ def noise_in_size(alpha: float) -> float:
 
 
 def boundaries(scale: str) -> Reproduction:
-    """Where phases meet, from exponents of terms measured on exact sums, beside the paper's lines."""
+    """Boundaries of the phases, from exponents measured on exact sums, beside the paper's lines."""
     left, right = np.array([0.3, 0.35, 0.4]), np.array([0.7, 0.8, 0.9])  # away from where they bend
     low, high = np.array([0.1, 0.2, 0.3]), np.array([0.75, 0.85, 0.95])
     near = np.array([0.28, 0.3, 0.32])
@@ -204,6 +204,6 @@ def boundaries(scale: str) -> Reproduction:
 
 
 def _meet(low: np.ndarray, before: list[float], high: np.ndarray, after: list[float]) -> float:
-    """Where the straight lines through measured exponents on either side cross."""
+    """The crossing of straight lines through the exponents on either side."""
     lines = [np.polynomial.Polynomial.fit(x, y, 1) for x, y in ((low, before), (high, after))]
     return float(brentq(lambda x: lines[0](x) - lines[1](x), low.min(), high.max()))

@@ -91,7 +91,7 @@ class Fitted:
         return self.floor + self.scale * np.interp(np.asarray(steps) / EVERY, np.arange(len(found)), found)
 
     def best_schedule(self) -> schedule.Schedule:
-        """That of the theory for `TOTAL` steps below the same peak, after the runs' warm-up."""
+        """The theory's best schedule of `TOTAL` steps below the same peak, after the runs' warm-up."""
         found = dmft.best_schedule(
             self.spectrum, TOTAL // EVERY, self.batch_size, noise=1.0, knots=KNOTS, highest=self.peak,
             most_rounds=60,

@@ -53,7 +53,7 @@ def _solved(n_params: float, steps: np.ndarray) -> np.ndarray:
 
 
 def exponents() -> list[Row]:
-    """Of the loss in steps, above the floor: on eigenvectors twice that of SGD, on features that of SGD."""
+    """Exponents in steps above the floor: on eigenvectors twice that of SGD, on features that of SGD."""
     rows = []
     for name, spectral, last, rate, size, expected in (
         ("eigenvectors", 3.0, 1e16, 1e-12, math.inf, 2 * (TASK - 1) / 3.0),  # Σ√λ is finite: a low floor

@@ -94,7 +94,7 @@ def free_norm(
 
 
 def _with_divergence(curves: Curves) -> Curves:
-    """With the first step at which the norm of each run is not finite, and its status."""
+    """Add the step at which the norm of a run stops being finite, and its status."""
     from scalinglab.curves import Curves
 
     frame = curves.frame

@@ -191,7 +191,7 @@ def draw(
 
 
 def observe(problem: Problem, weights: Tensor, margins: Tensor) -> dict[str, np.ndarray]:
-    """What is read off weights of any norm, each of shape (seeds,); margins are those of unit norm.
+    """Norm, errors and margins of weights, each of shape (seeds,); margins are those of unit norm.
 
     `test_error` is arccos(R)/π, the exact chance of disagreeing with the teacher on a new Gaussian input.
     """

@@ -41,7 +41,7 @@ class Pool(Protocol):
 
     @property
     def name(self) -> str:
-        """What the model is called in `Curves`."""
+        """Name of the model in `Curves`."""
         ...
 
     def draw(self, n_data: int, n_params: int, seeds: list[list[int]]) -> Draw:

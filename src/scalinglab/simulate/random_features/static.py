@@ -351,7 +351,7 @@ def nested_loss(
 
 
 def _teacher(kernel: np.ndarray, factor: np.ndarray, order: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """What is left of the diagonal after each number of steps."""
+    """Mean of the remaining diagonal after each number of steps."""
     solved = solve_triangular(
         factor, kernel[np.ix_(order[: sizes[-1]], order)], lower=True, check_finite=False
     )

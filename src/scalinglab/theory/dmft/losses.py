@@ -95,7 +95,7 @@ class Solution(NotebookResult):
         return Problem(self.spectrum, np.ravel(self.times), self.n_params, n_data, mean)
 
     def curves(self) -> Curves:
-        """The same as a table, one row a time."""
+        """A table of curves, one row a time."""
         from scalinglab.curves import Curves
 
         setting: dict[str, object] = {

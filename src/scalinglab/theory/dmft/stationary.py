@@ -118,7 +118,7 @@ def _ridge(system: System, ridge: float, noise: float) -> tuple[float, float, fl
 def _ridgeless(
     system: System, n_params: float, n_data: float, noise: float
 ) -> tuple[float, float, float, float, float, float]:
-    """The same at s → 0, where R₁ or R₃ vanishes."""
+    """The same losses at s → 0, where R₁ or R₃ vanishes."""
     nodes, variance = system.nodes, noise**2
     modes, scarcest = system.n_modes, min(n_params, n_data)
     if scarcest >= modes:  # every mode is learnt: only the noise is left

@@ -71,7 +71,7 @@ class OnePass:
     spectrum: Spectrum = field(repr=False)
 
     def curves(self) -> Curves:
-        """The same as a table, one row a time."""
+        """A table of curves, one row a time."""
         from scalinglab.curves import Curves
 
         setting: dict[str, object] = {

@@ -99,7 +99,7 @@ class Penalised:
     flips: float
 
     def curves(self) -> Curves:
-        """As the common table: one row a ridge."""
+        """A table of curves, one row a ridge."""
         from scalinglab.curves import Curves
 
         names = ("ridge", "norm", "field", "overlap", "train_loss", "train_error")

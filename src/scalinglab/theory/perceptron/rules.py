@@ -30,7 +30,7 @@ LOG_BELL = -0.5 * FIELD**2 + np.log(0.2 / np.sqrt(2 * np.pi))
 
 @dataclass(frozen=True)
 class LearningRule:
-    """How well a rule generalizes.
+    """Generalization of a learning rule.
 
     Attributes:
         load: examples per weight.

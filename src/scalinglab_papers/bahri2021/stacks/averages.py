@@ -121,7 +121,7 @@ def moved_by_kernel(task: Task, activation: str) -> np.ndarray:
 
 
 def _kernels(task: Task, activation: str) -> Kernels:
-    """Of the seen inputs and, after them, the unseen."""
+    """Kernels between all inputs, the seen ones first."""
     (x, _), (unseen, _) = task.examples()
     return kernels(torch.cat([x, unseen]).numpy(), activation=activation)
 
@@ -145,7 +145,7 @@ def width_excess(task: Task, activation: str, width: int, draws: int) -> np.ndar
 
 
 def _excess(task: Task, activation: str, first: Tensor, last: Tensor) -> np.ndarray:
-    """Of stacked networks, (networks,)."""
+    """Test losses of stacked networks less those at infinite width, (networks,)."""
     (x, y), (unseen, target) = task.examples()
     scale, moved = (
         CRITICAL_WEIGHT_VARIANCE[activation] ** 0.5,

@@ -52,11 +52,11 @@ class Task:
 
     @property
     def name(self) -> str:
-        """For tables and legends."""
+        """Name in tables and legends."""
         return f"{self.dataset}, {self.model} of width {self.hidden}, {self.loss.replace('_', '-')}"
 
     def steps(self) -> list[int]:
-        """Of each permutation."""
+        """Steps of each permutation."""
         longest = range(max(count for _, count in self.draws))
         return [max(steps for steps, count in self.draws if draw < count) for draw in longest]
 
@@ -140,7 +140,7 @@ def fig1_top_left(scale: str) -> Reproduction:
 
 
 def _selected(tasks: Sequence[Task]) -> list[Task]:
-    """Those named by ``--only`` whose data, or runs, are on this machine."""
+    """The tasks that ``--only`` names and whose data, or runs, are on this machine."""
     only, table = set(trained.run_storage().only), stored_table()
     here = set() if table is None else set(table["task"])
     found = [
@@ -200,14 +200,14 @@ def excess_losses(table: pd.DataFrame, population: int, steps: int) -> tuple[np.
 
 
 def variance_of_few(excess: np.ndarray, count: int = 5) -> str:
-    """How much of the scatter at the largest D comes from a few permutations."""
+    """The share of the variance at the largest D that comes from a few permutations, in words."""
     squares = np.sort((excess[:, -1] - excess[:, -1].mean()) ** 2)
     share = squares[-count:].sum() / squares.sum()
     return f"{count} of {len(excess)} permutations have {share:.0%} of the variance at the largest D"
 
 
 def _rose(table: pd.DataFrame, steps: int) -> str:
-    """How many networks had a step at which their training loss rose."""
+    """The number of networks whose training loss rose at some step, in words."""
     last = table[table["step"] == steps]
     rose, count = (int(last[name].sum()) for name in ("networks_rose", "networks"))
     return f"at some step the training loss of {rose} of {count} networks rose"

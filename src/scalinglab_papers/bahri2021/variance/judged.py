@@ -1,4 +1,4 @@
-"""What the variance-limited figures share: differences of losses, judged far above another size, and drawn.
+"""Shared by the variance-limited figures: differences of losses, judged far above another size, and drawn.
 
 The claim is an exponent of 1 in a size (D, or the width) in the limit where it is far above another one (P,
 or D). It is judged with the next order, A x^−α (1 + e/x), on all sizes above the other one, at the last of
@@ -47,7 +47,7 @@ class Judged:
         return np.asarray(self.ratios > 1)
 
     def exponent(self) -> Exponent | None:
-        """Of a power law on the sizes above the other one; None where it is lost in noise."""
+        """Exponent of a power law on the sizes above the other one; None if it is lost in noise."""
         return exponents.of_differences(self.sizes[self.above], self.excess[:, self.above])
 
     def rows(self, name: str, note: str, last: bool = True) -> list[Row]:

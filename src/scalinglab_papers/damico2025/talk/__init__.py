@@ -1,1 +1,1 @@
-"""What the talk on damico2025 adds: earlier work that it reviews, and checks of how robust the laws are."""
+"""The talk on damico2025: the earlier work that it reviews, and checks of how robust the laws are."""
