@@ -22,29 +22,7 @@ from scalinglab.studies.trained import shared
 from scalinglab.studies.verdict import NUMERICAL, Number, Row, jackknife, mean, rounded
 
 __all__ = [
-    "NUMERICAL",
-    "SCALES",
-    "UP_TO_GPU",
-    "UP_TO_PAPER",
-    "Entry",
-    "Number",
-    "Reproduction",
-    "Row",
-    "as_frame",
-    "by_draw",
-    "check",
-    "claims",
-    "draw_means",
-    "draw_power",
-    "entries",
-    "entry",
-    "jackknife",
-    "listed",
-    "loglog_figure",
-    "mean",
-    "reproduce",
-    "rounded",
-    "shared",
-    "trained",
-    "verdict",
-]
+    "NUMERICAL", "SCALES", "UP_TO_GPU", "UP_TO_PAPER", "Entry", "Number", "Reproduction", "Row",
+    "as_frame", "by_draw", "check", "claims", "draw_means", "draw_power", "entries", "entry", "jackknife",
+    "listed", "loglog_figure", "mean", "reproduce", "rounded", "shared", "trained", "verdict",
+]  # fmt: skip

@@ -8,17 +8,8 @@ from __future__ import annotations
 from scalinglab.support.lazy import lazily
 
 __all__ = [
-    "bottlenecks",
-    "dmft",
-    "feature_learning",
-    "infinite_width",
-    "kernel",
-    "manifolds",
-    "nonlinear_features",
-    "one_pass",
-    "perceptron",
-    "random_features",
-    "sparse_features",
-]
+    "bottlenecks", "dmft", "feature_learning", "infinite_width", "kernel", "manifolds",
+    "nonlinear_features", "one_pass", "perceptron", "random_features", "sparse_features",
+]  # fmt: skip
 
 __getattr__, __dir__ = lazily(__name__, modules={name: name for name in __all__})

@@ -12,13 +12,6 @@ from scalinglab.simulate.perceptron.problem import InfiniteSize, Problem, draw, 
 from scalinglab.simulate.perceptron.sphere import fixed_norm, minimisers
 
 __all__ = [
-    "METHODS",
-    "InfiniteSize",
-    "Problem",
-    "draw",
-    "fixed_norm",
-    "free_norm",
-    "infinite_size",
-    "minimisers",
-    "penalised",
-]
+    "METHODS", "InfiniteSize", "Problem", "draw", "fixed_norm", "free_norm", "infinite_size",
+    "minimisers", "penalised",
+]  # fmt: skip

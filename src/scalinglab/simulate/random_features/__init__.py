@@ -10,12 +10,6 @@ from scalinglab.simulate.random_features.features import (
 from scalinglab.simulate.random_features.static import nested_loss, sweep
 
 __all__ = [
-    "FeaturePool",
-    "GaussianPool",
-    "NonlinearPool",
-    "nested_loss",
-    "relu_features",
-    "sign_descent",
-    "sweep",
-    "train",
-]
+    "FeaturePool", "GaussianPool", "NonlinearPool", "nested_loss", "relu_features", "sign_descent",
+    "sweep", "train",
+]  # fmt: skip

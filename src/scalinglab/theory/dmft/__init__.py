@@ -14,20 +14,7 @@ from scalinglab.theory.dmft.stationary import Final, final
 from scalinglab.theory.dmft.white import Stopping, optimal_stopping
 
 __all__ = [
-    "Early",
-    "Final",
-    "GradientDescent",
-    "GradientFlow",
-    "MultiPassSGD",
-    "OnePassSGD",
-    "ScheduledSGD",
-    "Solution",
-    "Stopping",
-    "best_schedule",
-    "early",
-    "final",
-    "one_pass",
-    "optimal_stopping",
-    "solve",
+    "Early", "Final", "GradientDescent", "GradientFlow", "MultiPassSGD", "OnePassSGD", "ScheduledSGD",
+    "Solution", "Stopping", "best_schedule", "early", "final", "one_pass", "optimal_stopping", "solve",
     "white",
-]
+]  # fmt: skip

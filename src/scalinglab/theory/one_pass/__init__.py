@@ -12,14 +12,6 @@ from scalinglab.theory.one_pass.optimizers import AdaptedMomentum, HeavyBall, Op
 from scalinglab.theory.one_pass.sign_descent import sign_descent
 
 __all__ = [
-    "AdaptedMomentum",
-    "HeavyBall",
-    "Modes",
-    "OnePass",
-    "OnePassSGD",
-    "Optimizer",
-    "drawn_modes",
-    "phases",
-    "sign_descent",
-    "solve",
-]
+    "AdaptedMomentum", "HeavyBall", "Modes", "OnePass", "OnePassSGD", "Optimizer", "drawn_modes",
+    "phases", "sign_descent", "solve",
+]  # fmt: skip

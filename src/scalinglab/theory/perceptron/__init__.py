@@ -29,21 +29,7 @@ from scalinglab.theory.perceptron.solution import (
 )
 
 __all__ = [
-    "LOSSES",
-    "FixedNorm",
-    "LearningRule",
-    "MarginDistribution",
-    "Optimum",
-    "Penalised",
-    "bayes",
-    "fixed_norm",
-    "gibbs",
-    "hebb",
-    "intermediate_error",
-    "margin_distribution",
-    "max_stability",
-    "optimal_sharpness",
-    "penalised",
-    "storage_margin_distribution",
-    "storage_stability",
-]
+    "LOSSES", "FixedNorm", "LearningRule", "MarginDistribution", "Optimum", "Penalised", "bayes",
+    "fixed_norm", "gibbs", "hebb", "intermediate_error", "margin_distribution", "max_stability",
+    "optimal_sharpness", "penalised", "storage_margin_distribution", "storage_stability",
+]  # fmt: skip
