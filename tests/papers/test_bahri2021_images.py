@@ -51,12 +51,13 @@ def train_as(monkeypatch: pytest.MonkeyPatch) -> TrainAs:
 def _small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     from dataclasses import replace
 
-    images.in_data.cache_clear()
+    shared = images.in_data  # which a test may replace
+    shared.cache_clear()
     monkeypatch.setitem(images.NETWORKS, "smoke", replace(images.NETWORKS["smoke"], sizes=SIZES, seeds=6))
     monkeypatch.setitem(distributions.CLASSES, "smoke", ("digits", (10, 5, 2), 0))
     monkeypatch.setattr(images, "BESIDE", (10, 0.25))
     yield
-    images.in_data.cache_clear()
+    shared.cache_clear()
 
 
 def residual(monkeypatch: pytest.MonkeyPatch, **change: Any) -> None:
