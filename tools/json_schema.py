@@ -82,7 +82,7 @@ def write(lines: Iterable[str]) -> None:
     of_error["reason"] = {"type": "object"}
     commands["error"] = {
         "type": "object", "required": ["schema", "command", "error"],
-        "properties": {"schema": {"const": version}, "command": {"const": ""}, "error": {
+        "properties": {"schema": {"const": version}, "command": {"type": "string"}, "error": {
             "type": "object", "properties": of_error, "required": sorted(of_error)}},
     }  # fmt: skip
     whole = {

@@ -19,10 +19,7 @@ if TYPE_CHECKING:
 
 
 # what x and y are divided by in each way of rescaling
-UNITS = {
-    "position": ("position", "smallest"), "optimum": ("optimum", "optimum"),
-    "exponents": ("size^a", "size^−b"),
-}  # fmt: skip
+UNITS = {"position": ("position", "smallest"), "optimum": ("optimum", "optimum")}
 
 
 def sizes_legend(axis: Axes, sizes: Any, title: str = "size", **options: Any) -> None:
