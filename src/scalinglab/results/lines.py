@@ -120,6 +120,16 @@ LINES = {
     "inference_beyond": (
         ", training {times:.3g} times the largest compute measured, if the exponents stay the same"
     ),
+    "amount": "{of:amount}",
+    "the_largest_size": "the largest size so far",
+    "times_the_largest_size": "{times:g} times the largest size so far",
+    "for_amount": ", for {of:amount},",
+    "in_all": "{of:amount} in all{beyond}",
+    "its_amount": "its {of:amount}{beyond}",
+    "beyond_largest": ", {times:.2g} times the largest run,",
+    "it_beyond": "at {times:.2g} times the largest run it",
+    "it": "it",
+    "they": "they",
     "prediction": "prediction",
     "prediction_of": "prediction of {of}",
     "plan_at": "{what} at {place:.3g}: {value:.4g} ± {before:%%} (95 %)",

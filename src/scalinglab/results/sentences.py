@@ -25,7 +25,7 @@ from collections.abc import Callable, Mapping, Sequence
 from string import Formatter
 from typing import Any
 
-from scalinglab.support.words import count, counted, two_digits, without_nan
+from scalinglab.support.words import amount, count, counted, two_digits, without_nan
 
 
 class Column(str):
@@ -802,6 +802,8 @@ class _Sentences(Formatter):
         if isinstance(value, Mapping):
             ends = ((self.format_field(k, ""), self.format_field(v, spec)) for k, v in value.items())
             return ", ".join(f"{name} = {size}" for name, size in ends)
+        if spec == "amount":  # a cost with its unit
+            return amount(*value)
         if hasattr(value, "sentence"):  # a reason within a reason
             return format(str(value.sentence(self.names)), spec)
         if isinstance(value, (tuple, list)) and spec.endswith("g"):

@@ -33,7 +33,7 @@ from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.sentences import Column
 from scalinglab.results.types import Reason, Remark, TableRows
 from scalinglab.support.validation import checked
-from scalinglab.support.words import amount, counted
+from scalinglab.support.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,23 +105,15 @@ class NextRuns(NotebookResult):
         """By how much the plan narrows the interval; if it is not worth it, why and what would help."""
         about: dict[str, Any] = {"what": self._predicted, "before": self.before}
         times = self.budget / self.largest
-        size = "the largest size so far" if times == 1 else f"{times:g} times the largest size so far"
-        budget = amount(self.budget, self.unit) if self.unit else size
+        budget = Reason("times_the_largest_size", times=times) if times != 1 else Reason("the_largest_size")
+        if self.unit:
+            budget = Reason("amount", of=(self.budget, self.unit))
         if not len(self.after):
             return Reason("nothing_narrows", **about, budget=budget)
         then, cost = float(self.after[-1]), float(self.cost.sum())
-        spent = amount(cost, self.unit)
-        about |= {"after": then, "cost": f", for {spent}," if self.unit else ""}
+        about |= {"after": then, "cost": Reason("for_amount", of=(cost, self.unit)) if self.unit else ""}
         if self.worth_it:
-            beyond = f"{cost / self.largest:.2g} times the largest run" if cost > self.largest else ""
-            if self.seeds.sum() > 1:
-                whole = f"{spent} in all" if self.unit else "they"
-            elif len(self.variables) == 1 and self.unit in ("", "examples", "tokens"):  # the size is the cost
-                whole, beyond = f"at {beyond} it" if beyond else "it", ""
-            else:
-                whole = f"its {spent}"
-            whole += f", {beyond}," if beyond and self.unit else ""
-            return Reason("narrows", **about | {"cost": whole})
+            return Reason("narrows", **about | {"cost": self._spent(cost)})
         if then >= USELESS:
             covered, variable = min(zip(self.covered, self.variables, strict=True))
             return Reason("stays_open", **about, covered=covered, size=Column(variable))
@@ -129,6 +121,16 @@ class NextRuns(NotebookResult):
         little = Reason(code, **about, saved=1 - then / self.before, needed=1 - WORTH, budget=budget)
         known = self.before < NOTICEABLE or then <= WORTH * self.before
         return Reason("narrow_already", **about) if known else little
+
+    def _spent(self, cost: float) -> Reason:
+        """What the runs of the plan cost together."""
+        times = max(cost / self.largest, 1.0)
+        beyond = Reason("beyond_largest", times=times) if times > 1 else ""
+        if self.seeds.sum() > 1:
+            return Reason("in_all", of=(cost, self.unit), beyond=beyond) if self.unit else Reason("they")
+        if len(self.variables) == 1 and self.unit in ("", "examples", "tokens"):  # the size is the cost
+            return Reason("it_beyond", times=times) if times > 1 else Reason("it")
+        return Reason("its_amount", of=(cost, self.unit), beyond=beyond)
 
     def notebook_table(self) -> pd.DataFrame:
         """One row a run, in the order in which to make them."""
