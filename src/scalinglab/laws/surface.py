@@ -73,7 +73,10 @@ if TYPE_CHECKING:
 else:
 
     class of_law(cached_property):
-        """What is known of `law` alone: found once, by the surface that is `alone`."""
+        """A cached property of `law` that an average of forms shares with the surface of its quoted form.
+
+        An average and its member `alone` have the same `law`: its bootstrap and profiles are computed once.
+        """
 
         def __get__(self, surface, owner=None):
             return super().__get__(None if surface is None else surface.alone, owner)
@@ -122,7 +125,7 @@ class Surface(NotebookResult):
 
     @property
     def others_weigh(self) -> tuple[Reason, ...]:
-        """That predictions are those of other forms, too; none where they are of this form alone."""
+        """The reason that predictions also rest on other forms; empty for a single form."""
         if len(self.average) == 1:
             return (Reason("other_form_weighs", other=self.leading.law.form.name, form=self.law.form.name),)
         shown = {name: weight for name, weight in self.weights.items() if weight >= LEAST_SHOWN}
@@ -378,7 +381,7 @@ class Surface(NotebookResult):
     def _averaged_optimum(
         self, compute: Any, flops_per_param_example: float, level: float, intervals: bool, assume_form: bool
     ) -> Optimal:
-        """The average over forms; those that leave the optimum open say nothing, unless they are most."""
+        """The optimum averaged over the forms that determine one; refused where most weight does not."""
         known, refused = [], []
         for weight, each in self.average:
             try:
@@ -545,7 +548,7 @@ class Surface(NotebookResult):
 
 
 def _inner(values: Any, log: bool) -> Any:
-    """Logarithms where the fit is in these; of an end that is 0 or below, −infinity."""
+    """ln values for a fit in logarithms, −infinity at 0 and below; else the values."""
     if not log:
         return values
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -553,7 +556,7 @@ def _inner(values: Any, log: bool) -> Any:
 
 
 def _caution(bend: Bend) -> Reason | None:
-    """What a reader of the intervals should know; None where no bend is seen."""
+    """The caution that residuals bend with size; None without a significant bend."""
     return Reason("residuals_bend", p=bend.pvalue) if bend.seen else None
 
 

@@ -1,15 +1,15 @@
 """A point that does not follow the others: a misprint, another unit, a run that went wrong.
 
-Few points do not outweigh it, and a fit then bends towards it. The test is that of deleted residuals: with
-RSS the sum of squares of all n points and RSS_i that without point i,
+With few points, one bad point bends the fit. The test uses deleted residuals: with RSS the sum of squares of
+all n points and RSS_i that of the fit without point i,
 
     F = (RSS − RSS_i)/(RSS_i/(n − 1 − p)),
 
-with p parameters. The most unlikely of the points is named where it is `unlikely`, one that Gaussian noise
-gives in less than a share `UNLIKELY` of all tables; heavy tails, or noise that changes with size, give more.
-An end of a curve may be off because the curve breaks there, which the reason says.
+with p parameters. The point with the largest F is reported where Gaussian noise gives so large a deviation in
+less than a share `UNLIKELY` of all tables; heavy tails, or noise that changes with size, give more. At an end
+of a curve the reason says that the curve may also break there.
 
-Several that err together hide each other from this test: `without_few` finds them.
+Several outliers hide each other from this test: `without_few` finds them.
 """
 
 from __future__ import annotations
@@ -27,34 +27,34 @@ from scalinglab.results.distributions import median_scale
 from scalinglab.results.sentences import Column
 from scalinglab.results.types import Reason
 
-# search: linearised deleted residual, in standard deviations, from which on points are left out; three points
-# of Gaussian noise have one of 4 with probability 2e-4, which is more than `UNLIKELY`
+# search: linearised deleted residual, in standard deviations, from which points are refitted without; three
+# points of Gaussian noise have one of 4 with probability 2e-4, which is more than `UNLIKELY`
 SUSPECT = 4.0
-TRIED = 6  # search: points that are left out, one by one: a fit each
+TRIED = 6  # search: candidates, each of which costs one fit
 UNLIKELY = 1e-4  # convention: level of the test, the share of tables of Gaussian noise that have such a point
-FAR = 5.0  # convention: of the scatter of most points, beyond which one does not follow the law of these
-FEW = 0.1  # convention: share of the points up to which the others are most
-ROUNDS = 20  # search: of leaving out what is far, until the same points are
+FAR = 5.0  # convention: distance of an outlier of a group from the fit to the others, over their scatter
+FEW = 0.1  # convention: largest share of the points that may be outliers
+ROUNDS = 20  # search: iterations of least trimmed squares, at most
 
 CODES = ("outlier", "outlier_at_an_end")
 LEFT_OUT = "outlier_left_out"
 
 
 def unlikely(deviations: np.ndarray | float, number: int, dof: float = np.inf) -> np.ndarray:
-    """Which deviations, in standard deviations, hardly a table of so many points of Gaussian noise has.
+    """Flag deviations (in standard deviations) too large for Gaussian noise in `number` points.
 
     Args:
-        number: of points, the most deviating of which is asked for.
-        dof: of the estimate of the standard deviation.
+        number: points in the table (Bonferroni's correction).
+        dof: degrees of freedom of the estimated standard deviation.
     """
     return np.asarray(number * 2 * special.stdtr(dof, -np.abs(deviations)) < UNLIKELY)
 
 
 def find(law: Solution, refit: Callable[[Points], Solution]) -> Reason | None:
-    """The point that does not follow the others, and what the others give there; or None.
+    """Find the one outlier, with the value that the fit without it predicts there; None without one.
 
     Args:
-        law: of any number of variables, fitted to logarithms of one point a run.
+        law: a fit to logarithms, of one point a run, in any number of variables.
         refit: fits the form by least squares to other points.
     """
     data, dof = law.points, law.dof - 1
@@ -81,13 +81,11 @@ def find(law: Solution, refit: Callable[[Points], Solution]) -> Reason | None:
 def without_few(
     law: Solution, refit: Callable[[Points, np.ndarray, str], Solution]
 ) -> tuple[Solution, np.ndarray] | None:
-    """The law that most points follow, and which do not; None where all do, or more than a few do not.
+    """Fit without a group of outliers: the fit and a mask of the outliers; None without any, or above 10 %.
 
-    Several points that err together hide each other from the test of one, and bend the law towards them.
-    Least trimmed squares (Rousseeuw 1984) does without the farthest tenth, whichever they are: the fit to
-    those nearest to the fit before, until these are the same. It starts from all points and without the tenth
-    at either end of each size, where points that err together mostly lie. Those within `FAR` times the
-    scatter around the best of these fits count.
+    Least trimmed squares (Rousseeuw 1984): fit the 90 % of points nearest to the previous fit until they are
+    the same points. Starts: all points, and all but the tenth at either end of each variable, where outliers
+    mostly lie. Points farther than `FAR` times the scatter from the best of these fits are the outliers.
 
     Args:
         refit: fits the form to other points, from given values, with a loss.

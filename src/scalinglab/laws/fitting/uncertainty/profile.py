@@ -26,10 +26,10 @@ from scalinglab.results.distributions import FEWEST, Draws, Interval, interval
 Quantity = Callable[[np.ndarray, np.ndarray], np.ndarray]
 CLOSE = 1e-2  # search: part of the threshold within which an end is found, the rest being linear
 STIFF = 25.0  # search: of the penalty, over the bend of the profile
-# guard: of a root over the linearised one; a quantity that no pull moves would raise it without end
+# guard: largest slope of the root over the linearised one; of a quantity that no pull moves it would diverge
 STEEPEST = 1e12
 FARTHEST = 200.0  # search: in standard deviations of the linearised quantity; an end beyond is infinite
-MOST_STEPS = 60  # search: of a refit before its bracket moves; with 30, ends in curved valleys stopped short
+MOST_STEPS = 40  # search: of a refit before its bracket moves; with 30, ends in curved valleys stop short
 
 
 def along(law: Solution, quantity: Quantity, count: int, threshold: float) -> tuple[np.ndarray, np.ndarray]:
