@@ -106,7 +106,11 @@ def interval(
         with np.errstate(over="ignore"):  # an end that is open is infinite
             low, high = natural(low), natural(high)
     if bounds is not None:
-        low, high = np.maximum(low, bounds[0]), np.minimum(high, bounds[1])
+        # an end within rounding of a limit is the limit: a floor of 0, not of 8e-19
+        width = np.subtract(high, low)
+        rounding = 1e-12 * np.where(np.isfinite(width), width, 0.0)
+        low = np.where(low - rounding <= bounds[0], bounds[0], low)
+        high = np.where(high + rounding >= bounds[1], bounds[1], high)
     return Interval(_plain(low), _plain(high))
 
 
