@@ -71,6 +71,11 @@ def test_words_for_powers_of_ten_are_known_in_several_languages():
     assert found == {power: [3 * 10.0**power] * len(words) for power, words in POWERS_OF_TEN.items()}
 
 
+@pytest.mark.parametrize(("text", "value"), [("31,6 Mio", 31.6e6), ("3,2 Mrd.", 3.2e9), ("1,5k", 1.5e3)])
+def test_a_decimal_comma_stands_before_words_for_powers_of_ten(text: str, value: float):
+    assert number(text, decimal_comma=True) == pytest.approx(value)
+
+
 @given(st.floats(1e-300, 1e300), st.sampled_from(["", "k", "M", "B", "T"]))
 def test_a_suffix_is_a_power_of_ten_exactly(value: float, suffix: str):
     scale = {"": 0, "k": 3, "M": 6, "B": 9, "T": 12}[suffix]

@@ -49,7 +49,8 @@ _SPREAD = (
 _UNIT = "|".join(pattern for _, pattern in UNITS)
 _NUMBER = re.compile(rf"[~≈]?\s*{_VALUE}(?:{_SPREAD})?(?:\s*(?P<unit>{_UNIT}))?", re.IGNORECASE)
 _DECIMAL_COMMA = re.compile(
-    r"[-+−]?(?:\d+|\d{1,3}(?:\.\d{3})+),\d+(e[-+]?\d{1,4})?\s*[kmbgt]?\s*%?(?:\s*(?:±|\+/-)\s*\d+(?:,\d+)?\s*%?)?",
+    rf"[-+−]?(?:\d+|\d{{1,3}}(?:\.\d{{3}})+),\d+(e[-+]?\d{{1,4}})?\s*(?:{MULTIPLIERS})?\s*%?"
+    r"(?:\s*(?:±|\+/-)\s*\d+(?:,\d+)?\s*%?)?",
     re.IGNORECASE,
 )
 _DOTS = re.compile(r"[-+−]?\d{1,3}(?:\.\d{3})+")
