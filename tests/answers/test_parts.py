@@ -238,11 +238,12 @@ def test_a_plan_has_its_runs_by_column():
 
 
 @pytest.mark.parametrize(("before", "after", "code", "details"), [
-    (0.2, 0.1, "narrows", {"before": 0.2, "after": 0.1, "cost": "its 1e18 FLOPs"}),
+    (0.2, 0.1, "narrows", {"before": 0.2, "after": 0.1,
+                            "cost": Reason("its_amount", of=(1e18, "FLOPs"), beyond="")}),
     (0.2, 0.18, "narrows_little", {"saved": pytest.approx(0.1), "needed": pytest.approx(0.2)}),
     (0.001, 0.0005, "narrow_already", {"before": 0.001}),
     (5.0, 1.5, "stays_open", {"size": "n_data", "covered": 20.0}),
-    (0.2, None, "nothing_narrows", {"budget": "1e19 FLOPs"}),
+    (0.2, None, "nothing_narrows", {"budget": Reason("amount", of=(1e19, "FLOPs"))}),
 ])  # fmt: skip
 def test_a_plan_says_why_no_run_is_worth_it(before: float, after: float | None, code: str, details: dict):
     number = 0 if after is None else 1

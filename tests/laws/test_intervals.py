@@ -209,3 +209,19 @@ def test_the_interval_of_a_law_knows_of_runs():
     aware, blind = (np.log(high / low) / 2 for low, high in ends)
     assert aware == pytest.approx(0.1 / np.sqrt(12), rel=0.5)
     assert blind < aware / 2
+
+
+@pytest.mark.parametrize("seed", [4, 5, 6])
+def test_a_floor_that_is_fitted_as_zero_has_an_upper_end(seed: int):
+    """Of a power law without a floor: the end where refits with a given floor miss the points too far."""
+    x = np.repeat(np.geomspace(1e3, 1e6, 8), 3)
+    y = 2 * x**-0.3 * np.exp(0.02 * np.random.default_rng(seed).standard_normal(24))
+    law = sl.laws.fit("power_law_offset", x, y, loss="squared")
+    assert law.parameters["offset"] == 0
+    low, high = law.parameter_intervals["offset"]
+    floors = np.linspace(2e-4, 0.01, 50)
+    held = [sl.laws.fit("power_law_offset", x, y, loss="squared", bounds={"offset": (e, e)}) for e in floors]
+    misses = np.sqrt(2 * (np.array([each.objective for each in held]) - law.objective) / law.scale)
+    end = np.interp(stats.t.ppf(0.975, law.dof), misses, floors)
+    assert low == 0
+    assert end * 0.99 < high < 4 * end  # uneven noise may widen it

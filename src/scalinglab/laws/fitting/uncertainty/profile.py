@@ -119,31 +119,36 @@ def _of(quantity: Quantity, which: np.ndarray, values: np.ndarray, rows: np.ndar
 def _linearised(
     problem: least_squares.Problem, z: np.ndarray, quantity: Quantity, count: int, scatter: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The slopes of each quantity by the coordinates that are free, and its standard deviation (count,).
+    """The slopes of each quantity by the coordinates, and its standard deviation (count,).
 
-    Of the linearised problem, with parameters at bounds held.
+    Of the linearised problem, with parameters at bounds held; those that a quantity consists of are let go,
+    since it can leave the bound on one side: a floor that is fitted as 0 has an upper end.
     """
     low, high = problem.bounds
-    free = np.flatnonzero((z > low) & (z < high))
-    if not len(free):  # all at bounds, which each can leave
-        free = np.arange(len(z))
-    jacobian = problem.jacobian(z[None])[0][:, free] * np.sqrt(problem.counts[0])[:, None]
-    size = np.maximum(np.linalg.norm(jacobian, axis=0), least_squares.TINY)
-    # directions that the data do not see would be infinitely uncertain: cap them, the walk finds out
-    inverse = np.linalg.pinv(jacobian / size, rcond=1e-7) / size[:, None]
+    jacobian = problem.jacobian(z[None])[0] * np.sqrt(problem.counts[0])[:, None]
     step = 1e-5 * np.where(problem.logs, 1.0, np.maximum(np.abs(z), 1e-6 * problem.natural_scale))
-    slopes = np.empty((count, len(free)))
+    slopes = np.empty((count, len(z)))
     everything = np.arange(count)
-    for k, j in enumerate(free):
+    for j in range(len(z)):
         up, down = z.copy(), z.copy()
         up[j], down[j] = min(z[j] + step[j], high[j]), max(z[j] - step[j], low[j])
         difference = quantity(problem.to_parameters(np.tile(up, (count, 1))), everything) - quantity(
             problem.to_parameters(np.tile(down, (count, 1))), everything
         )
-        slopes[:, k] = difference / (up[j] - down[j])
+        slopes[:, j] = difference / (up[j] - down[j])
     # a quantity that leaps (an optimum that does not exist) has no finite spread: the walk finds out
-    slopes, inverse = (np.clip(np.nan_to_num(v), -1e60, 1e60) for v in (slopes, inverse))
-    return slopes, np.sqrt(scatter) * np.linalg.norm(slopes @ inverse, axis=1)
+    slopes = np.clip(np.nan_to_num(slopes), -1e60, 1e60)
+
+    def spread(columns: np.ndarray) -> np.ndarray:
+        size = np.maximum(np.linalg.norm(jacobian[:, columns], axis=0), least_squares.TINY)
+        # directions that the data do not see would be infinitely uncertain: cap them, the walk finds out
+        inverse = np.linalg.pinv(jacobian[:, columns] / size, rcond=1e-7) / size[:, None]
+        inverse = np.clip(np.nan_to_num(inverse), -1e60, 1e60)
+        return np.asarray(np.sqrt(scatter) * np.linalg.norm(slopes[:, columns] @ inverse, axis=1))
+
+    free = (z > low) & (z < high)
+    held = spread(np.flatnonzero(free)) if free.any() else np.zeros(count)
+    return slopes, held if held.all() else np.where(held > 0, held, spread(np.arange(len(z))))
 
 
 @dataclass(frozen=True)
