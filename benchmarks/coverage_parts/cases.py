@@ -351,6 +351,20 @@ def over_forms_case(rng: np.random.Generator) -> Ends:
     return found.low, found.high, truth(FURTHER) * gaussian(rng, FURTHER.size, 0.01), found.mean
 
 
+def log_case(checkpoints: int, noise: Callable) -> Callable:
+    """A training continued from its log, at 1.1, 2 and 10 times its steps: where a checkpoint would fall."""
+    steps = np.linspace(50, 20_000, checkpoints)
+    further = 20_000 * np.array([1.1, 2.0, 10.0])
+
+    def one(rng: np.random.Generator) -> Ends:
+        floor, power = rng.uniform(0.9, 2.7), rng.uniform(0.25, 0.6)
+        truth = lambda at: floor + (3 - floor) * (at / 500) ** -power  # noqa: E731
+        found = sl.laws.extrapolate(steps, truth(steps) * noise(rng, checkpoints, size=0.008), at=further)
+        return found.low, found.high, truth(further) * gaussian(rng, 3, 0.008), found.mean
+
+    return one
+
+
 def kernel_case(n: int, spectral: float, task: float) -> Callable:
     """Exponents b and a of a kernel of Gaussian features on n inputs, against those of its population."""
 
@@ -454,6 +468,11 @@ CASES = (
     Case("kernel on 400 inputs, b = 1.5, a = 1.5: b, a", kernel_case(400, 1.5, 1.5)),
     Case("kernel on 400 inputs, b = 2, a = 1.3: b, a", kernel_case(400, 2.0, 1.3)),
     *(Case(name, one, asked) for name, one, asked in SEED_CASES),
+    *(
+        Case(f"log of {count} checkpoints, {name}", log_case(count, noise))
+        for count in (100, 400)
+        for name, noise in (("independent noise", gaussian), ("AR(1)", along))
+    ),
     Case("misspecified: over forms (extrapolate)", over_forms_case),
     Case("misspecified: power law alone", wrong_form_case("power_law"), asked=False),
     Case("misspecified: offset alone", wrong_form_case("power_law_offset"), asked=False),

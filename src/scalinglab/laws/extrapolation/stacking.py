@@ -57,7 +57,15 @@ from scalinglab.laws.fitting.data.from_curves import points_from
 from scalinglab.laws.fitting.data.points import FEWEST_FOR_AN_OFFSET, FEWEST_SIZES, Points
 from scalinglab.laws.fitting.fit import table_outlier_note
 from scalinglab.laws.fitting.uncertainty.form_error import FormError, Places
-from scalinglab.results.distributions import Interval, Mixture, Student, WithEnds, check_level, interval
+from scalinglab.results.distributions import (
+    Interval,
+    Mixture,
+    Student,
+    WithEnds,
+    check_level,
+    interval,
+    reach,
+)
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.types import Reason, Remark, noted, weighed
 from scalinglab.support.validation import checked, real_array
@@ -222,6 +230,9 @@ def _continued(usable: points.Points, at: np.ndarray, level: float) -> Extrapola
     return _in_units(found, x_unit, y_unit)
 
 
+# search: resolution of a long curve. Neighbours of 400 checkpoints are too near to choose by backtests: the
+# interval at twice their steps was ± 6.7 % for noise of 0.8 %, and is ± 1.7 % from means of neighbours
+MOST_SIZES = 100
 KNOTS = 60  # search: sizes at which the interval of the law is found; between them it is interpolated
 NEGLIGIBLE = 0.02  # search: weight below which the law is left out; it costs a profile
 MOST_LOG = 650.0  # guard: of values and intervals; beyond exp of it lie no numbers
@@ -300,6 +311,8 @@ def _complement(found: Extrapolation) -> Extrapolation:
 
 def _of_many(sizes: np.ndarray, values: np.ndarray, at: np.ndarray, level: float) -> Extrapolation:
     """Eight sizes and more: the stack and the law, wider beyond sizes that cover too little."""
+    if sizes.size > MOST_SIZES:
+        return _of_groups(sizes, values, at, level)
     curve = np.log(sizes).tobytes(), values.tobytes()  # arrays cannot be keys of a cache
     stack = _stacked(np.log(sizes), values, at, level, tests_of(*curve))
     if not np.isfinite(stack.high).all():
@@ -309,6 +322,18 @@ def _of_many(sizes: np.ndarray, values: np.ndarray, at: np.ndarray, level: float
         return found
     ends = widened(sizes, at, found.mean, found.interval, level)
     return _with_ends(replace(found, notes=(*short, *found.notes)), ends)
+
+
+def _of_groups(sizes: np.ndarray, values: np.ndarray, at: np.ndarray, level: float) -> Extrapolation:
+    """Means of neighbouring points continued, and the interval of a single one around them."""
+    each = -(-sizes.size // MOST_SIZES)
+    starts = np.arange(-(-sizes.size % each), sizes.size, each).clip(0)  # the last group is full
+    counts = np.diff([*starts, sizes.size])
+    log_x, log_y = (np.add.reduceat(np.log(v), starts) / counts for v in (sizes, values))
+    found = _of_many(np.exp(log_x), np.exp(log_y), at, level)
+    single = reach(level) * np.sqrt(forecasters.scatter(np.log(sizes), values) * (1 - 1 / each))
+    below, above = (np.hypot(np.log(end / found.mean), single) for end in (found.low, found.high))
+    return _with_ends(found, Interval(found.mean * np.exp(-below), found.mean * np.exp(above)))
 
 
 def _with_ends(found: Extrapolation, ends: Interval) -> Extrapolation:
