@@ -25,7 +25,7 @@ import torch
 from torch.func import functional_call, jacrev, jvp, vjp, vmap
 
 from scalinglab import measure, nets
-from scalinglab.measure.tangent_kernel.layers import find
+from scalinglab.measure.tangent_kernel.layers import take_apart
 from scalinglab.measure.tangent_kernel.products import Structured, pieces
 
 
@@ -103,9 +103,9 @@ def speed(device):
 
 def floor(model, shape, n, outputs, device, x):
     cost = measure.flops(model, shape)
-    anatomy = find(model.eval(), x[:1])
+    anatomy = take_apart(model.eval(), x[:1])
     directions = 1 if outputs == "pseudo" else anatomy.directions.shape[1]
-    anatomy = find(model.eval(), x[:1], torch.eye(anatomy.directions.shape[1])[:directions])
+    anatomy = take_apart(model.eval(), x[:1], torch.eye(anatomy.directions.shape[1])[:directions])
     double, plain = speed(device)
     network = n * (cost.forward + directions * (cost.step - cost.forward)) / plain
     pairs = 0.0

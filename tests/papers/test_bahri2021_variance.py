@@ -149,10 +149,12 @@ def test_widths_that_are_in_the_store_are_not_trained_again(tmp_path: Path, monk
 
 @pytest.mark.slow
 def test_networks_that_share_their_initial_weights_are_those_trained_alone(monkeypatch: pytest.MonkeyPatch):
-    drawn = linearized.drawn
+    drawn = linearized.initial_parameters
     count: list[int] = []
     monkeypatch.setattr(linearized, "STACKED", 2 * 4000)  # two networks a stack
-    monkeypatch.setattr(linearized, "drawn", lambda some, m: count.append(len(some)) or drawn(some, m))
+    monkeypatch.setattr(
+        linearized, "initial_parameters", lambda some, m: count.append(len(some)) or drawn(some, m)
+    )  # fmt: skip
     kinds = [("relu", "mse", 0.3, 5), ("erf", "cross_entropy", 0.5, 5), ("erf", "cross_entropy", 0.5, 3)]
     settings = [
         replace(WIDE, seed=seed, loss=loss, learning_rate=rate, steps=steps,

@@ -60,7 +60,7 @@ def test_the_lines_the_figure_and_the_slider_give_the_prediction_of_extrapolate(
     assert (line.x[-1], line.y[-1]) == pytest.approx((1e6, ahead.mean[0]))
     last = table.test_error.to_numpy()[-2:]
     held = int(np.sum((at_last.low[0] <= last) & (last <= at_last.high[0])))
-    assert f"holds {held} of the 2 runs" in plot.caption
+    assert f"contains {held} of the 2 runs" in plot.caption
     slider = section.slider
     last = [values[-1] for values in slider.bands["test error"]]
     assert slider.at[-1] == pytest.approx(1e6)

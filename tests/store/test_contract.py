@@ -572,5 +572,5 @@ class TestStore:
 
     def test_a_file_in_the_way_of_the_folder_is_a_clear_error(self, tmp_path):
         (tmp_path / "runs").write_text("I am a file")
-        with pytest.raises(StoreError, match="cannot write"):
-            Store(tmp_path / "runs").start({"number": 1})
+        with pytest.raises(BadInput, match="a store is a folder"):
+            Store(tmp_path / "runs")

@@ -32,7 +32,7 @@ class TestLocalPool(PoolContract):
                 os.kill(process, 0)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly  # starts Ray's processes, which takes minutes beside other tests
 @pytest.mark.filterwarnings("ignore")  # of Ray itself
 class TestRayPool(PoolContract):
     @pytest.fixture(scope="class")
