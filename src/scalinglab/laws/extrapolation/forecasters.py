@@ -188,11 +188,16 @@ def band(
     return Student(np.zeros_like(scale), np.maximum(scale, LEAST_SPREAD), PRIOR + cuts - 1.0)
 
 
-def scatter(log_x: np.ndarray, y: np.ndarray) -> float:
-    """The variance of one ln y about the line through its two neighbours; recent points count more."""
-    share = (log_x[2:] - log_x[1:-1]) / (log_x[2:] - log_x[:-2])
-    rest = np.log(y)[1:-1] - share * np.log(y)[:-2] - (1 - share) * np.log(y)[2:]
-    weight = np.exp((log_x[1:-1] - log_x[-1]) / RECENT_SCATTER)
+def scatter(log_x: np.ndarray, y: np.ndarray, lag: int = 1) -> float:
+    """The variance of one ln y about the line through its two neighbours; recent points count more.
+
+    Args:
+        lag: how many points away these are: near ones share errors that are correlated along a curve.
+    """
+    before, at, after = slice(None, -2 * lag), slice(lag, -lag), slice(2 * lag, None)
+    share = (log_x[after] - log_x[at]) / (log_x[after] - log_x[before])
+    rest = np.log(y)[at] - share * np.log(y)[before] - (1 - share) * np.log(y)[after]
+    weight = np.exp((log_x[at] - log_x[-1]) / RECENT_SCATTER)
     return float(np.sum(weight * rest**2 / (1 + share**2 + (1 - share) ** 2)) / weight.sum())
 
 

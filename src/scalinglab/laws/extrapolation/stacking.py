@@ -232,7 +232,8 @@ def _continued(usable: points.Points, at: np.ndarray, level: float) -> Extrapola
 
 # search: resolution of a long curve. Neighbours of 400 checkpoints are too near to choose by backtests: the
 # interval at twice their steps was ± 6.7 % for noise of 0.8 %, and is ± 1.7 % from means of neighbours
-MOST_SIZES = 100
+MOST_SIZES = 80
+LAGS = 25  # search: noise of a long curve is judged over this part of it, within which it may be correlated
 KNOTS = 60  # search: sizes at which the interval of the law is found; between them it is interpolated
 NEGLIGIBLE = 0.02  # search: weight below which the law is left out; it costs a profile
 MOST_LOG = 650.0  # guard: of values and intervals; beyond exp of it lie no numbers
@@ -331,7 +332,10 @@ def _of_groups(sizes: np.ndarray, values: np.ndarray, at: np.ndarray, level: flo
     counts = np.diff([*starts, sizes.size])
     log_x, log_y = (np.add.reduceat(np.log(v), starts) / counts for v in (sizes, values))
     found = _of_many(np.exp(log_x), np.exp(log_y), at, level)
-    single = reach(level) * np.sqrt(forecasters.scatter(np.log(sizes), values) * (1 - 1 / each))
+    # what the band lacks of the noise of one point: that of means is in it
+    of_one = forecasters.scatter(np.log(sizes), values, sizes.size // LAGS)
+    lacking = of_one - min(forecasters.scatter(log_x, np.exp(log_y)), of_one / each)
+    single = reach(level) * np.sqrt(lacking)
     below, above = (np.hypot(np.log(end / found.mean), single) for end in (found.low, found.high))
     return _with_ends(found, Interval(found.mean * np.exp(-below), found.mean * np.exp(above)))
 
