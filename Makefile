@@ -77,7 +77,7 @@ types: $(READY)
 test: $(READY)
 	@$(MAKE) --no-print-directory $(if $(filter 0,$(MAKELEVEL)),-j2) quick check
 
-# of each paper the records that take least, as many as are done in 9 s.
+# of each paper the records that take least, as many as are done in 5 s.
 # Quick and slow tests in one go: each worker loads the packages and collects the tests once. The rest runs
 # beside them and gives way
 ci: $(READY)
@@ -111,7 +111,7 @@ records-%: $(READY)
 
 # in one process, which loads the packages once
 few-records: $(READY)
-	@OMP_NUM_THREADS=1 $(BESIDE) $(BIN)/scalinglab reproduce check --minutes 0.15
+	@OMP_NUM_THREADS=1 $(BESIDE) $(BIN)/scalinglab reproduce check --minutes 0.08
 
 properties: $(READY)
 	@PROPERTY_FACTOR=$(FACTOR) $(PYTEST) -m hypothesis

@@ -538,7 +538,7 @@ def test_a_loss_that_rises_with_parameters_is_said_to():
     assert found["next run"].reasons == (Reason("no_optimum"),)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_runs_of_nearly_one_size_do_not_show_a_power_law():
     n, d = (v.ravel() for v in np.meshgrid([1e8, 1.2e8, 1.4e8, 1.6e8], [1e9, 1.2e9, 1.5e9, 2e9]))
     noise = np.exp(0.003 * np.random.default_rng(0).standard_normal(16))
@@ -635,7 +635,7 @@ def test_a_surface_of_negative_values_asks_for_the_loss():
     assert (reason.code, reason.details["points"]) == ("never_positive", 16)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_an_optimum_that_the_runs_leave_open_over_six_decades_is_refused():
     draw = np.random.default_rng(0)
     n, d = (v.ravel() for v in np.meshgrid(np.geomspace(2e8, 1.3e9, 4), np.geomspace(4e9, 2.5e11, 4)))
@@ -645,7 +645,7 @@ def test_an_optimum_that_the_runs_leave_open_over_six_decades_is_refused():
     assert size is None or size.high < 1e6 * size.low
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_without_a_best_split_ten_times_the_compute_grows_both_sizes_alike():
     """Runs whose loss hardly depends on tokens: the law at √10 times both sizes of the largest is known."""
     rng = np.random.default_rng(0)

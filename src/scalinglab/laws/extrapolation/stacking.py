@@ -337,7 +337,8 @@ def _of_groups(sizes: np.ndarray, values: np.ndarray, at: np.ndarray, level: flo
     lacking = of_one - min(forecasters.scatter(log_x, np.exp(log_y)), of_one / each)
     single = reach(level) * np.sqrt(lacking)
     below, above = (np.hypot(np.log(end / found.mean), single) for end in (found.low, found.high))
-    return _with_ends(found, Interval(found.mean * np.exp(-below), found.mean * np.exp(above)))
+    one_point = Student.of_ends(np.zeros_like(below), -below, above, level=level)
+    return _with_ends(found, interval(one_point, level, natural=lambda off: found.mean * np.exp(off)))
 
 
 def _with_ends(found: Extrapolation, ends: Interval) -> Extrapolation:
