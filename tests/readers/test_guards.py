@@ -70,19 +70,6 @@ def test_what_no_run_has_is_refused(table: dict[str, object], code: str):
     assert code_of(table) == code
 
 
-def test_rows_along_which_the_norm_of_a_network_rises_are_one_run():
-    valley = np.outer([0.5, 0.3, 0.2, 0.13], 1 + np.linspace(-1, 1, 9) ** 2).ravel()
-    table = {
-        "n_data": np.repeat([1e3, 3e3, 1e4, 3e4], 9),
-        "norm": np.tile(np.geomspace(3, 711, 9), 4) * np.repeat([1, 1.3, 1.7, 2.2], 9),
-        "test_error": valley,
-    }
-    fit = sl.fit(pd.DataFrame(table))
-    np.testing.assert_allclose(fit.chosen.table.y, [0.5, 0.3, 0.2, 0.13])  # the lowest of each run
-    shuffled = pd.DataFrame(table).sample(frac=1, random_state=0)
-    assert len({*sl.read(shuffled)["run"]}) == len(valley)
-
-
 def test_the_same_tables_are_fitted_once_columns_are_named():
     table = {"params": N, "loss": LOSS[[3, 0, 5, 2, 4, 1]]}
     assert code_of(table, x="n_params", y="loss") == ""

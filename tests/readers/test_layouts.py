@@ -159,21 +159,10 @@ def test_what_improves_along_training_alone_is_not_fitted_to_sizes():
     assert sl.fit(pd.DataFrame(rows)).y == "test_loss"
 
 
-@pytest.mark.parametrize(("values", "measured"), [((0.52, 0.43, 0.36, 0.3), "test_error"),
-                                                  ((0.48, 0.57, 0.64, 0.7), "test_accuracy"),
-                                                  ((3.9, 3.4, 3.1, 2.9), "loss")])  # fmt: skip
-def test_two_columns_without_names_are_sizes_and_what_follows_them(values, measured, tmp_path):
-    np.savetxt(tmp_path / "errors.txt", np.column_stack([[1000, 2000, 4000, 8000], values]))
-    curves = sl.read(tmp_path / "errors.txt")
-    assert curves["n_data"].tolist() == [1000, 2000, 4000, 8000]
-    assert tuple(curves[measured]) == values
-
-
-@pytest.mark.parametrize("first", [np.arange(1, 31), np.linspace(0.5, 9.5, 5)], ids=["epochs", "times"])
-def test_two_columns_without_names_that_may_be_a_log_are_refused(first, tmp_path):
-    np.savetxt(tmp_path / "log.txt", np.column_stack([first, np.linspace(0.9, 0.1, len(first))]))
-    with pytest.raises(BadInput, match="names"):
-        sl.read(tmp_path / "log.txt")
+def test_numbers_without_names_are_refused(tmp_path):
+    np.savetxt(tmp_path / "errors.txt", [[1000, 0.52], [2000, 0.43], [4000, 0.36], [8000, 0.3]])
+    with pytest.raises(BadInput, match="needs them in its first line"):
+        sl.read(tmp_path / "errors.txt")
 
 
 def test_how_many_answers_a_score_is_of_is_a_setting():

@@ -56,7 +56,6 @@ from scalinglab.readers.tables.lines import (
     row_of,
     table_of_lines,
     table_of_rows,
-    with_objects,
 )
 from scalinglab.readers.tables.markup import (
     FEWEST_ALIKE,
@@ -315,7 +314,7 @@ def _read_csv(path: Path, packed: bool) -> pd.DataFrame:
     try:
         frame = read_text(
             path, lambda: _text(path, packed), rows, separator,
-            lambda part: with_short_texts(with_objects(part), left_out), as_text=_dotted(cells, separator),
+            lambda part: with_short_texts(part, left_out), as_text=_dotted(cells, separator),
             skipinitialspace=True, skiprows=len(comments), names=named,
         )  # fmt: skip
     except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:  # as a footnote with separators

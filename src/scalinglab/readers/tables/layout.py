@@ -36,7 +36,6 @@ from scalinglab.readers.tables.headers import (
 )
 from scalinglab.readers.tables.naming import is_known
 from scalinglab.readers.tables.remarks import GUESSED, NOTES
-from scalinglab.readers.tables.runs import FEWEST_CHECKPOINTS
 
 LIST_OF_RUNS = ("Name", "State", "Runtime")
 # exports of tools: the columns by which they are recognised, and those that are bookkeeping
@@ -108,7 +107,7 @@ def rows_of(frame: pd.DataFrame, origin: str = "the table") -> pd.DataFrame:
     named, of_tool = _without_bookkeeping(named)
     if notes := [*failed, *of_tool]:
         attrs = attrs | {NOTES: [*attrs.get(NOTES, ()), *notes]}
-    for find in (_without_names, _from_chart, _from_attributes, _from_names_and_values, _from_splits):
+    for find in (_from_chart, _from_attributes, _from_names_and_values, _from_splits):
         if (found := find(named)) is not None:
             rows, note = found
             break
@@ -123,25 +122,6 @@ def rows_of(frame: pd.DataFrame, origin: str = "the table") -> pd.DataFrame:
 
 
 Found = tuple[pd.DataFrame, str] | None
-
-
-def _without_names(frame: pd.DataFrame) -> Found:
-    """Two columns of numbers without names, as np.savetxt writes them: whole sizes, and what follows them."""
-    names = [read for c in frame if (read := cell(c)) and not read.word and not read.unit]
-    if not len(names) == len(frame.columns) == 2 or not all(is_numeric(frame[c]) for c in frame):
-        return None
-    rows = pd.DataFrame(np.vstack([[each.value for each in names], frame.to_numpy(float)]))
-    size, y = rows[0], rows[1]
-    apart = np.diff(np.unique(size))
-    logged = len(apart) > FEWEST_CHECKPOINTS and np.ptp(apart) == 0
-    if logged or (size % 1 > 0).any() or size.min() < 1 or y.min() <= 0:
-        return None
-    falls = (np.diff(y[np.argsort(size, kind="stable")]) < 0).mean()
-    if 0.25 < falls < 0.75 or (falls < 0.5 and y.max() > 1):
-        return None
-    measured = "loss" if y.max() > 1 else "accuracy" if falls < 0.5 else "error"
-    note = f"no names in the first line: columns read as n_data and {measured}"
-    return rows.set_axis(["n_data", measured], axis=1), note
 
 
 def _from_lists(frame: pd.DataFrame) -> pd.DataFrame:

@@ -11,7 +11,6 @@ import ast
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import chain, permutations, product
 from pathlib import Path
 from typing import Any
 
@@ -94,36 +93,6 @@ def _plain(row: dict[str, Any], left_out: dict[str, None], where: str) -> dict[s
             left_out[name] = None
         if not isinstance(short, dict) and (short is not None or value is None):
             found[name] = shortened(short)
-    return found
-
-
-def with_objects(part: pd.DataFrame) -> pd.DataFrame:
-    """Rows of a table with the dictionaries in its cells unfolded, as W&B's interface gives them.
-
-    >>> with_objects(pd.DataFrame({"config": ["{'lr': 0.1, 'n_params': 9}"]})).to_dict("records")
-    [{'config.lr': 0.1, 'config.n_params': 9}]
-    """
-    columns: dict[str, Any] = {}
-    for name, column in part.items():
-        objects = None if is_numeric(column) or not len(column) else _objects_of(column)
-        if objects is None:
-            columns[str(name)] = column
-        else:
-            inner = frame_of_rows(_plain(row, {}, str(name)) for row in objects)
-            columns |= {f"{name}.{key}": inner[key].set_axis(column.index) for key in inner}
-    return pd.DataFrame(columns) if [*columns] != [*part] else part
-
-
-def _objects_of(column: pd.Series) -> list[dict[str, Any]] | None:
-    """The dictionaries that the cells of a column are, in Python or JSON; None if one is none."""
-    found = []
-    for text in column:
-        if not (isinstance(text, str) and text.startswith("{") and text.rstrip().endswith("}")):
-            return None
-        value = literal(text)
-        if not isinstance(value, dict):
-            return None
-        found.append({str(key): inner for key, inner in value.items()})
     return found
 
 
@@ -228,8 +197,6 @@ def _columns_of(node: dict[str, Any], name: str = "value") -> dict[str, list[Any
         k: v for k, v in (node | seeds).items()
         if isinstance(v, list) and not any(isinstance(each, dict) for each in v)
     }  # fmt: skip
-    if grid := _grid(lists):
-        return grid
     lengths = [len(v) for k, v in lists.items() if is_name(k)]
     length = max(lengths, key=lengths.count) if lengths else 0
     equal = {k: v for k, v in lists.items() if len(v) == length}
@@ -244,21 +211,6 @@ def _is_seed_key(key: Any) -> bool:
 def _values_of_seeds(value: Any) -> Any:
     """The list of values in {"seed_0": 0.3, "seed_1": 0.2}; anything else as it is."""
     return [*value.values()] if isinstance(value, dict) and value and all(map(_is_seed_key, value)) else value
-
-
-def _grid(lists: dict[str, list[Any]]) -> dict[str, list[Any]]:
-    """Sizes and what was measured at each two of them, in lists within a list, as columns; else nothing."""
-    sizes = {k: v for k, v in lists.items() if is_size(k)}
-    for (rows, down), (columns, across) in permutations(sizes.items(), 2):
-        for name, values in lists.items():
-            shape = len(values), {len(each) if isinstance(each, list) else 0 for each in values}
-            if shape == (len(down), {len(across)}) and len(down) != len(across):
-                pairs = [*product(down, across)]
-                return {
-                    rows: [each for each, _ in pairs], columns: [each for _, each in pairs],
-                    name: [*chain(*values)],
-                }  # fmt: skip
-    return {}
 
 
 def _are_sizes(names: Iterable[str]) -> bool:

@@ -121,8 +121,6 @@ def find_runs(
     if step is None and (data := _even_tokens(frame, declared, names)) is not None:
         frame, notes = _by_setting(frame, declared, data, names)
         return frame, ["rows are checkpoints: tokens grow in even steps", *notes]
-    if step is None and _norm_grows(frame, declared):
-        step = "norm"
     return _by_row(frame, declared) if step is None else _by_setting(frame, declared, step, names)
 
 
@@ -135,13 +133,6 @@ def _without_settings_alone(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str
         return frame, []
     kept = frame[~alone].reset_index(drop=True)
     return kept, [f"left out: {counted(int(alone.sum()), 'row')} of settings alone"]
-
-
-def _norm_grows(frame: pd.DataFrame, declared: list[str]) -> bool:
-    """Whether the norm of a network rises from row to row of each setting, as it does along a training."""
-    if "norm" not in frame or not is_numeric(frame["norm"]):
-        return False
-    return _grow(frame["norm"], _codes(frame, setting_columns(frame, declared)))
 
 
 def _rate_is_scheduled(frame: pd.DataFrame, declared: list[str], step: str) -> bool:
