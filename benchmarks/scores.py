@@ -44,10 +44,10 @@ def told(table: pd.DataFrame, what: str) -> None:
               f"{by_task.mean():.2%} ± {by_task.sem():.2%}, held {mine['held'].mean():.1%}")  # fmt: skip
 
 
-def curve_of(kept: pd.Series, known: pd.DataFrame, chance: float, count: int) -> scores.Curve:
+def curve_of(kept: pd.Series, known: pd.DataFrame, chance: float, count: int) -> scores.ScoreCurve:
     """The curve of some runs."""
     share = (known["score"][kept] - chance) / (1 - chance)
-    return scores.Curve("loss", known["loss"][kept].to_numpy(), share.to_numpy(), chance, 1.0, count)
+    return scores.ScoreCurve("loss", known["loss"][kept].to_numpy(), share.to_numpy(), chance, 1.0, count)
 
 
 def floor(asked: list[TableQuery]) -> None:

@@ -18,7 +18,7 @@ from scalinglab.laws.fitting import bend as bends
 from scalinglab.laws.fitting.data.from_curves import Table
 from scalinglab.laws.fitting.data.points import Points
 from scalinglab.laws.planning.next_runs import NextRuns
-from scalinglab.laws.planning.questions import Bend, still_power_law
+from scalinglab.laws.planning.questions import Straightness, still_power_law
 from scalinglab.results import Command, Reason, Status
 
 MORE = Command("report")
@@ -42,10 +42,10 @@ FLOOR = {"exponent": 0.5, "offset": 0.1}
 BENT_LAW = SimpleNamespace(bend=bends.Bend(0.01, place=3e3))
 
 
-def bend(straight: bool | None, steepens: bool = False) -> Bend:
+def bend(straight: bool | None, steepens: bool = False) -> Straightness:
     last, seen = (0.7, "steepens") if steepens else (0.3, "flattens")
     code = {True: "straight", False: seen, None: "bend_hidden"}[straight]
-    return Bend(straight, last - 0.5, last - 0.55, last - 0.45, 0.5, last, 0.01, Reason(code))
+    return Straightness(straight, last - 0.5, last - 0.55, last - 0.45, 0.5, last, 0.01, Reason(code))
 
 
 SCATTER, UNKNOWN = (1.0, 1.2, 0.9, 1.1), Reason("message", text="three sizes")

@@ -7,7 +7,7 @@ from scipy import stats
 import scalinglab as sl
 from scalinglab.laws import plan, surface
 from scalinglab.laws.fitting import bend
-from scalinglab.laws.fitting.bend import Family, Residuals
+from scalinglab.laws.fitting.bend import BendFamily, Residuals
 from scalinglab.laws.fitting.fit import fit_points
 
 X = np.geomspace(100.0, 1e6, 25)
@@ -58,7 +58,7 @@ def test_the_pvalue_of_one_bend_is_that_of_the_f_test_and_of_draws(columns: int)
     line = np.column_stack([np.ones(14), u])
     squares = [np.linalg.lstsq(np.column_stack(d), y, rcond=None)[1][0] for d in ([line], [line, added])]
     ratio = (squares[0] - squares[1]) / columns / (squares[1] / (12 - columns))
-    family = Family(Residuals.of(y, line), added[None])
+    family = BendFamily(Residuals.of(y, line), added[None])
     assert family.pvalue() == pytest.approx(stats.f.sf(ratio, columns, 12 - columns))
     drawn = family.residuals.pvalue(family.most_explained)
     assert drawn == pytest.approx(family.pvalue(), abs=4 * np.sqrt(0.25 / bend.DRAWS))

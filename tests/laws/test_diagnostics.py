@@ -8,7 +8,7 @@ from scipy import integrate, stats
 
 import scalinglab as sl
 from scalinglab.laws.fitting import bend, statistics
-from scalinglab.laws.fitting.bend import Bend, Family, Residuals
+from scalinglab.laws.fitting.bend import Bend, BendFamily, Residuals
 from scalinglab.laws.fitting.uncertainty import diagnostics, intervals
 from scalinglab.laws.fitting.uncertainty.form_error import Places
 from scalinglab.laws.fitting.uncertainty.intervals import of_parameters
@@ -258,7 +258,7 @@ def squares_left(*columns):
 
 LINEAR = LinearFit(LINE)
 RESIDUALS = Residuals.of(LINEAR.measured, LINEAR.design)
-HINGES = Family(RESIDUALS, bend.hinges(LOGS, LOGS[2:-2])[..., None])
+HINGES = BendFamily(RESIDUALS, bend.hinges(LOGS, LOGS[2:-2])[..., None])
 HAT = FULL @ np.linalg.inv(FULL.T @ FULL) @ FULL.T
 
 

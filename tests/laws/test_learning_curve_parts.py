@@ -15,7 +15,7 @@ from scalinglab.laws.learning_curves import (
     mean_curves,
     shape,
 )
-from scalinglab.laws.learning_curves.collapse import GRID, SHARED, Family
+from scalinglab.laws.learning_curves.collapse import GRID, SHARED, CurveFamily
 from scalinglab.laws.learning_curves.mean_curves import COUNTED, STIFFNESS, Smooth, smooth
 from scalinglab.results.distributions import slope
 
@@ -215,7 +215,7 @@ def test_shifted_deviations_and_quality_are_those_of_loops():
         made(V + 0.3 * k + 0.02 * k * np.sin(np.arange(65)), x=(0.5 * k, 0.5 * k + 6.4), noise=0.02 * (k + 1))
         for k in range(4)
     ]
-    found = Family.of(curves)
+    found = CurveFamily.of(curves)
     assert found.across.shape == (4, GRID)
     position, height = 0.5 * np.arange(4.0) + 4, 0.3 * np.arange(4.0) - 3
     members = np.array([0, 1, 3])

@@ -48,7 +48,7 @@ def test_the_weights_of_curves_are_those_of_the_likelihood():
     """
     table = runs(compute=COMPUTE[:8])
     share = (table.accuracy.to_numpy() - 0.25) / 0.75
-    curve = scores.Curve("loss", table.loss.to_numpy(), share, 0.25, 1.0, 1000)
+    curve = scores.ScoreCurve("loss", table.loss.to_numpy(), share, 0.25, 1.0, 1000)
     weight, _, count = curve.weights()
     assert count == len(table) + scores.PRIOR_COUNT
     times, expected = np.geomspace(1e-3, 1e3, 20_000), []

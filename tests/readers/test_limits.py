@@ -13,7 +13,7 @@ import scalinglab as sl
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.readers import guards, logs
-from scalinglab.readers.points import Points
+from scalinglab.readers.points import MetricPoints
 from scalinglab.readers.tables import files, lines
 from tests.refusals import because
 
@@ -55,14 +55,14 @@ def test_long_texts_and_long_lists_of_a_configuration_are_cut_or_left_out():
 
 @pytest.mark.parametrize("step", [2**62, 2**70, -(2**70)])
 def test_steps_beyond_64_bits_are_held_at_the_ends(step: int):
-    points = Points()
+    points = MetricPoints()
     points.add("loss", step, 1.0)
     assert points.frame()[0]["step"].tolist() == [int(math.copysign(2**62, step))]
 
 
 def test_metrics_of_unknown_names_are_left_out_whole_and_counted(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("scalinglab.readers.points.MOST_VALUES", 6)
-    points = Points()
+    points = MetricPoints()
     for step in range(3):
         for name in ("train_loss", "hist/a", "hist/b"):
             points.add(name, step, 1.0)

@@ -515,7 +515,7 @@ def test_a_run_of_too_many_values_keeps_those_with_a_standard_name(tmp_path: Pat
 
 def test_metrics_left_out_stay_left_out_when_runs_are_joined(monkeypatch):
     monkeypatch.setattr(reading, "MOST_VALUES", 10)
-    above, below, named = reading.Points(), reading.Points(), reading.Points()
+    above, below, named = reading.MetricPoints(), reading.MetricPoints(), reading.MetricPoints()
     for step in range(4):
         for name in ("loss", "acc", "size"):  # 12 values
             below.add(name, step, 1.0)
@@ -528,7 +528,7 @@ def test_metrics_left_out_stay_left_out_when_runs_are_joined(monkeypatch):
     frame, left_out = above.frame()
     assert left_out == ["val/size", "size"], "one was left out of the second, one of the sum"
     assert list(frame) == ["step", "loss", "val/acc", "val/loss"]
-    resumed = reading.Points()
+    resumed = reading.MetricPoints()
     resumed.add("size", 0, 1.0)
     resumed.extend(named)
     assert resumed.metrics == named.metrics, "half of a metric would look like all of it"

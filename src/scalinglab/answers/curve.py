@@ -15,7 +15,7 @@ from scalinglab.laws.extrapolation.stacking import extrapolate
 from scalinglab.laws.fitting.law import Law, scatter_caution
 from scalinglab.laws.planning import questions
 from scalinglab.laws.planning.next_runs import nearer
-from scalinglab.laws.planning.questions import Bend
+from scalinglab.laws.planning.questions import Straightness
 from scalinglab.results.distributions import Estimate, slope
 from scalinglab.results.findings import ADD_UP, Finding
 from scalinglab.results.sentences import Column
@@ -53,7 +53,7 @@ def _add_law(found: Answers, chosen: Chosen, asked: Sequence[str]) -> Answers:
     x, law = found.x, (fitted := chosen.fit()).law
     y = f"1 - {found.y}" if law.points.complement else found.y
     notes = tuple(n for n in fitted.notes if n.code not in OF_THE_FIT)
-    bend: Bend | Reason
+    bend: Straightness | Reason
     try:
         bend = questions.still_power_law(law.points.x, law.points.y)
     except BadInput as error:
@@ -106,7 +106,7 @@ def _falling_rate(curves: Curves, chosen: Chosen) -> Reason | None:
 
 
 def find_exponent(
-    law: Law, bend: Bend | Reason, y: str, x: str, command: Command,
+    law: Law, bend: Straightness | Reason, y: str, x: str, command: Command,
     measured: Callable[..., Estimate] = Estimate,
 ) -> Finding:  # fmt: skip
     """The exponent and the floor of a law, or why there is none.
@@ -118,7 +118,7 @@ def find_exponent(
     refused: Reason | None = None
     if law.diagnosis.bend.located:
         refused = Reason("bends_away", **columns, at=law.diagnosis.bend.place)
-    elif isinstance(bend, Bend) and bend.steepens:
+    elif isinstance(bend, Straightness) and bend.steepens:
         refused = Reason("falls_faster", **columns)
     elif law.unidentified and not falls(law):
         refused = Reason("no_fall", **columns)
@@ -141,7 +141,7 @@ def find_exponent(
     return Finding("exponent", Status.DETERMINED, values, reasons, facts, command)
 
 
-def find_shape(law: Law, bend: Bend | Reason, command: Command) -> Finding:
+def find_shape(law: Law, bend: Straightness | Reason, command: Command) -> Finding:
     """Whether the sizes lie on one power law, without a floor or with one."""
     if isinstance(bend, Reason):
         verdict, reason = "unknown", bend

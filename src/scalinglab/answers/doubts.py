@@ -659,7 +659,7 @@ def contaminated(study: Study) -> Iterator[Doubt]:
         share = known[column].to_numpy(float)
         share = share / 100 if share.max() > 1 else share  # percent
         asked = scores.questions(share) or scores.QUESTIONS
-        curve = scores.Curve(str(study.loss), known[study.loss].to_numpy(float), share, questions=asked)
+        curve = scores.ScoreCurve(str(study.loss), known[study.loss].to_numpy(float), share, questions=asked)
         if scores.left_chance(curve, str(column)) is not None:
             continue
         # the curve is fitted without scores that are too good: at first without those above the runs with the

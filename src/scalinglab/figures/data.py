@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from scalinglab.results.distributions import Estimate
 
 
-class Curve(NamedTuple):
+class LawCurve(NamedTuple):
     """A law along its variable with its interval, each (places,); `inside`: within its points."""
 
     x: np.ndarray
@@ -28,14 +28,14 @@ class Curve(NamedTuple):
     inside: np.ndarray
 
 
-def law_curve(fitted: Law, farthest: float, level: float) -> Curve:
+def law_curve(fitted: Law, farthest: float, level: float) -> LawCurve:
     """A law of one variable from just below its points to `farthest`."""
     sizes = fitted.points.x
     x = np.geomspace(sizes.min() / 1.2, farthest, 60)
-    return Curve(x, np.asarray(fitted.predict(x)), *fitted.interval(x, level), x <= sizes.max())
+    return LawCurve(x, np.asarray(fitted.predict(x)), *fitted.interval(x, level), x <= sizes.max())
 
 
-def visible(y: np.ndarray, curves: list[Curve]) -> tuple[float, float]:
+def visible(y: np.ndarray, curves: list[LawCurve]) -> tuple[float, float]:
     """Limits of y for intervals, so that an open interval does not make the points small."""
     lowest, highest = min(y.min(), *(c.y.min() for c in curves)), max(y.max(), *(c.y.max() for c in curves))
     if y.min() > 0:

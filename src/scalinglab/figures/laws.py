@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from scalinglab.errors import ScalinglabError
-from scalinglab.figures.data import Curve, isoflops, law_curve, visible
+from scalinglab.figures.data import LawCurve, isoflops, law_curve, visible
 from scalinglab.figures.style import (
     INK,
     MUTED,
@@ -96,7 +96,7 @@ def law(
     return figure
 
 
-def draw_curve(axis: Axes, curve: Curve, ends: tuple[float, float], *, color: str, label: str) -> None:
+def draw_curve(axis: Axes, curve: LawCurve, ends: tuple[float, float], *, color: str, label: str) -> None:
     """A law with its interval, cut at the ends of y; solid over its points, dashed beyond."""
     band(axis, curve.x, np.clip(curve.low, *ends), np.clip(curve.high, *ends), color=color)
     inside = curve.inside

@@ -8,9 +8,9 @@ Stage two is a sigmoid in the loss L between chance and 1,
 
 with a plateau b of weak models and a ceiling c that models may not pass; of an error, which rises with the
 loss, it runs from chance to 0. No value of b, c, k, m leaves [chance, 1], so no prediction does. The
-parameters are averaged over a grid (`Curve`), because few runs determine neither plateau nor ceiling. Runs
-near the loss in question count more, since no task is exactly a sigmoid; with noisy scores all count alike.
-The standard deviation of a run is √(s (1 - s)/n), that of n independent questions, times a factor that the
+parameters are averaged over a grid (`ScoreCurve`), because few runs determine neither plateau nor ceiling.
+Runs near the loss in question count more, since no task is exactly a sigmoid; with noisy scores all count
+alike. The standard deviation of a run is √(s (1 - s)/n), that of n independent questions, times a factor that the
 runs determine. n is read off the scores (`questions`), which are multiples of 1/n.
 A prediction draws curves by their weight, losses from the interval of stage one, a change of slope beyond the
 runs, and the scatter of one more run.
@@ -98,7 +98,7 @@ DRAWS = 4000  # search: of the ends of an interval, to about 0.1 of its standard
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class ScoreCurve:
     """All curves from one loss to the score, weighted by how well each agrees with the scored runs.
 
     Attributes:
@@ -210,7 +210,7 @@ class Scores(NotebookResult):
     """
 
     tables: tuple[Table, ...]
-    curves: tuple[Curve, ...]
+    curves: tuple[ScoreCurve, ...]
     score: str
     chance: float
     best: float
@@ -560,7 +560,7 @@ def _fitted(tables: Sequence[Table], score: str, chance: float | None, seed: int
         notes = (*notes, Reason("law_along_a_line", data=Column(tables[0].names[1]), **line))
     asked = questions(tables[0].beside[scored[0]]) or QUESTIONS
     curves = tuple(
-        Curve(t.measured, t.y[rows], (t.beside[rows] - guessed) / (best - guessed), guessed, best, asked)
+        ScoreCurve(t.measured, t.y[rows], (t.beside[rows] - guessed) / (best - guessed), guessed, best, asked)
         for t, rows in zip(tables, scored, strict=True)
     )
     leading = max(curves, key=lambda curve: curve.evidence)
@@ -607,7 +607,7 @@ def questions(score: np.ndarray) -> int | None:
     return int(found[0]) if len(found) else None
 
 
-def left_chance(curve: Curve, score: str) -> Reason | None:
+def left_chance(curve: ScoreCurve, score: str) -> Reason | None:
     """Why scores have not left chance; None where they have.
 
     The mean of the quarter of the runs with the lowest losses must lie above chance by `STANDARD_ERRORS` of

@@ -17,7 +17,7 @@ from scalinglab.curves import OUTCOME, PROGRESS, SETTING, json_line
 from scalinglab.curves.columns import IDENTITY
 from scalinglab.curves.names import aliases, bare
 from scalinglab.readers.binary import Advance, Damaged, Records
-from scalinglab.readers.points import Points, standard
+from scalinglab.readers.points import MetricPoints, standard
 
 MOST_SETTINGS = 2_000
 LONGEST_SETTING = 200  # characters of a setting
@@ -51,7 +51,7 @@ class LoggedRun:
 
     name: str
     settings: dict[str, Any] = field(default_factory=dict)
-    points: Points = field(default_factory=lambda: Points())
+    points: MetricPoints = field(default_factory=lambda: MetricPoints())
     status: str | None = None
     notes: list[str] = field(default_factory=list)
     identity: str = ""

@@ -16,7 +16,7 @@ MOST_NUMBERS = 50_000_000  # of the table of a run: 400 MB
 MOST_VALUES = MOST_NUMBERS // 2  # of a run while it is read: 400 MB
 
 
-class Points:
+class MetricPoints:
     """Metrics against steps, 16 bytes a value and at most `MOST_VALUES` whatever the log's size.
 
     Beyond that, metrics with unknown names are dropped, the last ones first.
@@ -66,7 +66,7 @@ class Points:
             self._left_out.append(metric)
         self._count -= len(self._values.pop(metric, ((),))[0])
 
-    def extend(self, other: Points, rename: Callable[[str], str] = str) -> None:
+    def extend(self, other: MetricPoints, rename: Callable[[str], str] = str) -> None:
         """Add all of another's values, under other names where `rename` gives them.
 
         A metric that either of the two dropped is dropped: a part of it would look complete.

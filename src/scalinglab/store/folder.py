@@ -28,7 +28,7 @@ from scalinglab.store.loading import load
 from scalinglab.store.record import Record, as_setting, environment, is_file_name
 from scalinglab.store.sealed_runs import parquet
 from scalinglab.store.sealed_runs.sealed_folder import READ_ERRORS, SealedFolder
-from scalinglab.store.verify import Finding, verify
+from scalinglab.store.verify import FileCheck, verify
 
 FOLDERS = ("live", "sealed", "index", "arrays", "grids", "state", "damaged", ".preflight")  # of a store
 COMPACT_ROWS = 1_000_000  # of packs that are merged while runs are written
@@ -340,7 +340,7 @@ class Store:
             moved = self._sealed.repair(self._running)
         return {path: str(error) for path, error in moved.items()}
 
-    def verify(self) -> list[Finding]:
+    def verify(self) -> list[FileCheck]:
         """Every file of the store checked: sealed, live, packs, states, indexes and grids."""
         return verify(self.path)
 

@@ -18,7 +18,7 @@ from scalinglab.store.sealed_runs.pack_index import index_of, read_index, read_t
 
 
 @dataclass(frozen=True)
-class Finding:
+class FileCheck:
     """One file of a store.
 
     Attributes:
@@ -34,16 +34,16 @@ class Finding:
     problem: str | None
 
 
-def verify(store: Path) -> list[Finding]:
+def verify(store: Path) -> list[FileCheck]:
     """Read every file of a store and check it; a file that vanishes meanwhile is left out."""
     found = []
     for kind, path, check in _files(store):
         try:
-            found.append(Finding(path, kind, check(path), None))
+            found.append(FileCheck(path, kind, check(path), None))
         except FileNotFoundError:
             continue  # sealed, compacted or forgotten meanwhile
         except (StoreError, ValueError, KeyError, TypeError, RecursionError) as error:
-            found.append(Finding(path, kind, 0, str(error) or type(error).__name__))
+            found.append(FileCheck(path, kind, 0, str(error) or type(error).__name__))
     return found
 
 

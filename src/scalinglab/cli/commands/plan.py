@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from scalinglab.cli.tables import TableQuery
     from scalinglab.laws.planning.next_runs import NextRuns
-    from scalinglab.laws.planning.questions import Answer, Bend
+    from scalinglab.laws.planning.questions import Answer, Straightness
     from scalinglab.readers.tables import Understood
 
 
@@ -346,7 +346,7 @@ def size_for(
     return _answered(query, found, f"{found.form}: {found.text}")
 
 
-def _answered(query: TableQuery, found: Answer | Bend, text: str) -> Output:
+def _answered(query: TableQuery, found: Answer | Straightness, text: str) -> Output:
     document = found.to_dict()
     row = {name: value for name, value in document.items() if name not in ("notes", "reason")}
     return query.output(document, [row], text, found.notes)

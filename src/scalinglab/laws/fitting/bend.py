@@ -123,7 +123,7 @@ class Residuals:
         return float(np.mean(statistic(self.drawn(correlation)) >= statistic(self.values[None])[0]))
 
 
-class Family:
+class BendFamily:
     """Bends beside a fit, and what each explains of its residuals."""
 
     def __init__(self, residuals: Residuals, bends: np.ndarray) -> None:
@@ -191,7 +191,7 @@ def of_sizes(residuals: Residuals, sizes: np.ndarray) -> Bend:
     if repeats < FEWEST or spare < 1:
         return CANNOT_TELL
     levels, _, _ = np.linalg.svd(residuals.beside(np.eye(len(different))[which]), full_matrices=False)
-    family = Family(residuals, levels[None, :, :spare])
+    family = BendFamily(residuals, levels[None, :, :spare])
     if family.squares_left < repeats * ROUNDING**2:  # copies, which show no scatter
         return CANNOT_TELL
     return Bend(family.pvalue(), dof=repeats)
@@ -203,7 +203,7 @@ def of_line(log_x: np.ndarray, log_y: np.ndarray) -> Bend:
     if line.dof < 2:
         return CANNOT_TELL
     middle = (log_x.min() + log_x.max()) / 2
-    family = Family(line, (((log_x - middle) / span) ** 2)[None, :, None])
+    family = BendFamily(line, (((log_x - middle) / span) ** 2)[None, :, None])
     curvature, error = family.coefficient()
     return Bend(family.pvalue(), change=-2 * curvature / span, change_error=2 * error / span, dof=family.dof)
 
@@ -249,7 +249,7 @@ def of_surface(
     jacobian = robust.problem.jacobian(robust.coordinates[None])[0][: len(r)]
     jacobian = jacobian / np.maximum(np.linalg.norm(jacobian, axis=0), 1e-300)
     white, prior, *_ = whitened(np.column_stack([r, jacobian, u * u, u * v, v * v]))
-    families = [Family(Residuals.of(w[:, 0], w[:, 1:-3]), w[None, :, -3:]) for w in white]
+    families = [BendFamily(Residuals.of(w[:, 0], w[:, 1:-3]), w[None, :, -3:]) for w in white]
     dof, columns = families[0].dof, np.linalg.qr(white[..., 1:], mode="r")
     size = np.log(np.abs(np.einsum("kpp->kp", columns))).sum(axis=1)
     chance = prior - size - dof / 2 * np.log([family.squares_left for family in families])

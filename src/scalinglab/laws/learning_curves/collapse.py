@@ -14,9 +14,9 @@ Their powers of the size, x_scale ∝ n^a and y_scale ∝ n^−b, are the expone
 Heights and positions are those of the smoothed curve, because the smallest of many noisy points lies below
 the curve by an amount that depends on the noise.
 
-Curves are compared from where their power law begins (`Family`), since the plateau of an untrained model does
-not scale. The quality is that of Houdayer and Hartmann (2004): the mean squared deviation of every curve from
-the master curve of the *others*, in units of its uncertainty. It is about 1 where the curves agree within
+Curves are compared from where their power law begins (`CurveFamily`), since the plateau of an untrained model
+does not scale. The quality is that of Houdayer and Hartmann (2004): the mean squared deviation of every curve
+from the master curve of the *others*, in units of its uncertainty. It is about 1 where the curves agree within
 their noise, and much more where they do not or where the scales are uncertain, as at a flat minimum. With a
 tiny noise every collapse looks bad, so the relative deviations are given, too.
 """
@@ -156,7 +156,7 @@ def collapse_curves(
     found: list[SizeCurve], position: np.ndarray, height: np.ndarray, tolerance: float, by: str
 ) -> Collapse:
     """The collapse of curves with these scales, in logs; a curve with a position of NaN does not belong."""
-    family = Family.of(found)
+    family = CurveFamily.of(found)
     holds = _holding(family, position, height, tolerance)
     start = int(np.argmax(holds)) if holds.any() else len(found)
     judged = np.flatnonzero(holds if holds.any() else np.isfinite(position))
@@ -196,7 +196,7 @@ def _for_two_sigma(found: Estimate) -> Estimate:
     return replace(found, stderr=(found.high - found.low) / 4)
 
 
-def _holding(family: Family, position: np.ndarray, height: np.ndarray, tolerance: float) -> np.ndarray:
+def _holding(family: CurveFamily, position: np.ndarray, height: np.ndarray, tolerance: float) -> np.ndarray:
     """(s,) the sizes that collapse: from the smallest possible one on at least three quarters of all."""
     count = position.size
     allowed = np.maximum(tolerance * np.minimum(1.0, family.descent), WITHIN * family.noise)
@@ -213,7 +213,7 @@ def _holding(family: Family, position: np.ndarray, height: np.ndarray, tolerance
 
 
 def _master(
-    family: Family, position: np.ndarray, height: np.ndarray, members: np.ndarray
+    family: CurveFamily, position: np.ndarray, height: np.ndarray, members: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """ln x, ln Φ and the spread around it, over the part that at least two members reach."""
     low = (family.across[:, 0] - position)[members].min()
@@ -229,7 +229,7 @@ def _master(
 
 
 @dataclass(frozen=True)
-class Family:
+class CurveFamily:
     """Smoothed curves of several sizes, in logs, to be shifted against each other.
 
     Each is compared, from where its power law begins to its end, with the mean of the *other* members at the
@@ -259,11 +259,11 @@ class Family:
     points: tuple[tuple[np.ndarray, np.ndarray], ...]
 
     @staticmethod
-    def of(found: list[SizeCurve]) -> Family:
+    def of(found: list[SizeCurve]) -> CurveFamily:
         """The family of these curves."""
         across = np.array([np.linspace(power_law_window(c).low, c.x[-1], GRID) for c in found])
         in_power_law = [c.x >= grid[0] - 1e-9 for c, grid in zip(found, across, strict=True)]
-        return Family(
+        return CurveFamily(
             across=across,
             own=np.array([c.smoothed(grid) for c, grid in zip(found, across, strict=True)]),
             first=np.array([c.smoothed.knots[0] for c in found]),

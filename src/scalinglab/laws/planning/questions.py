@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from scalinglab.laws.planning.three_ways import Approaches, approaches
 
 __all__ = [
-    "Answer", "Approaches", "Bend", "NextRuns", "approaches", "next_runs", "size_for", "still_power_law",
+    "Answer", "Approaches", "NextRuns", "Straightness", "approaches", "next_runs", "size_for",
+    "still_power_law",
 ]  # fmt: skip
 # loaded on first use: `answer` does not need it
 __getattr__, _ = lazily(
@@ -170,7 +171,7 @@ def _name(law: Law | Continuation) -> str:
 
 
 @dataclass(frozen=True)
-class Bend(Answered):
+class Straightness(Answered):
     """Whether points in log-log lie on a straight line.
 
     Attributes:
@@ -215,7 +216,7 @@ def still_power_law(
     where: Mapping[str, Any] | None = None,
     mixed: bool = False,
     nan_policy: str = "raise",
-) -> Bend:
+) -> Straightness:
     """Is the curve still in its power law? ``still_power_law(x, y)``, or ``still_power_law(curves)``.
 
     Fits ln y = a - b u + c u² in u = ln x and tests whether c differs from zero. Where the interval of the
@@ -247,7 +248,7 @@ def _floor(used: points.Points) -> bend.Bend:
 
 def _bend_of_line(
     u: np.ndarray, v: np.ndarray, level: float, matters: float, notes: tuple[Reason, ...]
-) -> Bend:
+) -> Straightness:
     """The answer by a parabola of v = ln y in u = ln x."""
     fitted = bend.of_line(u, v)
     middle = (u.min() + u.max()) / 2
@@ -264,4 +265,6 @@ def _bend_of_line(
     else:
         straight, code = True, "straight"
         details = {"exponent": abs(mean), "low": low, "high": high}
-    return Bend(straight, fitted.change, low, high, start, end, p, Reason(code, **details, p=p), notes)
+    return Straightness(
+        straight, fitted.change, low, high, start, end, p, Reason(code, **details, p=p), notes
+    )

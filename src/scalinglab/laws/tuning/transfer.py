@@ -72,7 +72,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Certificate:
+class TransferTest:
     """A backtest: the largest sizes, predicted from smaller ones.
 
     Attributes:
@@ -122,7 +122,7 @@ class Hyperparameters(NotebookResult):
     at: Mapping[str, float]
     settings: Mapping[str, Setting]
     regret: Estimate
-    certificate: Certificate
+    certificate: TransferTest
     beyond: float
     law: movement.Movement = field(repr=False)
     valleys: valleys.Valleys = field(repr=False)
@@ -309,7 +309,7 @@ class _Law:
 
 def _certificate(
     usable: Sequence[Cell], names: Sequence[str], sizes: Sequence[str], level: float, target: np.ndarray
-) -> Certificate:
+) -> TransferTest:
     """The backtest towards larger products of the sizes; or towards larger values of one size if that fails.
 
     On a grid of sizes a leap along one size lies among the smaller products too, and widens their intervals
@@ -328,7 +328,7 @@ def _certificate(
 def _backtest(
     usable: Sequence[Cell], names: Sequence[str], sizes: Sequence[str], level: float, target: np.ndarray,
     along: np.ndarray,
-) -> Certificate:  # fmt: skip
+) -> TransferTest:  # fmt: skip
     """Predict the largest searches from smaller ones, over a factor like that asked for if there is one.
 
     Each regret is compared with the draws of the law that predicts it: a flat valley gives small regrets, and
@@ -375,7 +375,7 @@ def _backtest(
     ranks = [stats.rankdata(-np.append(d, seen), "max") for d, seen in zip(expected, regrets, strict=True)]
     total = -np.log(np.array(ranks) / (DRAWS + 1)).sum(axis=0) if rows else np.array([np.nan])
     probability = float(np.mean(total >= total[-1])) if rows else float("nan")
-    return Certificate(
+    return TransferTest(
         tuple(rows), np.array(regrets), np.array(copies), float(np.exp(gap)),
         tuple(name for name, counts in zip(sizes, along, strict=True) if counts), probability,
         "transfers" if rows else "not tested",

@@ -37,7 +37,7 @@ from scalinglab.spectrum import Spectrum
 from scalinglab.support.validation import checked
 from scalinglab.theory.dmft import multi_pass, sgd
 from scalinglab.theory.dmft.dynamics import Dynamics, GradientFlow, MultiPassSGD, OnePassSGD, setting_of
-from scalinglab.theory.dmft.solver.correlation import Points, double_integral
+from scalinglab.theory.dmft.solver.correlation import Responses, double_integral
 from scalinglab.theory.dmft.solver.problem import Problem
 
 if TYPE_CHECKING:
@@ -245,7 +245,7 @@ def early(
 
 
 def _kernels(
-    values: np.ndarray, count: np.ndarray, power: np.ndarray, points: Points, noise: float, conjugate: bool
+    values: np.ndarray, count: np.ndarray, power: np.ndarray, points: Responses, noise: float, conjugate: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """The two derivatives at pairs of nodes."""
     half = len(points.kappa)

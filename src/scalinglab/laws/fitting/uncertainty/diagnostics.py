@@ -25,7 +25,7 @@ import numpy as np
 from scipy import special
 
 from scalinglab.laws.fitting import bend
-from scalinglab.laws.fitting.bend import CANNOT_TELL, SIGNIFICANT, Bend, Family, Residuals
+from scalinglab.laws.fitting.bend import CANNOT_TELL, SIGNIFICANT, Bend, BendFamily, Residuals
 from scalinglab.laws.fitting.data.points import FEWEST_SIZES
 from scalinglab.laws.fitting.solution import ROUNDING, Solution
 from scalinglab.laws.fitting.statistics import NoiseAverage, average_over_noise
@@ -95,7 +95,7 @@ def diagnose(law: Solution) -> Diagnosis:
         averaged = averaged_over_noise(linear, along_runs)
         return Diagnosis(bend.of_sizes(residuals, linear.logs), noise=NoiseModels(linear, averaged))
     places = np.unique(linear.logs)[2:-2]
-    hinges = Family(residuals, bend.hinges(linear.logs, places)[..., None])
+    hinges = BendFamily(residuals, bend.hinges(linear.logs, places)[..., None])
     correlation_pvalue = residuals.pvalue(_neighbours)
     pvalue = hinges.pvalue()
     if pvalue < SIGNIFICANT and correlation_pvalue < SIGNIFICANT:  # correlated noise looks like a hinge
@@ -134,7 +134,7 @@ def _noise_pvalue(residuals: Residuals, log_x: np.ndarray) -> float:
     return residuals.pvalue(with_size)
 
 
-def _scatter_left(hinges: Family) -> float:
+def _scatter_left(hinges: BendFamily) -> float:
     """Standard deviation around the best hinge over that without one, at most 1."""
     dof = hinges.residuals.dof
     return min(math.sqrt((1 - float(hinges.shares.max())) * dof / max(dof - 2, 1)), 1.0)
@@ -157,7 +157,7 @@ class Bends:
     span: float
 
     @classmethod
-    def of(cls, hinges: Family, places: np.ndarray, log_x: np.ndarray) -> Bends:
+    def of(cls, hinges: BendFamily, places: np.ndarray, log_x: np.ndarray) -> Bends:
         """Those that the points allow, by the hinges at `places`."""
         left, dof = 1 - hinges.shares, max(hinges.residuals.dof - 2, 1)
         worse = (left / max(float(left.min()), 1e-300) - 1) * dof

@@ -22,7 +22,7 @@ from scalinglab.theory.dmft.solver.response import System, resolvent_parts
 
 
 @dataclass(frozen=True, eq=False)
-class Points:
+class Responses:
     """The response functions at the nodes of a contour.
 
     Attributes:
@@ -44,7 +44,7 @@ class Points:
     overlap: np.ndarray
 
 
-def at_points(system: System, contours: list[Contour], edge: float) -> list[Points]:
+def at_points(system: System, contours: list[Contour], edge: float) -> list[Responses]:
     """Solve for the response functions on contours of one length; `edge`: κ at the spectrum's right end."""
     if not contours:
         return []
@@ -54,7 +54,7 @@ def at_points(system: System, contours: list[Contour], edge: float) -> list[Poin
     return [respond(system, contour, row) for contour, row in zip(contours, kappa)]
 
 
-def respond(system: System, contour: Contour, kappa: np.ndarray) -> Points:
+def respond(system: System, contour: Contour, kappa: np.ndarray) -> Responses:
     """The response functions at known κ."""
     nodes = system.nodes
     parts = np.concatenate(resolvent_parts(kappa, nodes.eigenvalues))
@@ -62,7 +62,7 @@ def respond(system: System, contour: Contour, kappa: np.ndarray) -> Points:
         _complex(parts @ weights) for weights in (nodes.count * nodes.eigenvalues, nodes.power)
     )
     data, params = 1 - learnt * system.per_data, 1 - learnt * system.per_params
-    return Points(contour, kappa, parts, learnt, data, params, overlap)
+    return Responses(contour, kappa, parts, learnt, data, params, overlap)
 
 
 def _complex(parts: np.ndarray) -> np.ndarray:
@@ -101,7 +101,7 @@ class Correlations:
     bags: np.ndarray
 
 
-def correlate(system: System, points: Points) -> tuple[Correlations, Correlations]:
+def correlate(system: System, points: Responses) -> tuple[Correlations, Correlations]:
     """Correlations of the nodes with themselves, and with their conjugates."""
     nodes = system.nodes
     pairs = _pair_sums(points.parts, nodes.count * nodes.eigenvalues)
@@ -112,7 +112,7 @@ def correlate(system: System, points: Points) -> tuple[Correlations, Correlation
 
 def _correlate(
     system: System,
-    points: Points,
+    points: Responses,
     pair: np.ndarray,
     power: np.ndarray,
     other: Callable[[np.ndarray], np.ndarray],
@@ -143,5 +143,5 @@ def single_integral(amplitude: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 def mode_integral(amplitude: np.ndarray, parts: np.ndarray) -> np.ndarray:
-    """Σ over all nodes of amplitude/(κ + λ), shape (times, λ); parts as in `Points`."""
+    """Σ over all nodes of amplitude/(κ + λ), shape (times, λ); parts as in `Responses`."""
     return 2 * np.concatenate([amplitude.real, -amplitude.imag], axis=1) @ parts

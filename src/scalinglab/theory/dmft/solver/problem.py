@@ -14,7 +14,7 @@ from scalinglab.spectrum import Spectrum
 from scalinglab.theory.dmft.dynamics import NEGLIGIBLE, Dynamics
 from scalinglab.theory.dmft.solver.contour import Contour, ellipses, hyperbolas
 from scalinglab.theory.dmft.solver.correlation import (
-    Points,
+    Responses,
     at_points,
     correlate,
     double_integral,
@@ -60,7 +60,7 @@ class Problem:
         return self.dynamics.filter(contour.s, self.times[contour.times]) * contour.weight
 
     @cached_property
-    def points(self) -> list[tuple[System, Points]]:
+    def points(self) -> list[tuple[System, Responses]]:
         """The contours that serve all times, solved."""
         if self.contour is not None:
             return [
@@ -88,7 +88,7 @@ class Problem:
             ends = np.abs(self.dynamics.filter(np.array([complex(-self.largest)]), self.times))[:, 0]
         return np.where(np.isfinite(ends), ends, math.inf)
 
-    def decaying(self) -> list[tuple[System, Points]]:
+    def decaying(self) -> list[tuple[System, Responses]]:
         """Contours right of the slowest mode instead of s = 0, for losses that vanish exponentially."""
         smallest, kappa = self.system.smallest_rate()
         if smallest <= 0 or self.contour is not None:
@@ -144,7 +144,7 @@ class Problem:
         self,
         found: dict[str, np.ndarray],
         system: System,
-        points: Points,
+        points: Responses,
         noise: float,
         ensemble: float,
         names: tuple[str, ...],
