@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from enum import Enum
@@ -91,6 +91,14 @@ def rank_correlation(one: pd.Series, other: pd.Series) -> float:
     known = one.notna() & other.notna()
     with np.errstate(invalid="ignore"):  # pandas before 3.1 divides by their zero spread
         return float(one[known].rank().corr(other[known].rank()))
+
+
+def explained_by_ranks(values: Any, others: Sequence[Any]) -> float:
+    """The share of the variance of the ranks of values that the ranks of other columns explain together."""
+    ranks, *across = (pd.Series(np.asarray(each)).rank().to_numpy() for each in (values, *others))
+    design = np.column_stack([np.ones(len(ranks)), *across])
+    left = ranks - design @ np.linalg.lstsq(design, ranks, rcond=None)[0]
+    return float(1 - np.var(left) / np.var(ranks)) if np.ptp(ranks) > 0 else 0.0
 
 
 def unit_of_data(frame: pd.DataFrame) -> str:

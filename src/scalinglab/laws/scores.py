@@ -10,8 +10,8 @@ with a plateau b of weak models and a ceiling c that models may not pass; of an 
 loss, it runs from chance to 0. No value of b, c, k, m leaves [chance, 1], so no prediction does. The
 parameters are averaged over a grid (`ScoreCurve`), because few runs determine neither plateau nor ceiling.
 Runs near the loss in question count more, since no task is exactly a sigmoid; with noisy scores all count
-alike. The standard deviation of a run is √(s (1 - s)/n), that of n independent questions, times a factor that the
-runs determine. n is read off the scores (`questions`), which are multiples of 1/n.
+alike. The standard deviation of a run is √(s (1 - s)/n), that of n independent questions, times a factor that
+the runs determine. n is read off the scores (`questions`), which are multiples of 1/n.
 A prediction draws curves by their weight, losses from the interval of stage one, a change of slope beyond the
 runs, and the scatter of one more run.
 

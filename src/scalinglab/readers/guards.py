@@ -28,6 +28,7 @@ from scalinglab.curves.columns import (
     CLEAR_RANK,
     FLOPS_PER_PARAM_EXAMPLE,
     SOURCES,
+    explained_by_ranks,
     is_numeric,
     is_seed,
     rank_correlation,
@@ -138,10 +139,7 @@ class Question:
     @cached_property
     def explained(self) -> float:
         """The share of the variance of the result's ranks that the ranks of the sizes explain."""
-        ranks = [pd.Series(v).rank().to_numpy() for v in (self.values, *self.sizes.values())]
-        across = np.column_stack([np.ones(len(self.values)), *ranks[1:]])
-        left = ranks[0] - across @ np.linalg.lstsq(across, ranks[0], rcond=None)[0]
-        return float(1 - np.var(left) / np.var(ranks[0])) if np.ptp(ranks[0]) > 0 else 0.0
+        return explained_by_ranks(self.values, [*self.sizes.values()])
 
 
 Doubts = Iterator[Reason]

@@ -12,6 +12,7 @@ from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.figures.data import Isoflop, isoflops
 from scalinglab.laws import surface as surfaces
 from scalinglab.laws.fitting.solution import open_ended
+from scalinglab.laws.fitting.statistics import rmsle
 from scalinglab.laws.optimum import Optimal
 from scalinglab.laws.planning.three_ways import default_budgets
 from scalinglab.laws.surface import Surface
@@ -109,7 +110,7 @@ class Backtest:
     @property
     def error(self) -> float:
         """RMSLE: √mean (ln ŷ − ln y)²."""
-        return float(np.sqrt(np.mean(np.log(self.predicted / self.measured) ** 2)))
+        return rmsle(np.log(self.predicted / self.measured))
 
 
 def backtest(fitted: Surface) -> Backtest:

@@ -16,7 +16,6 @@ form. Modules that lie in the working folder, or beside a file that names them, 
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import os
 import sys
 from functools import lru_cache
@@ -27,21 +26,18 @@ from typing import Any
 
 from scalinglab.errors import BadInput
 
-# comes in the same wheel; by name, so that a checkout that is not installed (no metadata) finds it too
-BUNDLED = "scalinglab_papers"
-
 
 def extensions() -> list[ModuleType]:
-    """The modules of all papers: the bundled one, then those that are installed."""
-    bundled = [BUNDLED] if importlib.util.find_spec(BUNDLED) is not None else []
-    names = dict.fromkeys((*bundled, *_installed(tuple(sys.path))))
-    return [importlib.import_module(name) for name in names]
+    """The modules of all papers: those that come with this package, then those of others."""
+    return [importlib.import_module(name) for name in _installed(tuple(sys.path))]
 
 
 @lru_cache(maxsize=64)
 def _installed(path: tuple[str, ...]) -> list[str]:
     """The modules of entry points; looked for once, in the folders that Python imports from."""
-    return sorted(point.module for point in entry_points(group="scalinglab.papers"))
+    points = entry_points(group="scalinglab.papers")
+    ours = (point.module for point in points if point.dist is not None and point.dist.name == "scalinglab")
+    return [*dict.fromkeys((*ours, *sorted(point.module for point in points)))]
 
 
 def look_in(folder: str | Path) -> None:

@@ -18,6 +18,7 @@ import numpy as np
 
 from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.laws.extrapolation.stacking import Extrapolation
+from scalinglab.laws.fitting.statistics import rmsle
 from scalinglab.results.types import Reason, Remark, Worded
 from scalinglab.support.whole_files import write_text_whole
 
@@ -107,7 +108,7 @@ class Tally(Worded):
     @property
     def rmsle(self) -> float:
         """√mean (ln ŷ − ln y)²."""
-        return float(np.sqrt(np.mean([score.error**2 for score in self.scores])))
+        return rmsle([score.error for score in self.scores])
 
     @property
     def remarks(self) -> Iterator[Remark]:

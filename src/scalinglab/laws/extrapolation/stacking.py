@@ -56,6 +56,7 @@ from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.data.from_curves import points_from
 from scalinglab.laws.fitting.data.points import FEWEST_FOR_AN_OFFSET, FEWEST_SIZES, Points
 from scalinglab.laws.fitting.fit import table_outlier_note
+from scalinglab.laws.fitting.statistics import rmsle
 from scalinglab.laws.fitting.uncertainty.form_error import FormError, Places
 from scalinglab.results.distributions import (
     Interval,
@@ -498,11 +499,9 @@ def backtest_table(tests: list[Backtest], again: np.ndarray) -> pd.DataFrame:
 
 
 def rmsle_of(table: pd.DataFrame, column: str) -> float:
-    """Root mean square error of ln y over the cuts of a table of backtests, by their weights."""
-    squared = np.log(table[column] / table["y"]) ** 2
-    by_cut = squared.groupby(table["cut"]).mean()
-    weight = table.groupby("cut")["weight"].first()
-    return float(np.sqrt((by_cut * weight).sum() / weight.sum()))
+    """RMSLE of a column of a table of backtests: each cut counts by its weight, its points evenly."""
+    points = table.groupby("cut")["cut"].transform("size")
+    return rmsle(np.log(table[column] / table["y"]), table["weight"] / points)
 
 
 @dataclass(frozen=True)

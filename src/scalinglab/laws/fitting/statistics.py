@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import special
@@ -24,6 +25,11 @@ WIDE = 10.0
 def f_pvalue(explained: float, columns: int, left: float, dof: int) -> float:
     """Of squares that so many columns explain, beside those that are left with `dof` degrees of freedom."""
     return float(special.fdtrc(columns, dof, max(explained / columns / (left / dof), 0.0)))
+
+
+def rmsle(errors: Any, weight: Any = None) -> float:
+    """√mean (ln ŷ − ln y)² of errors ln ŷ − ln y."""
+    return float(np.sqrt(np.average(np.square(errors), weights=weight)))
 
 
 def robust_scale(r: np.ndarray, count: int) -> float:

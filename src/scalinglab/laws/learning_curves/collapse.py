@@ -16,9 +16,9 @@ the curve by an amount that depends on the noise.
 
 Curves are compared from where their power law begins (`CurveFamily`), since the plateau of an untrained model
 does not scale. The quality is that of Houdayer and Hartmann (2004): the mean squared deviation of every curve
-from the master curve of the *others*, in units of its uncertainty. It is about 1 where the curves agree within
-their noise, and much more where they do not or where the scales are uncertain, as at a flat minimum. With a
-tiny noise every collapse looks bad, so the relative deviations are given, too.
+from the master curve of the *others*, in units of its uncertainty. It is about 1 where the curves agree
+within their noise, and much more where they do not or where the scales are uncertain, as at a flat minimum.
+With a tiny noise every collapse looks bad, so the relative deviations are given, too.
 """
 
 from __future__ import annotations

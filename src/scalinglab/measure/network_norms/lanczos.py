@@ -33,6 +33,7 @@ from torch.nn import functional as F
 
 from scalinglab.errors import BadInput, NotConverged
 from scalinglab.measure.network_norms.operators import ConvGeometry, full_precision, normal_product
+from scalinglab.support.roots import bisect
 from scalinglab.support.validation import checked
 
 Floats = NDArray[np.float64]
@@ -359,10 +360,11 @@ def proven_error(entries: Floats, top: Floats, size: int, tolerance: float) -> F
     chosen = np.flatnonzero(error)
     chosen = chosen[log_growth(entries[chosen], top[chosen] * (1 + tolerance) ** 2) >= wanted]
     low, high = np.full(len(chosen), math.log(1e-16)), np.full(len(chosen), math.log(tolerance))
-    for _ in range(12 if len(chosen) else 0):  # 37 / 2¹²: to one percent
-        middle = (low + high) / 2
-        enough = log_growth(entries[chosen], top[chosen] * (1 + np.exp(middle)) ** 2) >= wanted
-        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    if len(chosen):
+        _, high = bisect(
+            lambda e: log_growth(entries[chosen], top[chosen] * (1 + np.exp(e)) ** 2) >= wanted,
+            low, high, rounds=12,  # 37 / 2¹²: to one percent
+        )  # fmt: skip
     error[chosen] = np.exp(high)
     return error
 

@@ -21,6 +21,7 @@ from scipy.special import expit, ndtr, owens_t
 
 from scalinglab.errors import BadInput, NotConverged
 from scalinglab.results.types import Reason, Remark, Worded
+from scalinglab.support.roots import bisect
 from scalinglab.support.validation import checked, together
 from scalinglab.theory.perceptron import saddle
 from scalinglab.theory.perceptron.checks import load_array, sharpness_array
@@ -67,12 +68,8 @@ class MarginDistribution(Worded):
         if not np.all((wanted > 0) & (wanted < 1)):
             raise BadInput(f"probability={probability} must lie between 0 and 1, both excluded")
         shape = np.broadcast_shapes(wanted.shape, self.stability.shape)
-        low = np.full(shape, -40.0)
-        high = np.broadcast_to(self.stability + 40.0, shape).copy()
-        for _ in range(100):
-            middle = 0.5 * (low + high)
-            below = self.cumulative(middle) < wanted
-            low, high = np.where(below, middle, low), np.where(below, high, middle)
+        low, high = np.full(shape, -40.0), np.broadcast_to(self.stability + 40.0, shape)
+        low, high = bisect(lambda margins: self.cumulative(margins) >= wanted, low, high, rounds=100)
         return 0.5 * (low + high)
 
     @property

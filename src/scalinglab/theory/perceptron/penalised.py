@@ -31,6 +31,7 @@ from scipy.special import expit, ndtr
 
 from scalinglab.errors import BadInput, NotConverged, nearest
 from scalinglab.spectrum import Nodes, Spectrum
+from scalinglab.support.roots import bisect
 from scalinglab.support.validation import checked
 
 if TYPE_CHECKING:
@@ -268,8 +269,6 @@ def _argument(loss: Loss, width: float, u: np.ndarray) -> np.ndarray:
     low, high = np.minimum(u, 0.0) - 1.0, np.maximum(u, 1.0)
     while (short := high + width * loss.slope(high) < u).any():
         high = np.where(short, 2 * high + 1, high)
-    for _ in range(30):  # edges of panels need no more
-        middle = (low + high) / 2
-        below = middle + width * loss.slope(middle) < u
-        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    # edges of panels need no more than 30
+    low, high = bisect(lambda z: z + width * loss.slope(z) >= u, low, high, rounds=30)
     return (low + high) / 2

@@ -35,6 +35,7 @@ _SIMPLE = (
 _LOCKS = (type(threading.Lock()), type(threading.RLock()))  # of caches and cached properties
 _PROMPTS = ("<string>", "<stdin>")
 _INSTALLED = ("site-packages", "dist-packages")
+_OURS = PurePath(__file__).parents[3]  # src of a checkout: this package and those that come with it
 
 
 class NoFingerprint(BadInput):
@@ -57,16 +58,12 @@ def is_installed(value: Any) -> bool:
     top = str(name or "builtins").partition(".")[0]
     if isinstance(value, types.FunctionType) and value.__code__.co_filename in _PROMPTS:
         return False  # typed, or executed from a text
-    if top in sys.stdlib_module_names - {"__main__"} or top in (
-        "builtins",
-        "scalinglab",
-        "scalinglab_papers",
-    ):
+    if top in sys.stdlib_module_names - {"__main__"} or top == "builtins":
         return True
     file = getattr(sys.modules.get(str(name)), "__file__", None) or ""
     if not file and isinstance(value, types.FunctionType):
         file = value.__code__.co_filename
-    return any(part in _INSTALLED for part in PurePath(file).parts)
+    return any(part in _INSTALLED for part in PurePath(file).parts) or _OURS in PurePath(file).parents
 
 
 class _Description:

@@ -16,7 +16,14 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.curves import OUTCOME, PROGRESS, SETTING, Curves
-from scalinglab.curves.columns import IDENTITY, MODEL_AND_DATA, is_seed, rank_correlation, standard_name
+from scalinglab.curves.columns import (
+    IDENTITY,
+    MODEL_AND_DATA,
+    explained_by_ranks,
+    is_seed,
+    rank_correlation,
+    standard_name,
+)
 from scalinglab.curves.names import quantity
 from scalinglab.errors import BadInput, MixedRows, nearest
 from scalinglab.laws.fitting.data.points import SAME_SIZE
@@ -442,10 +449,7 @@ def _follows(column: pd.Series, logs: np.ndarray) -> bool:
     """Whether numbers go with the sizes, as planned tokens or tokens per parameter do: no kinds of runs."""
     if not pd.api.types.is_numeric_dtype(column):
         return False
-    ranks = [pd.Series(values).rank() for values in (column.to_numpy(), *logs.T)]
-    across = np.column_stack([np.ones(len(logs)), *ranks[1:]])
-    left = ranks[0] - across @ np.linalg.lstsq(across, ranks[0], rcond=None)[0]
-    return bool(np.var(left) < np.var(ranks[0]) / 2)
+    return explained_by_ranks(column, [*logs.T]) > 0.5
 
 
 def _parabola(logs: np.ndarray) -> np.ndarray:

@@ -11,14 +11,17 @@ negative axis.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 
 from scalinglab.errors import BadInput, NotConverged
 from scalinglab.spectrum import Nodes
+from scalinglab.support.roots import bisect
 from scalinglab.support.validation import LARGEST
 
 
@@ -94,7 +97,7 @@ class System:
         low, high = 1e-3 * float(values.min()), float((count * values).sum()) / modes
         while self.learnt_modes(np.array(low))[0] < modes:
             low *= 1e-3
-        return float(_bisect(lambda k: modes - self.learnt_modes(k)[0], np.array(low), np.array(high)))
+        return float(_positive_root(lambda k: self.learnt_modes(k)[0] < modes, low, high))
 
     def final_kappa(self) -> float:
         """κ at s = 0: D(κ) = min(N, P), or 0 where that exceeds the number of modes."""
@@ -106,7 +109,7 @@ class System:
         trace = float((self.nodes.count * self.nodes.eigenvalues).sum())
         high = np.maximum(s, 0) + trace * (self.per_params + self.per_data) - edge
         high = np.maximum(high, 1e-12 * (abs(edge) + np.abs(s)))
-        return edge + _bisect(lambda x: self.frequency(edge + x)[0] - s, 1e-18 * high, high)
+        return edge + _positive_root(lambda x: self.frequency(edge + x)[0] > s, 1e-18 * high, high)
 
     def left_edge(self) -> float:
         """−κ at the left end of the spectrum: where s(κ) is largest over κ < −λ₁."""
@@ -138,9 +141,8 @@ class System:
             low = self.kappa_at(max(others)) if both else 0.0
         else:  # all modes are learnt: D = min(N, P) at a κ between −λ_min and 0
             low = -float(self.nodes.eigenvalues.min())
-            low = float(
-                _bisect_linear(lambda k: self.scarcest - self.learnt_modes(k)[0], low * (1 - 1e-12), 0.0)
-            )
+            ends = bisect(lambda k: self.learnt_modes(k)[0] < self.scarcest, low * (1 - 1e-12), 0.0)
+            low = float(np.mean(ends))
         if not low < high:
             return 0.0, high
         found = minimize_scalar(
@@ -191,22 +193,7 @@ def resolvent_parts(kappa: np.ndarray, eigenvalues: np.ndarray) -> tuple[np.ndar
     return above * scale, -across * scale
 
 
-def _bisect(function, low: np.ndarray, high: np.ndarray) -> np.ndarray:  # type: ignore[no-untyped-def]
-    """The root of an increasing function of a positive number, to the last digit (bisection of the log)."""
-    low, high = np.log(low), np.log(high)
-    for _ in range(64):
-        middle = (low + high) / 2
-        above = function(np.exp(middle)) > 0
-        low, high = np.where(above, low, middle), np.where(above, middle, high)
+def _positive_root(is_above: Callable[[np.ndarray], np.ndarray], low: Any, high: Any) -> np.ndarray:
+    """The root of a function of a positive number, to the last digit: its logarithm is bisected."""
+    low, high = bisect(lambda x: is_above(np.exp(x)), np.log(low), np.log(high))
     return np.exp((low + high) / 2)
-
-
-def _bisect_linear(function, low: float, high: float) -> float:  # type: ignore[no-untyped-def]
-    """The root of an increasing function on an interval."""
-    for _ in range(64):
-        middle = (low + high) / 2
-        if function(np.array(middle)) > 0:
-            high = middle
-        else:
-            low = middle
-    return (low + high) / 2
