@@ -13,7 +13,6 @@ from itertools import pairwise
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.optimize import nnls
 
 BLOCKS = 3  # search: in which later points are predicted, each from all that come before
 HOPELESS = 8.0  # search: logarithm of the odds from which on one that is behind is not asked again
@@ -62,6 +61,8 @@ def smallest_on_simplex(matrix: np.ndarray) -> np.ndarray:
     The minimum of vᵀMv/2 − Σv over v ≥ 0 points in the same direction (same conditions of optimality), and
     with M = LLᵀ that is the non-negative least-squares problem Lᵀv ≈ L⁻¹1, which is solved exactly.
     """
+    from scipy.optimize import nnls  # which a surface does not need, and is slow to load
+
     # where nothing errs, as on a constant curve, every average is as good
     scaled = matrix / max(np.trace(matrix), 1e-300) + 1e-12 * np.eye(len(matrix))
     lower = np.linalg.cholesky(scaled)

@@ -52,7 +52,7 @@ RULES: dict[Any, tuple[Slope | None, ...]] = {
     np.hypot: (lambda y, a, b: a / y, lambda y, a, b: b / y),
     np.where: (None, lambda y, c, a, b: np.where(c, 1.0, 0.0), lambda y, c, a, b: np.where(c, 0.0, 1.0)),
     expit: (lambda y, a: y * (1 - y),),
-    softplus: (lambda y, a: expit(a),),
+    softplus: (lambda y, a: np.exp(a - y),),
 }
 ONE = 1.0  # the slope of the curve by itself: whatever it would multiply is taken as it is
 STEPS = (np.greater, np.greater_equal, np.less, np.less_equal, np.equal, np.not_equal, np.sign)

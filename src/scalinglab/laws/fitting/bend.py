@@ -135,7 +135,7 @@ class BendFamily:
 
     def explained(self, r: np.ndarray) -> np.ndarray:
         """(sets, members) the part of Σ r² of residuals (sets, n) that each explains."""
-        within = np.einsum("sn,mnk->smk", r, self.axes)
+        within = np.tensordot(r, self.axes, axes=(1, 1))  # (sets, members, k)
         return np.asarray(np.sum(within**2, axis=2) / np.sum(r**2, axis=1)[:, None])
 
     def most_explained(self, r: np.ndarray) -> np.ndarray:

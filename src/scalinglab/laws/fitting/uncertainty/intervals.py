@@ -127,13 +127,14 @@ def parameters_of(law: Solution) -> Quantity:
     logs, units = problem.logs, problem.units
 
     def value(parameters: np.ndarray, which: np.ndarray) -> np.ndarray:
-        columns = np.where(logs, np.log(np.maximum(parameters, least_squares.TINY)), parameters / units)
-        if exponent:
-            named = law.form.expand({n: parameters[:, j] for j, n in enumerate(names)})
-            columns = np.column_stack(
-                [columns, np.broadcast_to(law.form.get_exponent(named), len(parameters))]
-            )
-        return columns[np.arange(len(which)), which]
+        free = which < len(names)
+        column = np.where(free, which, 0)
+        found = parameters[np.arange(len(which)), column]
+        found = np.where(logs[column], np.log(np.maximum(found, least_squares.TINY)), found / units[column])
+        if not free.all():
+            named = law.form.expand({n: parameters[~free, j] for j, n in enumerate(names)})
+            found[~free] = law.form.get_exponent(named)
+        return found
 
     limits = np.tile([[-np.inf], [np.inf]], len(names) + exponent)
     bounded = {p.name: p for p in law.form.parameters}
