@@ -142,7 +142,24 @@ class _Done:
         # so that none uses up what the others need
         modest = self.costs <= max(2 * budget / count, self.costs[self.free].min(initial=np.inf))
         allowed = self.free & modest
-        return best_plan([state], self.costs, budget, most=count, tolerance=0.0, allowed=allowed).index
+        return best_plan(state, self.costs, budget, most=count, tolerance=0.0, allowed=allowed).index
+
+
+@dataclass(frozen=True)
+class _Outputs:
+    """Several outputs of the same experiments, as one posterior whose variance is the sum of theirs."""
+
+    parts: tuple[Posterior, ...]
+
+    @property
+    def variance(self) -> float:
+        return sum(part.variance for part in self.parts)
+
+    def saved(self) -> np.ndarray:
+        return np.asarray(sum(part.saved() for part in self.parts))
+
+    def with_run(self, place: int) -> _Outputs:
+        return _Outputs(tuple(part.with_run(place) for part in self.parts))
 
 
 def before_fit(form: Form, candidates: np.ndarray, targets: np.ndarray) -> Posterior:
@@ -179,7 +196,7 @@ def _run_pilots(done: _Done, measure: Callable[[np.ndarray], Any], budget: float
 def _next_batch(done: _Done, laws: tuple[Law, ...], cheapest: float, tolerance: float) -> np.ndarray:
     """The best experiments for `SHARE` of what is left, else the best one for all of it; empty where none."""
     states = [after_fit(law, done.pool, done.targets) for law in laws]
-    choose = partial(best_plan, states, done.costs, tolerance=tolerance, allowed=done.free)
+    choose = partial(best_plan, _Outputs(tuple(states)), done.costs, tolerance=tolerance, allowed=done.free)
     spend = max(SHARE * done.left, cheapest)
     found = choose(spend)
     if not len(found.index) and spend < done.left:

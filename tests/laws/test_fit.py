@@ -8,7 +8,6 @@ from scipy import optimize, stats
 
 import scalinglab as sl
 from scalinglab.errors import BadInput
-from scalinglab.laws.fitting import fit as fitting
 from scalinglab.laws.fitting import least_squares
 from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.uncertainty.intervals import of_parameters
@@ -187,21 +186,6 @@ def test_two_runs_may_measure_the_same_without_being_copies():
     assert sl.laws.fit("power_law", x, y, runs=np.arange(8)).points.notes == ()
     same = sl.laws.fit("power_law", x, y, runs=np.repeat(np.arange(4), 2))
     assert same.points.notes[0] == Reason("copied_points", points=4)
-
-
-@pytest.mark.slow
-def test_aicc_takes_the_offset_only_where_the_data_ask_for_it():
-    rng = np.random.default_rng(1)
-    chosen = []
-    for offset in (0.0, 0.05):
-        names = []
-        for _ in range(10):
-            y = (offset + 3 * X**-0.4) * np.exp(0.02 * rng.standard_normal(X.size))
-            laws = [sl.laws.fit(form, X, y, loss="squared") for form in ("power_law", "power_law_offset")]
-            names.append(min(laws, key=fitting.aicc).form.name)
-        chosen.append(names.count("power_law_offset"))
-    assert chosen[0] <= 3
-    assert chosen[1] == 10
 
 
 def test_a_batch_gives_what_single_fits_give():

@@ -198,15 +198,6 @@ def test_scale_and_condition_of_a_fit():
     assert fitting.condition_of(np.column_stack([columns[:, :2], np.zeros(9)])) == np.inf
 
 
-def test_a_score_is_akaikes_with_the_correction_for_few_points():
-    for name, k in (("power_law", 3), ("power_law_offset", 4)):
-        law = sl.laws.fit(name, X, Y, loss="squared")
-        squares = np.sum(law.residuals**2)
-        assert fitting.aicc(law) == pytest.approx(
-            9 * np.log(squares / 9) + 2 * k + 2 * k * (k + 1) / (9 - k - 1), rel=1e-6
-        )
-
-
 def test_points_are_ordered_counted_and_refused_with_a_reason():
     found = points.check([30, 10, 20, 10], [0.3, 0.1, 0.2, 0.1], weights=[1, 1, 1, 2], error=[3, 1, 2, 1])
     assert found.x.tolist() == [10, 10, 20, 30]

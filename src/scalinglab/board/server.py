@@ -93,7 +93,7 @@ def app(
     from starlette.responses import HTMLResponse, JSONResponse
     from starlette.routing import Route
 
-    store = store if isinstance(store, Store) else Store(store)
+    store = Store.of(store)
     if not store.path.is_dir():
         raise BadInput(f"{store.path} does not exist; start a sweep into it, or check the path")
     page = Page(store, f"{store.path.resolve().name}: live", refresh)
@@ -141,7 +141,7 @@ def serve(
         raise ScalinglabError(
             f"cannot listen on {host}:{port}: {error.strerror or error}; try another port, or another host"
         ) from error
-    where = store.path if isinstance(store, Store) else store
+    where = Store.of(store).path
     print(f"{_address(host, port, token)} follows {where}; Ctrl-C ends it", file=sys.stderr)
     if token:
         print(

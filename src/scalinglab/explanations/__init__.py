@@ -290,7 +290,7 @@ def explain(
             )
         found = cases.of_parts(run, model, data, learning_rate, n_data, momentum, batch_size, samples)
         return _explained(found, run)
-    kept = Store(store) if isinstance(store, (str, Path)) else store
+    kept = None if store is None else Store.of(store)
     if isinstance(run, str):
         setting, curves = _stored(run, kept)
     else:

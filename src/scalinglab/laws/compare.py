@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from scalinglab.errors import BadInput
-from scalinglab.laws.fitting.fit import aicc, fit
+from scalinglab.laws.fitting.fit import automatic, fit
 from scalinglab.laws.fitting.law import Law, bootstrap
 from scalinglab.laws.fitting.uncertainty.intervals import Quantity, interval
 from scalinglab.laws.forms.base import Form, Parameter
@@ -109,7 +109,7 @@ def speedup(
             `parallel` is False.
         parallel: one factor at every compute; False lets ln(factor) change linearly with ln(compute), which
             five points a curve and more can show it.
-        form: "power_law", "power_law_offset", or "auto", the better by AICc.
+        form: "power_law", "power_law_offset", or "auto", as in `scalinglab.laws.fit`.
         level: of the interval.
         draws: refits on resampled runs, where runs have several points each.
         x, y, reduce: columns, and which rows of a run count, where tables are given.
@@ -198,6 +198,5 @@ def _fit(sides: list[Any], form: str, parallel: bool, nan_policy: str = "raise")
     known = {"power_law": _joint({"offset"} | without), "power_law_offset": _joint(without)}
     if form not in (*known, "auto"):
         raise BadInput(f"form={form!r} must be 'auto', 'power_law' or 'power_law_offset'")
-    options: dict[str, Any] = {"loss": "squared", "runs": runs, "nan_policy": nan_policy}
-    fits = [fit(law, inputs, loss, **options) for name, law in known.items() if form in (name, "auto")]
-    return min(fits, key=aicc)
+    chosen = known[automatic(compute) if form == "auto" else form]
+    return fit(chosen, inputs, loss, loss="squared", runs=runs, nan_policy=nan_policy)

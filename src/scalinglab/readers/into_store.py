@@ -36,7 +36,7 @@ def take_in(curves: Curves, store: Store | str | Path, *, origin: str = "") -> I
     same name with other numbers is another run, and gets a name of its own: two logs may both be called
     version_0.
     """
-    kept = store if isinstance(store, Store) else Store(store)
+    kept = Store.of(store)
     here = {str(run): rows for run, rows in kept.curves().frame.groupby("run", sort=False)}
     taken = ImportResult([], [], [])
     names: dict[str, str] = {}

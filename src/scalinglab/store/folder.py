@@ -79,6 +79,11 @@ class Store:
         return f"Store {self.path}: {runs or 'no runs yet'}"
 
     @staticmethod
+    def of(given: Store | str | Path) -> Store:
+        """The store that a user gave: one, or the folder of one."""
+        return Store(given) if isinstance(given, (str, Path)) else given
+
+    @staticmethod
     def is_store(path: str | Path) -> bool:
         """Whether the folder holds a store."""
         return (Path(path) / "sealed").is_dir() or (Path(path) / "live").is_dir()

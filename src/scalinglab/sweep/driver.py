@@ -123,7 +123,7 @@ def run(
         raise KeyboardInterrupt(STOPPED)
     if outcome.failed:
         warnings.warn(outcome.summary(), SweepWarning, stacklevel=2)
-    return as_store(store).curves().select(run=list(outcome.plan.runs))
+    return Store.of(store).curves().select(run=list(outcome.plan.runs))
 
 
 def as_grid(grid: Grid | Mapping[str, Any] | str | Path) -> Grid:
@@ -131,11 +131,6 @@ def as_grid(grid: Grid | Mapping[str, Any] | str | Path) -> Grid:
     if isinstance(grid, Grid):
         return grid
     return Grid.read(grid) if isinstance(grid, (str, Path)) else Grid.from_dict(grid)
-
-
-def as_store(store: Store | str | Path) -> Store:
-    """A store from what the user gave."""
-    return store if isinstance(store, Store) else Store(store)
 
 
 @checked
@@ -178,7 +173,7 @@ def execute(
         progress: show a live display in an interactive terminal.
     """
     start = time.monotonic()
-    grid, store = as_grid(grid), as_store(store)
+    grid, store = as_grid(grid), Store.of(store)
     runner = load(grid.runner)
     if engine == "local" and device is None:
         devices: Sequence[str | None] = runner.devices()
@@ -359,6 +354,6 @@ def grids_in(source: Store | str | Path) -> list[Grid]:
     """The grids that were swept into a store."""
     from scalinglab.sweep.plan import kept_grids
 
-    if not Store.is_store(as_store(source).path):
-        raise BadInput(f"{as_store(source).path} is not a store")
-    return kept_grids(as_store(source))
+    if not Store.is_store(Store.of(source).path):
+        raise BadInput(f"{Store.of(source).path} is not a store")
+    return kept_grids(Store.of(source))

@@ -130,7 +130,7 @@ def run_many(
     wanted = {s.run: s for s in with_own(settings, {k: v for k, v in given.items() if v is not None})}
     if not wanted:
         raise BadInput("no settings: give at least one")
-    kept = Store(store) if isinstance(store, (str, Path)) else store
+    kept = None if store is None else Store.of(store)
     todo = [s for s in wanted.values() if kept is None or not kept.done(s.identity())]
     if kept is not None:
         tell_changes([s.identity() for s in todo], kept)

@@ -148,7 +148,7 @@ class Tracker:
         self.done = False
         self._store: Store | None = None
         with self._never_raising("the store"):
-            kept = Store(store) if isinstance(store, (str, Path)) else store
+            kept = None if store is None else Store.of(store)
             self._store = kept
             self.done = kept is not None and kept.done(self.setting)
             if kept is not None and not self.done and _is_main_process():

@@ -245,14 +245,6 @@ def _why(name: str, table: Table, options: Mapping[str, Any]) -> Reason:
     return Reason("form_beside_power_law", form=name, **beside)
 
 
-def aicc(law: Law) -> float:
-    """Akaike's criterion for few points, of a fit of squares; infinite where they are too few to judge it."""
-    n, k = len(law.points.y), len(law.form.parameters) + 1
-    squares = 2 * max(law.objective, 1e-28 * law.unit**2)
-    penalty = 2 * k + 2 * k * (k + 1) / (n - k - 1) if n > k + 1 else np.inf
-    return float(n * np.log(squares / n) + penalty)
-
-
 def _enough(form: Form, data: Points) -> None:
     if not form.parameters:
         raise BadInput(f"the bounds hold every parameter of {form.name}: leave one free to be fitted")

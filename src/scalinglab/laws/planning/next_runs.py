@@ -265,12 +265,12 @@ def next_runs(
                 "1 - y" if law.points.complement else "", largest, budget is None,
             )  # fmt: skip
 
-        plan = best_plan([posterior], prices, limit, **limits)
+        plan = best_plan(posterior, prices, limit, **limits)
         whole = in_full(plan)
         if share == 1 or not len(plan.index):
             return whole
         enough = plan.after[-1] + (1 - share) * (known - plan.after[-1])
-        cheapest = in_full(cheapest_plan([posterior], prices, limit, enough, plan, **limits))
+        cheapest = in_full(cheapest_plan(posterior, prices, limit, enough, plan, **limits))
         return whole if whole.worth_it and not cheapest.worth_it else cheapest
 
     most_expensive = within(budgets[-1])

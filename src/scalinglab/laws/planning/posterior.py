@@ -54,7 +54,7 @@ class Posterior:
     @property
     def variance(self) -> float:
         """Mean over the targets."""
-        return float(np.mean(self.own[len(self.cross) :]))
+        return max(float(np.mean(self.own[len(self.cross) :])), 0.0)
 
     def saved(self) -> np.ndarray:
         """(n,) by how much a run at each candidate reduces `variance`."""
@@ -162,7 +162,7 @@ class Plan:
     Attributes:
         index: (runs,) places among the candidates, each once.
         seeds: (runs,) how many times each.
-        before: variance of the predictions now, mean over targets, sum over outputs.
+        before: variance of the predictions now, mean over targets.
         after: (runs,) after all seeds of each.
     """
 
@@ -173,7 +173,7 @@ class Plan:
 
 
 def best_plan(
-    posteriors: Sequence[Posterior],
+    posterior: Posterior,
     costs: np.ndarray,
     budget: float,
     *,
@@ -185,7 +185,6 @@ def best_plan(
     """The runs to make next.
 
     Args:
-        posteriors: one an output; their variances are added.
         costs: (candidates,) of one run each.
         seeds: how many runs of one candidate at most.
         most: how many runs at most.
@@ -194,16 +193,16 @@ def best_plan(
     """
     times = np.full(len(costs), seeds) if allowed is None else np.where(allowed, seeds, 0)
     limits = costs, budget, times, len(costs) * seeds if most is None else most, tolerance
-    (thrifty, left), (thorough, less) = (_greedy(posteriors, *limits, per_cost) for per_cost in (True, False))
+    (thrifty, left), (thorough, less) = (_greedy(posterior, *limits, per_cost) for per_cost in (True, False))
     chosen = thorough if less < NARROWER**2 * left else thrifty
     index = list(dict.fromkeys(chosen))
     repeats = [chosen.count(i) for i in index]
-    after = _left(posteriors, list(zip(index, repeats, strict=True)))
-    return Plan(np.array(index, int), np.array(repeats, int), _variance(posteriors), np.array(after))
+    after = _left(posterior, list(zip(index, repeats, strict=True)))
+    return Plan(np.array(index, int), np.array(repeats, int), posterior.variance, np.array(after))
 
 
 def cheapest_plan(
-    posteriors: Sequence[Posterior], costs: np.ndarray, budget: float, enough: float, otherwise: Plan,
+    posterior: Posterior, costs: np.ndarray, budget: float, enough: float, otherwise: Plan,
     **limits: Any,
 ) -> Plan:  # fmt: skip
     """The plan of the smallest of `BUDGETS` that leaves a variance of at most `enough`, without spare runs.
@@ -215,55 +214,51 @@ def cheapest_plan(
     least = float(costs.min())
     for part in np.geomspace(1 / SMALLEST, 1, BUDGETS)[:-1]:
         if part * budget >= least:
-            plan = best_plan(posteriors, costs, part * budget, **limits)
+            plan = best_plan(posterior, costs, part * budget, **limits)
             if len(plan.after) and plan.after[-1] <= enough:
-                return _needed(plan, enough, posteriors)
-    return _needed(otherwise, enough, posteriors)
+                return _needed(plan, enough, posterior)
+    return _needed(otherwise, enough, posterior)
 
 
-def _needed(plan: Plan, enough: float, posteriors: Sequence[Posterior]) -> Plan:
+def _needed(plan: Plan, enough: float, posterior: Posterior) -> Plan:
     """The plan without the runs that it does not need to reach the variance `enough`."""
     count = int(np.argmax(plan.after <= enough)) + 1
     runs = list(zip(plan.index[:count].tolist(), plan.seeds[:count].tolist(), strict=True))
     for run in tuple(runs):
         others = [each for each in runs if each != run]
-        if others and _left(posteriors, others)[-1] <= enough:
+        if others and _left(posterior, others)[-1] <= enough:
             runs = others
     index, seeds = np.array(runs, int).T
-    return Plan(index, seeds, plan.before, np.array(_left(posteriors, runs)))
+    return Plan(index, seeds, plan.before, np.array(_left(posterior, runs)))
 
 
-def _left(posteriors: Sequence[Posterior], runs: Sequence[tuple[int, int]]) -> list[float]:
+def _left(posterior: Posterior, runs: Sequence[tuple[int, int]]) -> list[float]:
     """The variance after all seeds of each run, (place, seeds)."""
     after = []
     for place, seeds in runs:
         for _ in range(seeds):
-            posteriors = [posterior.with_run(place) for posterior in posteriors]
-        after.append(_variance(posteriors))
+            posterior = posterior.with_run(place)
+        after.append(posterior.variance)
     return after
 
 
 def _greedy(
-    posteriors: Sequence[Posterior], costs: np.ndarray, budget: float, times: np.ndarray, most: int,
+    posterior: Posterior, costs: np.ndarray, budget: float, times: np.ndarray, most: int,
     tolerance: float, per_cost: bool,
 ) -> tuple[list[int], float]:  # fmt: skip
     """Candidates in the order in which they are taken, and the variance that they leave."""
     chosen: list[int] = []
-    times, variance = times.copy(), _variance(posteriors)
+    times, variance = times.copy(), posterior.variance
     while len(chosen) < most:
-        saved = sum((posterior.saved() for posterior in posteriors), np.zeros(1))
+        saved = posterior.saved()
         # the standard deviation falls by half of the share of the variance
         worth = (times > 0) & (costs <= budget * (1 + 1e-12)) & (saved > 2 * tolerance * variance)
         if not worth.any():
             break
         best = int(np.argmax(np.where(worth, saved / costs if per_cost else saved, -1.0)))
-        posteriors = [posterior.with_run(best) for posterior in posteriors]
+        posterior = posterior.with_run(best)
         chosen.append(best)
         times[best] -= 1
         budget -= costs[best]
-        variance = _variance(posteriors)
+        variance = posterior.variance
     return chosen, variance
-
-
-def _variance(posteriors: Sequence[Posterior]) -> float:
-    return sum(max(posterior.variance, 0.0) for posterior in posteriors)
