@@ -11,8 +11,9 @@ import pytest
 from typer.main import get_command
 
 import scalinglab as sl
+from scalinglab.answers.fitted import choose
 from scalinglab.cli import app
-from scalinglab.cli.tables import Table
+from scalinglab.cli.tables import Surface
 from scalinglab.laws.fitting.data.from_curves import points_of
 from tests.cli.test_laws_cli import run
 
@@ -86,16 +87,16 @@ def test_names_of_the_file_can_be_used_for_x_y_and_where(logs: Path):
     [
         (["loss"], "loss"),
         (["loss", "val_loss"], "test_loss"),  # `loss` is then that of training
-        (["loss", "val_loss", "val_error"], "test_loss"),
-        (["val_loss", "val_error"], "test_loss"),
+        (["loss", "val_loss", "val_error"], "test_error"),
+        (["val_loss", "val_error"], "test_error"),
         (["train_loss", "val_error"], "test_error"),
     ],
 )
-def test_a_surface_is_fitted_to_the_loss_of_the_test(tmp_path: Path, measured: list[str], fitted: str):
+def test_a_surface_is_fitted_to_what_answer_fits(tmp_path: Path, measured: list[str], fitted: str):
     path = tmp_path / "t.csv"
-    table = {"n_params": [1e6, 1e7], "n_data": [1e8, 1e9]} | {name: [0.4, 0.3] for name in measured}
-    pd.DataFrame(table).to_csv(path, index=False)
-    assert Table(file=path).query(["n_params", "n_data"], None, usual="loss").y == fitted
+    table = {"n_params": [1e6, 1e7, 1e6, 1e7], "n_data": [1e8, 1e8, 1e9, 1e9]}
+    pd.DataFrame(table | {name: [0.5, 0.4, 0.35, 0.3] for name in measured}).to_csv(path, index=False)
+    assert Surface(file=path).choose_surface().y == choose(sl.read(path)).y == fitted
 
 
 def test_what_was_understood_is_said(logs: Path):

@@ -90,7 +90,7 @@ def test_speedup_by_other_columns():
     recipes()
     found = run("laws speedup new.csv old.csv --x flops --y val --no-figure --at 1e19,1e20")
     assert found["factor"] == pytest.approx(1.3, rel=1e-2)
-    assert (found["form"], found["at"]) == ("power_law", [1e19, 1e20])
+    assert (found["form"], found["at"]) == ("power_law_offset", [1e19, 1e20])
 
 
 def test_a_forecast_is_sealed_and_scored():

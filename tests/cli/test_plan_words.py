@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from scalinglab.cli import app
 from scalinglab.errors import BadInput
 from scalinglab.laws import plan
+from scalinglab.laws.fitting.data.from_curves import Table
 
 N, D = (v.ravel() for v in np.meshgrid([1e6, 1e7, 1e8], [1e8, 1e9, 1e10]))
 
@@ -33,8 +34,8 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """What `plan next` asked for."""
     seen: list[dict[str, Any]] = []
 
-    def next_runs(frame: pd.DataFrame, **options: Any) -> Any:
-        seen.append(options)
+    def next_runs(table: Table, **options: Any) -> Any:
+        seen.append({**options, "x": table.names})
         raise BadInput("seen")
 
     monkeypatch.setattr(plan, "next_runs", next_runs)
@@ -54,37 +55,37 @@ def test_the_next_run_is_planned_without_options(runs, asked, tmp_path):
     with pytest.raises(BadInput, match="seen"):
         run("next", one)
     assert [(a["x"], a["budget"], a["at"]) for a in asked] == [
-        (["n_params", "n_data"], None, None), ("n_params", None, None),
+        (("n_params", "n_data"), None, None), (("n_params",), None, None),
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("words", "form", "x", "at"),
     [
-        (["--at", "1e6"], None, "n_data", [1e6]),  # one size: a law of one variable
-        (["--at", "1e6", "--form", "auto"], None, "n_data", [1e6]),
-        (["--at", "1e9,1e11"], None, ["n_params", "n_data"], [1e9, 1e11]),
-        (["--at", "1e9", "--x", "n_params"], None, "n_params", [1e9]),
-        (["--at", "1e6", "--form", "power_law"], "power_law", "n_data", [1e6]),
-        (["--compute", "1e21"], None, ["n_params", "n_data"], None),
-        (["--compute", "1e21", "--form", "chinchilla"], "chinchilla", ["n_params", "n_data"], None),
+        (["--at", "1e6"], None, ("n_data",), [1e6]),  # one size: a law of one variable
+        (["--at", "1e6", "--form", "auto"], None, ("n_data",), [1e6]),
+        (["--at", "1e9,1e11"], None, ("n_params", "n_data"), [1e9, 1e11]),
+        (["--at", "1e9", "--x", "n_params"], None, ("n_params",), [1e9]),
+        (["--at", "1e6", "--form", "power_law"], "power_law", ("n_data",), [1e6]),
+        (["--compute", "1e21"], None, ("n_params", "n_data"), None),
+        (["--compute", "1e21", "--form", "chinchilla"], "chinchilla", ("n_params", "n_data"), None),
     ],
 )
 def test_the_next_run_is_of_one_variable_where_one_size_or_column_is_given(runs, asked, words, form, x, at):
     with pytest.raises(BadInput, match="seen"):
-        run("next", runs, "--budget", "1e20", *words)
+        run("next", runs, "--budget", "1e20", "--mixed", *words)
     (found,) = asked
-    assert (found["form"].name if found["form"] else None) == form
+    assert found["form"] == form
     assert found["x"] == x
     assert (None if found["at"] is None else found["at"].tolist()) == at
     assert found["budget"] == 1e20
-    assert ("compute" in found) == (x == ["n_params", "n_data"])
+    assert ("compute" in found) == (x == ("n_params", "n_data"))
 
 
 def test_the_cost_of_a_run_of_one_variable_is_its_size_or_so_many_flops_each(runs, asked):
     for words in ([], ["--cost", "3e9"]):
         with pytest.raises(BadInput, match="seen"):
-            run("next", runs, "--budget", "1e20", "--at", "1e6", *words)
+            run("next", runs, "--budget", "1e20", "--at", "1e6", "--mixed", *words)
     plain, priced = asked
     assert "cost" not in plain
     assert priced["cost"](10.0) == 3e10

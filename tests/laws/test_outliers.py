@@ -122,10 +122,10 @@ def test_many_runs_outweigh_a_wrong_one():
     y = (0.05 + 3 * x**-0.4) * np.exp(0.003 * np.random.default_rng(0).standard_normal(40))
     y[20] *= 1.3
     law = sl.laws.fit("power_law_offset", x, y)
-    assert [note.code for note in outlier_note(law, "y")] == ["outlier"]
+    assert [note.code for note in outlier_note(law)] == ["outlier"]
     few = sl.laws.fit("power_law_offset", x[::4], y[::4])
     with pytest.raises(NotDetermined) as refused:
-        outlier_note(few, "y")
+        outlier_note(few)
     assert reason_of(refused.value).code == "outlier"
 
 

@@ -20,14 +20,12 @@ from scalinglab.curves.names import OF_TASKS, SPREADS, bare, quantity
 from scalinglab.errors import BadInput, NotDetermined, nearest
 from scalinglab.laws import forms
 from scalinglab.laws.extrapolation.stacking import extrapolate
-from scalinglab.laws.fitting import fit as fitting
-from scalinglab.laws.fitting import outliers
-from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.data.from_curves import DATA_SEEN, Table, points_of
 from scalinglab.laws.fitting.data.points import ON_THE_LINE, by_name, line_of, places_of, shaped
 from scalinglab.laws.fitting.law import Law, known_parameters
+from scalinglab.laws.forms.base import Form
+from scalinglab.laws.of_table import AUTOMATIC, fit_table, require_columns
 from scalinglab.laws.surface import Surface
-from scalinglab.laws.surface import fit as fit_surface
 from scalinglab.readers.guards import SEARCHED, Question, refuse_doubtful
 from scalinglab.readers.tables.meanings import NO_MEASUREMENT, NO_RESULT
 from scalinglab.results.distributions import Estimate, WithEnds, check_level
@@ -57,18 +55,22 @@ class Chosen:
         y: the column that was measured.
         units: what each size counts, by its column.
         table: the points with positive sizes and finite values.
+        curves: all rows.
         lost: what was left out.
         unit: of y, where the table says it; "%" means fractions that are written in percent.
         called: what sentences call y.
+        variables: of a form, for which the columns stand, where they were given.
     """
 
     x: tuple[str, ...]
     y: str
     units: Mapping[str, str]
     table: Table
+    curves: Curves = field(repr=False)
     lost: tuple[Reason, ...] = ()
     unit: str = ""
     called: str = ""
+    variables: tuple[str, ...] = ()
 
     def measured(self, value: Any, low: Any = np.nan, high: Any = np.nan) -> Estimate:
         """A value of y with its interval, written as the table writes it."""
@@ -85,86 +87,78 @@ class Chosen:
         """FLOPs of every point of a surface of parameters and data, at six a parameter and example."""
         return np.asarray(FLOPS_PER_PARAM_EXAMPLE * self.table.x[0] * self.table.x[1])
 
-    def fit(self, form: str = "auto") -> Fit:
-        """Fit a law of this form; with "auto" the form is chosen.
+    @property
+    def names(self) -> dict[str, str]:
+        """What columns are called in texts: n_data is tokens where it counts these."""
+        return {"n_data": "tokens"} if self.curves.data_unit == "tokens" else {}
+
+    def fit(self, form: Any = "auto", **options: Any) -> Fit:
+        """Fit the law or surface of these points (`laws.of_table.fit_table`).
+
+        Args:
+            form: its name, or of a surface several; with "auto" the form is chosen.
+            options: of `laws.fit` or `surface.fit`; with any but nan_policy the law itself predicts.
 
         Raises:
             NotDetermined, BadInput: the points cannot be fitted, or are few and one does not follow the rest.
         """
-        if not self.is_surface:
-            if form == "auto":
-                points.is_complement(self.table.x, self.table.y, (self.x[0], self.y))  # refuses what rises
-            law = fitting.fit(form, self.table)
-            points.refuse_beyond_one(law.form.name, law.points, self.x[0], self.y)
-            note = fitting.outlier_note(law, self.y, x=self.x[0])
-            return Fit(self, law, automatic=form == "auto", notes=_merged(law.points.notes, note))
-        sizes = dict(zip(self.x, self.table.x, strict=True))
-        spent = [sizes[name] for name in PAIR if name in sizes] or [*sizes.values()]
-        rises_with = ("compute" if {*PAIR} <= {*sizes} else self.x[0], self.y)
-        points.refuse_rising(np.prod(spent, axis=0), self.table.y, rises_with)
-        known = {each.variables for each in forms.FORMS.values()}
-        if form != "auto":
-            sizes = dict(zip(forms.get(form).variables, sizes.values(), strict=True))
-        elif self.x not in known:  # of two sizes the forms of n_params and n_data
-            sizes = dict(zip(PAIR, sizes.values(), strict=True)) if len(sizes) == len(PAIR) else sizes
-            form = "auto" if len(sizes) == len(PAIR) else "search"
-        surface = fit_surface(self.table, x=tuple(sizes), form=form)
-        note = fitting.outlier_note(surface.law, self.y, **self.units)
-        left_out = (n for n in surface.law.points.notes if n.code == outliers.LEFT_OUT)
-        note = (*(n.renamed(self.units) for n in left_out), *note)
-        notes = _merged(surface.law.points.notes, note)
-        law = replace(surface.law, points=replace(surface.law.points, notes=notes))
-        return Fit(self, law, replace(surface, law=law), form in ("auto", "search"), notes)
-
-
-def _merged(notes: Sequence[Reason], more: Sequence[Reason]) -> tuple[Reason, ...]:
-    """Both, without notes whose code is among those of `more`."""
-    codes = {note.code for note in more}
-    return (*(note for note in notes if note.code not in codes), *more)
+        found = fit_table(self.table, form, self.variables, **options)
+        law, surface = (found.law, found) if isinstance(found, Surface) else (found, None)
+        return Fit(self, law, surface, form in AUTOMATIC and not {*options} - {"nan_policy"})
 
 
 def choose(
-    curves: Curves, x: str | Sequence[str] | None = None, y: str | None = None, form: str = "auto"
-) -> Chosen:
+    curves: Curves, x: str | Sequence[str] | Mapping[str, str] | None = None, y: str | None = None,
+    form: str | Form = "auto", *, sizes: int | None = None, drop_highest: int = 0, **rows: Any,
+) -> Chosen:  # fmt: skip
     """Choose the columns and points of a table that a law is fitted to.
 
     Args:
-        x: the column of sizes, or several; by default those that vary (n_params and n_data together where
-            both do), or the variables of a form that has several.
+        x: the column of sizes, or several, or one for each variable of a form; by default those that vary
+            (n_params and n_data together where both do), or the variables of a form that has several.
         y: the column that was measured; by default a test error, loss or accuracy.
         form: of the law.
+        sizes: by default as many columns of sizes as vary; 1 for a curve, 2 for n_params and n_data.
+        drop_highest: how many points with the highest y to leave out.
+        rows: `reduce`, `mixed` and `error` of `laws.fit`.
     """
     measured = curves.resolve(y) if y else _measured(curves)
-    variables = ("x",) if form == "auto" else forms.get(form).variables
+    chosen = None if form in AUTOMATIC else forms.get(form)
+    variables = ("x",) if chosen is None else chosen.variables
     if x is not None:
-        names = (x,) if isinstance(x, str) else tuple(x)
+        names = (x,) if isinstance(x, str) else tuple(x.values() if isinstance(x, Mapping) else x)
     elif len(variables) > 1:
         names = variables
     else:
-        names = varying_sizes(curves, single=form != "auto")
+        names = PAIR if sizes == len(PAIR) else varying_sizes(curves, single=sizes == 1 or form != "auto")
     names = tuple(curves.resolve(name) for name in names)
+    if chosen is not None:
+        require_columns(chosen, names)
     if len(names) > 1 and "n_data" in curves.frame:  # of a run, and not what its checkpoints have seen
         names = tuple("n_data" if name in DATA_SEEN else name for name in names)
-    if form != "auto" and len(names) != len(variables):
-        shown = ", ".join(variables)
-        raise BadInput(f"{form} is a law of {shown}, and x names {len(names)}: {', '.join(names)}")
-    table, lost = points_of(curves, names[0] if len(names) == 1 else list(names), measured).finite()
+    positive = chosen is None or not chosen.zeros
+    table = points_of(curves, names[0] if len(names) == 1 else list(names), measured, **rows)
+    table, lost = table.finite(positive)
+    table = table.without_highest(drop_highest)
     if y is None and (others := _also_measured(curves, measured)):
         more = Reason("other_measured", y=measured, others=others, first=shlex.quote(others[0]))
         table = replace(table, notes=(*table.notes, more))
-    if x is None and form == "auto" and names == PAIR and (line := line_of(table.x)) is not None:
+    free = x is None and sizes is None and form == "auto"
+    if free and names == PAIR and (line := line_of(table.x)) is not None:
         names, unit = PAIR[:1], _unit(curves, PAIR[1], table)
-        table, lost = points_of(curves, names[0], measured).finite()
+        table, lost = points_of(curves, names[0], measured, **rows).finite()
         notes = (note for note in table.notes if note.code != "both_vary")
         code = LINES[0 if abs(line["power"] - 1) < ONE_RATIO else 1]
         table = replace(table, notes=(*notes, Reason(code, data=unit, **line)))
     units = {name: _unit(curves, name, table) for name in names}
     if form == "auto":
-        sizes = dict(zip(names, np.atleast_2d(table.x)))
+        by_name = dict(zip(names, np.atleast_2d(table.x)))
         lacking = sum(reason.details["points"] for reason in lost if reason.code == "left_out_size")
-        question = Question(curves, sizes, measured, np.asarray(table.y), units, lacking)
+        question = Question(curves, by_name, measured, np.asarray(table.y), units, lacking)
         refuse_doubtful(question, sizes=x is None, result=y is None)
-    return Chosen(names, measured, units, table, lost, curves.unit_of(measured), _called(curves, measured))
+    stands_for = tuple(x) if isinstance(x, Mapping) else ()
+    called = _called(curves, measured)
+    return Chosen(names, measured, units, table, curves, lost, curves.unit_of(measured), called, stands_for)
 
 
 def _called(curves: Curves, y: str) -> str:
@@ -250,24 +244,6 @@ def _unit(curves: Curves, name: str, table: Table) -> str:
     return "times the whole set" if share else curves.data_unit
 
 
-def with_columns(
-    fitted: Law | Surface, x: tuple[str, ...], y: str, data_unit: str, automatic: bool = False
-) -> Fit:
-    """A `Fit` of a law or surface that was fitted elsewhere, with further options.
-
-    Args:
-        x, y: the columns of its variables and of what was measured.
-        data_unit: what n_data counts.
-        automatic: whether no form was named.
-    """
-    law, surface = (fitted.law, fitted) if isinstance(fitted, Surface) else (fitted, None)
-    data = law.points
-    units = {name: data_unit if name == "n_data" else UNITS.get(name, name) for name in x}
-    measured = 1 - data.y if data.complement else data.y
-    table = Table(np.asarray(data.x), measured, data.error, data.runs, data.notes, x, y)
-    return Fit(Chosen(x, y, units, table), law, surface, automatic, notes=data.notes)
-
-
 @dataclass(frozen=True)
 class Fit(NotebookResult):
     """A law fitted to a table; made by `scalinglab.fit`.
@@ -277,14 +253,17 @@ class Fit(NotebookResult):
         law: the law; of several sizes that of the surface.
         surface: the surface, where sizes are several.
         automatic: whether the form was chosen here: a curve is then continued by `laws.extrapolate`.
-        notes: what was done to the rows.
     """
 
     chosen: Chosen
     law: Law
     surface: Surface | None = None
     automatic: bool = True
-    notes: tuple[Reason, ...] = ()
+
+    @property
+    def notes(self) -> tuple[Reason, ...]:
+        """What was done to the rows."""
+        return self.law.points.notes
 
     @property
     def x(self) -> tuple[str, ...]:
@@ -370,8 +349,8 @@ class Fit(NotebookResult):
             low, high = self.surface.interval(variables, level=level)
             return np.asarray(self.surface.median(variables)), low, high, self.surface.others_weigh
         at, points = places[self.x[0]], self.chosen.table
-        if self.automatic:
-            found = extrapolate(points.x, points.y, at=at, level=level)
+        if self.automatic:  # what the law could not be fitted to was dropped
+            found = extrapolate(points.x, points.y, at=at, level=level, nan_policy="drop")
             return found.mean, found.low, found.high, found.notes
         values, ends = np.asarray(self.law.predict(at)), self.law.interval(at, level)
         if self.law.points.complement:  # of an accuracy that was fitted as 1 - y
@@ -385,8 +364,7 @@ class Fit(NotebookResult):
 
     def summary(self, names: Mapping[str, str] | None = None) -> str:
         """In words, with sizes as the table counts them."""
-        tokens = {"n_data": "tokens"} if self.chosen.units.get("n_data") == "tokens" else {}
-        return super().summary({**tokens, **(names or {})})
+        return super().summary({**self.chosen.names, **(names or {})})
 
     def notebook_table(self) -> pd.DataFrame:
         """One row a parameter."""

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scalinglab.cli.options import Columns, File, Variables, Where
 from scalinglab.cli.output import Output, say
-from scalinglab.errors import BadInput, ScalinglabError
+from scalinglab.errors import BadInput
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
 
+    from scalinglab.answers.fitted import Chosen
     from scalinglab.curves import Curves
     from scalinglab.laws import surface as laws
     from scalinglab.laws.forms.base import Form
@@ -50,83 +50,39 @@ class Rows:
     column: Columns | None = None
     where: Where | None = None
 
-    def curves(self, settings: Sequence[str] = (), printed: bool = True) -> Curves:
+    def curves(
+        self, settings: Sequence[str] = (), printed: bool = True, roles: Mapping[str, str] | None = None
+    ) -> Curves:
         """The chosen rows; others need not fit in with them.
 
         Args:
             settings: columns that the command takes for settings, whatever they are called.
             printed: whether what was understood is printed before the result.
+            roles: which columns are n_params and n_data, ours to theirs.
         """
         from scalinglab.laws.fitting.data.rows import select
 
         where = self.where or {}
-        table = read_table(self.file, self.column, settings, printed=printed)
+        table = read_table(self.file, self.column, settings, roles, printed=printed)
         return table.curves(select(table.frame, {table.resolve(n): value for n, value in where.items()}))
 
 
-@dataclass(frozen=True)
-class TableQuery:
-    """A table, and the arguments with which laws take their points from it.
+def with_notes(
+    chosen: Chosen, document: Mapping[str, Any], table: pd.DataFrame | Sequence[Mapping[str, Any]], text: str,
+    notes: Sequence[Reason], **more: Any,
+) -> Output:  # fmt: skip
+    """A result with what was done to the rows: before its text, and in its document."""
+    done = (*chosen.lost, *notes)
+    lines = [*(f"note: {note}" for note in done), text]
+    return Output({**document, "notes": note_rows(chosen, notes)}, table, "\n".join(lines), **more)
 
-    Attributes:
-        frame: the table under standard names.
-        x, y: the columns asked for, as they are called there.
-        rows: which rows count: `reduce`, `where`, `nan_policy`, `drop_highest`.
-        line: what was understood of the table.
-        beside: further columns, as they are called there.
-    """
 
-    frame: pd.DataFrame
-    x: Any
-    y: str
-    rows: dict[str, Any]
-    line: str
-    beside: tuple[str, ...] = ()
+def note_rows(chosen: Chosen, notes: Sequence[Reason]) -> list[dict[str, Any]]:
+    """What was done to the rows, for the document of a result."""
+    from scalinglab.results.types import Reason
 
-    @property
-    def points(self) -> dict[str, Any]:
-        """The arguments beside the table: ``laws.fit(form, query.frame, **query.points)``."""
-        return {"x": self.x, "y": self.y, **self.rows}
-
-    @property
-    def unit(self) -> str:
-        """What n_data counts: tokens or examples."""
-        from scalinglab.curves.columns import unit_of_data
-
-        return unit_of_data(self.frame)
-
-    @property
-    def names(self) -> dict[str, str]:
-        """What columns are called in texts on a surface: n_data is tokens where it counts these."""
-        return {"n_data": "tokens"} if self.unit == "tokens" else {}
-
-    @contextmanager
-    def named(self) -> Iterator[None]:
-        """Errors of a surface with columns by their `names`."""
-        from scalinglab.results.types import reason_of
-
-        try:
-            yield
-        except ScalinglabError as error:
-            raise type(error)(reason_of(error).renamed(self.names)) from error
-
-    def output(
-        self,
-        document: Mapping[str, Any],
-        table: pd.DataFrame | Sequence[Mapping[str, Any]],
-        text: str,
-        notes: Sequence[Reason],
-        **more: Any,
-    ) -> Output:
-        """A result with what was done to the rows: before its text, and in its document."""
-        lines = [*(f"note: {note}" for note in notes), text]
-        return Output({**document, "notes": self.notes(notes)}, table, "\n".join(lines), **more)
-
-    def notes(self, notes: Sequence[Reason]) -> list[dict[str, Any]]:
-        """What was done to the rows, for the result."""
-        from scalinglab.results.types import Reason
-
-        return [note.to_dict() for note in (*notes, Reason("read", text=self.line))]
+    read = Reason("read", text=chosen.curves.understood)
+    return [note.to_dict() for note in (*chosen.lost, *notes, read)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,46 +97,21 @@ class Table(Rows):
     drop_bad: bool = False
     mixed: bool = False
 
-    def query(
-        self, x: str | list[str] | None, y: str | None, *, roles: Mapping[str, str] | None = None,
-        error: str | None = None, usual: str | None = None, beside: Sequence[str] = (), **rows: Any,
-    ) -> TableQuery:  # fmt: skip
-        """The table, and how points are taken; columns go by their standard names or by those in the file.
+    @property
+    def policy(self) -> dict[str, Any]:
+        """What is done about points that cannot be used, as functions of laws take it."""
+        return {"nan_policy": "drop" if self.drop_bad else "raise"}
 
-        Args:
-            x: None for the size that varies, as `answer` chooses it.
-            y: the column; None for the usual one, else that of `curves.columns.measure_of`.
-            roles: which of the columns asked for are n_params and n_data, ours to theirs.
-            error: the column of y's standard error.
-            usual: the column to prefer where y is not given, or that of the test.
-            beside: further columns that are measured, as a score beside a loss.
-            rows: further choices of rows, as `drop_highest`.
-        """
-        from scalinglab.answers.fitted import varying_sizes
-        from scalinglab.curves.columns import measure_of
+    def choose(
+        self, x: str | Sequence[str] | Mapping[str, str] | None = None, y: str | None = None,
+        form: str | Form = "auto", *, roles: Mapping[str, str] | None = None, **more: Any,
+    ) -> Chosen:  # fmt: skip
+        """The columns and points that `answers.fitted.choose` takes from the table."""
+        from scalinglab.answers.fitted import choose
 
-        names, where = [x] if isinstance(x, str) else x or [], self.where or {}
-        table = read_table(self.file, self.column, names, roles)
-        if x is None:
-            names = [x := varying_sizes(table.curves(), single=True)[0]]
-        of_run = {theirs: ours for ours, theirs in (roles or {}).items()}
-        columns = [table.resolve(name, of_run.get(name)) for name in names]
-        rows |= {
-            "reduce": self.reduce, "where": {table.resolve(n): value for n, value in where.items()},
-            "nan_policy": "drop" if self.drop_bad else "raise", "mixed": self.mixed,
-        }  # fmt: skip
-        if error:
-            rows["error"] = table.resolve(error)
-        # by its name here first: beside a loss of the test, a file's `loss` is that of training
-        preferred = (usual, f"test_{usual}", table.resolve(usual)) if usual else ()
-        default = next(
-            (name for name in preferred if name in table.frame), measure_of(table.frame, table.settings)
-        )
-        measured = table.resolve(y) if y else default
-        return TableQuery(
-            table.frame, columns[0] if isinstance(x, str) else columns, measured, rows, table.line,
-            tuple(table.resolve(name) for name in beside),
-        )  # fmt: skip
+        names = [x] if isinstance(x, str) else [*x.values()] if isinstance(x, Mapping) else x or ()
+        curves = self.curves(names, roles=roles)
+        return choose(curves, x, y, form, reduce=self.reduce, mixed=self.mixed, **more)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,14 +119,14 @@ class Surface(Table):
     """A table with a loss at several n_params and n_data.
 
     Args:
-        n_params: the column of the number of parameters, e.g. n_params.
-        n_data: the column of the data size in examples or tokens, e.g. n_data.
-        y: the column of the loss. Default: loss, else the measurement there is.
+        n_params: the column of the number of parameters. Default: n_params.
+        n_data: the column of the data size in examples or tokens. Default: n_data.
+        y: the column of the loss. Default: test_error, or the loss without errors.
         drop_highest: number of highest losses to leave out, e.g. 5.
     """
 
-    n_params: str = "n_params"
-    n_data: str = "n_data"
+    n_params: str | None = None
+    n_data: str | None = None
     y: str | None = None
     drop_highest: int = 0
     flops_per_param_example: float = 6.0
@@ -205,33 +136,32 @@ class Surface(Table):
         named = named or {}
         if wrong := [n for n in named if n not in form.variables]:
             raise BadInput(f"--var {wrong[0]}: {form.name} has {', '.join(form.variables)}")
-        usual = {"n_params": self.n_params, "n_data": self.n_data}
+        usual = {"n_params": self.n_params or "n_params", "n_data": self.n_data or "n_data"}
         return {v: named.get(v, usual.get(v, v)) for v in form.variables}
 
-    def fitted(self) -> tuple[TableQuery, laws.Surface]:
-        """The surface of the table; few runs with an outlier are refused, as `answer` does."""
-        from scalinglab.laws import surface
-        from scalinglab.laws.fitting.fit import outlier_note
+    def choose_surface(self, form: str | Form = "auto", named: Variables | None = None) -> Chosen:
+        """The points of a surface: of n_params and n_data, or of the variables of another form.
 
-        query = self.query_surface()
-        with query.named():
-            found = surface.fit(query.frame, **query.points)
-            outlier_note(found.law, query.y, n_params=self.n_params, n_data=self.n_data)
-        return query, found
+        Args:
+            form: whose variables are sizes; "auto": n_params and n_data.
+            named: the columns of its variables, of --var.
+        """
+        from scalinglab.laws import forms
+
+        columns = self.columns_of(forms.get("chinchilla" if form == "auto" else form), named)
+        roles: dict[str, str] = {role: columns[role] for role in ("n_params", "n_data") if role in columns}
+        unnamed = form == "auto" and not (named or self.n_params or self.n_data)
+        return self.choose(
+            None if unnamed else columns, self.y, form, roles=roles, sizes=2, drop_highest=self.drop_highest
+        )
+
+    def fitted(self) -> tuple[Chosen, laws.Surface]:
+        """The points and the surface of n_params and n_data."""
+        found = self.choose_surface().fit(**self.policy)
+        assert found.surface is not None  # of two sizes
+        return found.chosen, found.surface
 
     @property
     def cost(self) -> dict[str, Any]:
         """What an example costs, as functions of laws take it."""
         return {"flops_per_param_example": self.flops_per_param_example}
-
-    def query_surface(self, variables: Mapping[str, str] | None = None) -> TableQuery:
-        """The table and how points of a surface are taken from it.
-
-        Args:
-            variables: the form's variables and their columns; n_params and n_data by default.
-        """
-        variables = variables or {"n_params": self.n_params, "n_data": self.n_data}
-        roles = {role: variables[role] for role in ("n_params", "n_data") if role in variables}
-        return self.query(
-            [*variables.values()], self.y, roles=roles, drop_highest=self.drop_highest, usual="loss"
-        )

@@ -653,7 +653,7 @@ def fit(
     given_sizes = {n: v for n, v in options.items() if n in chosen.variables and v is not None}
     options = {n: v for n, v in options.items() if n not in chosen.variables}
     rows: dict[str, Any] = {"where": where, "drop_highest": drop_highest, "mixed": mixed, "reduce": reduce}
-    if data and (is_table(data[0]) or isinstance(data[0], Table)):
+    if data and is_table(data[0]):
         policy = options.get("nan_policy", "raise")
         columns = (chosen.variables, "loss")
         table = points_from(data, x, y, columns=columns, runs=runs, nan_policy=policy, **rows)
@@ -680,7 +680,8 @@ def fit(
 
     law = fit_form(chosen, table, delta=threshold(chosen), bounds=bounds, **options)
     if chosen.variables == NAMES:
-        points.refuse_rising(np.prod(law.points.x, axis=0), law.points.y, ("compute", y or "loss"))
+        measured = table.measured if table.names else "loss"
+        points.refuse_rising(np.prod(law.points.x, axis=0), law.points.y, ("compute", measured))
     if not (law.form.fixed or law.form.tied or law.form.zeros):
         two_dimensional(law.points.x, chosen.variables)
     # bounds, priors and ties are of the parameters of one form

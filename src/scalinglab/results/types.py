@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from scalinglab.errors import ScalinglabError
 from scalinglab.results.lines import LINES, TABLES
 from scalinglab.results.sentences import REASONS, Column, fill
 from scalinglab.support.words import without_nan
@@ -94,6 +96,15 @@ def reason_of(error: Exception) -> Reason:
     """The reason that an error carries; its message where it has none."""
     given = error.args[0] if error.args else ""
     return given if isinstance(given, Reason) else Reason("message", text=str(error).strip().rstrip("."))
+
+
+@contextmanager
+def renaming(names: Mapping[str, str]) -> Iterator[None]:
+    """Errors with other names of columns."""
+    try:
+        yield
+    except ScalinglabError as error:
+        raise type(error)(reason_of(error).renamed(names)) from error
 
 
 @dataclass(frozen=True)

@@ -79,12 +79,12 @@ class WantedLaw(Rows):
     y: str | None = None
     form: str = "auto"
 
-    def fitted(self) -> tuple[Fit, Curves]:
-        """The law of the table, and its rows."""
+    def fitted(self, curves: Curves | None = None) -> Fit:
+        """The law of the table, or of these rows of it."""
         from scalinglab.answers.fitted import choose
 
-        curves = self.curves(self.x or ())
-        return choose(curves, self.x, self.y, self.form).fit(self.form), curves
+        curves = self.curves(self.x or ()) if curves is None else curves
+        return choose(curves, self.x, self.y, self.form).fit(self.form)
 
 
 @command("fit", figure="fit")
@@ -95,7 +95,7 @@ def fit(wanted: WantedLaw) -> Output:
 
     scalinglab fit runs/ --x n_data --y test_error --form power_law --no-figure
     """
-    found, _ = wanted.fitted()
+    found = wanted.fitted()
     return Output(
         found.to_dict(), found.notebook_table(), found.summary(), figure=lambda: found.plot().figure
     )
@@ -117,7 +117,7 @@ def predict(wanted: WantedLaw, at: Sizes, level: float = 0.95) -> Output:
     from scalinglab import answers
     from scalinglab.answers.fitted import LINES
 
-    found, curves = wanted.fitted()
+    found = wanted.fitted()
     together = {note.code for note in found.notes} & {*LINES}
     unnamed = not isinstance(at, (dict, Path))
     if together and unnamed and len(found.x) == 1 < len(at):  # sizes, or a size with its data?
@@ -125,7 +125,7 @@ def predict(wanted: WantedLaw, at: Sizes, level: float = 0.95) -> Output:
             "--at: data grow with n_params in these runs, so the law is of n_params alone: name it, as in "
             f"--at n_params={at[0]:g}"
         )
-    made = found.predict(answers.sizes_from(by_name(at, found.x), found.x, curves), level=level)
+    made = found.predict(answers.sizes_from(by_name(at, found.x), found.x, found.chosen.curves), level=level)
     document = {"form": found.law.form.name, **made.to_dict()}
     return Output(document, made.notebook_table(), made.summary(), figure=lambda: made.plot().figure)
 
@@ -139,12 +139,11 @@ def plot(wanted: WantedLaw) -> Output:
     scalinglab plot runs.csv --x n_params --y loss --form power_law --figure loss.pdf
     """
     from scalinglab import answers
-    from scalinglab.answers.fitted import choose
 
     curves = wanted.curves(wanted.x or ())
     found: Any
     try:
-        found = choose(curves, wanted.x, wanted.y, wanted.form).fit(wanted.form)
+        found = wanted.fitted(curves)
         x = list(found.x)
     except MixedRows:  # each kind in its colour, as in the figure of answer
         if wanted.form != "auto":
@@ -193,9 +192,9 @@ def make(
     import scalinglab as sl
     from scalinglab.laws.extrapolation import sealed
 
-    query = table.query(x, y)
-    found = sl.laws.extrapolate(query.frame, at=at, level=level, **query.points)
-    document = sealed.make(found, seal, what=f"{query.y} at {query.x} = {at:g}")
+    chosen = table.choose(x, y, sizes=1)
+    found = sl.laws.extrapolate(chosen.table, at=at, level=level, **table.policy)
+    document = sealed.make(found, seal, what=f"{chosen.y} at {chosen.x[0]} = {at:g}")
     row = {name: document[name] for name in ("at", "mean", "low", "high")}
     text = f"{found.summary()}\nsealed: {seal} (sha256 {document['sha256'][:12]})"
     return Output(document, [row], text)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from scalinglab.cli.options import Bounds, Numbers, Priors, Sizes, Tie, Variables, Words, by_name
 from scalinglab.cli.output import Output
 from scalinglab.cli.registry import command
-from scalinglab.cli.tables import Rows, Surface, Table
+from scalinglab.cli.tables import Rows, Surface, Table, note_rows
 from scalinglab.errors import BadInput
-from scalinglab.results.types import Reason
+from scalinglab.results.types import Reason, renaming
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,22 +18,35 @@ if TYPE_CHECKING:
     from scalinglab.laws import Law
 
 
+@dataclass(frozen=True, kw_only=True)
+class How:
+    """How a form is fitted; with any of these the law itself predicts, and no average of forms."""
+
+    space: str = "log"
+    bounds: Bounds | None = None
+    prior: Priors | None = None
+    tie: Tie | None = None
+
+    def options(self, **more: Any) -> dict[str, Any]:
+        """Those that were given, as functions of laws take them."""
+        given = {"bounds": self.bounds, "priors": self.prior, "tie": self.tie, **more}
+        given |= {"space": self.space if self.space != "log" else None}
+        return {name: value for name, value in given.items() if value is not None}
+
+
 @command("laws fit", figure="law")
 def fit(
     table: Table,
+    how: How,
     x: str | None = None,
     y: str | None = None,
     form: Words = "auto",
     at: Numbers | None = None,
     level: float = 0.95,
     loss: str = "huber",
-    space: str = "log",
-    bounds: Bounds | None = None,
-    prior: Priors | None = None,
-    tie: Tie | None = None,
     error: str | None = None,
 ) -> Output:
-    """Fit a law, print its intervals and draw it.
+    """Fit a law as fit does, or with options of your own; print its intervals and draw it.
 
     scalinglab laws fit curves.csv --x n_data --y test_error
 
@@ -51,36 +64,27 @@ def fit(
     """
     import pandas as pd
 
-    import scalinglab as sl
-    from scalinglab.answers.fitted import with_columns
-    from scalinglab.laws.fitting.data import points
     from scalinglab.laws.fitting.data.points import positive
     from scalinglab.laws.fitting.law import known_parameters
     from scalinglab.results.distributions import check_level
 
     check_level(level)
     positive(at=1 if at is None else at)
-    query = table.query(x, y, error=error)
-    how: dict[str, Any] = {
-        "loss": loss, "space": space, "bounds": bounds or {}, "priors": prior or {}, "tie": tie or {}
-    }  # fmt: skip
-    laws = [sl.laws.fit(name, query.frame, **how, **query.points) for name in form]
-    for law in laws:
-        points.refuse_beyond_one(law.form.name, law.points, query.x, query.y)
-    # with nothing else asked for, the prediction is that of `laws extrapolate`: one question, one answer
-    plain = (form, loss, space) == (["auto"], "huber", "log") and not (bounds or prior or tie)
-    plain = plain and laws[0].points.error is None
+    chosen = table.choose(x, y, sizes=1, error=error)
+    options = how.options(loss=None if loss == "huber" else loss) | table.policy
+    fits = [chosen.fit(name, **options) for name in form]
+    laws = [one.law for one in fits]
     lines, rows = [], []
-    for law in laws:
-        lines.append(law.summary())
+    for one in fits:
+        lines.append(one.law.summary())
         if at is not None:
-            made = with_columns(law, (query.x,), query.y, query.unit, plain).predict(at, level=level)
+            made = one.predict(at, level=level)
             lines += [str(Reason("inside", of=remark)) for remark in made.remarks]
             rows.append(made.notebook_table())
-            rows[-1].insert(0, "form", law.form.name)
+            rows[-1].insert(0, "form", one.law.form.name)
     predictions = pd.concat(rows) if rows else pd.DataFrame()
     document = {
-        "laws": [law.to_dict() for law in laws], "notes": query.notes(laws[0].points.notes),
+        "laws": [law.to_dict() for law in laws], "notes": note_rows(chosen, laws[0].points.notes),
         "predictions": predictions.to_dict("records"),
     }  # fmt: skip
     parameters = [
@@ -94,7 +98,7 @@ def fit(
         document,
         predictions if rows else pd.DataFrame(parameters),
         "\n".join(lines),
-        figure=lambda: _fit_figure(laws, rows, query.x, query.y, level),
+        figure=lambda: _fit_figure(laws, rows, chosen.x[0], chosen.y, level),
     )
 
 
@@ -135,13 +139,10 @@ def forms() -> Output:
 @command("laws surface", figure="surface")
 def surface(
     table: Surface,
+    how: How,
     form: str = "auto",
     var: Variables | None = None,
     delta: float | None = None,
-    space: str = "log",
-    bounds: Bounds | None = None,
-    prior: Priors | None = None,
-    tie: Tie | None = None,
     compute: Numbers | None = None,
     at: Sizes | None = None,
     level: float = 0.95,
@@ -168,47 +169,40 @@ def surface(
         at: also predict the loss there: 7e9,6e10 (in the order of the variables), or by name.
         level: confidence level of the intervals of --at and --compute, e.g. 0.95.
     """
-    from scalinglab.answers.fitted import with_columns
     from scalinglab.figures import laws as figures
-    from scalinglab.laws import surface
     from scalinglab.laws.fitting.data.points import positive
-    from scalinglab.laws.fitting.fit import outlier_note
+    from scalinglab.laws.surface import forms_of
 
     positive(compute=1 if compute is None else compute)
-    tried = surface.forms_of(form, var or {})
-    columns = table.columns_of(tried[0], var)
-    query = table.query_surface(columns)
-    with query.named():
-        fitted = surface.fit(
-            query.frame, form=tried, delta="auto" if delta is None else delta, space=space,
-            bounds=bounds or {}, priors=prior or {}, tie=tie or {}, **query.points,
-        )  # fmt: skip
-    text, best = fitted.summary(query.names), fitted.notebook_table()
+    tried = forms_of(form, var or {})
+    chosen = table.choose_surface("auto" if form == "auto" and not var else tried[0], var)
+    made_of = chosen.fit(tried, **how.options(delta=delta), **table.policy)
+    fitted = made_of.surface
+    assert fitted is not None  # forms_of gives forms of several variables
+    text, best = made_of.summary(), fitted.notebook_table()
     document: dict[str, Any] = {
         "form": fitted.law.form.name, "weights": fitted.weights,
         "parameters": fitted.determined, "errors": fitted.errors,
         "intervals": fitted.parameter_intervals(), "objective": fitted.objective,
         "certificate": vars(fitted.law.certificate), "points": len(fitted.law.points.y),
         "not_determined": list(fitted.undetermined), "interval_method": fitted.method,
-        "notes": query.notes(fitted.law.points.notes),
+        "notes": note_rows(chosen, made_of.notes),
     }  # fmt: skip
     if compute is not None:
-        with query.named():
-            outlier_note(fitted.law, query.y, **columns)  # as answer refuses it
+        with renaming(chosen.names):
             optimal = fitted.compute_optimal(compute, level=level, **table.cost)
-        text += "\n\n" + replace(optimal, caution=None).summary(query.names)  # the fit has it
+        text += "\n\n" + replace(optimal, caution=None).summary(chosen.names)  # the fit has it
         best = optimal.table()
         document["compute_optimal"] = best.to_dict("records")
     if at is not None:
-        predictor = with_columns(fitted, tuple(columns.values()), query.y, query.unit)
-        made = predictor.predict(by_name(at, [*columns]), level=level)
+        made = made_of.predict(by_name(at, chosen.x), level=level)
         text += "\n\n" + made.summary()
         best = made.notebook_table()
         document["predictions"] = best.to_dict("records")
 
     return Output(
         document, best, text,
-        figure=lambda: figures.surface(fitted, compute=compute, loss=query.y, **table.cost),
+        figure=lambda: figures.surface(fitted, compute=compute, loss=chosen.y, **table.cost),
     )  # fmt: skip
 
 
@@ -225,17 +219,17 @@ def extrapolate(
     """
     import scalinglab as sl
 
-    query = table.query(x, y)
-    found = sl.laws.extrapolate(query.frame, at=at, level=level, **query.points)
-    columns = {query.x: found.at, query.y: found.mean, "low": found.low, "high": found.high}
+    chosen = table.choose(x, y, sizes=1)
+    found = sl.laws.extrapolate(chosen.table, at=at, level=level, **table.policy)
+    (x,), y = chosen.x, chosen.y
+    columns = {x: found.at, y: found.mean, "low": found.low, "high": found.high}
     document = {
         **columns, "weights": found.weights, "backtest_error": found.backtest_error, "level": found.level,
-        "notes": query.notes(found.notes),
+        "notes": note_rows(chosen, found.notes),
     }  # fmt: skip
     return Output(
-        document, columns, found.summary(),
-        figure=lambda: found.plot(x=query.x, y=query.y, backtests=True).figure,
-    )  # fmt: skip
+        document, columns, found.summary(), figure=lambda: found.plot(x=x, y=y, backtests=True).figure
+    )
 
 
 @command("laws collapse", figure="collapse")
@@ -332,12 +326,13 @@ def downstream(
         known_compute = compute is None and read.resolve("compute") in read.frame
         x = ["compute"] if known_compute else ["n_params", "n_data"]
     roles = dict(zip(("n_params", "n_data"), x, strict=False)) if len(x) > 1 else {}
-    first, *more = loss or [None]
-    query = table.query(x if len(x) > 1 else x[0], first, roles=roles, usual="loss", beside=[score, *more])
-    column, *others = query.beside
+    curves = table.curves(x, roles=roles)
+    sizes, column = [curves.resolve(name) for name in x], curves.resolve(score)
+    losses = [curves.resolve(name) for name in loss or ["loss"]]
     known = scores.fit(
-        query.frame, loss=[query.y, *others], score=column, chance=chance, x=query.x, **query.rows
-    )
+        curves, loss=losses, score=column, chance=chance, x=sizes if len(sizes) > 1 else sizes[0],
+        reduce=table.reduce, mixed=table.mixed, **table.policy,
+    )  # fmt: skip
     places: Any = at
     if compute is not None:
         places = known.optimal_sizes(compute, flops_per_param_example=flops_per_param_example)
@@ -348,7 +343,7 @@ def downstream(
     if places is None:
         return Output(document, known.notebook_table(), known.summary(), figure=lambda: known.plot().figure)
     found = known.predict(places, level=level, widest=widest)
-    typed = dict(zip((*known.x, query.y, column), (*x, first or query.y, score), strict=True))
+    typed = dict(zip((*known.x, losses[0], column), (*x, (loss or losses)[0], score), strict=True))
     rows = found.notebook_table().rename(columns=typed)
     document |= {"predictions": rows.to_dict("records"), "refused": found.to_dict()["refused"]}
     return Output(document, rows, f"{known.summary()}\n{found.summary()}", figure=lambda: found.plot().figure)

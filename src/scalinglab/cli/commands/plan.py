@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 from scalinglab.cli.options import Bounds, Numbers, Sizes, Variables, Words, by_name
 from scalinglab.cli.output import Output
 from scalinglab.cli.registry import command
-from scalinglab.cli.tables import Rows, Surface, Table, read_table
+from scalinglab.cli.tables import Rows, Surface, Table, read_table, with_notes
 from scalinglab.errors import BadInput, nearest
+from scalinglab.results.types import renaming
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from scalinglab.cli.tables import TableQuery
+    from scalinglab.answers.fitted import Chosen
     from scalinglab.laws.planning.next_runs import NextRuns
     from scalinglab.laws.planning.questions import Answer, Straightness
     from scalinglab.readers.tables import Understood
@@ -30,15 +31,15 @@ def optimal(table: Surface, compute: Numbers) -> Output:
     Args:
         compute: compute in FLOPs: '1e21', '1e20,1e22' or 'low:high:n'.
     """
-    query, fitted = table.fitted()
-    with query.named():
+    chosen, fitted = table.fitted()
+    with renaming(chosen.names):
         best = fitted.compute_optimal(compute, **table.cost)
     rows = best.table()
     document = {
         "parameters": fitted.determined, "weights": fitted.weights, "optimal": rows.to_dict("records")
     }  # fmt: skip
     notes = (*fitted.law.points.notes, *fitted.others_weigh)
-    return query.output(document, rows, best.summary(query.names), notes)
+    return with_notes(chosen, document, rows, best.summary(chosen.names), notes)
 
 
 @command("plan inference")
@@ -55,14 +56,14 @@ def inference(table: Surface, loss: float, used: Numbers) -> Output:
 
     from scalinglab.laws.planning.inference import inference_optimal
 
-    query, fitted = table.fitted()
-    with query.named():
+    chosen, fitted = table.fitted()
+    with renaming(chosen.names):
         plans = [inference_optimal(fitted, loss, amount, **table.cost) for amount in used]
     rows = pd.DataFrame([vars(plan) for plan in plans]).drop(columns=["compute_optimal", "loss_interval"])
     rows[["loss_low", "loss_high"]] = [plan.loss_interval for plan in plans]
-    text = "\n".join(plan.summary(query.names) for plan in plans)
+    text = "\n".join(plan.summary(chosen.names) for plan in plans)
     document = {"parameters": fitted.determined, "plans": rows.to_dict("records")}
-    return query.output(document, rows, text, fitted.law.points.notes)
+    return with_notes(chosen, document, rows, text, fitted.law.points.notes)
 
 
 @command("plan approaches", figure="approaches", draws_unasked=False)
@@ -77,17 +78,17 @@ def approaches(table: Surface, compute: float) -> Output:
     from scalinglab.figures import laws as figures
     from scalinglab.laws import plan
 
-    query = table.query_surface()
-    with query.named():
-        found = plan.approaches(query.frame, compute=compute, **query.points, **table.cost)
+    chosen = table.choose_surface()
+    with renaming(chosen.names):
+        found = plan.approaches(chosen.table, compute=compute, **table.policy, **table.cost)
     rows = [
         {"approach": r.name, "a": r.exponent, "a_low": r.exponent_interval.low,
          "a_high": r.exponent_interval.high, "n_params": r.n_params, "n_params_low": r.n_params_interval.low,
          "n_params_high": r.n_params_interval.high, "n_data": r.n_data, "bias": r.bias}
         for r in found.rows
     ]  # fmt: skip
-    return query.output(
-        {"approaches": rows}, rows, found.summary(query.names), found.notes,
+    return with_notes(
+        chosen, {"approaches": rows}, rows, found.summary(chosen.names), found.notes,
         figure=lambda: figures.approaches(found, found.surface, **table.cost),
     )  # fmt: skip
 
@@ -140,31 +141,54 @@ def next_runs(
         share: print the cheapest plan with this share of what the whole budget narrows, e.g. 0.8. Default:
             all of it with --budget, else 0.8.
     """
-    from scalinglab.answers.fitted import choose
-    from scalinglab.laws import plan
+    from scalinglab.laws import forms, plan
 
     if share is not None and not 0 < share <= 1:
         raise BadInput(f"--share {share:g} must lie between 0 and 1, as in 0.8")
-    if form in (None, "auto") and x is None and compute is None and (at is None or len(at) == 1):
-        varying = choose(table.curves(printed=False), y=table.y).x
-        x = varying[0] if len(varying) == 1 else "n_data" if at is not None else None
-    query, columns, wanted = _plan_of(table, form, x, var)
-    if len(columns) > 1:
-        wanted["compute"] = compute
+    named = None if form in (None, "auto") else form
+    chosen = _planned_points(table, named, x, var, compute is None and (at is None or len(at) == 1), at)
+    columns = [x or chosen.x[0]]
+    wanted: dict[str, Any] = table.policy
+    if chosen.is_surface:
+        wanted |= {"compute": compute} | table.cost
+        columns = [*table.columns_of(forms.get(named or "chinchilla"), var).values()]
     if pool is not None:
         possible = read_table(pool, table.column)
         wanted["candidates"] = _values(possible, columns)
         wanted["cost"] = _values(possible, [cost or "cost"])[:, 0]
-    elif len(columns) == 1 and cost is not None:
+    elif not chosen.is_surface and cost is not None:
         each = _number("--cost ", cost)
         wanted["cost"] = lambda size: each * size
     if target is not None:
         at = _values(read_table(target, table.column), columns)
-    with query.named():
-        found = plan.next_runs(query.frame, budget=budget, at=at, share=share, **wanted, **query.points)
-    if len(columns) == 1 and pool is None:
-        found = replace(found, unit="FLOPs" if cost is not None else _unit(query))
-    return _planned(query, found, **({} if pool is None else {"row": found.index}))
+    with renaming(chosen.names):
+        found = plan.next_runs(chosen.table, budget=budget, at=at, share=share, form=named, **wanted)
+    if not chosen.is_surface and pool is None:
+        unit = chosen.units[chosen.x[0]]
+        unit = "FLOPs" if cost is not None else f"units of {unit}" if unit == chosen.x[0] else unit
+        found = replace(found, unit=unit)
+    return _planned(chosen, found, **({} if pool is None else {"row": found.index}))
+
+
+def _planned_points(
+    table: Surface, form: str | None, x: str | None, var: Variables | None, any_size: bool, at: Any
+) -> Chosen:
+    """The points that a plan starts from: of one column x, or of a surface.
+
+    Args:
+        any_size: whether the sizes that vary decide.
+    """
+    from scalinglab.laws import forms
+
+    if form is not None and len(forms.get(form).variables) > 1:
+        return table.choose_surface(form, var)
+    if form is None and x is None and any_size:
+        chosen = table.choose(y=table.y, drop_highest=table.drop_highest)
+        if at is None or not chosen.is_surface:
+            return chosen
+    elif form is None and x is None:
+        return table.choose_surface(named=var)
+    return table.choose(x or "n_data", table.y, form or "auto", drop_highest=table.drop_highest)
 
 
 def _values(read: Understood, names: list[str]) -> np.ndarray:
@@ -175,43 +199,19 @@ def _values(read: Understood, names: list[str]) -> np.ndarray:
     return read.frame[resolved].to_numpy(float)  # type: ignore[no-any-return]
 
 
-def _plan_of(
-    table: Surface, form: str | None, x: str | None, var: Variables | None
-) -> tuple[TableQuery, list[str], dict[str, Any]]:
-    """The table, the columns of a run's variables, and the form and FLOP count, that a plan starts from."""
-    from scalinglab.laws import forms
-
-    named = None if form == "auto" else form
-    chosen = forms.get(named or ("chinchilla" if x is None else "power_law_offset"))
-    wanted: dict[str, Any] = {"form": chosen if named else None}
-    if len(chosen.variables) == 1:
-        column = x or "n_data"
-        return table.query(column, table.y), [column], wanted
-    columns = table.columns_of(chosen, var)
-    return table.query_surface(columns), [*columns.values()], wanted | table.cost
-
-
-def _unit(query: TableQuery) -> str:
-    """What one unit of the column of sizes is."""
-    from scalinglab.answers.fitted import UNITS
-
-    return query.unit if query.x == "n_data" else UNITS.get(query.x, f"units of {query.x}")
-
-
-def _planned(query: TableQuery, found: NextRuns, **more: Any) -> Output:
+def _planned(chosen: Chosen, found: NextRuns, **more: Any) -> Output:
     """A plan; `more` are further columns of its runs."""
-    if len(found.variables) == 1:
-        of = f"1 - {query.y}" if found.quantity else ""
-        found = replace(found, variables=(str(query.x),), quantity=of)
+    if not chosen.is_surface:
+        found = replace(found, variables=chosen.x, quantity=f"1 - {chosen.y}" if found.quantity else "")
     rows = found.notebook_table().assign(**more)
     rows.insert(rows.columns.get_loc("cost") + 1, "unit", found.unit)
     prediction = found.prediction if len(found.prediction) > 1 else float(found.prediction[0])
     document = {
-        "quantity": found.quantity or query.y, "prediction": prediction, "half_width": found.before,
+        "quantity": found.quantity or chosen.y, "prediction": prediction, "half_width": found.before,
         "budget": found.budget, "unit": found.unit, "worth_it": found.worth_it, "verdict": str(found.verdict),
         "runs": rows.to_dict("records"),
     }  # fmt: skip
-    return query.output(document, rows, found.summary(query.names), found.notes)
+    return with_notes(chosen, document, rows, found.summary(chosen.names), found.notes)
 
 
 @command("plan hyperparameters", figure="hyperparameters", draws_unasked=False)
@@ -337,19 +337,19 @@ def size_for(
 
     if not target > 0:
         raise BadInput(f"--target {target:g} must be positive: the value of {y or 'y'} to reach")
-    query = table.query(x, y)
-    if query.y == "test_accuracy" and "test_error" in query.frame:
+    chosen = table.choose(x, y, sizes=1)
+    if chosen.y == "test_accuracy" and "test_error" in chosen.curves.frame:
         if not target < 1:
             raise BadInput(f"--target {target:g}: an accuracy is a fraction below 1; give 0.95 for 95 %")
-        query, target = replace(query, y="test_error"), 1 - target
-    found = plan.size_for(query.frame, target, form=form, **query.points)
-    return _answered(query, found, f"{found.form}: {found.text}")
+        chosen, target = table.choose(x, "test_error", sizes=1), 1 - target
+    found = plan.size_for(chosen.table, target, form=form, **table.policy)
+    return _answered(chosen, found, f"{found.form}: {found.text}")
 
 
-def _answered(query: TableQuery, found: Answer | Straightness, text: str) -> Output:
+def _answered(chosen: Chosen, found: Answer | Straightness, text: str) -> Output:
     document = found.to_dict()
     row = {name: value for name, value in document.items() if name not in ("notes", "reason")}
-    return query.output(document, [row], text, found.notes)
+    return with_notes(chosen, document, [row], text, found.notes)
 
 
 @command("plan bend")
@@ -360,6 +360,6 @@ def bend(table: Table, x: str | None = None, y: str | None = None) -> Output:
     """
     from scalinglab.laws import plan
 
-    query = table.query(x, y)
-    found = plan.still_power_law(query.frame, **query.points)
-    return _answered(query, found, found.text)
+    chosen = table.choose(x, y, sizes=1)
+    found = plan.still_power_law(chosen.table, **table.policy)
+    return _answered(chosen, found, found.text)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from scalinglab.cli.options import ARGUMENT, Columns, File, Numbers
 from scalinglab.cli.output import Output
 from scalinglab.cli.registry import command
-from scalinglab.cli.tables import Rows, Table, read_table
+from scalinglab.cli.tables import Rows, read_table
 from scalinglab.errors import BadInput, nearest
 
 if TYPE_CHECKING:
@@ -43,13 +43,13 @@ def speedup(
         at_least: exit with status 1 unless the low end of the interval reaches this factor, e.g. 1.2.
     """
     import scalinglab as sl
-    from scalinglab.laws.fitting.data.from_curves import points_of
+    from scalinglab.answers.fitted import choose
 
     if at_least is not None and not at_least > 0:
         raise BadInput(f"--at-least {at_least:g} must be positive: 1.02 asks for 2 % less compute than B")
-    queries = [Table(file=file, column=column).query(x, y, usual="loss") for file in (a, b)]
-    points = [points_of(query.frame, query.x, query.y) for query in queries]
-    found = sl.laws.speedup(*((p.x, p.y, p.runs) for p in points), at=at, parallel=at is None)
+    recipes = [choose(Rows(file=file, column=column).curves([x]), x, y) for file in (a, b)]
+    points = ((one.table.x, one.table.y, one.table.runs) for one in recipes)
+    found = sl.laws.speedup(*points, at=at, parallel=at is None)
     text, status = found.summary(), 0
     document: dict[str, Any] = {
         "factor": found.factor, "low": found.low, "high": found.high, "level": found.level,
@@ -62,7 +62,7 @@ def speedup(
         verdict = "passed" if document["passed"] else "not reached"
         text += f"\n{verdict}: the low end is {found.low:.3g}, asked for was {at_least:g}"
     row = {name: value for name, value in document.items() if name != "at"}
-    return Output(document, [row], text, figure=lambda: found.plot(x=x, y=queries[0].y).figure, status=status)
+    return Output(document, [row], text, figure=lambda: found.plot(x=x, y=recipes[0].y).figure, status=status)
 
 
 @command("laws schedule")

@@ -171,16 +171,13 @@ def without_few(law: Solution) -> tuple[Solution, np.ndarray] | None:
     )
 
 
-def outlier_note(law: Law, y: str = "y", **names: str) -> tuple[Reason, ...]:
+def outlier_note(law: Law) -> tuple[Reason, ...]:
     """The note of `fit` on the run that does not follow the others; none where all do.
-
-    Args:
-        y, names: what the measurement and the variables are called.
 
     Raises:
         NotDetermined: the others are too few to outweigh it.
     """
-    note = tuple(note.renamed({"y": y, **names}) for note in law.points.notes if note.code in outliers.CODES)
+    note = tuple(note for note in law.points.notes if note.code in outliers.CODES)
     if note and few_runs(law):
         raise NotDetermined(note[0])
     return note
@@ -196,15 +193,10 @@ def table_outlier_note(table: Table, nan_policy: str = "raise") -> tuple[Reason,
     if not table.names:
         return ()
     try:
-        if points.is_complement(table.x, table.y):
-            table = table.complement()
-        data = points.check(table.x, table.y, runs=table.runs, nan_policy=nan_policy)
-        form = forms.get(automatic(data.x))
-        _enough(form, data)
-        law = fit(form, table, nan_policy=nan_policy)
+        law = fit("auto", table, nan_policy=nan_policy)
     except ScalinglabError:  # without a law there is none to follow
         return ()
-    return outlier_note(law, table.measured, x=table.names[0])
+    return outlier_note(law)
 
 
 LEAST_NOISE = 1e-4  # guard: of ln y, against which priors are weighed: points on a curve would outweigh any

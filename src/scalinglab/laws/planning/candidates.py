@@ -7,21 +7,22 @@ up to four times beyond the largest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
 
 from scalinglab.errors import BadInput
-from scalinglab.laws import forms, surface
+from scalinglab.laws import forms
 from scalinglab.laws.extrapolation.stacking import Continuation, continuation
-from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.data.from_curves import Rows, is_table, points_from
-from scalinglab.laws.fitting.fit import fit, outlier_note, table_outlier_note
+from scalinglab.laws.fitting.fit import table_outlier_note
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.fitting.statistics import WIDE
 from scalinglab.laws.forms.base import Form
+from scalinglab.laws.forms.surfaces import NAMES as PAIR
+from scalinglab.laws.of_table import fit_table
 from scalinglab.laws.optimum import NEAR, best_split
 from scalinglab.laws.surface import Surface
 
@@ -121,17 +122,14 @@ def _at_tried_settings(x: np.ndarray, sizes: list[int]) -> np.ndarray:
 
 def law_or_surface(
     given: Any, x: str | Sequence[str] | None, y: str | None, form: str | Form | None, reduce: str,
-    options: Mapping[str, Any] | None = None, **rows: Unpack[Rows],
+    **rows: Unpack[Rows],
 ) -> Law | Surface:  # fmt: skip
-    """A law or surface as it is, or one fitted to a table: a law where x is one column, else a surface.
-
-    A table of few runs of which one does not follow the others is refused (`fit.outlier_note`).
+    """A law or surface as it is, or that of a table: a law where x is one column, else a surface.
 
     Args:
         given: a `Law`, a `Surface`, or a table of curves.
         x, y, reduce, rows: columns of the table and which rows of it count.
         form: of the law or surface; by default "auto" of one column x, else those of surfaces, averaged.
-        options: of the fit to a table, as in `scalinglab.laws.fit`.
     """
     if not is_table(given):
         _no_columns(x, y, rows)
@@ -140,32 +138,13 @@ def law_or_surface(
                 f"a {type(given).__name__} is not a law: give a Law (laws.fit) or a table of curves"
             )
         return given
-    found = _of_table(given, x, y, form, reduce, options or {}, **rows)
-    law = found.law if isinstance(found, Surface) else found
-    columns = (law.form.variables, "loss") if isinstance(found, Surface) else ("n_data", None)
-    table = points_from((given,), x, y, columns=columns, reduce=reduce, **_of_one(rows))
-    outlier_note(law, table.measured, **dict(zip(law.form.variables, table.names, strict=True)))
-    return found
-
-
-def _of_table(
-    given: Any, x: str | Sequence[str] | None, y: str | None, form: str | Form | None, reduce: str,
-    options: Mapping[str, Any], **rows: Unpack[Rows],
-) -> Law | Surface:  # fmt: skip
-    if form is None and isinstance(x, str):
-        return fit("auto", given, x=x, y=y, reduce=reduce, **options, **_of_one(rows))
-    if form is None:
-        return surface.fit(given, x=x, y=y, reduce=reduce, **options, **rows)
-    chosen = forms.get(form)
-    if len(chosen.variables) == 1:
-        if x is not None and not isinstance(x, str):
-            raise BadInput(f"{chosen.name} is a law of one variable, and x= names {len(x)}: give one")
-        law = fit(chosen, given, x=x, y=y, reduce=reduce, **options, **_of_one(rows))
-        points.refuse_beyond_one(law.form.name, law.points, x or "x", y or "y")
-        return law
-    if isinstance(x, str):
-        raise BadInput(f"{chosen.name} is a surface over {', '.join(chosen.variables)}: x= names one, {x}")
-    return surface.fit(given, x=x or chosen.variables, y=y, form=chosen, reduce=reduce, **options, **rows)
+    variables = PAIR if form is None else forms.get(form).variables
+    if isinstance(x, str) or len(variables) == 1:
+        columns: tuple[Any, str | None] = "n_data", None
+    else:
+        columns = variables, "loss"
+    table = points_from((given,), x, y, columns=columns, reduce=reduce, **rows)
+    return fit_table(table, "auto" if form is None else form, nan_policy=rows.get("nan_policy", "raise"))
 
 
 def law_or_continuation(
@@ -179,9 +158,8 @@ def law_or_continuation(
         _no_columns(x, y, rows)
         return given
     if is_table(given) and form == "auto":
-        chosen_rows = _of_one(rows)
-        policy = chosen_rows.pop("nan_policy", "raise")
-        table = points_from((given,), x, y, reduce=reduce, **chosen_rows)
+        policy = rows.get("nan_policy", "raise")
+        table = points_from((given,), x, y, reduce=reduce, **rows)
         found = continuation(table.x, table.y, nan_policy=policy)
         notes = (*table.notes, *found.points.notes, *table_outlier_note(table, policy))
         return replace(found, points=replace(found.points, notes=notes))
@@ -198,13 +176,8 @@ def column_names(
     """What x and y are called: the columns of a table; "x" and "y" of a law."""
     if not is_table(given):
         return x or "x", y or "y"
-    table = points_from((given,), x, y, reduce=reduce, **_of_one(rows))
+    table = points_from((given,), x, y, reduce=reduce, **rows)
     return table.names[0], table.measured
-
-
-def _of_one(rows: Rows) -> dict[str, Any]:
-    """The choices of rows that apply to a law of one variable."""
-    return {name: value for name, value in rows.items() if name != "drop_highest"}
 
 
 def _no_columns(x: Any, y: Any, rows: Rows) -> None:

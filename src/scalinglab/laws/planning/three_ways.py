@@ -24,9 +24,8 @@ from scalinglab.errors import BadInput
 from scalinglab.laws import surface
 from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.data.from_curves import Rows, is_table
-from scalinglab.laws.fitting.law import Law
+from scalinglab.laws.fitting.fit import outlier_note
 from scalinglab.laws.fitting.uncertainty import profile
-from scalinglab.laws.planning.candidates import law_or_surface
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
 from scalinglab.results.distributions import FEWEST, UNKNOWN, Draws, Interval, interval, slope
 from scalinglab.results.types import Reason, Remark, TableRows, Worded
@@ -116,12 +115,10 @@ def approaches(
     """
     points.positive(compute=compute, flops_per_param_example=flops_per_param_example)
     points.positive(budgets=1.0 if budgets is None else budgets)
-    fitted: Law | Surface
+    columns: dict[str, Any] = {"x": x, "y": y, "reduce": reduce, **rows}
+    fitted = surface.fit(*data, form="chinchilla", runs=runs, seed=seed, **columns)
     if data and is_table(data[0]):
-        fitted = law_or_surface(data[0], x, y, "chinchilla", reduce, {"runs": runs, "seed": seed}, **rows)
-    else:
-        fitted = surface.fit(*data, form="chinchilla", runs=runs, seed=seed, **rows)
-    assert isinstance(fitted, Surface)  # chinchilla is one
+        outlier_note(fitted.law)
     known = fitted.law.points
     n, spent = known.x[0], flops_per_param_example * known.x[0] * known.x[1]
     slices = np.asarray(budgets, float) if budgets is not None else default_budgets(spent)

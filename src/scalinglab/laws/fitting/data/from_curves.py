@@ -117,8 +117,8 @@ class Table:
 
 
 def is_table(data: Any) -> bool:
-    """Whether this is a table of curves and not an array."""
-    return isinstance(data, (Curves, pd.DataFrame))
+    """Whether this is a table of curves, or its points, and not an array."""
+    return isinstance(data, (Curves, pd.DataFrame, Table))
 
 
 def under_names(table: Any, wanted: Sequence[str]) -> Any:
