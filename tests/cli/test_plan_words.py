@@ -73,7 +73,7 @@ def test_the_next_run_is_planned_without_options(runs, asked, tmp_path):
 )
 def test_the_next_run_is_of_one_variable_where_one_size_or_column_is_given(runs, asked, words, form, x, at):
     with pytest.raises(BadInput, match="seen"):
-        run("next", runs, "--budget", "1e20", "--mixed", *words)
+        run("next", runs, "--budget", "1e20", "--y", "loss", "--mixed", *words)
     (found,) = asked
     assert found["form"] == form
     assert found["x"] == x
@@ -85,7 +85,7 @@ def test_the_next_run_is_of_one_variable_where_one_size_or_column_is_given(runs,
 def test_the_cost_of_a_run_of_one_variable_is_its_size_or_so_many_flops_each(runs, asked):
     for words in ([], ["--cost", "3e9"]):
         with pytest.raises(BadInput, match="seen"):
-            run("next", runs, "--budget", "1e20", "--at", "1e6", "--mixed", *words)
+            run("next", runs, "--budget", "1e20", "--at", "1e6", "--y", "loss", "--mixed", *words)
     plain, priced = asked
     assert "cost" not in plain
     assert priced["cost"](10.0) == 3e10

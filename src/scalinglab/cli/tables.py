@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from scalinglab.cli.options import Columns, File, Variables, Where
 from scalinglab.cli.output import Output, say
 from scalinglab.errors import BadInput
+from scalinglab.results.types import Reason, renaming
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from scalinglab.laws import surface as laws
     from scalinglab.laws.forms.base import Form
     from scalinglab.readers.tables import Understood
-    from scalinglab.results.types import Reason
 
 
 def read_table(
@@ -79,8 +79,6 @@ def with_notes(
 
 def note_rows(chosen: Chosen, notes: Sequence[Reason]) -> list[dict[str, Any]]:
     """What was done to the rows, for the document of a result."""
-    from scalinglab.results.types import Reason
-
     read = Reason("read", text=chosen.curves.understood)
     return [note.to_dict() for note in (*chosen.lost, *notes, read)]
 
@@ -157,9 +155,11 @@ class Surface(Table):
 
     def fitted(self) -> tuple[Chosen, laws.Surface]:
         """The points and the surface of n_params and n_data."""
-        found = self.choose_surface().fit(**self.policy)
+        chosen = self.choose_surface()
+        with renaming(chosen.names):
+            found = chosen.fit(**self.policy)
         assert found.surface is not None  # of two sizes
-        return found.chosen, found.surface
+        return chosen, found.surface
 
     @property
     def cost(self) -> dict[str, Any]:

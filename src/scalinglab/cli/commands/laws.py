@@ -176,7 +176,8 @@ def surface(
     positive(compute=1 if compute is None else compute)
     tried = forms_of(form, var or {})
     chosen = table.choose_surface("auto" if form == "auto" and not var else tried[0], var)
-    made_of = chosen.fit(tried, **how.options(delta=delta), **table.policy)
+    with renaming(chosen.names):
+        made_of = chosen.fit(tried, **how.options(delta=delta), **table.policy)
     fitted = made_of.surface
     assert fitted is not None  # forms_of gives forms of several variables
     text, best = made_of.summary(), fitted.notebook_table()
