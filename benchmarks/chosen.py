@@ -11,7 +11,7 @@
   of the same turned over, with noise of a share of their whole change: how many of each count as rising.
 - `in-progress`: how many errors of the expected size count beside those seen (`in_progress.PRIOR_COUNT`): the
   share of bands that hold the final loss, on the smaller runs of field/while-it-trains.
-- `tables`: of public runs, how far neighbouring sizes lie apart in ln size (`points.SAME_SIZE`), and how
+- `tables`: of public runs, how far neighbouring sizes lie apart in ln size (`SAME_SIZE`), and how
   often two runs of one size measure the same to so many digits (`rows.DIGITS_OF_COPIES`).
 - `optimum`: how far beyond runs of a narrow range the best model is answered (`optimum.NEAR`): draws of 4 × 4
   runs of a sum of two powers with 0.5 % noise, the share whose 95 % interval holds the true size, and the

@@ -19,8 +19,9 @@ from typer.testing import CliRunner
 
 from scalinglab.cli import app, main
 from scalinglab.cli.options import numbers
-from scalinglab.cli.output import Output, plain, render
+from scalinglab.cli.output import Output, render
 from scalinglab.errors import BadInput
+from scalinglab.results.types import as_json
 
 
 def emit(document, table=None, **where) -> None:
@@ -284,7 +285,7 @@ def test_grid_refuses_what_it_cannot_read(text: str):
 
 
 def test_plain_has_no_nan():
-    assert plain({"a": np.array([1.0, np.nan]), "b": np.float32(np.inf), "c": (np.int64(2), "x")}) == {
+    assert as_json({"a": np.array([1.0, np.nan]), "b": np.float32(np.inf), "c": (np.int64(2), "x")}) == {
         "a": [1.0, None], "b": None, "c": [2, "x"],
     }  # fmt: skip
 

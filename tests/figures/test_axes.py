@@ -48,10 +48,10 @@ def test_panels_are_counted_and_those_left_over_are_empty(count: int, across: in
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "is_plain"), [(1e-3, 9e4, True), (9e-4, 10, False), (1, 1e5, False), (1, 1.2e5, False)]
+    ("low", "high", "plain"), [(1e-3, 9e4, True), (9e-4, 10, False), (1, 1e5, False), (1, 1.2e5, False)]
 )
-def test_plain_numbers_are_for_axes_between_a_thousandth_and_a_hundred_thousand(low, high, is_plain):
-    assert style.plain(low, high) == is_plain
+def test_plain_numbers_are_for_axes_between_a_thousandth_and_a_hundred_thousand(low, high, plain):
+    assert style.is_plain(low, high) == plain
 
 
 @pytest.mark.parametrize(

@@ -41,14 +41,12 @@ from scalinglab.answers.study import (
     least_absolute,
     mean_rows,
     minority,
-    numbered,
     studies_of,
 )
 from scalinglab.curves import Curves
-from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE, is_seed
+from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE, is_seed, size_groups
 from scalinglab.errors import BadInput
 from scalinglab.laws import scores
-from scalinglab.laws.fitting.data.points import SAME_SIZE
 from scalinglab.laws.fitting.outliers import unlikely
 from scalinglab.readers.tables.layout import WENT_ON
 from scalinglab.results.distributions import median_scale
@@ -250,7 +248,7 @@ def duplicates(study: Study) -> Iterator[Doubt]:
 def few_points(study: Study) -> Iterator[Doubt]:
     """IsoFLOP curves of too few sizes to show a minimum."""
     known = study.frame[(study.frame[[study.budget, study.size]] > 0).all(axis=1)]
-    computes = numbered(known[study.budget], SAME_SIZE)
+    computes = pd.Series(size_groups(known[study.budget]), known.index)
     few = known.groupby(computes)[study.size].transform("nunique").between(2, FEWEST - 1)  # one is no curve
     if few.any():
         yield doubted(study, "few_points", few.index[few], curves=computes[few].nunique(), needed=FEWEST)

@@ -14,12 +14,11 @@ import pandas as pd
 from scipy import stats
 
 from scalinglab.curves import Curves
-from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE, is_seed
+from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE, is_seed, size_groups
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.laws import forms
 from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.data.from_curves import under_names
-from scalinglab.laws.fitting.data.points import SAME_SIZE
 from scalinglab.laws.fitting.data.rows import DIGITS_OF_COPIES
 from scalinglab.laws.fitting.fit import fit_points, without_few
 from scalinglab.laws.fitting.solution import Solution
@@ -155,17 +154,6 @@ def least_absolute(design: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.asarray(found)
 
 
-def numbered(values: pd.Series, apart: float) -> pd.Series:
-    """The numbers of groups of values, from the smallest, that lie farther apart than a relative distance.
-
-    >>> numbered(pd.Series([0.2, 0.0, 0.201, 1.0]), 0.05).tolist()
-    [1.0, 0.0, 1.0, 2.0]
-    """
-    order = np.sort(values.dropna().unique())
-    groups = np.cumsum(np.r_[0.0, np.diff(np.log(np.maximum(order, 1e-300))) > apart])
-    return values.map(dict(zip(order, groups, strict=True)))
-
-
 def best_size_exponent(curves: Sequence[Parabola]) -> float:
     """The exponent a of N* ∝ C^a by a line through the minima; NaN of fewer than three."""
     inside = [c for c in curves if c.has_minimum]
@@ -244,7 +232,10 @@ class Study:
         for column in self.columns(SCHEDULE):
             found[column] = self.frame[column]
             if column in numbers:
-                ratios = [numbered(numbers[column] / unit, SAME_RATIO) for unit in (1.0, *units)]
+                ratios = [
+                    pd.Series(size_groups(numbers[column] / unit, SAME_RATIO), numbers.index)
+                    for unit in (1.0, *units)
+                ]
                 fewest = min(ratios, key=lambda ratio: int(ratio.nunique()))
                 usual = fewest == fewest.mode().iloc[0] if fewest.notna().any() else fewest
                 if fewest.nunique() <= FEW_KINDS:
@@ -333,7 +324,7 @@ class Study:
         known = known[(known[[self.budget, self.loss, self.size]] > 0).all(axis=1)]
         if known.empty:
             return []
-        label = numbered(known[self.budget], SAME_SIZE)  # those that differ by rounding are one
+        label = pd.Series(size_groups(known[self.budget]), known.index)
         if self.data is not None and label.nunique() > known[self.data].nunique():
             return []  # a grid of N and D, some of whose products agree
         found = []

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-import math
 import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scalinglab.errors import BadInput
-from scalinglab.results.types import Reason
+from scalinglab.results.types import as_json
 from scalinglab.support.whole_files import write_whole
 from scalinglab.support.words import unbroken, without_nan
 
@@ -108,7 +107,7 @@ def render(
 
 def with_header(command: str, document: Mapping[str, Any]) -> dict[str, Any]:
     """A result in plain values, with the version of its schema and the command that it is of."""
-    return {"schema": SCHEMA, "command": command, **plain(document)}
+    return {"schema": SCHEMA, "command": command, **as_json(document)}
 
 
 def print_document(command: str, document: Mapping[str, Any]) -> None:
@@ -147,7 +146,7 @@ def resumable() -> Iterator[None]:
 def write(document: Mapping[str, Any], table: pd.DataFrame, out: Path) -> None:
     """Write a result by the file's ending."""
     writers: dict[str, Any] = {
-        ".json": lambda path: path.write_text(json.dumps(plain(document), allow_nan=False) + "\n"),
+        ".json": lambda path: path.write_text(json.dumps(as_json(document), allow_nan=False) + "\n"),
         ".csv": lambda path: table.to_csv(path, index=False),
         ".parquet": lambda path: table.to_parquet(path, index=False),
     }
@@ -170,25 +169,3 @@ def wrap(text: str) -> str:
         return filled.replace("\xa0", " ")
 
     return "\n".join(map(one, without_nan(text).split("\n")))
-
-
-def plain(value: Any) -> Any:
-    """Arrays to lists, tables to rows, NaN and infinities to null, so that any JSON reader takes it."""
-    import numpy as np
-    import pandas as pd
-
-    if isinstance(value, pd.DataFrame):
-        return plain(value.to_dict("records"))
-    if isinstance(value, Reason):
-        return plain(value.to_dict())
-    if is_dataclass(value) and not isinstance(value, type):
-        return plain(vars(value))
-    if isinstance(value, Mapping):
-        return {str(k): plain(v) for k, v in value.items()}
-    if isinstance(value, np.ndarray):
-        return plain(value.tolist())
-    if isinstance(value, np.generic):
-        return plain(value.item())
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [plain(v) for v in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

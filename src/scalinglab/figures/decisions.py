@@ -10,6 +10,7 @@ import numpy as np
 from scalinglab.figures.style import (
     MUTED,
     PALETTE,
+    axis_label,
     band,
     colors,
     hollow,
@@ -144,21 +145,6 @@ def bars(axes: Axes, best: Proposal, least: Mapping[str, float] | None = None) -
     axes.legend(loc="lower right")
 
 
-NAMES = {
-    "normalized_noise_scale": "normalized noise scale ḡ / loss⁻¹",
-    "noise_scale": "noise scale g",
-    "widening_factor": "widening factor w",
-    "width": "width (multiple of the base)",
-    "learning_rate": "learning rate",
-    "batch_size": "batch size",
-}
-
-
-def label(column: str) -> str:
-    """A column in words, with its unit."""
-    return NAMES.get(column, column.replace("_", " "))
-
-
 def noise(found: OptimalNoise) -> Figure:
     """The searches of all widths left, the optimum against width right."""
     figure, axes = panels(1, 2, size=(4.4, 3.4))
@@ -178,8 +164,8 @@ def draw_searches(axis: Axes, found: OptimalNoise, title: str = "") -> None:
         points(axis, level, mean, error, color=color, fmt="o-", linewidth=1, markersize=3, label=f"{width:g}")
         best = (level >= low * (1 - 1e-6)) & (level <= high * (1 + 1e-6))
         axis.plot(level[best], mean[best], color=color, linewidth=3.5, alpha=0.6, solid_capstyle="round")
-    y = "test accuracy" if found.y.endswith("error") else label(found.y)
-    axis.set(xscale="log", xlabel=label(found.x), ylabel=y)
+    y = "test accuracy" if found.y.endswith("error") else axis_label(found.y)
+    axis.set(xscale="log", xlabel=axis_label(found.x), ylabel=y)
     sparse(axis.xaxis)
     if sign > 0:  # runs far beyond the optimum must not make the maxima flat
         top, spread = found.accuracy.max(), np.ptp(found.accuracy)
@@ -210,7 +196,7 @@ def draw_optimum(axis: Axes, found: OptimalNoise, color: str = PALETTE[0], name:
         axis.plot(grid, line, color=color, label=f"w^p, p = {p.value:.2f}")
         if np.isfinite(p.low):
             band(axis, grid, np.minimum(*sides), np.maximum(*sides), color=color, alpha=0.08)
-    loglog(axis, label(found.width_column), f"optimal {label(found.x)}")
+    loglog(axis, axis_label(found.width_column), f"optimal {axis_label(found.x)}")
     sparse(axis.yaxis)
     verdict = "not decided" if found.verdict == "cannot tell" else found.verdict
     claim = f": p = {found.claim:g} {verdict}" if np.isfinite(found.claim) else ""

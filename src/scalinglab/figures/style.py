@@ -50,6 +50,24 @@ STYLE: dict[Any, Any] = {
 }
 
 
+LABELS = {  # of columns; of others their names are words
+    "train_error": "training error",
+    "train_loss": "training loss",
+    "norm": "norm (spectral complexity)",
+    "n_params": "parameters",
+    "compute": "compute (FLOPs)",
+    "normalized_noise_scale": "normalized noise scale ḡ / loss⁻¹",
+    "noise_scale": "noise scale g",
+    "widening_factor": "widening factor w",
+}
+
+
+def axis_label(column: str, unit: str = "examples") -> str:
+    """The words for a column on an axis; `unit`: what data are counted in."""
+    data = {"n_data": f"training {unit}", "examples": unit}  # `examples`: what a run has seen
+    return {**LABELS, **data}.get(column, column.replace("_", " "))
+
+
 def _in_style(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def styled(*args: Any, **kwargs: Any) -> Any:
@@ -125,7 +143,7 @@ def sized(low: float, high: float) -> bool:
     return low >= 1e5 and high < min(30 * low, 1e14)
 
 
-def plain(low: float, high: float) -> bool:
+def is_plain(low: float, high: float) -> bool:
     """Whether ticks of a log axis are plain numbers (0.02, 300), not powers of ten."""
     return low >= 1e-3 and high < 1e5
 
@@ -149,7 +167,7 @@ class PlainNumbers(LogFormatterMathtext):
             return ""
         if not (short or self.every) and not super().__call__(x, pos):
             return ""
-        if plain(low, high):
+        if is_plain(low, high):
             return f"{x:g}"
         return count(x) if sized(low, high) else power_of_ten(x)
 

@@ -15,7 +15,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from scalinglab.curves import Curves
-from scalinglab.figures.style import INK, PALETTE, colors
+from scalinglab.figures.style import INK, PALETTE, axis_label, colors
 from scalinglab.report.numbers import also_varied
 from scalinglab.support.words import count
 
@@ -23,18 +23,6 @@ STEPS = ((1,), (1, 2, 5), (1, 2, 3, 4, 5, 7))  # ticks in a decade of a log axis
 SIZES = r"parameters|training (examples|tokens)"  # axes with ticks such as 20M
 DASHES = ("solid", "dash", "dot", "dashdot")
 DASH_NAMES = ("solid", "dashed", "dotted", "dash-dotted")
-LABELS = {
-    "test_error": "test error",
-    "train_error": "training error",
-    "test_loss": "test loss",
-    "train_loss": "training loss",
-    "norm": "norm (spectral complexity)",
-    "n_params": "parameters",
-    "step": "step",
-    "epoch": "epoch",
-    "compute": "compute (FLOPs)",
-    "time": "time",
-}
 
 
 _data_unit: ContextVar[str] = ContextVar("data_unit", default="examples")
@@ -56,12 +44,8 @@ def data_unit() -> str:
 
 
 def label(column: str) -> str:
-    """The words for a column on an axis."""
-    if column == "n_data":
-        return f"training {data_unit()}"
-    if column == "examples":  # what a run has seen
-        return data_unit()
-    return LABELS.get(column, column.replace("_", " "))
+    """The words for a column on an axis of the page."""
+    return axis_label(column, data_unit())
 
 
 def worded(column: str, value: Any) -> str:

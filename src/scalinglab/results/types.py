@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -58,8 +59,8 @@ class Reason:
         return Reason(self.code, **{k: _renamed(v, names) for k, v in self.details.items()})
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values, for JSON."""
-        return {"code": self.code, "text": str(self), **{k: _plain(v) for k, v in self.details.items()}}
+        """In JSON's types."""
+        return {"code": self.code, "text": str(self), **as_json(self.details)}
 
     def __str__(self) -> str:
         return self.sentence()
@@ -74,10 +75,24 @@ class Reason:
         return hash((self.code, *self.details))
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, (tuple, list)):
-        return [_plain(each) for each in value]
-    return value.to_dict() if isinstance(value, Reason) else value
+def as_json(value: Any) -> Any:
+    """The value in JSON's types: arrays as lists, tables as rows, NaN and infinities as null."""
+    import numpy as np
+    import pandas as pd
+
+    if isinstance(value, pd.DataFrame):
+        return as_json(value.to_dict("records"))
+    if isinstance(value, Reason):
+        return value.to_dict()
+    if is_dataclass(value) and not isinstance(value, type):
+        return as_json(vars(value))
+    if isinstance(value, Mapping):
+        return {str(k): as_json(v) for k, v in value.items()}
+    if isinstance(value, (np.ndarray, np.generic)):
+        return as_json(value.tolist())
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [as_json(v) for v in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _renamed(value: Any, names: Mapping[str, str]) -> Any:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.ticker import NullLocator
 
-from scalinglab.figures.decisions import around, label
-from scalinglab.figures.style import MUTED, PALETTE, colors, loglog, panels, points, sparse
+from scalinglab.figures.decisions import around
+from scalinglab.figures.style import MUTED, PALETTE, axis_label, colors, loglog, panels, points, sparse
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,6 +54,6 @@ def stability(found: dict[str, Stability]) -> Figure:
         points(last, one.width, one.largest, np.abs(one.largest_interval - one.largest), color=color,
                label=f"{name}: w^{c.value:.2f} [{c.low:.2f}, {c.high:.2f}]")  # fmt: skip
     if last.has_data():
-        loglog(last, label(next(iter(found.values())).width_column), "largest stable learning rate")
+        loglog(last, axis_label(next(iter(found.values())).width_column), "largest stable learning rate")
         last.legend(fontsize=7)
     return figure

@@ -16,9 +16,9 @@ import numpy as np
 from scipy import stats
 from scipy.optimize import linprog
 
+from scalinglab.curves.columns import SAME_SIZE
 from scalinglab.errors import BadInput, NotDetermined, nearest
 from scalinglab.laws.fitting.data.from_curves import losses_of_runs, numeric, under_names
-from scalinglab.laws.fitting.data.points import SAME_SIZE
 from scalinglab.laws.mixing import process
 from scalinglab.results.distributions import FEWEST, Estimate, Interval, Student, check_level, interval, reach
 from scalinglab.results.notebook import NotebookResult

@@ -20,6 +20,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from scalinglab.curves.columns import SAME_SIZE, size_groups
 from scalinglab.errors import BadInput
 from scalinglab.laws import surface
 from scalinglab.laws.fitting.data import points
@@ -165,10 +166,10 @@ def _ends(interval: Interval, digits: str) -> str:
 
 def default_budgets(compute: np.ndarray) -> np.ndarray:
     """The computes of the data where these are few and repeated, else 12 between their percentiles."""
-    logs = np.sort(np.log(compute))
-    groups = np.split(logs, np.flatnonzero(np.diff(logs) > points.SAME_SIZE) + 1)
-    if len(groups) >= 3 and min(map(len, groups)) >= 4:
-        return np.exp([g.mean() for g in groups])
+    logs, group = np.log(compute), size_groups(compute).astype(int)
+    runs = np.bincount(group)
+    if len(runs) >= 3 and runs.min() >= 4:
+        return np.exp(np.bincount(group, logs) / runs)
     low, high = np.quantile(logs, [0.1, 0.9])
     return np.exp(np.linspace(low, high, 12))
 
@@ -187,7 +188,7 @@ def isoflop(
         order = np.argsort(compute[own], kind="stable")
         c, y = np.log(compute[own][order]), np.log(loss[own][order])
         at = np.log(budgets)
-        inside = (at >= c[0] - points.SAME_SIZE) & (at <= c[-1] + points.SAME_SIZE)
+        inside = (at >= c[0] - SAME_SIZE) & (at <= c[-1] + SAME_SIZE)
         table[i, inside] = np.exp(np.interp(at[inside], c, y))
     return [(sizes[known], table[known, j]) for j, known in enumerate(np.isfinite(table).T)]
 

@@ -19,7 +19,7 @@ import numpy as np
 from scipy import stats
 
 from scalinglab.curves import OUTCOME, PROGRESS
-from scalinglab.curves.columns import IDENTITY, is_seed
+from scalinglab.curves.columns import IDENTITY, SAME_SIZE, is_seed, size_groups
 from scalinglab.curves.names import quantity
 from scalinglab.errors import BadInput, NotDetermined, nearest
 from scalinglab.laws.fitting.data.from_curves import Table, losses_of_runs, numeric, under_names
@@ -42,7 +42,6 @@ SETTINGS = (
     "beta1", "beta2",
 )  # fmt: skip
 SHARES = ("momentum", "beta1", "beta2")  # defined: they act through 1/(1 - value), whose logarithm is taken
-SAME = 3  # convention: digits of ln size to which two sizes are one
 NEAR = 2.0  # search: the least factor of size over which the certificate predicts; the largest is WIDE
 # search: the most sizes that the certificate holds out, and how many it wants
 HELD_OUT, ENOUGH = 12, 6
@@ -349,7 +348,7 @@ def _backtest(
         gap = max(0.8 * gap, float(np.log(NEAR)))
     rows: list[dict[str, Any]] = []
     regrets, copies, expected = [], [], []
-    levels = np.unique(products.round(SAME), return_inverse=True)[1]
+    levels = size_groups(np.exp(products))
     laws: dict[int, _Law | None] = {}
     for k in range(len(ordered) - 1, max(len(ordered) - HELD_OUT, 0) - 1, -1):
         left_out, count = ordered[k], below(k, gap)
@@ -404,7 +403,7 @@ def _cells(
     if negative := [name for name in names if not frame[name].max() > 0]:
         raise BadInput(f"{negative[0]} is never positive: give the values of a setting, not their logarithms")
     with np.errstate(all="ignore"):  # a warm-up that follows the size is not searched
-        own = frame.groupby([np.log(frame[size].astype(float)).round(SAME) for size in at])
+        own = frame.groupby([size_groups(frame[size]) for size in at])
     names = tuple(n for n in names if settings or own[n].nunique().max() > 2)
     if not names:
         raise NotDetermined(Reason("nothing_searched", settings=tuple(s for s in SETTINGS if s in columns)))
@@ -430,9 +429,9 @@ def _cells(
     if not cells:
         raise _few(0, names)
     log_sizes = np.array([cell.size for cell in cells])
-    varies = np.ptp(log_sizes, axis=0) > 10**-SAME
+    varies = np.ptp(log_sizes, axis=0) > SAME_SIZE
     for name, value, moves in zip(at, log_sizes[0], varies, strict=True):
-        if not moves and abs(np.log(float(at[name])) - value) > 10**-SAME:
+        if not moves and abs(np.log(float(at[name])) - value) > SAME_SIZE:
             raise NotDetermined(
                 Reason("one_size_searched", size=name, value=float(np.exp(value)), at=float(at[name]))
             )
@@ -450,7 +449,9 @@ def _searches(
     z = np.array([_logarithm(n, v) for n, v in zip(names, values[-len(names) :], strict=True)])
     usable = usable & np.isfinite(z).all(axis=0)
     log_sizes, z, log_loss = np.log(values[: -len(names), usable]), z[:, usable], np.log(loss[usable])
-    groups, which = np.unique(np.round(log_sizes, SAME), axis=1, return_inverse=True)
+    groups, which = np.unique(
+        [size_groups(size[usable]) for size in values[: -len(names)]], axis=1, return_inverse=True
+    )
     cells = []
     for k in range(groups.shape[1]):
         own = which.ravel() == k

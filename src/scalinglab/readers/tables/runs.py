@@ -8,7 +8,14 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.curves import OUTCOME, PROGRESS, SETTING, is_seed
-from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE, IDENTITY, is_numeric, run_names, unit_of_data
+from scalinglab.curves.columns import (
+    FLOPS_PER_PARAM_EXAMPLE,
+    IDENTITY,
+    is_numeric,
+    run_names,
+    size_groups,
+    unit_of_data,
+)
 from scalinglab.curves.names import HYPERPARAMETERS, bare, is_setting, quantity
 from scalinglab.readers.tables.headers import DATA, FEWEST_TOKENS
 from scalinglab.support.words import counted
@@ -46,7 +53,7 @@ def lacks_data_of_isoflops(frame: pd.DataFrame) -> bool:
     if not all(name in frame and is_numeric(frame[name]) for name in ("n_params", "compute")):
         return False
     compute = frame["compute"].where(_data_of_compute(frame) >= FEWEST_SEEN)
-    return bool((frame.groupby(np.log(compute).round(2))["n_params"].nunique() > 1).any())
+    return bool((frame.groupby(size_groups(compute, 0.01))["n_params"].nunique() > 1).any())
 
 
 def _data_of_compute(frame: pd.DataFrame) -> pd.Series:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from scalinglab.curves.columns import SAME_SIZE, size_groups
 from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.laws.fitting.statistics import FEWEST_LEFT
 from scalinglab.results.distributions import FEWEST
@@ -19,10 +20,6 @@ from scalinglab.results.sentences import Column
 from scalinglab.results.types import Reason
 from scalinglab.support.validation import real_array
 
-# measured: `benchmarks/chosen.py tables`: neighbouring n_params of public studies differ by less than 0.003
-# (57 % of them) or more than 0.03 (40 %); of ln size: sizes that differ by less are one, and less off a line
-# they lie on it
-SAME_SIZE = 0.03
 FEWEST_FOR_AN_OFFSET = 4  # defined: sizes; three determine E + A x^-c and leave nothing to judge it by
 # judged: benchmarks/coverage.py --curves (row "one variable, 6 sizes, a break" is refused with 0.025 and 0.1
 # alike); of ln y: few sizes that scatter more may have a bend that the form lacks; a point that is off by
@@ -266,7 +263,7 @@ def two_dimensional(x: np.ndarray, names: tuple[str, ...]) -> None:
     for name, values in zip(names, (first, second), strict=False):
         if np.ptp(values) < SAME_SIZE:
             raise BadInput(Reason("constant_size", size=Column(name), value=float(np.exp(values[0]))))
-        different = 1 + int(np.sum(np.diff(np.sort(values)) > SAME_SIZE))
+        different = 1 + int(size_groups(np.exp(values)).max())
         if different < 3:
             raise NotDetermined(Reason("few_values", size=Column(name), values=different))
     if (line := line_of(x)) is not None:

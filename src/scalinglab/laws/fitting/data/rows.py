@@ -19,14 +19,15 @@ from scalinglab.curves import OUTCOME, PROGRESS, SETTING, Curves
 from scalinglab.curves.columns import (
     IDENTITY,
     MODEL_AND_DATA,
+    SAME_SIZE,
     explained_by_ranks,
     is_seed,
     rank_correlation,
+    size_groups,
     standard_name,
 )
 from scalinglab.curves.names import quantity
 from scalinglab.errors import BadInput, MixedRows, nearest
-from scalinglab.laws.fitting.data.points import SAME_SIZE
 from scalinglab.laws.fitting.statistics import f_pvalue
 from scalinglab.results.types import Reason
 
@@ -35,7 +36,8 @@ from scalinglab.results.types import Reason
 DIGITS_OF_COPIES = 5
 _SIZE_WORD = r"(?i)\d|tiny|nano|micro|mini|small|base|medium|large|huge|big|giant|\bx?[sml]\b"
 SIGNIFICANT = 0.01  # convention: of all columns that are tested together
-ROUNDED = 0.01  # convention: part of a variance that rounding, or another count of FLOPs, leaves
+# convention: part of a variance that rounding, or another count of FLOPs, leaves; of ln size, rounding
+ROUNDED = 0.01
 SHAPE = ("width", "depth")  # of a network, which its number of parameters contains
 
 
@@ -185,9 +187,9 @@ def _restates(frame: pd.DataFrame, column: str, size: str) -> bool:
 
 def _differs_at_one(frame: pd.DataFrame, size: str, other: str) -> bool:
     """Whether points of one size, to `SAME_SIZE`, differ in the other by more than that."""
-    known = frame[[size, other]].dropna().sort_values([size, other]).to_numpy(float)
-    same = np.isclose(known[1:], known[:-1], rtol=SAME_SIZE, atol=0)
-    return bool((same[:, 0] & ~same[:, 1]).any())
+    known = frame[[size, other]].dropna()
+    others = known[other].groupby(size_groups(known[size]))
+    return bool((others.agg(lambda values: size_groups(values).max()) > 0).any())
 
 
 def _names_sizes(frame: pd.DataFrame, names: list[str]) -> bool:
@@ -387,7 +389,7 @@ def splits(frame: pd.DataFrame, names: list[str], y: str, column: str) -> float 
     outcome = np.log(values) if (values > 0).all() else values
     logs = np.log(sizes)
     group = pd.factorize(known[column], use_na_sentinel=False)[0]
-    cell = pd.DataFrame(np.round(logs, 2)).groupby([*range(len(names))]).ngroup().to_numpy()
+    cell = known.groupby([size_groups(known[name], ROUNDED) for name in names]).ngroup().to_numpy()
     groups_of_cell = pd.Series(group).groupby(cell).transform("nunique").to_numpy()
     shared = groups_of_cell > 1
     if shared.any():

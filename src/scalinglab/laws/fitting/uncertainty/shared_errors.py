@@ -26,7 +26,7 @@ from functools import cached_property
 
 import numpy as np
 
-from scalinglab.laws.fitting.data.points import SAME_SIZE
+from scalinglab.curves.columns import SAME_SIZE, size_groups
 from scalinglab.laws.fitting.solution import ROUNDING, Solution
 from scalinglab.laws.fitting.statistics import CORRELATIONS, NoiseAverage, average_of, correlations
 from scalinglab.laws.fitting.uncertainty.linear import LinearFit, scaled
@@ -162,12 +162,7 @@ def groups(
         return np.unique(logs, return_inverse=True)[1].ravel(), np.zeros(len(logs))
     if "n_params" not in names or "n_params" in zeros:
         return np.arange(len(logs)), np.zeros(len(logs))
-    size = logs[:, names.index("n_params")]
-    firsts: list[float] = []  # the smallest of each group
-    for value in np.unique(size):
-        if not firsts or value - firsts[-1] > SAME_SIZE:
-            firsts.append(value)
-    sizes = np.searchsorted(firsts, size, side="right") - 1
+    sizes = size_groups(np.exp(logs[:, names.index("n_params")])).astype(int)
     others = [name for name in ("n_data", "step") if name in names and name not in zeros]
     if not others:
         return sizes, np.zeros(len(sizes))
