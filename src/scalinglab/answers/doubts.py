@@ -38,9 +38,9 @@ from scalinglab.answers.study import (
     counted_otherwise,
     equal_seeds,
     few_of_a_kind,
-    least_absolute,
     mean_rows,
     minority,
+    off_fit,
     studies_of,
 )
 from scalinglab.curves import Curves
@@ -295,13 +295,11 @@ def other_flops(study: Study) -> Iterator[Doubt]:
     if not ((ratio - 1).abs() > OTHER_FLOPS).any():
         return
     # attention and embeddings count for less as networks grow: constant, or a smooth curve of the size
-    size, same = np.log(frame[study.size].to_numpy(float)), ratio.to_numpy(float)
-    known = np.isfinite(size) & (same > 0)
-    powers = np.vander(size - size[known].mean(), 3)
-    smooth = np.exp(powers @ least_absolute(powers[known], np.log(same[known])))
-    usual = (np.full(len(same), np.median(same[known])), smooth)
-    wrong = min((known & (np.abs(same / u - 1) > OTHER_FLOPS) for u in usual), key=np.sum)
-    yield doubted(study, "other_flops", wrong, low=float(ratio.min()), high=float(ratio.max()))
+    known = np.isfinite(np.log(frame[study.size])) & (ratio > 0)
+    logs = np.log(ratio[known])
+    off = (logs - logs.median(), off_fit(logs, np.log(frame.loc[known, [study.size]]), degree=2))
+    wrong = min((np.abs(np.expm1(each)) > OTHER_FLOPS for each in off), key=np.sum)
+    yield doubted(study, "other_flops", wrong.index[wrong], low=float(ratio.min()), high=float(ratio.max()))
 
 
 def counted_parameters(study: Study) -> Iterator[Doubt]:
@@ -512,14 +510,14 @@ def unlike_their_size(study: Study, logs: pd.DataFrame) -> Iterator[tuple[str, p
             yield str(column), away.astype(float)
 
 
-def unlike_the_others(y: pd.Series, x: pd.DataFrame, least: float, dof: float) -> pd.Series:
-    """Rows of y, in logarithms, far off its robust linear fit in x; empty where these are not few."""
+def unlike_the_others(
+    y: pd.Series, x: pd.DataFrame, least: float, dof: float = np.inf, degree: int = 1
+) -> pd.Series:
+    """Rows of y, in logarithms, far off its robust fit in x (`off_fit`); empty where these are not few."""
     known = pd.concat([y, x], axis=1).dropna()
     if len(known) >= ENOUGH_SETTINGS:
-        y, x = known.iloc[:, 0], known.iloc[:, 1:]
-        design = np.column_stack([np.ones(len(x)), x - x.mean()])
-        off = y - design @ least_absolute(design, y.to_numpy())
-        few = far_off(off, design.shape[1], least, dof)
+        off = off_fit(known.iloc[:, 0], known.iloc[:, 1:], degree)
+        few = far_off(off, 1 + degree * x.shape[1], least, dof)
         if 0 < few.sum() <= max(FEW_ROWS * len(few), 1):
             return pd.Series(few, known.index)
     return pd.Series(dtype=bool)
@@ -529,9 +527,9 @@ def training_gap(study: Study) -> Iterator[Doubt]:
     """Runs whose test loss is far from what their training loss predicts by the other runs."""
     for column in study.columns(r"train\w*_?(?:loss|nll|bpb|ce)"):
         if column != study.loss and column in study.numbers:
-            train = np.log(study.frame[column].where(study.frame[column] > 0))
-            curve = pd.concat([train, (train - train.mean()) ** 2], axis=1)
-            few = unlike_the_others(np.log(study.frame[study.loss]) - train, curve, 1e-3, np.inf)
+            train = np.log(study.frame[[column]].where(study.frame[[column]] > 0))
+            gap = np.log(study.frame[study.loss]) - train[column]
+            few = unlike_the_others(gap, train, 1e-3, degree=2)
             if few.any():
                 yield doubted(study, "training_gap", few.index[few], column=str(column))
 

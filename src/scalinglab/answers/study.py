@@ -19,7 +19,7 @@ from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.laws import forms
 from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.data.from_curves import under_names
-from scalinglab.laws.fitting.data.rows import DIGITS_OF_COPIES
+from scalinglab.laws.fitting.data.rows import DIGITS_OF_COPIES, splits
 from scalinglab.laws.fitting.fit import fit_points, without_few
 from scalinglab.laws.fitting.solution import Solution
 from scalinglab.laws.surface import USUAL_DELTA
@@ -152,6 +152,13 @@ def least_absolute(design: np.ndarray, y: np.ndarray) -> np.ndarray:
         found = np.linalg.lstsq(design * root[:, None], y * root, rcond=None)[0]
         weight = 1 / np.maximum(np.abs(y - design @ found), PASSED)
     return np.asarray(found)
+
+
+def off_fit(y: pd.Series, x: pd.DataFrame, degree: int = 1) -> pd.Series:
+    """Residuals of y from a polynomial in the columns of x (no products), by least absolute deviations."""
+    centred = (x - x.mean()).to_numpy(float)
+    design = np.hstack([np.ones((len(x), 1)), *(centred**k for k in range(1, degree + 1))])
+    return y - design @ least_absolute(design, y.to_numpy(float))
 
 
 def best_size_exponent(curves: Sequence[Parabola]) -> float:
@@ -378,10 +385,7 @@ class Study:
         best = best[(best[[self.loss, *self.cell]] > 0).all(axis=1)]
         if best[self.size].nunique() < FEWEST + 1 or len(best) < 3 * len(self.axes) + 3:
             return pd.Series(dtype=float)
-        x, y = np.log(best[self.axes].to_numpy(float)), np.log(best[self.loss].to_numpy(float))
-        x = x - x.mean(axis=0)
-        x = np.hstack([np.ones((len(x), 1)), x, x**2])
-        return pd.Series(y - x @ least_absolute(x, y), best.index)
+        return off_fit(np.log(best[self.loss]), np.log(best[self.axes]), degree=2)
 
     def best_losses(self, without: Sequence[int] = ()) -> pd.DataFrame:
         """The run with the lowest loss of every size, and of every amount of data where that varies."""
@@ -497,12 +501,9 @@ def copied(study: Study) -> pd.Series:
     if beside:  # two measurements of four digits each
         many |= digits(loss) + digits(study.frame[beside[0]].map(repr)) >= DIGITS_OF_COPIES + 2
     copies |= exact.duplicated(keep="first") & many
-    if not seeds:
-        others = [settings[c] for c in settings if c != study.loss]
-        for _, losses in study.frame[study.loss].groupby(others, sort=False):
-            if len(losses) > 1:
-                copies[losses.index] |= printed_shorter(losses)
-    copies |= typed_again(study)
+    # with seeds no two runs are of one setting
+    one = settings.groupby([c for c in settings if c != study.loss], sort=False).ngroup().to_numpy()
+    copies |= printed_again(study, np.arange(len(one)) if seeds else one)
     return copies & study.frame[study.loss].notna()  # runs that diverged are alike
 
 
@@ -516,28 +517,18 @@ def decimals(values: Any) -> np.ndarray:
     return np.array([len(repr(float(v)).partition(".")[2]) for v in values])
 
 
-def typed_again(study: Study) -> pd.Series:
-    """Rows whose sizes are those of another row but for rounding to three digits, and the loss is rounded."""
+def printed_again(study: Study, setting: np.ndarray) -> np.ndarray:
+    """Rows with the rounded loss of another row of their setting, or of sizes that differ by rounding."""
     sizes, losses = study.frame[study.cell].to_numpy(float), study.frame[study.loss].to_numpy(float)
     length = decimals(losses)
     again = np.zeros(len(losses), bool)
-    for row in np.flatnonzero((length >= LEAST_DECIMALS - 1) & (length < np.argmax(np.bincount(length)))):
-        same = (losses.round(length[row]) == losses[row]) & (length > length[row])
-        near = (np.abs(sizes - sizes[row]) <= ROUNDED * sizes[row]).all(axis=1)
-        again[row] = (same & near & (sizes != sizes[row]).any(axis=1)).any()
-    return pd.Series(again, study.frame.index)
-
-
-def printed_shorter(losses: pd.Series) -> np.ndarray:
-    """Which of these are another one, rounded to `LEAST_DECIMALS` or more.
-
-    >>> printed_shorter(pd.Series([2.34567, 2.346, 2.3451, np.nan]))
-    array([False,  True, False, False])
-    """
-    each = [*zip(losses.to_numpy(float), decimals(losses).tolist(), strict=True)]
-    return np.array([
-        d >= LEAST_DECIMALS and any(e > d and round(other, d) == v for other, e in each) for v, d in each
-    ])  # fmt: skip
+    for row in np.flatnonzero((length >= LEAST_DECIMALS - 1) & np.isfinite(losses)):
+        rounded = (losses.round(length[row]) == losses[row]) & (length > length[row])
+        close = (np.abs(sizes - sizes[row]) <= ROUNDED * sizes[row]).all(axis=1)
+        close &= (sizes != sizes[row]).any(axis=1) & (length[row] < np.argmax(np.bincount(length)))
+        same = (setting == setting[row]) & (length[row] >= LEAST_DECIMALS)
+        again[row] = (rounded & (close | same)).any()
+    return again
 
 
 def copied_across(studies: Sequence[Study]) -> list[pd.Series]:
@@ -666,11 +657,10 @@ def differs(study: Study, column: str) -> bool:
         low, high = ratio.agg(["min", "max"]).sort_values("min").to_numpy().T
         if np.max(high - low) < np.min(low[1:] - high[:-1], initial=np.inf):
             return False
-    off = study.off_surface if len(study.off_surface) else study.off_line()
-    values = study.frame[column].reindex(off.index)
-    kinds = [rows for _, rows in off.groupby(values) if len(rows) > 1]
-    compared = study.frame.groupby(study.cell)[column].nunique().median() > 1
-    return bool(compared or len(kinds) < 2 or stats.kruskal(*kinds).pvalue < SIGNIFICANT)
+    if study.frame.groupby(study.cell)[column].nunique().median() > 1:
+        return True
+    p = splits(study.first, study.cell, str(study.loss), column)
+    return p is None or p < SIGNIFICANT
 
 
 def _split(study: Study, columns: list[str]) -> list[Study]:
