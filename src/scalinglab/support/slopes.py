@@ -100,7 +100,7 @@ class Traced(NDArrayOperatorsMixin):
         return Traced(found, self.tape, parents)
 
 
-def plain(value: Any) -> Any:
+def without_slopes(value: Any) -> Any:
     """The value of a number, without its slopes."""
     return value.value if isinstance(value, Traced) else value
 

@@ -63,7 +63,7 @@ def find(law: Solution, refit: Callable[[Points], Solution]) -> Reason | None:
     if np.max(_deleted(law)) < SUSPECT:
         return None
     whole = refit(data)
-    tried = np.argsort(np.abs(whole.residuals) / (1 - _leverage(whole)))[::-1][:TRIED]
+    tried = np.argsort(np.abs(whole.residuals) / (1 - leverage(whole)))[::-1][:TRIED]
     rows = np.arange(len(data.y))
     place, others = min(((i, refit(data.keep(rows != i))) for i in tried), key=lambda one: one[1].objective)
     ratio = (whole.objective / max(others.objective, 1e-24) - 1) * dof
@@ -116,12 +116,8 @@ def without_few(
     return refit(data.keep(kept), others.values[None], "huber"), ~kept
 
 
-def _leverage(law: Solution) -> np.ndarray:
-    return np.minimum(leverage(law), 0.999)
-
-
 def _deleted(law: Solution) -> np.ndarray:
     """(n,) |deleted residuals| of the linearised fit, in standard deviations of the other points."""
-    squared = law.residuals**2 / (1 - _leverage(law))
+    squared = law.residuals**2 / (1 - leverage(law))
     rest = np.maximum(np.sum(law.residuals**2) - squared, 1e-24) / max(law.dof - 1, 1)
     return np.asarray(np.sqrt(squared / rest))

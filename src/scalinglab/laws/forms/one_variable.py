@@ -24,7 +24,7 @@ from scipy.special import expit
 
 from scalinglab.errors import BadInput
 from scalinglab.laws.forms.base import Form, Parameter, Start, family, register_form
-from scalinglab.support.slopes import plain, softplus
+from scalinglab.support.slopes import softplus, without_slopes
 from scalinglab.support.validation import checked
 
 # --- where fits start ----------------------------------------------------------------------------------
@@ -99,11 +99,11 @@ def _m4(x: Any, offset: Any, span: Any, shape: Any, amplitude: Any, exponent: An
     The A of the paper, of (y - E)/(E + span - y)^s, would change by orders of magnitude along this valley.
     """
     target = np.log(amplitude) - np.log(span) - exponent * np.log(x)
-    u = _m4_state(plain(target), plain(shape))
+    u = _m4_state(without_slopes(target), without_slopes(shape))
     sigma, soft = expit(u), softplus(u)
     # one Newton step from the solution, where it is 0: it carries the derivatives
     residual = target - (shape - 1) * soft - u
-    return offset + span * expit(u + residual / (1 - sigma + plain(shape) * sigma))
+    return offset + span * expit(u + residual / (1 - sigma + without_slopes(shape) * sigma))
 
 
 def _m4_amplitude(x: Any, y: Any, starts: Mapping[str, Any]) -> dict[str, Any]:

@@ -239,8 +239,8 @@ def _cover_sizes(x: np.ndarray, which: np.ndarray) -> bool:
 
 
 def leverage(law: Solution) -> np.ndarray:
-    """The diagonal of the hat matrix of the linearised fit."""
+    """The diagonal of the hat matrix of the linearised fit, at most 0.999: 1 minus it divides residuals."""
     jacobian = law.problem.jacobian(law.coordinates[None])[0] * np.sqrt(law.problem.counts[0])[:, None]
     size = np.maximum(np.linalg.norm(jacobian, axis=0), least_squares.TINY)
     q, _ = np.linalg.qr(jacobian / size)
-    return np.sum(q**2, axis=1)[: len(law.points.y)]
+    return np.minimum(np.sum(q**2, axis=1)[: len(law.points.y)], 0.999)
