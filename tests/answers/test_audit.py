@@ -447,21 +447,24 @@ def test_rows_of_another_kind_that_are_many_are_a_study_of_their_own():
     assert kinds_of(table) == {}
 
 
+OTHERWISE = {
+    "eval_set": ("v1", "v2"), "tokenizer": ("gpt2", "llama3"), "config.data.seq_len": (2048, 4096),
+    "loss_kind": ("final", "ema"), "checkpoint": ("last", "best"), "precision": ("bf16", "fp32"),
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    ("column", "usual", "other"),
-    [
-        ("eval_set", "v1", "v2"), ("tokenizer", "gpt2", "llama3"), ("config.data.seq_len", 2048, 4096),
-        ("loss_kind", "final", "ema"), ("checkpoint", "last", "best"), ("precision", "bf16", "fp32"),
-    ],
-)  # fmt: skip
-@pytest.mark.parametrize("wrong", [(8, 21), range(24, 36)])
-def test_rows_that_were_measured_or_trained_otherwise_are_found_whatever_their_losses(
-    column, usual, other, wrong
-):
+    "wrong", [lambda k: (7 + k, 20 + k), lambda k: range(24 + k % 2 * 6, 36)], ids=["few", "end"]
+)
+def test_rows_that_were_measured_or_trained_otherwise_are_found_whatever_their_losses(wrong):
     """A few of them, or all sizes from some on; losses do not say, since a surface follows what grows."""
-    table = a_grid()
-    table[column] = [other if row in wrong else usual for row in range(36)]
-    assert kinds_of(table) == {"of_another_kind": tuple(wrong)}
+    table, rows = a_grid(), {}
+    for k, (column, (usual, other)) in enumerate(OTHERWISE.items()):
+        rows[column] = tuple(wrong(k))
+        table[column] = [other if row in rows[column] else usual for row in range(36)]
+    doubts = sl.audit(table).doubts
+    assert {doubt.kind for doubt in doubts} == {"of_another_kind"}
+    assert {doubt.what.details["column"]: doubt.rows for doubt in doubts} == rows
 
 
 def test_names_of_who_ran_are_no_studies_and_data_of_their_own_are():
@@ -487,25 +490,35 @@ def a_ladder(runs=12, noise=0.002):
 
 
 @pytest.mark.parametrize(
-    ("kind", "column", "wrong", "value"),
+    "faults",
     [
-        ("warm_up", "warmup_steps", (0, 1), lambda t: np.where(t.index < 2, 0.4, 0.05) * t.steps),
-        ("repeated", "epochs", (10, 11), lambda t: np.where(t.index > 9, 16, 1)),
-        ("repeated", "unique_tokens", (10, 11), lambda t: t.tokens / np.where(t.index > 9, 16, 1)),
-        ("selected", "best_step", (3, 7), lambda t: t.steps * np.where(t.index.isin([3, 7]), 0.7, 0.99)),
-        ("inconsistent", "steps", (4,), lambda t: t.steps * np.where(t.index == 4, 1.6, 1)),
-        ("inconsistent", "tokens", (4,), lambda t: t.tokens * np.where(t.index == 4, 1.3, 1)),
-        ("other_units", "params", (10, 11), lambda t: t.params / np.where(t.index > 9, 1e6, 1)),
-        ("training_gap", "train_loss", (5,), lambda t: t.val_loss * np.where(t.index == 5, 1.04, 1)),
-        ("impossible", "val_loss", (3, 7), lambda t: t.val_loss * ~t.index.isin([3, 7])),
-        ("impossible", "mfu", (5,), lambda t: np.where(t.index == 5, 1.3, 0.4)),
-        ("impossible", "gpu_utilization", (5,), lambda t: np.where(t.index == 5, 130, 40)),
-        ("of_another_kind", "notes", (5,), lambda t: np.where(t.index == 5, "wrong validation data", "")),
+        {},
+        {
+            "warm_up": ("warmup_steps", (0, 1), lambda t: np.where(t.index < 2, 0.4, 0.05) * t.steps),
+            "repeated": ("epochs", (10, 11), lambda t: np.where(t.index > 9, 16, 1)),
+            "selected": ("best_step", (3, 7), lambda t: t.steps * np.where(t.index.isin([3, 7]), 0.7, 0.99)),
+            "training_gap": ("train_loss", (5,), lambda t: t.val_loss * np.where(t.index == 5, 1.04, 1)),
+            "impossible": ("mfu", (6,), lambda t: np.where(t.index == 6, 1.3, 0.4)),
+        },
+        {
+            "repeated": ("unique_tokens", (10, 11), lambda t: t.tokens / np.where(t.index > 9, 16, 1)),
+            "inconsistent": ("steps", (4,), lambda t: t.steps * np.where(t.index == 4, 1.6, 1)),
+            "impossible": ("gpu_utilization", (5,), lambda t: np.where(t.index == 5, 130, 40)),
+        },
+        {
+            "inconsistent": ("tokens", (4,), lambda t: t.tokens * np.where(t.index == 4, 1.3, 1)),
+            "impossible": ("val_loss", (3, 7), lambda t: t.val_loss * ~t.index.isin([3, 7])),
+            "of_another_kind": ("notes", (8,), lambda t: np.where(t.index == 8, "wrong validation data", "")),
+        },
+        {"other_units": ("params", (10, 11), lambda t: t.params / np.where(t.index > 9, 1e6, 1))},
     ],
 )
-def test_what_a_few_rows_have_unlike_all_others_is_found(kind, column, wrong, value):
-    assert kinds_of(a_ladder()) == {}
-    assert kinds_of(a_ladder().assign(**{column: value}))[kind] == wrong
+def test_what_a_few_rows_have_unlike_all_others_is_found(faults):
+    table = a_ladder()
+    made = {column: value(table) for column, _, value in faults.values()}
+    found = kinds_of(table.assign(**made))
+    assert faults or not found
+    assert {kind: found[kind] for kind in faults} == {kind: rows for kind, (_, rows, _) in faults.items()}
 
 
 def test_sizes_without_a_search_are_found_where_the_others_have_one():
