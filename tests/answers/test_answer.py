@@ -419,6 +419,7 @@ def test_every_command_that_an_answer_offers_runs(table, options, tmp_path: Path
         assert again.exit_code == 0, (command, again.output)
 
 
+@pytest.mark.slow
 def test_sizes_other_than_parameters_and_data_are_grown_one_by_one():
     table, x = of_steps(), ["n_params", "step"]
     with pytest.raises(NotDetermined, check=because("other_lengths")):
@@ -616,6 +617,7 @@ def test_a_run_whose_learning_rate_falls_is_not_continued():
     assert sl.answer(falling.assign(lr=1e-3))["ten times"].status is Status.DETERMINED
 
 
+@pytest.mark.slow
 def test_a_search_over_rates_at_several_widths_names_the_command_that_finds_the_best_rate(unplanned):
     draw = np.random.default_rng(0)
     width, rate = (v.ravel() for v in np.meshgrid([128, 256, 512, 1024], 2.0 ** -np.arange(4, 13)))
@@ -674,6 +676,7 @@ def recipes(*kinds: str) -> pd.DataFrame:
     return pd.concat(each, ignore_index=True)
 
 
+@pytest.mark.slow
 def test_rows_of_several_kinds_are_answered_one_by_one(unplanned):
     table = recipes("resnet", "vit", "mixer")
     found = sl.answer(table)
@@ -690,6 +693,7 @@ def test_rows_of_several_kinds_are_answered_one_by_one(unplanned):
     assert ahead[1].values == sl.answer(table[table["backbone"] == "vit"])["ten times"].values
 
 
+@pytest.mark.slow
 def test_kinds_within_kinds_are_answered_and_those_that_are_too_few_are_refused(unplanned):
     table = recipes("vit none", "vit strong", "resnet none")
     few = table[(table["backbone"] == "vit") | (table["n_data"] < 3e3)]

@@ -54,7 +54,7 @@ def test_rows_that_are_there_twice_are_found_though_their_data_were_counted_othe
     assert found["duplicates"].rows == (45,)
 
 
-@pytest.mark.parametrize("computes", [2, 5])
+@pytest.mark.parametrize("computes", [pytest.param(2, marks=pytest.mark.slow), 5])
 def test_a_curve_of_few_sizes_is_found(computes):
     table = isoflops().iloc[: 9 * computes]
     few = table.drop(index=[0, 1, 2, 7, 8]).reset_index(drop=True)
@@ -192,7 +192,13 @@ def ladder() -> pd.DataFrame:
     })  # fmt: skip
 
 
-@pytest.mark.parametrize("given", ["vocab_size", "transformer_params", "embedding_params"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        "vocab_size",
+        *(pytest.param(v, marks=pytest.mark.slow) for v in ("transformer_params", "embedding_params")),
+    ],
+)
 def test_a_ladder_of_depths_whose_share_of_embeddings_falls_has_two_exponents(given):
     table = ladder().drop(columns="vocab_size")
     embeddings = 65536 * table.d_model
@@ -221,6 +227,7 @@ def test_mixed_schedules_are_found_under_the_names_that_people_write():
     assert {doubt.what.details["column"]: doubt.rows for doubt in doubts} == rows
 
 
+@pytest.mark.slow
 def test_unfinished_runs_are_found_under_the_names_that_people_write():
     columns = {
         "status": ("finished", "crashed"), "wandb_state": ("finished", "running"), "finished": (True, False),
@@ -248,6 +255,7 @@ def test_isoflops_are_known_without_a_column_of_compute_and_a_grid_with_one_is_n
     assert kinds(grid)["outlying"].rows == (11,)
 
 
+@pytest.mark.slow
 def test_runs_at_computes_of_their_own_are_no_curves_of_few_points():
     extra = pd.DataFrame({"params": np.geomspace(1e8, 6e8, 4), "budget": np.geomspace(1.5e18, 6e19, 4)})
     extra["tokens"] = extra.budget / 6 / extra.params
@@ -267,6 +275,7 @@ def test_only_what_the_columns_allow_is_said_to_be_checked():
     assert "compute of 6ND" in sl.audit(more).unchecked
 
 
+@pytest.mark.slow
 def test_a_best_rate_at_the_edge_of_its_grid_is_found():
     rate, size = (v.ravel() for v in np.meshgrid([1e-4, 3e-4, 1e-3, 3e-3], [1e7, 1e8, 1e9]))
     best = np.where(size < 5e8, 5e-4, 1e-5)
@@ -323,6 +332,7 @@ def test_copies_are_found_in_another_study_and_under_another_name():
     assert sl.audit(table.rename(columns={"reference": "experiment"})).doubts == ()  # declared studies
 
 
+@pytest.mark.slow
 def test_counts_of_flops_that_follow_the_size_smoothly_are_not_those_of_single_rows():
     """Attention adds a share that falls as networks grow; one run counts its forward passes alone."""
     depth = np.arange(4.0, 40.0, 3)
@@ -335,6 +345,7 @@ def test_counts_of_flops_that_follow_the_size_smoothly_are_not_those_of_single_r
     assert kinds(table)["other_flops"].rows == (6,)
 
 
+@pytest.mark.slow
 def test_a_table_of_experts_is_audited_by_its_active_parameters():
     n, d = (v.ravel() for v in np.meshgrid(5e7 * 2.0 ** np.arange(5), 2e9 * 3.0 ** np.arange(4)))
     loss = 1.6 + 150 * n**-0.31 + 250 * d**-0.28
@@ -354,7 +365,7 @@ def test_one_undertuned_size_is_found():
         assert found.after == pytest.approx(-0.08, abs=0.002)
 
 
-@pytest.mark.parametrize("by_compute", [False, True])
+@pytest.mark.parametrize("by_compute", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_one_undertuned_size_is_found_at_every_amount_of_data(by_compute):
     """Nine sizes at six amounts of data, or at six computes: the same size is 3 % too high at each."""
     n, other = (v.ravel() for v in np.meshgrid(np.geomspace(3e7, 3e9, 9), np.geomspace(1, 30, 6)))
@@ -421,6 +432,7 @@ def kinds_of(table):
     return {doubt.kind: doubt.rows for doubt in sl.audit(table).doubts}
 
 
+@pytest.mark.slow
 def test_where_a_few_runs_ran_is_no_doubt_and_their_losses_are():
     kind_of = {"cluster": ("east", "west", [8, 16, 21, 30]), "gpus": (8, 24, [3, 14, 27])}
     table = a_grid()
@@ -439,6 +451,7 @@ def test_the_largest_runs_may_differ_in_a_setting_and_lie_off_a_law_that_bends()
     assert "of_another_kind" not in kinds_of(table)
 
 
+@pytest.mark.slow
 def test_rows_of_another_kind_that_are_many_are_a_study_of_their_own():
     table = a_grid()
     odd = np.arange(36) % 2 == 1
@@ -467,6 +480,7 @@ def test_rows_that_were_measured_or_trained_otherwise_are_found_whatever_their_l
     assert {doubt.what.details["column"]: doubt.rows for doubt in doubts} == rows
 
 
+@pytest.mark.slow
 def test_names_of_who_ran_are_no_studies_and_data_of_their_own_are():
     table = a_grid().assign(who=np.random.default_rng(0).choice(["ab", "cd"], 36))
     table.loc[[8, 21], "loss"] *= 1.05
@@ -530,6 +544,7 @@ def test_sizes_without_a_search_are_found_where_the_others_have_one():
     assert kinds_of(few) == {"untuned": tuple(few.index[few.n_params > 2e9])}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("many", "factor"), [("shares", 100.0), ("percent", 0.01)])
 def test_scores_in_percent_among_shares_are_in_another_unit(many, factor):
     n = np.geomspace(1e8, 1e10, 20)
@@ -540,20 +555,17 @@ def test_scores_in_percent_among_shares_are_in_another_unit(many, factor):
     assert kinds_of(table)["other_units"] == (12, 15)
 
 
-def test_runs_of_the_stable_phase_are_another_schedule():
-    table = a_grid().assign(phase=["stable" if row in (4, 13, 27) else "annealed" for row in range(36)])
-    assert kinds_of(table) == {"mixed_schedules": (4, 13, 27)}
-
-
-def test_notes_say_that_a_run_was_stopped():
+def test_runs_of_the_stable_phase_are_another_schedule_and_notes_say_that_a_run_was_stopped():
     notes = {
         7: "preempted at 61% of steps, not resumed", 9: "killed at step 9k of 15k",
         12: "preempted twice, resumed", 20: "moved to the new cluster",
     }  # fmt: skip
-    table = a_grid().assign(notes=[notes.get(row, "") for row in range(36)])
-    assert kinds_of(table) == {"unfinished": (7, 9)}
+    table = a_grid().assign(phase=["stable" if row in (4, 13, 27) else "annealed" for row in range(36)])
+    table["notes"] = [notes.get(row, "") for row in range(36)]
+    assert kinds_of(table) == {"mixed_schedules": (4, 13, 27), "unfinished": (7, 9)}
 
 
+@pytest.mark.slow
 def test_seeds_that_differ_much_more_than_others_are_found():
     table = a_grid(seeds=2)
     assert kinds_of(table) == {}
@@ -561,6 +573,7 @@ def test_seeds_that_differ_much_more_than_others_are_found():
     assert {20, 21} <= {*kinds_of(table)["unlike_seeds"]}
 
 
+@pytest.mark.slow
 def test_rows_typed_again_with_fewer_digits_are_copies():
     table = a_grid()
     again = table.iloc[[3, 15]].assign(loss=lambda t: t.loss.round(3))
@@ -570,6 +583,7 @@ def test_rows_typed_again_with_fewer_digits_are_copies():
     assert "duplicates" not in kinds_of(pd.concat([table, others], ignore_index=True))
 
 
+@pytest.mark.slow
 def test_some_rows_of_another_source_are_copies_and_the_whole_source_is_another_reading():
     ours, theirs = a_grid(0).assign(source="ours"), a_grid(1).assign(source="theirs")
     ours["loss"] *= 1.02  # no run has the loss of another by accident
@@ -579,7 +593,7 @@ def test_some_rows_of_another_source_are_copies_and_the_whole_source_is_another_
     assert "duplicates" not in kinds_of(whole)
 
 
-@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_rows_without_their_embeddings_among_others_are_found(times):
     layers = np.arange(4, 28, 2)
     width, wrong = 64 * layers, [2, 5, 6]
@@ -617,6 +631,7 @@ def test_steps_that_a_resumed_run_logs_again_are_named_and_the_later_rows_count(
         sl.read(begun_again)
 
 
+@pytest.mark.slow
 def test_names_of_sizes_and_of_ratios_are_no_kinds_of_runs():
     """A ladder of four models at four ratios is one study of each task, in which a score may be too good."""
     sizes, ratios, tasks = {"190M": 1.9e8, "760M": 7.6e8, "1.3B": 1.3e9, "3B": 3e9}, (1, 2, 5, 10), ("a", "b")

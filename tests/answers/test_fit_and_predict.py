@@ -99,6 +99,7 @@ def test_sizes_go_by_what_they_count_and_by_names_that_mean_them(fitted):
         )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_curve_is_continued_as_extrapolate_continues_it():
     table = curve()
     direct = sl.laws.extrapolate(table.n_data, table.test_error, at=[1e6, 4e5])
@@ -201,6 +202,7 @@ def test_a_number_of_no_known_name_that_changes_y_is_named(effect: float):
     assert named == (["quality"] if effect else [])
 
 
+@pytest.mark.slow
 def test_shapes_of_networks_are_fitted_together_and_named_where_they_matter():
     draw = np.random.default_rng(7)
     width, depth = np.repeat([512, 704, 1088, 1472], 4), np.tile([6, 12, 24, 48], 4)
@@ -260,6 +262,7 @@ def test_products_of_the_sizes_explain_nothing_beside_them():
     assert not [note for note in sl.fit(runs, form="chinchilla").notes if note.code == "also_explained"]
 
 
+@pytest.mark.slow
 def test_one_odd_run_of_a_surface_is_left_out_and_named():
     table = runs()
     table.loc[2, "val_loss"] *= 1.3
@@ -273,6 +276,7 @@ def test_one_odd_run_of_a_surface_is_left_out_and_named():
         sl.fit(table, form="chinchilla")
 
 
+@pytest.mark.slow
 def test_data_of_the_ratio_of_all_runs_are_no_size_and_those_of_another_are_refused():
     n = np.geomspace(7e7, 2e9, 6)
     runs = pd.DataFrame({"params": n, "tokens": 20 * n, "loss": 1.7 + 400 * n**-0.3})

@@ -49,6 +49,7 @@ def surface(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "surface.csv"
 
 
+@pytest.mark.slow
 def test_a_prior_counts_in_the_prediction_too(curves: Path):
     words = ("laws", "fit", curves, "--prior", "offset=0.02:0.0001", "--at", "1e7", "--no-figure", "--json")
     told = json.loads(run(*words))
@@ -105,6 +106,7 @@ def test_fit_as_json_is_one_document(curves: Path):
     assert prediction["low"] < 0.05 + 3 * 1e6**-0.6 < prediction["high"]
 
 
+@pytest.mark.slow
 def test_out_writes_by_the_ending(curves: Path):
     run("laws", "fit", curves, "--at", "1e6", "--no-figure", "--out", "law.csv")
     assert list(pd.read_csv("law.csv").columns) == ["form", "n_data", "test_error", "low", "high", "beyond"]

@@ -37,6 +37,7 @@ def table(path: str, **columns: Any) -> str:
 X = np.geomspace(100, 1e5, 10)
 
 
+@pytest.mark.slow
 def test_points_with_a_standard_error_are_weighted_by_it():
     wrong = np.where(X[3] == X, 3.0, 1.0)
     table(

@@ -166,7 +166,7 @@ def test_a_bend_of_a_surface_is_an_f_test_on_its_residuals():
     assert surface.fit(*runs_of_surface(5, bent=0.1)).bend.seen is True
 
 
-@pytest.mark.parametrize("bent", [0.0, 0.1])
+@pytest.mark.parametrize("bent", [pytest.param(0.0, marks=pytest.mark.slow), 0.1])
 def test_a_surface_says_that_its_residuals_bend_where_they_do(bent: float):
     fitted = surface.fit(*runs_of_surface(5, bent=bent), form="chinchilla")
     cautions = [r.details["of"] for r in fitted.remarks if r.code == "inside"]

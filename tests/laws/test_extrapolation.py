@@ -358,6 +358,7 @@ def test_a_curve_that_still_rises_is_not_continued():
     assert 0 < found.low[0] < _double_descent(1000.0) < found.high[0] < np.inf  # measured there
 
 
+@pytest.mark.slow
 def test_log_score_is_the_log_of_a_density_that_integrates_to_one():
     y = (0.05 + 3 * N**-0.5) * np.exp(0.02 * np.random.default_rng(6).standard_normal(30))
     found = extrapolate(N, y, at=20_000)
@@ -393,22 +394,23 @@ def test_far_bands_allow_the_slope_to_change():
     assert added == pytest.approx([0.0, 0.1 * 0.3 * (np.log(10) - 0.75) * np.log(10)], abs=1e-12)
 
 
-@pytest.mark.parametrize("count", [101, 400])
-def test_more_checkpoints_of_a_log_do_not_widen_the_interval_and_it_holds(count: int):
+@pytest.mark.slow
+def test_more_checkpoints_of_a_log_do_not_widen_the_interval_and_it_holds():
     """The next points of a long log are too near to choose forecasts by: the interval was 3.6 times wider."""
 
     def law(steps):
         return 2.5 + 12 * np.asarray(steps) ** -0.45
 
-    width, held = [], 0
-    for number in (100, count):
+    width, held = [], []
+    for number in (100, 101, 400):
         steps = np.linspace(50, 20_000, number)
         for seed in range(8):
             rng = np.random.default_rng(seed)
             noise = np.exp(0.008 * rng.standard_normal(number + 1))
             found = sl.laws.extrapolate(steps, law(steps) * noise[:-1], at=4e4)
             width.append(np.log(found.high / found.low)[0])
-            held += int(found.low[0] < law(4e4) * noise[-1] < found.high[0])
-    fewer, more = np.median(np.reshape(width, (2, 8)), axis=1)
-    assert 2 * 1.5 * 0.008 < more < 1.2 * fewer
-    assert held >= 13
+            held.append(found.low[0] < law(4e4) * noise[-1] < found.high[0])
+    fewer, *more = np.median(np.reshape(width, (3, 8)), axis=1)
+    assert min(more) > 2 * 1.5 * 0.008
+    assert max(more) < 1.2 * fewer
+    assert min(sum(held[:16]), sum(held[:8] + held[16:])) >= 13

@@ -213,6 +213,7 @@ def test_an_end_that_shared_errors_moved_to_the_fit_leaves_room_for_the_error_of
     assert 0.3 * above < below < 3 * above
 
 
+@pytest.mark.slow
 def test_the_last_digits_of_a_fit_decide_nothing():
     """Errors are shared but for less than the last digit of 1, unless the form errs, which explains them."""
     n, d = (v.ravel() for v in np.meshgrid(np.geomspace(5e7, 2e10, 14), np.geomspace(2e9, 4e11, 9)))
@@ -244,6 +245,7 @@ def test_a_parameter_at_its_bound_does_not_move_with_errors_that_runs_share():
     )
 
 
+@pytest.mark.slow
 def test_residuals_that_the_error_of_the_form_explains_are_no_noise():
     """Runs of another form without noise: intervals that take the misfit for noise are wider."""
     truth = 1.5 + (1.2 * (N / 1e8) ** -0.6 + 0.9 * (D / 2e9) ** -0.5) ** 0.5

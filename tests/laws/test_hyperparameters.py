@@ -139,6 +139,7 @@ def test_an_optimum_that_leaves_its_law_does_not_transfer():
     assert sl.laws.hyperparameters(straight, at=at).transfers is True
 
 
+@pytest.mark.slow
 def test_a_ladder_whose_best_rate_leaps_at_its_largest_sizes_does_not_transfer():
     """Four sizes are tested; the first two after a leap by a factor of five are missed."""
     size, rate = (v.ravel() for v in np.meshgrid(np.geomspace(1e7, 1e9, 9), np.geomspace(1e-4, 1e-1, 13)))

@@ -211,7 +211,7 @@ def test_the_interval_of_a_law_knows_of_runs():
     assert blind < aware / 2
 
 
-@pytest.mark.parametrize("seed", [4, 5, 6])
+@pytest.mark.parametrize("seed", [4, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (5, 6))])
 def test_a_floor_that_is_fitted_as_zero_has_an_upper_end(seed: int):
     """Of a power law without a floor: the end where refits with a given floor miss the points too far."""
     x = np.repeat(np.geomspace(1e3, 1e6, 8), 3)

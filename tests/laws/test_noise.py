@@ -200,7 +200,8 @@ def settings_table(scheme: str = "ntk", **options: Any) -> pd.DataFrame:
     return frame.assign(batch_size=batch, **constant, **more).drop(columns="normalized_noise_scale")
 
 
-@pytest.mark.parametrize("scheme", ["ntk", pytest.param("standard", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["ntk", "standard"])
 def test_noise_is_computed_from_hyperparameters_in_the_units_of_the_paper(scheme):
     found = sl.laws.optimal_noise(sl.Curves(settings_table(scheme)))
     assert found.width_column == "widening_factor"

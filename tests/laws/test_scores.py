@@ -229,6 +229,7 @@ def test_scores_and_predictions_are_drawn_against_the_loss():
     assert known.plot().get_legend() is not None
 
 
+@pytest.mark.slow
 def test_runs_at_one_ratio_of_data_to_parameters_tell_scores_at_that_ratio_alone():
     size = np.geomspace(1e8, 3e9, 12)
     table = pd.DataFrame({"n_params": size, "n_data": 20 * size})

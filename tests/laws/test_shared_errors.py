@@ -21,6 +21,7 @@ def fitted(offset: float, seed: int = 0, sizes: int = 8) -> surface.Surface:
     return surface.fit(N[kept], D[kept], loss[kept], form="chinchilla", delta=np.inf)
 
 
+@pytest.mark.slow
 def test_parts_are_weighed_by_the_density_of_the_residuals():
     shared = SharedErrors(fitted(0.003).law)
     design, measured = shared.linear.design, shared.linear.measured
@@ -116,6 +117,7 @@ def seeds_of_sizes(shared: float) -> tuple[np.ndarray, np.ndarray]:
     return x, (0.05 + 3 * x**-0.4) * np.exp(together + 0.003 * rng.standard_normal(x.size))
 
 
+@pytest.mark.slow
 def test_seeds_that_share_the_error_of_their_size_count_as_one_point_of_a_curve():
     at = np.array([[1e5, 2e5], [5e5, 1e6]])
     ratios = {}

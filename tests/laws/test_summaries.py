@@ -93,6 +93,7 @@ def test_an_interval_of_a_surface_is_that_of_its_profile(fitted):
     assert low < inner.low < inner.high < high
 
 
+@pytest.mark.slow
 def test_fixed_tied_and_open_parameters_are_distinguished():
     n, d, loss = grid(4, 4)
     fixed = surface.fit(n, d, loss, bounds={"alpha": (0.35, 0.35)}, tie={"beta": "alpha"}).summary()

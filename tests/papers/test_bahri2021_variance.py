@@ -58,7 +58,8 @@ def trained_parameters(setting: Setting) -> float:
 
 
 @pytest.mark.filterwarnings("ignore:`torch.jit")  # which forward-mode derivatives load
-@pytest.mark.parametrize("loss", [pytest.param("mse", marks=pytest.mark.slow), "cross_entropy"])
+@pytest.mark.slow
+@pytest.mark.parametrize("loss", ["mse", "cross_entropy"])
 def test_kernel_steps_are_gradient_descent_on_the_linearised_network(loss: str):
     settings = [replace(WIDE, loss=loss, seed=seed) for seed in (3, 4, 5)]
     found = [linear for _, linear in final_losses(settings)]
@@ -265,6 +266,7 @@ def test_the_mean_over_a_partition_leaves_out_the_first_order():
     assert 0 < parts - whole < 0.1 * scatter
 
 
+@pytest.mark.slow
 def test_excess_losses_are_those_of_sizes_without_replacement():
     s = data.Scale((), 1408, (2, 8), (10, 20), 0.5)
     table = data.excess_table(data.Task("digits", ((20, 3), (10, 5)), pool=4, hidden=3), s)

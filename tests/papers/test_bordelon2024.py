@@ -128,6 +128,7 @@ def fall(shift: dict[int, float], scatter: float) -> Row:
     return ensembles.judged(of_ensembles(shift, scatter), 16, (1, 2, 4))[1]
 
 
+@pytest.mark.slow
 def test_a_loss_that_is_a_bias_and_a_variance_over_e_falls_as_expected():
     ratio, fallen, *_ = ensembles.judged(of_ensembles({}, 0), 16, (1, 2, 4))
     assert ratio.measured == pytest.approx(0.35 / 0.25)

@@ -215,7 +215,9 @@ def values(frame: pd.DataFrame) -> set[tuple[str, int, str, float]]:
     return {*losses.itertuples(index=False, name=None)}
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", ["wandb", *(pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS if kind != "wandb")]
+)
 def test_a_run_that_is_being_written_is_read_up_to_its_last_whole_row(logs: Path, kind: str):
     path = growing(kind, logs)
     data = path.read_bytes()

@@ -48,7 +48,7 @@ def test_random_labels_have_no_teacher_to_agree_with():
 # --- fixed norm --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("sharpness", [0.05, 20.0])
+@pytest.mark.parametrize("sharpness", [0.05, pytest.param(20.0, marks=pytest.mark.slow)])
 def test_minimiser_on_the_sphere_matches_a_general_purpose_optimiser(sharpness):
     problem = s.draw(4.0, 15, seeds=[3], inputs="gaussian", dtype="float64")
     examples = problem.examples[0].numpy()

@@ -70,6 +70,7 @@ class PoolContract:
         pool.submit(task(2, store, seed=1))
         assert answers(pool, 1)[2]["ok"]
 
+    @pytest.mark.slow
     def test_a_worker_that_dies_answers_and_costs_no_other_task(self, pool, store):
         pool.submit(task(1, store, trouble="kill"))
         pool.submit(task(2, store, seed=1, pause=0.05))
@@ -94,6 +95,7 @@ class PoolContract:
         assert time.monotonic() - start < 30
         assert answers(pool, 1)[1]["ok"]
 
+    @pytest.mark.slow
     def test_killed_it_stops_what_runs(self, pool, store):
         pool.submit(task(1, store, pause=10.0))
         while store.status(identity({"pause": 10.0})) == "missing":

@@ -133,7 +133,8 @@ def test_vanishing_noise_of_batches_is_gradient_flow() -> None:
     np.testing.assert_allclose(found.rate, expected.rate, rtol=1e-8)
 
 
-@pytest.mark.parametrize("n_params", [12, pytest.param(np.inf, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("n_params", [12, np.inf])
 def test_batches_without_richness_are_one_pass_sgd(n_params: float) -> None:
     """Steps differ from flow by η: compared with twice the loss at η/2, at the same η/B, less that at η."""
     times, features = np.array([3, 20.0]), None if np.isinf(n_params) else one_pass.drawn_modes(HARD, 12, 4)

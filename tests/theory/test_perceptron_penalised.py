@@ -40,6 +40,7 @@ def test_square_loss_is_ridge_regression() -> None:
     assert square == pytest.approx(known, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_random_labels_are_separable_up_to_two_examples_a_weight() -> None:
     """Cover: below, the norm grows without end as the ridge falls; above, logistic regression has an end."""
     below, above = (perceptron.penalised(WHITE, load, [1e-3, 1e-5], flips=0.5) for load in (1.6, 2.5))
@@ -50,6 +51,7 @@ def test_random_labels_are_separable_up_to_two_examples_a_weight() -> None:
     assert above.error == pytest.approx(0.5)
 
 
+@pytest.mark.slow
 def test_flipped_labels_make_large_norms_worse() -> None:
     clean, flipped = (perceptron.penalised(WHITE, 5.0, [0.1, 1e-4], flips=p).error for p in (0.0, 0.1))
     assert clean[1] < clean[0]
