@@ -9,7 +9,7 @@ from scipy import stats
 
 import scalinglab as sl
 from scalinglab.errors import BadInput
-from scalinglab.laws import surface
+from scalinglab.laws import one_form, surface
 from scalinglab.laws.fitting.data import from_curves
 from scalinglab.laws.learning_curves.collapse import Collapse
 from scalinglab.laws.optimum import Optimal
@@ -132,7 +132,7 @@ def test_points_of_one_run_are_not_independent():
     loss = loss * np.exp(0.001 * np.random.default_rng(1).standard_normal(48))
     repeated = np.tile(np.arange(16), 3)
     alone, runs = (surface.fit(n, d, loss, runs=r, form="chinchilla") for r in (None, repeated))
-    solved, law = (surface.profiled(fitted.law) for fitted in (alone, runs))
+    solved, law = (one_form.profiled(fitted.law) for fitted in (alone, runs))
     assert (solved.dof, law.dof) == (48 - 5, 16 - 5)
     rest = np.clip(law.residuals, -law.delta, law.delta)
     sums = pd.Series(rest).groupby(law.points.runs).sum()

@@ -137,7 +137,7 @@ def _of_one_kind(
     if chosen.is_surface and chosen.x != PAIR:
         found = answer_sizes(chosen)
     else:
-        found = answer_surface(curves, chosen, compute) if chosen.is_surface else answer_curve(curves, chosen)
+        found = answer_surface(chosen, compute) if chosen.is_surface else answer_curve(chosen)
     return replace(found, findings=in_words(found.findings, chosen))
 
 

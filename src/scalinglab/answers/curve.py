@@ -9,7 +9,7 @@ import numpy as np
 
 from scalinglab.answers.fitted import Chosen
 from scalinglab.answers.result import FURTHER, Answers, find_points, next_run, of_accuracy, unanswered
-from scalinglab.curves import PROGRESS, Curves
+from scalinglab.curves import PROGRESS
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.laws.extrapolation.stacking import extrapolate
 from scalinglab.laws.fitting.law import Law, scatter_caution
@@ -27,7 +27,7 @@ OF_SEARCHES = ("best_recipe", "lowest_recipe", "lowest_of_search", "recipes_alik
 NEEDS_BOTH = Finding("compute-optimal", Status.REFUSED, reasons=(Reason("needs_both_sizes"),))
 
 
-def answer_curve(curves: Curves, chosen: Chosen) -> Answers:
+def answer_curve(chosen: Chosen) -> Answers:
     """The findings on y against the sizes x."""
     (x,), y, table = chosen.x, chosen.y, chosen.table
     asked, best = ("--x", x, "--y", y), NEEDS_BOTH
@@ -42,7 +42,7 @@ def answer_curve(curves: Curves, chosen: Chosen) -> Answers:
         command = Command("laws fit", *asked, *(() if usable else ("--drop-bad",)))
         return found.plus(unanswered("exponent", error, command), best)
     try:
-        found = _add_prediction(found, curves, chosen, asked)
+        found = _add_prediction(found, chosen, asked)
     except ScalinglabError as error:
         found = found.plus(unanswered("ten times", error, Command("laws fit", *asked)))
     return found.plus(best)
@@ -64,12 +64,13 @@ def _add_law(found: Answers, chosen: Chosen, asked: Sequence[str]) -> Answers:
     return found.plus(exponent, shape, law=law, fit=fitted, notes=notes, undetermined=undetermined)
 
 
-def _add_prediction(found: Answers, curves: Curves, chosen: Chosen, asked: Sequence[str]) -> Answers:
+def _add_prediction(found: Answers, chosen: Chosen, asked: Sequence[str]) -> Answers:
     """The answers with what ten times as much gives, and the next run."""
+    curves = chosen.curves
     x, y, law, table, unit = found.x, found.y, found.law, chosen.table, chosen.units[found.x]
     assert law is not None
     at = FURTHER * float(table.x.max())
-    if falling := _falling_rate(curves, chosen):
+    if falling := _falling_rate(chosen):
         return found.plus(unanswered("ten times", falling, Command("laws schedule")))
     further = extrapolate(table.x, table.y, at=nearer(at))
     value = chosen.measured(further.mean[-1], further.low[-1], further.high[-1])
@@ -95,9 +96,9 @@ def _add_prediction(found: Answers, curves: Curves, chosen: Chosen, asked: Seque
     return found.plus(next_run(planned, {x: unit}, command), next_runs=planned)
 
 
-def _falling_rate(curves: Curves, chosen: Chosen) -> Reason | None:
+def _falling_rate(chosen: Chosen) -> Reason | None:
     """Why the curve of one run cannot be continued: its learning rate falls, unlike that of a longer run."""
-    (x,), frame = chosen.x, curves.frame
+    (x,), frame = chosen.x, chosen.curves.frame
     if x not in PROGRESS or "current_learning_rate" not in frame or len(np.unique(chosen.table.runs)) > 1:
         return None
     last = float(frame.loc[frame[x].idxmax(), "current_learning_rate"])

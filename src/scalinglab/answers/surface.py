@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from scalinglab.answers.fitted import Chosen
+from scalinglab.answers.fitted import Chosen, Fit
 from scalinglab.answers.result import FURTHER, Answers, find_points, next_run, of_accuracy, unanswered
-from scalinglab.curves import Curves
 from scalinglab.curves.columns import rank_correlation
 from scalinglab.errors import NotDetermined, ScalinglabError
 from scalinglab.laws.fitting import fit as fitting
@@ -38,13 +37,11 @@ OPEN = 100.0  # convention: between the ends of a best size, from which on it is
 MOST_SCATTER = 0.3  # of the spread of ln y, beyond which the form is not seen to hold
 
 
-def answer_surface(curves: Curves, selected: Chosen, compute: float | None) -> Answers:
+def answer_surface(selected: Chosen, compute: float | None) -> Answers:
     """The findings on y against parameters and data."""
     y, table = selected.y, selected.table
-    names, spent = dict(selected.units), selected.compute
-    chosen = ("--y", y)
-    notes = (*table.notes, *doubts(curves))
-    read = find_points(selected)
+    names, chosen, read = dict(selected.units), ("--y", y), find_points(selected)
+    doubted = doubts(selected.curves)
     try:
         if not (table.y > 0).any():
             raise NotDetermined(Reason("never_positive", points=len(table.y), y=Column(y)))
@@ -53,11 +50,13 @@ def answer_surface(curves: Curves, selected: Chosen, compute: float | None) -> A
         curve = _longest_curve(table) if (table.y > 0).any() else ()
         command = Command("answer", *curve, "--y", y) if curve else Command("report")
         return Answers(
-            (read, unanswered("exponent", error, command, names)), "n_params, n_data", y, notes=notes
+            (read, unanswered("exponent", error, command, names)),
+            "n_params, n_data",
+            y,
+            notes=(*table.notes, *doubted),
         )
     fitted = fit.surface
     assert fitted is not None
-    notes = (*fit.notes, *doubts(curves))
     more = Command("laws surface", *chosen)
     findings = (
         read,
@@ -65,10 +64,10 @@ def answer_surface(curves: Curves, selected: Chosen, compute: float | None) -> A
         find_shape(fitted, Command("report")),
     )
     found = Answers(
-        findings, "n_params, n_data", y, fitted.law, fitted, fit=fit, notes=notes,
+        findings, "n_params, n_data", y, fitted.law, fitted, fit=fit, notes=(*fit.notes, *doubted),
         undetermined=fitted.undetermined,
     )  # fmt: skip
-    return _add_optimum(found, curves, fitted, spent, compute, chosen, names)
+    return _add_optimum(found, fit, compute)
 
 
 def answer_sizes(selected: Chosen) -> Answers:
@@ -89,11 +88,11 @@ def answer_sizes(selected: Chosen) -> Answers:
     return Answers(tuple(findings), ", ".join(selected.x), y, fit.law, fit=fit, notes=fit.notes)
 
 
-def _add_optimum(
-    found: Answers, curves: Curves, fitted: Surface, spent: np.ndarray, compute: float | None,
-    chosen: tuple[str, ...], names: dict[str, str],
-) -> Answers:  # fmt: skip
+def _add_optimum(found: Answers, fit: Fit, compute: float | None) -> Answers:
     """The answers with what ten times the compute gives, the compute-optimal model and the next run."""
+    fitted, names, chosen = fit.surface, dict(fit.chosen.units), ("--y", fit.y)
+    assert fitted is not None
+    spent, accuracy = fit.chosen.compute, of_accuracy(fit.chosen.curves, fit.y)
     largest = float(spent.max())
     refused = None if compute is None else too_far(compute, spent)
     target = float(compute) if compute is not None and refused is None else FURTHER * largest
@@ -102,7 +101,7 @@ def _add_optimum(
         best = fitted.compute_optimal([*dict.fromkeys((largest, FURTHER * largest, target))])
     except NotDetermined as error:
         return found.plus(
-            *_both_grown(found, spent, of_accuracy(curves, found.y)),
+            *_both_grown(fit, accuracy),
             unanswered("compute-optimal", error, Command("laws surface", *chosen), names),
             unanswered("next run", Reason("no_optimum"), plan, names),
         )
@@ -114,22 +113,57 @@ def _add_optimum(
     if assumed is not None:
         there = {name: getattr(assumed, f"{name}_median")[0] for name in ("n_params", "n_data")}
         form["more_loss"] = max(float(fitted.median(there) / best.loss_median[place]) - 1, 0.0)
+
+    def reached(i: int) -> tuple[dict[str, Estimate], dict[str, Any]]:
+        """The result of the best model of the i-th compute, and facts about it."""
+        ends = [end[i] for end in best.loss_interval]
+        return _result(fit, float(best.compute[i]), best.loss_median[[0, i]], ends, accuracy)
+
+    values, facts = reached(1)
     tenfold = Command("laws surface", *chosen, "--compute", flops(best.compute[1], unit=""))
+    ten = Finding("ten times", Status.DETERMINED, values, (), facts, tenfold)
     optimal = Command("plan optimal", *chosen, "--compute", flops(target, unit=""))
-    ten = _ten_times(best, found, of_accuracy(curves, found.y), tenfold)
     optimum = find_optimum(best, place, names, optimal, () if refused is None else (refused,), assumed, form)
     if target not in (largest, FURTHER * largest):  # else the sentence before says the result
-        result = _ten_times(best, found, of_accuracy(curves, found.y), tenfold, place)
-        facts = {**result.facts, **optimum.facts, "y": found.y}
-        optimum = replace(optimum, values={**optimum.values, **result.values}, facts=facts)
+        values, facts = reached(place)
+        facts = {**facts, **optimum.facts, "y": fit.y}
+        optimum = replace(optimum, values={**optimum.values, **values}, facts=facts)
     found = found.plus(ten, optimum, optimal=best)
     try:
         runs = questions.next_runs(fitted, at=(best.n_params[place], best.n_data[place]))
     except ScalinglabError as error:
         return found.plus(unanswered("next run", error, plan, names))
-    score = of_accuracy(curves, found.y).get("score")
+    score = accuracy.get("score")
     runs = replace(runs, quantity=f"1 - {score}" if score else "")
     return found.plus(next_run(runs, names, plan), next_runs=runs)
+
+
+def _result(
+    fit: Fit, compute: float, losses: Sequence[float], ends: Sequence[float], accuracy: Mapping[str, Any]
+) -> tuple[dict[str, Estimate], dict[str, Any]]:
+    """What a compute gives, of the losses now and then and the ends of the latter, with facts about it."""
+    now, then = losses
+    measured = fit.chosen.measured
+    return {fit.y: measured(then, *ends)}, {"compute": compute, "now": measured(now).value, **accuracy}
+
+
+def _both_grown(fit: Fit, accuracy: Mapping[str, bool | str]) -> tuple[Finding, ...]:
+    """What ten times the compute gives where its best split is open: both sizes grow by the same factor."""
+    spent = fit.chosen.compute
+    largest = dict(zip(fit.x, fit.chosen.table.x[:, spent.argmax()], strict=True))
+    sizes = {name: float(size * np.sqrt(FURTHER)) for name, size in largest.items()}
+    try:
+        now, then = fit.predict(largest), fit.predict(sizes)
+    except ScalinglabError:
+        return ()
+    if not then.interval.ratio <= WIDE:
+        return ()
+    losses = now.mean, then.mean
+    values, facts = _result(fit, FURTHER * float(spent.max()), losses, then.interval, accuracy)
+    at = ",".join(f"{name}={size:.3g}" for name, size in sizes.items())
+    command = Command("predict", "--y", fit.y, "--at", at)
+    facts |= {"sizes": sizes}
+    return (Finding("ten times", Status.DETERMINED, values, then.notes, facts, command, fit.chosen.units),)
 
 
 def _if_the_form_holds(fitted: Surface, best: Optimal, i: int, contradicted: bool) -> Optimal | None:
@@ -249,42 +283,6 @@ def _few_that_miss(fitted: Surface) -> tuple[Reason, ...]:
         "high": float(off.max()),
     }
     return (Reason("few_miss", sizes=tuple(map(Column, EXPONENTS.values())), **about),)
-
-
-def _ten_times(
-    best: Optimal, found: Answers, accuracy: dict[str, bool | str], command: Command, place: int = 1
-) -> Finding:
-    """The result of the best model of ten times the compute, or at another `place` of `best`."""
-    assert found.fit is not None
-    measured = found.fit.chosen.measured
-    values = {found.y: measured(best.loss_median[place], *(end[place] for end in best.loss_interval))}
-    now = measured(best.loss_median[0]).value
-    facts = {"compute": float(best.compute[place]), "now": now, **accuracy}
-    return Finding("ten times", Status.DETERMINED, values, (), facts, command)
-
-
-def _both_grown(found: Answers, spent: np.ndarray, accuracy: dict[str, bool | str]) -> tuple[Finding, ...]:
-    """What ten times the compute gives where its best split is open: both sizes grow by the same factor."""
-    fit = found.fit
-    assert fit is not None
-    largest = dict(zip(fit.x, fit.chosen.table.x[:, spent.argmax()], strict=True))
-    sizes = {name: float(size * np.sqrt(FURTHER)) for name, size in largest.items()}
-    try:
-        now, then = fit.predict(largest), fit.predict(sizes)
-    except ScalinglabError:
-        return ()
-    if not then.interval.ratio <= WIDE:
-        return ()
-    measured = fit.chosen.measured
-    facts = {"compute": FURTHER * float(spent.max()), "now": measured(now.mean).value, "sizes": sizes}
-    at = ",".join(f"{name}={size:.3g}" for name, size in sizes.items())
-    command = Command("predict", "--y", fit.y, "--at", at)
-    value = measured(then.mean, then.low, then.high)
-    units = fit.chosen.units
-    found_there = Finding(
-        "ten times", Status.DETERMINED, {fit.y: value}, then.notes, {**facts, **accuracy}, command, units
-    )
-    return (found_there,)
 
 
 def _sizes(best: Optimal, i: int, names: dict[str, str]) -> dict[str, Estimate]:

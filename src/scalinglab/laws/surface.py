@@ -6,20 +6,13 @@ of L(N, D) = E + A N^-α + B D^-β (Hoffmann et al. 2022, eq. 2), which studies 
 optimum and their intervals are those of the average. `scalinglab.laws.forms.surfaces` lists the forms,
 `scalinglab.laws.optimum` has the best use of compute.
 
-Intervals come from profile likelihood with Student's quantile below `MANY` runs a parameter and from a
-bootstrap over runs from there on. On small designs resampling loses whole sizes, and wild residuals of a fit
-that nearly interpolates are far too small; the profile holds there, also where a parameter is at its bound
-or barely determined (`benchmarks/coverage.py`). All intervals allow for errors that runs of one n_params
-share (`shared_errors`). Intervals of the loss and of the optimum allow for what
-the form may miss (`form_error`), and for the choice of the form; those of the parameters assume theirs. What
-the runs do not determine raises `NotDetermined`.
+The interval of the average is that of the mixture of its forms; `scalinglab.laws.one_form` has theirs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,33 +21,24 @@ from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE
 from scalinglab.errors import BadInput, NotDetermined, ScalinglabError, nearest
 from scalinglab.laws import form_choice, forms
 from scalinglab.laws.fitting import outliers
-from scalinglab.laws.fitting.bend import SIGNIFICANT, Bend, of_surface
+from scalinglab.laws.fitting.bend import SIGNIFICANT, Bend
 from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.data.from_curves import Table, is_table, points_from
 from scalinglab.laws.fitting.data.points import MANY, positive, shaped, two_dimensional
-from scalinglab.laws.fitting.fit import few_runs, fit_points, refit
+from scalinglab.laws.fitting.fit import few_runs, refit
 from scalinglab.laws.fitting.fit import fit as fit_form
 from scalinglab.laws.fitting.law import Law
-from scalinglab.laws.fitting.solution import ROUNDING, Solution, in_order, open_ended, sizes_of
-from scalinglab.laws.fitting.statistics import WIDE
-from scalinglab.laws.fitting.uncertainty import intervals as interval_engine
-from scalinglab.laws.fitting.uncertainty import shared_errors
-from scalinglab.laws.fitting.uncertainty.form_error import FormError
-from scalinglab.laws.fitting.uncertainty.intervals import Quantity
-from scalinglab.laws.fitting.uncertainty.profile import Bootstrap, bootstrap
-from scalinglab.laws.fitting.uncertainty.shared_errors import SharedErrors
+from scalinglab.laws.fitting.solution import ROUNDING
 from scalinglab.laws.forms import search, surfaces
-from scalinglab.laws.forms.base import Form, Parameter
+from scalinglab.laws.forms.base import Form
 from scalinglab.laws.forms.surfaces import NAMES
-from scalinglab.laws.optimum import FARTHEST, REACH, Optimal, best_split, rises_with, too_far, why_no_optimum
-from scalinglab.results import fits
-from scalinglab.results.distributions import OPEN, UNKNOWN, Interval, Mixture, Student, interval, reach
-from scalinglab.results.fits import ParameterRow
+from scalinglab.laws.one_form import DRAWS, OneForm, inner_values
+from scalinglab.laws.optimum import Optimal
+from scalinglab.results.distributions import Interval, of_average
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.sentences import Column
 from scalinglab.results.types import Reason, Remark, inside, weighed
 from scalinglab.support.validation import checked
-from scalinglab.support.work import one_thread
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,65 +47,54 @@ REFERENCE = "chinchilla"  # the form whose parameters are quoted, where it is on
 # published: Hoffmann et al. (2022); Huber's threshold on ln loss, usual for such fits since
 USUAL_DELTA = 1e-3
 LEAST_SHOWN = 0.005  # defined: weights below it are 0.00 as they are written
-# convention: of the width of an interval; a fitted value farther from the median is not the one to quote
-ASIDE = 0.1
-# convention: resampled sets of runs; of a form that counts little its part of them, and at least so many
-DRAWS, FEWEST_DRAWS = 400, 100
-
-if TYPE_CHECKING:
-    of_law = cached_property
-else:
-
-    class of_law(cached_property):
-        """A cached property of `law` that an average of forms shares with the surface of its quoted form.
-
-        An average and its member `alone` have the same `law`: its bootstrap and profiles are computed once.
-        """
-
-        def __get__(self, surface, owner=None):
-            return super().__get__(None if surface is None else surface.alone, owner)
+FEWEST_DRAWS = 100  # convention: of a form that counts little its part of `DRAWS`, and at least so many
 
 
 @dataclass(frozen=True)
 class Surface(NotebookResult):
     """A fitted surface; made by `fit`. Parameters are attributes: `.E .A .B .alpha .beta`.
 
+    Predictions and the optimum are those of an average of forms; all else is that of `alone` (`OneForm`).
+
     Attributes:
-        law: of the form whose parameters are quoted.
-        seed: of the resampling behind the intervals.
+        alone: the surface of the form whose parameters are quoted.
         average: surfaces of several forms with their weights, of which predictions, optimum and intervals are
-            the average; empty where `law` alone counts.
-        draws: how many resampled sets of runs the intervals of many runs come from.
+            the average; empty where `alone` counts alone.
     """
 
-    law: Law
-    seed: int = 0
-    average: tuple[tuple[float, Surface], ...] = ()
-    draws: int = DRAWS
+    alone: OneForm
+    average: tuple[tuple[float, OneForm], ...] = ()
 
-    def __getattr__(self, name: str) -> float:
-        if name.startswith("_"):  # what notebooks and copies look for
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name == "alone":  # what notebooks and copies look for
             raise AttributeError(name)
-        parameters: dict[str, float] = object.__getattribute__(self, "law").parameters
-        if name not in parameters:
-            raise AttributeError(f"this surface has no {name!r}; its parameters: {', '.join(parameters)}")
-        return parameters[name]
+        if hasattr(OneForm, name) or name in OneForm.__dataclass_fields__:
+            return getattr(self.alone, name)
+        if name not in self.alone.parameters:
+            shown = ", ".join(self.alone.parameters)
+            raise AttributeError(f"this surface has no {name!r}; its parameters: {shown}")
+        return self.alone.parameters[name]
 
     @property
-    def parameters(self) -> dict[str, float]:
-        """The fitted values by name."""
-        return self.law.parameters
+    def law(self) -> Law:
+        """The law whose parameters are quoted."""
+        return self.alone.law
 
     @property
-    def objective(self) -> float:
-        """Σ w ρ(r) at the optimum."""
-        return self.law.objective
+    def parts(self) -> tuple[tuple[float, OneForm], ...]:
+        """The forms that count, with their weights."""
+        return self.average or ((1.0, self.alone),)
 
     @property
     def weights(self) -> dict[str, float]:
         """How much each form counts, the heaviest first; they sum to 1."""
-        heaviest = sorted(self.average, key=lambda each: -each[0])
-        return {each.law.form.name: weight for weight, each in heaviest} or {self.law.form.name: 1.0}
+        heaviest = sorted(self.parts, key=lambda each: -each[0])
+        return {each.law.form.name: weight for weight, each in heaviest}
+
+    @property
+    def leading(self) -> OneForm:
+        """The surface of the form that counts most."""
+        return max(self.parts, key=lambda each: each[0])[1]
 
     @property
     def others_weigh(self) -> tuple[Reason, ...]:
@@ -132,218 +105,52 @@ class Surface(NotebookResult):
         about = {"weights": weighed(shown), "form": self.law.form.name}
         return (Reason("other_forms_weigh", **about),) if self.average else ()
 
-    @cached_property
-    def alone(self) -> Surface:
-        """The surface of the form whose parameters are quoted, without the others."""
-        if not self.average:
-            return self
-        same = (each for _, each in self.average if each.law.form is self.law.form)
-        return next(same, Surface(self.law, self.seed))
-
-    @property
-    def leading(self) -> Surface:
-        """The surface of the form that counts most."""
-        return max(self.average, key=lambda each: each[0])[1] if self.average else self
-
     def predict(self, at: Any = None, **sizes: Any) -> Any:
         """The loss at sizes by name, ``predict(n_params=7e9, n_data=1e11)``: arrays that broadcast.
 
         Args:
             at: the same in a mapping or frame.
         """
-        if not self.average:
-            return self.law.predict(at, **sizes)
-        log = self.law.log
-        mean = sum(w * _inner(each.law.predict(at, **sizes), log) for w, each in self.average)
-        return np.exp(mean) if log else mean
+        return self._mean([each.law.predict(at, **sizes) for _, each in self.parts])
 
-    # --- how sure it is --------------------------------------------------------------------------
+    def median(self, at: Any = None, **options: Any) -> Any:
+        """The median of the loss at sizes by name, with what the form may miss; of several the mean of ln.
 
-    @of_law
-    def bend(self) -> Bend:
-        """Whether residuals bend with size in a way that the form lacks."""
-        law, points = self.law, self.law.points
-        with np.errstate(divide="ignore"):
-            sizes, places = shared_errors.groups(law, np.log(points.x).T)
-        chance = shared_errors.several(sizes, points.checkpoints_of > 0)
-        return of_surface(
-            points,
-            lambda: fit_points(
-                law.form, points, log=law.log, start=law.values[None], noise=law.noise or None
-            ),
-            lambda values: shared_errors.whitened(values, sizes, places, chance),
-        )
+        Args:
+            at: as in `predict`.
+            options: further sizes, and `assume_form`, as in `interval`.
+        """
+        return self._mean([each.median(at, **options) for _, each in self.parts])
 
-    @property
-    def method(self) -> str:
-        """Where the intervals come from: "profile" for few runs, "bootstrap" over runs for many."""
-        enough = MANY * len(self.law.form.parameters)
-        return "bootstrap" if len(np.unique(self.law.points.runs)) >= enough else "profile"
-
-    @of_law
-    def form_error(self) -> FormError:
-        """What the form may miss, by how the residuals move together."""
-        with one_thread():
-            return FormError(self.law, self._shared)
-
-    @of_law
-    def _shared(self) -> SharedErrors:
-        """What runs of one size have in common."""
-        return SharedErrors(self.law)
-
-    @property
-    def sharing(self) -> float:
-        """The probability that runs of one n_params share an error."""
-        return self._shared.chance
-
-    def interval(
-        self, at: Any = None, *, level: float = 0.95, of: str = "law", assume_form: bool = False,
-        **options: Any,
-    ) -> Interval:  # fmt: skip
+    def interval(self, at: Any = None, *, level: float = 0.95, **options: Any) -> Interval:
         """The interval of the loss at sizes by name, as in `predict`.
 
         Args:
-            of: "law", or "measurement" for where one more run would fall.
-            assume_form: leave out what the form may miss.
-            options: `method` and others of `Law.interval`, instead of the surface's own `method`.
+            options: further sizes; `of`, "law", or "measurement" for where one more run would fall;
+                `assume_form`, to leave out what the form may miss; and `method` and others of `Law.interval`,
+                instead of the surface's own `method`.
         """
-        if self.average:
-            kept = {"level": level, "of": of, "assume_form": assume_form, **options}
-            sizes = {name: options[name] for name in self.law.form.variables if name in options}
-            parts = [each.interval(at, **kept) for _, each in self.average]
-            middles = [each.median(at, assume_form=assume_form, **sizes) for _, each in self.average]
-            return self._mixed(middles, parts, level, self.law.log)
-        sizes = {name: options.pop(name) for name in self.law.form.variables if name in options}
-        x = in_order(self.law.form, at, sizes)
-        form_error = None if assume_form else self.form_error
-        if options or of != "law":
-            return interval_engine.of_law(
-                self.law, x, level, of=of, shared=self._shared, form_error=form_error, **options
-            )
-        inputs = sizes_of(self.law.form, x)
-        quantity = interval_engine.law_at(self.law, inputs.reshape(len(inputs), -1))
-        ends = self._ends(quantity, level, form_error, self._shared)
-        return ends.through(lambda end: shaped(end, inputs.shape[1:]))
+        ends = [each.interval(at, level=level, **options) for _, each in self.parts]
+        if len(ends) == 1:
+            return ends[0]
+        given = {name: v for name, v in options.items() if name in (*self.law.form.variables, "assume_form")}
+        return self._mixed([each.median(at, **given) for _, each in self.parts], ends, level, self.law.log)
 
-    def median(self, at: Any = None, *, assume_form: bool = False, **sizes: Any) -> Any:
-        """The median of the loss at sizes by name, with what the form may miss; of several the mean of ln."""
-        if self.average:
-            log = self.law.log
-            parts = [(w, each.median(at, assume_form=assume_form, **sizes)) for w, each in self.average]
-            mean = sum(w * _inner(middle, log) for w, middle in parts)
-            return np.exp(mean) if log else mean
-        x = sizes_of(self.law.form, in_order(self.law.form, at, sizes))
-        quantity = interval_engine.law_at(self.law, x.reshape(len(x), -1))
-        found = self._middle(quantity, None if assume_form else self.form_error)
-        return shaped(found, x.shape[1:])
-
-    def _middle(self, quantity: Quantity, form_error: FormError | None) -> np.ndarray:
-        """(count,) the medians of numbers whose intervals are `_ends`."""
-        law, way = self._way
-        return interval_engine.median(law, quantity, **way, shared=self._shared, form_error=form_error)
+    def _mean(self, values: Sequence[Any], log: bool | None = None) -> Any:
+        """The weighted mean of what each form gives, of logarithms unless the fit is one of raw values."""
+        if len(values) == 1:
+            return values[0]
+        log = self.law.log if log is None else log
+        mean = sum(w * inner_values(value, log) for (w, _), value in zip(self.parts, values, strict=True))
+        return np.exp(mean) if log else mean
 
     def _mixed(self, middles: Sequence[Any], parts: Sequence[Interval], level: float, log: bool) -> Interval:
         """The interval of the average, of the median and the interval that each form gives."""
-        weight = np.array([w for w, _ in self.average])
-        middle, ends = _inner(np.array(middles), log), _inner(np.array(parts), log)
+        weight = np.array([w for w, _ in self.parts])
+        middle, ends = inner_values(np.array(middles), log), inner_values(np.array(parts), log)
         flat, (low, high) = middle.reshape(len(weight), -1), ends.reshape(len(weight), 2, -1).swapaxes(0, 1)
-        average = Mixture(Student.of_ends(flat, low, high, level=level), weight, open_parts=True)
-        found = interval(average, level, natural=np.exp if log else None)
+        found = of_average(flat, (low, high), weight, level, natural=np.exp if log else None)
         return found.through(lambda end: shaped(end, middle.shape[1:]))
-
-    def _ends(
-        self, quantity: Quantity, level: float, form_error: FormError | None = None,
-        shared: SharedErrors | None = None, bounds: tuple[Any, Any] | None = None,
-    ) -> Interval:  # fmt: skip
-        """The interval of every number, by the surface's `method`."""
-        law, way = self._way
-        return interval_engine.interval(
-            law, quantity, level, bounds=bounds, **way, shared=shared, form_error=form_error
-        )
-
-    @property
-    def _way(self) -> tuple[Solution, dict[str, Any]]:
-        """The solution whose intervals are made, and how."""
-        if self.method == "bootstrap":
-            return self.law, {"drawn": self._bootstrap}
-        return self._profiled, {"method": "profile"}
-
-    @of_law
-    def _bootstrap(self) -> Bootstrap:
-        """Refits on resampled runs."""
-        with one_thread():
-            return bootstrap(self.law, draws=self.draws, seed=self.seed)
-
-    @of_law
-    def _profiled(self) -> Solution:
-        return profiled(self.law)
-
-    def parameter_intervals(self, level: float = 0.95) -> dict[str, Interval]:
-        """The interval of every free parameter; an infinite end is not determined by the runs."""
-        found = self._intervals.get(level) or self._parameter_intervals(level)
-        return dict(self._intervals.setdefault(level, found))
-
-    @of_law
-    def _intervals(self) -> dict[float, dict[str, Interval]]:
-        return {}
-
-    def _parameter_intervals(self, level: float) -> dict[str, Interval]:
-        parameters = self.law.form.parameters
-        if self.method == "profile" and self._profiled.dof < 1:
-            return dict.fromkeys((p.name for p in parameters), OPEN)
-        quantity, bounds = interval_engine.parameters_of(self.law), interval_engine.bounds_of(self.law)
-        alone = self._ends(quantity, level)
-        shared = self._ends(quantity, level, shared=self._shared, bounds=bounds)
-        # whether an end is open is for the runs to say; what they share moves those that are closed
-        found = {}
-        for p, by_runs, ends in zip(parameters, alone.each(), shared.each(), strict=False):
-            found[p.name] = ends.where(_closed(p, *by_runs), OPEN)
-        return found
-
-    @of_law
-    def quoted(self) -> dict[str, float]:
-        """The number to quote of every free parameter: the fitted value, or the median where that is another.
-
-        Where runs of one size share errors, the fitted value may stand at an end of its interval.
-        """
-        found = {name: self.parameters[name] for name in self.law.form.names}
-        if self.method == "profile" and self._profiled.dof < 1:
-            return found
-        middle = self._middle(interval_engine.parameters_of(self.law), None)
-        ends = self.parameter_intervals()
-        for p, median in zip(self.law.form.parameters, middle, strict=False):
-            fitted, median, low, high = found[p.name], float(np.clip(median, *ends[p.name])), *ends[p.name]
-            away, width = np.abs(np.diff(_inner(np.array([fitted, median, low, high]), p.log)))[::2]
-            found[p.name] = median if away > ASIDE * width else fitted
-        return found
-
-    @of_law
-    def undetermined(self) -> tuple[str, ...]:
-        """The parameters without a value: with an open 95 % interval, or amplitudes known to no order."""
-        ends = self.parameter_intervals()
-        amplitudes = {p.name for p in self.law.form.parameters if p.log}
-        # an amplitude is the term at a size of one, many orders away: wide in six of them is no value
-        vast = {n for n in amplitudes if ends[n].high > WIDE**6 * ends[n].low}
-        return tuple(n for n in ends if n in vast.union(open_ended(ends)))
-
-    @property
-    def determined(self) -> dict[str, float | None]:
-        """The parameters, None where the runs do not determine one."""
-        return {n: None if n in self.undetermined else v for n, v in self.parameters.items()}
-
-    @property
-    def errors(self) -> dict[str, float]:
-        """One standard error of every parameter; infinite where it is not determined.
-
-        Of a profile that of a Gaussian with the same 95 % interval, whatever the degrees of freedom.
-        """
-        if self.method == "bootstrap":
-            alone, values = self._bootstrap.errors(), self.law.values
-            half = np.array([*alone.values()])
-            low, high = self._shared.widened(lambda v: v, values, (values - half, values + half), 0.95)
-            return {name: float(error) for name, error in zip(alone, (high - low) / 2, strict=True)}
-        width = 2 * reach(0.95)
-        return {n: float((high - low) / width) for n, (low, high) in self.parameter_intervals().items()}
 
     # --- the best use of compute -----------------------------------------------------------------
 
@@ -372,20 +179,12 @@ class Surface(NotebookResult):
         """
         positive(compute=compute, flops_per_param_example=flops_per_param_example)
         if intervals or self.method == "profile":  # of few runs the profiles take no time
-            self._require_exponents()
-        options = (flops_per_param_example, level, intervals, assume_form)
-        found = self._averaged_optimum if self.average else self._optimum
-        best = found(compute, *options)
-        return replace(best, caution=_caution(self.leading.bend)) if intervals else best
-
-    def _averaged_optimum(
-        self, compute: Any, flops_per_param_example: float, level: float, intervals: bool, assume_form: bool
-    ) -> Optimal:
-        """The optimum averaged over the forms that determine one; refused where most weight does not."""
+            self.alone.require_exponents()
+        options: dict[str, Any] = {"flops_per_param_example": flops_per_param_example, "level": level}
         known, refused = [], []
-        for weight, each in self.average:
+        for weight, each in self.parts:
             try:
-                best = each._optimum(compute, flops_per_param_example, level, intervals, assume_form)
+                best = each.compute_optimal(compute, intervals=intervals, assume_form=assume_form, **options)
                 known.append((weight, each, best))
             except NotDetermined as error:
                 refused.append((weight, error))
@@ -394,131 +193,30 @@ class Surface(NotebookResult):
             raise max(refused, key=lambda each: each[0])[1]
         whole = sum(weight for weight, *_ in known)
         kept = replace(self, average=tuple((weight / whole, each) for weight, each, _ in known))
-        share, found = [weight for weight, _ in kept.average], [best for *_, best in known]
+        best = kept._averaged([best for *_, best in known], level, intervals)
+        return replace(best, caution=_caution(self.leading.bend)) if intervals else best
 
-        def mean(name: str) -> Any:
-            return np.exp(sum(w * np.log(getattr(best, name)) for w, best in zip(share, found, strict=True)))
-
-        def ends(name: str) -> Interval:
-            middles, parts = (
-                [getattr(b, f"{name}_{part}") for b in found] for part in ("median", "interval")
-            )
-            return kept._mixed(middles, parts, level, True) if intervals else parts[0]
-
-        names = ("n_params", "n_data", "loss")
-        values = {name: mean(name) for each in names for name in (each, f"{each}_median")}
-        values |= {f"{name}_interval": ends(name) for name in names}
-        exponent = sum(w * best.exponent for w, best in zip(share, found, strict=True))
+    def _averaged(self, found: Sequence[Optimal], level: float, intervals: bool) -> Optimal:
+        """The average of the optima that each form gives."""
+        if len(found) == 1:
+            return found[0]
+        sizes = ("n_params", "n_data", "loss")
+        values = {
+            name: self._mean([getattr(best, name) for best in found], log=True)
+            for each in sizes
+            for name in (each, f"{each}_median")
+        }
+        for name in sizes if intervals else ():
+            middles, ends = ([getattr(b, f"{name}_{part}") for b in found] for part in ("median", "interval"))
+            values[f"{name}_interval"] = self._mixed(middles, ends, level, True)
+        exponent = sum(w * best.exponent for (w, _), best in zip(self.parts, found, strict=True))
         return replace(found[0], exponent=exponent, **values)
 
-    def _optimum(
-        self, compute: Any, flops_per_param_example: float, level: float, intervals: bool, assume_form: bool
-    ) -> Optimal:
-        """The optimum of `law` alone."""
-        flat = np.ravel(np.asarray(compute, float))
-        product, values = flat / flops_per_param_example, self.law.values[None]
-        best = best_split(self.law.form, values, product)[0]
-        if (np.abs(np.log(best[0] / best[1])) > 1.9 * REACH).any():
-            idle = int(best[0, 0] > best[1, 0])
-            code = "loss_rises" if rises_with(self.law, idle) else "no_fall_in_fit"
-            raise NotDetermined(Reason(code, size=Column(self.law.form.variables[idle])))
-        # the exponent is a difference: forms of other than two powers have none in closed form
-        nearby = best_split(self.law.form, values, product * 1.01)[0]
-        middle = np.full_like(best, np.nan)
-        ends = [UNKNOWN.through(lambda end: np.full_like(flat, end))] * 3
-        spent = flops_per_param_example * self.law.points.x[0] * self.law.points.x[1]
-        if intervals:
-            if far := too_far(flat, spent):
-                raise NotDetermined(far)
-            ends, middle = self._optimum_ends(best, None if assume_form else self.form_error, level)
-
-        def given(values: np.ndarray) -> Any:
-            return shaped(values, np.shape(compute))
-
-        n_params, n_data, loss = map(given, best)
-        exponent = given(np.log(nearby[0] / best[0]) / np.log(1.01))
-        ends = [each.through(given) for each in ends]
-        return Optimal(
-            given(flat), n_params, n_data, loss, ends[0], ends[1], ends[2], exponent, level,
-            self.method if intervals else "", given(flat / spent.max()), None, given(spent.min() / flat),
-            *map(given, middle),
-        )  # fmt: skip
-
-    def allocation_exponent(self, level: float = 0.95) -> tuple[float, Interval]:
-        """a = β/(α + β) of n_params ∝ compute^a on a sum of two powers, with its interval."""
-        names = self.law.form.names
-        if not {"alpha", "beta"} <= set(names):
-            raise BadInput(f"{self.law.form.name} has no free alpha and beta to take an exponent from")
-        self._require_exponents()
-        alpha, beta = names.index("alpha"), names.index("beta")
-
-        def quantity(parameters: np.ndarray, _: np.ndarray) -> np.ndarray:
-            return np.asarray(parameters[:, beta] / (parameters[:, alpha] + parameters[:, beta]))
-
-        value = float(quantity(self.law.values[None], np.zeros(1))[0])
-        self._require_scatter()
-        (ends,) = self._ends(Quantity(quantity, np.zeros(1, bool)), level, shared=self._shared).each()
-        return value, ends
-
-    def _require_scatter(self) -> None:
-        if self.method == "profile" and self._profiled.dof < 1:
-            raise NotDetermined(self._few_runs())
-
-    def _few_runs(self) -> Reason:
-        runs, parameters = len(np.unique(self.law.points.runs)), len(self.law.form.parameters)
-        return Reason("no_freedom", runs=runs, parameters=parameters)
-
-    def _require_exponents(self) -> None:
-        """Refuse an optimum that rests on an exponent that the runs leave open."""
-        exponents = [p.name for p in self.law.form.parameters if np.isfinite(p.high) and not p.log]
-        if lost := [name for name in exponents if name in self.undetermined]:
-            raise NotDetermined(why_no_optimum(self.law, lost))
-
-    def _optimum_ends(
-        self, best: np.ndarray, form_error: FormError | None, level: float
-    ) -> tuple[list[Interval], np.ndarray]:
-        """Intervals and middles (3, computes) of n_params, n_data and loss at the optimum, `best`."""
-        self._require_scatter()
-        form, product, count = self.law.form, best[0] * best[1], best.shape[1]
-
-        def value(parameters: np.ndarray, which: np.ndarray) -> np.ndarray:
-            """ln n_params of every compute, then ln loss."""
-            found = np.empty(len(which))
-            for index in np.unique(which % count):
-                rows = which % count == index
-                each, back = np.unique(
-                    parameters[rows], axis=0, return_inverse=True
-                )  # one search for the two
-                split = np.log(best_split(form, each, product[[index]])[:, ::2, 0])
-                found[rows] = split[back, which[rows] // count]
-            return found
-
-        quantity = Quantity(value, np.ones(2 * count, bool), self.form_error.optimum(best[:2]))
-        found = self._ends(quantity, level, form_error, self._shared)
-        n_params, loss = found.through(lambda end: end[:count]), found.through(lambda end: end[count:])
-        if not (n_params.ratio < FARTHEST).all():
-            raise NotDetermined(Reason("any_size_fits", size=Column("n_params")))
-        middle = self._middle(quantity, form_error).reshape(2, count)
-        n_data = n_params.through(lambda end: product / end)
-        return [n_params, n_data, loss], np.stack([middle[0], product / middle[0], middle[1]])
-
-    @property
-    def _rows(self) -> list[ParameterRow]:
-        """The parameters; no value where the runs determine none."""
-        rows, errors, ends = [], self.errors, self.parameter_intervals()
-        for name, value in self.law.parameters.items():
-            if name not in ends:
-                rows.append(ParameterRow(name, value, given=self.law.form.given(name)))
-            elif name in self.undetermined:
-                rows.append(ParameterRow(name, np.nan, *ends[name], determined=False))
-            else:
-                median = self.quoted[name] if self.quoted[name] != value else np.nan
-                rows.append(ParameterRow(name, value, *ends[name], stderr=errors[name], median=median))
-        return rows
+    # --- in words --------------------------------------------------------------------------------
 
     def notebook_table(self) -> pd.DataFrame:
         """One row a free parameter; no value where the runs determine none."""
-        return fits.table(self._rows)
+        return self.alone.notebook_table()
 
     @property
     def remarks(self) -> Iterator[Remark]:
@@ -531,11 +229,11 @@ class Surface(NotebookResult):
     @property
     def _quality(self) -> Iterator[Reason]:
         yield Reason("fitted_points", points=len(self.law.points.y), sizes=self.law.points.sizes)
-        yield from (row.remark for row in self._rows)
+        yield from (row.remark for row in self.alone.rows)
         if self.average:
             yield Reason("forms_averaged", weights=weighed(self.weights))
-        if self.method == "profile" and self._profiled.dof < 1:
-            yield Reason("intervals_none", why=self._few_runs())
+        if why := self.alone.no_freedom:
+            yield Reason("intervals_none", why=why)
         else:
             yield Reason(f"intervals_{self.method}")
 
@@ -547,48 +245,9 @@ class Surface(NotebookResult):
             yield Reason("sizes_share_errors", chance=self.sharing)
 
 
-def _inner(values: Any, log: bool) -> Any:
-    """ln values for a fit in logarithms, −infinity at 0 and below; else the values."""
-    if not log:
-        return values
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.log(np.maximum(values, 0.0))
-
-
 def _caution(bend: Bend) -> Reason | None:
     """The caution that residuals bend with size; None without a significant bend."""
     return Reason("residuals_bend", p=bend.pvalue) if bend.seen else None
-
-
-def _closed(parameter: Parameter, low: float, high: float) -> tuple[bool, bool]:
-    """Which ends the runs determine: one at a bound was stopped by it; a natural zero may be an end."""
-    margin = 1e-6 * (parameter.high - parameter.low) if np.isfinite(parameter.high - parameter.low) else 0.0
-    natural = parameter.low == 0 and not np.isfinite(parameter.high) and not parameter.log
-    above = np.isfinite(low) and (low > parameter.low + margin or natural)
-    return bool(above), bool(high < parameter.high - margin)
-
-
-def profiled(law: Solution) -> Solution:
-    """The solution whose profiles are the intervals of few runs.
-
-    Squares or Huber's function with a threshold above the scatter: a fit of absolute values (a smaller
-    threshold) has no scale to judge a profile by when it passes through five of nine points. Several points
-    of a run are not independent: the scale grows by what their residuals have in common, and runs, not
-    points, count as degrees of freedom.
-    """
-    if law.delta < law.residual_std:
-        law = fit_points(law.form, law.points, log=law.log)
-    if not law.points.blocked:
-        return law
-    dof = len(np.unique(law.points.runs)) - len(law.form.parameters)
-    return replace(law, scale=law.scale * _design_effect(law), dof=min(law.dof, dof))
-
-
-def _design_effect(law: Solution) -> float:
-    """How much more the residuals of runs vary than those of as many independent points; at least 1."""
-    r = np.clip(law.problem.residuals(law.coordinates[None])[0, : len(law.points.y)], -law.delta, law.delta)
-    _, which = np.unique(law.points.runs, return_inverse=True)
-    return float(max(np.sum(np.bincount(which, r) ** 2) / max(np.sum(r**2), 1e-300), 1.0))
 
 
 @checked
@@ -736,7 +395,7 @@ def forms_of(
 def _averaged(law: Law, others: Sequence[Form], fitted: Callable[[Form], Law], seed: int) -> Surface:
     """The surface of a law and of the other forms that backtests do not rule out."""
     if law.rms_residual < ROUNDING * law.unit:  # it passes through: nothing to choose
-        return Surface(law, seed)
+        return Surface(OneForm(law, seed))
     laws = {law.form.name: law}
     runs = len(np.unique(law.points.runs))
     for form in form_choice.judged(runs, [law.form, *others]):
@@ -748,14 +407,14 @@ def _averaged(law: Law, others: Sequence[Form], fitted: Callable[[Form], Law], s
     weights = form_choice.weights(laws) if len(laws) > 1 else {}
     if REFERENCE not in laws and weights:
         law = laws[max(weights, key=lambda name: weights[name])]
+    alone = OneForm(law, seed)
     if not weights or set(weights) == {law.form.name}:
-        return Surface(law, seed)
-    average = []
+        return Surface(alone)
+    # the parameters of `alone` are quoted; of the others a rough quantile moves the average less
+    members = {law.form.name: alone}
     for name, weight in weights.items():
-        # the parameters of the first form are quoted; of the others a rough quantile moves the average less
-        draws = DRAWS if name == law.form.name else max(FEWEST_DRAWS, round(DRAWS * weight))
-        average.append((weight, Surface(laws[name], seed, draws=draws)))
-    return Surface(law, seed, tuple(average))
+        members.setdefault(name, OneForm(laws[name], seed, max(FEWEST_DRAWS, round(DRAWS * weight))))
+    return Surface(alone, tuple((weight, members[name]) for name, weight in weights.items()))
 
 
 def _variables(x: Sequence[str] | None, named: Collection[str]) -> tuple[str, ...]:

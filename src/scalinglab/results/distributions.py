@@ -260,6 +260,18 @@ class Mixture:
         return found[0], found[1]
 
 
+def of_average(middle: Any, ends: Any, weight: np.ndarray, level: float = 0.95, **options: Any) -> Interval:
+    """The interval of an average, of the medians (parts, numbers) and the intervals that its parts give.
+
+    Args:
+        ends: low and high, each (parts, numbers), at this level; they may be open.
+        weight: (parts,), summing to 1.
+        options: of `interval`.
+    """
+    parts = Student.of_ends(middle, *ends, level=level)
+    return interval(Mixture(parts, weight, open_parts=True), level, **options)
+
+
 def mixture_quantile(
     middle: np.ndarray, spread: np.ndarray, weight: np.ndarray, dof: float, share: float
 ) -> np.ndarray:

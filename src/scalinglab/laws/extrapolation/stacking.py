@@ -60,11 +60,11 @@ from scalinglab.laws.fitting.statistics import rmsle
 from scalinglab.laws.fitting.uncertainty.form_error import FormError, Places
 from scalinglab.results.distributions import (
     Interval,
-    Mixture,
     Student,
     WithEnds,
     check_level,
     interval,
+    of_average,
     reach,
 )
 from scalinglab.results.notebook import NotebookResult
@@ -365,11 +365,8 @@ def _with_law(stack: Extrapolation, share: float, errors: FormError | None) -> E
     shares = (0.5, 0.5 - level / 2, 0.5 + level / 2)
     found = errors.quantiles(Places.values(once[None]), shares, noise**2)
     by_law = [np.interp(np.log(at), np.log(once), part) for part in found] + np.log(errors.law.at(at))
-    parts = Student.of_ends(
-        *np.stack([by_law, np.log([stack.mean, stack.low, stack.high])], axis=1), level=level
-    )
-    both = Mixture(parts, np.array([share, 1 - share]), open_parts=True)
-    ends = interval(both, level, natural=np.exp)
+    middle, *ends_of_each = np.stack([by_law, np.log([stack.mean, stack.low, stack.high])], axis=1)
+    ends = of_average(middle, ends_of_each, np.array([share, 1 - share]), level, natural=np.exp)
     return _with_ends(replace(stack, mean=np.clip(stack.mean, *ends), law=share), ends)
 
 

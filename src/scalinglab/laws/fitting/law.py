@@ -11,13 +11,13 @@ import numpy as np
 
 from scalinglab.laws.fitting.bend import SIGNIFICANT
 from scalinglab.laws.fitting.data.points import check, shaped
-from scalinglab.laws.fitting.solution import Certificate, Solution, in_order, open_ended
+from scalinglab.laws.fitting.solution import Certificate, Solution, closed, in_order, open_ended
 from scalinglab.laws.fitting.uncertainty import intervals, profile
 from scalinglab.laws.fitting.uncertainty.diagnostics import Diagnosis, diagnose
 from scalinglab.laws.fitting.uncertainty.profile import Bootstrap
 from scalinglab.laws.fitting.uncertainty.shared_errors import SharedErrors
-from scalinglab.results import distributions, fits
-from scalinglab.results.distributions import FEWEST, Interval, Mixture, Student
+from scalinglab.results import fits
+from scalinglab.results.distributions import FEWEST, Interval, of_average
 from scalinglab.results.fits import ParameterRow
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.types import Reason, Remark, inside
@@ -92,8 +92,7 @@ class Law(Solution, NotebookResult):
         with np.errstate(divide="ignore"):
             low, high = np.log(np.reshape(each, (len(each), 2, -1))).swapaxes(0, 1)
         middle = np.log(np.reshape([law.at(at) for law in parts], (len(each), -1)))
-        average = Mixture(Student.of_ends(middle, low, high, level=level), weight, open_parts=True)
-        found = distributions.interval(average, level, natural=np.exp)
+        found = of_average(middle, (low, high), weight, level, natural=np.exp)
         return found.through(lambda end: shaped(end, np.shape(at)))
 
     @cached_property
@@ -136,23 +135,15 @@ class Law(Solution, NotebookResult):
         )
         values = [{**law.parameters, "exponent": law.form.get_exponent(law.parameters)} for law in laws]
         middle = np.array([[value[name] for name in names] for value in values], float)
-        parts = Student.of_ends(middle / unit, low / unit, high / unit, level=0.95)
-        average = Mixture(parts, weight, open_parts=True)
-        found = distributions.interval(average, 0.95, natural=lambda end: end * unit, bounds=bounds)
+        scaled = low / unit, high / unit
+        found = of_average(middle / unit, scaled, weight, natural=lambda end: end * unit, bounds=bounds)
         return each[0] | dict(zip(names, found.each(), strict=True))
 
     @cached_property
     def _identified(self) -> dict[str, bool]:
-        """For every free parameter whether the data, and not its bounds, close its 95 % interval.
-
-        A natural zero (of an offset, say) may be an end; the two ends of a scale may not be open.
-        """
-        found = {}
-        for p in self.form.parameters:
-            low, high = self.parameter_intervals[p.name]
-            open_low = not np.isfinite(low) or (low <= p.low and (p.log or p.low != 0))
-            found[p.name] = not (open_low or not np.isfinite(high) or high >= p.high)
-        return found
+        """For every free parameter whether the data, and not its bounds, close its 95 % interval."""
+        ends = self.parameter_intervals
+        return {p.name: all(closed(p, ends[p.name])) for p in self.form.parameters}
 
     @cached_property
     def undetermined(self) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from scalinglab.errors import BadInput, nearest
 from scalinglab.laws.fitting import least_squares
 from scalinglab.laws.fitting.data.points import Points, by_name
 from scalinglab.laws.fitting.statistics import robust_scale
-from scalinglab.laws.forms.base import Form
+from scalinglab.laws.forms.base import Form, Parameter
 from scalinglab.results.distributions import Interval, reach
 from scalinglab.results.types import Reason
 
@@ -28,6 +28,14 @@ ILL_CONDITIONED = 1e6
 def open_ended(intervals: Mapping[str, Interval]) -> tuple[str, ...]:
     """The parameters whose interval is open: their fitted values mean nothing."""
     return tuple(name for name, ends in intervals.items() if not np.isfinite(ends).all())
+
+
+def closed(parameter: Parameter, ends: Interval) -> tuple[bool, bool]:
+    """Which ends the points determine: one at a bound was stopped by it; a natural zero may be an end."""
+    margin = 1e-6 * (parameter.high - parameter.low) if np.isfinite(parameter.high - parameter.low) else 0.0
+    natural = parameter.low == 0 and not np.isfinite(parameter.high) and not parameter.log
+    above = np.isfinite(ends.low) and (ends.low > parameter.low + margin or natural)
+    return bool(above), bool(ends.high < parameter.high - margin)
 
 
 @dataclass(frozen=True)

@@ -140,10 +140,9 @@ def approaches(
         size_ends = size_ends.through(np.exp)
         bias = float(np.nanmedian(off[:, 0])) if np.isfinite(off[:, 0]).any() else np.nan
         found.append(Approach(name, float(value[0]), ends, size, size_ends, examples, bias, grid, best))
-    found.append(Approach(
-        "3 surface", *fitted.allocation_exponent(level),
-        optimal.n_params, optimal.n_params_interval, optimal.n_data, np.nan, np.array([]), np.array([]),
-    ))  # fmt: skip
+    exponent, ends = fitted.allocation_exponent(level)
+    size, size_ends, none = optimal.n_params, optimal.n_params_interval, np.array([])
+    found.append(Approach("3 surface", exponent, ends, size, size_ends, optimal.n_data, np.nan, none, none))
     return Approaches(float(compute), tuple(found), fitted, known.notes)
 
 
