@@ -106,7 +106,7 @@ def one_plan(tmp_path: Path, seed: int) -> None:
 
 @pytest.mark.parametrize(
     "seed",
-    [pytest.param(k, marks=pytest.mark.slow if k < 5 else pytest.mark.nightly) for k in range(50)],
+    [pytest.param(k, marks=pytest.mark.slow if k < 2 else pytest.mark.nightly) for k in range(50)],
 )
 def test_runs_that_are_generated_and_given_make_one_plan_on_fifty_tables(tmp_path, seed):
     one_plan(tmp_path, seed)

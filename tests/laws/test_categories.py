@@ -43,7 +43,7 @@ def test_the_test_agrees_with_exchanging_labels(effect: float, seed: int):
     assert found <= 2.5 * max(brute, 0.01)  # of two tests, the smaller one doubled
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_columns_that_do_not_matter_are_seldom_taken_for_kinds():
     found = [splits(table(0.0, seed), ["n_data"], "test_error", "eval set") for seed in range(300)]
     assert np.mean(np.array(found, float) < 0.01) <= 0.03  # 0.01 ± 0.006

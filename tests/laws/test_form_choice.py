@@ -61,7 +61,7 @@ def test_a_form_recovers_known_parameters_from_noisy_runs(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["coupled", "broken_params"])
+@pytest.mark.parametrize("name", ["broken_params", pytest.param("coupled", marks=pytest.mark.nightly)])
 def test_the_form_that_the_runs_follow_outweighs_the_usual_one(name):
     fitted = surface.fit(N, D, measured(name))
     assert fitted.weights.get("chinchilla", 0.0) < 0.05

@@ -244,7 +244,9 @@ def test_a_form_takes_parameters_in_order_by_name_or_both():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["m4", "broken_power_law", "damico"])
+@pytest.mark.parametrize(
+    "name", ["m4", pytest.param("broken_power_law", marks=pytest.mark.nightly), "damico"]
+)
 def test_predictions_do_not_depend_on_units(name):
     chance = np.random.default_rng(0)
     x = np.geomspace(100, 1e5, 14)

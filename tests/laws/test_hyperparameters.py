@@ -162,7 +162,7 @@ def test_a_leap_along_one_size_of_a_grid_does_not_transfer():
     assert (plain.transfers, plain.certificate.along) == (True, ("n_params", "n_data"))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_intervals_hold_the_best_run_of_a_search_at_the_next_size():
     held = []
     for seed in range(40):

@@ -83,8 +83,19 @@ def test_another_power_fails(power):
     [
         # 72 small runs whose scatter hides the optimum, as three seeds on digits do
         {"seeds": 3, "scatter": 0.012, "curvature": 0.005, "levels": 3.0 * 2.0 ** np.arange(-1, 5)},
-        {"seeds": 3, "scatter": 0.03, "curvature": 0.005, "levels": 3.0 * 2.0 ** np.arange(-1, 5)},
-        {"seeds": 5, "scatter": 0.006, "widths": (1, 1.5, 2, 4, 7), "levels": 3.3 * 2.0 ** np.arange(-3, 7)},
+        pytest.param(
+            {"seeds": 3, "scatter": 0.03, "curvature": 0.005, "levels": 3.0 * 2.0 ** np.arange(-1, 5)},
+            marks=pytest.mark.nightly,
+        ),
+        pytest.param(
+            {
+                "seeds": 5,
+                "scatter": 0.006,
+                "widths": (1, 1.5, 2, 4, 7),
+                "levels": 3.3 * 2.0 ** np.arange(-3, 7),
+            },
+            marks=pytest.mark.nightly,
+        ),
         # hardly any scatter: the error is that of the coarse levels
         {"seeds": 3, "scatter": 1e-4, "widths": (1, 1.7, 2.6, 5.3), "levels": 2.7 * 2.0 ** np.arange(-3, 7)},
     ],

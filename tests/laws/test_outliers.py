@@ -25,7 +25,13 @@ def curve(seed: int = 0) -> pd.DataFrame:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("column", "factor"), [("loss", 10), ("loss", 1.08), ("params", 1e-3)])
+@pytest.mark.parametrize(
+    ("column", "factor"),
+    [
+        ("loss", 1.08),
+        *(pytest.param(*one, marks=pytest.mark.nightly) for one in (("loss", 10), ("params", 1e-3))),
+    ],
+)
 def test_a_wrong_row_of_a_surface_is_named_and_answers_are_those_of_the_others(column, factor):
     table = grid()
     table.loc[6, column] *= factor

@@ -372,7 +372,7 @@ def test_no_jacobian_of_random_modules_exceeds_a_bound_that_is_given() -> None:
     assert bounded >= 5
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_no_jacobian_of_a_hundred_random_modules_exceeds_a_bound_that_is_given() -> None:
     wrong, bounded = exceeded(range(20, 120))
     assert not wrong

@@ -32,6 +32,11 @@ FAMILIES = {
     "vit": ((3, 8, 8), {"depth": 1, "dim": 64, "heads": 2}, (1, 4)),
     "decoder": ((6,), {"depth": 1, "dim": 64, "heads": 2}, (1, 4)),
 }
+# the two most expensive, whose kinds of layers others have too, are for the nightly run
+COORDINATE_CHECK = [
+    pytest.param(family, marks=[pytest.mark.nightly] * (family in ("myrtle", "wide_resnet")))
+    for family in FAMILIES
+]
 SEEDS = {"myrtle": 5}  # whose channels are few; of others three
 
 
@@ -80,7 +85,7 @@ HIDDEN, READOUT = 0.15, 0.3
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", COORDINATE_CHECK)
 def test_standard_keeps_preactivations_and_lets_the_first_update_grow_with_width(family):
     found = exponents(family, "standard")
     assert np.abs(found["start"][:-1]).max() < HIDDEN
@@ -90,7 +95,7 @@ def test_standard_keeps_preactivations_and_lets_the_first_update_grow_with_width
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", COORDINATE_CHECK)
 def test_ntk_keeps_preactivations_and_the_first_update_of_the_function(family):
     found = exponents(family, "ntk")
     assert np.abs(found["start"][:-1]).max() < HIDDEN
@@ -102,7 +107,7 @@ def test_ntk_keeps_preactivations_and_the_first_update_of_the_function(family):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", COORDINATE_CHECK)
 def test_mup_keeps_all_first_updates(family, optimizer):
     found = exponents(family, "mup", optimizer)
     assert np.abs(found["start"][:-1]).max() < (2 * HIDDEN if family == "vit" else HIDDEN)

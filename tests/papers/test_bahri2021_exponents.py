@@ -23,7 +23,7 @@ def test_a_power_law_keeps_all_sizes_and_its_exponent():
     assert found.row("α", paper=0.6).verdict == "agrees"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_error_holds_the_truth_as_often_as_it_says():
     rows = [exponents.of_losses(SIZES, noisy(SIZES**-0.6, 8, seed=k)).row("α", paper=0.6) for k in range(60)]
     assert sum(row.verdict == "disagrees" for row in rows) <= 7  # 3 expected

@@ -570,7 +570,7 @@ def test_memory_does_not_grow_with_the_size_of_a_log(tmp_path: Path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ending", ["jsonl", "csv"])
+@pytest.mark.parametrize("ending", ["jsonl", pytest.param("csv", marks=pytest.mark.nightly)])
 def test_a_table_takes_the_memory_of_its_numbers_once(tmp_path: Path, ending: str):
     """A file four times as large needs no more beyond its table: rows are read part by part."""
     beyond = []

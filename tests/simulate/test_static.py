@@ -75,10 +75,10 @@ def test_dependent_features_fall_back_on_the_pseudo_inverse():
 @pytest.mark.parametrize(
     ("n_data", "n_params", "ridge", "regime"),
     [
-        ([200, 800], [30], 0.0, "variance-limited in data"),
+        pytest.param([200, 800], [30], 0.0, "variance-limited in data", marks=pytest.mark.nightly),
         ([30], [200, 800], 0.0, "variance-limited in features"),
         ([10, 40], [1200], 0.0, "resolution-limited in data"),
-        ([1200], [10, 40], 0.0, "resolution-limited in features"),
+        pytest.param([1200], [10, 40], 0.0, "resolution-limited in features", marks=pytest.mark.nightly),
         ([30, 90], [60], 0.05, "with a ridge"),
     ],
 )

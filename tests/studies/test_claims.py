@@ -166,9 +166,7 @@ CHECKED = {claim.check: claim for paper in papers() for claim in claims(paper) i
 QUICK = (
     "margins_after_the_last_error", "frontier_of_one_width", "exponents_by_domain",
 )  # fmt: skip
-CHEAP = (
-    "sizes_next_to_the_features", "plateau_of_guessing", "narrow_perceptrons", "gain_at_fixed_noise_in_time",
-)  # fmt: skip
+CHEAP = ("plateau_of_guessing", "narrow_perceptrons", "gain_at_fixed_noise_in_time")
 
 
 @pytest.fixture
@@ -191,7 +189,14 @@ def test_every_check_of_a_cause_is_quoted_by_its_claim_or_a_page(causes: ModuleT
         claim.tested.format(**claim.found)
 
 
-@pytest.mark.parametrize("name", [*QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in CHEAP)])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *QUICK,
+        *(pytest.param(name, marks=pytest.mark.slow) for name in CHEAP),
+        pytest.param("sizes_next_to_the_features", marks=pytest.mark.nightly),
+    ],
+)
 def test_a_check_finds_what_is_said_of_it(name: str, causes: ModuleType):
     """The others take half a minute each: python benchmarks/causes.py."""
     try:

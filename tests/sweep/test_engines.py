@@ -359,7 +359,7 @@ def test_a_node_that_does_not_answer_in_time_is_not_waited_for(cluster, tmp_path
     assert not (tmp_path / "runs" / ".preflight").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_an_address_without_a_cluster_gets_an_answer_in_time(tmp_path):
     pytest.importorskip("ray")
     with socket.create_server(("127.0.0.1", 0)) as other:  # something listens that is no cluster
@@ -458,7 +458,7 @@ def count(path, status):
 # --- faults ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks for workers in /proc")
 def test_workers_and_drivers_killed_at_random_leave_exactly_the_runs_of_the_grid(tmp_path):
     killed = inject(tmp_path, "local", kills=4)
