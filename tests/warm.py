@@ -21,8 +21,8 @@ from typing import Any
 SRC = Path(__file__).parents[1] / "src"
 PRELOAD = [
     "numpy", "scipy.integrate", "scipy.interpolate", "scipy.linalg", "scipy.optimize", "scipy.special",
-    "scipy.stats", "pandas", "pyarrow.parquet", "torch", "torch.func", "torch.fx", "sklearn.datasets",
-    "sklearn.neighbors", "matplotlib.pyplot", "plotly.offline", "typer", "rich.progress",
+    "scipy.stats", "pandas", "pyarrow.parquet", "torch", "torch._dynamo", "torch.func", "torch.fx",
+    "sklearn.datasets", "sklearn.neighbors", "matplotlib.pyplot", "plotly.offline", "typer", "rich.progress",
 ]  # fmt: skip
 _FORKSERVER = multiprocessing.get_context("forkserver")
 _FORKSERVER.set_forkserver_preload(PRELOAD)

@@ -51,7 +51,7 @@ def test_an_intact_store_is_verified_with_status_0(store):
 @pytest.mark.parametrize(
     "place", ["sealed/pack-*", "sealed/[!p]*", "live/*", "index/*.index", "index/*.footer"]
 )
-@pytest.mark.parametrize("damage", ["cut", "flip"])
+@pytest.mark.parametrize("damage", ["cut", pytest.param("flip", marks=pytest.mark.slow)])
 def test_a_damaged_file_of_any_kind_is_named_with_status_1(store, place, damage):
     path = sorted(store.path.glob(place))[0]
     data = path.read_bytes()

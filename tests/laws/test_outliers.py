@@ -189,7 +189,9 @@ def test_several_runs_that_err_together_are_told_from_those_that_follow(seed: in
     assert abs(others.parameters["beta"] - 0.37) < 0.05 < abs(law.parameters["beta"] - 0.37)
 
 
-@pytest.mark.parametrize(("wrong", "found"), [(0, False), (9, True), (25, False)])
+@pytest.mark.parametrize(
+    ("wrong", "found"), [(9, True), (25, False), pytest.param(0, False, marks=pytest.mark.slow)]
+)
 def test_more_than_a_tenth_of_the_runs_is_more_than_few(wrong: int, found: bool):
     n, d, loss = chinchilla_runs(0, 0)
     far = np.random.default_rng(1).choice(100, wrong, replace=False)

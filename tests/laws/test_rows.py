@@ -56,7 +56,9 @@ def test_recipes_that_differ_by_noise_alone_are_not_chosen_from(repeats):
     assert ("recipes_alike" in {note.code for note in found.notes}) == kept[-1]
 
 
-@pytest.mark.parametrize(("count", "shift"), [(1, 0.0), (2, 0.0), (2, 0.4)])
+@pytest.mark.parametrize(
+    ("count", "shift"), [(1, 0.0), (2, 0.4), pytest.param(2, 0.0, marks=pytest.mark.slow)]
+)
 def test_the_best_recipe_of_each_size_counts_where_recipes_differ(count, shift):
     frame = search(0, curvature=0.1, shift=shift, noise=0.001, repeats=lambda rate: count)
     found = points_of(frame, "n_data", "test_loss")

@@ -105,7 +105,15 @@ def test_a_residual_layer_is_equation_2_with_the_identity_as_reference():
     assert any("identity" in text for text in report.assumptions)
 
 
-@pytest.mark.parametrize("name", ["mlp", "lenet", "cnn", "resnet", "wide_resnet", "vit"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "mlp",
+        "cnn",
+        "vit",
+        *(pytest.param(k, marks=pytest.mark.slow) for k in ("lenet", "resnet", "wide_resnet")),
+    ],
+)
 def test_no_pair_of_inputs_is_pulled_apart_by_more_than_the_lipschitz_constant(name):
     shape = {"mlp": (1, 8, 8), "lenet": (1, 12, 12)}.get(name, (3, 8, 8))
     options = {

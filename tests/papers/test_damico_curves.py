@@ -55,7 +55,14 @@ def published_are(monkeypatch: pytest.MonkeyPatch) -> Callable[[pd.DataFrame], N
 
 
 @pytest.mark.usefixtures("only_planted")
-@pytest.mark.parametrize("make", [curves.fig3, curves.fig4, tables.table1, tables.table2, tables.talk_table1])
+@pytest.mark.parametrize(
+    "make",
+    [
+        curves.fig3,
+        tables.table1,
+        *(pytest.param(m, marks=pytest.mark.slow) for m in (curves.fig4, tables.table2, tables.talk_table1)),
+    ],
+)
 def test_planted_exponents_are_recovered(make):
     made = make("smoke")
     assert made.table

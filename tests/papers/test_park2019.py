@@ -63,8 +63,10 @@ def test_batch_searches_take_the_time_of_equation_16():
     [
         # eq. 17: slower, longer
         ("mnist 1LP ntk", {(10.0, 8): 825_000, (2.5, 8): 3_300_000, (40.0, 8): 825_000}),
-        ("cifar10 CNN ntk", {(10.0, 256): 160_000}),  # table 1, not the 320,000 of eq. 16
-        ("cifar10 WRN ntk", {(1.0, 8): 1_500_000}),  # not 1,518,750
+        # table 1, not the 320,000 of eq. 16
+        pytest.param("cifar10 CNN ntk", {(10.0, 256): 160_000}, marks=pytest.mark.slow),
+        # not 1,518,750
+        pytest.param("cifar10 WRN ntk", {(1.0, 8): 1_500_000}, marks=pytest.mark.slow),
     ],
 )
 def test_rate_searches_take_the_printed_reference_time(key, expected):

@@ -43,7 +43,7 @@ def test_descent_and_flow_match_the_time_by_time_recipe(n_params, n_data, noise)
     np.testing.assert_allclose(flow.train_loss, train, rtol=1e-11)
 
 
-@pytest.mark.parametrize(("rate", "momentum"), [(0.2, 0.5), (0.1, 0.9)])
+@pytest.mark.parametrize(("rate", "momentum"), [pytest.param(0.2, 0.5, marks=pytest.mark.slow), (0.1, 0.9)])
 def test_momentum_matches_the_time_by_time_recipe(rate, momentum):
     exact = direct_iteration.gradient_descent(SMALL, 50, 10, 20, 0.3, rate, momentum)
     found = dmft.solve(SMALL, np.arange(51), 10, 20, 0.3, dmft.GradientDescent(rate, momentum))
@@ -267,7 +267,7 @@ def random_problem(seed):
     )
 
 
-@pytest.mark.parametrize("first", [0, 12])
+@pytest.mark.parametrize("first", [0, pytest.param(12, marks=pytest.mark.slow)])
 def test_any_problem_is_solved_and_its_losses_are_ordered(first):
     for seed in range(first, first + 12):
         problem = random_problem(seed)

@@ -192,7 +192,9 @@ def test_frontier_has_the_exponents_of_its_phase() -> None:
     assert (loss[0], size[0]) == pytest.approx((expected.loss, expected.size), rel=0.02)
 
 
-@pytest.mark.parametrize(("exponents", "n_params"), [((1.8, 1.3), math.inf), ((1.5, 0.6), 40)])
+@pytest.mark.parametrize(
+    ("exponents", "n_params"), [((1.8, 1.3), math.inf), pytest.param((1.5, 0.6), 40, marks=pytest.mark.slow)]
+)
 def test_sign_descent_against_drawn_examples(exponents: tuple[float, float], n_params: float) -> None:
     spectrum, rate, noise = Spectrum.power_law(*exponents, 60), 0.004, 1.5
     drawn = simulated_signs(spectrum, [100, 400], rate, noise, n_params, draws=200).average("seed").frame

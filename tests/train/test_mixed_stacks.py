@@ -77,7 +77,15 @@ def test_a_short_training_draws_few_epochs() -> None:
 # --- the same runs -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["nesterov", "adam", "dropout", "cnn", "mse", "augmented"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "adam",
+        "dropout",
+        "augmented",
+        *(pytest.param(k, marks=pytest.mark.slow) for k in ("nesterov", "cnn", "mse")),
+    ],
+)
 def test_a_run_beside_other_batches_is_the_run_by_itself(kind: str) -> None:
     extra: dict[str, dict] = {
         "nesterov": {"label_smoothing": 0.1},

@@ -211,6 +211,9 @@ CASES = {
 
 
 SLOW = (
+    "linear",
+    "factor of a step",
+    "scheduler of opt",
     "own schedule",
     "rmsprop",
     "scheduler of all steps",
@@ -231,7 +234,10 @@ def test_the_curve_is_that_of_a_plain_loop(case: str) -> None:
     agree(run({**setting, **own}, model=Small, data=data, loss=F.cross_entropy), expected)
 
 
-@pytest.mark.parametrize("model", [Normalized, Branching, Remembering, Force])
+@pytest.mark.parametrize(
+    "model",
+    [Normalized, Branching, *(pytest.param(model, marks=pytest.mark.slow) for model in (Remembering, Force))],
+)
 def test_batch_norm_and_modules_that_do_not_stack_train_as_in_a_plain_loop(model) -> None:
     # sgd: the gradient of a bias before batch norm is zero but for rounding, which Adam would blow up
     data = classes()
@@ -290,8 +296,8 @@ def pairs(*parts):
         (Small, lambda x, y: (x, y), ("train", "val")),
         (Small, lambda x, y: DataLoader(TensorDataset(x, y), 7, shuffle=True), None),
         (Small, pairs, ("train", "val")),
-        (OfParts, lambda x, y: (tuple(in_parts(x).values()), y), None),
-        (OfParts, lambda x, y: pairs(Examples(in_parts(x)), y), None),
+        pytest.param(OfParts, lambda x, y: (tuple(in_parts(x).values()), y), None, marks=pytest.mark.slow),
+        pytest.param(OfParts, lambda x, y: pairs(Examples(in_parts(x)), y), None, marks=pytest.mark.slow),
         (OfParts, lambda x, y: Examples(in_parts(x), y), None),
         (OfBatch, lambda x, y: {**in_parts(x), "labels": y}, ("train", "test")),
     ],
@@ -500,7 +506,10 @@ def test_regression_takes_the_mean_square_and_several_outputs_a_loss_of_their_ow
     assert (stacked["band"] > 0.1).all()
 
 
-@pytest.mark.parametrize(("outputs", "seeds"), [((), 1), ((), 2), ((1,), 2), ((5, 1), 2), ((5, 1), 1)])
+@pytest.mark.parametrize(("outputs", "seeds"), [
+    ((), 1), ((1,), 2), ((5, 1), 2),
+    *(pytest.param(*one, marks=pytest.mark.slow) for one in (((), 2), ((5, 1), 1))),
+])  # fmt: skip
 def test_a_regression_is_the_mean_square_over_all_numbers_of_any_shape(outputs, seeds: int) -> None:
     """Outputs without an axis of their own, and sequences of them, were refused or averaged over runs."""
     x, _, test_x, _ = classes()

@@ -35,7 +35,9 @@ def ordered(curves):
 
 
 # between two checkpoints, and at one
-@pytest.mark.parametrize(("number", "step"), [(signal.SIGTERM, 7), (signal.SIGINT, 10)])
+@pytest.mark.parametrize(
+    ("number", "step"), [(signal.SIGTERM, 7), pytest.param(signal.SIGINT, 10, marks=pytest.mark.slow)]
+)
 def test_a_training_that_is_asked_to_end_saves_its_state_there(number, step, tmp_path, monkeypatch) -> None:
     settings = [{**MLP, "seed": seed, "measure": []} for seed in range(2)]
     whole = run_many(settings, store=tmp_path / "whole")
