@@ -127,7 +127,7 @@ def choose(
     variables = ("x",) if chosen is None else chosen.variables
     if x is not None:
         names = (x,) if isinstance(x, str) else tuple(x.values() if isinstance(x, Mapping) else x)
-    elif len(variables) > 1:
+    elif len(variables) > 1 and sizes != 1:
         names = variables
     else:
         names = PAIR if sizes == len(PAIR) else varying_sizes(curves, single=sizes == 1 or form != "auto")

@@ -119,7 +119,6 @@ class Surface(Table):
     Args:
         n_params: the column of the number of parameters. Default: n_params.
         n_data: the column of the data size in examples or tokens. Default: n_data.
-        y: the column of the loss. Default: test_error, or the loss without errors.
         drop_highest: number of highest losses to leave out, e.g. 5.
     """
 

@@ -70,8 +70,4 @@ def _surface(table: Table, form: Any, variables: Sequence[str], options: dict[st
     spent = [sizes[name] for name in NAMES if name in sizes] or [*sizes.values()]
     rises_with = "compute" if {*NAMES} <= {*sizes} else table.names[0]
     points.refuse_rising(np.prod(spent, axis=0), table.y, (rises_with, table.measured))
-    known = {each.variables for each in forms.FORMS.values()}
-    if not variables and table.names not in known:
-        variables = NAMES if len(sizes) == len(NAMES) else table.names
-        form = "auto" if len(sizes) == len(NAMES) else "search"
     return surface.fit(table, x=tuple(variables or table.names), form=form, **options)

@@ -71,7 +71,6 @@ class WantedLaw(Rows):
 
     Args:
         x: the column of the size, e.g. n_data, or several, n_params,n_data. Default: those that vary.
-        y: the column to fit or predict. Default: the test error, loss or accuracy.
         form: the form, e.g. power_law; 'laws forms' lists all.
     """
 

@@ -65,13 +65,13 @@ def fit(
     import pandas as pd
 
     from scalinglab.laws.fitting.data.points import positive
-    from scalinglab.laws.fitting.law import known_parameters
     from scalinglab.results.distributions import check_level
 
     check_level(level)
     positive(at=1 if at is None else at)
-    chosen = table.choose(x, y, sizes=1, error=error)
+    chosen = table.choose(x, y, form[0], sizes=1, error=error)
     options = how.options(loss=None if loss == "huber" else loss) | table.policy
+    options |= {} if error is None else {"error": chosen.table.error}
     fits = [chosen.fit(name, **options) for name in form]
     laws = [one.law for one in fits]
     lines, rows = [], []
@@ -87,16 +87,10 @@ def fit(
         "laws": [law.to_dict() for law in laws], "notes": note_rows(chosen, laws[0].points.notes),
         "predictions": predictions.to_dict("records"),
     }  # fmt: skip
-    parameters = [
-        {"form": law.form.name, "parameter": name, "value": value, "low": ends[name].low,
-         "high": ends[name].high}
-        for law in laws
-        for name, value in known_parameters(law).items()
-        if name in (ends := law.parameter_intervals)
-    ]  # fmt: skip
+    by_form = pd.concat({law.form.name: law.notebook_table() for law in laws}, names=["form"])
     return Output(
         document,
-        predictions if rows else pd.DataFrame(parameters),
+        predictions if rows else by_form.reset_index("form"),
         "\n".join(lines),
         figure=lambda: _fit_figure(laws, rows, chosen.x[0], chosen.y, level),
     )
@@ -167,7 +161,6 @@ def surface(
             else from the scatter.
         compute: compute in FLOPs at which to find the best n_params and n_data, e.g. 5.76e23.
         at: also predict the loss there: 7e9,6e10 (in the order of the variables), or by name.
-        level: confidence level of the intervals of --at and --compute, e.g. 0.95.
     """
     from scalinglab.figures import laws as figures
     from scalinglab.laws.fitting.data.points import positive

@@ -149,35 +149,32 @@ def law_or_surface(
 
 def law_or_continuation(
     given: Any, x: str | None, y: str | None, form: str, reduce: str, **rows: Unpack[Rows]
-) -> Law | Continuation:
-    """A law of one variable or a continuation as it is, or one fitted to a table.
+) -> tuple[Law | Continuation, str, str]:
+    """A law of one variable or a continuation, as it is or of a table; and what x and y are called.
 
     With the form "auto" it is the continuation of `extrapolate`, so that both give the same answer.
     """
+    names = "x", "y"
+    if is_table(given):
+        given = points_from((given,), x, y, reduce=reduce, **rows)
+        names = given.names[0], given.measured
+        policy = rows.get("nan_policy", "raise")
+        if form == "auto":
+            found = continuation(given.x, given.y, nan_policy=policy)
+            notes = (*given.notes, *found.points.notes, *table_outlier_note(given, policy))
+            return replace(found, points=replace(found.points, notes=notes)), *names
+        return _of_one_variable(fit_table(given, form, nan_policy=policy)), *names
     if isinstance(given, Continuation):
         _no_columns(x, y, rows)
-        return given
-    if is_table(given) and form == "auto":
-        policy = rows.get("nan_policy", "raise")
-        table = points_from((given,), x, y, reduce=reduce, **rows)
-        found = continuation(table.x, table.y, nan_policy=policy)
-        notes = (*table.notes, *found.points.notes, *table_outlier_note(table, policy))
-        return replace(found, points=replace(found.points, notes=notes))
-    law = law_or_surface(given, x, y, form, reduce, **rows)
-    if isinstance(law, Surface) or len(law.form.variables) > 1:
-        name = law.law.form.name if isinstance(law, Surface) else law.form.name
-        raise BadInput(f"{name} is a surface; this question is for a law of one variable")
-    return law
+        return given, *names
+    return _of_one_variable(law_or_surface(given, x, y, form, reduce, **rows)), *names
 
 
-def column_names(
-    given: Any, x: str | None, y: str | None, reduce: str, **rows: Unpack[Rows]
-) -> tuple[str, str]:
-    """What x and y are called: the columns of a table; "x" and "y" of a law."""
-    if not is_table(given):
-        return x or "x", y or "y"
-    table = points_from((given,), x, y, reduce=reduce, **rows)
-    return table.names[0], table.measured
+def _of_one_variable(law: Law | Surface) -> Law:
+    if isinstance(law, Law) and len(law.form.variables) == 1:
+        return law
+    name = law.law.form.name if isinstance(law, Surface) else law.form.name
+    raise BadInput(f"{name} is a surface; this question is for a law of one variable")
 
 
 def _no_columns(x: Any, y: Any, rows: Rows) -> None:

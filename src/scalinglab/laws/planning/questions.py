@@ -22,7 +22,7 @@ from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.data.from_curves import Rows, points_from
 from scalinglab.laws.fitting.fit import AUTO, fit_points, table_outlier_note
 from scalinglab.laws.fitting.law import Law
-from scalinglab.laws.planning.candidates import column_names, law_or_continuation
+from scalinglab.laws.planning.candidates import law_or_continuation
 from scalinglab.laws.planning.next_runs import NextRuns, next_runs
 from scalinglab.results.distributions import Estimate, Student, interval
 from scalinglab.results.sentences import Column
@@ -102,8 +102,7 @@ def size_for(
         form: of the law fitted to the table; "auto" is the result of `extrapolate` for its points.
         farthest: how many times the largest x to look.
     """
-    law = law_or_continuation(given, x, y, form, reduce, **rows)
-    size, measured = column_names(given, x, y, reduce, **rows)
+    law, size, measured = law_or_continuation(given, x, y, form, reduce, **rows)
     points.positive(target=target)
     if "error" in measured and target >= 1 > law.points.y.max():
         raise BadInput(
