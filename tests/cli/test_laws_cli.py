@@ -269,7 +269,7 @@ def test_a_table_with_losses_only_needs_no_y(curves: Path):
     mean, low, high = (
         sl.laws.extrapolate(sl.read("acc.csv"), at=1e6, y="accuracy").notebook_table().iloc[0, 1:4]
     )
-    assert f"test_accuracy {mean:.4g} (95 %: {low:.4g} to {high:.4g})" in run("laws", "fit", *words)
+    assert f"accuracy {mean:.4g} (95 %: {low:.4g} to {high:.4g})" in run("laws", "fit", *words)
     refused = CliRunner().invoke(app, ["laws", "fit", *words, "--form", "power_law"])
     assert isinstance(refused.exception, BadInput)
     assert "would take it beyond 1" in str(refused.exception)
