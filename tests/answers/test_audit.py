@@ -313,7 +313,10 @@ def test_a_search_of_any_setting_is_seen_by_its_best_values_between_others():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("done", "planned"), [("iteration", "train_iters"), ("epoch", "num_train_epochs")])
+@pytest.mark.parametrize(
+    ("done", "planned"),
+    [("iteration", "train_iters"), pytest.param("epoch", "num_train_epochs", marks=pytest.mark.nightly)],
+)
 def test_runs_that_end_before_most_others_do_are_unfinished_whatever_the_columns_are_called(done, planned):
     table = isoflops().assign(**{planned: 300, "warmup_iters": 20})
     table[done] = np.where(table.index.isin([5, 30]), 200, 300)
@@ -545,7 +548,9 @@ def test_sizes_without_a_search_are_found_where_the_others_have_one():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("many", "factor"), [("shares", 100.0), ("percent", 0.01)])
+@pytest.mark.parametrize(
+    ("many", "factor"), [("shares", 100.0), pytest.param("percent", 0.01, marks=pytest.mark.nightly)]
+)
 def test_scores_in_percent_among_shares_are_in_another_unit(many, factor):
     n = np.geomspace(1e8, 1e10, 20)
     score = np.linspace(0.3, 0.8, 20) * (100 if many == "percent" else 1)

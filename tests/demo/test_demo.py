@@ -36,6 +36,7 @@ def test_started_again_it_trains_nothing_new(trained: tuple[Path, sl.Curves]):
 
 @needs_browser
 @pytest.mark.browser
+@pytest.mark.nightly
 def test_its_report_renders_in_a_browser(trained: tuple[Path, sl.Curves], tmp_path: Path):
     path = sl.report.write(trained[1], tmp_path / "report.html")
     with Browser() as browser:

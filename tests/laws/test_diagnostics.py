@@ -79,7 +79,7 @@ def test_a_break_that_the_form_lacks_is_placed_said_and_covered():
     assert not any(law.diagnosis.bend.steepens for law in laws)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_noise_that_grows_with_size_is_estimated_and_covered():
     rng = np.random.default_rng(3)
     x = np.repeat(X[::2], 4)

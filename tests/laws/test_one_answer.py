@@ -83,7 +83,7 @@ def test_a_curve_that_flattens_is_not_taken_for_a_power_law(count):
     assert hits >= 4  # P(fewer | 95 %) < 0.003
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_prediction_of_few_sizes_holds_for_both_forms():
     x = np.geomspace(1e3, 1e5, 5)
     rng = np.random.default_rng(0)

@@ -173,7 +173,7 @@ def test_a_bend_is_seen_where_there_is_one():
         plan.still_power_law(X[:3], X[:3])
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_false_alarms_of_a_bend_come_at_their_rate():
     alarms = 0
     for seed in range(200):
@@ -182,7 +182,7 @@ def test_false_alarms_of_a_bend_come_at_their_rate():
     assert 2 <= alarms <= 20  # 5 % of 200, P(outside) < 0.01
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_next_runs_shrink_the_interval_as_promised():
     fitted = law()
     found = plan.next_runs(fitted, budget=6e5, at=1e6)

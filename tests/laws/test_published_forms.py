@@ -139,7 +139,7 @@ def test_a_domain_that_helps_less_than_the_others_is_fitted():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("domains", [3, 8])
+@pytest.mark.parametrize("domains", [3, pytest.param(8, marks=pytest.mark.nightly)])
 def test_the_order_of_domains_changes_nothing(domains):
     """The domain that matters may be any of the columns."""
     form, rng = forms.get(f"mixture_power_{domains}"), np.random.default_rng(4)

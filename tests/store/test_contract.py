@@ -450,7 +450,7 @@ class TestStore:
             fill(store, [2])
             check(store, [run_name({"number": number}) for number in range(5)])
 
-    @pytest.mark.slow
+    @pytest.mark.nightly
     def test_a_flipped_bit_is_reported_or_harmless_but_never_a_wrong_number(self, store):
         fill(store, [1, 2])
         path = sealed_file(store, 1)

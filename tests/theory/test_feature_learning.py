@@ -156,7 +156,7 @@ def test_batches_without_richness_are_one_pass_sgd(n_params: float) -> None:
     ("task", "spectral", "rate", "batch", "richness", "noise"),
     [
         (1.45, 1.5, 0.02, 4, 3.0, 0.3),
-        (1.3, 2.0, 0.02, 2, 1.0, 0.5),
+        pytest.param(1.3, 2.0, 0.02, 2, 1.0, 0.5, marks=pytest.mark.nightly),
     ],
 )
 def test_batches_raise_the_loss_as_simulated(

@@ -8,7 +8,10 @@ from scalinglab.theory import manifolds
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("dimension", "manifold"), [(2, "sphere"), (3, "torus"), (4, "cube")])
+@pytest.mark.parametrize(
+    ("dimension", "manifold"),
+    [(2, "sphere"), (3, "torus"), pytest.param(4, "cube", marks=pytest.mark.nightly)],
+)
 def test_theorems_1_and_2_are_met_by_nearest_neighbours(dimension, manifold):
     """A Lipschitz loss falls with 1/d, the squared error with 2/d; never slower than the bound allows."""
     sizes = np.array([250, 500, 1000, 2000])

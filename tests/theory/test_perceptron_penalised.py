@@ -70,7 +70,10 @@ def test_bad_settings_say_what_is_wrong(wrong: dict, words: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("loss", ["square", "logistic", "exponential", "hinge"])
+@pytest.mark.parametrize(
+    "loss",
+    ["square", "hinge", *(pytest.param(k, marks=pytest.mark.nightly) for k in ("logistic", "exponential"))],
+)
 def test_against_drawn_students(loss: str) -> None:
     ridges, setting = np.array([0.1, 0.01]), (loss, 0.3, 0.05)
     solved = perceptron.penalised(STRUCTURED, 150, ridges, *setting)

@@ -224,7 +224,10 @@ def test_a_disk_that_cannot_take_the_state_stops_the_runs_and_loses_nothing(tmp_
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("ending", "left"), [("json", 20), ("pt", 0), ("pt", 3000), ("pt", -1)])
+@pytest.mark.parametrize(
+    ("ending", "left"),
+    [("json", 20), ("pt", 3000), *(pytest.param("pt", k, marks=pytest.mark.nightly) for k in (0, -1))],
+)
 def test_a_damaged_state_lets_the_runs_begin_anew(ending, left, tmp_path, monkeypatch) -> None:
     killed_at(12, [MLP], tmp_path)
     (path,) = (tmp_path / "state").glob(f"*.{ending}")
