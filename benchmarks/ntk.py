@@ -109,7 +109,7 @@ def floor(model, shape, n, outputs, device, x):
     double, plain = speed(device)
     network = n * (cost.forward + directions * (cost.step - cost.forward)) / plain
     pairs = 0.0
-    for piece in pieces(anatomy, n, "sum", 10**15):
+    for piece in pieces(anatomy, n, 10**15):
         if isinstance(piece, Structured):
             channels, inputs, positions = piece.layer.shape
             pairs += 2 * positions**2 * (inputs + directions * channels)

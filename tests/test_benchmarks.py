@@ -22,7 +22,7 @@ def imported(path: Path) -> list[tuple[str, str]]:
     return [
         (node.module, alias.name)
         for node in nodes if isinstance(node, ast.ImportFrom) and node.module
-        if node.module.split(".")[0] == "scalinglab"
+        if node.module.split(".")[0] in ("scalinglab", "scalinglab_papers")
         for alias in node.names
     ]  # fmt: skip
 

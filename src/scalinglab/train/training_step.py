@@ -370,7 +370,7 @@ class Program:
         """Half precision where the setting asks for it."""
         if self.setting.precision != "bf16":
             return contextlib.nullcontext()
-        # a cached conversion would not be made again where a captured graph is replayed
+        # a captured graph would replay with the cached conversion of old weights
         return torch.autocast(self.resident.device.type, torch.bfloat16, cache_enabled=False)
 
     def stacking(self) -> contextlib.AbstractContextManager[Any]:

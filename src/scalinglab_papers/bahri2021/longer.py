@@ -15,16 +15,16 @@ from scalinglab_papers.bahri2021 import distributions, images
 
 STEPS = 20_000
 SIZES = images.PAPER_SIZES[2:6]
-SEEDS, SHAPE_SEEDS = 2, 3
+SEEDS = 3
 SHAPE = (10, 4.0)  # depth and width of the network whose classes are grouped
 GROUPINGS = (100, 5)
 SHAPES = ((10, 4.0), (28, 1.0))  # those that are compared, on the set of Fig. S5
 
 
-def trained(named: dict[str, images.Setting], seeds: int) -> tuple[list[images.Scan], Curves]:
+def trained(named: dict[str, images.Setting]) -> tuple[list[images.Scan], Curves]:
     """Networks by name against D."""
     longer = {name: {**one, "steps": STEPS} for name, one in named.items()}
-    return images.scans("longer", images.Part(longer, "n_data", SIZES, seeds))
+    return images.scans("longer", images.Part(longer, "n_data", SIZES, SEEDS))
 
 
 def longer_training(scale: str) -> Reproduction:
@@ -36,7 +36,7 @@ def longer_training(scale: str) -> Reproduction:
         for groups in GROUPINGS
     }
     shaped = images.residual_settings(scale, SHAPES, [noisy])
-    classes, shapes = trained(grouped, SEEDS), trained(shaped, SHAPE_SEEDS)
+    classes, shapes = trained(grouped), trained(shaped)
     figure, axes = style.panels(2, 2, size=(5.2, 4.2))
     rows = []
     titles = f"superclasses of {coloured}", f"shapes on {noisy}"

@@ -78,16 +78,16 @@ def quanta(scale: str) -> Reproduction:
     for place, (gain, color) in enumerate(zip(chosen, style.PALETTE)):
         given = sparse_features.zipf(TASKS, 1 + gain)
         data = np.array([sparse_features.quanta.error(given, d, bits=BITS) for d in DATA])
-        room = np.array([sparse_features.quanta.error(given, capacity=m) for m in capacities])
+        of_capacities = np.array([sparse_features.quanta.error(given, capacity=m) for m in capacities])
         axes[0, 0].plot(DATA, data, color=color, label=f"frequencies $i^{{-{1 + gain:g}}}$")
-        axes[0, 1].plot(capacities, room, "o-", color=color)
+        axes[0, 1].plot(capacities, of_capacities, "o-", color=color)
         columns = {"model": "multitask parity", "gain": gain, "n_data": DATA, "test_error": data}
         parts.append(Curves(columns, settings=["gain"], source="theory"))
         # the tail of tasks beyond the last one is missing: it is added as an integral for the exponent
         tail = 0.5 * TASKS**-gain / gain / np.sum(np.arange(1, TASKS + 1.0) ** -(1 + gain))
         for name, x, errors, paper in (
             ("data", DATA, data, gain / (1 + gain)),
-            ("capacity", capacities, room, gain),
+            ("capacity", capacities, of_capacities, gain),
         ):
             slopes = -verdict.local_slopes(x, errors + tail)
             table.append(

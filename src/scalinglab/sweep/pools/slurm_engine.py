@@ -3,7 +3,7 @@
 The driver stays where it was started and submits one array. Every job works for its hours and takes one task
 after the other, so that a sweep waits in the queue once; a job that ends with tasks left is replaced. Jobs
 that Slurm preempts, or whose node is lost, are queued again by Slurm, and what they had taken is submitted
-again by the driver: it counts against no run. A job that somebody cancels is not replaced.
+again by the driver: it counts against no run. A job that is cancelled by hand is not replaced.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ c examples of a task their bits span r dimensions; an input in the span is answe
 
     error(c) = ½ E (1 − 2^(r−n)),   P(r → r + 1) = 1 − 2^(r−n) with every example,
 
-one half at first, and after n examples halved by each. With D examples the counts are Poisson, and a model
-with room for m tasks learns the most frequent ones:
+one half at first, and after n examples halved by each. With D examples the counts are Poisson, and a network
+that can learn m tasks learns the most frequent ones:
 
     E(D, m) = Σ_{i≤m} p_i ⟨error(c)⟩_{c ~ Poisson(D p_i)} + ½ Σ_{i>m} p_i.
 
@@ -57,7 +57,7 @@ def task_errors(bits: int, most: int) -> np.ndarray:
 def error(
     frequencies: np.ndarray, n_data: float = math.inf, capacity: float = math.inf, bits: int = 16
 ) -> float:
-    """The share of wrong answers after `n_data` examples, with room for `capacity` tasks.
+    """The share of wrong answers after `n_data` examples, of a network that can learn `capacity` tasks.
 
     Args:
         frequencies: p_i of the tasks, (tasks,).

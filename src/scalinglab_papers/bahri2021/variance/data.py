@@ -98,6 +98,7 @@ IMAGES = (
 )  # fmt: skip
 SQUARED = tuple(replace(task, loss="mse", draws=((1000, 20),)) for task in IMAGES)
 STUDENTS = Task("teacher_student", TWENTY, loss="mse", hidden=16)
+MYRTLE = Task("cifar10", ((100, 7),), model="myrtle", pool=2)
 DECADES = (10, 100, 1000, 3000)
 SCALES = {
     "smoke": Scale(
@@ -109,7 +110,7 @@ SCALES = {
         times=(40,), learning_rate=0.5,
     ),
     "gpu": Scale(
-        tasks=(*IMAGES, *SQUARED, STUDENTS), population=32_768, blocks=(2, 4, 8, 16), times=DECADES,
+        tasks=(*IMAGES, *SQUARED, STUDENTS, MYRTLE), population=32_768, blocks=(2, 4, 8, 16), times=DECADES,
         learning_rate=0.03,
     ),
     "paper": Scale(

@@ -66,10 +66,10 @@ def variants(scale: str, *changed: str) -> Reproduction:
 
 
 def _same_gamma(pair: Pair, base: Pair) -> Row:
-    """γ of a variant less that of Adam without decay, at the sizes that both have."""
-    note = "the talk: the same γ as before; at the sizes that both have"
+    """γ of a variant less that of Adam without decay, at the sizes that both have and after as many epochs."""
+    note = "the talk: the same γ as before; at the sizes that both have, after as many epochs"
     name = f"{pair.label}: γ − γ with Adam"
-    base = at_sizes(base, {run.size for run in pair.runs})
+    base = restricted(base, {run.size for run in pair.runs}, pair.curves.frame["epoch"].max())
     if pair.found is None or base.found is None:
         return Row(name, None, expected=0.0, resolution=RESOLUTION, note=pair.why or base.why)
     new, old = pair.found.gamma_measured, base.found.gamma_measured
@@ -77,10 +77,10 @@ def _same_gamma(pair: Pair, base: Pair) -> Row:
                expected=0.0, resolution=RESOLUTION * abs(old.value), note=note)  # fmt: skip
 
 
-def at_sizes(pair: Pair, sizes: set[float]) -> Pair:
-    """A pair restricted to some training sizes."""
+def restricted(pair: Pair, sizes: set[float], epochs: float = math.inf) -> Pair:
+    """A pair restricted to some training sizes, and to the first epochs."""
     frame = pair.curves.frame
-    kept = frame[frame["n_data"].isin(sizes)]
+    kept = frame[frame["n_data"].isin(sizes) & (frame["epoch"] <= 1.01 * epochs)]
     return pair if len(kept) == len(frame) else analysed(pair.name, pair.origin, pair.norm, kept)
 
 
@@ -196,7 +196,7 @@ def _exponents(low: Pair, high: Pair, norm: str) -> list[Row]:
     Both see the same seeds, subsets and order, so that their own errors are not those of the difference.
     """
     sizes = [run.size for run in low.runs]
-    without = [(at_sizes(low, set(sizes) - {one}), at_sizes(high, set(sizes) - {one})) for one in sizes]
+    without = [(restricted(low, set(sizes) - {one}), restricted(high, set(sizes) - {one})) for one in sizes]
     rows = []
     for symbol, attribute in EXPONENTS.items():
         name = f"{norm}: {symbol}, bf16 less tf32"
