@@ -66,7 +66,7 @@ def variants(scale: str, *changed: str) -> Reproduction:
 
 
 def _same_gamma(pair: Pair, base: Pair) -> Row:
-    """γ of a variant less that of Adam without decay, at the sizes that both have and after as many epochs."""
+    """γ of a variant less that of Adam without decay, at equal sizes and after as many epochs."""
     note = "the talk: the same γ as before; at the sizes that both have, after as many epochs"
     name = f"{pair.label}: γ − γ with Adam"
     base = restricted(base, {run.size for run in pair.runs}, pair.curves.frame["epoch"].max())
