@@ -55,7 +55,7 @@ STEP = 0.005  # search: of ln size, of central differences
 MOST = 250  # search: runs; of more every second, third, …: what forms may miss costs the cube of their number
 # search: of drawing outliers in: part of the noise by which no residual moves any more, steps at most, how
 # many of them at once, and logarithm of the odds from which on a field that is behind is left where it is
-SETTLED, ROUNDS, FARTHEST, BEHIND = 1e-3, 200, 10.0, 30.0
+SETTLED, ROUNDS, FARTHEST, BEHIND = 1e-3, 200, 10.0, 12.0
 # measured: benchmarks/surfaces.py --missed; how many times as wide as residuals show it a surface is known
 # beyond the runs, where its form errs, and by how many standard deviations of δ losses lie lower there
 MISSED, LOWER = 1.25, 0.5
