@@ -59,7 +59,7 @@ def test_csv_store_and_frame_give_the_same_runs_and_intervals(logs: Path, tmp_pa
         for words in (
             (logs, *columns),
             (store,),
-            (logs, "--n-params", "scale", "--n-data", "seen", "--y", "metric"),
+            (logs, "--var", "n_params=scale", "--var", "n_data=seen", "--y", "metric"),
         )
     ]
     frame = sl.read(logs, n_params="scale", n_data="seen", loss="metric")

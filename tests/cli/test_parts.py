@@ -60,9 +60,9 @@ def test_a_warning_is_one_line_without_debug(monkeypatch, tmp_path, typed, capsy
 
 
 def test_a_variable_that_a_form_does_not_have_is_refused():
-    table = Surface(file=Path("runs.csv"), n_params="N", n_data="D")
+    table = Surface(file=Path("runs.csv"))
     form = forms.get("chinchilla")
-    assert table.columns_of(form, {"n_data": "tokens"}) == {"n_params": "N", "n_data": "tokens"}
+    assert table.columns_of(form, {"n_data": "tokens"}) == {"n_params": "n_params", "n_data": "tokens"}
     with pytest.raises(BadInput, match=r"--var n_experts: chinchilla.*n_params, n_data"):
         table.columns_of(form, {"n_experts": "E"})
 

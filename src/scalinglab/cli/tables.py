@@ -117,24 +117,19 @@ class Surface(Table):
     """A table with a loss at several n_params and n_data.
 
     Args:
-        n_params: the column of the number of parameters. Default: n_params.
-        n_data: the column of the data size in examples or tokens. Default: n_data.
         drop_highest: number of highest losses to leave out, e.g. 5.
     """
 
-    n_params: str | None = None
-    n_data: str | None = None
     y: str | None = None
     drop_highest: int = 0
     flops_per_param_example: float = 6.0
 
     def columns_of(self, form: Form, named: Variables | None) -> dict[str, str]:
-        """The columns of a form's variables: those of --var, else --n-params and --n-data, else its names."""
+        """The columns of a form's variables: those of --var, else their names."""
         named = named or {}
         if wrong := [n for n in named if n not in form.variables]:
             raise BadInput(f"--var {wrong[0]}: {form.name} has {', '.join(form.variables)}")
-        usual = {"n_params": self.n_params or "n_params", "n_data": self.n_data or "n_data"}
-        return {v: named.get(v, usual.get(v, v)) for v in form.variables}
+        return {v: named.get(v, v) for v in form.variables}
 
     def choose_surface(self, form: str | Form = "auto", named: Variables | None = None) -> Chosen:
         """The points of a surface: of n_params and n_data, or of the variables of another form.
@@ -147,10 +142,8 @@ class Surface(Table):
 
         columns = self.columns_of(forms.get("chinchilla" if form == "auto" else form), named)
         roles: dict[str, str] = {role: columns[role] for role in ("n_params", "n_data") if role in columns}
-        unnamed = form == "auto" and not (named or self.n_params or self.n_data)
-        return self.choose(
-            None if unnamed else columns, self.y, form, roles=roles, sizes=2, drop_highest=self.drop_highest
-        )
+        x = None if form == "auto" and not named else columns
+        return self.choose(x, self.y, form, roles=roles, sizes=2, drop_highest=self.drop_highest)
 
     def fitted(self) -> tuple[Chosen, laws.Surface]:
         """The points and the surface of n_params and n_data."""
