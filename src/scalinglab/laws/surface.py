@@ -317,25 +317,32 @@ def fit(
         columns = (chosen.variables, "loss")
         table = points_from(data, x, y, columns=columns, runs=runs, nan_policy=policy, **rows)
     else:
-        given = dict(zip((*NAMES, "loss"), data, strict=False))
-        first = given.get("n_params", n_params), given.get("n_data", n_data)
-        sizes = _by_name(chosen, {**(variables or {}), **given_sizes}, first)
-        loss = given.get("loss", loss)
-        if loss is None:
+        given = {"n_params": n_params, "n_data": n_data, "loss": loss}
+        given |= dict(zip(given, data, strict=False))
+        sizes = _by_name(chosen, {**(variables or {}), **given_sizes}, given)
+        if given["loss"] is None:
             raise BadInput("loss= is missing: what was measured at every point")
-        table = points_from((sizes, loss), None, None, runs=runs, **rows)
-    options = {"starts": 8, **options}
+        table = points_from((sizes, given["loss"]), None, None, runs=runs, **rows)
+    return _fitted(table, tried, delta, bounds, seed, {"starts": 8, **options})
+
+
+def _fitted(
+    table: Table, tried: Sequence[Form], delta: float | str | None, bounds: Any, seed: int,
+    options: Mapping[str, Any],
+) -> Surface:  # fmt: skip
+    """The surface of the points of a table; of few, without an outlier. Arguments as those of `fit`."""
     table = replace(table, x=tuple(table.x))
+    chosen, *others = tried
     if search.is_open(chosen):
-        rows_of = np.array([np.asarray(values, float) for values in table.x])
-        tried = (chosen := search.found_form(chosen.variables, rows_of, np.asarray(table.y, float)),)
+        sizes = np.array([np.asarray(values, float) for values in table.x])
+        chosen = search.found_form(chosen.variables, sizes, np.asarray(table.y, float))
 
-    def threshold(tried: Form) -> float | None:
-        return _threshold(delta, tried, table.y, table.runs)
+    def threshold(form: Form) -> float | None:
+        return _threshold(delta, form, table.y, table.runs)
 
-    def fitted(tried: Form) -> Law:
-        kept = {name: options[name] for name in ("loss", "starts") if name in options}
-        return refit(law, tried, delta=threshold(tried), **kept)
+    def fitted(form: Form) -> Law:
+        same = {name: options[name] for name in ("loss", "starts") if name in options}
+        return refit(law, form, delta=threshold(form), **same)
 
     law = fit_form(chosen, table, delta=threshold(chosen), bounds=bounds, **options)
     if chosen.variables == NAMES:
@@ -345,11 +352,9 @@ def fit(
         two_dimensional(law.points.x, chosen.variables)
     # bounds, priors and ties are of the parameters of one form
     alone = bounds or options.get("priors") or options.get("tie")
-    found = _averaged(law, () if alone else tried[1:], fitted, seed)
-    others = _without_outlier(found, table)
-    if others is None:
-        return found
-    return fit(others, x=chosen.variables, form=form, delta=delta, bounds=bounds, seed=seed, **options)
+    found = _averaged(law, () if alone else others, fitted, seed)
+    kept = _without_outlier(found, table)
+    return found if kept is None else _fitted(kept, tried, delta, bounds, seed, options)
 
 
 def _without_outlier(fitted: Surface, table: Table) -> Table | None:
@@ -435,16 +440,15 @@ def _threshold(delta: float | str | None, form: Form, loss: Any, runs: Any) -> f
     return USUAL_DELTA if count >= MANY * len(form.parameters) else None
 
 
-def _by_name(form: Form, named: Mapping[str, Any], first: tuple[Any, Any]) -> tuple[Any, ...]:
+def _by_name(form: Form, named: Mapping[str, Any], given: Mapping[str, Any]) -> tuple[Any, ...]:
     """The form's variables in order: by name, the first two also by place."""
-    given = {"n_params": first[0], "n_data": first[1], **named}
     if wrong := [n for n in named if n not in form.variables]:
         raise BadInput(f"{form.name} has no variable {wrong[0]!r}; {nearest(wrong[0], form.variables)}")
     found = []
     for place, name in enumerate(form.variables):
-        value = given.get(name)
-        if value is None and place < 2:
-            value = first[place]
+        value = {**given, **named}.get(name)
+        if value is None and place < len(NAMES):
+            value = given[NAMES[place]]
         if value is None:
             raise BadInput(
                 f"{form.name} is a surface over {', '.join(form.variables)}: give {name}= (on the command "
