@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import tempfile
 import warnings
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -618,3 +619,120 @@ def test_steps_to_a_loss_are_a_result_and_no_size(name: str):
     assert found.y == name
     assert found.parameters["exponent"] == pytest.approx(1, abs=0.01)
     assert found.parameters["offset"] == pytest.approx(2000, rel=0.01)
+
+
+def test_a_row_that_repeats_another_under_its_own_name_counts_once():
+    sizes, losses = [1e6, 1e7, 1e8, 1e9], [3.91, 3.42, 3.08, 2.85]
+    table = {"Experiment": ["workspace", *"abcd"], "n_params": [1e9, *sizes], "loss": [2.85, *losses]}
+    assert sl.read(table)["n_params"].tolist() == [1e9, *sizes[:3]]
+    seeds = {
+        "id": [*"abcdef"],
+        "n_data": [10, 10, 20, 20, 40, 40],
+        "test_error": [0.3, 0.3, 0.2, 0.21, 0.1, 0.1],
+    }
+    assert len(sl.read(seeds).frame) == 6, "equal results of two seeds are no copies where others differ"
+
+
+def test_numbers_below_settings_are_those_of_whole_runs():
+    models = [(n, d) for n in (1e7, 1e8) for d in (1e6, 1e7, 1e8)]
+    rows = [
+        {
+            "name": f"ViT-{n:.0e}",
+            "config": {"params": n, "images_seen": d},
+            "eval": {"loss": 1 + (n * d) ** -0.1},
+        }
+        for n, d in models
+    ]
+    curves = sl.read(pd.json_normalize(rows))
+    assert sorted(zip(curves["n_params"], curves["n_data"])) == models
+    assert len(curves.runs) == 6
+    sweep = pd.DataFrame(
+        {
+            "name": ["s", "s", "m", "m"], "config.n_params": [1e7, 1e7, 1e8, 1e8], "config.steps": [100, 400] * 2,
+            "config.tokens_per_step": 2**19, "val_loss": [3.9, 3.5, 3.4, 3.0],
+        }
+    )  # fmt: skip
+    assert sl.read(sweep)["tokens"].tolist() == [100 * 2**19, 400 * 2**19] * 2
+
+
+def test_models_in_columns_with_settings_and_a_loss_in_rows(tmp_path):
+    rows = [
+        "| | 125M | 350M | 1.3B |",
+        "|---|---|---|---|",
+        "| d_model | 768 | 1024 | 2048 |",
+        "| Layers | 12 | 24 | 24 |",
+    ]
+    (tmp_path / "a.md").write_text("\n".join([*rows, "| Validation loss | 3.1 | 2.9 | 2.6 |"]))
+    assert sl.read(tmp_path / "a.md")["n_params"].tolist() == [1.25e8, 3.5e8, 1.3e9]
+    (tmp_path / "b.md").write_text(
+        "\n".join([*rows, "| Tokens | 125M | 350M | 1.3B |", "| Test loss | 3.1 | 2.9 | 2.6 |"])
+    )
+    curves = sl.read(tmp_path / "b.md")
+    assert curves["n_data"].tolist() == [1.25e8, 3.5e8, 1.3e9]
+    assert "n_params" not in curves.frame
+
+
+def test_checkpoints_of_a_run_that_failed_and_attempts_that_failed_are_left_out():
+    steps = [100, 200, 300]
+    runs = pd.DataFrame([(r, n, s, 3 - s / 1e3) for r, n in (("a", 1e6), ("b", 1e7)) for s in steps])
+    log = pd.concat(
+        [runs.assign(status="completed"), pd.DataFrame([("c", 3e6, 100, 9.0)]).assign(status="preempted")]
+    )
+    log.columns = ["run", "n_params", "step", "val_loss", "status"]
+    assert {*sl.read(log)["run"]} == {"a", "b"}
+    again = {"NAME": ["a", "b", "b"], "STATUS": ["Completed", "Aborted", "Completed"], "n_data": [10, 20, 20],
+             "val/mAP50 (last)": [0.5, 0.1, 0.6]}  # fmt: skip
+    curves = sl.read(again)
+    assert curves["n_data"].tolist() == [10, 20]
+    assert curves["test_error"].tolist() == pytest.approx([0.5, 0.4])
+
+
+def test_names_and_values_of_training_and_test():
+    rows = [
+        (r, n, "loss", split, y)
+        for r, n in (("a", 1e6), ("b", 1e7))
+        for split, y in (("train", 2), ("val", 3))
+    ]
+    curves = sl.read(
+        pd.DataFrame(rows, columns=["run", "n_params", "metric.name", "context.subset", "value"])
+    )
+    assert curves["train_loss"].tolist() == [2, 2]
+    assert curves["test_loss"].tolist() == [3, 3]
+
+
+def test_tokens_of_a_step_in_the_first_lines_of_a_log(tmp_path):
+    lines = [f"step {s}: val loss {4 - s / 1e3}" for s in (100, 200, 300)]
+    said = (
+        "tokens per iteration will be: 491,520",
+        "batch: 240 sequences x 2048 tokens = 491520 tokens per step",
+    )
+    for first in (*said, "491,520 tokens/step, lr 3e-4"):
+        (tmp_path / "train.log").write_text("\n".join([first, *lines, ""]))
+        assert sl.read(tmp_path / "train.log")["tokens"].tolist() == [49_152_000, 98_304_000, 147_456_000]
+
+
+def test_an_opendocument_sheet(tmp_path):
+    name = "urn:oasis:names:tc:opendocument:xmlns:"
+    cell = "<t:table-cell {}/>"
+    number = lambda value, kind="float": cell.format(f'o:value-type="{kind}" o:value="{value}"')  # noqa: E731
+    text = lambda words: f"<t:table-cell><x:p>{words}</x:p></t:table-cell>"  # noqa: E731
+    rows = [
+        text("n_train") + text("Test error"),
+        *(number(n) + number(e, "percentage") for n, e in ((100, 0.5), (1000, 0.25))),
+    ]
+    empty = (
+        '<t:table-row t:number-rows-repeated="1048570">'
+        + cell.format('t:number-columns-repeated="16384"')
+        + "</t:table-row>"
+    )
+    rest = cell.format('t:number-columns-repeated="16382"')
+    sheet = "".join(f"<t:table-row>{row}{rest}</t:table-row>" for row in rows)
+    content = (
+        f'<d xmlns:o="{name}office:1.0" xmlns:t="{name}table:1.0" xmlns:x="{name}text:1.0">'
+        f'<t:table t:name="runs">{sheet}{empty}</t:table></d>'
+    )
+    with zipfile.ZipFile(tmp_path / "runs.ods", "w") as file:
+        file.writestr("content.xml", content)
+    curves = sl.read(tmp_path / "runs.ods")
+    assert curves["n_data"].tolist() == [100, 1000]
+    assert curves["test_error"].tolist() == [0.5, 0.25]

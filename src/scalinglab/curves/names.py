@@ -113,7 +113,7 @@ _UNIT = re.compile(
 )  # fmt: skip
 # phrases that are one quantity, as names without capitals and marks have them
 _PHRASES = (
-    (r"(success|pass|win|hit|solve)_rate|m_?ap(_at)?(_\d+)*", "accuracy"), (r"pass_(at_)?(\d+|k)", "score"),
+    (r"(success|pass|win|hit|solve)_rate|m_?ap(_at)?(_?\d+)*", "accuracy"), (r"pass_(at_)?(\d+|k)", "score"),
     (r"(root_)?mean_squared_error|mean_absolute_error", "mse"), (r"exact_match", "exactmatch"),
     (r"(at_)?(step|iter|iteration|epoch)s?_\d+k?", "at"), (r"cross_?val(idation)?", "cv"),
     (r"word_error_rate", "wer"), (r"char(acter)?_error_rate", "cer"),

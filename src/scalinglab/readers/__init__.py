@@ -52,7 +52,7 @@ def read(source: Source, *, kind: str | None = None, settings: Iterable[str] = (
 
     Args:
         source: a store; a folder of logs of TensorBoard, W&B, MLflow, Lightning or Hugging Face, nested and
-            mixed as they may be, or one such file; a .csv, .tsv, .json, .jsonl, .parquet or .xlsx file, text
+            mixed as they may be, or one such file; a .csv, .tsv, .json, .jsonl, .parquet, .xlsx or .ods file, text
             files also with .gz; a .zip of any of these; a table of pandas, polars or Arrow, a dictionary of
             columns, a list of rows.
         kind: only logs of this kind: tensorboard, wandb, mlflow, lightning, hugging_face; or table.
@@ -262,7 +262,7 @@ def _tables(folder: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
     if not paths:
         raise BadInput(
             f"{folder} holds neither a store nor logs nor tables: known are logs of {', '.join(KINDS)}, and "
-            ".csv, .tsv, .json, .jsonl, .parquet and .xlsx files; where it does, say which with --kind"
+            ".csv, .tsv, .json, .jsonl, .parquet, .xlsx and .ods files; where it does, say which with --kind"
         )
     found, declared, beside = dict[Path, pd.DataFrame](), list[str](), list[Path]()
     configs = {path.name for path in paths if _is_config(path)}  # also of a run without results

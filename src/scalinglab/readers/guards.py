@@ -192,7 +192,7 @@ def unknown_unit(asked: Question) -> Doubts:
     """A unit in the name of a size or of the result that was not understood."""
     for name in (*asked.sizes, asked.y):
         found = asked.column(name)
-        if found is None or found.change or found.theirs == name:
+        if found is None or found.change or found.theirs == name or found.unit == "hours":
             continue
         marks, plain = (_MULTIPLE, ()) if name == asked.y else (_MARKS, aliases([found.theirs]))
         if not plain and marks.search(found.theirs) and header(found.theirs).unit == "":

@@ -1,7 +1,7 @@
-"""Tables in files: CSV, JSON, Parquet, Excel, YAML, TOML, Markdown, LaTeX, HTML; text also as .gz.
+"""Tables in files: CSV, JSON, Parquet, Excel, OpenDocument, YAML, TOML, Markdown, LaTeX, HTML.
 
-The separator (comma, semicolon, tab, bar) is read off the file. Files that `Curves.write` wrote come back as
-they were.
+Text may be packed as .gz. The separator (comma, semicolon, tab, bar) is read off the file. Files that
+`Curves.write` wrote come back as they were.
 """
 
 from __future__ import annotations
@@ -82,8 +82,12 @@ FIRST_LINES = 30  # of a text file, to see where its names stand
 _COMMA = re.compile(r"\s*[-+−]?\d+,\d+(?:e[-+]?\d+)?\s*%?\s*", re.IGNORECASE)
 _DOT = re.compile(r"(?<![\d.])(?:\d+\.(?:\d{1,2}|\d{4,})(?!\d)|0\.\d)")  # no 1.000
 _LOGS = (".txt", ".log", ".out", ".md")
-_TABLES = (".csv", ".tsv", ".tab", ".json", ".jsonl", ".ndjson", ".xlsx", ".parquet")  # in a folder
+_TABLES = (".csv", ".tsv", ".tab", ".json", ".jsonl", ".ndjson", ".xlsx", ".ods", ".parquet")  # in a folder
 _YAML = (".yaml", ".yml")
+_OF_TABLE, _OF_OFFICE, _OF_TEXT = (
+    f"{{urn:oasis:names:tc:opendocument:xmlns:{name}:1.0}}" for name in ("table", "office", "text")
+)
+MOST_REPEATED = 2_000  # cells or rows that one element of an OpenDocument sheet stands for
 _COMMENT = ("#", "%", "//")
 _PROMPT = re.compile(r"^(?:(?:>>>|In \[\d*\]:|[$>] ).*(?:\n|$)|Out\[\d*\]:[ \t]*)", re.MULTILINE)
 # of a script: RESULTS = {…}, or a list of rows
@@ -115,7 +119,9 @@ def read_file(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
     if not path.stat().st_size:
         raise BadInput(f"{path} is empty: a table has names and a row for every measurement")
     with errors_named(path):
-        readers: dict[str, _Reader] = {".xlsx": _read_excel, ".npz": _read_arrays}
+        readers: dict[str, _Reader] = {
+            ".xlsx": _read_excel, ".ods": _read_opendocument, ".npz": _read_arrays,
+        }  # fmt: skip
         reader = readers.get(ending) or _reader_of_text(path, packed, ending)
         frame = reader(path, packed)
     if ends_in_a_summary(frame):  # of records, too
@@ -622,6 +628,11 @@ def _read_excel(path: Path, packed: bool) -> pd.DataFrame:
 
     with closing(load_workbook(path, read_only=True, data_only=True)) as book:
         sheets = {sheet.title: [[*map(_shown, row)] for row in sheet.rows] for sheet in book.worksheets}
+    return _of_sheets(sheets, path)
+
+
+def _of_sheets(sheets: dict[str, list[list[Any]]], path: Path) -> pd.DataFrame:
+    """The table in the sheets of a workbook."""
     cells = {
         name: _apart([row for row in rows if any(v is not None for v in row)])
         for name, rows in sheets.items()
@@ -636,6 +647,38 @@ def _shown(found: Any) -> Any:
     if isinstance(value, (int, float)) and not isinstance(value, bool) and "%" in (found.number_format or ""):
         return f"{100 * value:.12g}%"
     return value
+
+
+def _read_opendocument(path: Path, packed: bool) -> pd.DataFrame:
+    """The sheets of an OpenDocument workbook, whose equal neighbours are one element with a count."""
+    from xml.etree import ElementTree
+
+    unpack(path)
+    with zipfile.ZipFile(path) as book:
+        content = ElementTree.fromstring(book.read("content.xml"))
+    sheets: dict[str, list[list[Any]]] = {}
+    for sheet in content.iter(_OF_TABLE + "table"):
+        rows = sheets.setdefault(sheet.get(_OF_TABLE + "name", ""), [])
+        for row in sheet.iter(_OF_TABLE + "table-row"):
+            cells: list[Any] = []
+            for cell in (c for c in row if c.tag.endswith("table-cell")):
+                times = int(cell.get(_OF_TABLE + "number-columns-repeated", 1))
+                cells += [_of_opendocument(cell)] * min(times, MOST_REPEATED)
+            times = int(row.get(_OF_TABLE + "number-rows-repeated", 1))
+            rows += [cells] * min(times, MOST_REPEATED) if any(value is not None for value in cells) else []
+        columns = max((k + 1 for row in rows for k, value in enumerate(row) if value is not None), default=0)
+        rows[:] = [row[:columns] for row in rows]
+    return _of_sheets(sheets, path)
+
+
+def _of_opendocument(cell: Any) -> Any:
+    """The value of a cell, with % where the sheet shows it so; None of an empty one."""
+    kind, value = cell.get(_OF_OFFICE + "value-type"), cell.get(_OF_OFFICE + "value")
+    if kind in ("float", "currency"):
+        return int(value) if value.isdecimal() else float(value)
+    if kind == "percentage":
+        return f"{100 * float(value):.12g}%"
+    return "\n".join("".join(part.itertext()) for part in cell.findall(_OF_TEXT + "p")) or None
 
 
 def _read_arrays(path: Path, packed: bool) -> pd.DataFrame:

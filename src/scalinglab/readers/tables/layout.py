@@ -183,16 +183,21 @@ def _without_failed(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     notes = []
     for column, pattern in patterns.items() if measured else ():
         failed = frame[column].astype(str).str.fullmatch(pattern).to_numpy(bool)
-        apart = frame.groupby(models)[column] if models else None
-        if steps and (apart is None or ((apart.nunique() < 2).all() and (apart.size() > 1).any())):
+        if steps and not models:
             continue  # of all checkpoints of a run
         known = failed & frame[measured].notna().any(axis=1).to_numpy()
         if known.any() and not failed.all():
             words = ", ".join(sorted({*frame.loc[known, column].astype(str)}))
+            # checkpoints, or runs that were tried again under their names
+            several = bool(models) and bool(frame.duplicated(models).any())
+            rows = "rows" if several else "runs"
             notes.append(
-                f"measurements of {int(known.sum())} of {len(frame)} runs left out: {column} is {words}"
+                f"measurements of {int(known.sum())} of {len(frame)} {rows} left out: {column} is {words}"
             )
-            frame = frame.assign(**{c: frame[c].where(~failed) for c in measured})
+            if several:
+                frame = frame[~failed].reset_index(drop=True)
+            else:
+                frame = frame.assign(**{c: frame[c].where(~failed) for c in measured})
     return frame, notes
 
 
@@ -244,9 +249,13 @@ def _from_attributes(frame: pd.DataFrame) -> Found:
     first, values = frame.columns[0], [*frame.iloc[:, 0].astype(str)]
     measured = [v for v in values if quantity(v) is not None]
     sizes = [v for v in (first, *values) if role_of(v) in SIZES]
-    across = not sizes and all(sized(c) is not None for c in frame.columns[1:])  # 19M, 70M, … over the values
+    # 19M, 70M, … over the values, and no row repeats them
+    across = "n_params" not in map(role_of, sizes) and all(sized(c) is not None for c in frame.columns[1:])
+    across &= [cell(c) for c in frame.columns[1:]] not in [
+        [cell(str(v)) for v in row] for row in frame.iloc[:, 1:].to_numpy()
+    ]
     known = sum(quantity(v) is not None or bool(role_of(v)) for v in values)
-    if not measured or not (sizes or across) or len({*values}) < len(values) or known < 0.7 * len(values):
+    if not measured or not (sizes or across) or len({*values}) < len(values) or 3 * known < 2 * len(values):
         return None
     table = pd.DataFrame(frame.iloc[:, 1:].T.to_numpy(), columns=values)
     name = first if role_of(first) else "size" if across else "run"
@@ -268,7 +277,8 @@ def _from_names_and_values(frame: pd.DataFrame) -> Found:
         if keys and not frame.duplicated([*keys, column]).any():
             wide = frame.pivot(index=keys, columns=column, values=value).reset_index()
             wide.columns.name = None
-            return wide, f"one row per measurement, named in {column}"
+            split = _from_splits(wide)
+            return split[0] if split else wide, f"one row per measurement, named in {column}"
     return None
 
 

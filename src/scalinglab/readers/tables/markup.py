@@ -50,6 +50,13 @@ _SPLIT = re.compile(
     rf"\|\s*({'|'.join((*TRAIN, *TEST))})\s*\||(?:^|[\s\[(])(validat(?:e|ion)|eval(?:uation)?)\b(?![./:=-])",
     re.IGNORECASE,
 )
+_EACH_STEP = r"tok(?:en)?s?[ _]?(?:per|/)[ _]?(?:step|iter(?:ation)?|update|(?:global[ _])?batch)\b"
+# 524,288 tokens per step; tokens per iteration will be: 491,520
+_OF_A_STEP = re.compile(
+    rf"(?P<before>\d[\d,.]*[KMB]?) ?{_EACH_STEP}|{_EACH_STEP}[a-z ]{{0,20}}[=:]\s*(?P<after>\d[\d,.]*[KMB]?)",
+    re.IGNORECASE,
+)
+PER_STEP = "tokens_per_step"
 _OF_RANKS = re.compile(r"number of parameters on .*?rank \((?P<rank>[\d, ]+)\)\s*:\s*(?P<count>\d+)")
 _LISTS = re.compile(  # also of R: n <- c(80L, 200L)
     r"(?:^|\()\s*[\"']?([A-Za-z]\w*)[\"']?\s*(?:[=:]|<-)\s*(?:c\(|(?:[\w.]+\()?[\[(])([^\])]*)[\])]",
@@ -121,7 +128,7 @@ def rows_of_pairs(lines: Iterable[str]) -> list[dict[str, str]]:
         blocks = _blocks([*single])
         return [row for row in blocks if any(map(quantity, row))] or rows
     above = [(k, v) for row in found if not {*row} >= usual for k, v in row.items() if k not in usual]
-    planned = {k for k, _ in above if is_size(k) or likely_size(k, "tokens")}  # max_tokens
+    planned = {k for k, _ in above if k == PER_STEP or is_size(k) or likely_size(k, "tokens")}
     once = {k: v for k, v in above if k in planned and len({w for j, w in above if j == k}) == 1}
     often = {k for k, n in Counter(chain(*rows)).items() if 2 * n > len(rows)}  # no T09 of T09:30
     return [{k: v for k, v in row.items() if k in often} | once for row in rows]
@@ -192,6 +199,10 @@ def _pairs(line: str) -> dict[str, str]:
         return {"run": of_file[1]} | _pairs(line[of_file.end() :])
     if (item := _ITEM.fullmatch(line)) is not None:  # of a list: its whole name
         return {item[1]: item[2]}
+    if (each := _OF_A_STEP.search(line)) is not None:
+        rest = line[: each.start()] + line[each.end() :]
+        others = {k: v for k, v in _pairs(rest).items() if k[0] != "_"}  # sequences x tokens are of a step
+        return {PER_STEP: (each["before"] or each["after"]).rstrip(",.")} | others
     counts = {}
     if (at := _AT_STEP.match(line)) is not None:
         return {"step": at[1]} | _pairs(line[at.end() :])

@@ -43,6 +43,7 @@ from scalinglab.curves.names import (
     aliases,
     bare,
     counted_twice,
+    is_setting,
     is_share,
     likely_size,
     quantity,
@@ -114,7 +115,7 @@ _PART_OF = re.compile(
     re.IGNORECASE,
 )
 _WITHOUT = {"non", "nonembedding", "excl", "excluding", "without"}
-_HOURS, _OF_SPEECH = {"hours", "hrs"}, {"audio", "speech", "transcribed"}
+_HOURS, _OF_SPEECH = {"hours", "hrs", "h"}, {"audio", "speech", "transcribed"}
 # of which units in cells count no data of a training: "Context: 2k tokens"
 _OF_ONE_STEP = {"batch", "context", "ctx", "seq", "sequence", "length", "window", "block", "vocab", "max"}
 
@@ -208,7 +209,11 @@ class _Table:
             active, _ = counted_twice(columns) if ours == "n_params" else ([], [])
             whole = sorted(columns, key=lambda c: bool(_WITHOUT & {*bare(c).split("_")}))  # all, then a part
             for place, column in enumerate(whole):
-                role = "n_data" if column == "D" and not self._reaches("D", FEWEST_TOKENS) else ours
+                few = column == "D" and not self._reaches("D", FEWEST_TOKENS)
+                planned = is_setting(column)  # of the whole run
+                if planned and ours in CHECKPOINT:
+                    continue
+                role = "n_data" if few or (planned and ours == "examples") else ours
                 if role in self.frame or not self._can_be(role, column):
                     continue
                 of_part = is_share(column)  # of the data, where no column counts them

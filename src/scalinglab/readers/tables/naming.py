@@ -56,8 +56,8 @@ MOST_OF_A_UNIT = 1e5  # a larger count is in ones, whatever its suffix
 MOST_OF_A_SIZE = 1e17  # parameters or tokens: a larger count has its unit twice
 SAME_LENGTH = 0.01  # sequences are of one length up to this share
 _STEPS_IN_ALL = (
-    "max_steps", "total_steps", "num_train_steps", "train_steps", "n_steps", "num_steps", "max_iters",
-    "train_iters",
+    "steps", "max_steps", "total_steps", "num_train_steps", "train_steps", "n_steps", "num_steps",
+    "max_iters", "train_iters",
 )  # fmt: skip
 _TOKENS_PER_STEP = (
     "tokens_per_batch", "batch_tokens", "tokens_per_step", "tokens_per_iter", "batch_size_tokens",

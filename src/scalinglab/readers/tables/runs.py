@@ -74,13 +74,28 @@ def without_copies(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[int], list[s
     """The table without repeated rows of a named run, the places of these rows, and a note."""
     numbers = [c for c in frame if is_numeric(frame[c])]
     alike = frame[frame.duplicated(["run", *numbers], keep=False)] if "run" in frame else frame[:0]
-    copies = alike.index[alike.astype(str).duplicated()]
+    copies = alike.index[alike.astype(str).duplicated()].union(_under_other_names(frame, numbers))
     copies = copies.union(_logged_again(frame.drop(index=copies)))
     if not len(copies):
         return frame, [], []
-    note = f"left out: {counted(len(copies), 'row')} that are exact copies of others, or logged again later"
+    note = f"left out as copies of others, or logged again later: {counted(len(copies), 'row')}"
     places = np.flatnonzero(frame.index.isin(copies)).tolist()
     return frame.drop(index=copies).reset_index(drop=True), places, [note]
+
+
+def _under_other_names(frame: pd.DataFrame, numbers: list[str]) -> pd.Index:
+    """Rows with the numbers of another, such as "best" or DVC's workspace, in a table that has no repeats.
+
+    If no setting occurs with two results, seeds were not repeated: equal results are those of one run.
+    """
+    results = [c for c in numbers if quantity(c) is not None]
+    texts = [c for c in frame if c not in numbers]
+    kinds = [*numbers, *(c for c in texts if 2 * frame[c].nunique() <= len(frame))]
+    copies, settings = frame.duplicated(kinds), [c for c in kinds if c not in results]
+    repeated = not settings or frame[~copies].duplicated(settings).any()
+    if not results or repeated or {*texts} <= {*kinds} or 2 * copies.sum() >= len(frame):
+        return frame.index[:0]
+    return frame.index[copies]
 
 
 def _logged_again(frame: pd.DataFrame) -> pd.Index:
@@ -110,7 +125,7 @@ def find_runs(
     if (whole := _whole_rows(frame)) is not None:
         frame, notes = find_runs(whole, declared, names)
         return frame, [*notes, "rows of one checkpoint with a part of its measurements each are one"]
-    if "run" in frame and _names_models(frame):
+    if "run" in frame and _names_models(frame, names):
         frame = frame.rename(columns={"run": "model"})
         names |= {theirs: "model" for theirs, ours in names.items() if ours == "run"}
     if "run" in frame:
@@ -168,14 +183,16 @@ def _whole_rows(frame: pd.DataFrame) -> pd.DataFrame | None:
     return checkpoints.first()[[*frame.columns]] if apart else None
 
 
-def _names_models(frame: pd.DataFrame) -> bool:
-    """Whether names recur at a few data sizes, spaced as those of separate runs and not as checkpoints."""
+def _names_models(frame: pd.DataFrame, names: Mapping[str, str]) -> bool:
+    """Whether names recur at data sizes that are settings, or few, and not those of checkpoints."""
     data = next((c for c in ("tokens", "n_data") if c in frame and is_numeric(frame[c])), None)
     if data is None or "model" in frame or any(c in frame for c in CHECKPOINTS):
         return False
     sizes = frame.groupby("run")[data]
-    few = sizes.size().max() < FEWEST_CHECKPOINTS and sizes.nunique().min() > 1
-    return bool(few and frame[data].nunique() < len(frame) / 2 and sizes.nunique().sum() == len(frame))
+    few = sizes.size().max() < FEWEST_CHECKPOINTS and frame[data].nunique() < len(frame) / 2
+    chosen = any(is_setting(theirs) for theirs, ours in names.items() if ours == data)
+    once = sizes.nunique().min() > 1 and sizes.nunique().sum() == len(frame)
+    return bool((few or chosen) and once)
 
 
 def constant_settings(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
