@@ -52,9 +52,9 @@ def read(source: Source, *, kind: str | None = None, settings: Iterable[str] = (
 
     Args:
         source: a store; a folder of logs of TensorBoard, W&B, MLflow, Lightning or Hugging Face, nested and
-            mixed as they may be, or one such file; a .csv, .tsv, .json, .jsonl, .parquet, .xlsx or .ods file, text
-            files also with .gz; a .zip of any of these; a table of pandas, polars or Arrow, a dictionary of
-            columns, a list of rows.
+            mixed as they may be, or one such file; a .csv, .tsv, .json, .jsonl, .parquet, .xlsx or .ods file,
+            text files also with .gz; a .zip of any of these; a table of pandas, polars or Arrow, a dictionary
+            of columns, a list of rows.
         kind: only logs of this kind: tensorboard, wandb, mlflow, lightning, hugging_face; or table.
         settings: columns that are settings although they are not in the standard list; stores, logs and
             Parquet files written here know theirs.
