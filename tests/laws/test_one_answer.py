@@ -58,6 +58,8 @@ def test_fit_extrapolate_plan_and_python_give_the_same_prediction(table):
     target = float(python.mean[0])
     needed = said("plan", "size-for", table, "--target", target)
     assert needed["value"] == pytest.approx(1e6, rel=1e-3)
+    in_percent = said("plan", "size-for", table, "--target", f"{100 * target}%")
+    assert in_percent["value"] == pytest.approx(needed["value"], rel=1e-9)
     planned_with = continuation(frame.n_data, frame.test_error)
     ends = np.concatenate(planned_with.interval(1e6))
     assert ends == pytest.approx([python.low[0], python.high[0]], rel=1e-9)

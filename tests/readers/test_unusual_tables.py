@@ -736,3 +736,38 @@ def test_an_opendocument_sheet(tmp_path):
     curves = sl.read(tmp_path / "runs.ods")
     assert curves["n_data"].tolist() == [100, 1000]
     assert curves["test_error"].tolist() == [0.5, 0.25]
+
+
+def test_a_title_with_commas_is_no_row_of_groups(tmp_path):
+    (tmp_path / "t.csv").write_text("Scaling ladder, March\nparams,loss\n1e6,4.0\n1e7,3.5\n1e8,3.1\n")
+    assert sl.read(tmp_path / "t.csv")["loss"].tolist() == [4.0, 3.5, 3.1]
+    (tmp_path / "g.csv").write_text(",train,eval\nparams,loss,loss\n1e6,3.9,4.0\n1e7,3.4,3.5\n1e8,3.0,3.1\n")
+    assert sl.read(tmp_path / "g.csv")["test_loss"].tolist() == [4.0, 3.5, 3.1]
+
+
+def test_what_stands_behind_plus_minus_is_an_error_where_a_title_says_which(tmp_path):
+    rows = [
+        "| Train images | Accuracy (%) |",
+        "|---|---|",
+        "| 100 | 50.0 ± 2.0 |",
+        "| 200 | 60.0 ± 1.0 |",
+        "| 400 | 70.0 ± 1.0 |",
+    ]
+    for said, of in (("mean ± std of 4 seeds", 2), ("± standard error over four runs", 1)):
+        (tmp_path / "t.md").write_text("\n".join([f"Results, {said}.", "", *rows, ""]))
+        curves = sl.read(tmp_path / "t.md")
+        assert curves["test_error_stderr"].tolist() == pytest.approx([0.02 / of, 0.01 / of, 0.01 / of])
+        assert "weighted" in {note.code for note in points_of(curves, "n_data", "test_error").notes}
+    (tmp_path / "t.md").write_text("\n".join(rows))
+    curves = sl.read(tmp_path / "t.md")
+    assert "test_error_stderr" not in curves.frame
+    assert curves["test_accuracy_spread"].tolist() == pytest.approx([0.02, 0.01, 0.01])
+
+
+def test_images_seen_that_are_spaced_in_the_logarithm_are_those_of_runs():
+    rows = [(n, d, 1 + n**-0.1 + d**-0.1) for n in (1e7, 1e8, 1e9) for d in (1e9, 4e9, 2e10)]
+    curves = sl.read(pd.DataFrame(rows, columns=["params", "images seen", "val_loss"]))
+    assert len(curves.runs) == 9
+    assert curves.data_unit == "examples"
+    along = [(n, d, 3 - d / 1e9) for n in (1e7, 1e8) for d in (1e8, 2e8, 3e8, 4e8)]
+    assert len(sl.read(pd.DataFrame(along, columns=["params", "images seen", "val_loss"])).runs) == 2

@@ -262,7 +262,7 @@ def test_a_compute_optimal_model_that_is_open_or_refused():
     none = found("compute-optimal", Status.NOT_DETERMINED, reasons=rises, names=NAMES)
     assert none.text.startswith("Best model: not determined. The loss rises with parameters, so no split")
     one = found("compute-optimal", Status.REFUSED, reasons=(Reason("needs_both_sizes"),))
-    assert one.text == "Best model: needs runs in which both parameters and data vary."
+    assert one.text == "Best model: to find it, also vary the amount of data at each model size."
 
 
 def plan(

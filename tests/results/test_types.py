@@ -23,6 +23,7 @@ def test_reasons_of_one_code_differ_by_their_details():
 
 def test_a_command_names_the_table_it_is_written_for():
     command = Command("plan next", "--budget", "1e20")
+    assert Command("laws fit", "--at", f"n_data={1e6:g}").line().endswith("--at n_data=1e6")
     assert command.line(["my runs.csv"]) == "scalinglab plan next 'my runs.csv' --budget 1e20"
     assert command.line() == "scalinglab plan next TABLE.csv --budget 1e20"
 

@@ -30,22 +30,24 @@ NEEDS_BOTH = Finding("compute-optimal", Status.REFUSED, reasons=(Reason("needs_b
 def answer_curve(chosen: Chosen) -> Answers:
     """The findings on y against the sizes x."""
     (x,), y, table = chosen.x, chosen.y, chosen.table
-    asked, best = ("--x", x, "--y", y), NEEDS_BOTH
+    asked = ("--x", x, "--y", y)
+    best = [NEEDS_BOTH] if x in ("n_params", "compute") else []  # other tables ask for no model
     if any(note.code in OF_SEARCHES for note in table.notes):
         at = FURTHER * float(table.x.max())
-        best = replace(best, command=Command("plan hyperparameters", "--at", f"{x}={at:g}"))
+        command = Command("plan hyperparameters", "--at", f"{x}={at:g}")
+        best = [replace(NEEDS_BOTH, command=command)]
     found = Answers((find_points(chosen),), x, y, notes=table.notes)
     try:
         found = _add_law(found, chosen, asked)
     except ScalinglabError as error:
         usable = (table.y > 0).all() or (table.y < 0).all()
         command = Command("laws fit", *asked, *(() if usable else ("--drop-bad",)))
-        return found.plus(unanswered("exponent", error, command), best)
+        return found.plus(unanswered("exponent", error, command), *best)
     try:
         found = _add_prediction(found, chosen, asked)
     except ScalinglabError as error:
         found = found.plus(unanswered("ten times", error, Command("laws fit", *asked)))
-    return found.plus(best)
+    return found.plus(*best)
 
 
 def _add_law(found: Answers, chosen: Chosen, asked: Sequence[str]) -> Answers:

@@ -53,6 +53,7 @@ from scalinglab.results.distributions import median_scale
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.types import Reason, Remark, Worded
 from scalinglab.support.validation import checked
+from scalinglab.support.words import flops
 
 OTHER_FLOPS = 0.1  # chosen: relative to 6 N D; less is rounding of budgets and how attention is counted
 CERTAIN = 0.99  # chosen: a score is too good above this quantile of what the other runs allow at its loss
@@ -131,7 +132,9 @@ class Doubt(Worded):
     def remarks(self) -> Iterator[Remark]:
         yield Reason("doubt", what=self.what)
         if np.isfinite(self.before) and np.isfinite(self.after):
+            same = f"{self.before:.3f}" == f"{self.after:.3f}"
             code = "doubt_changes" if self.rows else "doubt_changes_count"
+            code = "doubt_changes_nothing" if same else code
             yield Reason(code, what=ANSWERS[self.answer], before=self.before, after=self.after)
         yield Reason("doubt_mend", how=self.mend)
         if self.rows:
@@ -258,11 +261,14 @@ def off_centre(study: Study) -> Iterator[Doubt]:
     """IsoFLOP curves without a minimum: on one side the loss rises by less than the usual scatter."""
     curves = [c.scatter for c in study.isoflops if len(np.unique(c.log_size)) >= FEWEST]
     usual = float(np.median(curves)) if curves else 0.0
-    for curve in study.isoflops:
-        small, large = curve.rises
-        if not min(small, large) > usual:
-            side = "small" if small < large else "large"
-            yield doubted(study, "off_centre", curve.rows, compute=curve.compute, side=side)
+    flat = [(curve, *curve.rises) for curve in study.isoflops if not min(curve.rises) > usual]
+    for side in ("small", "large"):
+        found = [curve for curve, small, large in flat if (small < large) == (side == "small")]
+        if found:
+            computes = [flops(curve.compute, unit="") for curve in found]
+            shown = (*computes[:MOST_ROWS], *["…"][: len(computes) - MOST_ROWS])
+            rows = np.concatenate([curve.rows for curve in found])
+            yield doubted(study, "off_centre", rows, computes=shown, side=side)
 
 
 def outlying(study: Study) -> Iterator[Doubt]:

@@ -13,7 +13,7 @@ from scalinglab.errors import BadInput
 if TYPE_CHECKING:
     import numpy as np
 
-TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".xlsx")  # endings of tables
+TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".xlsx", ".ods")  # endings of tables
 ARGUMENT = object()  # in an annotation: a positional argument, not an option
 
 

@@ -17,7 +17,7 @@ from scalinglab.figures.style import PALETTE
 from scalinglab.laws.extrapolation.stacking import Extrapolation, extrapolate
 from scalinglab.report.page import Plot, Section, Slider
 from scalinglab.report.plots import band, canvas, finish, label, legend_above, line, points
-from scalinglab.report.surface_numbers import AHEAD, STEPS, frontier, spent
+from scalinglab.report.surface_numbers import AHEAD, FARTHEST, STEPS, frontier, spent
 from scalinglab.results.findings import by_kind
 from scalinglab.results.types import Reason, reason_of
 
@@ -123,15 +123,20 @@ def curve_figure(found: Answers) -> tuple[Plot | None, Slider | None]:
     if found.extrapolation is None:  # the card says why there is no prediction
         return Plot(finish(legend_above(drawn)), f"{label(found.y)} of every run.".capitalize()), None
     called = found.fit.chosen.called
-    inside = np.geomspace(table.x.min(), AHEAD * table.x.max(), STEPS)
-    ahead = extrapolate(table.x, table.y, at=np.union1d(inside, table.x.max()))
-    later = ahead.at >= table.x.max()
+    largest = table.x.max()
+    inside = np.union1d(np.geomspace(table.x.min(), AHEAD * largest, STEPS), largest)
+    beyond = largest * np.geomspace(AHEAD, FARTHEST, STEPS // 3)[1:]
+    try:  # the slider goes on where the points determine that
+        ahead = extrapolate(table.x, table.y, at=[*inside, *beyond])
+    except ScalinglabError:
+        ahead = extrapolate(table.x, table.y, at=inside)
+    later = (ahead.at >= largest) & (ahead.at <= AHEAD * ROUNDED * largest)
     band(drawn, ahead.at[later], ahead.low[later], ahead.high[later], PALETTE[1], "95 % of further runs")
     line(drawn, ahead.at[later], ahead.mean[later], "prediction", PALETTE[1], dash="dash")
     slider = Slider(
         f"{label(found.x)}", unit, [float(v) for v in ahead.at],
         {called: ends(ahead.mean, ahead.low, ahead.high)}, {called: found.fit.chosen.unit},
-        float(table.x.max()),
+        float(largest),
     )  # fmt: skip
     return Plot(finish(legend_above(drawn)), curve_caption(found, ahead)), slider
 
@@ -164,14 +169,15 @@ def surface_figure(found: Answers, frontier: pd.DataFrame | Reason) -> tuple[Plo
     points(drawn, total, surface.law.points.y, name="runs", color="#9aa1ad")
     if isinstance(frontier, Reason):
         return Plot(finish(legend_above(drawn)), f"{label(found.y)} of every run.".capitalize()), None
-    near = frontier[(frontier["times_beyond"] <= AHEAD * ROUNDED) & (frontier["times_below"] <= ROUNDED)]
+    places = frontier[frontier["times_below"] <= ROUNDED]
+    near = places[places["times_beyond"] <= AHEAD * ROUNDED]
     compute, loss = near["compute"], near["loss_median"]
     band(drawn, compute, near["loss_low"], near["loss_high"], PALETTE[1])
     inside, beyond = near["times_beyond"] <= ROUNDED, near["times_beyond"] >= 1 / ROUNDED  # without a gap
     line(drawn, compute[inside], loss[inside], f"best {label(found.y)}", PALETTE[1])
     line(drawn, compute[beyond], loss[beyond], "beyond the runs", PALETTE[1], dash="dash")
     caption = f"{label(found.y)} of every run, and the lowest at each compute with its 95 % interval."
-    return Plot(finish(legend_above(drawn)), caption[0].upper() + caption[1:]), _budget(found, near, total)
+    return Plot(finish(legend_above(drawn)), caption[0].upper() + caption[1:]), _budget(found, places, total)
 
 
 def _budget(found: Answers, best: pd.DataFrame, total: np.ndarray) -> Slider:

@@ -21,8 +21,8 @@ from scalinglab.results.types import Reason, reason_of
 MOST_BUDGETS = 7  # isoFLOP curves in one figure
 FEW_STEPS = 9  # of a surface whose intervals are profiles, each of which takes a fit
 STEPS = 33  # places of the slider, and of a figure's line
-AHEAD = 10.0  # times the largest size or compute, to which figures and slider reach
-FARTHEST = 100.0  # times the largest compute, to which the compute-optimal sizes are drawn
+AHEAD = 10.0  # times the largest size or compute, to which figures reach
+FARTHEST = 100.0  # times the largest size or compute, to which the slider and compute-optimal sizes reach
 HELD_BACK = 10.0  # the backtest predicts runs of more than a tenth of the largest compute from the others
 
 

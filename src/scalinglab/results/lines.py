@@ -300,6 +300,7 @@ LINES = {
     "audit_unchecked": "not checked, columns missing: {checks:,}",
     "doubt": "{what}",
     "doubt_changes": "  effect: {what} is {before:.3f} with these rows, {after:.3f} without",
+    "doubt_changes_nothing": "  effect: none on {what}, {before:.3f}",
     "doubt_changes_count": "  effect: {what} is {before:.3f} by one count, {after:.3f} by another",
     "doubt_mend": "  fix: {how}",
     "doubt_rows": "  rows: {rows:,}",

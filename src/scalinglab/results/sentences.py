@@ -189,7 +189,7 @@ REASONS = {
         "all runs end at the same n_data, so each counts with its last checkpoint and those at 1/2, 1/4, … "
         "of its data"
     ),
-    "weighted": "points are weighted by {column}",
+    "weighted": "points are weighted by their standard errors, {column}",
     "error_missing": (
         "{column} is missing or zero in {lost} of {rows} rows, so all points have the same weight"
     ),
@@ -301,8 +301,8 @@ REASONS = {
         "medians and intervals allow for it, fitted values do not"
     ),
     "seeds_as_one": (
-        "seeds of one size share an error ({chance:sure} likely); to that extent intervals count them as "
-        "one point"
+        "seeds of one size may share an error ({chance:sure} likely), so they narrow the intervals less "
+        "than separate sizes would"
     ),
     # a bend of a curve
     "straight": (
@@ -463,7 +463,7 @@ REASONS = {
         "fall later, so this curve does not continue; laws schedule predicts the loss of other schedules"
     ),
     # an optimum
-    "needs_both_sizes": "needs runs in which both parameters and data vary",
+    "needs_both_sizes": "to find it, also vary the amount of data at each model size",
     "no_fall_in_fit": (
         "the loss does not fall with {size} in this fit, so no split of compute is best: add runs over a "
         "wider range of {size}, or drop those that hide it"
@@ -489,10 +489,10 @@ REASONS = {
     ),
     "mend_few_points": "run more sizes at these budgets, on both sides of the lowest loss, or leave them out",
     "audit_off_centre": (
-        "{study}no minimum at {compute:.3g} FLOPs: towards {side} sizes the loss does not rise beyond its "
+        "{study}no minimum at {computes:,} FLOPs: towards {side} sizes the loss rises by less than its "
         "scatter"
     ),
-    "mend_off_centre": "add sizes on that side until the loss rises again, or leave this budget out",
+    "mend_off_centre": "add sizes on that side until the loss rises again, or leave these budgets out",
     "audit_outlying": (
         "{study}outliers: {count:#run} more than five standard deviations ({scatter:.2g} of ln loss) off "
         "the parabola through the runs of equal compute, or far off the surface through all runs"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -233,4 +234,5 @@ class Command:
         Args:
             table: the file, and the options that choose its columns and rows.
         """
-        return shlex.join(["scalinglab", *self.name.split(), *table, *self.options])
+        options = (re.sub(r"(?<=\de)\+?0*(?=\d)", "", option) for option in self.options)  # 1e6, not 1e+06
+        return shlex.join(["scalinglab", *self.name.split(), *table, *options])

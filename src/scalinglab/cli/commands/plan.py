@@ -324,25 +324,30 @@ def _number(before: str, text: str) -> float:
 
 @command("plan size-for")
 def size_for(
-    table: Table, target: float, x: str | None = None, y: str | None = None, form: str = "auto"
+    table: Table, target: str, x: str | None = None, y: str | None = None, form: str = "auto"
 ) -> Output:
     """Predict the size x at which y reaches a target.
 
-    scalinglab plan size-for curves.csv --x n_data --y test_error --target 0.05
+    scalinglab plan size-for curves.csv --x n_data --y test_error --target 5%
 
     Args:
-        target: the value of y to reach, e.g. 0.05; of an accuracy with --y, e.g. --y accuracy --target 0.95.
+        target: the value of y to reach, e.g. 0.05 or 5%; of an accuracy with --y accuracy, e.g. 95%.
     """
+    from scalinglab.curves.numbers import number
     from scalinglab.laws import plan
+    from scalinglab.support.words import Share
 
-    if not target > 0:
-        raise BadInput(f"--target {target:g} must be positive: the value of {y or 'y'} to reach")
+    value = number(target)
+    if value is None or not value > 0:
+        raise BadInput(f"--target {target} must be a positive number or percentage: the value of {y or 'y'}")
     chosen = table.choose(x, y, sizes=1)
     if chosen.y == "test_accuracy" and "test_error" in chosen.curves.frame:
-        if not target < 1:
-            raise BadInput(f"--target {target:g}: an accuracy is a fraction below 1; give 0.95 for 95 %")
-        chosen, target = table.choose(x, "test_error", sizes=1), 1 - target
-    found = plan.size_for(chosen.table, target, form=form, **table.policy)
+        if not value < 1:
+            raise BadInput(f"--target {target}: an accuracy is a fraction below 1; give 0.95 or 95%")
+        chosen, value = table.choose(x, "test_error", sizes=1), 1 - value
+    if value < 1 and (chosen.unit == "%" or target.endswith("%")):
+        value = Share(value)
+    found = plan.size_for(chosen.table, value, form=form, **table.policy)
     return _answered(chosen, found, f"{found.form}: {found.text}")
 
 

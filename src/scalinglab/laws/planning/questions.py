@@ -101,13 +101,15 @@ def size_for(
         x, y, reduce, rows: columns of the table and which rows count, as in `scalinglab.laws.fit`.
         form: of the law fitted to the table; "auto" is the result of `extrapolate` for its points.
         farthest: how many times the largest x to look.
+
+    A target that is a `Share` is printed in percent.
     """
     law, size, measured = law_or_continuation(given, x, y, form, reduce, **rows)
     points.positive(target=target)
     if "error" in measured and target >= 1 > law.points.y.max():
         raise BadInput(
             f"target={target:g}: {measured} is a fraction below 1 (percent are divided by 100 when they are "
-            "read): give 0.05 for 5 %; for an accuracy give 1 - accuracy"
+            "read): give 0.05 for 5 % (--target also takes 5%); for an accuracy give 1 - accuracy"
         )
     grid = _search_grid(law, target, level, farthest)
     curve, (low, high) = np.asarray(law.predict(grid)), law.interval(grid, level)
@@ -122,18 +124,18 @@ def size_for(
     elif np.isfinite(value):
         first = first if grid[0] < first else 0.0  # nothing was looked at below
         first, last = min(first, value), max(last, value)
-    asked = {"x": Column(size), "y": Column(measured), "target": float(target)}
+    asked = {"x": Column(size), "y": Column(measured), "target": target}
     ends = {"level": level, "low": float(first), "high": float(last)}
     if value <= grid[0]:
         value = 0.0
         code = "any_size_of_error" if "error" in measured and 1 - target < curve[0] else "any_size"
-        reason = Reason(code, **asked, at=float(grid[0]), there=float(curve[0]))
+        reason = Reason(code, **asked, at=float(grid[0]), there=type(target)(curve[0]))
     elif np.isfinite(value) and value > (largest := law.points.x.max()):
         reason = Reason("size_beyond", **asked, **ends, value=float(value), beyond=float(value / largest))
     elif np.isfinite(value):
         reason = Reason("size_for", **asked, **ends, value=float(value))
     else:
-        there = {"at": float(grid[-1]), "there": float(curve[-1])}
+        there = {"at": float(grid[-1]), "there": type(target)(curve[-1])}
         code = "never_but_perhaps" if np.isfinite(first) else "never"
         reason = Reason(code, **asked, **there, **ends)
     rests_on: dict[str, Any] = {"form": _name(law), "notes": law.points.notes}

@@ -23,7 +23,7 @@ import pandas as pd
 
 from scalinglab.curves import OUTCOME, PROGRESS, SETTING, Curves, is_seed
 from scalinglab.curves.columns import IDENTITY, is_numeric, unit_of_data
-from scalinglab.curves.names import aliases, bare, counted_twice, draws
+from scalinglab.curves.names import NOUNS, aliases, bare, counted_twice, draws
 from scalinglab.curves.reading import ColumnRead, Reading
 from scalinglab.readers.tables.naming import Naming
 from scalinglab.readers.tables.remarks import LEFT_OUT, NOTES, without_remarks
@@ -145,7 +145,12 @@ def _columns(
     theirs: dict[str, list[str]] = {}
     for before, now in naming.names.items():
         theirs.setdefault(now, []).append(before)
-    unit = unit_of_data(table)
+    # billions of images are no tokens
+    words = {
+        w for ours in ("n_data", "examples") for name in theirs.get(ours, ()) for w in bare(name).split("_")
+    }
+    images = bool(words & NOUNS["n_data"][0]) and "tokens" not in table
+    unit = "examples" if images else unit_of_data(table)
     units = {"n_params": "parameters", "n_data": unit, "compute": "FLOPs", "tokens": "tokens"} | naming.units
     found = []
     for name in map(str, table.columns):

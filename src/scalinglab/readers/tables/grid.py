@@ -178,7 +178,20 @@ def _names(rows: list[list[Any]], start: int) -> tuple[list[str], int]:
             return _with_names_of_groups(names, second), below + 1
     above = [_text(value) for value in rows[start - 1]] if start else []
     groups = sum(map(bool, above)) >= FEWEST_OF_A_TITLE and not any(map(_is_number, above))
-    return _with_names_of_groups(above, names) if groups else names, below
+    grouped = _with_names_of_groups(above, names)
+    return grouped if groups and not _is_title(above, names, grouped) else names, below
+
+
+def _is_title(above: list[str], names: list[str], grouped: list[str]) -> bool:
+    """Whether cells above names are those of a title with commas, "Scaling ladder, March", and no groups.
+
+    They stand without gaps from the first column on, and change no name into that of another measurement.
+    """
+    gaps = not all(above[: sum(map(bool, above))])
+    if gaps or len({*names} - {""}) < sum(map(bool, names)):
+        return False
+    pairs = ((quantity(name), quantity(each)) for name, each in zip(names, grouped) if name != each)
+    return all(own and found and (own.kind, own.split) == (found.kind, found.split) for own, found in pairs)
 
 
 def _with_names_of_groups(groups: list[str], names: list[str]) -> list[str]:

@@ -47,6 +47,7 @@ from scalinglab.readers.tables.meanings import (
     meanings,
     measured,
 )
+from scalinglab.readers.tables.remarks import NOTES
 from scalinglab.readers.tables.values import COUNTS, TEXT, Values
 from scalinglab.support.words import counted
 
@@ -68,6 +69,16 @@ _LENGTHS = (
 _WIDTHS = ("d_model", "n_embd", "hidden_size")
 _RATIO = re.compile(
     r"(?:train(?:ing)?_)?(?:tokens?|data|d)(?:_(?:per|to|over))?_(?:param|params|parameters?|n)(?:_ratio)?|tpp"
+)
+# what stands behind ±, by the words of a title or a header: ± std over 5 seeds
+_STANDARD_ERROR = re.compile(r"standard errors?|std\.? ?err|\bstderr\b|\bs\.?e\.?m?\.?\b", re.IGNORECASE)
+_STANDARD_DEVIATION = re.compile(r"standard dev|\bstd\b|\bstdev\b|\bs\.?d\.?\b", re.IGNORECASE)
+_IN_WORDS = {
+    w: k for k, w in enumerate(("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), 2)
+}
+_REPEATS = re.compile(
+    rf"\b(\d+|{'|'.join(_IN_WORDS)}) (?:[a-z-]+ )?(?:seeds?|runs?|repeats?|repetitions|trials|folds)\b",
+    re.IGNORECASE,
 )
 _KNOWN = {*STANDARD, *HYPERPARAMETERS, *LETTERS}
 
@@ -131,7 +142,7 @@ class Naming:
         self._read_ratio()
         self._read_products()
         self._read_percent()
-        self._keep_spreads()
+        self._keep_spreads(" ".join([*frame.attrs.get(NOTES, ()), *map(str, frame.columns)]))
         self._doubt_errors(set(columns))
 
     def _read_spelling(self, asked: Collection[str]) -> None:
@@ -488,15 +499,32 @@ class Naming:
                 self._changed(error, f"= 1 − {accuracy}")
                 self.units |= {error: self.units[accuracy]} if accuracy in self.units else {}
 
-    def _keep_spreads(self) -> None:
-        """Keep the numbers behind ± in a column: standard errors or standard deviations."""
+    def _keep_spreads(self, said: str) -> None:
+        """Keep the numbers behind ± in a column, as standard errors if the table says what they are.
+
+        Args:
+            said: titles and names, such as "mean ± std of 3 seeds".
+        """
+        repeats = _REPEATS.search(said)
+        several = 0.0 if repeats is None else float(_IN_WORDS.get(repeats[1].lower()) or repeats[1])
+        of = 1.0 if _STANDARD_ERROR.search(said) else several if _STANDARD_DEVIATION.search(said) else 0.0
         for column, cells in self._cells.items():
-            name = f"{column}_spread"
-            if cells.spread is not None and column in self.frame and name not in self.frame:
-                self.frame[name] = cells.spread
+            name = f"{column}_stderr" if of else f"{column}_spread"
+            if cells.spread is None or column not in self.frame or name in self.frame:
+                continue
+            in_units = self.frame[column] / cells.values  # percent became fractions
+            self.frame[name] = cells.spread * in_units.abs() / np.sqrt(of or 1.0)
+            if not of:
                 self.notes.append(
                     f"{name} has what stands behind ± (as a standard error: laws fit --error {name})"
                 )
+                continue
+            told = (
+                "± is a standard error" if of == 1 else f"± / √{of:g} is the standard error of {of:g} repeats"
+            )
+            self.notes.append(f"{told} ({name})")
+            if (error := column.replace("accuracy", "error")) != column and error in self.frame:
+                self.frame[f"{error}_stderr"] = self.frame[name]
 
     def _doubt_errors(self, asked: set[str]) -> None:
         """Note what a plain `error` beside a measurement may be."""
