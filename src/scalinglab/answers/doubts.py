@@ -226,7 +226,7 @@ def far_off(off: Any, fitted: int = 0, least: float = 1e-4, dof: float = np.inf)
     """Which residuals are too large for Gaussian noise with the scatter of most of them.
 
     Args:
-        fitted: residuals that are zero because a fit of least absolute deviations passes through these runs.
+        fitted: parameters of the robust fit, which passes close to as many runs: these show no scatter.
         least: the smallest standard deviation that is believed.
         dof: of the standard deviation.
     """

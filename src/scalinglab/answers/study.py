@@ -19,9 +19,10 @@ from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.laws import forms
 from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.data.from_curves import under_names
-from scalinglab.laws.fitting.data.rows import DIGITS_OF_COPIES, splits
+from scalinglab.laws.fitting.data.rows import DIGITS_OF_COPIES, digits, rises, splits
 from scalinglab.laws.fitting.fit import fit_points, without_few
 from scalinglab.laws.fitting.solution import Solution
+from scalinglab.laws.fitting.statistics import huber_fits
 from scalinglab.laws.surface import USUAL_DELTA
 from scalinglab.laws.tuning.transfer import SETTINGS
 from scalinglab.laws.tuning.valleys import Cell
@@ -32,7 +33,6 @@ KINDS = ("experiment", "source", "dataset", "model", "condition", "train_set", "
 SIZED = r"(?i)\d\s*[kmbt](?![a-z])"  # the size in a name, as in 190M or lm-1.4b
 DATA = ("n_data", "tokens", "tokens_trained", "examples")
 BUDGETS = ("budget", "flops_budget", "compute_budget", "compute", "flops", "c")
-LOSSES = ("loss", "test_loss", "validation_loss", "val_loss", "eval_loss", "bpb", "val_bpb")
 FEWEST = 5  # chosen: sizes of an isoFLOP curve; a parabola has three parameters, and two show that it is one
 PRODUCT = "__6ND"  # defined: the compute of a table that gives none
 CENTRE = (0.1, 0.9)  # chosen: where a minimum lies inside the sizes, as a share of the range of ln N
@@ -69,7 +69,9 @@ SCHEDULE = (
 PHASE = r"(?:stable|constant|anneal\w*|decay\w*|cool\w*|warm\w*|cosine|linear|wsd|final|end)(?:[ _-]phase)?"
 MINORITY = 1 / 3  # chosen: of a table, up to which rows of another kind are no half of a comparison
 FEW_ROWS = 0.2  # chosen: of a table, up to which rows of another kind are an exception and no study
-PASSED = 1e-4  # defined: of ln loss, below which a fit of least absolute deviations passes through a run
+# chosen: Huber's, in standard deviations: close to least absolute deviations, which pass through as many runs
+# as they have parameters
+THRESHOLD = 0.2
 SAME_COUNT = 0.02  # chosen: relative, within which a count is that of a formula: biases and norms add less
 ROUNDED = 5.1e-3  # defined: relative, of a number to three digits
 SAME_RATIO = 0.05  # chosen: lengths of a schedule over those of runs that differ by rounding, relative
@@ -135,30 +137,29 @@ class Parabola:
 
 
 def parabola(compute: float, rows: np.ndarray, size: np.ndarray, loss: np.ndarray) -> Parabola:
-    """The parabola of least absolute deviations through the runs of one compute."""
+    """The robust parabola through the runs of one compute."""
     x, y = np.log(size), np.log(loss)
     middle = x.mean()
     design = np.vander(x - middle, 3)
-    found = least_absolute(design, y)
+    found = robust_fit(design, y)
     best = middle - found[1] / (2 * found[0]) if found[0] != 0 else np.nan
     return Parabola(compute, rows, x, y - design @ found, float(found[0]), float(best))
 
 
-def least_absolute(design: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Coefficients of least absolute deviations, by reweighting; the exact ones where they are determined."""
-    weight = np.ones(len(y))
-    for _ in range(50 if len(y) > design.shape[1] else 1):
-        root = np.sqrt(weight)
-        found = np.linalg.lstsq(design * root[:, None], y * root, rcond=None)[0]
-        weight = 1 / np.maximum(np.abs(y - design @ found), PASSED)
-    return np.asarray(found)
+def robust_fit(design: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Coefficients of a linear model by Huber's estimate; the shortest where several fit equally well."""
+    basis, size, back = np.linalg.svd(design, full_matrices=False)
+    known = size > 1e-9 * size[0]
+    basis = basis[:, known]
+    fitted = huber_fits(basis[None], y[None], THRESHOLD)[0][0] if len(y) > known.sum() else basis.T @ y
+    return np.asarray((fitted / size[known]) @ back[known])
 
 
 def off_fit(y: pd.Series, x: pd.DataFrame, degree: int = 1) -> pd.Series:
-    """Residuals of y from a polynomial in the columns of x (no products), by least absolute deviations."""
+    """Residuals of y from a robust polynomial in the columns of x, without products of them."""
     centred = (x - x.mean()).to_numpy(float)
     design = np.hstack([np.ones((len(x), 1)), *(centred**k for k in range(1, degree + 1))])
-    return y - design @ least_absolute(design, y.to_numpy(float))
+    return y - design @ robust_fit(design, y.to_numpy(float))
 
 
 def best_size_exponent(curves: Sequence[Parabola]) -> float:
@@ -499,17 +500,12 @@ def copied(study: Study) -> pd.Series:
     many = digits(loss) >= DIGITS_OF_COPIES
     beside = [c for c in numbers if c != study.loss and re.search("loss|err|acc|nll|bpb", str(c))]
     if beside:  # two measurements of four digits each
-        many |= digits(loss) + digits(study.frame[beside[0]].map(repr)) >= DIGITS_OF_COPIES + 2
+        many |= digits(loss) + digits(study.frame[beside[0]]) >= DIGITS_OF_COPIES + 2
     copies |= exact.duplicated(keep="first") & many
     # with seeds no two runs are of one setting
     one = settings.groupby([c for c in settings if c != study.loss], sort=False).ngroup().to_numpy()
     copies |= printed_again(study, np.arange(len(one)) if seeds else one)
     return copies & study.frame[study.loss].notna()  # runs that diverged are alike
-
-
-def digits(numbers: pd.Series) -> pd.Series:
-    """How many digits these texts of numbers have."""
-    return numbers.str.replace(r"e.*|[^0-9]", "", regex=True).str.strip("0").str.len()
 
 
 def decimals(values: Any) -> np.ndarray:
@@ -540,8 +536,7 @@ def copied_across(studies: Sequence[Study]) -> list[pd.Series]:
     for study in studies:
         columns = [*study.cell, study.loss]
         printed = study.frame[columns].map(lambda v: f"{v:.{DIGITS_OF_COPIES}g}")
-        # a loss of few digits may be another run's by accident
-        enough = printed[study.loss].str.replace(r"[^0-9]", "", regex=True).str.len() > LEAST_DECIMALS
+        enough = digits(printed[study.loss]) > LEAST_DECIMALS  # fewer may be another run's by accident
         shared = [enough & printed.agg(tuple, axis=1).isin(each.agg(tuple, axis=1)) for each in known]
         # one may be a coincidence of runs on the same grid
         few = [s for s, each in zip(shared, known, strict=True) if 1 < s.sum() < min(len(s), len(each)) / 2]
@@ -596,10 +591,7 @@ def studies_of(curves: Curves) -> list[Study]:
         here = (curves.resolve(name) for name in names)
         return next((n for n in here if n in frame and pd.api.types.is_numeric_dtype(frame[n])), None)
 
-    loss = first(*LOSSES)
-    if loss is None:
-        loss = next((str(c) for c in frame.select_dtypes("number") if re.search(r"loss|bpb", str(c))), None)
-    loss = loss or first("test_error", "error")
+    loss = None if rises(curves.default_measure) else first(curves.default_measure)
     size, data, budget = first("n_params", "params", "params_total", "width"), first(*DATA), first(*BUDGETS)
     if size is None:  # a study of the data alone
         size, data = data, None

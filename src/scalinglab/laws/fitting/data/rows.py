@@ -226,7 +226,7 @@ def without_copies(frame: pd.DataFrame, y: str) -> tuple[pd.DataFrame, list[Reas
     copies = compared.duplicated().to_numpy()
     often = compared.groupby([*compared.columns], dropna=False).size() if copies.any() else pd.Series([1])
     certain = often.nunique() == 1 or any(_tells_runs_apart(frame[c], y) for c in compared)
-    many_digits = frame[y].map(_has_many_digits).to_numpy(bool)
+    many_digits = (digits(frame[y]) >= DIGITS_OF_COPIES).to_numpy(bool)
     if often.nunique() == 1 and often.iloc[0] > 1:  # every row equally often: most of them tell
         many_digits = many_digits | (many_digits.mean() > 0.5)
     exact = copies & certain & many_digits
@@ -244,11 +244,16 @@ def _tells_runs_apart(column: pd.Series, y: str) -> bool:
     if name in ("run", "run_name") or is_seed(name):
         return True
     measured = name not in (y, *SETTING, *PROGRESS) and pd.api.types.is_float_dtype(column)
-    return measured and bool(column.map(_has_many_digits).mean() > 0.5) and column.nunique() > 1
+    return measured and bool((digits(column) >= DIGITS_OF_COPIES).mean() > 0.5) and column.nunique() > 1
 
 
-def _has_many_digits(value: float) -> bool:
-    return bool(np.isfinite(value)) and float(f"{value:.{DIGITS_OF_COPIES - 1}g}") != value
+def digits(numbers: pd.Series) -> pd.Series:
+    """How many significant digits each number has, or its text.
+
+    >>> digits(pd.Series([2.345, 1200.0, 1e-07, np.nan])).tolist()
+    [4, 2, 1, 0]
+    """
+    return numbers.map(repr).str.replace(r"e.*|[^0-9]", "", regex=True).str.strip("0").str.len()
 
 
 def doubts(frame: pd.DataFrame, names: list[str], fixed: list[str]) -> list[Reason]:
