@@ -287,9 +287,10 @@ def outlying(study: Study) -> Iterator[Doubt]:
     scatter = median_scale(np.sort(np.abs(off))[PARAMETERS:]) if len(off) else 0.0
     usual = float(np.median([c.scatter for c in curves])) if curves else scatter
     number = sum(len(c.rows) for c in curves)
+    dof = MEDIAN_TELLS * max(number - 3 * len(curves), 1)
     for c in curves:
         scale = max(usual, min(c.scatter, 2 * usual), 1e-4)
-        rows |= {*c.rows[unlikely(c.off / scale, number)]}
+        rows |= {*c.rows[unlikely(c.off / scale, number, dof)]}
     if rows:
         yield doubted(study, "outlying", [*rows], scatter=usual)
 
