@@ -137,7 +137,7 @@ def test_one_variable_gets_the_law_and_the_prediction_of_extrapolate():
     assert found["ten times"].facts == {"x": "n_data", "at": pytest.approx(1e6), "unit": "examples"}
     assert found["exponent"].values["offset"].high == found.law.parameter_intervals["offset"].high
     assert "compute-optimal" not in {finding.question for finding in found.findings}
-    sizes = table.rename(columns={"n_data": "n_params"})
+    sizes = table.assign(n_params=1e3 * table.n_data).drop(columns="n_data")
     assert sl.answer(sizes)["compute-optimal"].reasons == (Reason("needs_both_sizes"),)
 
 
@@ -627,7 +627,8 @@ def test_a_search_over_rates_at_several_widths_names_the_command_that_finds_the_
     table = pd.DataFrame({"width": width, "lr": rate, "loss": loss})
     command = sl.answer(table)["compute-optimal"].command
     assert command == Command("plan hyperparameters", "--at", "width=10240")
-    assert sl.answer(table[table["lr"] == 2.0**-7])["compute-optimal"].command is None
+    alone = sl.answer(table[table["lr"] == 2.0**-7])
+    assert "compute-optimal" not in {finding.question for finding in alone.findings}
 
 
 def test_a_surface_of_negative_values_asks_for_the_loss():
