@@ -227,7 +227,6 @@ def test_mixed_schedules_are_found_under_the_names_that_people_write():
     assert {doubt.what.details["column"]: doubt.rows for doubt in doubts} == rows
 
 
-@pytest.mark.slow
 def test_unfinished_runs_are_found_under_the_names_that_people_write():
     columns = {
         "status": ("finished", "crashed"), "wandb_state": ("finished", "running"), "finished": (True, False),
