@@ -193,11 +193,7 @@ def ladder() -> pd.DataFrame:
 
 
 @pytest.mark.parametrize(
-    "given",
-    [
-        "vocab_size",
-        *(pytest.param(v, marks=pytest.mark.slow) for v in ("transformer_params", "embedding_params")),
-    ],
+    "given", ["vocab_size", "embedding_params", pytest.param("transformer_params", marks=pytest.mark.slow)]
 )
 def test_a_ladder_of_depths_whose_share_of_embeddings_falls_has_two_exponents(given):
     table = ladder().drop(columns="vocab_size")
@@ -482,7 +478,6 @@ def test_rows_that_were_measured_or_trained_otherwise_are_found_whatever_their_l
     assert {doubt.what.details["column"]: doubt.rows for doubt in doubts} == rows
 
 
-@pytest.mark.slow
 def test_names_of_who_ran_are_no_studies_and_data_of_their_own_are():
     table = a_grid().assign(who=np.random.default_rng(0).choice(["ab", "cd"], 36))
     table.loc[[8, 21], "loss"] *= 1.05
