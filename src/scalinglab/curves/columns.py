@@ -99,10 +99,10 @@ def size_groups(sizes: Any, apart: float = SAME_SIZE) -> np.ndarray:
     [1.0, 1.0, 2.0, nan, 0.0]
     """
     logs = np.log(np.maximum(np.asarray(sizes, float), 1e-300))
-    smallest: list[float] = []
-    for log in np.unique(logs[~np.isnan(logs)]):
-        if not smallest or log - smallest[-1] > apart:
-            smallest.append(log)
+    ordered, smallest, place = np.unique(logs[~np.isnan(logs)]), list[float](), 0
+    while place < len(ordered):
+        smallest.append(ordered[place])
+        place = int(np.searchsorted(ordered, ordered[place] + apart, side="right"))
     return np.where(np.isnan(logs), np.nan, np.searchsorted(smallest, logs, side="right") - 1.0)
 
 
