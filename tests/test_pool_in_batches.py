@@ -17,7 +17,7 @@ def measure(places, noise=0.01, seed=0):
     return (TRUTH[0] + TRUTH[1] * x ** -TRUTH[2]) * np.exp(noise * random.standard_normal(len(x)))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_sequence_spends_no_more_than_the_budget_and_beats_the_cheapest():
     costs, target = SIZES, np.array([1e6])
     truth = TRUTH[0] + TRUTH[1] * target[0] ** -TRUTH[2]

@@ -130,7 +130,7 @@ def measured_on(seed):
     return Spectrum.from_kernel(*sampled(seed))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_completed_spectrum_predicts_the_population_for_as_many_examples_as_were_sampled():
     k = np.arange(1, MODES + 1.0)
     sizes = np.array([10, 50, 200, 400, 800])

@@ -38,7 +38,7 @@ def held(laws, truth=law_of, plain=False):
     return np.mean([low[0] <= truth(FAR)[0] <= high[0] for low, high in ends])
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_pvalues_are_uniform_where_the_fit_is_right():
     rng = np.random.default_rng(0)
     found = [fitted(0.03 * rng.standard_normal(32)).diagnosis for _ in range(40)]

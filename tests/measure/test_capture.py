@@ -92,7 +92,7 @@ def test_what_runs_on_the_device_never_asks_what_it_found(name, definition, reca
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["cnn", "resnet"])
+@pytest.mark.parametrize("name", ["cnn", pytest.param("resnet", marks=pytest.mark.nightly)])
 def test_norms_are_the_same_where_they_are_replayed(name, monkeypatch):
     model = nets.build(name, SHAPE, 5, width=0.1, seed=0).double()
     torch.manual_seed(0)

@@ -76,7 +76,7 @@ def test_mean_field_theory_is_the_limit_without_a_modes_own_noise() -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_late_steps_agree_with_the_panels_of_mean_field_theory() -> None:
     spectrum, sgd = Spectrum.power_law(2.5, 1.5, 10**9), one_pass.OnePassSGD(0.2, 1)
     steps = np.round(np.geomspace(1e2, 1e5, 4))
