@@ -189,8 +189,8 @@ def average_of(
     """
     n, p = white.shape[1:]
     dof, zeros = n - p, np.zeros(len(white))
-    shift, sigma, variance = huber_fits(white, target, HUBER if robust else np.inf)
-    r = np.linalg.qr(white, mode="r")  # the product of its diagonal is |JᵀΩ⁻¹J|^(1/2)
+    # the product of the diagonal of r is |JᵀΩ⁻¹J|^(1/2)
+    shift, sigma, variance, r = huber_fits(white, target, HUBER if robust else np.inf)
     likelihood = prior - np.log(np.abs(np.einsum("kpp->kp", r))).sum(axis=1) - dof * np.log(sigma)
     evidence = special.logsumexp(likelihood) + special.gammaln(dof / 2) - dof / 2 * np.log(np.pi * dof)
     weight = shares(likelihood, NEGLIGIBLE / len(likelihood))
@@ -217,7 +217,7 @@ def correlations(n: int) -> np.ndarray:
 
 def huber_fits(
     design: np.ndarray, y: np.ndarray, threshold: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Least squares, or Huber's estimate with its scale (his Proposal 2), of many linear models at once.
 
     Args:
@@ -226,7 +226,7 @@ def huber_fits(
         threshold: in standard deviations.
 
     Returns:
-        β (k, p), σ (k,), and (k,) what (JᵀJ)⁻¹ is multiplied by in the covariance of β.
+        β (k, p), σ (k,), (k,) what (JᵀJ)⁻¹ is multiplied by in the covariance of β, and R (k, p, p) of J = QR.
     """
     n, p = design.shape[1:]
     q, r = np.linalg.qr(design)  # once: in its basis the weighted normal equations are well conditioned
@@ -242,7 +242,7 @@ def huber_fits(
     # Huber's variance is σ² E ψ²/(E ψ′)², and ψ′ is 1 where a residual is not cut, 0 else
     within = np.maximum(np.mean(ratio <= threshold, axis=1), 0.5)
     clipped = np.sum(np.minimum(ratio, threshold) ** 2, axis=1) / (n - p)
-    return np.linalg.solve(r, beta)[..., 0], sigma, sigma**2 * clipped / within**2
+    return np.linalg.solve(r, beta)[..., 0], sigma, sigma**2 * clipped / within**2, r
 
 
 def clipped_mean_square(threshold: float) -> float:
