@@ -177,7 +177,8 @@ def average_of_surfaces() -> float:
     fitted.interval(n_params=n_params.max(), n_data=n_data.max())
     end = time.process_time()
     print(
-        f"{'average of surfaces':<28}{len(fitted.weights):>2} forms{done - start:>12.2f}{known_by - done:>11.2f}"
+        f"{'average of surfaces':<28}{len(fitted.weights):>2} forms"
+        f"{done - start:>12.2f}{known_by - done:>11.2f}"
         f"{end - known_by:>12.2f}{end - start:>8.2f}  {fitted.law.certificate.converged}"
     )
     return end - start

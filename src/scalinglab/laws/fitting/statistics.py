@@ -226,7 +226,7 @@ def huber_fits(
         threshold: in standard deviations.
 
     Returns:
-        β (k, p), σ (k,), (k,) what (JᵀJ)⁻¹ is multiplied by in the covariance of β, and R (k, p, p) of J = QR.
+        β (k, p), σ (k,), (k,) what (JᵀJ)⁻¹ is multiplied by in the covariance of β, R (k, p, p) of J = QR.
     """
     n, p = design.shape[1:]
     q, r = np.linalg.qr(design)  # once: in its basis the weighted normal equations are well conditioned
