@@ -52,8 +52,12 @@ def fit_table(
 def require_columns(form: Form, names: Sequence[str]) -> None:
     """Refuse a form of more or fewer variables than there are columns of sizes."""
     if len(form.variables) != len(names):
-        shown, given = ", ".join(form.variables), ", ".join(names)
-        raise BadInput(f"{form.name} is a law of {shown}, and x= (--x) names {len(names)}: {given}")
+        shown, given = " and ".join(form.variables), " and ".join(names)
+        several = "; 'laws surface' fits it" if len(form.variables) > len(names) == 1 else ""
+        raise BadInput(
+            f"{form.name} is a law of {shown}, and x= (--x) is {given}: name as many columns, or another form"
+            + several
+        )
 
 
 def _law(table: Table, form: Any, options: dict[str, Any]) -> Law:
