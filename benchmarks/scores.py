@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.laws import scores
-from scalinglab_papers.field.scores import CHANCE, TableQuery, predicted, published
+from scalinglab_papers.field.scores import CHANCE, ScoreTask, predicted, published
 
 WIDTHS = (0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 1.0, 1e9)  # of the score
 EVEN = {name: dict.fromkeys(getattr(scores, name), 1.0) for name in ("CEILINGS", "PLATEAUS")}
@@ -50,7 +50,7 @@ def curve_of(kept: pd.Series, known: pd.DataFrame, chance: float, count: int) ->
     return scores.ScoreCurve("loss", known["loss"][kept].to_numpy(), share.to_numpy(), chance, 1.0, count)
 
 
-def floor(asked: list[TableQuery]) -> None:
+def floor(asked: list[ScoreTask]) -> None:
     """Print how far scores of the tasks that have left chance scatter around their own curve."""
     errors = []
     for _, task, rows, loss, score in asked:

@@ -8,11 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scalinglab.cli import options, output, screen, tables
+from scalinglab.answers.fitted import choose
+from scalinglab.cli import options, output, screen
 from scalinglab.cli.options import whole
 from scalinglab.cli.output import Output
+from scalinglab.curves import Curves
 from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.results import Column, Reason
+from scalinglab.results.types import renaming
 
 
 @pytest.mark.parametrize(
@@ -153,12 +156,13 @@ def test_endings_and_folders_are_tested_before_anything_is_computed(tmp_path: Pa
 
 
 def test_words_on_a_surface_speak_of_tokens_where_the_table_counts_them():
-    tokens = tables.TableQuery(pd.DataFrame({"n_data": [1e9], "tokens": [1e9]}), "x", "y", {}, "")
-    images = tables.TableQuery(pd.DataFrame({"n_data": [1e4]}), "x", "y", {}, "")
-    assert (tokens.unit, tokens.names) == ("tokens", {"n_data": "tokens"})
-    assert (images.unit, images.names) == ("examples", {})
-    for query, name in ((tokens, "tokens"), (images, "n_data")):
-        with pytest.raises(NotDetermined, match=f"different values of {name}:"), query.named():
+    sizes = {"n_params": [1e6, 1e6, 1e7], "n_data": [1e8, 1e9, 1e9], "loss": [4.0, 3.5, 3.0]}
+    images = choose(Curves(sizes, source="read"), ("n_params", "n_data"))
+    tokens = choose(Curves({**sizes, "tokens": sizes["n_data"]}, source="read"), ("n_params", "n_data"))
+    assert (tokens.units["n_data"], tokens.names) == ("tokens", {"n_data": "tokens"})
+    assert (images.units["n_data"], images.names) == ("examples", {})
+    for chosen, name in ((tokens, "tokens"), (images, "n_data")):
+        with pytest.raises(NotDetermined, match=f"different values of {name}:"), renaming(chosen.names):
             raise NotDetermined(Reason("few_values", size=Column("n_data"), values=2))
-    with pytest.raises(BadInput, match="--where n_data=100"), tokens.named():
+    with pytest.raises(BadInput, match="--where n_data=100"), renaming(tokens.names):
         raise BadInput("--where n_data=100 takes one")

@@ -95,10 +95,10 @@ def _rows(found: pd.DataFrame, asked: int) -> list[Row]:
     return rows
 
 
-TableQuery = tuple[str, str, "pd.DataFrame", str, str]  # study, task, rows, columns of loss and score
+ScoreTask = tuple[str, str, "pd.DataFrame", str, str]  # study, task, rows, columns of loss and score
 
 
-def published() -> list[TableQuery]:
+def published() -> list[ScoreTask]:
     """Every task of every training set."""
     many = table("mlfoundations2024", "runs.csv")
     ladder = table("olmo-ladder2024", "points.csv").rename(columns={"n": "n_params", "D": "n_data"})
@@ -107,7 +107,7 @@ def published() -> list[TableQuery]:
     return asked + [("olmo", str(task), rows, "bpb", "acc") for task, rows in ladder.groupby("task")]
 
 
-def drawn() -> list[TableQuery]:
+def drawn() -> list[ScoreTask]:
     """Four tasks whose score is a sigmoid of the loss, from a quarter to 1."""
     import pandas as pd
 
@@ -124,7 +124,7 @@ def drawn() -> list[TableQuery]:
     return [("drawn", str(task), frame, "loss", f"acc:{task}") for task in range(4)]
 
 
-def predicted(asked: list[TableQuery], ahead: float | None = None) -> pd.DataFrame:
+def predicted(asked: list[ScoreTask], ahead: float | None = None) -> pd.DataFrame:
     """Scores of the largest size of each from the smaller ones, of the tasks that have left chance.
 
     Args:
