@@ -22,7 +22,7 @@ def test_next_runs_are_listed_in_order_with_what_they_cost_and_narrow():
     assert head.split() == ["n_params", "n_data", "seeds", "cost", "then", "±"]
     assert runs[0].split() == ["1e+08", "2e+09", "1", "1.2e+18", "1.8", "%"]
     assert runs[1].split() == ["3e+08", "5e+09", "3", "9e+18", "1.5", "%"]
-    assert spent == "1.02e+19 of 2e+19 FLOPs; if the trend continues"
+    assert spent == "costs 1.02e+19 of 2e+19 FLOPs; holds if the trend continues"
     assert verdict == "worth it: 1.02e19 FLOPs in all would narrow the prediction from ± 2 % to ± 1.5 %"
     assert replace(PLAN, before=2.3e4).summary().splitlines()[0].endswith("± 2,300,000 % (95 %)")
     assert NONE.summary().splitlines()[1] == str(NONE.verdict)

@@ -200,13 +200,13 @@ def test_ten_times_as_much():
     few = (Reason("few_dof", dof=1),)
     curve = found("ten times", values=value, facts={"x": "n_data", "at": 1e6, "unit": "tokens"}, reasons=few)
     assert curve.text == (
-        "Ten times the data, 1M tokens: loss 2 (95 % of runs: 1.9 to 2.25) if the trend continues. Only 1 "
-        "point more than parameters: the scatter is poorly known and the interval may be too narrow; repeat "
-        "sizes with other seeds."
+        "Ten times the data, 1M tokens: loss 2 (95 % of runs: 1.9 to 2.25) if the trend continues. With "
+        "only 1 point more than parameters the scatter is poorly known, and the interval may be too narrow; "
+        "repeat sizes with other seeds."
     )
     surface = found("ten times", values=value, facts={"compute": 1.2e23, "now": 2.5})
     assert surface.text == (
-        "Ten times the compute, 1.2e23 FLOPs: loss 2 (95 %: 1.9 to 2.25), down from 2.5 for the compute of "
+        "Ten times the compute, 1.2e23 FLOPs: loss 2 (95 %: 1.9 to 2.25), down from 2.5 at the compute of "
         "the largest run."
     )
     refused = found("ten times", Status.NOT_DETERMINED, reasons=(Reason("message", text="few sizes"),))
@@ -244,7 +244,7 @@ def test_a_compute_optimal_model_that_is_open_or_refused():
     )
     ruled_out = found("compute-optimal", values=BEST | held, facts=facts | {"contradicted": True})
     assert ruled_out.text.endswith(
-        "(20B to 40B); a sum of two power laws, which these runs contradict, has 1.5B (1B to 2B) on 30B tokens, "
+        "(20B to 40B); a sum of two power laws, which does not fit these runs, gives 1.5B (1B to 2B) on 30B tokens, "
         "at 1.2 % more loss."
     )
     none = found("compute-optimal", Status.NOT_DETERMINED, values=BEST | held, facts=facts)

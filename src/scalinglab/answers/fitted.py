@@ -206,9 +206,12 @@ def varying_sizes(curves: Curves, single: bool) -> tuple[str, ...]:
         shown = f" {shlex.quote(others[0])}" if others else ""
         schedules = "; 'laws schedule' fits losses along trainings with the schedules of their rates"
         searched = next((c for c in SEARCHED if c in numbers), "")
+        shares = curves.frame[[*curves.settings]].select_dtypes("number")
+        mixed = len(shares.columns) > 2 and np.allclose(shares.sum(axis=1), 1, atol=0.02)
         raise BadInput(
             f"no size varies in this table: it has none of {', '.join(SIZES)} with two values or more; name "
             f"the column of sizes with x= (--x{shown})"
+            + ("; 'plan mixture' fits mixtures of data" if mixed else "")
             + (schedules if {"current_learning_rate", "lr"} & {*curves.frame} else "")
             + (f"; 'laws noise --x {searched}' finds the best {searched} of every width" if searched else "")
         )

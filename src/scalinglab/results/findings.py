@@ -283,7 +283,7 @@ def _ten_times(found: Finding) -> tuple[str, str]:
             f"Ten times the compute, {flops(f['compute'])}{', as ' if sizes else ''}{' on '.join(sizes)}"
         )
         before = f"up from {1 - f['now']:.3g}" if f.get("score") else f"down from {f['now']:.4g}"
-        down = f"{before} for the {'' if sizes else 'compute of the '}largest run."
+        down = f"{before} at the {'largest run' if sizes else 'compute of the largest run'}."
         return subject, f"{result} (95 %: {ends}){accuracy or ','} {down}"
     more = {"n_data": "data", "n_params": "parameters", "step": "steps"}.get(f["x"], f["x"])
     of = "95 %" if f.get("average") else "95 % of runs"
@@ -330,7 +330,9 @@ def _compute_optimal(found: Finding) -> tuple[str, str]:
     if (fixed := found.values.get("n_params_if_the_form_holds")) is not None:
         data = found.values["n_data_if_the_form_holds"]
         form = in_words(f["form"])
-        text += f"; {form}, which these runs contradict, has" if f["contradicted"] else f"; if {form} holds,"
+        text += (
+            f"; {form}, which does not fit these runs, gives" if f["contradicted"] else f"; if {form} holds,"
+        )
         text += f" {count(fixed.value)} ({count(fixed.low)} to {count(fixed.high)}) on {count(data.value)}"
         more = fill("{more:%%}", {"more": f["more_loss"]})
         text += f" {data.unit}, at {f'{more} more' if f['more_loss'] >= LEAST_MORE else 'the same'} loss."

@@ -109,8 +109,8 @@ LINES = {
     "optimum_beyond": "          {times:.3g} times the largest compute measured",
     "optimum_below": "          {times:.3g} times less than the smallest compute measured",
     "optimum_fit": (
-        "fit: the optimum of the fitted law; the lines above give the median and interval, which also "
-        "allow for error of the form"
+        "fit: the optimum of the fitted law; the median and interval above it also allow for errors in the "
+        "form"
     ),
     "inference": (
         "loss {loss:.4g} (95 %: {low:.4g} to {high:.4g}) and {used:.3g} {unit} of inference: "
@@ -134,7 +134,7 @@ LINES = {
     "prediction_of": "prediction of {of}",
     "plan_at": "{what} at {place:.3g}: {value:.4g} ± {before:%%} (95 %)",
     "plan_at_places": "{what} at {places:#place}: ± {before:%%} (95 %, root mean square)",
-    "plan_cost": "{cost:.3g} of {budget:.3g} {unit}; if the trend continues",
+    "plan_cost": "costs {cost:.3g} of {budget:.3g} {unit}; holds if the trend continues",
     "worth_it": "worth it: {change}",
     "not_worth_it": "not worth it: {change}",
     "still_straight": "yes: {why}",
@@ -300,7 +300,7 @@ LINES = {
     "audit_unchecked": "not checked, columns missing: {checks:,}",
     "doubt": "{what}",
     "doubt_changes": "  effect: {what} is {before:.3f} with these rows, {after:.3f} without",
-    "doubt_changes_nothing": "  effect: none on {what}, {before:.3f}",
+    "doubt_changes_nothing": "  effect: does not change {what}, {before:.3f}",
     "doubt_changes_count": "  effect: {what} is {before:.3f} by one count, {after:.3f} by another",
     "doubt_mend": "  fix: {how}",
     "doubt_rows": "  rows: {rows:,}",

@@ -186,8 +186,7 @@ REASONS = {
     ),
     "answered_by_kind": "each {columns} is fitted separately; to pool them: laws fit --mixed",
     "checkpoints": (
-        "all runs end at the same n_data, so each counts with its last checkpoint and those at 1/2, 1/4, … "
-        "of its data"
+        "all runs end at the same amount of data, so their checkpoints at 1/2, 1/4, … of it are used, too"
     ),
     "weighted": "points are weighted by their standard errors, {column}",
     "error_missing": (
@@ -260,8 +259,8 @@ REASONS = {
         "would miss the runs by {scatter:%%}"
     ),
     "few_dof": (
-        "only {dof:#point} more than parameters: the scatter is poorly known and the interval may be too "
-        "narrow; repeat sizes with other seeds"
+        "with only {dof:#point} more than parameters the scatter is poorly known, and the interval may be "
+        "too narrow; repeat sizes with other seeds"
     ),
     "no_exponent": "{form} has no exponent",
     "no_freedom_left": "{points} points for {parameters} parameters: no degrees of freedom are left",
@@ -310,8 +309,8 @@ REASONS = {
         "{high:+.3f}, {p:p})"
     ),
     "bend_hidden": (
-        "a constant exponent of {exponent:.2f} fits, but from the smallest to the largest run it may also "
-        "have changed by {low:+.2g} to {high:+.2g}; more sizes or seeds would settle it"
+        "a constant exponent of {exponent:.2f} fits, but so does a change by {low:+.2g} to {high:+.2g} from "
+        "the smallest to the largest run; more sizes or seeds would settle it"
     ),
     "flattens": "it flattens: the local exponent goes from {first:.3f} to {last:.3f} ({p:p})",
     "steepens": "it steepens: the local exponent goes from {first:.3f} to {last:.3f} ({p:p})",
@@ -376,20 +375,22 @@ REASONS = {
         "went wrong) and still rises at its end: the points do not show where it turns"
     ),
     # how much is needed
-    "any_size": "any {x}, according to this form: {y} = {target:g} lies above {there:.4g} at {x} = {at:.3g}",
+    "any_size": (
+        "any {x}, according to this form: at {x} = {at:.3g} {y} is already {there:.4g}, below {target:g}"
+    ),
     "any_size_of_error": (
-        "any {x}, according to this form: {y} = {target:g} lies above {there:.4g} at {x} = {at:.3g}; for "
-        "an accuracy give 1 − accuracy"
+        "any {x}, according to this form: at {x} = {at:.3g} {y} is already {there:.4g}, below {target:g}; "
+        "for an accuracy give 1 − accuracy"
     ),
     "size_for": "{x} = {value:.4g} ({level:%%}: {low:.4g} … {high:.4g}) for {y} = {target:g}",
     "size_beyond": (
         "{x} = {value:.4g} ({level:%%}: {low:.4g} … {high:.4g}) for {y} = {target:g}; {beyond:.3g} times "
         "beyond the largest point"
     ),
-    "never": "never, according to this form: {y} = {target:g} lies below {there:.4g} at {x} = {at:.3g}",
+    "never": ("never, according to this form: at {x} = {at:.3g} {y} is still {there:.4g}, above {target:g}"),
     "never_but_perhaps": (
-        "never, according to this form: {y} = {target:g} lies below {there:.4g} at {x} = {at:.3g}; within "
-        "the {level:%%} interval from {x} = {low:.4g} on"
+        "never, according to this form: at {x} = {at:.3g} {y} is still {there:.4g}, above {target:g}; the "
+        "{level:%%} interval contains {target:g} from {x} = {low:.4g} on"
     ),
     # a surface
     "fall_open": "these runs do not determine how {y} changes with {sizes}",
@@ -404,8 +405,8 @@ REASONS = {
         "predictions allow for that, intervals of exponents do not"
     ),
     "few_miss": (
-        "leaving out {count:#outlier} of {runs} runs ({low:%%} to {high:%%} off the law of the others) "
-        "gives exponents {alpha:.3f} and {beta:.3f} in {sizes}"
+        "without {count:#outlier} of {runs} runs, {low:%%} to {high:%%} off the law of the others, the "
+        "exponents are {alpha:.3f} and {beta:.3f} in {sizes}"
     ),
     "another_form_predicts": "another form predicts the largest runs better than a sum of two power laws",
     "other_forms_weigh": (

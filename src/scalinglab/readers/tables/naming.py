@@ -520,9 +520,9 @@ class Naming:
                 )
                 continue
             told = (
-                "± is a standard error" if of == 1 else f"± / √{of:g} is the standard error of {of:g} repeats"
+                "what stands behind ±" if of == 1 else f"± / √{of:g}, a standard deviation of {of:g} repeats"
             )
-            self.notes.append(f"{told} ({name})")
+            self.notes.append(f"{name} is {told}")
             if (error := column.replace("accuracy", "error")) != column and error in self.frame:
                 self.frame[f"{error}_stderr"] = self.frame[name]
 

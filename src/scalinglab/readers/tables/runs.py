@@ -23,6 +23,7 @@ from scalinglab.support.words import counted
 FEWEST_SEEN = 1e4  # examples of a training
 CHECKPOINTS = ("step", "epoch", "examples", "time")  # a column of these says that rows are checkpoints
 FEWEST_CHECKPOINTS = 8  # rows in which data grow with the step before they count as one run
+FEWEST_SHARES, SUM_OF_SHARES = 3, 0.02  # columns of a mixture; by how much their sum may differ from one
 EVEN = 1.5  # of a number to the one before, up to which they are evenly spaced
 FEWEST_EVEN = 16  # rows in which tokens or examples grow in even steps before they count as checkpoints
 
@@ -35,7 +36,16 @@ def declared_settings(frame: pd.DataFrame, asked: Iterable[str]) -> list[str]:
     if "run" in frame and known:
         changes = frame.groupby("run", dropna=False)[known].nunique(dropna=False).max() > 1
         known = [c for c in known if not changes[c]]
+    known += _shares(frame)
     return [c for c in dict.fromkeys((*asked, *known)) if c not in (*IDENTITY, *PROGRESS, *OUTCOME)]
+
+
+def _shares(frame: pd.DataFrame) -> list[str]:
+    """Columns of numbers from 0 to 1 that sum to one in every row: the shares of a mixture of data."""
+    free = [c for c in frame if is_numeric(frame[c]) and frame[c].dtype != bool and quantity(c) is None]
+    parts = [c for c in free if c not in SETTING and frame[c].between(0, 1).all()]
+    whole = (frame[parts].sum(axis=1) - 1).abs() < SUM_OF_SHARES
+    return parts if len(parts) >= FEWEST_SHARES and whole.all() else []
 
 
 def setting_columns(frame: pd.DataFrame, declared: list[str]) -> list[str]:
