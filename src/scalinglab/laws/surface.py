@@ -103,7 +103,7 @@ class Surface(NotebookResult):
             return (Reason("other_form_weighs", other=self.leading.law.form.name, form=self.law.form.name),)
         shown = {name: weight for name, weight in self.weights.items() if weight >= LEAST_SHOWN}
         about = {"weights": weighed(shown), "form": self.law.form.name}
-        return (Reason("other_forms_weigh", **about),) if self.average else ()
+        return (Reason("other_forms_weigh", **about),) if {*shown} != {self.law.form.name} else ()
 
     def predict(self, at: Any = None, **sizes: Any) -> Any:
         """The loss at sizes by name, ``predict(n_params=7e9, n_data=1e11)``: arrays that broadcast.
