@@ -764,10 +764,9 @@ def test_what_stands_behind_plus_minus_is_an_error_where_a_title_says_which(tmp_
     assert curves["test_accuracy_spread"].tolist() == pytest.approx([0.02, 0.01, 0.01])
 
 
-def test_images_seen_that_are_spaced_in_the_logarithm_are_those_of_runs():
+def test_billions_of_images_are_no_tokens():
     rows = [(n, d, 1 + n**-0.1 + d**-0.1) for n in (1e7, 1e8, 1e9) for d in (1e9, 4e9, 2e10)]
-    curves = sl.read(pd.DataFrame(rows, columns=["params", "images seen", "val_loss"]))
+    curves = sl.read(pd.DataFrame(rows, columns=["params", "n_images", "val_loss"]))
     assert len(curves.runs) == 9
     assert curves.data_unit == "examples"
-    along = [(n, d, 3 - d / 1e9) for n in (1e7, 1e8) for d in (1e8, 2e8, 3e8, 4e8)]
-    assert len(sl.read(pd.DataFrame(along, columns=["params", "images seen", "val_loss"])).runs) == 2
+    assert sl.read(curves.frame.drop(columns="run")).data_unit == "tokens"

@@ -24,7 +24,6 @@ FEWEST_SEEN = 1e4  # examples of a training
 CHECKPOINTS = ("step", "epoch", "examples", "time")  # a column of these says that rows are checkpoints
 FEWEST_CHECKPOINTS = 8  # rows in which data grow with the step before they count as one run
 FEWEST_SHARES, SUM_OF_SHARES = 3, 0.02  # columns of a mixture; by how much their sum may differ from one
-EVEN = 1.5  # of a number to the one before, up to which they are evenly spaced
 FEWEST_EVEN = 16  # rows in which tokens or examples grow in even steps before they count as checkpoints
 
 
@@ -150,7 +149,6 @@ def find_runs(
         return find_runs(_named(frame, keys), declared, names)
     if step == "examples" and _are_sizes(frame, declared, names):
         frame, step = frame.rename(columns={"examples": "n_data"}), None
-        names.update({theirs: "n_data" for theirs, ours in names.items() if ours == "examples"})
         names["examples"] = "n_data"
     if step is None and (data := _even_tokens(frame, declared, names)) is not None:
         frame, notes = _by_setting(frame, declared, data, names)
@@ -321,13 +319,8 @@ def _even_tokens(frame: pd.DataFrame, declared: list[str], names: Mapping[str, s
 
 def _are_sizes(frame: pd.DataFrame, declared: list[str], names: Mapping[str, str]) -> bool:
     """Whether a column called `examples` holds the data sizes of runs rather than their progress."""
-    if {"n_data", "tokens"} & {*frame.columns}:
-        return False
-    if "examples" in names.values():  # images seen: of runs where they are spaced in the logarithm
-        parts = frame["examples"].groupby(_pieces(frame, setting_columns(frame, declared), "examples"))
-        ratios = (frame["examples"] / parts.shift()).dropna()
-        return bool(parts.size().max() < FEWEST_CHECKPOINTS and ratios.gt(EVEN).all() and len(ratios))
-    return not _grow_evenly(frame, declared, "examples")
+    alone = not {"n_data", "tokens"} & {*frame.columns} and "examples" not in names.values()
+    return alone and not _grow_evenly(frame, declared, "examples")
 
 
 def _grow_evenly(frame: pd.DataFrame, declared: list[str], data: str) -> bool:
