@@ -1,4 +1,7 @@
-"""Lightning's CSVLogger: ``metrics.csv``, sparse rows of one step each, beside ``hparams.yaml``."""
+"""Lightning's CSVLogger: ``metrics.csv``, sparse rows of one step each, beside ``hparams.yaml``.
+
+So do others keep a run, beside ``config.yaml``.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,8 @@ def is_run(folder: Path) -> bool:
 
 def read(folder: Path, name: str, advance: Advance) -> LoggedRun:
     """The rows of one run, merged by step."""
-    run = LoggedRun(name, settings=read_yaml(folder / "hparams.yaml", require))
+    settings = read_yaml(folder / "config.yaml", require) | read_yaml(folder / "hparams.yaml", require)
+    run = LoggedRun(name, settings=settings)
     bad, cut = 0, list[str]()
     with (folder / FILE).open(encoding="utf-8", errors="replace", newline="") as file:
         rows = csv.reader(whole_lines(file, cut))

@@ -284,8 +284,9 @@ def _from_names_and_values(frame: pd.DataFrame) -> Found:
 
 def _from_splits(frame: pd.DataFrame) -> Found:
     """Rows of the training and of the test, told apart by a column."""
-    measured = [c for c in frame if (q := quantity(c)) is not None and not q.split and is_numeric(frame[c])]
-    has = frame[measured].notna().any(axis=1)
+    of_split = {c: q.split for c in frame if (q := quantity(c)) is not None and is_numeric(frame[c])}
+    measured = [c for c, split in of_split.items() if not split]
+    has = frame[[*of_split]].notna().any(axis=1)
     for column in (c for c in frame if measured and not is_numeric(frame[c])):
         if not all(str(v).lower() in (*TRAIN, *TEST) for v in frame[column][has].head(20)):
             continue
@@ -293,8 +294,8 @@ def _from_splits(frame: pd.DataFrame) -> Found:
         is_split = len(kinds) > 1 and all(kind in (*TRAIN, *TEST) for kind in kinds.values())
         if not (is_split and sum(kind in TEST for kind in kinds.values()) == 1):
             continue
-        if not has.all():
-            return _from_events(frame, column, measured), f"one row per event, named in {column}"
+        if not has.all() or len(measured) < len(of_split):
+            return _from_events(frame, column, has, measured), f"one row per event, named in {column}"
         keys = [c for c in frame if c not in (column, *measured)]
         if not keys or frame.duplicated([*keys, column]).any() or frame[column].isna().any():
             continue
@@ -307,9 +308,13 @@ def _from_splits(frame: pd.DataFrame) -> Found:
     return None
 
 
-def _from_events(frame: pd.DataFrame, column: str, measured: list[str]) -> pd.DataFrame:
-    """The rows of events in which something was measured, with what the others say of their run."""
-    has = frame[measured].notna().any(axis=1)
+def _from_events(frame: pd.DataFrame, column: str, has: pd.Series, measured: list[str]) -> pd.DataFrame:
+    """The rows of events in which something was measured, with what the others say of their run.
+
+    Args:
+        has: the rows in which something was.
+        measured: columns whose names do not say whether of training or of test.
+    """
     run = next((c for c in frame if "run" in roles(c)), None)
     runs = frame[run] if run else (~has & ~has.shift(fill_value=False).cummax()).cumsum()
     kinds = frame[column][has].astype(str).str.lower()

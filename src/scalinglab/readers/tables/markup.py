@@ -131,7 +131,11 @@ def rows_of_pairs(lines: Iterable[str]) -> list[dict[str, str]]:
     planned = {k for k, _ in above if k == PER_STEP or is_size(k) or likely_size(k, "tokens")}
     once = {k: v for k, v in above if k in planned and len({w for j, w in above if j == k}) == 1}
     often = {k for k, n in Counter(chain(*rows)).items() if 2 * n > len(rows)}  # no T09 of T09:30
-    return [{k: v for k, v in row.items() if k in often} | once for row in rows]
+    rows = [{k: v for k, v in row.items() if k in often} | once for row in rows]
+    tests = {k: v for k, v in above if (q := quantity(k)) is not None and q.split == "test"}
+    if len(tests) == 1 and not any((q := quantity(k)) and q.split == "test" for k in usual):
+        rows[-1] |= tests  # "final validation loss: 3.25" below the lines of the training
+    return rows
 
 
 def _of_all_ranks(lines: Iterable[str]) -> Iterator[str]:

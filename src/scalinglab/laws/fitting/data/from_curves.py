@@ -261,7 +261,7 @@ def points_of(
         raise BadInput(f"reduce={reduce!r}; {nearest(reduce, REDUCE)}")
     frame = rows.select(frame, {name: str(value) for name, value in (where or {}).items()})
     if not mixed:
-        rows.one_kind(frame, names, called)
+        rows.one_kind(frame[frame[names].notna().all(axis=1)], names, called)  # others are left out
     frame, notes = rows.without_copies(frame, y)
     if error is None and not several and f"{y}_stderr" in frame:
         error, note = _standard_error(frame, f"{y}_stderr")
