@@ -102,7 +102,7 @@ def _compare(case: Case, curves: sl.Curves, read_only: bool) -> Verdict:
 def _points(curves: sl.Curves, x: list[str], y: str) -> pd.DataFrame:
     """The points that a fit sees."""
     found = points_of(curves, x if len(x) > 1 else x[0], y)
-    usable = np.isfinite(found.y)
+    usable = np.isfinite(found.y) & np.isfinite(np.atleast_2d(found.x)).all(axis=0)
     return pd.DataFrame(np.atleast_2d(found.x).T[usable], columns=x).assign(**{y: found.y[usable]})
 
 

@@ -123,7 +123,7 @@ def test_a_form_of_several_variables_takes_its_columns():
     found = sl.fit(runs(), x=["params", "tokens"], form="kaplan")
     assert found.law.form.name == "kaplan"
     assert not found.automatic
-    with pytest.raises(BadInput, match=r"kaplan.*n_params, n_data"):
+    with pytest.raises(BadInput, match=r"kaplan.*n_params and n_data"):
         sl.fit(runs(), x="params", form="kaplan")
     one = sl.fit(runs().iloc[:4], x="params", form="power_law_offset")
     assert one.x == ("n_params",)

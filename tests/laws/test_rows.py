@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting.data import recipes
 from scalinglab.laws.fitting.data.from_curves import points_of
@@ -223,3 +224,15 @@ def test_a_valley_that_moves_is_followed_where_sizes_share_only_the_ends_of_thei
     frame = pd.DataFrame(rows, columns=["n_data", "learning_rate", "test_loss"])
     kept, _ = recipes.best_recipes(frame, ["n_data"], "test_loss", ["learning_rate"])
     assert kept.learning_rate.tolist() == [10.0**-k for k in range(7)]
+
+
+def test_a_run_that_stopped_is_left_out_where_another_of_its_settings_went_on():
+    def run(name: str, n_params: float, last: int) -> list[dict]:
+        return [
+            {"run": name, "n_params": n_params, "step": k, "test_loss": 5 - k / 10} for k in range(1, last)
+        ]
+
+    rows = [*run("a", 1e6, 11), *run("crashed", 1e7, 4), *run("again", 1e7, 11), *run("short", 1e8, 4)]
+    found = points_of(Curves(pd.DataFrame(rows), source="read"), "n_params", "test_loss")
+    assert list(found.runs) == ["a", "again", "short"]
+    assert Reason("left_out_stopped", runs=1) in found.notes

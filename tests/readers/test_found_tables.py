@@ -507,3 +507,32 @@ def test_a_printed_table_with_rows_left_out_is_refused(tmp_path: Path):
     (tmp_path / "printed.txt").write_text("params  loss\n1e6 3.2\n...\n1e8 2.9\n1e9 2.2\n")
     with pytest.raises(BadInput, match="no table found"):
         sl.read(tmp_path / "printed.txt")
+
+
+def test_events_of_a_training_are_rows_of_its_checkpoints(tmp_path: Path):
+    log = tmp_path / "log.jsonl"
+    events = [
+        event
+        for n, rate in ((100, 0.5), (200, 0.6), (400, 0.7))
+        for event in (
+            {"event": "start", "run": f"r{n}", "n_demos": n},
+            {"event": "train", "run": f"r{n}", "step": 10, "train_loss": 1 / n},
+            {"event": "eval", "run": f"r{n}", "step": 10, "success_rate": rate},
+        )
+    ]
+    log.write_text("".join(json.dumps(event) + "\n" for event in events))
+    frame = sl.read(log).frame
+    assert frame["n_data"].tolist() == [100, 200, 400]
+    assert frame["test_accuracy"].tolist() == [0.5, 0.6, 0.7]
+    assert frame["train_loss"].tolist() == [0.01, 0.005, 0.0025]
+
+
+def test_a_validation_loss_below_a_log_is_that_of_its_last_step(tmp_path: Path):
+    for n, loss in ((10, 3.5), (20, 3.25), (40, 3.0)):
+        lines = "".join(f"step {k} | train loss {loss + 1 / k:.3f}\n" for k in (1, 2, 4))
+        text = f"number of parameters: {n}M\n{lines}final validation loss: {loss}\n"
+        (tmp_path / f"job-{n}.out").write_text(text)
+    found = choose(sl.read(tmp_path), "n_params")
+    assert found.y == "test_loss"
+    assert found.table.x.tolist() == [1e7, 2e7, 4e7]
+    assert found.table.y.tolist() == [3.5, 3.25, 3.0]

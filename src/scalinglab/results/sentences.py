@@ -82,6 +82,7 @@ REASONS = {
     # rows
     "left_out_size": "left out: {points:#point} without a positive size",
     "left_out_value": "left out: {runs:#run} without a usable {y}",
+    "left_out_stopped": "left out: {runs:#run} that stopped early; a run of the same settings went on",
     "read": "read {text}",  # what was understood of a table
     "small_sizes": (
         "{column} runs from {low:.4g} to {high:.4g}: {unit} in millions or billions? Put the unit into the "

@@ -267,6 +267,9 @@ def points_of(
         error, note = _standard_error(frame, f"{y}_stderr")
         notes.append(note)
     runs, identified_by = rows.run_names(frame.drop(columns=[beside] if beside else []), names, y, error)
+    if reduce != "all":
+        frame, runs, done = rows.without_stopped(frame, runs, getattr(curves, "setting_columns", ()))
+        notes += done
     thin = several and reduce == "auto" and _one_length(frame, names)
     if thin:  # else a law of n_data would have one n_data
         frame, runs = rows.thinned(frame, runs, _seen(frame, "n_data"))

@@ -38,6 +38,7 @@ _SIZE_WORD = r"(?i)\d|tiny|nano|micro|mini|small|base|medium|large|huge|big|gian
 SIGNIFICANT = 0.01  # convention: of all columns that are tested together
 # convention: part of a variance that rounding, or another count of FLOPs, leaves; of ln size, rounding
 ROUNDED = 0.01
+STOPPED = 0.9  # of the progress of the longest run of its settings: what a finished run has
 SHAPE = ("width", "depth")  # of a network, which its number of parameters contains
 
 
@@ -338,6 +339,21 @@ def reduced(
     if lost := len(frame[keys].drop_duplicates()) - len(kept):
         notes.append(Reason("left_out_value", runs=lost, y=y))
     return kept, notes
+
+
+def without_stopped(
+    frame: pd.DataFrame, runs: np.ndarray, settings: Sequence[str]
+) -> tuple[pd.DataFrame, np.ndarray, list[Reason]]:
+    """Without runs that stopped early where a run of the same settings went on: crashed, and repeated."""
+    progress = next((c for c in PROGRESS if c in frame and pd.api.types.is_numeric_dtype(frame[c])), None)
+    same = [c for c in settings if c in frame]
+    if progress is None or not same or not pd.Series(runs).duplicated().any():
+        return frame, runs, []
+    longest = frame[progress].groupby([frame[c] for c in same], dropna=False).transform("max")
+    stopped = frame[progress].groupby(runs).transform("max") < STOPPED * longest
+    kept = ~(stopped & pd.Series(runs, frame.index).duplicated(keep=False)).to_numpy()
+    lost = len(set(runs) - set(runs[kept]))
+    return frame[kept], runs[kept], [Reason("left_out_stopped", runs=lost)] if lost else []
 
 
 def thinned(frame: pd.DataFrame, runs: np.ndarray, seen: str) -> tuple[pd.DataFrame, np.ndarray]:
