@@ -53,7 +53,8 @@ _SPLIT = re.compile(
 _EACH_STEP = r"tok(?:en)?s?[ _]?(?:per|/)[ _]?(?:step|iter(?:ation)?|update|(?:global[ _])?batch)\b"
 # 524,288 tokens per step; tokens per iteration will be: 491,520
 _OF_A_STEP = re.compile(
-    rf"(?P<before>\d[\d,.]*[KMB]?) ?{_EACH_STEP}|{_EACH_STEP}[a-z ]{{0,20}}[=:]\s*(?P<after>\d[\d,.]*[KMB]?)",
+    rf"(?<![\d,.])(?P<before>\d[\d,.]*[KMB]?) ?{_EACH_STEP}"  # from the first digit of a number alone
+    rf"|{_EACH_STEP}[a-z ]{{0,20}}[=:]\s*(?P<after>\d[\d,.]*[KMB]?)",
     re.IGNORECASE,
 )
 PER_STEP = "tokens_per_step"
