@@ -1,6 +1,6 @@
-"""Lightning's CSVLogger: ``metrics.csv``, sparse rows of one step each, beside ``hparams.yaml``.
+"""A run as Lightning's CSVLogger keeps it: ``metrics.csv``, sparse rows of one step each, with its settings.
 
-So do others keep a run, beside ``config.yaml``.
+These stand beside it in ``hparams.yaml``, of other trainers in ``config.yaml``.
 """
 
 from __future__ import annotations
